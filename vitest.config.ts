@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // Whole runs wait for real servers and worker threads; the clock inside them is scaled, the machine is not.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    sequence: { shuffle: true },
+  },
+});
