@@ -1,0 +1,79 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** A server of this machine, on a port of its own. `await using` closes it and every connection it holds. */
+export interface Listening extends AsyncDisposable {
+  /** `http://127.0.0.1:PORT`, without a trailing slash. */
+  readonly url: string;
+  readonly port: number;
+}
+
+/** A request as the server saw it, its body read to the end. */
+export interface Seen {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+export type Answer = (seen: Seen, response: ServerResponse) => unknown;
+
+/**
+ * An HTTP server that gives every request, in order of arrival, to `answer` once its body is read.
+ * `requests` grows as they come, so that a test can assert what was sent and how often.
+ */
+export async function listen(answer: Answer): Promise<Listening & { readonly requests: readonly Seen[] }> {
+  const requests: Seen[] = [];
+  const listener: RequestListener = async (request, response) => {
+    // A client that goes away is the very thing some tests provoke: never a fault of the server.
+    const body = await text(request).catch(() => '');
+    const seen = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body };
+    requests.push(seen);
+    await answer(seen, response);
+  };
+  return { ...(await open(createHttpServer(listener))), requests };
+}
+
+/** A bare TCP server: for answers that are not HTTP, or never come. */
+export function listenTcp(onSocket: (socket: Socket) => void): Promise<Listening> {
+  return open(createTcpServer(onSocket));
+}
+
+async function open(server: Server): Promise<Listening> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      for (const socket of sockets) socket.destroy();
+    });
+  return { url: `http://127.0.0.1:${port}`, port, [Symbol.asyncDispose]: close };
+}
+
+/** Answers with JSON, as the platform does. */
+export function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+) {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+}
