@@ -1,0 +1,72 @@
+/** Calendar dates as the platform writes them: YYYY-MM-DD, a range's end exclusive (contract 2.2). */
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The longest range that one report may span (contract 8). */
+export const MAX_WINDOW_DAYS = 45;
+
+/** A range of dates that one report covers; `end_date` is exclusive. */
+export interface DateRange {
+  readonly start_date: string;
+  readonly end_date: string;
+}
+
+/** Whether the text is a date that exists: 2026-02-30 has the form of one, and is none. */
+export function isCalendarDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const midnight = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text);
+}
+
+/** The date `days` after `date`; negative goes back. */
+export function addDays(date: string, days: number): string {
+  return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Days from the first date to the second; negative where the second is earlier. */
+export function daysBetween(start: string, end: string): number {
+  return (Date.parse(end) - Date.parse(start)) / DAY_MS;
+}
+
+/** The calendar date of an instant in an IANA time zone. */
+export function dateIn(timeZone: string, instant: Date): string {
+  const parts = new Intl.DateTimeFormat('en', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
+  const part = Object.fromEntries(parts.formatToParts(instant).map(({ type, value }) => [type, value]));
+  return `${part.year}-${part.month}-${part.day}`;
+}
+
+/**
+ * Splits a range into windows of at most 45 days, each beginning where the last one ended: no day is missing, none is
+ * in two windows. 400 days make 9 windows, eight of 45 days and one of 40.
+ */
+export function splitIntoWindows({ start_date, end_date }: DateRange): DateRange[] {
+  const windows: DateRange[] = [];
+  for (let start = start_date; start < end_date; ) {
+    const limit = addDays(start, MAX_WINDOW_DAYS);
+    const end = limit < end_date ? limit : end_date;
+    windows.push({ start_date: start, end_date: end });
+    start = end;
+  }
+  return windows;
+}
+
+/** The periods that a schedule can name, since its input is written once and its dates move on. */
+const PERIOD = /^(?:yesterday|previous_month|month_to_date|last_([1-9]\d{0,3})_days)$/;
+
+export function isPeriod(text: string): boolean {
+  return PERIOD.test(text);
+}
+
+/**
+ * The dates that a period means on a given day. Today is never part of it: the platform is still counting it.
+ * `month_to_date` on the first of a month is therefore the whole month before, never an empty range.
+ */
+export function resolvePeriod(period: string, today: string): DateRange {
+  const days = period === 'yesterday' ? 1 : Number(PERIOD.exec(period)?.[1]);
+  if (days > 0) return { start_date: addDays(today, -days), end_date: today };
+  const firstOfMonth = `${today.slice(0, 8)}01`;
+  if (period === 'month_to_date' && today > firstOfMonth) {
+    return { start_date: firstOfMonth, end_date: today };
+  }
+  return { start_date: `${addDays(firstOfMonth, -1).slice(0, 8)}01`, end_date: firstOfMonth };
+}

@@ -1,0 +1,28 @@
+import * as z from 'zod/mini';
+
+/** The environment of every function. The stack writes it and the steps read it by these names. */
+export const Settings = z.object({
+  /** Where the platform's API is; may have a path. */
+  PLATFORM_BASE_URL: z.url(),
+  /** The pinned X-Service-Revision (contract 9.4); a request may name another one. */
+  PLATFORM_REVISION: z.string(),
+  /** Secrets are called `<prefix>/<account>/credential` and `<prefix>/<account>/token`. */
+  SECRET_PREFIX: z.string(),
+  BUCKET: z.string(),
+  /** The AWS account that must own the bucket; S3 refuses a call where another one does. */
+  BUCKET_OWNER: z.string(),
+  /** Accounts that the stack knows, separated by commas. */
+  ACCOUNTS: z.string(),
+  /** The largest file that is copied. */
+  MAX_DOWNLOAD_BYTES: z.string().check(z.regex(/^[1-9]\d*$/)),
+  /** Hosts that a download URL may name, separated by commas; absent: any public one. */
+  DOWNLOAD_HOSTS: z.optional(z.string()),
+  /** Whether plain http to a loopback address is let through. Never set in a deployed stack. */
+  ALLOW_LOOPBACK: z.optional(z.literal('true')),
+});
+export type Settings = z.infer<typeof Settings>;
+
+/** Reads the environment; a missing setting is a fault of the deployment, so it fails at once and is named. */
+export function readSettings(environment: Readonly<Record<string, string | undefined>> = process.env): Settings {
+  return Settings.parse(environment);
+}

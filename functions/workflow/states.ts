@@ -1,0 +1,165 @@
+import * as z from 'zod/mini';
+import { ReportRequest } from './request.ts';
+
+/**
+ * What passes between the states. Each schema is what the step of that name receives; what a step returns is what
+ * the next state gets. Only names, ids, dates and numbers travel here: the token stays in Secrets Manager and is
+ * named by its version, the download URL never leaves the step that uses it.
+ */
+
+export const Window = z.object({ start_date: z.string(), end_date: z.string() });
+export type Window = z.infer<typeof Window>;
+
+/** What the state machine puts beside a failure that it caught. */
+export const Caught = z.object({ Error: z.string(), Cause: z.optional(z.string()) });
+export type Caught = z.infer<typeof Caught>;
+
+export const PlanExportInput = z.object({
+  /** The execution's input, not yet looked at. */
+  request: z.unknown(),
+  execution: z.string(),
+  started_at: z.string(),
+});
+export type PlanExportInput = z.infer<typeof PlanExportInput>;
+
+export const ExportPlan = z.object({
+  execution: z.string(),
+  started_at: z.string(),
+  request: ReportRequest,
+  warnings: z.array(z.string()),
+  windows: z.array(Window),
+});
+export type ExportPlan = z.infer<typeof ExportPlan>;
+
+/** A token by reference: `version` is the one of the account's token secret that holds it. */
+export const TokenRef = z.object({
+  version: z.string(),
+  expires_at: z.string(),
+  /** Renewed after a refusal and not accepted by the platform since: a second refusal in a row is final. */
+  unproven: z.boolean(),
+});
+export type TokenRef = z.infer<typeof TokenRef>;
+
+/** A report that is watched, or was. */
+export const ReportRef = z.object({
+  id: z.string(),
+  created_at: z.string(),
+  /** Answers in a row that were of no use (404, or READY without a URL); after two of them it is given up. */
+  useless_answers: z.number(),
+  /** Given up: vanished, or its URL was refused twice. Reports that are only slow are watched on. */
+  given_up: z.boolean(),
+});
+export type ReportRef = z.infer<typeof ReportRef>;
+
+/** An object that is complete and verified. */
+export const StoredObject = z.object({
+  key: z.string(),
+  bytes: z.number(),
+  /** Base64 of the big-endian CRC32 of the whole object, as S3 states it for checksum type FULL_OBJECT. */
+  crc32: z.string(),
+  content_type: z.string(),
+  content_encoding: z.optional(z.string()),
+  /** Absent where the format has no rows that can be counted. */
+  rows: z.optional(z.number()),
+  version_id: z.optional(z.string()),
+  copied_at: z.string(),
+});
+export type StoredObject = z.infer<typeof StoredObject>;
+
+/** One window on its way through the child execution. */
+export const WindowState = z.object({
+  execution: z.string(),
+  request: ReportRequest,
+  warnings: z.array(z.string()),
+  window: Window,
+  /**
+   * Where it stands, for the Choice states:
+   * `planned` no report yet · `throttled` no report yet, asked to wait · `pending` being generated ·
+   * `stuck` a replacement is due · `ready` can be saved · `saved` the object is complete
+   */
+  status: z.enum(['planned', 'throttled', 'pending', 'stuck', 'ready', 'saved']),
+  /** Seconds that the next Wait takes; at least 10 (contract 4.4). */
+  wait_seconds: z.number(),
+  /** Oldest first. */
+  reports: z.array(ReportRef),
+  /** The one of `reports` that is READY. */
+  ready_id: z.optional(z.string()),
+  token: z.optional(TokenRef),
+  object: z.optional(StoredObject),
+  caught: z.optional(Caught),
+});
+export type WindowState = z.infer<typeof WindowState>;
+
+/** What a Map item starts with. */
+export const WindowInput = z.pick(WindowState, {
+  execution: true,
+  request: true,
+  warnings: true,
+  window: true,
+  status: true,
+  wait_seconds: true,
+  reports: true,
+});
+
+/** From GetToken on. */
+export const AuthorizedWindow = z.extend(WindowState, { token: TokenRef });
+export type AuthorizedWindow = z.infer<typeof AuthorizedWindow>;
+
+/** A report is READY. */
+export const ReadyWindow = z.extend(AuthorizedWindow, { ready_id: z.string() });
+export type ReadyWindow = z.infer<typeof ReadyWindow>;
+
+/** The object is in place; its manifest is not. */
+export const SavedWindow = z.extend(ReadyWindow, { object: StoredObject });
+export type SavedWindow = z.infer<typeof SavedWindow>;
+
+/** What failed, for a person and for a program: the same in the execution's Cause, the event and the CLI. */
+export const Failure = z.object({
+  error: z.string(),
+  happened: z.string(),
+  todo: z.string(),
+  account: z.optional(z.string()),
+  export: z.optional(z.string()),
+  window: z.optional(Window),
+  report_ids: z.array(z.string()),
+  request_ids: z.array(z.string()),
+  faults: z.optional(z.array(z.string())),
+});
+export type Failure = z.infer<typeof Failure>;
+
+export const DeliveredWindow = z.object({
+  outcome: z.literal('delivered'),
+  window: Window,
+  key: z.string(),
+  manifest_key: z.string(),
+  report_id: z.string(),
+  bytes: z.number(),
+  rows: z.optional(z.number()),
+});
+export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
+
+export const FailedWindow = z.object({ outcome: z.literal('failed'), window: Window, failure: Failure });
+export type FailedWindow = z.infer<typeof FailedWindow>;
+
+export const WindowResult = z.discriminatedUnion('outcome', [DeliveredWindow, FailedWindow]);
+export type WindowResult = z.infer<typeof WindowResult>;
+
+export const PublishExportInput = z.extend(ExportPlan, { results: z.array(WindowResult) });
+export type PublishExportInput = z.infer<typeof PublishExportInput>;
+
+/** The detail of the event `Report Exported`, and the execution's output. */
+export const ExportResult = z.object({
+  version: z.literal('1'),
+  execution: z.string(),
+  account: z.string(),
+  name: z.string(),
+  kind: z.literal('report'),
+  start_date: z.string(),
+  end_date: z.string(),
+  bucket: z.string(),
+  windows: z.array(z.omit(DeliveredWindow, { outcome: true })),
+  bytes: z.number(),
+  rows: z.optional(z.number()),
+  warnings: z.array(z.string()),
+});
+export type ExportResult = z.infer<typeof ExportResult>;
