@@ -33,17 +33,27 @@ const RENAMED_DIMENSIONS: Readonly<Record<string, string>> = {
   conv_integration_os: 'event_source_platform',
 };
 
-const name = z.string().check(
-  z.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 characters of a-z, 0-9, _ and -, the first a letter or digit'),
-);
+const name = z
+  .string()
+  .check(
+    z.regex(
+      /^[a-z0-9][a-z0-9_-]{0,63}$/,
+      'must be 1 to 64 characters of a-z, 0-9, _ and -, the first a letter or digit',
+    ),
+  );
 const date = z.string().check(z.refine(isCalendarDate, 'must be a date that exists, written YYYY-MM-DD'));
-const word = z.string().check(z.regex(/^[A-Za-z0-9_.:-]{1,100}$/, 'must be a word of letters, digits and _.:-'));
+const word = z
+  .string()
+  .check(z.regex(/^[A-Za-z0-9_.:-]{1,100}$/, 'must be a word of letters, digits and _.:-'));
 const uuid = z.string().check(z.guid('must be a UUID'));
 
 function distinct<T extends z.core.$ZodType<string>>(item: T) {
   return z.array(item).check(
     z.minLength(1, 'must not be empty'),
-    z.refine((list) => new Set(list.map((text) => String(text).toLowerCase())).size === list.length, 'must not repeat a value'),
+    z.refine(
+      (list) => new Set(list.map((text) => String(text).toLowerCase())).size === list.length,
+      'must not repeat a value',
+    ),
   );
 }
 
@@ -58,7 +68,9 @@ const ReportInput = z.strictObject({
     z.string().check(z.refine(isPeriod, 'must be yesterday, last_N_days, month_to_date or previous_month')),
   ),
   scheduled_at: z.optional(z.iso.datetime({ offset: true, error: 'must be an ISO 8601 instant' })),
-  time_zone: z.optional(z.string().check(z.refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin'))),
+  time_zone: z.optional(
+    z.string().check(z.refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')),
+  ),
   advertiser_ids: distinct(uuid),
   metrics: distinct(word),
   dimensions: z.optional(distinct(word)),
@@ -108,14 +120,20 @@ export function parseRequest(input: unknown, now: Date): { request: ReportReques
   ];
   if (!parsed.success || faults.length > 0) {
     const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
-    throw new InvalidInput(`The request has ${count}, and nothing was exported: ${faults.join('; ')}.`, { faults });
+    throw new InvalidInput(`The request has ${count}, and nothing was exported: ${faults.join('; ')}.`, {
+      faults,
+    });
   }
   return normalize(parsed.data, now);
 }
 
 function normalize(input: ReportInput, now: Date): { request: ReportRequest; warnings: string[] } {
-  const renamed = input.upgrade_dimensions ? (input.dimensions ?? []).filter((name) => RENAMED_DIMENSIONS[name]) : [];
-  const dimensions = input.dimensions && [...new Set(input.dimensions.map((name) => RENAMED_DIMENSIONS[name] ?? name))];
+  const renamed = input.upgrade_dimensions
+    ? (input.dimensions ?? []).filter((name) => RENAMED_DIMENSIONS[name])
+    : [];
+  const dimensions = input.dimensions && [
+    ...new Set(input.dimensions.map((name) => RENAMED_DIMENSIONS[name] ?? name)),
+  ];
   const request: ReportRequest = {
     name: input.name,
     account: input.account,
@@ -145,8 +163,12 @@ function unlisted(field: keyof typeof KNOWN, names: readonly string[]): string[]
     .map((name) => `${field}: ${name} is not among the documented ones; the platform decides`);
 }
 
-function rangeOf(input: Pick<ReportInput, 'start_date' | 'end_date' | 'period' | 'scheduled_at' | 'time_zone'>, now: Date): DateRange {
-  if (input.period === undefined) return { start_date: input.start_date ?? '', end_date: input.end_date ?? '' };
+function rangeOf(
+  input: Pick<ReportInput, 'start_date' | 'end_date' | 'period' | 'scheduled_at' | 'time_zone'>,
+  now: Date,
+): DateRange {
+  if (input.period === undefined)
+    return { start_date: input.start_date ?? '', end_date: input.end_date ?? '' };
   const instant = input.scheduled_at === undefined ? now : new Date(input.scheduled_at);
   return resolvePeriod(input.period, dateIn(input.time_zone ?? 'UTC', instant));
 }
@@ -168,19 +190,32 @@ function rangeFaults(fields: Fields): string[] {
   if (days === 0) return [`end_date: is exclusive, so ${start_date} to ${end_date} has 0 days`];
   if (days < 0) return [`end_date: ${end_date} is before start_date ${start_date}`];
   const limit = MAX_WINDOWS * MAX_WINDOW_DAYS;
-  return days > limit ? [`end_date: ${days} days are more than the ${limit} that one export may span; split it`] : [];
+  return days > limit
+    ? [`end_date: ${days} days are more than the ${limit} that one export may span; split it`]
+    : [];
 }
 
 function dimensionFaults({ dimensions, upgrade_dimensions }: Fields): string[] {
   if (!Array.isArray(dimensions) || upgrade_dimensions === true) return [];
   return dimensions.flatMap((name, at) => {
-    const today = typeof name === 'string' && Object.hasOwn(RENAMED_DIMENSIONS, name) && RENAMED_DIMENSIONS[name];
-    return today ? [`dimensions[${at}]: ${name} is now called ${today} (or set upgrade_dimensions to true)`] : [];
+    const today =
+      typeof name === 'string' && Object.hasOwn(RENAMED_DIMENSIONS, name) && RENAMED_DIMENSIONS[name];
+    return today
+      ? [`dimensions[${at}]: ${name} is now called ${today} (or set upgrade_dimensions to true)`]
+      : [];
   });
 }
 
 /** Fields of the POST body that the request names itself (contract 2.2); in `options` they would be said twice. */
-const BODY_FIELDS = ['start_date', 'end_date', 'advertiser_ids', 'metrics', 'dimensions', 'granularity', 'format'];
+const BODY_FIELDS = [
+  'start_date',
+  'end_date',
+  'advertiser_ids',
+  'metrics',
+  'dimensions',
+  'granularity',
+  'format',
+];
 
 function optionFaults({ options }: Fields): string[] {
   if (!isObject(options)) return [];
@@ -191,7 +226,9 @@ function optionFaults({ options }: Fields): string[] {
 function sizeFaults(fields: Fields): string[] {
   const bytes = Buffer.byteLength(JSON.stringify(fields));
   return bytes > MAX_REQUEST_BYTES
-    ? [`the request has ${bytes} bytes, more than the ${MAX_REQUEST_BYTES} that the workflow's state can carry; split it by advertiser`]
+    ? [
+        `the request has ${bytes} bytes, more than the ${MAX_REQUEST_BYTES} that the workflow's state can carry; split it by advertiser`,
+      ]
     : [];
 }
 
@@ -209,7 +246,8 @@ function isTimeZone(text: string): boolean {
 
 /** zod/mini brings no sentences of its own. */
 function wordFault(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === 'invalid_type') return issue.input === undefined ? 'is missing' : `must be of type ${issue.expected}`;
+  if (issue.code === 'invalid_type')
+    return issue.input === undefined ? 'is missing' : `must be of type ${issue.expected}`;
   if (issue.code === 'too_small') return `must be at least ${issue.minimum}`;
   if (issue.code === 'too_big') return `must be at most ${issue.maximum}`;
   return undefined;
@@ -217,6 +255,7 @@ function wordFault(issue: z.core.$ZodRawIssue): string | undefined {
 
 function describeIssue(issue: z.core.$ZodIssue): string[] {
   const path = issue.path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${path}.${key}: is not a field of a request`.slice(1));
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => `${path}.${key}: is not a field of a request`.slice(1));
   return [path === '' ? `the request ${issue.message}` : `${path.slice(1)}: ${issue.message}`];
 }

@@ -23,6 +23,8 @@ export const Settings = z.object({
 export type Settings = z.infer<typeof Settings>;
 
 /** Reads the environment; a missing setting is a fault of the deployment, so it fails at once and is named. */
-export function readSettings(environment: Readonly<Record<string, string | undefined>> = process.env): Settings {
+export function readSettings(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Settings {
   return Settings.parse(environment);
 }

@@ -44,9 +44,9 @@ export type TokenRef = z.infer<typeof TokenRef>;
 export const ReportRef = z.object({
   id: z.string(),
   created_at: z.string(),
-  /** Answers in a row that were of no use (404, or READY without a URL); after two of them it is given up. */
+  /** Answers that were of no use: 404, READY without a URL, no longer READY. With the second one it is given up. */
   useless_answers: z.number(),
-  /** Given up: vanished, or its URL was refused twice. Reports that are only slow are watched on. */
+  /** Not watched any more: useless twice, or its URL was refused twice. One that is only slow is watched on. */
   given_up: z.boolean(),
 });
 export type ReportRef = z.infer<typeof ReportRef>;
@@ -74,12 +74,14 @@ export const WindowState = z.object({
   window: Window,
   /**
    * Where it stands, for the Choice states:
-   * `planned` no report yet · `throttled` no report yet, asked to wait · `pending` being generated ·
-   * `stuck` a replacement is due · `ready` can be saved · `saved` the object is complete
+   * `planned` a report is to be created, the first one or a replacement · `pending` being generated ·
+   * `ready` can be saved · `saved` the object is complete
    */
-  status: z.enum(['planned', 'throttled', 'pending', 'stuck', 'ready', 'saved']),
+  status: z.enum(['planned', 'pending', 'ready', 'saved']),
   /** Seconds that the next Wait takes; at least 10 (contract 4.4). */
   wait_seconds: z.number(),
+  /** Answers 429 in a row. */
+  throttled: z.number(),
   /** Oldest first. */
   reports: z.array(ReportRef),
   /** The one of `reports` that is READY. */
@@ -98,6 +100,7 @@ export const WindowInput = z.pick(WindowState, {
   window: true,
   status: true,
   wait_seconds: true,
+  throttled: true,
   reports: true,
 });
 
@@ -114,16 +117,26 @@ export const SavedWindow = z.extend(ReadyWindow, { object: StoredObject });
 export type SavedWindow = z.infer<typeof SavedWindow>;
 
 /** What failed, for a person and for a program: the same in the execution's Cause, the event and the CLI. */
-export const Failure = z.object({
+const FailureCard = z.object({
+  version: z.literal('1'),
+  /** An error of errors.ts, or what Step Functions or Lambda reported. */
   error: z.string(),
   happened: z.string(),
   todo: z.string(),
+  execution: z.string(),
   account: z.optional(z.string()),
   export: z.optional(z.string()),
   window: z.optional(Window),
   report_ids: z.array(z.string()),
   request_ids: z.array(z.string()),
   faults: z.optional(z.array(z.string())),
+});
+
+export const Failure = z.extend(FailureCard, {
+  /** Of an export: how its windows ended, and the first ten that failed. */
+  windows_delivered: z.optional(z.number()),
+  windows_failed: z.optional(z.number()),
+  failed_windows: z.optional(z.array(FailureCard)),
 });
 export type Failure = z.infer<typeof Failure>;
 

@@ -1,0 +1,40 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+
+/** One JSON line per entry. Fields are ids, numbers and names. */
+export interface Log {
+  info(message: string, fields?: Fields): void;
+  warn(message: string, fields?: Fields): void;
+  error(message: string, fields?: Fields): void;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Names that hold a secret wherever they occur; nobody logs them, and if somebody does, the value is not written. */
+const SECRET_FIELD = /token$|secret|api_?key|authorization|password|download_?url|^code$/i;
+
+/** A URL's query carries the signature of a pre-signed one. */
+const URL_QUERY = /(\bhttps?:\/\/[^\s?"'<>]+)\?[^\s"'<>]*/g;
+
+/** The last line of defence, for text that came from elsewhere. */
+export function redact(text: string): string {
+  return text.replaceAll(URL_QUERY, '$1?…').replaceAll(/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, '$1 …');
+}
+
+function redactField(key: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  return SECRET_FIELD.test(key) ? '…' : redact(value);
+}
+
+/** @param keys on every line, so that a line can be found by execution, window and attempt */
+export function openLogger(): Log & { setKeys(keys: Fields): void } {
+  const logger = new Logger({ jsonReplacerFn: redactField });
+  return {
+    info: (message, fields = {}) => logger.info(message, fields),
+    warn: (message, fields = {}) => logger.warn(message, fields),
+    error: (message, fields = {}) => logger.error(message, fields),
+    setKeys(keys) {
+      logger.resetKeys();
+      logger.appendKeys(keys);
+    },
+  };
+}

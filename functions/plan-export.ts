@@ -1,0 +1,35 @@
+import { splitIntoWindows } from './workflow/dates.ts';
+import { InvalidInput } from './workflow/errors.ts';
+import { parseRequest } from './workflow/request.ts';
+import { type ExportPlan, PlanExportInput } from './workflow/states.ts';
+import { type Common, step } from './workflow/step.ts';
+
+interface Dependencies {
+  /** The accounts that this deployment has secrets for. */
+  readonly accounts: readonly string[];
+}
+
+/**
+ * Checks the whole request before anything is asked of the platform, and splits its range into windows of at most 45
+ * days (contract 8).
+ *
+ * @throws InvalidInput with every fault
+ */
+export async function planExport(
+  { request: input, execution, started_at }: PlanExportInput,
+  { accounts, log }: Dependencies & Pick<Common, 'log'>,
+): Promise<ExportPlan> {
+  const { request, warnings } = parseRequest(input, new Date(started_at));
+  if (!accounts.includes(request.account)) {
+    const faults = [`account: ${request.account} is not one of this deployment's (${accounts.join(', ')})`];
+    throw new InvalidInput(`The request has a fault, and nothing was exported: ${faults.join()}.`, {
+      faults,
+    });
+  }
+  for (const warning of warnings) log.warn(warning, { execution });
+  return { execution, started_at, request, warnings, windows: splitIntoWindows(request) };
+}
+
+export const handler = step(PlanExportInput, planExport, ({ ACCOUNTS }) => ({
+  accounts: ACCOUNTS.split(','),
+}));

@@ -1,0 +1,61 @@
+import { type ObjectStore, openObjectStore } from './aws/objects.ts';
+import { bodyOf } from './create-report.ts';
+import { manifestKey } from './workflow/keys.ts';
+import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
+import { type Common, step } from './workflow/step.ts';
+
+interface Dependencies extends Pick<Common, 'now'> {
+  readonly store: ObjectStore;
+  /** X-Service-Revision where the request names none. */
+  readonly revision: string;
+}
+
+/**
+ * Writes the window's manifest, the last thing that is written: who sees it can rely on the object that it names.
+ */
+export async function publishWindow(
+  state: SavedWindow,
+  { store, now, revision }: Dependencies,
+): Promise<DeliveredWindow> {
+  const { request, window, object, ready_id } = state;
+  const manifest_key = manifestKey(request, window);
+  await store.putJson(manifest_key, manifestOf(state, revision, store.bucket, now()));
+  return {
+    outcome: 'delivered',
+    window,
+    key: object.key,
+    manifest_key,
+    report_id: ready_id,
+    bytes: object.bytes,
+    ...(object.rows !== undefined && { rows: object.rows }),
+  };
+}
+
+function manifestOf(state: SavedWindow, revision: string, bucket: string, publishedAt: Date) {
+  const { request, window, object, reports, ready_id } = state;
+  const { copied_at, crc32, ...stored } = object;
+  return {
+    version: '1',
+    account: request.account,
+    export: request.name,
+    kind: request.kind,
+    ...window,
+    request: bodyOf(state),
+    revision: request.revision ?? revision,
+    report_id: ready_id,
+    abandoned_report_ids: reports.map(({ id }) => id).filter((id) => id !== ready_id),
+    bucket,
+    ...stored,
+    checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: crc32 },
+    report_created_at: reports.find(({ id }) => id === ready_id)?.created_at,
+    copied_at,
+    published_at: publishedAt.toISOString(),
+    execution: state.execution,
+    warnings: state.warnings,
+  };
+}
+
+export const handler = step(SavedWindow, publishWindow, (settings) => ({
+  store: openObjectStore(settings),
+  revision: settings.PLATFORM_REVISION,
+}));

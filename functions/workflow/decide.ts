@@ -1,0 +1,99 @@
+import { NoAnswer, OAuthError, PlatformError, UnreadableAnswer } from '../platform/errors.ts';
+import {
+  AnswerLost,
+  AnswerUnreadable,
+  CredentialUnusable,
+  type ExportError,
+  type Facts,
+  LoginRequired,
+  PlatformUnavailable,
+  RequestRefused,
+  TokenRefused,
+} from './errors.ts';
+
+/** Answers of a gateway that had passed the request on: nobody knows what became of it. */
+const PASSED_ON = [502, 504];
+
+/** What the deciding needs to know of the call. */
+export interface Call {
+  /** As in "create a report for 2026-10-01 to 2026-11-01". */
+  readonly doing: string;
+  /** Whether a repeat would make a second report (POST has no idempotency key). */
+  readonly creates: boolean;
+  readonly revision: string;
+  readonly facts: Facts;
+}
+
+/**
+ * Turns what an API call threw into the decision that the state machine takes (contract 7.2). What the platform
+ * client does not throw is passed through unchanged: it is a fault of ours and must look like one.
+ */
+export function decide(error: unknown, call: Call): unknown {
+  if (error instanceof PlatformError) return decideAnswer(error, call);
+  if (error instanceof UnreadableAnswer) {
+    const happened = `The platform's answer to the attempt to ${call.doing} is not what the contract promises: ${error.reason}.`;
+    return new AnswerUnreadable(happened, {
+      ...call.facts,
+      request_id: error.requestId,
+      status: error.status,
+    });
+  }
+  if (error instanceof NoAnswer) return decideSilence(error, call);
+  return error;
+}
+
+function decideAnswer(error: PlatformError, call: Call): ExportError {
+  const { status, type, requestId } = error;
+  const facts: Facts = { ...call.facts, request_id: requestId, status, type, faults: error.validation };
+  const answer = `The platform answered ${status} (${type}) to the attempt to ${call.doing}`;
+  if (status === 401) return new TokenRefused(`${answer}: the token is not accepted.`, facts);
+  if (call.creates && PASSED_ON.includes(status))
+    return new AnswerLost(`${answer}; a report may exist.`, facts);
+  if (status >= 500 || status === 429 || status === 408) return new PlatformUnavailable(`${answer}.`, facts);
+  return new RequestRefused(`${answer}${explain(error, call)}`, facts);
+}
+
+function explain(error: PlatformError, call: Call): string {
+  const reason = error.reason ? `: ${error.reason}` : '';
+  if (error.validation.length > 0) return `${reason}: ${error.validation.join('; ')}.`;
+  if (error.status === 403)
+    return `${reason}. The credential lacks the scope reporting:read, or the advertiser.`;
+  if (error.status === 400)
+    return `${reason}. The header X-Service-Revision was ${call.revision}; is it published?`;
+  return error.detail ? `${reason}: ${error.detail}.` : `${reason}.`;
+}
+
+function decideSilence(error: NoAnswer, call: Call): ExportError {
+  const facts: Facts = { ...call.facts, code: error.code, request_id: 'absent' };
+  if (call.creates && error.sent) {
+    return new AnswerLost(
+      `The answer to the attempt to ${call.doing} was lost (${error.code}); a report may exist.`,
+      facts,
+    );
+  }
+  return new PlatformUnavailable(
+    `The platform did not answer the attempt to ${call.doing} (${error.code}).`,
+    facts,
+  );
+}
+
+/** The same for the token endpoint (contract 7.3). */
+export function decideGrant(error: unknown, account: string): unknown {
+  const doing = `get a token for account ${account}`;
+  if (!(error instanceof OAuthError)) {
+    return decide(error, { doing, creates: false, revision: '', facts: { account } });
+  }
+  const facts: Facts = { account, status: error.status, type: error.error, request_id: error.requestId };
+  const description = error.errorDescription ? `: ${error.errorDescription}` : '';
+  if (error.error === 'invalid_grant') {
+    const todo = `Sign in again: npm run export -- login --account ${account}`;
+    return new LoginRequired(
+      `The platform no longer accepts the sign-in of account ${account}${description}. ${todo}`,
+      facts,
+    );
+  }
+  return new CredentialUnusable(
+    `The token endpoint answered ${error.status} (${error.error}) to the attempt to ${doing}${description}.`,
+    facts,
+  );
+}

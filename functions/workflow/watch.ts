@@ -1,0 +1,96 @@
+import type { Authorization, Platform } from '../platform/connection.ts';
+import { PlatformError } from '../platform/errors.ts';
+import { getReport, type ReportRecord, STATUSES } from '../platform/reports.ts';
+import { type Call, decide } from './decide.ts';
+import { RequestRefused } from './errors.ts';
+import type { AuthorizedWindow, ReportRef } from './states.ts';
+import type { Common } from './step.ts';
+import { MAX_THROTTLED, throttleWait } from './waits.ts';
+
+/** What a step needs to call the platform. */
+export interface PlatformAccess extends Common {
+  readonly platform: (revision: string | undefined) => Platform;
+  readonly readToken: (account: string, version: string) => Promise<Authorization>;
+}
+
+/** The platform asked to wait: a value, not an error, because the waiting is done by the state machine. */
+export class Throttled {
+  readonly seconds: number;
+
+  constructor(seconds: number) {
+    this.seconds = seconds;
+  }
+}
+
+/**
+ * One call to the platform with the window's token.
+ *
+ * @throws the decision that the machine takes (see decide.ts)
+ */
+export async function callPlatform<T>(
+  state: AuthorizedWindow,
+  { platform, readToken }: PlatformAccess,
+  about: Pick<Call, 'doing' | 'creates' | 'facts'>,
+  call: (platform: Platform, authorization: Authorization) => Promise<T>,
+): Promise<T | Throttled> {
+  const connection = platform(state.request.revision);
+  const authorization = await readToken(state.request.account, state.token.version);
+  try {
+    return await call(connection, authorization);
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.status !== 429) {
+      throw decide(error, { ...about, revision: connection.revision });
+    }
+    if (state.throttled < MAX_THROTTLED)
+      return new Throttled(throttleWait(error.retryAfterSeconds, state.throttled));
+    const happened = `The platform answered 429 ${MAX_THROTTLED} times in a row to the attempt to ${about.doing}.`;
+    throw new RequestRefused(happened, { ...about.facts, request_id: error.requestId, status: 429 });
+  }
+}
+
+/** What one GET of a report says of it. */
+export type Sight = 'generating' | 'useless' | { readonly url: string };
+
+/** GETs a report (contract 4.4). `useless`: it is not there, or READY without a URL that could be fetched. */
+export async function lookAt(
+  report: ReportRef,
+  state: AuthorizedWindow,
+  access: PlatformAccess,
+): Promise<Sight | Throttled> {
+  const about = { doing: `look at report ${report.id}`, creates: false, facts: { report_id: report.id } };
+  const record = await callPlatform(state, access, about, (platform, authorization) =>
+    getReport(platform, authorization, report.id).catch(absentIfNotFound),
+  );
+  if (record instanceof Throttled) return record;
+  return judge(record, report, access);
+}
+
+function absentIfNotFound(error: unknown): undefined {
+  if (error instanceof PlatformError && error.status === 404) return undefined;
+  throw error;
+}
+
+function judge(record: ReportRecord | undefined, report: ReportRef, { log }: PlatformAccess): Sight {
+  if (record === undefined) {
+    log.warn('the report is not there', { report_id: report.id, status: 404 });
+    return 'useless';
+  }
+  if (!(STATUSES as readonly string[]).includes(record.status)) {
+    // Waited for like the ones that are known, and no longer than they are.
+    log.warn('the contract names no such status', { report_id: report.id, status: record.status });
+  }
+  if (record.status !== 'READY') return 'generating';
+  if (record.downloadUrl !== undefined && URL.canParse(record.downloadUrl))
+    return { url: record.downloadUrl };
+  log.warn('the report is READY without a URL', { report_id: report.id });
+  return 'useless';
+}
+
+/** Counts a useless answer of one report; with the second one it is given up. */
+export function countUseless(reports: readonly ReportRef[], id: string): ReportRef[] {
+  return reports.map((report) => {
+    if (report.id !== id) return report;
+    const useless_answers = report.useless_answers + 1;
+    return { ...report, useless_answers, given_up: useless_answers >= 2 };
+  });
+}
