@@ -1,0 +1,87 @@
+/** What the endpoint says: S3's error codes with their statuses, and the few XML documents that we need. */
+
+const STATUS = {
+  AccessDenied: 403,
+  AuthorizationHeaderMalformed: 400,
+  BadDigest: 400,
+  EntityTooSmall: 400,
+  IncompleteBody: 400,
+  InternalError: 500,
+  InvalidAccessKeyId: 403,
+  InvalidArgument: 400,
+  InvalidDigest: 400,
+  InvalidPart: 400,
+  InvalidPartOrder: 400,
+  InvalidRange: 416,
+  InvalidRequest: 400,
+  'KMS.DisabledException': 400,
+  MalformedXML: 400,
+  MissingContentLength: 411,
+  NoSuchBucket: 404,
+  NoSuchKey: 404,
+  NoSuchUpload: 404,
+  NotImplemented: 501,
+  PreconditionFailed: 412,
+  RequestTimeout: 400,
+  SignatureDoesNotMatch: 403,
+  SlowDown: 503,
+  XAmzContentSHA256Mismatch: 400,
+} as const;
+
+export type ErrorCode = keyof typeof STATUS;
+
+export class S3Error extends Error {
+  override readonly name = 'S3Error';
+  readonly code: ErrorCode;
+  readonly status: number;
+
+  constructor(code: ErrorCode, message: string = code) {
+    super(message);
+    this.code = code;
+    this.status = STATUS[code];
+  }
+}
+
+export type Answer = {
+  status: number;
+  headers?: Record<string, string>;
+  /** XML text, or the range of a file that is streamed. */
+  body?: string | { path: string; start: number; end: number };
+};
+
+/** An element's content: text, elements by name (an array repeats the element), or nothing. */
+type Content = string | number | boolean | undefined | Elements;
+type Elements = { [name: string]: Content | readonly Content[] };
+
+/** An XML document with one root in S3's namespace. */
+export function xml(root: string, content: Elements): string {
+  const open = `<${root} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${open}${elements(content)}</${root}>`;
+}
+
+/** S3's error document; it stands in no namespace. */
+export function errorXml(code: ErrorCode, message: string, requestId: string): string {
+  const content = elements({ Code: code, Message: message, RequestId: requestId });
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<Error>${content}</Error>`;
+}
+
+function elements(content: Elements): string {
+  return Object.entries(content)
+    .flatMap(([name, value]) => [value].flat().map((one) => element(name, one as Content)))
+    .join('');
+}
+
+function element(name: string, value: Content): string {
+  if (value === undefined) return '';
+  return `<${name}>${typeof value === 'object' ? elements(value) : escapeText(String(value))}</${name}>`;
+}
+
+function escapeText(text: string): string {
+  return text.replace(/[&<>"\r]/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** The text of the first `<name>` inside `text`, with S3's usual escapes undone; undefined if there is none. */
+export function textOf(text: string, name: string): string | undefined {
+  const found = new RegExp(`<${name}>([^<]*)</${name}>`).exec(text)?.[1];
+  return found?.replaceAll('&quot;', '"').replaceAll('&#34;', '"').replaceAll('&amp;', '&');
+}

@@ -1,0 +1,29 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import type { Write } from './body.ts';
+
+const BUFFERED_BYTES = 1024 * 1024;
+
+export type FileWriter = { write: Write; close(): Promise<void> };
+
+/** Writes a new file (or appends to one) in order, holding at most about 1 MiB of it in memory. */
+export function fileWriter(path: string, flags: 'wx' | 'a' = 'wx'): FileWriter {
+  const stream = createWriteStream(path, { flags, highWaterMark: BUFFERED_BYTES });
+  const done = finished(stream);
+  done.catch(() => {}); // reported by close(), or by the drain that never comes
+  return {
+    write: (chunk) => (stream.write(chunk) ? undefined : Promise.race([drained(stream), done])),
+    close: () => {
+      stream.end();
+      return done;
+    },
+  };
+}
+
+/** Takes the bytes and forgets them: for measuring a copy without measuring the disk. */
+export const discard: FileWriter = { write: () => undefined, close: () => Promise.resolve() };
+
+async function drained(stream: NodeJS.WritableStream): Promise<void> {
+  await once(stream, 'drain');
+}

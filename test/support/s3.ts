@@ -1,0 +1,31 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { CREDENTIALS, type S3, type S3Options, startS3 } from '../../infra/local/s3/server.ts';
+
+export const BUCKET = 'exports-test';
+
+/** The local S3 endpoint over a folder of its own, removed with it, and a client of it that does not try again. */
+export async function openS3(
+  options: Partial<S3Options> = {},
+): Promise<S3 & { directory: string; client: S3Client; newClient(config?: S3ClientConfig): S3Client }> {
+  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 's3-')));
+  const server = await startS3({ buckets: [BUCKET], ...options, directory });
+  const newClient = (config: S3ClientConfig = {}) =>
+    new S3Client({
+      endpoint: server.endpoint,
+      region: 'eu-west-1',
+      forcePathStyle: true,
+      credentials: CREDENTIALS,
+      maxAttempts: 1,
+      ...config,
+    });
+  const client = newClient();
+  const close = async () => {
+    client.destroy();
+    await server.close();
+    if (options.directory === undefined) await rm(directory, { recursive: true, force: true });
+  };
+  return { ...server, directory, client, newClient, close, [Symbol.asyncDispose]: close };
+}
