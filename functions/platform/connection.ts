@@ -1,0 +1,70 @@
+import { Agent, type Dispatcher } from 'undici';
+
+/** Milliseconds. */
+export interface Timeouts {
+  /** From the request to the answer's headers. */
+  readonly headers: number;
+  /** Between two pieces of the answer's body. */
+  readonly idle: number;
+  /** From the first attempt to connect to the last byte of the answer. */
+  readonly total: number;
+}
+
+// TCP and TLS within one region take well under 1 s; a SYN lost twice is sent again after 1 + 2 = 3 s.
+const CONNECT_TIMEOUT = 5_000;
+
+// An API answer is one small record. A load balancer gives up on its server after 60 s, so headers after 30 s are
+// late and nothing useful comes after 60 s. Idle and headers both fit inside the total: 30 + 15 < 60.
+export const TIMEOUTS: Timeouts = { headers: 30_000, idle: 15_000, total: 60_000 };
+
+/** Where the platform is and how it is reached; the transport is handed in. All that a token request needs. */
+export interface Connection {
+  /** http(s) URL; may have a path prefix, with or without a trailing slash. */
+  readonly baseUrl: string;
+  readonly dispatcher: Dispatcher;
+  readonly timeouts?: Partial<Timeouts>;
+  /** Milliseconds since the epoch; Retry-After may be a date. Default: Date.now. */
+  readonly now?: () => number;
+}
+
+/** What an API call needs. */
+export interface Platform extends Connection {
+  /** YYYY-MM-DD, sent as X-Service-Revision, and never to the token endpoint (contract 9). */
+  readonly revision: string;
+}
+
+/** How a call identifies itself: contract 5.1, or 5.7 for the reporting endpoints until 2027-01-01. */
+export interface Authorization {
+  readonly scheme: 'Bearer' | 'ApiKey';
+  readonly value: string;
+}
+
+/**
+ * A connection per call (`pipelining: 0`): calls are 10 s or more apart, so that a kept one would rarely be used, and
+ * after a Lambda was frozen it may be dead: then nobody could tell whether a POST arrived.
+ * HTTP/1.1 only, because undici's time-outs are not kept in the same way over HTTP/2.
+ *
+ * @param connectTimeout milliseconds for the name look-up, TCP and TLS together
+ */
+export function openDispatcher(connectTimeout: number = CONNECT_TIMEOUT): Dispatcher {
+  return new Agent({ connect: { timeout: connectTimeout }, pipelining: 0, allowH2: false });
+}
+
+/** @param path begins with a slash; what varies in it has gone through {@link segment} */
+export function endpoint(baseUrl: string, path: string): URL {
+  const url = new URL(baseUrl);
+  url.pathname = url.pathname.replace(/\/+$/, '') + path;
+  url.search = '';
+  url.hash = '';
+  return url;
+}
+
+/** One segment of a path, whatever it holds. Throws a TypeError on `.` and `..`, which no encoding keeps in place. */
+export function segment(text: string): string {
+  if (!isSegment(text)) throw new TypeError(`${JSON.stringify(text)} cannot be a segment of a path`);
+  return encodeURIComponent(text);
+}
+
+export function isSegment(text: string): boolean {
+  return text !== '' && text !== '.' && text !== '..' && text.isWellFormed();
+}

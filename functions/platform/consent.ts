@@ -1,0 +1,24 @@
+import { type Connection, endpoint } from './connection.ts';
+
+/**
+ * Where the user's browser goes to consent (contract 4.2).
+ *
+ * @param asked.scope space-separated, for example `reporting:read`
+ * @param asked.state unguessable, kept to be compared with the one that comes back
+ */
+export function consentUrl(
+  platform: Pick<Connection, 'baseUrl'>,
+  asked: { clientId: string; redirectUri: string; scope: string; state: string },
+): URL {
+  const url = endpoint(platform.baseUrl, '/oauth2/auth');
+  const query = new URLSearchParams({
+    client_id: asked.clientId,
+    redirect_uri: asked.redirectUri,
+    response_type: 'code',
+    scope: asked.scope,
+    state: asked.state,
+  });
+  // Every server reads %20 as a space; only those that decode forms read a plus so.
+  url.search = query.toString().replaceAll('+', '%20');
+  return url;
+}

@@ -1,0 +1,89 @@
+import { ABSENT, OAuthError, PlatformError, UnreadableAnswer } from './errors.ts';
+import type { Answer, Head } from './request.ts';
+import { readRetryAfter } from './retry-after.ts';
+import { listValidation } from './validation.ts';
+
+// An error travels in a workflow's state (256 KB in all) and in a line on a screen.
+const SENTENCE_CAP = 500;
+const DETAIL_CAP = 2_000;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Any answer that is no success, down to HTML and an empty body, as the error of contract 7.1. */
+export function platformError(answer: Answer, now: number): PlatformError {
+  const body = errorBody(answer);
+  const envelope = asObject(body.error);
+  const detail = envelope.detail;
+  return new PlatformError(answer.call, {
+    status: answer.status,
+    type: sentence(envelope.type ?? body.error) ?? ABSENT,
+    requestId: sentence(envelope.request_id) ?? requestId(answer),
+    reason: sentence(envelope.message ?? body.error_description) ?? redirection(answer.status),
+    detail: typeof detail === 'string' ? detail.slice(0, DETAIL_CAP) : describe(detail),
+    validation: listValidation(Array.isArray(detail) ? detail : asObject(detail).validation),
+    docUrl: sentence(envelope.doc_url),
+    retryAfterSeconds: readRetryAfter(headerOf(answer, 'retry-after'), now),
+  });
+}
+
+/** A 4xx of the token endpoint: the OAuth body of contract 7.3, or the envelope should it come instead. */
+export function oauthError(answer: Answer): OAuthError {
+  const body = errorBody(answer);
+  const envelope = asObject(body.error);
+  return new OAuthError(answer.call, {
+    status: answer.status,
+    error: sentence(body.error) ?? sentence(envelope.type) ?? ABSENT,
+    errorDescription: sentence(body.error_description) ?? sentence(envelope.message),
+    requestId: sentence(envelope.request_id) ?? requestId(answer),
+  });
+}
+
+/** @param reason what is wrong with it, without quoting it */
+export function unreadable(answer: Head, reason: string): UnreadableAnswer {
+  return new UnreadableAnswer(answer.call, { status: answer.status, requestId: requestId(answer), reason });
+}
+
+/** The id that a gateway or a proxy may have put into the headers, where the body has none. */
+function requestId(answer: Head): string {
+  return redact(headerOf(answer, 'x-request-id') ?? '', answer.secrets).slice(0, SENTENCE_CAP) || ABSENT;
+}
+
+/** The body as an object, every string in it freed of secrets; empty if it is no JSON object. */
+function errorBody(answer: Answer): Json {
+  try {
+    const reviver = (_key: string, value: unknown) =>
+      typeof value === 'string' ? redact(value, answer.secrets) : value;
+    return asObject(JSON.parse(answer.text, reviver));
+  } catch {
+    return {};
+  }
+}
+
+/** A server may quote what it got. Also takes the query off URLs (it may be a signature) and control characters. */
+function redact(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of secrets) if (secret) clean = clean.replaceAll(secret, '[redacted]');
+  return clean.replace(/(https?:\/\/[^\s"'<>?]*)\?[^\s"'<>]*/gi, '$1').replace(/\p{Cc}+/gu, ' ');
+}
+
+function redirection(status: number): string | undefined {
+  return status >= 300 && status < 400 ? 'redirects are not followed' : undefined;
+}
+
+function headerOf(answer: Head, name: string): string | undefined {
+  const value = answer.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function sentence(value: unknown): string | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  return String(value).slice(0, SENTENCE_CAP) || undefined;
+}
+
+function describe(detail: unknown): string | undefined {
+  return detail === undefined || detail === null ? undefined : JSON.stringify(detail).slice(0, DETAIL_CAP);
+}
+
+function asObject(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}

@@ -1,0 +1,67 @@
+import { apiCall, callApi } from './api.ts';
+import { type Authorization, type Platform, segment } from './connection.ts';
+import { unreadable } from './envelope.ts';
+import { parseExactJson } from './exact-json.ts';
+import { parseJson } from './parse.ts';
+import type { Answer } from './request.ts';
+
+/** Items a page: the contract's maximum (contract 8), for the fewest requests. */
+export const PAGE_LIMIT = 5_000;
+// 5,000 items of 12 kB. A page is held whole while it is read, and a Lambda has memory for a few of them.
+const PAGE_CAP = 64 * 1024 * 1024;
+
+export interface ListRequest {
+  /** One segment of the path: `campaigns`. */
+  readonly resource: string;
+  readonly limit?: number;
+  /** Query parameters whose names the contract does not give, such as an upper bound on created_at. */
+  readonly filters?: Readonly<Record<string, string>>;
+  /** Where in the answer the items are, dotted (`data.items`); needed where they cannot be recognised. */
+  readonly items?: string;
+}
+
+/**
+ * Every page of a list (contract 4.6, 8), in order, one at a time: limit and offset until a page is short. Order is not
+ * guaranteed across requests, so an item may come twice. Numbers that JavaScript cannot hold stay as they were sent.
+ * Throws as a report does; UnreadableAnswer also where the items are not found, or limit or offset has no effect.
+ */
+export async function* listPages(
+  platform: Platform,
+  authorization: Authorization,
+  asked: ListRequest,
+): AsyncGenerator<readonly unknown[], void, undefined> {
+  const limit = asked.limit ?? PAGE_LIMIT;
+  const path = `/${segment(asked.resource)}`;
+  let previous = '';
+  for (let offset = 0; ; offset += limit) {
+    const query = { ...asked.filters, limit: String(limit), offset: String(offset) };
+    const call = apiCall(platform, authorization, { method: 'GET', path, query });
+    const answer = await callApi(platform, call, 200, PAGE_CAP);
+    const items = findItems(answer, asked.items);
+    if (items.length > limit) throw unreadable(answer, `${items.length} items where the limit is ${limit}`);
+    if (items.length > 0 && answer.text === previous)
+      throw unreadable(answer, 'the page before: offset has no effect');
+    if (items.length > 0) yield items;
+    if (items.length < limit) return;
+    previous = answer.text;
+  }
+}
+
+/** The wrapper is not shown: a bare array, or an object with exactly one array, is taken for the items. */
+function findItems(answer: Answer, path: string | undefined): readonly unknown[] {
+  const body = parseJson(answer, parseExactJson);
+  if (path !== undefined) return itemsAt(answer, body, path);
+  if (Array.isArray(body)) return body;
+  const arrays = Object.entries(body ?? {}).filter(([, value]) => Array.isArray(value));
+  const [only, ...others] = arrays;
+  if (only && others.length === 0) return only[1] as unknown[];
+  const found = arrays.map(([key]) => key).join(', ') || 'none';
+  throw unreadable(answer, `no single array of items (${found}): name its path with the setting "items"`);
+}
+
+function itemsAt(answer: Answer, body: unknown, path: string): readonly unknown[] {
+  let value: unknown = body;
+  for (const key of path.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[key];
+  if (Array.isArray(value)) return value;
+  throw unreadable(answer, `no array at "${path}", which the setting "items" names`);
+}

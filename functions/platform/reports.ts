@@ -1,0 +1,79 @@
+import * as z from 'zod/mini';
+import { apiCall, callApi } from './api.ts';
+import { type Authorization, isSegment, type Platform, segment } from './connection.ts';
+import { unreadable } from './envelope.ts';
+import { parseAnswer } from './parse.ts';
+
+/** The statuses that the contract names (contract 3); others may come. */
+export const STATUSES = ['CREATED', 'PROCESSING', 'READY'] as const;
+
+/** The body of POST /reports (contract 2.2), and options whose names it does not give: filters, time zone and so on. */
+export interface ReportRequest {
+  /** YYYY-MM-DD, inclusive. */
+  readonly start_date: string;
+  /** YYYY-MM-DD, exclusive, at most 45 days after start_date. */
+  readonly end_date: string;
+  readonly advertiser_ids: readonly string[];
+  readonly metrics: readonly string[];
+  readonly dimensions?: readonly string[] | undefined;
+  readonly granularity?: string | undefined;
+  readonly format?: string | undefined;
+  readonly [option: string]: unknown;
+}
+
+/** Contract 2.3. */
+export interface ReportRecord {
+  readonly id: string;
+  /** One of STATUSES, or one that the contract does not name. */
+  readonly status: string;
+  /** Pre-signed: a secret for 24 hours. As the platform sent it, not checked to be a URL. */
+  readonly downloadUrl?: string;
+}
+
+// A number is taken for an id as long as JavaScript holds it exactly: beyond that it would name another report.
+const Id = z.pipe(
+  z.union([z.string(), z.int()], 'neither a string nor an exact integer'),
+  z.pipe(
+    z.transform(String),
+    z
+      .string()
+      .check(z.refine(isSegment, 'cannot be part of a path'), z.maxLength(256, 'longer than 256 characters')),
+  ),
+);
+
+const Report = z.object(
+  {
+    id: Id,
+    status: z.string('not a string').check(z.minLength(1, 'empty')),
+    download_url: z.nullish(z.string('not a string')),
+  },
+  'not an object',
+);
+
+/** POST /reports (contract 4.3): 201 and the record. There is no idempotency key: each call makes a report. */
+export async function createReport(
+  platform: Platform,
+  authorization: Authorization,
+  body: ReportRequest,
+): Promise<ReportRecord> {
+  const call = apiCall(platform, authorization, { method: 'POST', path: '/reports', body });
+  return toRecord(parseAnswer(await callApi(platform, call, 201), Report));
+}
+
+/** GET /reports/{id} (contract 4.4). The caller keeps 10 s or more between two of one report. */
+export async function getReport(
+  platform: Platform,
+  authorization: Authorization,
+  id: string,
+): Promise<ReportRecord> {
+  const call = apiCall(platform, authorization, { method: 'GET', path: `/reports/${segment(id)}` });
+  const answer = await callApi(platform, call, 200);
+  const record = toRecord(parseAnswer(answer, Report));
+  // Another report's rows under this one's key would pass every later check.
+  if (record.id !== id) throw unreadable(answer, 'the record of another report');
+  return record;
+}
+
+function toRecord({ id, status, download_url }: z.infer<typeof Report>): ReportRecord {
+  return { id, status, ...(download_url == null ? {} : { downloadUrl: download_url }) };
+}
