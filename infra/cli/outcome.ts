@@ -1,0 +1,90 @@
+import type { ExportResult, Failure } from '../../functions/workflow/states.ts';
+
+/** How an export ended, wherever it ran: the document that `--json` prints. */
+export type Outcome =
+  | ({ readonly outcome: 'delivered' } & ExportResult)
+  | ({ readonly outcome: 'failed' } & (Failure | Ended));
+
+/** An execution that ended without a card: stopped, or out of time. */
+interface Ended {
+  readonly version: '1';
+  readonly error: string;
+  readonly happened: string;
+  readonly todo: string;
+  readonly execution: string;
+}
+
+/** What an execution ended with, in the words of Step Functions. */
+export interface ExecutionEnd {
+  readonly name: string;
+  readonly status: string;
+  readonly output?: unknown;
+  readonly error?: string | undefined;
+  readonly cause?: string | undefined;
+}
+
+export function outcomeOf(end: ExecutionEnd): Outcome {
+  if (end.status === 'SUCCEEDED') return { outcome: 'delivered', ...(end.output as ExportResult) };
+  return { outcome: 'failed', ...(cardIn(end.cause) ?? endedWithoutCard(end)) };
+}
+
+/** The Cause of a failed export is its card. */
+function cardIn(cause: string | undefined): Failure | undefined {
+  try {
+    const card = JSON.parse(cause ?? '') as Failure;
+    return typeof card.happened === 'string' ? card : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function endedWithoutCard({ name, status, error, cause }: ExecutionEnd): Ended {
+  return {
+    version: '1',
+    error: error ?? status,
+    happened: cause ?? `The execution ended as ${status}.`,
+    todo: 'Run the export again: what was delivered is replaced.',
+    execution: name,
+  };
+}
+
+/** For a person: what was delivered where, or what failed and what to do. */
+export function describeOutcome(outcome: Outcome): string {
+  return outcome.outcome === 'delivered' ? describeDelivered(outcome) : describeFailed(outcome);
+}
+
+function describeDelivered(result: ExportResult): string {
+  const lines = result.windows.map(({ window, rows, bytes, key }) => [
+    `${window.start_date} to ${window.end_date}`,
+    rows === undefined ? '' : `${rows}`,
+    `${bytes}`,
+    `s3://${result.bucket}/${key}`,
+  ]);
+  const table = align([['window', 'rows', 'bytes', 'object'], ...lines]);
+  const empty = result.rows === 0 ? ['The platform had no rows for this request.'] : [];
+  return [...table, ...result.warnings.map((warning) => `warning: ${warning}`), ...empty].join('\n');
+}
+
+/** Columns as wide as their widest cell; numbers to the right. */
+function align(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        column === 1 || column === 2 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>): string {
+  const { faults = [], request_ids = [] } = 'report_ids' in failure ? failure : {};
+  return [
+    `The export failed: ${failure.error}`,
+    failure.happened,
+    ...faults.map((fault) => `  ${fault}`),
+    ...(request_ids.length > 0 ? [`request_id: ${request_ids.join(', ')}`] : []),
+    `What to do: ${failure.todo}`,
+  ].join('\n');
+}

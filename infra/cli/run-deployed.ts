@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  DescribeExecutionCommand,
+  DescribeMapRunCommand,
+  ListMapRunsCommand,
+  SFNClient,
+  StartExecutionCommand,
+} from '@aws-sdk/client-sfn';
+import { readConfig } from '../config.ts';
+import { executionName } from './execution-name.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
+import { checkRequest, readInput } from './request-source.ts';
+import type { RunOptions } from './run.ts';
+import { INTERRUPTED, UsageError } from './usage.ts';
+
+/** DescribeExecution costs nothing; an export takes minutes. */
+const FOLLOW_EVERY_MS = 5_000;
+
+/** Where `npm run deploy` notes the stack's outputs. */
+export const OUTPUTS_FILE = 'cdk.out/outputs.json';
+
+/**
+ * Starts the export in the deployed state machine, under a name that says what it is, and follows it.
+ *
+ * @returns undefined where Ctrl-C ended the following; the execution goes on
+ */
+export async function runDeployed(
+  name: string | undefined,
+  options: RunOptions,
+): Promise<Outcome | undefined> {
+  const request = await findRequest(name, options);
+  const { request: checked } = checkRequest(request);
+  const stateMachineArn = options.stateMachine ?? (await readStateMachineArn());
+  const sfn = new SFNClient({ region: stateMachineArn.split(':')[3] ?? '' });
+  const { executionArn = '' } = await sfn.send(
+    new StartExecutionCommand({
+      stateMachineArn,
+      name: executionName(checked, new Date()),
+      input: JSON.stringify(request),
+    }),
+  );
+  process.stderr.write(`started ${executionArn}\n`);
+  return follow(sfn, executionArn);
+}
+
+async function findRequest(name: string | undefined, { input }: RunOptions): Promise<unknown> {
+  if ((name === undefined) === (input === undefined)) {
+    throw new UsageError(['name an export of the config, or give its request with --input']);
+  }
+  return input === undefined ? requestNamed(name ?? '') : readInput(input);
+}
+
+/** The request of an export in the config, without its schedule. */
+export function requestNamed(name: string): unknown {
+  const { exports } = readConfig();
+  const found = exports.filter((entry) => entry.name === name);
+  const [first] = found;
+  if (!first) {
+    throw new UsageError([
+      `the config has no export ${name} (it has ${exports.map((entry) => entry.name).join(', ')})`,
+    ]);
+  }
+  if (found.length > 1)
+    throw new UsageError([`several accounts have an export ${name}; give the request with --input`]);
+  const { schedule, ...request } = first;
+  return request;
+}
+
+async function readStateMachineArn(): Promise<string> {
+  try {
+    const outputs: Record<string, Record<string, string>> = JSON.parse(await readFile(OUTPUTS_FILE, 'utf8'));
+    const arn = outputs[readConfig().stack]?.StateMachineArn;
+    if (arn) return arn;
+  } catch {
+    // Not deployed from this checkout: said below, with what to do.
+  }
+  throw new UsageError([
+    `${OUTPUTS_FILE} names no state machine: run 'npm run deploy', or give --state-machine`,
+  ]);
+}
+
+async function follow(sfn: SFNClient, executionArn: string): Promise<Outcome | undefined> {
+  const interrupted = new AbortController();
+  process.once('SIGINT', () => interrupted.abort());
+  for (let before = ''; ; ) {
+    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+    const { name = '', status = '', output, error, cause } = execution;
+    if (status !== 'RUNNING' && status !== 'PENDING_REDRIVE') {
+      return outcomeOf({
+        name,
+        status,
+        error,
+        cause,
+        output: output === undefined ? undefined : JSON.parse(output),
+      });
+    }
+    const now = await progressOf(sfn, executionArn);
+    if (now !== before) process.stderr.write(`${now}\n`);
+    before = now;
+    await wait(FOLLOW_EVERY_MS, undefined, { signal: interrupted.signal }).catch(() => undefined);
+    if (interrupted.signal.aborted) return leave(executionArn);
+  }
+}
+
+async function progressOf(sfn: SFNClient, executionArn: string): Promise<string> {
+  const { mapRuns = [] } = await sfn.send(new ListMapRunsCommand({ executionArn }));
+  const mapRunArn = mapRuns[0]?.mapRunArn;
+  if (!mapRunArn) return 'planning';
+  const { itemCounts } = await sfn.send(new DescribeMapRunCommand({ mapRunArn }));
+  return itemCounts
+    ? `${itemCounts.succeeded} of ${itemCounts.total} windows have ended, ${itemCounts.running} are under way`
+    : 'planning';
+}
+
+function leave(executionArn: string): undefined {
+  process.stderr.write(`The export goes on without this command: ${executionArn}\n`);
+  process.exitCode = INTERRUPTED;
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { describeFailure } from '../../functions/describe-failure.ts';
+import { errors, RequestRefused } from '../../functions/workflow/errors.ts';
+import type { FailedWindow } from '../../functions/workflow/states.ts';
+import { windowOf } from '../support/steps.ts';
+
+/** What Step Functions is told of an error that a handler threw. */
+function caughtFrom(error: Error) {
+  return {
+    Error: error.name,
+    Cause: JSON.stringify({ errorType: error.name, errorMessage: error.message, trace: [] }),
+  };
+}
+
+const refused = new RequestRefused('The platform answered 422: metrics: unknown.', {
+  request_id: 'req_1',
+  status: 422,
+  faults: ['metrics: unknown'],
+});
+const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
+
+describe('DescribeFailure', () => {
+  it('makes a card of a window: what happened, to which ids, what to do', async () => {
+    const reports = [
+      { id: 'r1', created_at: '2026-11-21T06:00:00.000Z', useless_answers: 0, given_up: false },
+    ];
+    expect(await describeFailure({ ...window, reports, caught: caughtFrom(refused) })).toEqual({
+      outcome: 'failed',
+      window: window.window,
+      failure: {
+        version: '1',
+        error: 'RequestRefused',
+        happened: 'The platform answered 422: metrics: unknown.',
+        todo: 'Correct what the platform names, then run the export again.',
+        execution: 'test-execution',
+        account: 'acme',
+        export: 'daily',
+        window: window.window,
+        report_ids: ['r1'],
+        request_ids: ['req_1'],
+        faults: ['metrics: unknown'],
+      },
+    });
+  });
+
+  it.each([
+    [
+      'plain text, as Step Functions writes it',
+      { Error: 'States.Timeout', Cause: 'The task timed out.' },
+      'The task timed out.',
+    ],
+    ['nothing', { Error: 'Lambda.Unknown' }, 'Nothing more is known.'],
+    ['JSON that is no error of Lambda’s', { Error: 'X', Cause: '{"a":1}' }, '{"a":1}'],
+  ])('understands a Cause that is %s', async (_, caught, happened) => {
+    const result = (await describeFailure({ ...window, caught })) as FailedWindow;
+    expect(result.failure).toMatchObject({ error: caught.Error, happened });
+    expect(result.failure.todo).toContain('history');
+  });
+
+  it('gives an export in which all windows failed alike the name of that error', async () => {
+    const failed = (await describeFailure({ ...window, caught: caughtFrom(refused) })) as FailedWindow;
+    const input = {
+      request: window.request,
+      results: [failed, failed],
+      caught: { Error: 'ExportIncomplete', Cause: 'x' },
+    };
+    const result = await describeFailure({ execution: 'e', input });
+    if (!('cause' in result)) throw new Error('not an export');
+    expect(result.failure).toMatchObject({
+      error: 'RequestRefused',
+      windows_failed: 2,
+      windows_delivered: 0,
+      account: 'acme',
+    });
+    expect(JSON.parse(result.cause)).toEqual(result.failure);
+  });
+
+  it('reads what it can of an input that was refused', async () => {
+    const caught = caughtFrom(
+      new errors.InvalidInput('The request has a fault.', { faults: ['name: is missing'] }),
+    );
+    const result = await describeFailure({ execution: 'e', input: { account: 'acme', name: 7, caught } });
+    expect(result).toMatchObject({
+      failure: { error: 'InvalidInput', faults: ['name: is missing'], execution: 'e' },
+    });
+  });
+
+  it('fits into a Cause and into the state, however much went wrong', async () => {
+    const noisy = new RequestRefused('x'.repeat(50_000), {
+      faults: Array.from({ length: 900 }, () => 'y'.repeat(900)),
+      request_id: 'r',
+    });
+    const failed = (await describeFailure({ ...window, caught: caughtFrom(noisy) })) as FailedWindow;
+    expect(JSON.stringify(failed).length).toBeLessThan(2_560);
+    const results = Array.from({ length: 100 }, () => failed);
+    const result = await describeFailure({
+      execution: 'e',
+      input: { request: window.request, results, caught: caughtFrom(noisy) },
+    });
+    if (!('cause' in result)) throw new Error('not an export');
+    expect(result.cause.length).toBeLessThan(32_768);
+  });
+});
