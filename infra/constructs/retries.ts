@@ -13,16 +13,19 @@ export type ServiceErrorName =
   | 'Sandbox.Timedout'
   | 'Runtime.ExitError'
   | 'States.Timeout'
-  | 'EventBridge.InternalFailure'
-  | 'EventBridge.ThrottlingException'
-  | 'EventBridge.FailedEntry';
+  | 'States.TaskFailed';
 
 type Retry = RetryProps & { readonly errors: readonly (ErrorName | ServiceErrorName)[] };
 
 /** The contract's limit between two GETs of one report (4.4); what repeats a GET waits at least this long. */
 export const POLL_SECONDS = 10;
 
-function retry(errors: Retry['errors'], firstWait: number, maxAttempts: number, longestWait = 300): RetryProps {
+function retry(
+  errors: Retry['errors'],
+  firstWait: number,
+  maxAttempts: number,
+  longestWait = 300,
+): RetryProps {
   return {
     errors: [...errors],
     interval: Duration.seconds(firstWait),
@@ -75,7 +78,11 @@ export const retries = {
   PlanExport: [internal],
   GetToken: [unavailable, unreadable, ended, inLine],
   // POST /reports has no idempotency key: where it may have been carried out, one more try and not a second.
-  CreateReport: [unavailable, retry(['AnswerLost', 'AnswerUnreadable', ...UNKNOWN_END], POLL_SECONDS, 1), throttled],
+  CreateReport: [
+    unavailable,
+    retry(['AnswerLost', 'AnswerUnreadable', ...UNKNOWN_END], POLL_SECONDS, 1),
+    throttled,
+  ],
   CheckReport: [unavailable, unreadable, ended, throttled],
   // 10 + 20 + 40 + 80 = 150 s for a copy that breaks off; each try asks for a fresh URL.
   SaveReport: [
@@ -89,6 +96,6 @@ export const retries = {
   PublishWindow: [internal],
   PublishExport: [internal],
   DescribeFailure: [internal],
-  // 2 + 4 + 8 + 16 + 32 + 64 = 126 s.
-  Announce: [retry(['EventBridge.InternalFailure', 'EventBridge.ThrottlingException', 'EventBridge.FailedEntry'], 2, 6)],
+  // 2 + 4 + 8 + 16 + 32 + 64 = 126 s. Whatever it was, an announcement can be repeated.
+  Announce: [retry(['States.TaskFailed', 'States.Timeout'], 2, 6)],
 } as const satisfies Record<string, readonly RetryProps[]>;
