@@ -1,6 +1,6 @@
 import { Refusal } from './envelope.ts';
 import type { Incoming } from './exchange.ts';
-import { findToken, type Grant } from './tokens.ts';
+import { findToken, type Grant } from './oauth/tokens.ts';
 import type { World } from './world.ts';
 
 /** Contract 9.6: from this moment X-API-Key answers 401. */

@@ -49,8 +49,16 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   return { status, headers: { 'content-type': 'application/json', ...headers }, json: body };
 }
 
+/** A page that loads nothing, cannot be framed, and hands its address, which holds a state, to nobody. */
 export function html(status: number, page: string): Answer {
-  return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, text: page };
+  const headers = {
+    'content-type': 'text/html; charset=utf-8',
+    // No form-action: a browser would apply it to the redirect that answers the form, too.
+    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+  };
+  return { status, headers, text: page };
 }
 
 /** The text of an answer's body. */

@@ -8,7 +8,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Answer, bodyOf, type Call } from './exchange.ts';
-import type { Misbehaviour } from './faults.ts';
+import type { Misbehaviour } from './faults/faults.ts';
 
 const MAX_BODY = 1024 * 1024;
 

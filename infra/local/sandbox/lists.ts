@@ -1,6 +1,6 @@
 import { refuseViolations, type Violation } from './envelope.ts';
 import { type Answer, type Incoming, json } from './exchange.ts';
-import { covers, type Grant } from './tokens.ts';
+import { covers, type Grant } from './oauth/tokens.ts';
 import type { World } from './world.ts';
 
 const RESOURCES = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'] as const;

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { envelope, Refusal, refusalOf } from './envelope.ts';
 import { type Answer, type Call, type Incoming, isObject } from './exchange.ts';
-import type { Misbehaviour } from './faults.ts';
+import type { Misbehaviour } from './faults/faults.ts';
+import { reshape } from './faults/reshape.ts';
 import { headersOf, readBody, reset, write } from './listen.ts';
-import { OAuthError } from './oauth-error.ts';
-import { oauthError } from './oauth-token.ts';
-import { reshape } from './reshape.ts';
+import { OAuthError } from './oauth/error.ts';
+import { oauthError } from './oauth/token.ts';
+import { revokeAccessTokens } from './oauth/tokens.ts';
 import { endpointOf, reportIdOf, respond } from './routes.ts';
-import { revokeAccessTokens } from './tokens.ts';
 import type { World } from './world.ts';
 
 /** The platform's host: everything but the files. */

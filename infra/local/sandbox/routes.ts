@@ -2,10 +2,10 @@ import { authenticate, requireRevision, requireScope } from './authenticate.ts';
 import { Refusal } from './envelope.ts';
 import type { Answer, Endpoint, Incoming } from './exchange.ts';
 import { isResource, listPage } from './lists.ts';
-import { authorizationEndpoint } from './oauth-authorize.ts';
-import { tokenEndpoint } from './oauth-token.ts';
-import { purchases } from './purchases.ts';
-import { createReport, getReport } from './reports.ts';
+import { authorizationEndpoint } from './oauth/authorize.ts';
+import { tokenEndpoint } from './oauth/token.ts';
+import { purchases } from './reporting/purchases.ts';
+import { createReport, getReport } from './reporting/reports.ts';
 import type { World } from './world.ts';
 
 /** What a request is for, by its path alone; faults and the journal name it so. */

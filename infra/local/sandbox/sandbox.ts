@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
 import type { Call } from './exchange.ts';
-import type { FaultControl } from './faults.ts';
+import type { FaultControl } from './faults/faults.ts';
 import { closeServer, listen } from './listen.ts';
+import { revokeAccessTokens } from './oauth/tokens.ts';
 import { servePlatform } from './platform.ts';
-import type { Report } from './reports.ts';
-import { fingerprint, streamOf } from './rows.ts';
+import type { Report } from './reporting/reports.ts';
+import { fingerprint, streamOf } from './reporting/rows.ts';
 import type { Credential, SandboxOptions } from './settings.ts';
-import { serveStorage } from './storage.ts';
-import { revokeAccessTokens } from './tokens.ts';
+import { serveStorage } from './storage/storage.ts';
 import { type Advertiser, createWorld, type World } from './world.ts';
 
 export type Sandbox = AsyncDisposable & {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Fault } from './faults.ts';
-import type { ReportRequest } from './report-request.ts';
+import type { Fault } from './faults/faults.ts';
+import type { ReportRequest } from './reporting/report-request.ts';
 
 /** Contract 5.3. */
 export const SCOPES = [

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Call } from './exchange.ts';
-import { type FaultControl, faultControl } from './faults.ts';
-import type { Report } from './reports.ts';
+import { type FaultControl, faultControl } from './faults/faults.ts';
+import type { Authorizations } from './oauth/tokens.ts';
+import type { Report } from './reporting/reports.ts';
 import {
   type Credential,
   credential,
@@ -9,7 +10,6 @@ import {
   EXAMPLE_REVISION,
   type SandboxOptions,
 } from './settings.ts';
-import type { Authorizations } from './tokens.ts';
 
 export type Advertiser = { id: string; name: string; created_at: string };
 

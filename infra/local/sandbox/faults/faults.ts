@@ -1,4 +1,4 @@
-import type { Endpoint } from './exchange.ts';
+import type { Endpoint } from '../exchange.ts';
 import { parseFault } from './parse-fault.ts';
 
 /** What goes wrong. The first group is for any endpoint, the second for the storage host. */

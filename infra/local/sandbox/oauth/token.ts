@@ -1,9 +1,9 @@
-import { type Answer, type Incoming, json } from './exchange.ts';
-import { OAuthError, requestedScopes } from './oauth-error.ts';
-import { grantByCode, grantByRefreshToken } from './oauth-grants.ts';
-import type { Credential } from './settings.ts';
+import { type Answer, type Incoming, json } from '../exchange.ts';
+import type { Credential } from '../settings.ts';
+import type { World } from '../world.ts';
+import { OAuthError, requestedScopes } from './error.ts';
+import { grantByCode, grantByRefreshToken } from './grants.ts';
 import { issueToken } from './tokens.ts';
-import type { World } from './world.ts';
 
 /** Contract 4.1. No answer of this endpoint may be stored (RFC 6749 5.1). */
 export function tokenEndpoint(world: World, request: Incoming): Answer {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Report } from './reports.ts';
-import type { World } from './world.ts';
+import type { Report } from '../reporting/reports.ts';
+import type { World } from '../world.ts';
 
 const DAY_SECONDS = 86_400;
 

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Answer, Call } from './exchange.ts';
-import type { Misbehaviour } from './faults.ts';
-import { headersOf, reset, write } from './listen.ts';
-import type { Report } from './reports.ts';
-import { reshape } from './reshape.ts';
-import { type ReportFile, reportFile } from './rows.ts';
+import type { Answer, Call } from '../exchange.ts';
+import type { Misbehaviour } from '../faults/faults.ts';
+import { reshape } from '../faults/reshape.ts';
+import { headersOf, reset, write } from '../listen.ts';
+import type { Report } from '../reporting/reports.ts';
+import { type ReportFile, reportFile } from '../reporting/rows.ts';
+import type { World } from '../world.ts';
+import { sendBody } from './body.ts';
 import { signatureFault } from './signature.ts';
-import { sendBody } from './storage-body.ts';
-import type { World } from './world.ts';
 
 /** Headers that must never reach the storage host: the platform's. */
 const FOREIGN = ['authorization', 'x-api-key', 'x-service-revision'];

@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { Refusal, refuseViolations } from './envelope.ts';
-import { type Answer, type Incoming, json, parseObject } from './exchange.ts';
+import { Refusal, refuseViolations } from '../envelope.ts';
+import { type Answer, type Incoming, json, parseObject } from '../exchange.ts';
+import type { Grant } from '../oauth/tokens.ts';
+import type { PerReport, ReportSettings } from '../settings.ts';
+import { presign } from '../storage/signature.ts';
+import type { World } from '../world.ts';
 import { type ReportRequest, reportRequest, reportViolations } from './report-request.ts';
 import { type FileSize, type ReportFile, reportFile } from './rows.ts';
-import type { PerReport, ReportSettings } from './settings.ts';
-import { presign } from './signature.ts';
-import type { Grant } from './tokens.ts';
-import type { World } from './world.ts';
 
 export type Report = {
   id: string;

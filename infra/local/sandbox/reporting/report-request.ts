@@ -1,6 +1,6 @@
-import type { Violation } from './envelope.ts';
-import { type Grant, reaches } from './tokens.ts';
-import type { World } from './world.ts';
+import type { Violation } from '../envelope.ts';
+import { type Grant, reaches } from '../oauth/tokens.ts';
+import type { World } from '../world.ts';
 
 /** Contract 2.2, once it is known to be valid. Options whose names the contract omits are kept as they came. */
 export type ReportRequest = {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { AdvertiserScope, Credential } from './settings.ts';
-import type { World } from './world.ts';
+import type { AdvertiserScope, Credential } from '../settings.ts';
+import type { World } from '../world.ts';
 
 /** What a token may do: whose it is, its scopes, and when the advertiser scope was fixed. */
 export type Grant = { credential: Credential; scopes: readonly string[]; authorizedAt: number };

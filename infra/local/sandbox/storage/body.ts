@@ -3,10 +3,10 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
-import type { Call } from './exchange.ts';
-import type { Misbehaviour } from './faults.ts';
-import { reset } from './listen.ts';
-import { reshape } from './reshape.ts';
+import type { Call } from '../exchange.ts';
+import type { Misbehaviour } from '../faults/faults.ts';
+import { reshape } from '../faults/reshape.ts';
+import { reset } from '../listen.ts';
 import type { Download } from './storage.ts';
 
 type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;

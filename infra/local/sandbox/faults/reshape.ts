@@ -1,4 +1,4 @@
-import { type Answer, bodyOf, isObject } from './exchange.ts';
+import { type Answer, bodyOf, isObject } from '../exchange.ts';
 import type { Misbehaviour } from './faults.ts';
 
 /** The answer as a fault has it: another status, other headers, another body or other fields in it. */

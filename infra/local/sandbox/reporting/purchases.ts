@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { refuseViolations } from './envelope.ts';
-import { type Answer, type Incoming, json } from './exchange.ts';
+import { refuseViolations } from '../envelope.ts';
+import { type Answer, type Incoming, json } from '../exchange.ts';
+import type { Grant } from '../oauth/tokens.ts';
+import type { World } from '../world.ts';
 import { addDays, daysBetween, purchaseViolations } from './report-request.ts';
 import { jsonBody } from './reports.ts';
-import type { Grant } from './tokens.ts';
-import type { World } from './world.ts';
 
 /** Contract 4.5. Its answer's shape is not shown: this one is made up, and a setting replaces it. */
 export function purchases(world: World, request: Incoming, grant: Grant): Answer {

@@ -1,4 +1,4 @@
-import { ENDPOINTS, type Endpoint } from './exchange.ts';
+import { ENDPOINTS, type Endpoint } from '../exchange.ts';
 import type { Fault } from './faults.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { OAuthError, requestedScopes } from './oauth-error.ts';
-import type { Credential } from './settings.ts';
+import type { Credential } from '../settings.ts';
+import type { World } from '../world.ts';
+import { OAuthError, requestedScopes } from './error.ts';
 import { type Grant, issueToken, opaque } from './tokens.ts';
-import type { World } from './world.ts';
 
 type TokenResponse = Record<string, unknown>;
 
