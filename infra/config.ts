@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import * as z from 'zod';
+import { isCalendarDate } from '../functions/workflow/dates.ts';
+import { checkUrl } from '../functions/workflow/safe-hosts.ts';
+import { exportFaults } from './config-exports.ts';
+
+/** Where cdk.json's context holds the config. */
+export const CONFIG_KEY = 'ad-report-export';
+
+const CDK_JSON = new URL('../cdk.json', import.meta.url);
+
+/** The largest file that is copied, unless the config says otherwise: 50 GiB. */
+const MAX_DOWNLOAD_BYTES = 50 * 1024 ** 3;
+
+const LOG_RETENTION_DAYS = 90;
+
+/** CloudWatch Logs takes no others. For ever is not among them. */
+const RETENTIONS = Object.values(RetentionDays).filter(
+  (days): days is RetentionDays => typeof days === 'number' && days !== RetentionDays.INFINITE,
+);
+
+const Account = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, _ and -, the first a letter or digit');
+
+const Host = z
+  .string()
+  .regex(
+    /^(\*\.)?([a-z0-9-]+\.)+[a-z0-9-]+$/i,
+    'must be a host name, such as files.platform.example or *.platform.example',
+  );
+
+/** When EventBridge Scheduler starts an export. */
+const Schedule = z.strictObject({
+  expression: z
+    .string()
+    .regex(
+      /^(cron\(([^\s()]+ ){5}[^\s()]+\)|rate\([1-9]\d* (minute|hour|day)s?\))$/,
+      'must be cron(...) of six fields, or rate(...) in minutes, hours or days',
+    ),
+  time_zone: z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').optional(),
+});
+
+const Config = z.strictObject({
+  stack: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be 1 to 63 letters, digits and -, the first a letter')
+    .default('ad-report-export'),
+  base_url: z
+    .string()
+    .superRefine(checkBaseUrl)
+    .transform((url) => url.replace(/\/+$/, '')),
+  revision: z.string().refine(isCalendarDate, 'must be a date that exists, written YYYY-MM-DD'),
+  accounts: z.array(Account).min(1, 'must not be empty').refine(isDistinct, 'must not repeat a name'),
+  exports: z.array(z.looseObject({ schedule: Schedule.optional() })).default([]),
+  reserve_token_concurrency: z.boolean().default(true),
+  max_download_bytes: z.int().min(1).default(MAX_DOWNLOAD_BYTES),
+  download_hosts: z.array(Host).min(1, 'must not be empty; leave it out to allow any public host').optional(),
+  log_retention_days: z
+    .literal(RETENTIONS, `must be one of ${RETENTIONS.join(', ')}`)
+    .default(LOG_RETENTION_DAYS),
+});
+
+export type Schedule = z.infer<typeof Schedule>;
+
+/** A request by its name, as an execution gets it, and when it is started by itself. */
+export interface ConfiguredExport {
+  readonly name: string;
+  readonly account: string;
+  readonly schedule?: Schedule | undefined;
+  readonly [field: string]: unknown;
+}
+
+/** What a deployment is made of; see the README's table. */
+export type Config = Readonly<Omit<z.infer<typeof Config>, 'exports'>> & {
+  readonly exports: readonly ConfiguredExport[];
+};
+
+/** The config cannot be deployed; the message names every fault, one a line. */
+export class InvalidConfig extends Error {
+  override readonly name = 'InvalidConfig';
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super([`The context key ${CONFIG_KEY} of cdk.json cannot be deployed:`, ...faults].join('\n  '));
+    this.faults = faults;
+  }
+}
+
+/** cdk.json's context: the config, and the feature flags that a synth outside the CDK CLI needs as well. */
+export function readContext(): Readonly<Record<string, unknown>> {
+  return JSON.parse(readFileSync(CDK_JSON, 'utf8')).context;
+}
+
+/** @throws InvalidConfig with every fault */
+export function readConfig(): Config {
+  return parseConfig(readContext()[CONFIG_KEY]);
+}
+
+/** @throws InvalidConfig with every fault, those of the exports' requests included */
+export function parseConfig(context: unknown): Config {
+  const parsed = Config.safeParse(context);
+  const faults = [...(parsed.error?.issues ?? []).flatMap(describeIssue), ...exportFaults(context)];
+  if (!parsed.success || faults.length > 0) throw new InvalidConfig(faults);
+  return { ...parsed.data, exports: parsed.data.exports.map(inItsTimeZone) };
+}
+
+/** "Yesterday" is the one of the schedule's time zone, unless the request names another. */
+function inItsTimeZone(entry: z.infer<typeof Config>['exports'][number]): ConfiguredExport {
+  const { time_zone } = entry.schedule ?? {};
+  return { ...(time_zone && { time_zone }), ...entry } as ConfiguredExport;
+}
+
+function isDistinct(names: readonly string[]): boolean {
+  return new Set(names).size === names.length;
+}
+
+/** Why the platform cannot be there. Plain http and loopback are for the local run, which builds its config itself. */
+function checkBaseUrl(text: string, context: z.core.$RefinementCtx<string>): void {
+  if (/[?#]/.test(text)) context.addIssue('must have neither a query nor a fragment');
+  try {
+    checkUrl(text, { allowLoopback: false });
+  } catch (error) {
+    context.addIssue((error as Error).message.split('\n', 1)[0] ?? '');
+  }
+}
+
+function isTimeZone(text: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: text }));
+  } catch {
+    return false;
+  }
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string[] {
+  const path = issue.path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => `${path}.${key}: is not a setting`.slice(1));
+  }
+  const missing = issue.code === 'invalid_type' && issue.input === undefined;
+  return [`${path.slice(1) || 'the config'}: ${missing ? 'is missing' : issue.message}`];
+}

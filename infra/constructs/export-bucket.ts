@@ -1,0 +1,67 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  type BucketProps,
+  type CfnBucket,
+} from 'aws-cdk-lib/aws-s3';
+import { Construct } from 'constructs';
+import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
+
+/** A copy takes 15 minutes at most, so what is unfinished after a day was killed. */
+const ABORT_UPLOADS_AFTER = Duration.days(1);
+
+/** How long an object that a later run replaced, and which its manifest still names by version, can be read. */
+const KEEP_REPLACED = Duration.days(90);
+
+/** Where the reports go. It outlives the stack. */
+export class ExportBucket extends Construct {
+  readonly bucket: Bucket;
+
+  constructor(scope: Construct, id: string, props: BucketProps = {}) {
+    super(scope, id);
+    this.bucket = new Bucket(this, 'Bucket', {
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      enforceSSL: true,
+      encryption: BucketEncryption.S3_MANAGED,
+      versioned: true,
+      removalPolicy: RemovalPolicy.RETAIN,
+      lifecycleRules: [
+        { id: 'UnfinishedUploads', abortIncompleteMultipartUploadAfter: ABORT_UPLOADS_AFTER },
+        {
+          id: 'ReplacedObjects',
+          noncurrentVersionExpiration: KEEP_REPLACED,
+          expiredObjectDeleteMarker: true,
+        },
+      ],
+      ...props,
+    });
+    // `eventBridgeEnabled` would add a custom resource with a Lambda function of its own to say the same.
+    const resource = this.bucket.node.defaultChild as CfnBucket;
+    resource.addPropertyOverride(
+      'NotificationConfiguration.EventBridgeConfiguration.EventBridgeEnabled',
+      true,
+    );
+  }
+
+  /** One PutObject; what is overwritten stays as an older version. */
+  grantPut(grantee: IGrantable): Grant {
+    return this.grant(grantee, ['s3:PutObject']);
+  }
+
+  /** PutObject, or an upload in parts that can be taken up again and given up. */
+  grantUpload(grantee: IGrantable): Grant {
+    return this.grant(grantee, ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts']);
+  }
+
+  // Narrower than the bucket's own grants, which include tags, legal hold and retention.
+  private grant(grantee: IGrantable, actions: string[]): Grant {
+    return Grant.addToPrincipal({
+      grantee,
+      actions,
+      resourceArns: [this.bucket.arnForObjects(`${EXPORTS_PREFIX}*`)],
+    });
+  }
+}

@@ -1,0 +1,63 @@
+import { Duration, TimeZone } from 'aws-cdk-lib';
+import {
+  ContextAttribute,
+  Schedule,
+  ScheduleExpression,
+  ScheduleGroup,
+  ScheduleTargetInput,
+} from 'aws-cdk-lib/aws-scheduler';
+import { StepFunctionsStartExecution } from 'aws-cdk-lib/aws-scheduler-targets';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import { Construct } from 'constructs';
+import type { ConfiguredExport, Schedule as ConfiguredSchedule } from '../config.ts';
+
+/** A start that fails is tried again this often within the hour. The default is 185 times, for a day. */
+const START_ATTEMPTS = 3;
+const START_WITHIN = Duration.hours(1);
+
+/** As long as SQS allows: whoever is on holiday still finds the request that was not started. */
+const KEEP_UNSTARTED = Duration.days(14);
+
+interface ExportSchedulesProps {
+  readonly exports: readonly ConfiguredExport[];
+  readonly stateMachine: IStateMachine;
+}
+
+/** Starts exports by the clock, each with its whole request; what cannot be started lands in the queue. */
+export class ExportSchedules extends Construct {
+  readonly unstarted: Queue;
+
+  constructor(scope: Construct, id: string, { exports, stateMachine }: ExportSchedulesProps) {
+    super(scope, id);
+    this.unstarted = new Queue(this, 'Unstarted', {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: KEEP_UNSTARTED,
+    });
+    const group = new ScheduleGroup(this, 'Group');
+    for (const { schedule, ...request } of exports) {
+      if (!schedule) continue;
+      new Schedule(this, `${request.account}-${request.name}`, {
+        scheduleGroup: group,
+        description: `Export ${request.name} of account ${request.account}`,
+        schedule: expressionOf(schedule),
+        target: this.start(stateMachine, request),
+      });
+    }
+  }
+
+  /** `scheduled_at` makes a period mean the same dates however late the start succeeds. */
+  private start(stateMachine: IStateMachine, request: Readonly<Record<string, unknown>>) {
+    return new StepFunctionsStartExecution(stateMachine, {
+      input: ScheduleTargetInput.fromObject({ ...request, scheduled_at: ContextAttribute.scheduledTime }),
+      retryAttempts: START_ATTEMPTS,
+      maxEventAge: START_WITHIN,
+      deadLetterQueue: this.unstarted,
+    });
+  }
+}
+
+function expressionOf({ expression, time_zone }: ConfiguredSchedule): ScheduleExpression {
+  return ScheduleExpression.expression(expression, TimeZone.of(time_zone ?? 'UTC'));
+}

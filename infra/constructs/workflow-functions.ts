@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { Duration, RemovalPolicy, Stage } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import type { Settings } from '../../functions/workflow/settings.ts';
+import { bundle } from './bundle.ts';
+import type { StepName } from './workflow-states.ts';
+
+interface Size {
+  readonly timeout: Duration;
+  /** MB; CPU and network grow with it. */
+  readonly memory: number;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** A step that calls the platform gives up after a minute (its own time-outs); half a minute is for the rest. */
+const CALLS_PLATFORM: Size = { timeout: Duration.seconds(90), memory: 256 };
+
+/** Sends nothing to the platform; importing the AWS SDK alone takes a second at 128 MB. */
+const INTERNAL: Size = { timeout: Duration.seconds(30), memory: 256 };
+
+/** The longest that Lambda allows. Two buffers of 8 MiB are replaced all the time, and collected sooner in a small heap. */
+const COPIES: Size = {
+  timeout: Duration.minutes(15),
+  memory: 256,
+  environment: { NODE_OPTIONS: '--max-semi-space-size=1' },
+};
+
+const SIZES: Readonly<Record<StepName, Size>> = {
+  PlanExport: INTERNAL,
+  GetToken: CALLS_PLATFORM,
+  CreateReport: CALLS_PLATFORM,
+  CheckReport: CALLS_PLATFORM,
+  SaveReport: COPIES,
+  PublishWindow: INTERNAL,
+  PublishExport: INTERNAL,
+  DescribeFailure: INTERNAL,
+};
+
+const STEPS = Object.keys(SIZES) as StepName[];
+
+interface WorkflowFunctionsProps {
+  /** Each function gets all of it; the compiler holds it to what the functions read. */
+  readonly settings: Settings;
+  /** On every log line. */
+  readonly service: string;
+  readonly logRetention: RetentionDays;
+  /** One token request at a time. A new AWS account's quota may allow no reservation. */
+  readonly reserveTokenConcurrency: boolean;
+}
+
+/** A function per step, each with a role and a log group of its own. */
+export class WorkflowFunctions extends Construct {
+  readonly functions: Readonly<Record<StepName, LambdaFunction>>;
+
+  constructor(scope: Construct, id: string, props: WorkflowFunctionsProps) {
+    super(scope, id);
+    const outdir = join(Stage.of(this)?.assetOutdir ?? '', 'functions');
+    bundle(STEPS.map(fileName), outdir);
+    const functions = STEPS.map((step) => [step, this.function(step, outdir, props)] as const);
+    this.functions = Object.fromEntries(functions) as Record<StepName, LambdaFunction>;
+  }
+
+  private function(step: StepName, outdir: string, props: WorkflowFunctionsProps): LambdaFunction {
+    const { timeout, memory, environment } = SIZES[step];
+    return new LambdaFunction(this, step, {
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      code: Code.fromAsset(join(outdir, fileName(step))),
+      handler: 'index.handler',
+      timeout,
+      memorySize: memory,
+      ...this.identity(step, props.logRetention),
+      ...(step === 'GetToken' && props.reserveTokenConcurrency && { reservedConcurrentExecutions: 1 }),
+      environment: {
+        ...asEnvironment(props.settings),
+        ...environment,
+        POWERTOOLS_SERVICE_NAME: props.service,
+        POWERTOOLS_LOG_LEVEL: 'INFO',
+      },
+    });
+  }
+
+  /** The default role has a managed policy that lets it write to every log group. */
+  private identity(step: StepName, retention: RetentionDays) {
+    const logGroup = new LogGroup(this, `${step}Logs`, { retention, removalPolicy: RemovalPolicy.DESTROY });
+    const role = new Role(this, `${step}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    logGroup.grantWrite(role);
+    return { logGroup, role };
+  }
+}
+
+/** PlanExport lives in plan-export.ts. */
+function fileName(step: StepName): string {
+  return step.replace(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
+}
+
+function asEnvironment(settings: Settings): Record<string, string> {
+  const isSet = (entry: [string, string | undefined]): entry is [string, string] => entry[1] !== undefined;
+  return Object.fromEntries(Object.entries(settings).filter(isSet));
+}

@@ -1,0 +1,56 @@
+import { CfnOutput, Stack } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { Settings } from '../functions/workflow/settings.ts';
+import type { Config } from './config.ts';
+import { AccountSecrets } from './constructs/account-secrets.ts';
+import { executionLogs } from './constructs/execution-logs.ts';
+import { ExportBucket } from './constructs/export-bucket.ts';
+import { ExportSchedules } from './constructs/export-schedules.ts';
+import { ExportWorkflow } from './constructs/export-workflow.ts';
+import { WorkflowFunctions } from './constructs/workflow-functions.ts';
+import { OUTPUTS } from './outputs.ts';
+
+/** Schedules start the state machine, whose functions read the secrets and write to the bucket. */
+export class ExportStack extends Stack {
+  constructor(scope: Construct, config: Config) {
+    super(scope, config.stack, { description: "Exports an advertising platform's reports to S3" });
+    const exports = new ExportBucket(this, 'Exports');
+    const secrets = new AccountSecrets(this, 'Secrets', { prefix: config.stack, accounts: config.accounts });
+    const { functions } = new WorkflowFunctions(this, 'Functions', {
+      settings: this.settings(config, exports.bucket.bucketName),
+      service: config.stack,
+      logRetention: config.log_retention_days,
+      reserveTokenConcurrency: config.reserve_token_concurrency,
+    });
+
+    // PlanExport, PublishExport and DescribeFailure are granted nothing.
+    secrets.grantReadCredentials(functions.GetToken);
+    secrets.grantReadWriteTokens(functions.GetToken);
+    secrets.grantReadTokens(functions.CreateReport);
+    secrets.grantReadTokens(functions.CheckReport);
+    secrets.grantReadTokens(functions.SaveReport);
+    exports.grantUpload(functions.SaveReport);
+    exports.grantPut(functions.PublishWindow);
+
+    const logs = executionLogs(this, 'ExecutionLogs', config.log_retention_days);
+    const { stateMachine } = new ExportWorkflow(this, 'Workflow', { functions, logs });
+    const schedules = new ExportSchedules(this, 'Schedules', { exports: config.exports, stateMachine });
+
+    new CfnOutput(this, OUTPUTS.stateMachine, { value: stateMachine.stateMachineArn });
+    new CfnOutput(this, OUTPUTS.bucket, { value: exports.bucket.bucketName });
+    new CfnOutput(this, OUTPUTS.unstarted, { value: schedules.unstarted.queueUrl });
+  }
+
+  private settings(config: Config, bucket: string): Settings {
+    return {
+      PLATFORM_BASE_URL: config.base_url,
+      PLATFORM_REVISION: config.revision,
+      SECRET_PREFIX: config.stack,
+      BUCKET: bucket,
+      BUCKET_OWNER: this.account,
+      ACCOUNTS: config.accounts.join(','),
+      MAX_DOWNLOAD_BYTES: String(config.max_download_bytes),
+      ...(config.download_hosts && { DOWNLOAD_HOSTS: config.download_hosts.join(',') }),
+    };
+  }
+}
