@@ -21,15 +21,13 @@ export class AccountSecrets extends Construct {
     super(scope, id);
     this.credentials = accounts.map((account) =>
       this.secret(
-        `${prefix}/${account}/credential`,
-        `What account ${account} gets tokens with; stored by an operator`,
+        prefix,
+        `${account}/credential`,
+        'What its tokens are requested with; stored by an operator',
       ),
     );
     this.tokens = accounts.map((account) =>
-      this.secret(
-        `${prefix}/${account}/token`,
-        `The cached token of account ${account}; written by GetToken`,
-      ),
+      this.secret(prefix, `${account}/token`, 'The token in use; written by GetToken'),
     );
   }
 
@@ -46,8 +44,8 @@ export class AccountSecrets extends Construct {
   }
 
   /** The L2 construct would generate a value; without one the secret is empty until it is first written. */
-  private secret(name: string, description: string): CfnSecret {
-    const secret = new CfnSecret(this, name, { name, description });
+  private secret(prefix: string, name: string, description: string): CfnSecret {
+    const secret = new CfnSecret(this, name, { name: `${prefix}/${name}`, description });
     secret.applyRemovalPolicy(RemovalPolicy.RETAIN);
     return secret;
   }

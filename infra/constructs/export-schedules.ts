@@ -1,4 +1,4 @@
-import { Duration, TimeZone } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, TimeZone } from 'aws-cdk-lib';
 import {
   ContextAttribute,
   Schedule,
@@ -35,7 +35,7 @@ export class ExportSchedules extends Construct {
       enforceSSL: true,
       retentionPeriod: KEEP_UNSTARTED,
     });
-    const group = new ScheduleGroup(this, 'Group');
+    const group = new ScheduleGroup(this, 'Group', { removalPolicy: RemovalPolicy.DESTROY });
     for (const { schedule, ...request } of exports) {
       if (!schedule) continue;
       new Schedule(this, `${request.account}-${request.name}`, {
