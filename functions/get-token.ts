@@ -1,7 +1,7 @@
 import { type CachedToken, openSecrets, type Secrets } from './aws/secrets.ts';
 import type { Token } from './platform/token.ts';
 import { requestToken } from './platform/token.ts';
-import { openTokenEndpoint } from './workflow/connect.ts';
+import { openConnection } from './workflow/connect.ts';
 import type { OAuthCredential } from './workflow/credential.ts';
 import { decideGrant } from './workflow/decide.ts';
 import { CredentialUnusable, TokenRefusedAgain } from './workflow/errors.ts';
@@ -91,10 +91,10 @@ function refusedAgain({ request, reports }: WindowState): TokenRefusedAgain {
 }
 
 export const handler = step(WindowState, getToken, (settings) => {
-  const endpoint = openTokenEndpoint(settings);
+  const connection = openConnection(settings);
   return {
     secrets: openSecrets(settings.SECRET_PREFIX),
-    requestToken: (client: OAuthCredential) => requestToken(endpoint, client, { scope: SCOPE }),
+    requestToken: (client: OAuthCredential) => requestToken(connection, client, { scope: SCOPE }),
     baseUrl: settings.PLATFORM_BASE_URL,
   };
 });

@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 
 /** Milliseconds. */
 export interface Timeouts {
@@ -9,9 +9,6 @@ export interface Timeouts {
   /** From the first attempt to connect to the last byte of the answer. */
   readonly total: number;
 }
-
-// TCP and TLS within one region take well under 1 s; a SYN lost twice is sent again after 1 + 2 = 3 s.
-const CONNECT_TIMEOUT = 5_000;
 
 // An API answer is one small record. A load balancer gives up on its server after 60 s, so headers after 30 s are
 // late and nothing useful comes after 60 s. Idle and headers both fit inside the total: 30 + 15 < 60.
@@ -37,17 +34,6 @@ export interface Platform extends Connection {
 export interface Authorization {
   readonly scheme: 'Bearer' | 'ApiKey';
   readonly value: string;
-}
-
-/**
- * A connection per call (`pipelining: 0`): calls are 10 s or more apart, so that a kept one would rarely be used, and
- * after a Lambda was frozen it may be dead: then nobody could tell whether a POST arrived.
- * HTTP/1.1 only, because undici's time-outs are not kept in the same way over HTTP/2.
- *
- * @param connectTimeout milliseconds for the name look-up, TCP and TLS together
- */
-export function openDispatcher(connectTimeout: number = CONNECT_TIMEOUT): Dispatcher {
-  return new Agent({ connect: { timeout: connectTimeout }, pipelining: 0, allowH2: false });
 }
 
 /** @param path begins with a slash; what varies in it has gone through {@link segment} */

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { openDispatcher } from '../../functions/platform/connection.ts';
 import { requestToken } from '../../functions/platform/token.ts';
+import { safeAgent } from '../../functions/workflow/safe-hosts.ts';
 import type { AuthorizedWindow } from '../../functions/workflow/states.ts';
 import type { PlatformAccess } from '../../functions/workflow/watch.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
@@ -40,7 +40,7 @@ export async function startStep(options: SandboxOptions = {}) {
   const clock = stoppedClock();
   const sandbox = await startSandbox({ now: () => clock.now().getTime(), ...options });
   onTestFinished(() => sandbox.close());
-  const endpoint = { baseUrl: sandbox.baseUrl, dispatcher: openDispatcher() };
+  const endpoint = { baseUrl: sandbox.baseUrl, dispatcher: safeAgent({ allowLoopback: true }) };
   const client = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
   const { accessToken } = await requestToken(endpoint, client);
   const { lines, log } = keepLog();
