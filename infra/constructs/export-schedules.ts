@@ -38,7 +38,8 @@ export class ExportSchedules extends Construct {
     const group = new ScheduleGroup(this, 'Group', { removalPolicy: RemovalPolicy.DESTROY });
     for (const { schedule, ...request } of exports) {
       if (!schedule) continue;
-      new Schedule(this, `${request.account}-${request.name}`, {
+      // Neither name can hold the dot, so no two exports share an id.
+      new Schedule(this, `${request.account}.${request.name}`, {
         scheduleGroup: group,
         description: `Export ${request.name} of account ${request.account}`,
         schedule: expressionOf(schedule),
