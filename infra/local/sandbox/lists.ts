@@ -1,7 +1,7 @@
 import { refuseViolations, type Violation } from './envelope.ts';
 import { type Answer, type Incoming, json } from './exchange.ts';
 import { covers, type Grant } from './oauth/tokens.ts';
-import type { World } from './world.ts';
+import type { Advertiser, World } from './world.ts';
 
 const RESOURCES = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'] as const;
 const DEFAULT_LIMIT = 20;
@@ -59,9 +59,7 @@ function generated(world: World, resource: string, grant: Grant): Items {
   const later = world.growth.get(`${grant.credential.account}/${resource}`) ?? [];
   const createdAt = (index: number) =>
     later[index - atStart] ?? world.authorizations.installedAt - (atStart - index) * SPACING_MS;
-  const visible = [...(world.advertisers.get(grant.credential.account) ?? [])].filter((one) =>
-    covers(grant.credential.advertisers, one, grant.authorizedAt),
-  );
+  const visible = reached(world, grant);
   return {
     count: atStart + later.length,
     createdAt,
@@ -75,14 +73,17 @@ function generated(world: World, resource: string, grant: Grant): Items {
 }
 
 function advertisers(world: World, grant: Grant): Items {
-  const reached = (world.advertisers.get(grant.credential.account) ?? []).filter((one) =>
-    covers(grant.credential.advertisers, one, grant.authorizedAt),
-  );
+  const items = reached(world, grant);
   return {
-    count: reached.length,
-    createdAt: (index) => Date.parse(reached[index]?.created_at ?? ''),
-    item: (index) => reached[index],
+    count: items.length,
+    createdAt: (index) => Date.parse(items[index]?.created_at ?? ''),
+    item: (index) => items[index],
   };
+}
+
+function reached(world: World, { credential, authorizedAt }: Grant): Advertiser[] {
+  const all = world.advertisers.get(credential.account) ?? [];
+  return all.filter((one) => covers(credential.advertisers, one, authorizedAt));
 }
 
 function grow(world: World, resource: string, grant: Grant): void {
