@@ -70,8 +70,9 @@ export async function write(
     return;
   }
   response.flushHeaders();
-  for (let at = 0; at < bytes.length && !response.destroyed; at += 1, call.bytes = at) {
+  for (let at = 0; at < bytes.length && !response.destroyed; at += 1) {
     response.write(bytes.subarray(at, at + 1));
+    call.bytes = at + 1;
     await wait(fault.trickle);
   }
   response.end();

@@ -9,6 +9,7 @@ type Answered = {
   status: string;
   download_url: string;
   access_token: string;
+  token_type: string;
   refresh_token: string;
   expires_in: number;
   scope: string;
@@ -53,7 +54,7 @@ export async function send(method: string, url: string, sending: Sending = {}): 
     bytes,
     text,
     json: parsed(text),
-    envelope: parsed(text).error ?? {},
+    envelope: Object(parsed(text)).error ?? {},
   };
 }
 
@@ -97,7 +98,7 @@ function callsOn(sandbox: Sandbox, pass: (seconds: number) => void) {
   /** Creates a report, lets time pass until it is READY, and returns its id and its URL. */
   const ready = async (changes: Record<string, unknown> = {}) => {
     const id = String((await create(changes)).json.id);
-    pass(30);
+    pass(40);
     const report = await call('GET', `/reports/${id}`);
     return { id, url: String(report.json.download_url) };
   };
