@@ -1,0 +1,55 @@
+import { pathToFileURL } from 'node:url';
+import { parentPort, workerData } from 'node:worker_threads';
+import { installDate } from './clock.ts';
+import type { Answer, FunctionData, Invocation } from './function-messages.ts';
+import { functionFailure, type TaskFailure } from './task-error.ts';
+
+/** The thread of one function: Lambda's runtime, as far as a handler can see it. One invocation at a time. */
+
+type Handler = (event: unknown, context: object) => unknown;
+
+const port = parentPort;
+if (!port) throw new Error('function-worker.ts runs as a worker');
+const { file, exportName, clock, nodeOptions, context: constant } = workerData as FunctionData;
+// Before the handler's module is loaded, which may keep what it finds.
+installDate(clock);
+if (nodeOptions !== undefined) process.env.NODE_OPTIONS = nodeOptions;
+
+const tell = (answer: Answer) => port.postMessage(answer);
+
+/** The runtime ends after a throw that nobody caught, and says what it was. */
+function crash(error: unknown): void {
+  tell({ failure: describe(error), crashed: true });
+  // The exit would overtake the message.
+  setImmediate(() => process.exit(129));
+}
+process.on('uncaughtException', crash);
+process.on('unhandledRejection', crash);
+
+const loaded = import(pathToFileURL(file).href) as Promise<Record<string, Handler>>;
+loaded.catch(() => {}); // each invocation reports it
+
+port.on('message', async ({ event, requestId, deadline }: Invocation) => {
+  const context = {
+    ...constant,
+    awsRequestId: requestId,
+    callbackWaitsForEmptyEventLoop: true,
+    getRemainingTimeInMillis: () => deadline - Math.round(performance.timeOrigin + performance.now()),
+  };
+  try {
+    const handler = (await loaded)[exportName];
+    if (!handler) {
+      const missing = `${file} has no export ${exportName}`;
+      return tell({ failure: functionFailure('Runtime.HandlerNotFound', missing) });
+    }
+    // Lambda hands over JSON: undefined becomes null, a Date its text, and a BigInt fails.
+    tell({ output: JSON.stringify((await handler(JSON.parse(event), context)) ?? null) });
+  } catch (error) {
+    tell({ failure: describe(error) });
+  }
+});
+
+function describe(error: unknown): TaskFailure {
+  if (!(error instanceof Error)) return functionFailure(typeof error, String(error));
+  return functionFailure(error.name, error.message, error.stack?.split('\n'));
+}
