@@ -1,0 +1,167 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { CONFIG_KEY, InvalidConfig, parseConfig, readConfig } from '../../infra/config.ts';
+import { CONTEXT } from '../support/stack.ts';
+
+function faultsOf(context: unknown): readonly string[] {
+  try {
+    parseConfig(context);
+  } catch (error) {
+    if (error instanceof InvalidConfig) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+/** The faults of a config that differs from a good one. */
+function faultsWith(changes: Readonly<Record<string, unknown>>): readonly string[] {
+  return faultsOf({ ...CONTEXT, ...changes });
+}
+
+const [daily, backfill] = CONTEXT.exports;
+
+describe('the config', () => {
+  it('of cdk.json can be deployed as it is shipped', () => {
+    expect(readConfig().exports.map(({ name }) => name)).toEqual(['daily-campaigns', 'monthly-totals']);
+  });
+
+  it('has defaults for all that is a matter of taste', () => {
+    const { base_url, revision, accounts } = CONTEXT;
+    expect(parseConfig({ base_url, revision, accounts })).toEqual({
+      ...{ base_url, revision, accounts },
+      stack: 'ad-report-export',
+      exports: [],
+      reserve_token_concurrency: true,
+      max_download_bytes: 53_687_091_200,
+      log_retention_days: 90,
+    });
+  });
+
+  it('names every fault at once, those of its exports included', () => {
+    const faults = faultsOf({
+      stack: '1st',
+      base_url: 'http://api.platform.example',
+      revision: '2026-02-30',
+      accounts: ['Acme', 'globex', 'globex'],
+      exports: [
+        { ...daily, metrics: [], schedule: { expression: 'daily', zone: 'UTC' } },
+        { ...backfill, account: 'initech' },
+        { ...backfill, name: undefined, schedule: { expression: 'rate(1 day)', time_zone: 'Mars/Olympus' } },
+      ],
+      reserve_token_concurrency: 'yes',
+      max_download_bytes: 0,
+      download_hosts: ['https://files.example'],
+      log_retention_days: 91,
+      basurl: 'x',
+    });
+    for (const field of [
+      'stack',
+      'base_url',
+      'revision',
+      'accounts[0]',
+      'accounts',
+      'exports[0].schedule.expression',
+      'exports[0].schedule.zone',
+      'exports[0].metrics',
+      'exports[0].account',
+      'exports[1].account',
+      'exports[2].schedule.time_zone',
+      'exports[2].name',
+      'exports[2].period',
+      'reserve_token_concurrency',
+      'max_download_bytes',
+      'download_hosts[0]',
+      'log_retention_days',
+      'basurl',
+    ]) {
+      expect(
+        faults.filter((fault) => fault.startsWith(`${field}: `)),
+        field,
+      ).not.toEqual([]);
+    }
+  });
+
+  it.each([undefined, null, 'text', [], 7])('that is %j is refused', (context) => {
+    expect(faultsOf(context)).not.toEqual([]);
+  });
+
+  it.each([
+    'http://api.platform.example',
+    'https://127.0.0.1/v1',
+    'https://10.0.0.1/v1',
+    'https://[::1]/v1',
+    'https://169.254.169.254/',
+    'https://localhost/v1',
+    'https://user:hunter2@api.platform.example/v1',
+    'https://api.platform.example/v1?key=1',
+    'https://api.platform.example/v1#top',
+    'ftp://api.platform.example',
+    'api.platform.example',
+    '',
+  ])('refuses the base_url %j', (base_url) => {
+    const faults = faultsWith({ base_url });
+    expect(faults.map((fault) => fault.split(':', 1)[0])).toContain('base_url');
+    expect(faults.join()).not.toContain('hunter2');
+  });
+
+  it('joins the base_url and a path with one slash', () => {
+    expect(parseConfig({ ...CONTEXT, base_url: 'https://api.platform.example/v1/' }).base_url).toBe(
+      'https://api.platform.example/v1',
+    );
+  });
+
+  it('refuses a schedule with fixed dates, which would export the same days for ever', () => {
+    const scheduled = { ...backfill, schedule: { expression: 'rate(1 day)' } };
+    expect(faultsWith({ exports: [scheduled] })).toEqual([expect.stringMatching(/^exports\[0\]\.period: /)]);
+  });
+
+  it('refuses an account that it does not list', () => {
+    expect(faultsWith({ accounts: ['globex'] })).toEqual([
+      'exports[0].account: acme is not one of accounts (globex)',
+    ]);
+  });
+
+  it('refuses two exports of one name within an account, and only there', () => {
+    const again = { ...backfill, name: 'daily' };
+    expect(faultsWith({ exports: [daily, again] })).toEqual([]);
+    expect(faultsWith({ exports: [daily, { ...again, account: 'acme' }] })).toEqual([
+      'exports[1].name: the account has another export daily',
+    ]);
+  });
+
+  it.each([
+    ['cron(0 6 * * ? *)', []],
+    ['rate(12 hours)', []],
+    ['cron(0 6 * * ?)', ['exports[0].schedule.expression']],
+    ['rate(0 days)', ['exports[0].schedule.expression']],
+    ['at(2026-01-01T00:00:00)', ['exports[0].schedule.expression']],
+  ])('judges the schedule %s', (expression, fields) => {
+    const faults = faultsWith({ exports: [{ ...daily, schedule: { expression } }] });
+    expect(faults.map((fault) => fault.split(':', 1)[0])).toEqual(fields);
+  });
+
+  it("counts a period's days in the schedule's time zone unless the request names another", () => {
+    const zones = (exports: readonly unknown[]) =>
+      parseConfig({ ...CONTEXT, exports }).exports.map(({ time_zone }) => time_zone);
+    expect(zones([daily, { ...daily, name: 'other', time_zone: 'Asia/Tokyo' }])).toEqual([
+      'Europe/Berlin',
+      'Asia/Tokyo',
+    ]);
+  });
+});
+
+describe('the CDK app', () => {
+  it('fails the synth of a wrong config with its faults and no stack trace', () => {
+    const context = { [CONFIG_KEY]: { ...CONTEXT, revision: 'latest', accounts: [] } };
+    const app = fileURLToPath(new URL('../../infra/app.ts', import.meta.url));
+    const { status, stderr } = spawnSync(process.execPath, [app], {
+      env: { ...process.env, CDK_CONTEXT_JSON: JSON.stringify(context) },
+      encoding: 'utf8',
+    });
+    expect(status).toBe(1);
+    expect(stderr).toContain('\n  revision: must be');
+    expect(stderr).toContain('\n  accounts: must not be empty');
+    expect(stderr).not.toContain('    at ');
+  });
+});

@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { type Config, parseConfig } from '../../infra/config.ts';
+import { type Synthesized, synthesize } from '../../infra/synthesize.ts';
+
+/** What cdk.json may hold: two accounts, one export of them scheduled. */
+export const CONTEXT = {
+  stack: 'exports-test',
+  base_url: 'https://api.platform.example/v1',
+  revision: '2026-09-01',
+  accounts: ['acme', 'globex'],
+  exports: [
+    {
+      name: 'daily',
+      account: 'acme',
+      period: 'yesterday',
+      advertiser_ids: ['5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01'],
+      metrics: ['spend'],
+      schedule: { expression: 'cron(30 0 * * ? *)', time_zone: 'Europe/Berlin' },
+    },
+    {
+      name: 'backfill',
+      account: 'globex',
+      start_date: '2025-01-01',
+      end_date: '2026-01-01',
+      advertiser_ids: ['0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'],
+      metrics: ['spend'],
+    },
+  ],
+};
+
+/** The stack of {@link CONTEXT}, or of one that differs from it; its assembly is removed after the file's tests. */
+export function synthesizeStack(changes: Readonly<Record<string, unknown>> = {}): Synthesized {
+  const config: Config = parseConfig({ ...CONTEXT, ...changes });
+  return synthesize({ config, outdir: temporaryDirectory() });
+}
+
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'ad-report-export-'));
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+interface Resource {
+  readonly Type: string;
+  readonly Properties: Synthesized['template'];
+  readonly DeletionPolicy?: string;
+  readonly UpdateReplacePolicy?: string;
+}
+
+/** A type's resources by what CDK made their ids of: the constructs' names, without the hash. */
+export function resourcesOf({ template }: Synthesized, type: string): Map<string, Resource> {
+  const all = Object.entries<Resource>(template.Resources).filter(([, { Type }]) => Type === type);
+  return new Map(all.map(([id, resource]) => [plain(id), resource]));
+}
+
+/** A value in which references are written as `<Bucket>` and `<Bucket.Arn>`. */
+export function readable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(readable);
+  if (typeof value !== 'object' || value === null) return value;
+  const [[name, argument] = []] = Object.entries(value);
+  if (name === 'Ref') return `<${plain(String(argument))}>`;
+  if (name === 'Fn::GetAtt') return `<${plain(argument[0])}.${argument[1]}>`;
+  if (name === 'Fn::Join')
+    return (readable(argument[1]) as unknown[])
+      .map((part) => (typeof part === 'string' ? part : JSON.stringify(part)))
+      .join(argument[0]);
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, readable(inner)]));
+}
+
+function plain(logicalId: string): string {
+  return logicalId.replace(/[0-9A-F]{8}$/, '');
+}
