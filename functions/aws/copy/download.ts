@@ -1,0 +1,232 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
+import { CopyFailed, DownloadRefused, ExportError, UrlExpired } from '../../workflow/errors.ts';
+import { type Ended, get, type Head } from './get.ts';
+
+export interface Source {
+  /** Pre-signed; it is never put into a message or a log. */
+  readonly url: string;
+  readonly dispatcher: Dispatcher;
+  /** @throws DownloadRefused */
+  readonly checkUrl: (url: string) => void;
+  readonly maxBytes: number;
+  /** Milliseconds to the headers, and between two pieces of the body. */
+  readonly timeouts?: { readonly headers?: number; readonly idle?: number };
+}
+
+/** Takes the file; `begin` may come again, and then all that was written before is void. */
+export interface Receiver {
+  /** @throws whatever is to end the download */
+  begin(file: FileHead): void;
+  /** Asks the sender to wait by returning a promise. */
+  write(chunk: Buffer): Promise<void> | undefined;
+  /** Whether the file could end here, judged by its own shape: asked where the host does not say how long it is. */
+  closed(): Promise<boolean>;
+}
+
+export interface FileHead {
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  /** A strong validator, without which bytes of two answers are never put together. */
+  readonly etag: string | undefined;
+  readonly bytes: number | undefined;
+}
+
+// Each break is followed by one more request, after a pause that doubles while nothing comes: 0.2 + 0.4 + 0.8 + 1.6 +
+// 3.2 = 6.2 s before the 6th answer in a row without a byte gives up. Breaks that bring the file on are only counted.
+const BREAKS_MAX = 40;
+const FRUITLESS_MAX = 6;
+const PAUSE_MS = 200;
+
+const HEADERS_TIMEOUT_MS = 30_000;
+const IDLE_TIMEOUT_MS = 30_000;
+
+interface Progress {
+  file: FileHead | undefined;
+  /** Bytes of the file that the receiver has. */
+  at: number;
+  /** Bytes that came and were void. */
+  fetchedTwice: number;
+}
+
+/**
+ * Downloads a file into `receiver`, whole or not at all. A body that breaks off is taken up at the byte where it broke,
+ * by Range and If-Match on a strong ETag; where that cannot be, it begins again.
+ *
+ * @returns bytes fetched that had been fetched before
+ * @throws UrlExpired, CopyFailed, DownloadRefused, or what the receiver threw
+ */
+export async function download(
+  source: Source,
+  receiver: Receiver,
+  { signal, pause = PAUSE_MS }: { signal?: AbortSignal | undefined; pause?: number } = {},
+): Promise<{ bytes: number; fetchedTwice: number }> {
+  source.checkUrl(source.url);
+  const progress: Progress = { file: undefined, at: 0, fetchedTwice: 0 };
+  let fruitless = 0;
+  for (let breaks = 0; breaks < BREAKS_MAX && fruitless < FRUITLESS_MAX; breaks++) {
+    const before = progress.at + progress.fetchedTwice;
+    const ended = await ask(source, receiver, progress, signal);
+    if (ended === 'complete') return { bytes: progress.at, fetchedTwice: progress.fetchedTwice };
+    fruitless = progress.at + progress.fetchedTwice > before ? 1 : fruitless + 1;
+    await sleep(pause * 2 ** (fruitless - 1), undefined, signal && { signal });
+  }
+  const facts = { bytes: progress.at, of: progress.file?.bytes };
+  throw new CopyFailed('The download broke off too often. Try again with a fresh URL.', facts);
+}
+
+/** One request: for all of the file, or for what is missing of it. */
+async function ask(
+  source: Source,
+  receiver: Receiver,
+  progress: Progress,
+  signal: AbortSignal | undefined,
+): Promise<'complete' | 'broken'> {
+  const { file, at } = progress;
+  const resumed = file?.etag !== undefined && at > 0;
+  let answered = false;
+  const onHead = (head: Head) => {
+    answered = true;
+    if (resumed && continues(head, file, at)) return;
+    begin(head, source, receiver, progress);
+  };
+  const onData = (chunk: Buffer) => {
+    progress.at += chunk.length;
+    if (progress.at > source.maxBytes) throw tooLarge(source.maxBytes);
+    return receiver.write(chunk);
+  };
+  const headers: Record<string, string> = { accept: '*/*', 'accept-encoding': 'identity' };
+  if (resumed) Object.assign(headers, { range: `bytes=${at}-`, 'if-match': file.etag });
+  const { headers: headersTimeout = HEADERS_TIMEOUT_MS, idle: bodyTimeout = IDLE_TIMEOUT_MS } =
+    source.timeouts ?? {};
+  const request = { url: source.url, headers, headersTimeout, bodyTimeout, signal };
+  try {
+    return await wholeness(await get(source.dispatcher, request, { onHead, onData }), receiver, progress);
+  } catch (error) {
+    return outcome(error, { first: file === undefined && !answered, progress, signal });
+  }
+}
+
+/** Whether a 206 goes on exactly where the body broke off, in the same file. */
+function continues({ status, headers }: Head, file: FileHead, at: number): boolean {
+  if (status !== 206) return false;
+  const [, start, end, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
+  const sameLength =
+    file.bytes === undefined || (Number(total) === file.bytes && Number(end) === file.bytes - 1);
+  const sameFile = strongEtag(headers) === file.etag && encodingOf(headers) === file.contentEncoding;
+  if (Number(start) === at && sameLength && sameFile) return true;
+  throw new NotTheSame();
+}
+
+function begin(head: Head, source: Source, receiver: Receiver, progress: Progress): void {
+  const { status, headers } = head;
+  if (progress.file !== undefined && [412, 416].includes(status)) throw new NotTheSame();
+  refuseUnless200(status);
+  const length = headers['content-length'];
+  const bytes = length === undefined ? undefined : Number(length);
+  if (bytes !== undefined && bytes > source.maxBytes) throw tooLarge(source.maxBytes);
+  voidAll(progress);
+  progress.file = {
+    contentType: headers['content-type'],
+    contentEncoding: encodingOf(headers),
+    etag: strongEtag(headers),
+    bytes,
+  };
+  receiver.begin(progress.file);
+}
+
+/** Judges the end of an answer's body: by its length, by its framing, or else by the file's own shape. */
+async function wholeness(
+  ended: Ended,
+  receiver: Receiver,
+  progress: Progress,
+): Promise<'complete' | 'broken'> {
+  const { file, at } = progress;
+  if (file?.bytes !== undefined) return at === file.bytes ? 'complete' : 'broken';
+  if (ended.framed || (await receiver.closed())) return 'complete';
+  if (file?.etag === undefined) voidAll(progress);
+  return 'broken';
+}
+
+/** A break is 'broken'; what another request would not change is thrown. */
+function outcome(
+  error: unknown,
+  { first, progress, signal }: { first: boolean; progress: Progress; signal: AbortSignal | undefined },
+): 'broken' {
+  signal?.throwIfAborted();
+  if (error instanceof NotTheSame) {
+    voidAll(progress);
+    return 'broken';
+  }
+  if (error instanceof Unavailable && progress.file !== undefined) return 'broken';
+  if (error instanceof Unavailable) throw new CopyFailed(error.message, { status: error.status });
+  if (error instanceof ExportError || !isBreak(error)) throw error;
+  if (first) throw new CopyFailed(`The storage host did not answer (${codeOf(error)}). Try again.`);
+  if (progress.file?.etag === undefined) voidAll(progress);
+  return 'broken';
+}
+
+function voidAll(progress: Progress): void {
+  progress.fetchedTwice += progress.at;
+  progress.at = 0;
+  progress.file = progress.file && { ...progress.file, etag: undefined };
+}
+
+function refuseUnless200(status: number): void {
+  if (status === 200) return;
+  if (status === 401 || status === 403 || status === 410) {
+    throw new UrlExpired(
+      'The storage host no longer serves the URL. Fetch the report again for a fresh one.',
+      { status },
+    );
+  }
+  if (status >= 300 && status < 400) {
+    throw new DownloadRefused('The storage host redirects, which is never followed.', { status });
+  }
+  throw new Unavailable(status);
+}
+
+/** The host answers, but not with the file. */
+class Unavailable extends Error {
+  override readonly name = 'Unavailable';
+  readonly status: number;
+  constructor(status: number) {
+    super(`The storage host answered ${status}. Try again with a fresh URL.`);
+    this.status = status;
+  }
+}
+
+/** The file is another one than that of which some bytes are here. */
+class NotTheSame extends Error {
+  override readonly name = 'NotTheSame';
+}
+
+/** A failure of the network, of TLS or of HTTP's framing, as undici and Node name it; a mistake of ours is none. */
+function isBreak(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && !/^ERR_(?!SSL|TLS)/.test(code);
+}
+
+function codeOf(error: unknown): string {
+  const { code, name } = error as { code?: unknown; name?: unknown };
+  return String(code ?? name);
+}
+
+function tooLarge(maxBytes: number): DownloadRefused {
+  return new DownloadRefused(`The file is larger than the ${maxBytes} bytes that a setting allows.`, {
+    max: maxBytes,
+  });
+}
+
+function strongEtag(headers: Head['headers']): string | undefined {
+  const etag = headers.etag;
+  return etag?.startsWith('"') ? etag : undefined;
+}
+
+function encodingOf(headers: Head['headers']): string | undefined {
+  const encoding = headers['content-encoding']
+    ?.trim()
+    .toLowerCase()
+    .replace(/^x-gzip$/, 'gzip');
+  return encoding === '' || encoding === 'identity' ? undefined : encoding;
+}

@@ -1,0 +1,95 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** How one answer goes wrong, or is merely unusual. */
+export interface Turn {
+  /** Instead of 200 or 206. */
+  readonly status?: number;
+  /** Bytes of the body after which the connection is `reset`, `closed` in an orderly way, or `stalled`. */
+  readonly after?: number;
+  readonly by?: 'reset' | 'close' | 'stall';
+  readonly body?: Buffer;
+  readonly etag?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface FileOptions {
+  readonly body: Buffer;
+  /** How the body's end is known. Default: Content-Length. */
+  readonly framing?: 'length' | 'chunked' | 'close';
+  /** null: none. Default: a strong one. */
+  readonly etag?: string | null;
+  /** Default: true. */
+  readonly ranges?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The first answers, in order; then all goes well. */
+  readonly turns?: readonly Turn[];
+}
+
+export interface StorageHost extends AsyncDisposable {
+  /** With a query that no message may show. */
+  readonly url: string;
+  readonly requests: { readonly range: string | undefined; readonly headers: IncomingMessage['headers'] }[];
+  /** Bytes of the file that were handed to the network; some of a broken answer may never arrive. */
+  sent(): number;
+}
+
+/** The storage host of a pre-signed URL, on 127.0.0.1, with one file: it serves ranges as S3 does and breaks as told. */
+export async function openStorageHost(file: FileOptions): Promise<StorageHost> {
+  const requests: StorageHost['requests'] = [];
+  let sent = 0;
+  const server = createServer((request, response) => {
+    const turn = file.turns?.[requests.length] ?? {};
+    requests.push({ range: request.headers.range, headers: request.headers });
+    sent += answer({ ...file, ...turn, headers: { ...file.headers, ...turn.headers } }, request, response);
+  });
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      for (const socket of sockets) socket.destroy();
+    });
+  const url = `http://127.0.0.1:${port}/report.json?X-Amz-Signature=canary`;
+  return { url, requests, sent: () => sent, [Symbol.asyncDispose]: close };
+}
+
+type Plan = FileOptions & Turn;
+
+function answer(plan: Plan, request: IncomingMessage, response: ServerResponse): number {
+  const { etag = '"one"', framing = 'length', ranges = true } = plan;
+  const match = request.headers['if-match'];
+  const start = ranges ? Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
+  const part = start > 0;
+  const changed = match !== undefined && ranges && match !== etag;
+  const status = plan.status ?? (changed ? 412 : part ? 206 : 200);
+  const body = status === 200 || status === 206 ? plan.body.subarray(start) : Buffer.from('<Error/>');
+  const head: Record<string, string> = { 'Content-Type': 'application/json', ...plan.headers };
+  if (etag !== null) head.ETag = etag;
+  if (status === 206) head['Content-Range'] = `bytes ${start}-${plan.body.length - 1}/${plan.body.length}`;
+  if (framing === 'length') head['Content-Length'] = String(body.length);
+  if (framing === 'close') {
+    response.removeHeader('Transfer-Encoding');
+    response.useChunkedEncodingByDefault = false;
+    head.Connection = 'close';
+  }
+  response.writeHead(status, head);
+  if (plan.by === undefined || plan.after === undefined) {
+    response.end(body);
+    return body.length;
+  }
+  response.write(body.subarray(0, plan.after), () => breakOff(response, plan.by));
+  return Math.min(plan.after, body.length);
+}
+
+function breakOff(response: ServerResponse, how: Turn['by']): void {
+  const { socket } = response;
+  if (how === 'close') socket?.end();
+  // The bytes are to arrive before the reset overtakes them.
+  if (how === 'reset') setTimeout(() => socket?.resetAndDestroy(), 10);
+}
