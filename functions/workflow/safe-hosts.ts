@@ -11,7 +11,7 @@ export interface HostPolicy {
   readonly allowedHosts?: readonly string[];
 }
 
-const LOOPBACK = blockList(['127.0.0.0/8'], ['::1/128']);
+const LOOPBACK = blockList(['127.0.0.0/8'], []);
 
 // The special-purpose registries of IANA (RFC 6890): private, shared (CGNAT), link-local and with it the metadata
 // address 169.254.169.254, documentation, benchmarking, multicast, reserved.
@@ -54,7 +54,7 @@ function faultOf(url: URL, { allowLoopback, allowedHosts }: HostPolicy): string 
 
 /** Why an IP address may not be connected to, if so. Plain http never leaves this machine. */
 function addressFault(address: string, protocol: string, allowLoopback: boolean): string | undefined {
-  if (contains(LOOPBACK, address)) return allowLoopback ? undefined : 'it is a loopback address';
+  if (isLoopback(address)) return allowLoopback ? undefined : 'it is a loopback address';
   if (protocol !== 'https:') return 'plain http is for a loopback address only';
   const usable = isIP(address) === 4 || contains(GLOBAL_UNICAST, address);
   return usable && !contains(SPECIAL, address) ? undefined : 'it is not a public address';
@@ -113,6 +113,11 @@ function bareHost(hostname: string): string {
 function matches(host: string, allowed: string): boolean {
   const name = allowed.trim().toLowerCase();
   return name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;
+}
+
+/** A BlockList takes an IPv4-mapped address for the IPv4 one; that disguise is never let through. */
+function isLoopback(address: string): boolean {
+  return isIP(address) === 4 ? contains(LOOPBACK, address) : address === '::1';
 }
 
 function contains(list: BlockList, address: string): boolean {

@@ -54,7 +54,9 @@ export async function copyOnce(
     (error: unknown) => ({ error }),
   );
   const object = await readFile(join(s3.directory, BUCKET, KEY)).catch(() => undefined);
-  const { Uploads = [] } = await s3.client.send(new ListMultipartUploadsCommand({ Bucket: BUCKET }));
+  const { Uploads = [] } = await s3.client.send(
+    new ListMultipartUploadsCommand({ Bucket: BUCKET, ExpectedBucketOwner: s3Options.account ?? ACCOUNT }),
+  );
   client.destroy();
   return { ...result, object, openUploads: Uploads.length, host, s3 };
 }

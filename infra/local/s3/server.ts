@@ -41,6 +41,8 @@ export type S3Options = {
   faults?: Fault[];
   log?: (entry: JournalEntry) => void;
   account?: string;
+  /** Refuses a call that does not say whom it expects to own the bucket. */
+  requireOwner?: boolean;
   credentials?: Credentials;
   /** Only this region in the signature's scope; any unless given. */
   region?: string;
@@ -164,6 +166,7 @@ function authorize(options: Options, { request, bucket, header }: Call): void {
   if (!options.buckets.includes(bucket))
     throw new S3Error('NoSuchBucket', 'The specified bucket does not exist');
   const owner = header('x-amz-expected-bucket-owner');
+  if (owner === undefined && options.requireOwner) throw new S3Error('AccessDenied', 'No expected owner');
   if (owner !== undefined && owner !== (options.account ?? ACCOUNT))
     throw new S3Error('AccessDenied', 'Access Denied');
 }
