@@ -17,9 +17,9 @@ export async function readInput(file: string): Promise<unknown> {
 }
 
 /** Checks the request in the same way as the workflow does, so that a faulty one is never started. */
-export function checkRequest(request: unknown): ReturnType<typeof parseRequest> {
+export function checkRequest(request: unknown, now = new Date()): ReturnType<typeof parseRequest> {
   try {
-    return parseRequest(request, new Date());
+    return parseRequest(request, now);
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error;
     throw new UsageError(error.facts.faults as string[]);

@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { parseCredential } from '../../functions/workflow/credential.ts';
+import { isCalendarDate } from '../../functions/workflow/dates.ts';
+import { CredentialUnusable, DownloadRefused } from '../../functions/workflow/errors.ts';
+import { checkUrl } from '../../functions/workflow/safe-hosts.ts';
+import type { RunOptions } from './run.ts';
+
+/** A platform that is not the sandbox, as the command line names it. */
+export interface GivenPlatform {
+  readonly baseUrl: string;
+  readonly revision: string;
+  readonly credentialFile: string;
+}
+
+/** What is wrong with the options that name a platform; nothing where none is named. */
+export async function platformFaults(options: RunOptions): Promise<string[]> {
+  const { baseUrl, revision, credential } = options;
+  if (baseUrl === undefined) {
+    const alone = { '--credential': credential, '--revision': revision };
+    return Object.entries(alone).flatMap(([flag, value]) =>
+      value === undefined ? [] : [`${flag} needs --base-url`],
+    );
+  }
+  return [
+    ...urlFaults(baseUrl),
+    ...(revision === undefined ? ['--base-url needs --revision'] : []),
+    ...(revision === undefined || isCalendarDate(revision)
+      ? []
+      : [`--revision ${revision} is not a date, YYYY-MM-DD`]),
+    ...(credential === undefined ? ['--base-url needs --credential'] : await credentialFaults(credential)),
+    ...(options.input === undefined ? ['--base-url needs --input'] : []),
+  ];
+}
+
+function urlFaults(baseUrl: string): string[] {
+  try {
+    const { search, hash } = checkUrl(baseUrl, { allowLoopback: true });
+    return search || hash ? ['--base-url must have neither a query nor a fragment'] : [];
+  } catch (error) {
+    if (error instanceof DownloadRefused) return [`--base-url: ${firstLine(error)}`];
+    throw error;
+  }
+}
+
+async function credentialFaults(file: string): Promise<string[]> {
+  try {
+    parseCredential(await readFile(file, 'utf8'), 'of --credential');
+    return [];
+  } catch (error) {
+    if (error instanceof CredentialUnusable)
+      return (error.facts.faults as string[]).map((fault) => `--credential: ${fault}`);
+    return [`--credential ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`];
+  }
+}
+
+function firstLine({ message }: Error): string {
+  return message.split('\n', 1)[0] ?? '';
+}
