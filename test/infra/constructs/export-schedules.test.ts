@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { parseRequest } from '../../../functions/workflow/request.ts';
+import { CONTEXT, readable, resourcesOf, synthesizeStack } from '../../support/stack.ts';
+
+const stack = synthesizeStack();
+const schedules = resourcesOf(stack, 'AWS::Scheduler::Schedule');
+const daily = schedules.get('Schedulesacmedaily')?.Properties;
+
+/** What the execution gets when the schedule's moment is `instant`. */
+function inputAt(instant: string): unknown {
+  return JSON.parse(daily?.Target.Input.replace('<aws.scheduler.scheduled-time>', instant));
+}
+
+describe('schedules', () => {
+  it('are made of the exports that have one, in their time zone', () => {
+    expect([...schedules.keys()]).toEqual(['Schedulesacmedaily']);
+    expect(daily).toMatchObject({
+      ScheduleExpression: 'cron(30 0 * * ? *)',
+      ScheduleExpressionTimezone: 'Europe/Berlin',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      State: 'ENABLED',
+    });
+  });
+
+  it('start the state machine with the whole request and the moment that was meant', () => {
+    const { schedule, ...request } = CONTEXT.exports[0] ?? {};
+    expect(readable(daily?.Target.Arn)).toBe('<WorkflowStateMachine>');
+    expect(inputAt('2026-03-28T23:30:00Z')).toEqual({
+      ...request,
+      time_zone: 'Europe/Berlin',
+      scheduled_at: '2026-03-28T23:30:00Z',
+    });
+  });
+
+  it.each([
+    ['in winter', '2026-01-14T23:30:00Z', '2026-01-14'],
+    ['in summer', '2026-07-14T22:30:00Z', '2026-07-14'],
+  ])('half an hour past midnight in Berlin %s, yesterday is the day that has just ended there', (_, instant, day) => {
+    const { request } = parseRequest(inputAt(instant), new Date('2030-01-01'));
+    expect(request.start_date).toBe(day);
+  });
+
+  it('try a start three times within the hour, and then keep it in the queue for two weeks', () => {
+    expect(readable(daily?.Target)).toMatchObject({
+      RetryPolicy: { MaximumRetryAttempts: 3, MaximumEventAgeInSeconds: 3_600 },
+      DeadLetterConfig: { Arn: '<SchedulesUnstarted.Arn>' },
+    });
+    const queue = resourcesOf(stack, 'AWS::SQS::Queue').get('SchedulesUnstarted');
+    expect(queue?.Properties).toEqual({
+      SqsManagedSseEnabled: true,
+      MessageRetentionPeriod: 14 * 24 * 60 * 60,
+    });
+  });
+
+  it('keep them where nothing gets in without TLS', () => {
+    const policy = resourcesOf(stack, 'AWS::SQS::QueuePolicy').get('SchedulesUnstartedPolicy');
+    expect(readable(policy?.Properties.PolicyDocument.Statement)).toEqual([
+      {
+        Effect: 'Deny',
+        Principal: { AWS: '*' },
+        Action: 'sqs:*',
+        Resource: '<SchedulesUnstarted.Arn>',
+        Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+      },
+    ]);
+  });
+
+  it('of exports whose account and name read alike together are two', () => {
+    const [export_] = CONTEXT.exports;
+    const alike = [
+      { ...export_, account: 'a', name: 'b-c' },
+      { ...export_, account: 'a-b', name: 'c' },
+    ];
+    const other = synthesizeStack({ accounts: ['a', 'a-b'], exports: alike });
+    const inputs = Object.values<{ Type: string; Properties: { Target: { Input: string } } }>(
+      other.template.Resources,
+    )
+      .filter(({ Type }) => Type === 'AWS::Scheduler::Schedule')
+      .map(({ Properties }) => JSON.parse(Properties.Target.Input).account);
+    expect(inputs).toEqual(['a', 'a-b']);
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
+
+const stack = synthesizeStack();
+const roles = resourcesOf(stack, 'AWS::IAM::Role');
+const policies = [...resourcesOf(stack, 'AWS::IAM::Policy').values()];
+
+interface Statement {
+  readonly Effect: string;
+  readonly Action: string | string[];
+  readonly Resource: unknown;
+  readonly Condition?: unknown;
+}
+
+/** All that a role may do, as lines of "action resource"; anything unusual in a statement shows. */
+function allowed(role: string): string[] {
+  const attached = policies.filter(({ Properties }) =>
+    (readable(Properties.Roles) as string[]).includes(`<${role}>`),
+  );
+  const statements: Statement[] = attached.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
+  return statements
+    .flatMap(({ Effect, Action, Resource, ...rest }) => {
+      expect([Effect, rest]).toEqual(['Allow', {}]);
+      return [Resource]
+        .flat()
+        .flatMap((resource) => [Action].flat().map((action) => `${action} ${readable(resource)}`));
+    })
+    .sort();
+}
+
+/** A function may write to its own log group. */
+function logging(step: string): string[] {
+  return ['logs:CreateLogStream', 'logs:PutLogEvents'].map(
+    (action) => `${action} <Functions${step}Logs.Arn>`,
+  );
+}
+
+const READ_TOKENS = ['acme', 'globex'].map(
+  (account) => `secretsmanager:GetSecretValue <Secrets${account}token>`,
+);
+const OBJECTS = '<ExportsBucket.Arn>/exports/*';
+
+describe('permissions', () => {
+  it.each([
+    ['PlanExport', []],
+    [
+      'GetToken',
+      [
+        'secretsmanager:GetSecretValue <Secretsacmecredential>',
+        'secretsmanager:GetSecretValue <Secretsglobexcredential>',
+        ...READ_TOKENS,
+        'secretsmanager:PutSecretValue <Secretsacmetoken>',
+        'secretsmanager:PutSecretValue <Secretsglobextoken>',
+      ],
+    ],
+    ['CreateReport', READ_TOKENS],
+    ['CheckReport', READ_TOKENS],
+    [
+      'SaveReport',
+      [
+        ...READ_TOKENS,
+        `s3:AbortMultipartUpload ${OBJECTS}`,
+        `s3:ListMultipartUploadParts ${OBJECTS}`,
+        `s3:PutObject ${OBJECTS}`,
+      ],
+    ],
+    ['PublishWindow', [`s3:PutObject ${OBJECTS}`]],
+    ['PublishExport', []],
+    ['DescribeFailure', []],
+  ])('%s may do what it does and no more', (step, actions) => {
+    expect(allowed(`Functions${step}Role`)).toEqual([...logging(step), ...actions].sort());
+  });
+
+  it('the state machine may call the functions, announce, log and trace, and start its own child executions', () => {
+    const functions = [...resourcesOf(stack, 'AWS::Lambda::Function').keys()];
+    const actions = allowed('WorkflowStateMachineRole');
+    const invocations = functions.flatMap((id) => [`<${id}.Arn>`, `<${id}.Arn>:*`]);
+    expect(actions.filter((line) => line.startsWith('lambda:'))).toEqual(
+      invocations.map((target) => `lambda:InvokeFunction ${target}`).sort(),
+    );
+    expect(actions.filter((line) => line.startsWith('states:StartExecution'))).toEqual([
+      'states:StartExecution <WorkflowStateMachine>',
+    ]);
+    expect(actions.filter((line) => line.startsWith('events:'))).toEqual([
+      'events:PutEvents arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/default',
+    ]);
+    const anywhere = actions.filter((line) => line.endsWith(' *')).map((line) => line.split(':', 1)[0]);
+    expect([...new Set(anywhere)]).toEqual(['logs', 'xray']);
+    expect(actions.filter((line) => /^(s3|secretsmanager|sqs|iam):/.test(line))).toEqual([]);
+  });
+
+  it('schedules may start the state machine and leave what they cannot start', () => {
+    const scheduler = [...roles.keys()].find((id) => id.startsWith('SchedulerRole')) ?? '';
+    expect(allowed(scheduler)).toEqual([
+      'sqs:SendMessage <SchedulesUnstarted.Arn>',
+      'states:StartExecution <WorkflowStateMachine>',
+    ]);
+    expect(readable(roles.get(scheduler)?.Properties.AssumeRolePolicyDocument.Statement)).toEqual([
+      {
+        Action: 'sts:AssumeRole',
+        Condition: {
+          StringEquals: { 'aws:SourceAccount': '<AWS::AccountId>', 'aws:SourceArn': '<SchedulesGroup.Arn>' },
+        },
+        Effect: 'Allow',
+        Principal: { Service: 'scheduler.amazonaws.com' },
+      },
+    ]);
+  });
+
+  it('each function has a role of its own', () => {
+    const functions = resourcesOf(stack, 'AWS::Lambda::Function');
+    for (const [id, { Properties }] of functions) expect(readable(Properties.Role)).toBe(`<${id}Role.Arn>`);
+  });
+
+  it('no role has a managed or an inline policy, and no policy two roles', () => {
+    for (const [id, { Properties }] of roles) {
+      expect(Object.keys(Properties), id).toEqual(['AssumeRolePolicyDocument']);
+    }
+    for (const { Properties } of policies) expect(Properties.Roles).toHaveLength(1);
+  });
+});

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
+import { describe, expect, it } from 'vitest';
+import { parseConfig, readContext } from '../../infra/config.ts';
+import { addPolicyChecks } from '../../infra/policy-checks.ts';
+import { ExportStack } from '../../infra/stack.ts';
+import { CONTEXT, temporaryDirectory } from '../support/stack.ts';
+
+/** The stack as `cdk synth` checks it, but for the schemas of CloudFormation. */
+function stackWithChecks(): { app: App; stack: ExportStack } {
+  const app = new App({
+    context: readContext(),
+    builtinCloudFormationValidation: false,
+    outdir: temporaryDirectory(),
+  });
+  const stack = new ExportStack(app, parseConfig(CONTEXT));
+  addPolicyChecks(app, stack);
+  return { app, stack };
+}
+
+describe("cdk-nag's AwsSolutions pack", () => {
+  it('finds nothing that is not acknowledged', () => {
+    const { app } = stackWithChecks();
+    expect(() => app.synth()).not.toThrow();
+    const { pluginReports } = reportOf(app);
+    expect(pluginReports).toEqual([
+      expect.objectContaining({ pluginName: 'AwsSolutions', conclusion: 'success' }),
+    ]);
+  });
+
+  it('fails the synth of another wildcard beside those that are acknowledged', () => {
+    const { app, stack } = stackWithChecks();
+    const role = stack.node.findChild('Functions').node.findChild('SaveReportRole') as Role;
+    role.addToPolicy(new PolicyStatement({ actions: ['s3:GetObject'], resources: ['*'] }));
+    expect(() => app.synth()).toThrow("'AwsSolutions::AwsSolutions-IAM5[Resource::*]'");
+  });
+});
+
+function reportOf(app: App) {
+  return JSON.parse(readFileSync(join(app.outdir, 'validation-report.json'), 'utf8'));
+}

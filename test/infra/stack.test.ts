@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+import { readSettings } from '../../functions/workflow/settings.ts';
+import { OUTPUTS } from '../../infra/outputs.ts';
+import { readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
+
+const stack = synthesizeStack();
+const functions = resourcesOf(stack, 'AWS::Lambda::Function');
+const logGroups = resourcesOf(stack, 'AWS::Logs::LogGroup');
+
+function only(type: string) {
+  const [[id, resource] = [], ...others] = resourcesOf(stack, type);
+  expect(others).toEqual([]);
+  if (id === undefined || resource === undefined) throw new Error(`The template has no ${type}`);
+  return { id, ...resource };
+}
+
+describe('the bucket', () => {
+  const bucket = only('AWS::S3::Bucket');
+
+  it('is closed to the public, encrypted and versioned', () => {
+    expect(bucket.Properties).toMatchObject({
+      PublicAccessBlockConfiguration: {
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      },
+      BucketEncryption: {
+        ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
+      },
+      VersioningConfiguration: { Status: 'Enabled' },
+    });
+  });
+
+  it('refuses what does not come over TLS, and lets nobody else in', () => {
+    const { Properties } = only('AWS::S3::BucketPolicy');
+    expect(readable(Properties.PolicyDocument.Statement)).toEqual([
+      {
+        Effect: 'Deny',
+        Principal: { AWS: '*' },
+        Action: 's3:*',
+        Resource: ['<ExportsBucket.Arn>', '<ExportsBucket.Arn>/*'],
+        Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+      },
+    ]);
+  });
+
+  it('removes unfinished uploads after a day and replaced objects after 90', () => {
+    expect(bucket.Properties.LifecycleConfiguration.Rules).toEqual([
+      expect.objectContaining({
+        Status: 'Enabled',
+        AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
+      }),
+      expect.objectContaining({ Status: 'Enabled', NoncurrentVersionExpiration: { NoncurrentDays: 90 } }),
+    ]);
+    expect(JSON.stringify(bucket.Properties.LifecycleConfiguration)).not.toContain('ExpirationInDays');
+  });
+
+  it('tells EventBridge of its objects, without a custom resource', () => {
+    expect(bucket.Properties.NotificationConfiguration).toEqual({
+      EventBridgeConfiguration: { EventBridgeEnabled: true },
+    });
+    const types = Object.values<{ Type: string }>(stack.template.Resources).map(({ Type }) => Type);
+    expect(
+      types.filter((type) => type.startsWith('Custom::') || type.startsWith('AWS::CloudFormation')),
+    ).toEqual([]);
+  });
+
+  it('outlives the stack', () => {
+    expect([bucket.DeletionPolicy, bucket.UpdateReplacePolicy]).toEqual(['Retain', 'Retain']);
+  });
+});
+
+describe('the secrets', () => {
+  const secrets = resourcesOf(stack, 'AWS::SecretsManager::Secret');
+
+  it('are two per account, by the names that the functions read', () => {
+    expect([...secrets.values()].map(({ Properties }) => Properties.Name).sort()).toEqual([
+      'exports-test/acme/credential',
+      'exports-test/acme/token',
+      'exports-test/globex/credential',
+      'exports-test/globex/token',
+    ]);
+  });
+
+  it('are created without a value, and outlive the stack', () => {
+    for (const [id, { Properties, DeletionPolicy, UpdateReplacePolicy }] of secrets) {
+      expect(Object.keys(Properties).sort(), id).toEqual(['Description', 'Name']);
+      expect([DeletionPolicy, UpdateReplacePolicy], id).toEqual(['Retain', 'Retain']);
+    }
+  });
+
+  it('P6: no value of one is in the template, nor a reference that would put it there', () => {
+    expect(JSON.stringify(stack.template)).not.toMatch(
+      /SecretString|GenerateSecret|\{\{resolve:|client_secret|refresh_token|access_token|api_key|download_url/i,
+    );
+  });
+});
+
+describe('the functions', () => {
+  it('run on Node 24 and arm64, each for as long as its step may take', () => {
+    const timeouts = [...functions].map(([id, { Properties }]) => {
+      expect(Properties, id).toMatchObject({
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        Handler: 'index.handler',
+      });
+      return [id.replace(/^Functions/, ''), Properties.Timeout];
+    });
+    expect(Object.fromEntries(timeouts)).toEqual({
+      PlanExport: 30,
+      GetToken: 90,
+      CreateReport: 90,
+      CheckReport: 90,
+      SaveReport: 900,
+      PublishWindow: 30,
+      PublishExport: 30,
+      DescribeFailure: 30,
+    });
+  });
+
+  it('get an environment that they accept', () => {
+    const other = synthesizeStack({
+      max_download_bytes: 1_000,
+      download_hosts: ['files.example', '*.cdn.example'],
+    });
+    for (const { Properties } of resourcesOf(other, 'AWS::Lambda::Function').values()) {
+      expect(readSettings(readable(Properties.Environment.Variables) as Record<string, string>)).toEqual({
+        PLATFORM_BASE_URL: 'https://api.platform.example/v1',
+        PLATFORM_REVISION: '2026-09-01',
+        SECRET_PREFIX: 'exports-test',
+        BUCKET: '<ExportsBucket>',
+        BUCKET_OWNER: '<AWS::AccountId>',
+        ACCOUNTS: 'acme,globex',
+        MAX_DOWNLOAD_BYTES: '1000',
+        DOWNLOAD_HOSTS: 'files.example,*.cdn.example',
+      });
+    }
+  });
+
+  it('may never speak to a loopback address', () => {
+    expect(JSON.stringify(stack.template)).not.toContain('ALLOW_LOOPBACK');
+  });
+
+  it('log to a group of their own', () => {
+    for (const [id, { Properties }] of functions) {
+      expect(readable(Properties.LoggingConfig)).toEqual({ LogGroup: `<${id}Logs>` });
+    }
+  });
+
+  it('request one token at a time, unless the account may not reserve concurrency', () => {
+    const reserved = (from: typeof stack) =>
+      [...resourcesOf(from, 'AWS::Lambda::Function')]
+        .filter(([, { Properties }]) => Properties.ReservedConcurrentExecutions !== undefined)
+        .map(([id, { Properties }]) => [id, Properties.ReservedConcurrentExecutions]);
+    expect(reserved(stack)).toEqual([['FunctionsGetToken', 1]]);
+    expect(reserved(synthesizeStack({ reserve_token_concurrency: false }))).toEqual([]);
+  });
+});
+
+describe('the state machine', () => {
+  const machine = only('AWS::StepFunctions::StateMachine');
+
+  it('is a STANDARD one that is traced and ends in bounded time', () => {
+    expect(machine.Properties).toMatchObject({
+      StateMachineType: 'STANDARD',
+      TracingConfiguration: { Enabled: true },
+    });
+    expect(stack.definition).toMatchObject({ TimeoutSeconds: 20 * 24 * 60 * 60 });
+  });
+
+  it('P6: logs every event without its input and output', () => {
+    expect(readable(machine.Properties.LoggingConfiguration)).toEqual({
+      Level: 'ALL',
+      IncludeExecutionData: false,
+      Destinations: [{ CloudWatchLogsLogGroup: { LogGroupArn: '<ExecutionLogs.Arn>' } }],
+    });
+  });
+
+  it('P6: is defined without a token or a download URL', () => {
+    expect(JSON.stringify(machine.Properties.DefinitionString)).not.toMatch(/access_token|download_url/);
+  });
+});
+
+describe('the log groups', () => {
+  it('all keep their lines for as long as the config says', () => {
+    const other = resourcesOf(synthesizeStack({ log_retention_days: 30 }), 'AWS::Logs::LogGroup');
+    for (const [groups, days] of [
+      [logGroups, 90],
+      [other, 30],
+    ] as const) {
+      for (const [id, { Properties }] of groups) expect(Properties.RetentionInDays, id).toBe(days);
+    }
+    expect([...logGroups.keys()]).toContain('ExecutionLogs');
+  });
+});
+
+describe('the outputs', () => {
+  it('name the state machine, the bucket and the queue by the ids that commands know', () => {
+    const values = Object.entries(stack.template.Outputs).map(([id, output]) => [
+      id,
+      readable((output as { Value: unknown }).Value),
+    ]);
+    expect(Object.fromEntries(values)).toEqual({
+      [OUTPUTS.stateMachine]: '<WorkflowStateMachine>',
+      [OUTPUTS.bucket]: '<ExportsBucket>',
+      [OUTPUTS.unstarted]: '<SchedulesUnstarted>',
+    });
+  });
+});
