@@ -10,7 +10,7 @@ import type { StepName } from './workflow-states.ts';
 
 interface Size {
   readonly timeout: Duration;
-  /** MB; CPU and network grow with it. */
+  /** MB. */
   readonly memory: number;
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -18,7 +18,7 @@ interface Size {
 /** A step that calls the platform gives up after a minute (its own time-outs); half a minute is for the rest. */
 const CALLS_PLATFORM: Size = { timeout: Duration.seconds(90), memory: 256 };
 
-/** Sends nothing to the platform; importing the AWS SDK alone takes a second at 128 MB. */
+/** Sends nothing to the platform. CPU grows with memory, and loading the AWS SDK is most of a cold start. */
 const INTERNAL: Size = { timeout: Duration.seconds(30), memory: 256 };
 
 /** The longest that Lambda allows. Two buffers of 8 MiB are replaced all the time, and collected sooner in a small heap. */
