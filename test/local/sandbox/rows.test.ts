@@ -65,6 +65,14 @@ test.each([
   const dates = all.map(({ date }) => String(date));
   expect(dates).toEqual([...dates].sort());
   expect(new Set(dates).size).toBe(10);
+  // Each day begins with the first campaign of the first advertiser on the first platform.
+  const begins = all.filter((_, index) => dates[index] !== dates[index - 1]);
+  for (const row of begins) {
+    expect(row).toMatchObject({
+      campaign_id: expect.stringMatching(/-0{12}$/),
+      event_source_platform: 'ios',
+    });
+  }
 });
 
 test('2.2: without dimensions there is a total for each date', () => {
