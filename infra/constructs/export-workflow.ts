@@ -94,12 +94,16 @@ export class ExportWorkflow extends Construct {
       step: 'DescribeFailure',
     });
     const wait = new sfn.Wait(this, 'WaitForReport', { time: sfn.WaitTime.secondsPath('$.wait_seconds') });
-    const calls = { refused: wait, failed };
+    const calls = { curable: { errors: ['TokenRefused' as const], next: wait }, failed };
+    const fetches = {
+      curable: { errors: ['TokenRefused' as const, 'UrlExpired' as const], next: wait },
+      failed,
+    };
 
     const getToken = invoke(this, 'GetToken', { function: functions.GetToken, failed });
     const createReport = invoke(this, 'CreateReport', { function: functions.CreateReport, ...calls });
     const checkReport = invoke(this, 'CheckReport', { function: functions.CheckReport, ...calls });
-    const saveReport = invoke(this, 'SaveReport', { function: functions.SaveReport, ...calls });
+    const saveReport = invoke(this, 'SaveReport', { function: functions.SaveReport, ...fetches });
     const publishWindow = invoke(this, 'PublishWindow', { function: functions.PublishWindow, failed });
 
     const whatNext = new sfn.Choice(this, 'WhatNext')

@@ -23,8 +23,8 @@ interface StepProps {
   /** The step whose handler it is, where the state bears another name. */
   readonly step?: StepName;
   readonly payload?: Record<string, string>;
-  /** Where a refused token or an expired URL leads. */
-  readonly refused?: sfn.IChainable;
+  /** Errors that a renewal or a replacement cures, and the state that leads there. */
+  readonly curable?: { readonly errors: ErrorName[]; readonly next: sfn.IChainable };
   /** Where every other failure leads. */
   readonly failed?: sfn.IChainable;
 }
@@ -40,10 +40,7 @@ export function invoke(scope: Construct, id: string, props: StepProps): LambdaIn
     ...(props.payload && { payload: sfn.TaskInput.fromObject(props.payload) }),
   });
   for (const retry of retries[props.step ?? (id as StepName)]) task.addRetry(retry);
-  if (props.refused) {
-    const errors: ErrorName[] = ['TokenRefused', 'UrlExpired'];
-    task.addCatch(props.refused, { errors, resultPath: CAUGHT });
-  }
+  if (props.curable) task.addCatch(props.curable.next, { errors: props.curable.errors, resultPath: CAUGHT });
   if (props.failed) catchAll(task, props.failed);
   return task;
 }
