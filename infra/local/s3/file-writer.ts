@@ -21,9 +21,6 @@ export function fileWriter(path: string, flags: 'wx' | 'a' = 'wx'): FileWriter {
   };
 }
 
-/** Takes the bytes and forgets them: for measuring a copy without measuring the disk. */
-export const discard: FileWriter = { write: () => undefined, close: () => Promise.resolve() };
-
 async function drained(stream: NodeJS.WritableStream): Promise<void> {
   await once(stream, 'drain');
 }

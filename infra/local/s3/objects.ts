@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { type Answer, S3Error, xml } from './answers.ts';
-import { base64Crc, receive } from './body.ts';
+import { base64Crc, receive, swallow } from './body.ts';
 import type { Call } from './call.ts';
-import { discard, fileWriter } from './file-writer.ts';
+import { fileWriter } from './file-writer.ts';
 import { listKeys, type ObjectMeta, objectPath, publish, readMeta, remove, temporaryPath } from './store.ts';
 
 export async function putObject(call: Call): Promise<Answer> {
@@ -12,7 +12,7 @@ export async function putObject(call: Call): Promise<Answer> {
   const temporary = await temporaryPath(directory, bucket);
   const writer = fileWriter(temporary);
   try {
-    const { bytes, crc32 } = await receive(request, call.sink ? discard.write : writer.write);
+    const { bytes, crc32 } = await (call.sink ? swallow(request) : receive(request, writer.write));
     await writer.close();
     await requireAbsent(call);
     const meta: ObjectMeta = {

@@ -49,7 +49,7 @@ export type S3Options = {
   tls?: { key: string; cert: string };
   /** S3's 5 MiB, unless a test wants many parts of few bytes. */
   minPartBytes?: number;
-  /** Objects and parts are verified and thrown away. */
+  /** Objects and parts are thrown away unseen, for measuring a client. */
   sink?: boolean;
 };
 

@@ -4,9 +4,9 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type Answer, S3Error, textOf, xml } from './answers.ts';
-import { base64Crc, receive, receiveDocument } from './body.ts';
+import { base64Crc, receive, receiveDocument, swallow } from './body.ts';
 import type { Call } from './call.ts';
-import { discard, fileWriter } from './file-writer.ts';
+import { fileWriter } from './file-writer.ts';
 import { encoding, etagOf, requireAbsent } from './objects.ts';
 import { objectPath, publish, temporaryPath } from './store.ts';
 
@@ -63,9 +63,9 @@ export async function uploadPart(call: Call): Promise<Answer> {
   const number = Number(call.query.get('partNumber'));
   if (!Number.isInteger(number) || number < 1 || number > PARTS_MAX) throw new S3Error('InvalidArgument');
   const path = join(upload.folder, randomUUID());
-  const writer = call.sink ? discard : fileWriter(path);
+  const writer = fileWriter(path);
   try {
-    const { bytes, crc32 } = await receive(call.request, writer.write);
+    const { bytes, crc32 } = await (call.sink ? swallow(call.request) : receive(call.request, writer.write));
     await writer.close();
     find(call); // it may have been aborted while the bytes came
     const before = upload.parts.get(number);

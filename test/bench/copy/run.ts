@@ -1,0 +1,64 @@
+import { execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { makeCertificate } from '../certificate.ts';
+
+export type Transport = 'http' | 'tls';
+
+export interface Sample {
+  readonly bytes: number;
+  readonly seconds: number;
+  /** User and system time of the contender's process, without its start. */
+  readonly cpu: number;
+  /** The highest the process ever had, in bytes. */
+  readonly rss: number;
+}
+
+export interface Servers extends Disposable {
+  /** Runs one contender in a process of its own. */
+  measure(contender: string, bytes: number): Promise<Sample>;
+}
+
+// Lambda takes these from NODE_OPTIONS. A young generation of 1 MiB is collected often, and with it go the buffers
+// in which the network's bytes arrive; a larger one lets hundreds of them wait.
+const FLAGS = ['--max-semi-space-size=1'];
+
+const run = promisify(execFile);
+const here = import.meta.dirname;
+
+/** The storage host and S3, each in a process of its own. */
+export async function startServers(transport: Transport): Promise<Servers> {
+  const certificate = transport === 'tls' ? makeCertificate() : undefined;
+  const trust: Record<string, string> = {};
+  if (certificate) {
+    trust.NODE_EXTRA_CA_CERTS = join(mkdtempSync(join(tmpdir(), 'bench-ca-')), 'ca.pem');
+    writeFileSync(trust.NODE_EXTRA_CA_CERTS, certificate.cert);
+  }
+  const start = async (file: string) => {
+    const child = fork(join(here, file), { env: { ...process.env, ...certificate } });
+    const [port] = (await once(child, 'message')) as [number];
+    return { child, address: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}` };
+  };
+  const [source, s3] = await Promise.all([start('source.ts'), start('s3.ts')]);
+  return {
+    async measure(contender, bytes) {
+      const flags = contender === 'lib-storage' || contender === 'whole body' ? [] : FLAGS;
+      const arguments_ = [
+        ...flags,
+        join(here, 'contender.ts'),
+        contender,
+        `${source.address}/${bytes}`,
+        s3.address,
+      ];
+      const { stdout } = await run(process.execPath, arguments_, { env: { ...process.env, ...trust } });
+      return JSON.parse(stdout) as Sample;
+    },
+    [Symbol.dispose]() {
+      source.child.kill();
+      s3.child.kill();
+    },
+  };
+}
