@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { startWorkflow } from '../support/workflow.ts';
+
+/** What the sandbox's tokens, secrets, keys and URL signatures begin with. */
+const CANARY = /sbx_(at|rt|cs|ak|code|sig)_[\w-]+/g;
+
+it.each([
+  ['is delivered', []],
+  ['fails at the token', ['token status=401 times=always']],
+  ['fails at the report', ['create status=422 times=always']],
+  ['fails at the copy', ['storage status=404 times=always']],
+  [
+    'is told to fetch from a forbidden address',
+    ['report set.download_url="https://169.254.169.254/x?sig=sbx_sig_x" times=always'],
+  ],
+  ['gets a page instead of a report', ['storage body="<html>sbx_sig_x</html>" times=always']],
+])('P6: nothing that an export writes holds a secret or a pre-signed URL when it %s', async (_, faults) => {
+  await using workflow = await startWorkflow({ speed: 1000, sandbox: { faults } });
+  await workflow.run();
+  const written = await workflow.everythingWritten();
+  expect(written.length).toBeGreaterThan(10_000);
+  expect(written.match(CANARY)).toBeNull();
+  expect(written).not.toContain(workflow.sandbox.storageUrl);
+});
+
+it('P6: the sweep would find them', async () => {
+  await using workflow = await startWorkflow();
+  await workflow.run();
+  expect(JSON.stringify(workflow.sandbox.journal).match(CANARY)?.length).toBeGreaterThan(0);
+  expect(workflow.sandbox.clientSecret.match(CANARY)).not.toBeNull();
+});
