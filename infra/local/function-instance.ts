@@ -33,6 +33,8 @@ export interface Instance {
   readonly busy: boolean;
   /** False once the thread has ended, by itself or by force. */
   readonly alive: boolean;
+  /** The handler's module is loaded. Rejects with a TaskError where the thread ended before. */
+  readonly ready: Promise<void>;
   /** @throws TaskError, named as Step Functions would see it */
   invoke(event: unknown): Promise<unknown>;
   /** Ends the thread at once; an invocation in it fails as if the process had been killed. */
@@ -47,7 +49,11 @@ export function startInstance(
   const worker = startWorker(spec, clock, log);
   let alive = true;
   let settle: ((answer: Answer) => void) | undefined;
+  const loaded = Promise.withResolvers<void>();
+  loaded.promise.catch(() => {}); // whoever waits for it hears of it
   const answer = (given: Answer) => {
+    if ('ready' in given) return loaded.resolve();
+    if ('failure' in given) loaded.reject(new TaskError(given.failure));
     if ('crashed' in given) alive = false;
     settle?.(given);
     settle = undefined;
@@ -85,8 +91,7 @@ export function startInstance(
     return read(await promise.finally(() => clearTimeout(timer)));
   };
   return {
-    invoke,
-    kill,
+    ...{ invoke, kill, ready: loaded.promise },
     get busy() {
       return settle !== undefined;
     },
@@ -139,6 +144,7 @@ function heapLimits(memoryMb: number, nodeOptions = ''): ResourceLimits {
 }
 
 function read(answer: Answer): unknown {
+  if ('ready' in answer) return undefined;
   if ('failure' in answer) throw new TaskError(answer.failure);
   if (Buffer.byteLength(answer.output) > MAX_ANSWER_BYTES) {
     throw new TaskError(

@@ -21,5 +21,11 @@ export interface Invocation {
   readonly deadline: number;
 }
 
-/** `output` is JSON; `crashed` says that the thread ends with it. */
-export type Answer = { readonly output: string } | { readonly failure: TaskFailure; readonly crashed?: true };
+/**
+ * `ready`: the module is loaded, or could not be, which every invocation will say. `output` is JSON. `crashed`: the
+ * thread ends with it.
+ */
+export type Answer =
+  | { readonly ready: true }
+  | { readonly output: string }
+  | { readonly failure: TaskFailure; readonly crashed?: true };

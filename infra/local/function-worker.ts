@@ -27,7 +27,10 @@ process.on('uncaughtException', crash);
 process.on('unhandledRejection', crash);
 
 const loaded = import(pathToFileURL(file).href) as Promise<Record<string, Handler>>;
-loaded.catch(() => {}); // each invocation reports it
+loaded.then(
+  () => tell({ ready: true }),
+  () => tell({ ready: true }), // each invocation says why it could not be loaded
+);
 
 port.on('message', async ({ event, requestId, deadline }: Invocation) => {
   const context = {

@@ -5,6 +5,12 @@ import { TaskError } from './task-error.ts';
 /** Instances of a function that reserves no concurrency: one window's copy must not wait for another one's. */
 const MAX_INSTANCES = 10;
 
+/**
+ * How long an invocation waits for reserved concurrency where the clock runs faster, in real ms. A Retry then waits N
+ * times less, but the function ahead of it is as slow as ever: without this, fifty in line would use up their tries.
+ */
+const PATIENCE_MS = 250;
+
 export interface LocalFunction {
   readonly name: string;
   readonly arn: string;
@@ -21,40 +27,60 @@ export interface LocalFunction {
   close(): Promise<void>;
 }
 
+/** An invocation that has no instance yet. */
+interface Waiting {
+  take(instance: Instance): void;
+  fail(error: unknown): void;
+}
+
 export function openFunction(
   spec: FunctionSpec,
   clock: ClockAnchor,
   log: (line: LogLine) => void,
 ): LocalFunction {
+  const { reserved, name, arn } = spec;
+  const limit = reserved ?? MAX_INSTANCES;
+  const patience = clock.speed > 1 ? PATIENCE_MS : 0;
+  const waiting: Waiting[] = [];
   let instances: Instance[] = [];
+  let starting: Instance | undefined;
   let started = 0;
-  const waiting: (() => void)[] = [];
-  const limit = spec.reserved ?? MAX_INSTANCES;
-
-  // Not asynchronous: between choosing an instance and using it nobody else may choose it.
-  const acquire = (): Instance | undefined => {
-    instances = instances.filter(({ alive }) => alive);
-    const idle = instances.find(({ busy }) => !busy);
-    if (idle) return idle;
-    if (instances.length >= limit) return undefined;
-    const instance = startInstance(spec, clock, log);
-    instances.push(instance);
-    started += 1;
-    return instance;
-  };
-  const invoke = async (event: unknown): Promise<unknown> => {
-    const instance = acquire();
-    if (instance) return instance.invoke(event).finally(() => waiting.shift()?.());
-    if (spec.reserved !== undefined) throw tooManyRequests();
-    await new Promise<void>((resolve) => waiting.push(resolve));
-    return invoke(event);
-  };
   const busy = () => instances.filter((instance) => instance.busy);
 
+  /** Gives waiting invocations to idle instances, and starts one more where that is not enough. */
+  const assign = (): void => {
+    instances = instances.filter(({ alive }) => alive);
+    for (const idle of instances.filter((instance) => instance !== starting && !instance.busy)) {
+      waiting.shift()?.take(idle);
+    }
+    // One at a time: loading a bundle is work, and what comes in meanwhile is often done by those that are there.
+    if (waiting.length > 0 && !starting && instances.length < limit) void start();
+  };
+  const start = async () => {
+    starting = startInstance(spec, clock, log);
+    instances.push(starting);
+    started += 1;
+    const failure = await starting.ready.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    starting = undefined;
+    if (failure) waiting.shift()?.fail(failure);
+    assign();
+  };
+  const invoke = async (event: unknown): Promise<unknown> => {
+    const inLine = reserved !== undefined && busy().length + waiting.length >= reserved;
+    if (inLine && patience === 0) throw tooManyRequests();
+    return new Promise<unknown>((resolve, fail) => {
+      // Invoked in the same moment, so that nobody else finds the instance idle.
+      waiting.push({ take: (instance) => resolve(instance.invoke(event).finally(assign)), fail });
+      if (inLine) giveUpAfter(patience, waiting, fail);
+      assign();
+    });
+  };
+
   return {
-    name: spec.name,
-    arn: spec.arn,
-    invoke,
+    ...{ name, arn, invoke },
     async kill() {
       const killed = busy();
       await Promise.all(killed.map((instance) => instance.kill()));
@@ -64,9 +90,21 @@ export function openFunction(
       return started;
     },
     async close() {
+      for (const { fail } of waiting.splice(0)) fail(new Error(`${name} was closed`));
       await Promise.all(instances.map((instance) => instance.kill()));
     },
   };
+}
+
+/** Fails the last one in line unless it has its turn in time. */
+function giveUpAfter(ms: number, waiting: Waiting[], fail: (error: unknown) => void): void {
+  const last = waiting.at(-1);
+  const giveUp = () => {
+    const at = last ? waiting.indexOf(last) : -1;
+    if (at >= 0) waiting.splice(at, 1);
+    fail(tooManyRequests());
+  };
+  setTimeout(giveUp, ms).unref();
 }
 
 function tooManyRequests(): TaskError {

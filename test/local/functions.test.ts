@@ -153,18 +153,17 @@ describe('instances', () => {
     expect(step.started).toBe(1);
   });
 
-  test('serve one invocation at a time, and there are as many as it takes', async () => {
+  test('serve one invocation at a time: ten that hang take ten, and the next one waits', async () => {
     await using step = open();
-    const counts = await Promise.all([1, 2, 3].map(() => step.invoke({ do: 'count' })));
-    expect(counts).toEqual([1, 1, 1]);
-    expect(step.started).toBe(3);
-  });
-
-  test('more than ten are waited for', async () => {
-    await using step = open();
-    const answers = Array.from({ length: 13 }, () => step.invoke({ do: 'wait', ms: 20 }));
-    expect(new Set(await Promise.all(answers))).toEqual(new Set(['waited']));
-    expect(step.started).toBe(10);
+    const hanging = Array.from({ length: 10 }, () => failureOf(step.invoke({ do: 'hang' })));
+    const next = step.invoke({ do: 'echo' });
+    await expect.poll(() => step.started).toBe(10);
+    let killed = 0;
+    await expect.poll(async () => (killed += await step.kill())).toBe(10);
+    expect(new Set((await Promise.all(hanging)).map(({ error }) => error))).toEqual(
+      new Set(['Runtime.ExitError']),
+    );
+    expect(await next).toEqual({ do: 'echo' });
   });
 
   test('reserved concurrency refuses at once, as Lambda does', async () => {
@@ -177,6 +176,19 @@ describe('instances', () => {
     expect(await step.invoke({ do: 'echo' })).toEqual({ do: 'echo' });
     expect(step.started).toBe(1);
   });
+});
+
+test('where the clock runs faster, reserved concurrency is waited for a moment, and then refused', async () => {
+  await using step = open({ reserved: 1 }, scaledClock(100));
+  const first = step.invoke({ do: 'wait', ms: 20 });
+  expect(await step.invoke({ do: 'count' })).toBe(1);
+  expect(await first).toBe('waited');
+  const forever = step.invoke({ do: 'hang' }).catch(() => 'killed');
+  await expect(step.invoke({ do: 'echo' })).rejects.toMatchObject({
+    name: 'Lambda.TooManyRequestsException',
+  });
+  await step.kill();
+  expect(await forever).toBe('killed');
 });
 
 describe('a bad end', () => {

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ExecutionResult, HistoryEvent } from './history.ts';
+
+/** What history.json holds of one execution; `events` have every state's input and output. */
+export interface ExecutionHistory {
+  readonly execution: string;
+  /** Absent while it runs. */
+  result?: ExecutionResult;
+  readonly events: HistoryEvent[];
+}
+
+/** Executions whose history is kept; of hundreds of runs the last ones are looked at. */
+const MAX_EXECUTIONS = 500;
+
+export interface HistoryFile {
+  readonly executions: readonly ExecutionHistory[];
+  begin(execution: string): ExecutionHistory;
+  /** Writes the file anew, as a whole. */
+  save(): Promise<void>;
+}
+
+/** The histories of a run, kept in memory and written to `history.json` of a directory. */
+export function openHistory(directory: string): HistoryFile {
+  const executions: ExecutionHistory[] = [];
+  return {
+    executions,
+    begin(execution) {
+      const history: ExecutionHistory = { execution, events: [] };
+      executions.push(history);
+      if (executions.length > MAX_EXECUTIONS) executions.shift();
+      return history;
+    },
+    async save() {
+      const draft = join(directory, `.history.${randomUUID()}.json`);
+      await mkdir(directory, { recursive: true });
+      await writeFile(draft, `${JSON.stringify({ executions }, undefined, 2)}\n`);
+      await rename(draft, join(directory, 'history.json'));
+    },
+  };
+}

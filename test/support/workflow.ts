@@ -1,0 +1,127 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../../infra/config.ts';
+import { scaledClock } from '../../infra/local/clock.ts';
+import type { ExecutionResult, HistoryEvent } from '../../infra/local/history.ts';
+import { type LocalRun, startLocal } from '../../infra/local/run.ts';
+import { type Sandbox, startSandbox } from '../../infra/local/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
+import { synthesized } from './synthesized.ts';
+
+export interface WorkflowOptions {
+  /** Times faster than real time. Default 100: a wait of 10 s takes 0.1 s. */
+  readonly speed?: number;
+  readonly sandbox?: Omit<SandboxOptions, 'now'>;
+  /** Settings of the stack. */
+  readonly config?: Partial<Config>;
+  /** The text of each account's credential secret; by default, that of the sandbox's credential. */
+  readonly credentials?: Readonly<Record<string, string>>;
+  /** Another platform than the sandbox. */
+  readonly baseUrl?: string;
+  readonly revision?: string;
+}
+
+/** How an execution ended, with all that can be asserted about it. */
+export interface Ended extends ExecutionResult {
+  readonly name: string;
+  readonly events: readonly HistoryEvent[];
+}
+
+/** The sandbox and the synthesized workflow, on one clock, in a folder of their own. */
+export interface Workflow extends LocalRun {
+  readonly sandbox: Sandbox;
+  readonly out: string;
+  /** A request that the sandbox serves: one window of a week, unless told. */
+  request(fields?: Record<string, unknown>): Record<string, unknown>;
+  /** Runs a request to its end. */
+  run(request?: unknown): Promise<Ended>;
+  /** An object of the bucket, as it lies in the folder. */
+  object(key: string): Promise<Buffer>;
+  /** Keys of all visible objects, sorted. */
+  keys(): Promise<string[]>;
+  /** The text of all that was written but the reports themselves: to be swept for what must not be in it. */
+  everythingWritten(): Promise<string>;
+}
+
+/** Starts everything that a whole run needs; `await using` ends it and removes the folder. */
+export async function startWorkflow(options: WorkflowOptions = {}): Promise<Workflow> {
+  await using started = new AsyncDisposableStack();
+  const clock = scaledClock(options.speed ?? 100);
+  const out = await mkdtemp(join(tmpdir(), 'workflow-'));
+  started.defer(() => rm(out, { recursive: true, force: true }));
+  const sandbox = started.use(await startSandbox({ ...options.sandbox, now: clock.now }));
+  const baseUrl = options.baseUrl ?? sandbox.baseUrl;
+  const revision = options.revision ?? sandbox.revision;
+  const credentials = options.credentials ?? credentialsOf(sandbox);
+  const accounts = Object.keys(credentials);
+  const local = started.use(
+    await startLocal({
+      ...{ baseUrl, revision, clock, out },
+      credentials: Object.fromEntries(
+        Object.entries(credentials).map(([account, text]) => [account, { text }]),
+      ),
+      synthesized: await synthesized({ ...options.config, accounts, revision, base_url: baseUrl }),
+      ...(options.config && { config: options.config }),
+    }),
+  );
+  const running = started.move();
+  const close = () => running.disposeAsync();
+  const request = (fields = {}) => ({ ...weekOf(sandbox), ...fields });
+  return {
+    ...local,
+    ...{ sandbox, out, request, close },
+    run: (input = request()) => runToEnd(local, input),
+    object: (key) => readFile(join(out, local.bucket, key)),
+    keys: () => keysUnder(join(out, local.bucket)),
+    everythingWritten: () => sweep(local, out),
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** By account, as an operator would store them. */
+function credentialsOf({ credentials }: Sandbox): Record<string, string> {
+  return Object.fromEntries(
+    credentials.map(({ account, clientId, clientSecret }) => [
+      account,
+      JSON.stringify({ client_id: clientId, client_secret: clientSecret }),
+    ]),
+  );
+}
+
+function weekOf({ advertiserIds, credentials }: Sandbox): Record<string, unknown> {
+  return {
+    name: 'daily-campaigns',
+    account: credentials[0]?.account,
+    start_date: '2026-10-01',
+    end_date: '2026-10-08',
+    advertiser_ids: advertiserIds.slice(0, 1),
+    metrics: ['spend'],
+  };
+}
+
+async function runToEnd(local: LocalRun, input: unknown): Promise<Ended> {
+  const execution = local.export(input);
+  const [result, events] = await Promise.all([execution.result, Array.fromAsync(execution.events)]);
+  return { ...result, name: execution.name, events };
+}
+
+async function keysUnder(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const keys = files.map(({ parentPath, name }) => join(parentPath, name).slice(directory.length + 1));
+  // What begins with a dot is the S3 endpoint's own.
+  return keys.filter((key) => !key.startsWith('.')).sort();
+}
+
+async function sweep(local: LocalRun, out: string): Promise<string> {
+  const entries = await readdir(out, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && !/^report\.\w+$/.test(entry.name));
+  const texts = await Promise.all(
+    // What is being uploaded may be gone by now.
+    files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8').catch(() => '')),
+  );
+  const { template, history, logs, bus, secrets, s3 } = local;
+  const memory = [template, history.executions, logs, bus.events, secrets.journal, s3.journal];
+  return [...texts, ...memory.map((part) => JSON.stringify(part))].join('\n');
+}
