@@ -9,7 +9,7 @@ import { type EventBus, openEventBus } from './events.ts';
 import type { LogLine } from './function-instance.ts';
 import { type LocalFunction, openFunction } from './functions.ts';
 import { type HistoryFile, openHistory } from './history-file.ts';
-import { CREDENTIALS, type S3, startS3 } from './s3/server.ts';
+import { CREDENTIALS, type JournalEntry, type S3, startS3 } from './s3/server.ts';
 import { type SecretsManager, startSecretsManager } from './secrets-manager.ts';
 import { type Secret, secretInFile, secretInMemory } from './secrets-store.ts';
 import { type Execution, type RunTask, startStateMachine } from './state-machine.ts';
@@ -50,6 +50,8 @@ export interface LocalRun extends AsyncDisposable {
   readonly secrets: SecretsManager;
   readonly bus: EventBus;
   readonly history: HistoryFile;
+  /** Bytes that have arrived in S3 so far, by key; those of an upload that is not complete included. */
+  readonly arrived: ReadonlyMap<string, number>;
   /** Everything that the functions wrote. */
   readonly logs: readonly LogLine[];
   /** By the step's name, such as SaveReport. @throws RangeError */
@@ -74,7 +76,10 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
 
   const buckets = resourcesOf(template, 'AWS::S3::Bucket').map(([id]) => nameOf(template, place, id));
   await mkdir(options.out, { recursive: true });
-  const s3 = started.use(await startS3({ directory: options.out, buckets }));
+  const arrived = new Map<string, number>();
+  const s3 = started.use(
+    await startS3({ directory: options.out, buckets, log: (entry) => countBytes(arrived, entry) }),
+  );
   const stored = openSecrets(options, config.stack, template, place, clock.now);
   const secrets = started.use(await startSecretsManager({ secrets: stored, now: clock.now }));
 
@@ -103,7 +108,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const close = () => running.disposeAsync();
   return {
     bucket: buckets[0] ?? '',
-    ...{ clock, template, s3, secrets, bus, history, logs },
+    ...{ clock, template, s3, secrets, bus, history, logs, arrived },
     functionOf(step) {
       const found = functions.find(({ name }) => name.endsWith(step));
       if (!found) throw new RangeError(`The stack has no function ${step}`);
@@ -158,6 +163,13 @@ function environmentHere(baseUrl: string, s3: S3, secrets: SecretsManager): Reco
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,
     ...(isLoopback(baseUrl) && { ALLOW_LOOPBACK: 'true' }),
   };
+}
+
+function countBytes(arrived: Map<string, number>, { operation, key, bytes = 0, status }: JournalEntry): void {
+  if (status !== 200) return;
+  if (operation === 'CreateMultipartUpload') arrived.set(key, 0);
+  if (operation === 'PutObject') arrived.set(key, bytes);
+  if (operation === 'UploadPart') arrived.set(key, (arrived.get(key) ?? 0) + bytes);
 }
 
 function isLoopback(url: string): boolean {

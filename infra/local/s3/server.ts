@@ -59,6 +59,8 @@ export type JournalEntry = {
   bucket: string;
   key: string;
   part?: number;
+  /** Of the body that a PUT brought. */
+  bytes?: number;
   status: number;
   error?: ErrorCode;
 };
@@ -138,6 +140,7 @@ async function serve(
     bucket,
     key,
     ...(part === undefined ? {} : { part }),
+    ...(method === 'PUT' && { bytes: bodyBytes(request) }),
   };
   const requestId = randomUUID();
   try {
@@ -159,6 +162,11 @@ async function serve(
     await send(response, { status: known.status, ...(method === 'HEAD' ? {} : { body }) }, requestId);
     return { ...entry, status: known.status, error: known.code };
   }
+}
+
+/** As announced, without the framing of aws-chunked; what differs from it is refused. */
+function bodyBytes({ headers }: IncomingMessage): number {
+  return Number(headers['x-amz-decoded-content-length'] ?? headers['content-length'] ?? 0);
 }
 
 function authorize(options: Options, { request, bucket, header }: Call): void {

@@ -1,0 +1,72 @@
+import { reportKey } from '../../functions/workflow/keys.ts';
+import type { ReportRequest } from '../../functions/workflow/request.ts';
+import type { Window } from '../../functions/workflow/states.ts';
+import type { HistoryEvent } from './history.ts';
+
+/** Where one window stands. */
+export interface WindowProgress {
+  readonly window: Window;
+  /** Where its file goes. */
+  readonly key: string;
+  readonly doing: string;
+  /** Since when, in epoch ms by the run's clock. */
+  readonly since: number;
+  readonly done: boolean;
+  /** Of the file that was delivered. */
+  readonly bytes?: number;
+  /** What went wrong last, while it is tried again. */
+  readonly trouble?: string;
+}
+
+/** What a person calls it while a state runs. A report is waited for in two states by turns. */
+const DOING: Readonly<Record<string, string>> = {
+  GetToken: 'gets a token',
+  CreateReport: 'creates the report',
+  WaitForReport: 'waits for the report',
+  CheckReport: 'waits for the report',
+  SaveReport: 'copies the file',
+  PublishWindow: 'writes the manifest',
+};
+
+const WAITS_ITS_TURN = 'waits its turn';
+
+/** By the window's place in the export. */
+export type Progress = ReadonlyMap<number, WindowProgress>;
+
+/**
+ * The progress after one more event of the history; the very same object where the event changes nothing.
+ */
+export function advance(progress: Progress, event: HistoryEvent): Progress {
+  if (event.type === 'StateExited' && event.state === 'PlanExport') return planned(event);
+  const { window: place } = event;
+  const before = place === undefined ? undefined : progress.get(place);
+  if (place === undefined || !before) return progress;
+  const after = step(before, event);
+  return after === before ? progress : new Map(progress).set(place, after);
+}
+
+function planned({ output, time }: HistoryEvent): Progress {
+  const { request, windows } = output as { request: ReportRequest; windows: readonly Window[] };
+  const since = Date.parse(time);
+  return new Map(
+    windows.map((window, place) => [
+      place,
+      { window, key: reportKey(request, window), doing: WAITS_ITS_TURN, since, done: false },
+    ]),
+  );
+}
+
+function step(before: WindowProgress, event: HistoryEvent): WindowProgress {
+  const { window, key } = before;
+  const since = Date.parse(event.time);
+  if (event.type === 'MapIterationSucceeded') {
+    const { outcome = 'done', bytes } = event.output as { outcome?: string; bytes?: number };
+    return { window, key, doing: outcome, since, done: true, ...(bytes !== undefined && { bytes }) };
+  }
+  if (event.type === 'MapIterationFailed') {
+    return { window, key, doing: `failed: ${event.error}`, since, done: true };
+  }
+  if (event.type === 'StateFailed') return { ...before, trouble: `${event.error} in ${event.state}` };
+  const doing = event.type === 'StateEntered' ? DOING[event.state ?? ''] : undefined;
+  return doing === undefined || doing === before.doing ? before : { window, key, doing, since, done: false };
+}
