@@ -5,13 +5,6 @@ import { CredentialUnusable, DownloadRefused } from '../../functions/workflow/er
 import { checkUrl } from '../../functions/workflow/safe-hosts.ts';
 import type { RunOptions } from './run.ts';
 
-/** A platform that is not the sandbox, as the command line names it. */
-export interface GivenPlatform {
-  readonly baseUrl: string;
-  readonly revision: string;
-  readonly credentialFile: string;
-}
-
 /** What is wrong with the options that name a platform; nothing where none is named. */
 export async function platformFaults(options: RunOptions): Promise<string[]> {
   const { baseUrl, revision, credential } = options;
@@ -28,7 +21,6 @@ export async function platformFaults(options: RunOptions): Promise<string[]> {
       ? []
       : [`--revision ${revision} is not a date, YYYY-MM-DD`]),
     ...(credential === undefined ? ['--base-url needs --credential'] : await credentialFaults(credential)),
-    ...(options.input === undefined ? ['--base-url needs --input'] : []),
   ];
 }
 

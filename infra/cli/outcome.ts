@@ -48,17 +48,21 @@ function endedWithoutCard({ name, status, error, cause }: ExecutionEnd): Ended {
   };
 }
 
-/** For a person: what was delivered where, or what failed and what to do. */
-export function describeOutcome(outcome: Outcome): string {
-  return outcome.outcome === 'delivered' ? describeDelivered(outcome) : describeFailed(outcome);
+/**
+ * For a person: what was delivered where, or what failed and what to do.
+ *
+ * @param root where the buckets are, with a slash at the end: `s3://`, or a directory
+ */
+export function describeOutcome(outcome: Outcome, root: string): string {
+  return outcome.outcome === 'delivered' ? describeDelivered(outcome, root) : describeFailed(outcome);
 }
 
-function describeDelivered(result: ExportResult): string {
+function describeDelivered(result: ExportResult, root: string): string {
   const lines = result.windows.map(({ window, rows, bytes, key }) => [
     `${window.start_date} to ${window.end_date}`,
     rows === undefined ? '' : `${rows}`,
     `${bytes}`,
-    `s3://${result.bucket}/${key}`,
+    `${root}${result.bucket}/${key}`,
   ]);
   const table = align([['window', 'rows', 'bytes', 'object'], ...lines]);
   const empty = result.rows === 0 ? ['The platform had no rows for this request.'] : [];

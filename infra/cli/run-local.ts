@@ -25,11 +25,8 @@ interface PlatformHere extends AsyncDisposable {
  * @returns undefined where Ctrl-C ended it
  */
 export async function runLocal(name: string | undefined, options: RunOptions): Promise<Outcome | undefined> {
-  const faults = await platformFaults(options);
-  if (faults.length > 0) throw new UsageError(faults);
   const clock = scaledClock(options.speed);
-  const input = await inputOf(name, options, clock.now());
-  const { request, warnings } = checkRequest(input, new Date(clock.now()));
+  const { input, request, warnings } = await checkAll(name, options, new Date(clock.now()));
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
 
   await using platform = await openPlatform(options, clock);
@@ -51,10 +48,30 @@ export async function runLocal(name: string | undefined, options: RunOptions): P
   return outcomeOf({ name: execution.name, ...result });
 }
 
-function inputOf(name: string | undefined, { input }: RunOptions, now: number): Promise<unknown> | unknown {
+/** The options and the request, their faults named together. */
+async function checkAll(name: string | undefined, options: RunOptions, now: Date) {
+  const faults = await platformFaults(options);
+  try {
+    const input = await inputOf(name, options, now);
+    const checked = checkRequest(input, now);
+    if (faults.length === 0) return { input, ...checked };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    faults.push(...error.faults);
+  }
+  throw new UsageError(faults);
+}
+
+async function inputOf(
+  name: string | undefined,
+  { input, baseUrl }: RunOptions,
+  now: Date,
+): Promise<unknown> {
   if (name !== undefined && input !== undefined) throw new UsageError(['give a name or --input, not both']);
   if (name !== undefined) return requestNamed(name);
-  return input === undefined ? exampleRequest(new Date(now).toISOString().slice(0, 10)) : readInput(input);
+  if (input !== undefined) return readInput(input);
+  if (baseUrl !== undefined) throw new UsageError(['--base-url needs --input, or the name of an export']);
+  return exampleRequest(now.toISOString().slice(0, 10));
 }
 
 async function openPlatform(

@@ -63,10 +63,10 @@ function refuseMisplaced(options: RunOptions, command: Command): void {
   if (misplaced.length > 0) throw new UsageError(misplaced.map((option) => `${option} ${where}`));
 }
 
-function print(outcome: Outcome, { json }: RunOptions): void {
+function print(outcome: Outcome, { json, local, out }: RunOptions): void {
   if (json) process.stdout.write(`${JSON.stringify(outcome)}\n`);
   else
     (outcome.outcome === 'delivered' ? process.stdout : process.stderr).write(
-      `${describeOutcome(outcome)}\n`,
+      `${describeOutcome(outcome, local ? `${out}/` : 's3://')}\n`,
     );
 }
