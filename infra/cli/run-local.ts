@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { type ClockAnchor, scaledClock } from '../local/clock.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
 import { startSandbox } from '../local/sandbox/sandbox.ts';
+import { showProgress } from '../local/show-progress.ts';
 import { exampleRequest } from './example.ts';
 import { executionName } from './execution-name.ts';
 import { platformFaults } from './local-options.ts';
@@ -37,9 +37,11 @@ export async function runLocal(name: string | undefined, options: RunOptions): P
     clock,
   });
   const execution = local.export(input, executionName(request, new Date(clock.now())));
-  const interrupted = once(process, 'SIGINT').then(() => execution.abort());
-  void interrupted;
+  const abort = () => execution.abort();
+  process.once('SIGINT', abort);
+  await showProgress(execution, local, options.json ? process.stderr : process.stdout);
   const result = await execution.result;
+  process.off('SIGINT', abort);
   if (result.status === 'ABORTED') {
     process.stderr.write('Stopped. What was delivered stays; run it again for the rest.\n');
     process.exitCode = INTERRUPTED;

@@ -1,0 +1,171 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { runCommand, startCommand } from '../../support/cli.ts';
+import { listen } from '../../support/listen.ts';
+
+const REPORT = JSON.stringify([{ date: '2026-10-01', spend: 1.5, name: 'Ümlaut ✓' }]);
+const REQUEST = {
+  name: 'daily',
+  account: 'acme',
+  start_date: '2026-10-01',
+  end_date: '2026-10-02',
+  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+  metrics: ['spend'],
+};
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'cli-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+});
+
+async function file(name: string, content: unknown): Promise<string> {
+  const path = join(directory, name);
+  await writeFile(path, JSON.stringify(content));
+  return path;
+}
+
+/** A platform of another make than the sandbox: a path prefix, odd ids, statuses in an order of its own. */
+async function startPlatform() {
+  const storage = await listen((_, response) => {
+    response.end(REPORT);
+  });
+  const created = Promise.withResolvers<void>();
+  const statuses = ['PROCESSING', 'CREATED', 'PROCESSING', 'READY', 'READY'];
+  const platform = await listen(({ method, path }, response) => {
+    const answer = (status: number, body: unknown) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+    if (path === '/eu/v3/oauth2/token') {
+      return answer(200, {
+        access_token: 'canary-token',
+        token_type: 'bearer',
+        expires_in: 3600,
+        scope: 'reporting:read',
+      });
+    }
+    if (method === 'POST' && path === '/eu/v3/reports') {
+      created.resolve();
+      return answer(201, { id: 'r/1 ü', status: 'CREATED', owner: 7 });
+    }
+    if (path !== `/eu/v3/reports/${encodeURIComponent('r/1 ü')}`) return answer(404, {});
+    const status = statuses.shift() ?? 'READY';
+    const download_url = `${storage.url}/files/1?signature=canary-signature`;
+    return answer(200, { id: 'r/1 ü', status, ...(status === 'READY' && { download_url }) });
+  });
+  onTestFinished(async () => {
+    await platform[Symbol.asyncDispose]();
+    await storage[Symbol.asyncDispose]();
+  });
+  return { platform, storage, created: created.promise };
+}
+
+async function optionsFor(baseUrl: string, request: unknown): Promise<string[]> {
+  const credential = await file('credential.json', { client_id: 'id', client_secret: 'canary-secret' });
+  const input = await file('request.json', request);
+  const named = {
+    '--base-url': baseUrl,
+    '--credential': credential,
+    '--revision': '2026-05-05',
+    '--input': input,
+  };
+  return ['run', '--local', '--out', join(directory, 'out'), ...Object.entries(named).flat()];
+}
+
+describe('run --local', () => {
+  it('works against any server that keeps the contract', async () => {
+    const { platform, storage } = await startPlatform();
+    const options = await optionsFor(`${platform.url}/eu/v3/`, REQUEST);
+    const { status, stdout, stderr } = await runCommand([...options, '--speed', '100', '--json']);
+    expect(stderr).not.toContain('rror');
+    expect(status).toBe(0);
+    const result = JSON.parse(stdout);
+    expect(result).toMatchObject({
+      outcome: 'delivered',
+      account: 'acme',
+      rows: 1,
+      bytes: Buffer.byteLength(REPORT),
+    });
+    const out = join(directory, 'out');
+    expect(await readFile(join(out, result.bucket, result.windows[0].key), 'utf8')).toBe(REPORT);
+    expect(platform.requests.slice(1).map(({ headers }) => headers['x-service-revision'])).not.toContain(
+      undefined,
+    );
+    expect(storage.requests[0]?.headers).not.toHaveProperty('authorization');
+    expect(storage.requests[0]?.headers).not.toHaveProperty('x-service-revision');
+    const written = await Promise.all(
+      ['events.jsonl', 'history.json'].map((name) => readFile(join(out, name), 'utf8')),
+    );
+    expect([stdout, stderr, ...written].join()).not.toContain('canary');
+  });
+
+  it('36: exits 2 with every fault named, and not one request made', async () => {
+    const { platform } = await startPlatform();
+    const faulty = {
+      ...REQUEST,
+      start_date: '2026-02-30',
+      advertiser_ids: [],
+      colour: 'red',
+      dimensions: ['conv_integration_os'],
+    };
+    const { status, stdout } = await runCommand([...(await optionsFor(platform.url, faulty)), '--json']);
+    expect(status).toBe(2);
+    const faults: string[] = JSON.parse(stdout).faults;
+    expect(faults.map((fault) => fault.split(':')[0])).toEqual(
+      expect.arrayContaining(['start_date', 'advertiser_ids', 'colour', 'dimensions[0]']),
+    );
+    expect(platform.requests).toEqual([]);
+  });
+
+  it.each([
+    [
+      ['--base-url', 'http://10.0.0.1'],
+      ['--base-url: ', 'needs --revision', 'needs --credential', 'needs --input'],
+    ],
+    [['--revision', '2026-01-01'], ['--revision needs --base-url']],
+    [['--input', '/no/such/file'], ['cannot be read (ENOENT)']],
+    [['--state-machine', 'arn'], ['--state-machine cannot be used with --local']],
+    [['--speed', '0'], ['from 1 to 1000']],
+    [['no-such-export'], ['the config has no export no-such-export']],
+  ])('exits 2 where the command line is %j', async (args, expected) => {
+    const { status, stdout, stderr } = await runCommand(['run', '--local', ...args]);
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+    for (const fault of expected) expect(stderr).toContain(fault);
+  });
+
+  it('reads a request from standard input, and says where it is not JSON', async () => {
+    const { status, stderr } = await runCommand(['run', '--local', '--input', '-'], '{"name":');
+    expect(status).toBe(2);
+    expect(stderr).toContain('--input - is not JSON');
+  });
+
+  it('exits 1 with the failure where the export fails', async () => {
+    const platform = await listen((_, response) => {
+      response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"invalid_client"}');
+    });
+    onTestFinished(() => platform[Symbol.asyncDispose]());
+    const options = await optionsFor(platform.url, REQUEST);
+    const { status, stdout } = await runCommand([...options, '--speed', '1000', '--json']);
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      outcome: 'failed',
+      error: 'CredentialUnusable',
+      account: 'acme',
+    });
+  });
+
+  it('stops cleanly at Ctrl-C: history and what was delivered stay', async () => {
+    const { platform, created } = await startPlatform();
+    const { child, ended } = startCommand(await optionsFor(`${platform.url}/eu/v3`, REQUEST));
+    await created;
+    child.kill('SIGINT');
+    const { status } = await ended;
+    expect(status).toBe(130);
+    const history = JSON.parse(await readFile(join(directory, 'out', 'history.json'), 'utf8'));
+    expect(history.executions).toHaveLength(1);
+  });
+});
