@@ -3,8 +3,9 @@ import { contenders } from './contenders.ts';
 // Run by itself, so that memory and CPU are its own: one copy by one contender, and what it took as JSON on stdout.
 
 const [name = '', url = '', endpoint = ''] = process.argv.slice(2);
-const contender = contenders[name];
-if (!contender) throw new Error(`There is no contender ${name}`);
+const load = contenders[name];
+if (!load) throw new Error(`There is no contender ${name}`);
+const contender = await load();
 const started = performance.now();
 const before = process.cpuUsage();
 const bytes = await contender(url, endpoint);

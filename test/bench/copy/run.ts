@@ -4,6 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import { makeCertificate } from '../certificate.ts';
 
 export type Transport = 'http' | 'tls';
@@ -29,6 +30,27 @@ const FLAGS = ['--max-semi-space-size=1'];
 const run = promisify(execFile);
 const here = import.meta.dirname;
 
+/** The contenders as a Lambda gets them: bundled, because loading TypeScript takes memory that they do not. */
+async function bundle(): Promise<string> {
+  const outdir = mkdtempSync(join(tmpdir(), 'bench-bundle-'));
+  const require =
+    "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+  await build({
+    entryPoints: [join(here, 'contender.ts')],
+    outdir,
+    bundle: true,
+    splitting: true,
+    minify: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    outExtension: { '.js': '.mjs' },
+    banner: { js: require },
+    logLevel: 'warning',
+  });
+  return join(outdir, 'contender.mjs');
+}
+
 /** The storage host and S3, each in a process of its own. */
 export async function startServers(transport: Transport): Promise<Servers> {
   const certificate = transport === 'tls' ? makeCertificate() : undefined;
@@ -42,17 +64,11 @@ export async function startServers(transport: Transport): Promise<Servers> {
     const [port] = (await once(child, 'message')) as [number];
     return { child, address: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}` };
   };
-  const [source, s3] = await Promise.all([start('source.ts'), start('s3.ts')]);
+  const [source, s3, program] = await Promise.all([start('source.ts'), start('s3.ts'), bundle()]);
   return {
     async measure(contender, bytes) {
-      const flags = contender === 'lib-storage' || contender === 'whole body' ? [] : FLAGS;
-      const arguments_ = [
-        ...flags,
-        join(here, 'contender.ts'),
-        contender,
-        `${source.address}/${bytes}`,
-        s3.address,
-      ];
+      const flags = /^ours|as ours$/.test(contender) ? FLAGS : [];
+      const arguments_ = [...flags, program, contender, `${source.address}/${bytes}`, s3.address];
       const { stdout } = await run(process.execPath, arguments_, { env: { ...process.env, ...trust } });
       return JSON.parse(stdout) as Sample;
     },
