@@ -32,13 +32,12 @@ export interface LocalOptions {
   readonly credentials: Readonly<Record<string, CredentialSource>>;
   /** Where objects, events.jsonl and history.json go. */
   readonly out: string;
-  /** Times faster than real time, or the clock of a platform that is to agree with it. */
+  /** Real time by default; a platform of this machine should have the same one. */
   readonly clock?: ClockAnchor;
   /** Settings of the stack other than cdk.json's. */
   readonly config?: Partial<Config>;
   /** A stack with these settings that was synthesized before. */
   readonly synthesized?: Synthesized;
-  readonly log?: (line: LogLine) => void;
 }
 
 /** The stack, running on this machine. */
@@ -69,7 +68,7 @@ const HERE = { account: '000000000000', region: 'us-east-1' };
 export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   await using started = new AsyncDisposableStack();
   const config = localConfig(options);
-  const clock = { ...scaledClock(options.clock?.speed ?? 1, options.clock?.start) };
+  const clock = scaledClock(options.clock?.speed ?? 1, options.clock?.start);
   const place: Place = { ...HERE, stack: config.stack };
   const { template: json, codeOf } = options.synthesized ?? (await synthesizeHere(config, started));
   const template = json as Template;
@@ -84,36 +83,25 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const secrets = started.use(await startSecretsManager({ secrets: stored, now: clock.now }));
 
   const logs: LogLine[] = [];
-  const log = (line: LogLine) => {
-    logs.push(line);
-    options.log?.(line);
-  };
+  const log = (line: LogLine) => void logs.push(line);
   const environment = environmentHere(options.baseUrl, s3, secrets);
-  const functions = readFunctions({ template, place, codeOf, environment }).map((spec) =>
-    openFunction(spec, clock, log),
-  );
+  const specs = readFunctions({ template, place, codeOf, environment });
+  const functions = specs.map((spec) => openFunction(spec, clock, log));
   started.defer(async () => void (await Promise.all(functions.map((each) => each.close()))));
 
   const bus = openEventBus(join(options.out, 'events.jsonl'), place, clock.now);
   const history = openHistory(options.out);
   started.defer(() => history.save());
+  const runTask = taskRunner(functions, bus);
   const machine = started.use(
-    await startStateMachine({
-      ...readStateMachine(template, place),
-      clock,
-      runTask: taskRunner(functions, bus),
-    }),
+    await startStateMachine({ ...readStateMachine(template, place), clock, runTask }),
   );
   const running = started.move();
   const close = () => running.disposeAsync();
   return {
     bucket: buckets[0] ?? '',
     ...{ clock, template, s3, secrets, bus, history, logs, arrived },
-    functionOf(step) {
-      const found = functions.find(({ name }) => name.endsWith(step));
-      if (!found) throw new RangeError(`The stack has no function ${step}`);
-      return found;
-    },
+    functionOf: (step) => find(functions, step),
     export: (request, name = `export-${history.executions.length + 1}`) =>
       record(machine.start(name, request), history),
     close,
@@ -177,6 +165,12 @@ function isLoopback(url: string): boolean {
   return (
     hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'))
   );
+}
+
+function find(functions: readonly LocalFunction[], step: string): LocalFunction {
+  const found = functions.find(({ name }) => name.endsWith(step));
+  if (!found) throw new RangeError(`The stack has no function ${step}`);
+  return found;
 }
 
 function taskRunner(functions: readonly LocalFunction[], bus: EventBus): RunTask {

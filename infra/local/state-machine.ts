@@ -32,7 +32,7 @@ export interface StateMachineOptions {
 }
 
 export interface LocalStateMachine extends AsyncDisposable {
-  /** @throws Error where the name is in use, or the input is larger than StartExecution takes */
+  /** @throws Error where the name was used before, or the input is larger than StartExecution takes */
   start(name: string, input: unknown): Execution;
   /** Aborts what still runs. */
   close(): Promise<void>;
@@ -71,13 +71,15 @@ export async function startStateMachine(options: StateMachineOptions): Promise<L
   });
   await ready;
 
+  const used = new Set<string>();
   const start = (name: string, input: unknown): Execution => {
-    if (running.has(name)) throw new Error(`An execution ${name} is running already`);
+    if (used.has(name)) throw new Error(`There was an execution ${name} already`);
     if (jsonBytes(input) > MAX_STATE_BYTES) {
       throw new RangeError(`The input is over ${MAX_STATE_BYTES} bytes, more than an execution takes`);
     }
     const events = openQueue<HistoryEvent>();
     const { promise: result, resolve: end } = Promise.withResolvers<ExecutionResult>();
+    used.add(name);
     running.set(name, { events, end });
     tell({ start: { name, input, machine: { arn, name: machineName } } });
     return { name, events, result, abort: () => tell({ abort: name }) };

@@ -58,15 +58,6 @@ describe('a run', () => {
     for (const canary of SECRET_CANARIES) expect(written).not.toContain(canary);
   });
 
-  test('gives functions what the template gives them, and leave for loopback because the platform is there', async () => {
-    const workflow = await startWorkflow();
-    await using _ = workflow;
-    const { BUCKET, PLATFORM_BASE_URL } = settingsIn(workflow.template);
-    expect(PLATFORM_BASE_URL).toBe(workflow.sandbox.baseUrl);
-    expect(BUCKET).toEqual({ Ref: expect.stringContaining('Bucket') });
-    expect(workflow.bucket).toBe('ad-report-export-exportsbucket');
-  });
-
   test('an execution that fails says why, and is announced', async () => {
     const workflow = await startWorkflow({
       credentials: { sandbox: '{"client_id":"nobody","client_secret":"wrong"}' },
@@ -121,11 +112,3 @@ describe('a run', () => {
     expect(workflow.sandbox.journal.filter(({ endpoint }) => endpoint === 'token')).toHaveLength(1);
   });
 });
-
-function settingsIn(
-  template: Awaited<ReturnType<typeof startWorkflow>>['template'],
-): Record<string, unknown> {
-  const [, save] = Object.entries(template.Resources).find(([id]) => /SaveReport[0-9A-F]{8}$/.test(id)) ?? [];
-  const { Variables } = save?.Properties?.Environment as { Variables: Record<string, unknown> };
-  return Variables;
-}
