@@ -2,14 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   DescribeExecutionCommand,
+  type DescribeExecutionOutput,
   DescribeMapRunCommand,
   ListMapRunsCommand,
   SFNClient,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { readConfig } from '../config.ts';
+import { OUTPUTS } from '../outputs.ts';
 import { executionName } from './execution-name.ts';
-import { type Outcome, outcomeOf } from './outcome.ts';
+import { type ExecutionEnd, type Outcome, outcomeOf } from './outcome.ts';
 import { checkRequest, readInput } from './request-source.ts';
 import type { RunOptions } from './run.ts';
 import { INTERRUPTED, UsageError } from './usage.ts';
@@ -27,7 +29,8 @@ export const OUTPUTS_FILE = 'cdk.out/outputs.json';
  */
 export async function runDeployed(
   name: string | undefined,
-  options: RunOptions,
+  options: Pick<RunOptions, 'input' | 'stateMachine'>,
+  followEvery = FOLLOW_EVERY_MS,
 ): Promise<Outcome | undefined> {
   const request = await findRequest(name, options);
   const { request: checked } = checkRequest(request);
@@ -41,10 +44,10 @@ export async function runDeployed(
     }),
   );
   process.stderr.write(`started ${executionArn}\n`);
-  return follow(sfn, executionArn);
+  return follow(sfn, executionArn, followEvery);
 }
 
-async function findRequest(name: string | undefined, { input }: RunOptions): Promise<unknown> {
+async function findRequest(name: string | undefined, { input }: Pick<RunOptions, 'input'>): Promise<unknown> {
   if ((name === undefined) === (input === undefined)) {
     throw new UsageError(['name an export of the config, or give its request with --input']);
   }
@@ -70,7 +73,7 @@ export function requestNamed(name: string): unknown {
 async function readStateMachineArn(): Promise<string> {
   try {
     const outputs: Record<string, Record<string, string>> = JSON.parse(await readFile(OUTPUTS_FILE, 'utf8'));
-    const arn = outputs[readConfig().stack]?.StateMachineArn;
+    const arn = outputs[readConfig().stack]?.[OUTPUTS.stateMachine];
     if (arn) return arn;
   } catch {
     // Not deployed from this checkout: said below, with what to do.
@@ -80,27 +83,37 @@ async function readStateMachineArn(): Promise<string> {
   ]);
 }
 
-async function follow(sfn: SFNClient, executionArn: string): Promise<Outcome | undefined> {
+async function follow(sfn: SFNClient, executionArn: string, every: number): Promise<Outcome | undefined> {
   const interrupted = new AbortController();
-  process.once('SIGINT', () => interrupted.abort());
-  for (let before = ''; ; ) {
-    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-    const { name = '', status = '', output, error, cause } = execution;
-    if (status !== 'RUNNING' && status !== 'PENDING_REDRIVE') {
-      return outcomeOf({
-        name,
-        status,
-        error,
-        cause,
-        output: output === undefined ? undefined : JSON.parse(output),
-      });
+  const interrupt = () => interrupted.abort();
+  process.once('SIGINT', interrupt);
+  try {
+    for (let before = ''; ; ) {
+      const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+      if (hasEnded(execution)) return outcomeOf(endOf(execution));
+      const now = await progressOf(sfn, executionArn);
+      if (now !== before) process.stderr.write(`${now}\n`);
+      before = now;
+      await wait(every, undefined, { signal: interrupted.signal }).catch(() => undefined);
+      if (interrupted.signal.aborted) return leave(executionArn);
     }
-    const now = await progressOf(sfn, executionArn);
-    if (now !== before) process.stderr.write(`${now}\n`);
-    before = now;
-    await wait(FOLLOW_EVERY_MS, undefined, { signal: interrupted.signal }).catch(() => undefined);
-    if (interrupted.signal.aborted) return leave(executionArn);
+  } finally {
+    process.off('SIGINT', interrupt);
   }
+}
+
+function hasEnded({ status }: DescribeExecutionOutput): boolean {
+  return status !== 'RUNNING' && status !== 'PENDING_REDRIVE';
+}
+
+function endOf({ name = '', status, error, cause, output }: DescribeExecutionOutput): ExecutionEnd {
+  return {
+    name,
+    status: status ?? '',
+    error,
+    cause,
+    ...(output !== undefined && { output: JSON.parse(output) }),
+  };
 }
 
 async function progressOf(sfn: SFNClient, executionArn: string): Promise<string> {
