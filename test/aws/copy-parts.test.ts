@@ -29,7 +29,7 @@ test('rows are those that JSON.parse finds, however the bytes are cut', () => {
   fc.assert(
     fc.property(
       rows,
-      fc.integer({ min: 1, max: 40 }),
+      fc.integer({ min: 1, max: 300 }),
       fc.constantFrom(undefined, 2),
       (values, cut, indent) => {
         const shape = shapeOf(JSON.stringify(values, null, indent), cut);
@@ -42,7 +42,7 @@ test('rows are those that JSON.parse finds, however the bytes are cut', () => {
 test('rows of NDJSON are its lines', () => {
   const rows = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { minLength: 2 });
   fc.assert(
-    fc.property(rows, fc.integer({ min: 1, max: 40 }), (values, cut) => {
+    fc.property(rows, fc.integer({ min: 1, max: 300 }), (values, cut) => {
       const shape = shapeOf(values.map((value) => `${JSON.stringify(value)}\n`).join(''), cut);
       expect([shape?.closed(), shape?.rows()]).toEqual([true, values.length]);
     }),

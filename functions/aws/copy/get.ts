@@ -97,7 +97,8 @@ export function get(
 function release(piece: Buffer): void {
   const { buffer } = piece;
   // Not an empty one: that is a constant of undici's.
-  if (piece.length > 0 && piece.length === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
+  if (piece.length > 0 && piece.length === buffer.byteLength && buffer instanceof ArrayBuffer)
+    buffer.transfer(0);
 }
 
 /** undici calls us from inside its parser, where nothing may be thrown. */

@@ -1,9 +1,11 @@
+import { JSON_SHAPE_WASM, WINDOW_AT } from './json-shape.wasm.ts';
+
 /**
  * The shape of JSON text as its bytes pass: where strings and brackets begin and end, how many rows there are, and
- * whether it has been seen to close. Values are not parsed; memory is a few words whatever the size.
+ * whether it has been seen to close. Values are not parsed; memory is the same whatever the size.
  */
 export interface JsonShape {
-  /** @returns false as soon as the bytes cannot be the beginning of JSON that holds rows */
+  /** @returns false once the bytes cannot be the beginning of JSON that holds rows; then there is nothing more to write */
   write(chunk: Uint8Array): boolean;
   /** Whether the text could end here: something was opened, and all of it is closed. */
   closed(): boolean;
@@ -11,119 +13,61 @@ export interface JsonShape {
   rows(): number | undefined;
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+const WINDOW_BYTES = 64 * 1024;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-const OTHER = 0;
-const SPACE = 1;
-const STRING = 2;
-const COMMA = 3;
-const OPEN_ARRAY = 4;
-const OPEN_OBJECT = 5;
-const CLOSE_ARRAY = 6;
-const CLOSE_OBJECT = 7;
-const KIND = kinds();
+/** What json-shape.wat.ts exports. */
+interface Scanner {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly depth: { readonly value: number };
+  readonly roots: { readonly value: bigint };
+  readonly rootIsArray: { readonly value: number };
+  readonly commas: { readonly value: bigint };
+  readonly filled: { readonly value: number };
+  scan(length: number): number;
+}
 
-// Deeper than any report; the stack of open brackets must not grow with what a server sends.
-const DEPTH_MAX = 512;
+/** As far as we use it: neither Node's types nor those of ES2024 describe it. */
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object) => { readonly exports: unknown };
+};
+
+let compiled: object | undefined;
 
 export function openJsonShape(): JsonShape {
-  const stack = new Uint8Array(DEPTH_MAX + 1); // the kind that closes each open bracket
+  compiled ??= new WebAssembly.Module(Buffer.from(JSON_SHAPE_WASM, 'base64'));
+  const scanner = new WebAssembly.Instance(compiled).exports as Scanner;
+  const window = new Uint8Array(scanner.memory.buffer, WINDOW_AT, WINDOW_BYTES);
   let position = 0;
-  let depth = 0;
-  let inString = false;
-  let escaped = false;
-  let broken = false;
-  let roots = 0;
-  let rootIsArray = false;
-  let commas = 0;
-  let filled = false; // whether the root array holds anything
+  let intact = true;
 
   function write(chunk: Uint8Array): boolean {
-    let at = position < BYTE_ORDER_MARK.length ? afterMark(chunk) : 0;
+    let at = position < BYTE_ORDER_MARK.length ? afterMark(chunk, position) : 0;
     position += chunk.length;
-    const end = chunk.length;
-    while (at < end && !broken) {
-      if (inString) {
-        at = afterString(chunk, at);
-        continue;
-      }
-      const kind = KIND[chunk[at++] ?? 0] ?? OTHER;
-      if (kind === SPACE) continue;
-      if (depth === 1 && kind < CLOSE_ARRAY) filled = true;
-      if (kind === STRING) inString = depth > 0 || fail();
-      else if (kind >= CLOSE_ARRAY) close(kind);
-      else if (kind >= OPEN_ARRAY) open(kind);
-      else if (depth === 0) broken = true;
-      else if (kind === COMMA && depth === 1) commas++;
+    while (intact && at < chunk.length) {
+      const piece = at === 0 && chunk.length <= WINDOW_BYTES ? chunk : chunk.subarray(at, at + WINDOW_BYTES);
+      window.set(piece);
+      intact = scanner.scan(piece.length) === 1;
+      at += piece.length;
     }
-    return !broken;
-  }
-
-  function afterString(chunk: Uint8Array, from: number): number {
-    let at = from;
-    const end = chunk.length;
-    if (escaped && at < end) {
-      escaped = false;
-      at++;
-    }
-    while (at < end) {
-      const byte = chunk[at++];
-      if (byte === QUOTE) {
-        inString = false;
-        return at;
-      }
-      if (byte === BACKSLASH && at++ >= end) escaped = true;
-    }
-    return end;
-  }
-
-  function open(kind: number): void {
-    if (depth === 0) {
-      roots++;
-      rootIsArray = kind === OPEN_ARRAY;
-    }
-    if (depth === DEPTH_MAX) broken = true;
-    else stack[++depth] = kind + 2;
-  }
-
-  function close(kind: number): void {
-    if (depth === 0 || stack[depth] !== kind) broken = true;
-    else depth--;
-  }
-
-  function fail(): false {
-    broken = true;
-    return false;
-  }
-
-  /** The mark may be cut by a chunk's end; in the middle of the text it would be no mark. */
-  function afterMark(chunk: Uint8Array): number {
-    let at = 0;
-    while (position + at < BYTE_ORDER_MARK.length && chunk[at] === BYTE_ORDER_MARK[position + at]) at++;
-    return at;
+    return intact;
   }
 
   return {
     write,
-    closed: () => !broken && roots > 0 && depth === 0,
+    closed: () => intact && scanner.roots.value > 0n && scanner.depth.value === 0,
     rows() {
-      if (roots > 1) return roots;
-      if (rootIsArray) return filled ? commas + 1 : 0;
-      return undefined;
+      if (scanner.roots.value > 1n) return Number(scanner.roots.value);
+      if (scanner.rootIsArray.value === 0) return undefined;
+      return scanner.filled.value === 0 ? 0 : Number(scanner.commas.value) + 1;
     },
   };
 }
 
-function kinds(): Uint8Array {
-  const table = new Uint8Array(256);
-  for (const space of ' \t\n\r') table[space.charCodeAt(0)] = SPACE;
-  table[QUOTE] = STRING;
-  table[','.charCodeAt(0)] = COMMA;
-  table['['.charCodeAt(0)] = OPEN_ARRAY;
-  table['{'.charCodeAt(0)] = OPEN_OBJECT;
-  table[']'.charCodeAt(0)] = CLOSE_ARRAY;
-  table['}'.charCodeAt(0)] = CLOSE_OBJECT;
-  return table;
+/** Where the text begins in a chunk; a byte order mark may come in several. */
+function afterMark(chunk: Uint8Array, position: number): number {
+  let at = 0;
+  while (position + at < BYTE_ORDER_MARK.length && chunk[at] === BYTE_ORDER_MARK[position + at]) at++;
+  return at;
 }
