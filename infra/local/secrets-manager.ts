@@ -5,7 +5,11 @@ import { text } from 'node:stream/consumers';
 import { answerTo, type Parameters, SecretsError } from './secrets-operations.ts';
 import type { Secret } from './secrets-store.ts';
 
-export type SecretsOperation = 'GetSecretValue' | 'PutSecretValue' | 'DescribeSecret';
+export type SecretsOperation =
+  | 'GetSecretValue'
+  | 'PutSecretValue'
+  | 'UpdateSecretVersionStage'
+  | 'DescribeSecret';
 
 /** An error of Secrets Manager's, or what happens to the connection. */
 export type SecretsFaultAnswer =

@@ -1,7 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { ConflictingVersion, type Secret } from './secrets-store.ts';
 
-export type Parameters = Readonly<Record<string, string | undefined>>;
+/** Of every operation, as they come. */
+export interface Parameters {
+  readonly SecretId?: string;
+  readonly VersionId?: string;
+  readonly VersionStage?: string;
+  readonly ClientRequestToken?: string;
+  readonly SecretString?: string;
+  readonly VersionStages?: readonly string[];
+  readonly MoveToVersionId?: string;
+  readonly RemoveFromVersionId?: string;
+}
 
 /** An error by its AWS code. */
 export class SecretsError extends Error {
@@ -28,6 +38,10 @@ export async function answerTo(
   const facts = { ARN: `arn:aws:secretsmanager:local:000000000000:secret:${name}`, Name: name };
   if (operation === 'GetSecretValue') return { ...facts, ...(await getValue(secret, parameters)) };
   if (operation === 'PutSecretValue') return { ...facts, ...(await putValue(secret, parameters)) };
+  if (operation === 'UpdateSecretVersionStage') {
+    await moveStage(secret, parameters);
+    return facts;
+  }
   if (operation === 'DescribeSecret') return { ...facts, ...(await describe(secret)) };
   throw new SecretsError('InvalidRequestException', `The local run does not know ${operation}.`);
 }
@@ -51,11 +65,15 @@ async function getValue(secret: Secret, { VersionId, VersionStage }: Parameters)
   };
 }
 
-async function putValue(secret: Secret, { ClientRequestToken = randomUUID(), SecretString }: Parameters) {
+/** A version that is put under other labels waits for AWSCURRENT to be moved to it. */
+async function putValue(secret: Secret, parameters: Parameters) {
+  const { ClientRequestToken = randomUUID(), SecretString, VersionStages = ['AWSCURRENT'] } = parameters;
   if (SecretString === undefined)
     throw new SecretsError('InvalidRequestException', 'SecretString is missing.');
   try {
-    await secret.put(ClientRequestToken, SecretString);
+    const isCurrent = VersionStages.includes('AWSCURRENT');
+    await (isCurrent ? secret.put : secret.stage)(ClientRequestToken, SecretString);
+    if (!isCurrent) return { VersionId: ClientRequestToken, VersionStages };
   } catch (error) {
     if (!(error instanceof ConflictingVersion)) throw error;
     const happened = `A different version with the ID ${ClientRequestToken} exists already.`;
@@ -65,6 +83,17 @@ async function putValue(secret: Secret, { ClientRequestToken = randomUUID(), Sec
     VersionId: ClientRequestToken,
     VersionStages: stagesOf(await secret.versions(), ClientRequestToken),
   };
+}
+
+/** Secrets Manager's compare-and-swap: AWSCURRENT moves only from the version that is said to have it. */
+async function moveStage(secret: Secret, parameters: Parameters): Promise<void> {
+  const { VersionStage, MoveToVersionId = '', RemoveFromVersionId = '' } = parameters;
+  if (VersionStage !== 'AWSCURRENT') {
+    throw new SecretsError('InvalidRequestException', 'The local run moves AWSCURRENT alone.');
+  }
+  if (await secret.promote(MoveToVersionId, RemoveFromVersionId)) return;
+  const happened = `AWSCURRENT is not attached to ${RemoveFromVersionId}, or there is no ${MoveToVersionId}.`;
+  throw new SecretsError('InvalidParameterException', happened);
 }
 
 async function describe(secret: Secret) {

@@ -13,6 +13,10 @@ export interface Secret {
   versions(): Promise<readonly Version[]>;
   /** @throws ConflictingVersion where the id is taken by another value */
   put(id: string, text: string): Promise<void>;
+  /** Keeps a version that does not become the newest by itself. @throws ConflictingVersion */
+  stage(id: string, text: string): Promise<void>;
+  /** Makes a staged version the newest, if `from` still is: false where it is not, or nothing is staged by that id. */
+  promote(id: string, from: string): Promise<boolean>;
 }
 
 export class ConflictingVersion extends Error {
@@ -29,8 +33,20 @@ export function secretInMemory(now: () => number, initial?: string): Secret {
     if (same && same.text !== text) throw new ConflictingVersion(id);
     if (!same) versions = [...versions, { id, text, createdAt: now() }].slice(-MAX_VERSIONS);
   };
+  const staged = new Map<string, string>();
+  const stage = async (id: string, text: string) => {
+    if ((staged.get(id) ?? text) !== text) throw new ConflictingVersion(id);
+    staged.set(id, text);
+  };
+  const promote = async (id: string, from: string) => {
+    const text = staged.get(id);
+    if (text === undefined || versions.at(-1)?.id !== from) return false;
+    staged.delete(id);
+    await put(id, text);
+    return true;
+  };
   if (initial !== undefined) void put(randomUUID(), initial);
-  return { versions: async () => versions, put };
+  return { versions: async () => versions, put, stage, promote };
 }
 
 /**
@@ -57,11 +73,19 @@ export function secretInFile(file: string, now: () => number): Secret {
       await memory.put(id, text);
       if ((await memory.versions()).at(-1)?.id === id) await writeWhole(file, text);
     },
+    stage: memory.stage,
+    async promote(id, from) {
+      await sync();
+      const promoted = await memory.promote(id, from);
+      const newest = (await memory.versions()).at(-1);
+      if (promoted && newest?.id === id) await writeWhole(file, newest.text);
+      return promoted;
+    },
   };
 }
 
 /** A reader sees the old text or the new one, never a part. */
-async function writeWhole(file: string, text: string): Promise<void> {
+export async function writeWhole(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   await writeFile(draft, text, { mode: 0o600 });
   await chmod(draft, 0o600); // whatever the umask says

@@ -7,6 +7,7 @@ import {
   PutSecretValueCommand,
   ResourceNotFoundException,
   SecretsManagerClient,
+  UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSecretsManager } from '../../infra/local/secrets-manager.ts';
@@ -135,4 +136,39 @@ test('the journal names calls and versions, and holds no value', async () => {
     { operation: 'GetSecretValue', secret: NAME, version: VersionId },
   ]);
   expect(JSON.stringify(secrets.server.journal)).not.toContain('canary');
+});
+
+describe('a version that is put under another label', () => {
+  const move = (to: string, from: string) =>
+    new UpdateSecretVersionStageCommand({
+      SecretId: NAME,
+      VersionStage: 'AWSCURRENT',
+      MoveToVersionId: to,
+      RemoveFromVersionId: from,
+    });
+  const stage = (SecretString: string, ClientRequestToken: string) =>
+    new PutSecretValueCommand({ SecretId: NAME, SecretString, ClientRequestToken, VersionStages: ['LOGIN'] });
+
+  test('becomes AWSCURRENT when the label is moved to it from the version that has it', async () => {
+    await using secrets = await open(secretInMemory(Date.now, 'old'));
+    const { VersionId: old = '' } = await secrets.get();
+    const id = 'n'.repeat(32);
+    await secrets.client.send(stage('new', id));
+    expect(await secrets.get()).toMatchObject({ SecretString: 'old' });
+    await secrets.client.send(move(id, old));
+    expect(await secrets.get()).toMatchObject({ SecretString: 'new', VersionId: id });
+  });
+
+  test('is not made AWSCURRENT where the label has moved on', async () => {
+    const file = join(directory, 'staged.json');
+    await writeFile(file, 'old');
+    await using secrets = await open(secretInFile(file, Date.now));
+    const { VersionId: old = '' } = await secrets.get();
+    await secrets.client.send(stage('mine', 'n'.repeat(32)));
+    await secrets.put('theirs');
+    await expect(secrets.client.send(move('n'.repeat(32), old))).rejects.toMatchObject({
+      name: 'InvalidParameterException',
+    });
+    expect(await readFile(file, 'utf8')).toBe('theirs');
+  });
 });
