@@ -14,7 +14,23 @@ export const WINDOW_AT = 4096;
 const MEMORY_PAGES = 2; // of 64 KiB: the stack, a window of 64 KiB, and the rest of a last step behind it
 
 const byte = (text: string) => `(i32.const ${text.charCodeAt(0)})`;
-const vector = (text: string) => `(i8x16.splat ${byte(text)})`;
+const splat = (text: string) => `(i8x16.splat ${byte(text)})`;
+
+/** Kept in locals: in the loop, a constant vector would be made anew at each step. */
+const HELD: Readonly<Record<string, string>> = {
+  '"': '$quote',
+  '\\': '$slash',
+  ' ': '$blank',
+  '{': '$open',
+  '}': '$close',
+};
+const vector = (text: string) => (HELD[text] ? `(local.get ${HELD[text]})` : splat(text));
+const declareHeld = Object.values(HELD)
+  .map((name) => `(local ${name} v128)`)
+  .join(' ');
+const setHeld = Object.entries(HELD)
+  .map(([text, name]) => `(local.set ${name} ${splat(text)})`)
+  .join(' ');
 
 /** The mask of the bytes for which `test`, given 16 of them, is true. */
 function mask(test: (bytes: string) => string): string {
@@ -79,7 +95,8 @@ export const JSON_SHAPE_WAT = `(module
     (local $v0 v128) (local $v1 v128) (local $v2 v128) (local $v3 v128)
     (local $valid i64) (local $slashes i64) (local $codes i64) (local $escaped i64) (local $strings i64)
     (local $outside i64) (local $brackets i64) (local $rest i64) (local $between i64) (local $below i64)
-    (local $commas i64) (local $hasCommas i64)
+    (local $commas i64) (local $hasCommas i64) ${declareHeld}
+    ${setHeld}
     (local.set $at (i32.const ${WINDOW_AT}))
     (local.set $end (i32.add (i32.const ${WINDOW_AT}) (local.get $length)))
     (loop $steps
