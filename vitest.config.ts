@@ -6,6 +6,7 @@ export default defineConfig({
     // Whole runs wait for real servers and worker threads; the clock inside them is scaled, the machine is not.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     sequence: { shuffle: true },
   },
 });
