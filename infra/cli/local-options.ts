@@ -24,7 +24,8 @@ export async function platformFaults(options: RunOptions): Promise<string[]> {
   ];
 }
 
-function urlFaults(baseUrl: string): string[] {
+/** What is wrong with the platform's address. */
+export function urlFaults(baseUrl: string): string[] {
   try {
     const { search, hash } = checkUrl(baseUrl, { allowLoopback: true });
     return search || hash ? ['--base-url must have neither a query nor a fragment'] : [];
@@ -34,7 +35,8 @@ function urlFaults(baseUrl: string): string[] {
   }
 }
 
-async function credentialFaults(file: string): Promise<string[]> {
+/** What is wrong with a credential secret in a file; never a value. */
+export async function credentialFaults(file: string): Promise<string[]> {
   try {
     parseCredential(await readFile(file, 'utf8'), 'of --credential');
     return [];

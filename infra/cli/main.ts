@@ -1,7 +1,8 @@
 import { Command, CommanderError } from 'commander';
+import { loginCommand } from './login.ts';
 import { runCommand } from './run.ts';
 import { sandboxCommand } from './sandbox.ts';
-import { BAD_USAGE, UsageError } from './usage.ts';
+import { BAD_USAGE, CommandFailed, FAILED, UsageError } from './usage.ts';
 
 /** `npm run export -- <command>`. Exit status: 0 delivered, 1 failed, 2 bad usage or input. */
 async function main(): Promise<void> {
@@ -9,7 +10,8 @@ async function main(): Promise<void> {
     .description("Exports an advertising platform's reports to S3.")
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
-  for (const command of [runCommand(), sandboxCommand()]) program.addCommand(command.exitOverride());
+  const commands = [runCommand(), loginCommand(), sandboxCommand()];
+  for (const command of commands) program.addCommand(command.exitOverride());
   await program.parseAsync();
 }
 
@@ -22,8 +24,11 @@ try {
   } else if (error instanceof UsageError) {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = BAD_USAGE;
+  } else if (error instanceof CommandFailed) {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = FAILED;
   } else {
     process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exitCode = 1;
+    process.exitCode = FAILED;
   }
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   DescribeExecutionCommand,
@@ -9,7 +8,7 @@ import {
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { readConfig } from '../config.ts';
-import { OUTPUTS } from '../outputs.ts';
+import { OUTPUTS_FILE, readOutput } from './deployed-outputs.ts';
 import { executionName } from './execution-name.ts';
 import { type ExecutionEnd, type Outcome, outcomeOf } from './outcome.ts';
 import { checkRequest, readInput } from './request-source.ts';
@@ -18,9 +17,6 @@ import { INTERRUPTED, UsageError } from './usage.ts';
 
 /** DescribeExecution costs nothing; an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
-
-/** Where `npm run deploy` notes the stack's outputs. */
-export const OUTPUTS_FILE = 'cdk.out/outputs.json';
 
 /**
  * Starts the export in the deployed state machine, under a name that says what it is, and follows it.
@@ -71,13 +67,8 @@ export function requestNamed(name: string): unknown {
 }
 
 async function readStateMachineArn(): Promise<string> {
-  try {
-    const outputs: Record<string, Record<string, string>> = JSON.parse(await readFile(OUTPUTS_FILE, 'utf8'));
-    const arn = outputs[readConfig().stack]?.[OUTPUTS.stateMachine];
-    if (arn) return arn;
-  } catch {
-    // Not deployed from this checkout: said below, with what to do.
-  }
+  const arn = await readOutput('stateMachine');
+  if (arn) return arn;
   throw new UsageError([
     `${OUTPUTS_FILE} names no state machine: run 'npm run deploy', or give --state-machine`,
   ]);

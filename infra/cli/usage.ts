@@ -17,6 +17,15 @@ export class UsageError extends Error {
   }
 }
 
+/** The command could not do what it was asked; says what happened and what to do next, and never a secret. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
+
+  constructor(happened: string, todo: string) {
+    super(`${happened}\nWhat to do: ${todo}`);
+  }
+}
+
 /** A port to listen on; 0 lets the system choose. */
 export function parsePort(text: string): number {
   const port = Number(text);

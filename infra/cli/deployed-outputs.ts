@@ -1,0 +1,22 @@
+import { readFile } from 'node:fs/promises';
+import { readConfig } from '../config.ts';
+import { OUTPUTS } from '../outputs.ts';
+
+/** Where `npm run deploy` notes the stack's outputs. */
+export const OUTPUTS_FILE = 'cdk.out/outputs.json';
+
+/** An output of the stack as it was deployed from this checkout; undefined where it was not. */
+export async function readOutput(output: keyof typeof OUTPUTS): Promise<string | undefined> {
+  try {
+    const outputs: Record<string, Record<string, string>> = JSON.parse(await readFile(OUTPUTS_FILE, 'utf8'));
+    return outputs[readConfig().stack]?.[OUTPUTS[output]];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where the stack is, by the ARN of its state machine. The SDK's own settings decide where this is not known. */
+export async function deployedIn(): Promise<{ region?: string; awsAccount?: string }> {
+  const [, , , region, awsAccount] = (await readOutput('stateMachine'))?.split(':') ?? [];
+  return { ...(region && { region }), ...(awsAccount && { awsAccount }) };
+}
