@@ -61,7 +61,9 @@ function erase(lines: number): string {
 }
 
 /** As many lines as fit: those under way first, for the others a count. */
-function picture(progress: Progress, sources: Sources, { columns = 80, rows = 24 }: Screen): string[] {
+function picture(progress: Progress, sources: Sources, screen: Screen): string[] {
+  // A terminal that does not know its size says 0.
+  const { columns, rows } = { columns: screen.columns || 80, rows: screen.rows || 24 };
   const windows = [...progress.values()];
   const active = windows.filter(({ done }) => !done);
   const done = windows.length - active.length;
