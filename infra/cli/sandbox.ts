@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { scaledClock } from '../local/clock.ts';
+import { parseFault } from '../local/sandbox/faults/parse-fault.ts';
 import { startSandbox } from '../local/sandbox/sandbox.ts';
-import { parsePort, parseSpeed } from './usage.ts';
+import { parsePort, parseSpeed, UsageError } from './usage.ts';
 
 interface Options {
   readonly port: number;
@@ -17,14 +18,14 @@ export function sandboxCommand(): Command {
     .description('Serves the platform on 127.0.0.1, with made-up data.')
     .option('--port <n>', 'port of the API; 0 lets the system choose', parsePort, 0)
     .option('--speed <n>', 'times faster than real time, 1 to 1000', parseSpeed, 1)
-    .option('--fault <rule>', 'make it misbehave; may be repeated (see the README)', collect, [])
+    .option('--fault <rule>', 'make it misbehave; may be repeated (see the README)', collectFault, [])
     .option('--json', 'print what a client needs as one line of JSON')
     .action(sandbox);
 }
 
 async function sandbox({ port, speed, json, fault }: Options): Promise<void> {
   const clock = scaledClock(speed);
-  await using platform = await startSandbox({ port, faults: fault, now: clock.now });
+  await using platform = await startSandbox({ port, faults: fault, now: clock.now }).catch(refuseTakenPort);
   const facts = {
     base_url: platform.baseUrl,
     client_id: platform.clientId,
@@ -39,6 +40,16 @@ async function sandbox({ port, speed, json, fault }: Options): Promise<void> {
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 
-function collect(value: string, previous: string[]): string[] {
-  return [...previous, value];
+function collectFault(rule: string, previous: string[]): string[] {
+  try {
+    parseFault(rule);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+  return [...previous, rule];
+}
+
+function refuseTakenPort(error: NodeJS.ErrnoException): never {
+  if (error.code === 'EADDRINUSE') throw new UsageError(['--port is in use by another program']);
+  throw error;
 }
