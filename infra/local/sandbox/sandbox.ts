@@ -54,6 +54,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   world.storageUrl = storage.url;
   const platform = await listen(options.port ?? 0, (request, response) => {
     servePlatform(world, request, response).catch(() => response.destroy());
+  }).catch(async (error) => {
+    await closeServer(storage.server);
+    throw error;
   });
   const close = async () => {
     await Promise.all([closeServer(platform.server), closeServer(storage.server)]);
