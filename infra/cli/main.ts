@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { doctorCommand } from './doctor.ts';
 import { loginCommand } from './login.ts';
 import { runCommand } from './run.ts';
 import { sandboxCommand } from './sandbox.ts';
@@ -10,7 +11,7 @@ async function main(): Promise<void> {
     .description("Exports an advertising platform's reports to S3.")
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
-  const commands = [runCommand(), loginCommand(), sandboxCommand()];
+  const commands = [runCommand(), loginCommand(), doctorCommand(), sandboxCommand()];
   for (const command of commands) program.addCommand(command.exitOverride());
   await program.parseAsync();
 }

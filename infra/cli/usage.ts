@@ -20,9 +20,13 @@ export class UsageError extends Error {
 /** The command could not do what it was asked; says what happened and what to do next, and never a secret. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
+  readonly happened: string;
+  readonly todo: string;
 
   constructor(happened: string, todo: string) {
     super(`${happened}\nWhat to do: ${todo}`);
+    this.happened = happened;
+    this.todo = todo;
   }
 }
 

@@ -1,0 +1,123 @@
+import type { Authorization } from '../../../functions/platform/connection.ts';
+import { NoAnswer, OAuthError, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
+import { refreshToken, requestToken, type Token } from '../../../functions/platform/token.ts';
+import {
+  type Credential,
+  type OAuthCredential,
+  parseCredential,
+} from '../../../functions/workflow/credential.ts';
+import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
+import { storeRefreshToken } from '../credential/store.ts';
+import type { Target } from '../credential/target.ts';
+import { CommandFailed } from '../usage.ts';
+import { type Check, fault, ok, unknown } from './check.ts';
+
+/** Contract 9.6: from this moment X-API-Key is answered 401. */
+const API_KEY_SUNSET = Date.parse('2027-01-01T00:00:00Z');
+const DAY_MS = 24 * 3600 * 1000;
+
+/** All that reporting needs (contract 5.3). */
+const REPORTING = 'reporting:read';
+
+/** What the account's calls are authorized with, and what is known of it. */
+export interface Authorized {
+  readonly authorization: Authorization;
+  /** Those granted; undefined where the platform does not say. */
+  readonly scopes?: readonly string[];
+}
+
+/** The secret's shape, then what it gives: a token and its scopes, or the legacy key and its days. */
+export async function* checkCredential(
+  target: Target,
+  now: number,
+): AsyncGenerator<Check, Authorized | undefined> {
+  try {
+    const credential = parseCredential((await target.store.read()).text, target.account);
+    yield ok('secret', `${target.store.place} holds ${formOf(credential)}`);
+    if ('api_key' in credential) return yield* checkApiKey(credential.api_key, now);
+    return yield* checkToken(target, credential);
+  } catch (error) {
+    yield secretFault(error, target);
+    return undefined;
+  }
+}
+
+function formOf(credential: Credential): string {
+  if ('api_key' in credential) return 'an API key';
+  return `client_id and client_secret${credential.refresh_token === undefined ? '' : ', and a login'}`;
+}
+
+function secretFault(error: unknown, { store }: Target): Check {
+  if (error instanceof CommandFailed) return fault('secret', error.happened, error.todo);
+  if (!(error instanceof CredentialUnusable)) throw error;
+  const faults = (error.facts.faults as string[]).join('; ');
+  return fault(
+    'secret',
+    `${store.place} cannot be used: ${faults}`,
+    'Store {"client_id","client_secret"} there.',
+  );
+}
+
+async function* checkApiKey(value: string, now: number): AsyncGenerator<Check, Authorized | undefined> {
+  const days = Math.ceil((API_KEY_SUNSET - now) / DAY_MS);
+  const todo = 'Store {"client_id","client_secret"} instead.';
+  if (days <= 0) {
+    yield fault('token', 'an API key is no longer accepted since 2027-01-01', todo);
+    return undefined;
+  }
+  yield { ...unknown('token', `none: an API key is used, which ends on 2027-01-01, in ${days} days`, todo) };
+  return { authorization: { scheme: 'ApiKey', value } };
+}
+
+async function* checkToken(
+  target: Target,
+  credential: OAuthCredential,
+): AsyncGenerator<Check, Authorized | undefined> {
+  const token = await takeToken(target, credential).catch((error) => error as Error);
+  if (token instanceof Error) {
+    yield tokenFault(token, target);
+    return undefined;
+  }
+  yield ok('token', `given, for ${token.expiresIn} s`);
+  const scopes = token.scope?.split(' ').filter((scope) => scope !== '');
+  yield checkScopes(scopes, credential.refresh_token !== undefined);
+  return {
+    authorization: { scheme: 'Bearer', value: token.accessToken },
+    ...(scopes !== undefined && { scopes }),
+  };
+}
+
+/** Asked for without a scope, which gives all that there are (contract 4.1). A rotated login is stored before it is used. */
+async function takeToken({ platform, store, account }: Target, credential: OAuthCredential): Promise<Token> {
+  const { refresh_token: login } = credential;
+  if (login === undefined) return requestToken(platform, credential);
+  const token = await refreshToken(platform, credential, login);
+  const rotated = token.refreshToken;
+  if (rotated !== undefined && rotated !== login) {
+    await storeRefreshToken(store, account, credential, { refreshToken: rotated, issuedAt: new Date() });
+  }
+  return token;
+}
+
+function tokenFault(error: Error, { account }: Target): Check {
+  if (error instanceof CommandFailed) return fault('token', error.happened, error.todo);
+  if (error instanceof OAuthError) {
+    const again = `Log in again: npm run export -- login --account ${account}`;
+    const todo =
+      error.error === 'invalid_grant' ? again : 'Check client_id and client_secret with the platform.';
+    return fault('token', error.message, todo);
+  }
+  const isPlatform = [PlatformError, NoAnswer, UnreadableAnswer].some((one) => error instanceof one);
+  if (!isPlatform) throw error;
+  return fault('token', error.message, 'Check base_url, and that the platform can be reached from here.');
+}
+
+function checkScopes(scopes: readonly string[] | undefined, isLogin: boolean): Check {
+  if (scopes === undefined) return unknown('scopes', 'the platform does not say which it granted');
+  const granted = scopes.join(' ') || 'none';
+  if (scopes.includes(REPORTING)) return ok('scopes', granted);
+  const todo = isLogin
+    ? `Log in again, with ${REPORTING} among --scope.`
+    : `Give the client ${REPORTING} in the developer portal.`;
+  return fault('scopes', `${granted}; reports need ${REPORTING}`, todo);
+}
