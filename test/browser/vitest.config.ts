@@ -1,0 +1,10 @@
+import { defineConfig } from 'vitest/config';
+
+/** Apart from `npm test`, which needs no browser. */
+export default defineConfig({
+  test: {
+    include: ['test/browser/**/*.browser.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
