@@ -11,13 +11,17 @@ import {
 import { InvalidInput } from './errors.ts';
 
 /**
- * Windows in one export. Each leaves at most 2 KB in the parent's state (a failure), and a state holds 256 KB:
- * 100 × 2 KB = 200 KB. 100 windows are 4,500 days, more than twelve years.
+ * Windows in one export, 4,500 days or more than twelve years. The parent's state holds 256 KB, and in the worst case
+ * 100 cards of failed windows (2,000 bytes each, see failure.ts), their dates (8 KB) and the request: 238 KB.
  */
 export const MAX_WINDOWS = 100;
+export const MAX_REQUEST_BYTES = 30_000;
 
-/** Each window's state carries the request, beside what the steps add; a state holds 256 KB. */
-const MAX_REQUEST_BYTES = 100_000;
+/** Metrics or dimensions of one report. */
+const MAX_NAMES = 100;
+
+/** Names that a warning shows; the rest are counted. */
+const MAX_NAMES_SHOWN = 10;
 
 const DEFAULT_PARALLEL = 4;
 
@@ -47,15 +51,9 @@ const word = z
   .check(z.regex(/^[A-Za-z0-9_.:-]{1,100}$/, 'must be a word of letters, digits and _.:-'));
 const uuid = z.string().check(z.guid('must be a UUID'));
 
-function distinct<T extends z.core.$ZodType<string>>(item: T) {
-  return z.array(item).check(
-    z.minLength(1, 'must not be empty'),
-    z.refine(
-      (list) => new Set(list.map((text) => String(text).toLowerCase())).size === list.length,
-      'must not repeat a value',
-    ),
-  );
-}
+const names = z
+  .array(word)
+  .check(z.minLength(1, 'must not be empty'), z.maxLength(MAX_NAMES, `must not have more than ${MAX_NAMES}`));
 
 /** What a person or a schedule writes. Field names are the platform's where it has them (contract 2.2). */
 const ReportInput = z.strictObject({
@@ -71,9 +69,9 @@ const ReportInput = z.strictObject({
   time_zone: z.optional(
     z.string().check(z.refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')),
   ),
-  advertiser_ids: distinct(uuid),
-  metrics: distinct(word),
-  dimensions: z.optional(distinct(word)),
+  advertiser_ids: z.array(uuid).check(z.minLength(1, 'must not be empty')),
+  metrics: names,
+  dimensions: z.optional(names),
   upgrade_dimensions: z.optional(z.boolean()),
   granularity: z.optional(word),
   format: z.optional(z.string().check(z.regex(/^[A-Za-z0-9]{1,16}$/, 'must be 1 to 16 letters or digits'))),
@@ -109,22 +107,21 @@ export type ReportRequest = z.infer<typeof ReportRequest>;
  * @throws InvalidInput, whose facts list the faults
  */
 export function parseRequest(input: unknown, now: Date): { request: ReportRequest; warnings: string[] } {
-  const parsed = ReportInput.safeParse(input, { error: wordFault });
-  const fields = isObject(input) ? input : {};
-  const faults = [
-    ...(parsed.success ? [] : parsed.error.issues.flatMap(describeIssue)),
-    ...rangeFaults(fields),
-    ...dimensionFaults(fields),
-    ...optionFaults(fields),
-    ...sizeFaults(fields),
-  ];
-  if (!parsed.success || faults.length > 0) {
-    const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
-    throw new InvalidInput(`The request has ${count}, and nothing was exported: ${faults.join('; ')}.`, {
-      faults,
-    });
+  const { data, faults } = check(input);
+  if (data && faults.length === 0) return normalize(data, now);
+  const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
+  throw new InvalidInput(`The request has ${count}, and nothing was exported.`, { faults });
+}
+
+function check(input: unknown): { data?: ReportInput | undefined; faults: string[] } {
+  try {
+    const { data, error } = ReportInput.safeParse(input, { error: wordFault });
+    const faults = error?.issues.flatMap(describeIssue) ?? [];
+    return { data, faults: isObject(input) ? [...faults, ...faultsBetween(input)] : faults };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return { faults: ['options: is nested too deeply'] };
   }
-  return normalize(parsed.data, now);
 }
 
 function normalize(input: ReportInput, now: Date): { request: ReportRequest; warnings: string[] } {
@@ -158,9 +155,11 @@ function normalize(input: ReportInput, now: Date): { request: ReportRequest; war
 
 function unlisted(field: keyof typeof KNOWN, names: readonly string[]): string[] {
   const known: readonly string[] = KNOWN[field];
-  return names
-    .filter((name) => !known.includes(name))
-    .map((name) => `${field}: ${name} is not among the documented ones; the platform decides`);
+  const others = names.filter((name) => !known.includes(name));
+  if (others.length === 0) return [];
+  const shown = others.slice(0, MAX_NAMES_SHOWN).join(', ');
+  const more = others.length > MAX_NAMES_SHOWN ? ` and ${others.length - MAX_NAMES_SHOWN} more` : '';
+  return [`${field}: not among the documented ones, so that the platform decides: ${shown}${more}`];
 }
 
 function rangeOf(
@@ -175,12 +174,33 @@ function rangeOf(
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What is wrong between the fields. Looked at on the raw input, so that a fault elsewhere does not hide it. */
+/** What a schema does not see. Looked at on the raw input, so that a fault elsewhere does not hide it. */
+function faultsBetween(fields: Fields): string[] {
+  return [
+    ...rangeFaults(fields),
+    ...['advertiser_ids', 'metrics', 'dimensions'].flatMap((field) => repetitionFaults(field, fields[field])),
+    ...dimensionFaults(fields),
+    ...optionFaults(fields),
+    ...sizeFaults(fields),
+  ];
+}
+
+function repetitionFaults(field: string, list: unknown): string[] {
+  if (!Array.isArray(list)) return [];
+  const texts = list.filter((item) => typeof item === 'string').map((text) => text.toLowerCase());
+  const repeated = [...new Set(texts.filter((text, at) => texts.indexOf(text) !== at))];
+  return repeated.length > 0
+    ? [`${field}: must not repeat ${repeated.slice(0, MAX_NAMES_SHOWN).join(', ')}`]
+    : [];
+}
+
+const MAX_DAYS = MAX_WINDOWS * MAX_WINDOW_DAYS;
+
 function rangeFaults(fields: Fields): string[] {
   const { start_date, end_date, period } = fields;
   if (period !== undefined) {
     const both = ['start_date', 'end_date'].filter((field) => fields[field] !== undefined);
-    return both.map((field) => `${field}: must not be given beside period`);
+    return [...both.map((field) => `${field}: must not be given beside period`), ...periodFaults(period)];
   }
   const missing = ['start_date', 'end_date'].filter((field) => fields[field] === undefined);
   if (missing.length > 0) return missing.map((field) => `${field}: is missing (or give a period)`);
@@ -189,10 +209,18 @@ function rangeFaults(fields: Fields): string[] {
   const days = daysBetween(start_date, end_date);
   if (days === 0) return [`end_date: is exclusive, so ${start_date} to ${end_date} has 0 days`];
   if (days < 0) return [`end_date: ${end_date} is before start_date ${start_date}`];
-  const limit = MAX_WINDOWS * MAX_WINDOW_DAYS;
-  return days > limit
-    ? [`end_date: ${days} days are more than the ${limit} that one export may span; split it`]
-    : [];
+  return days > MAX_DAYS ? [`end_date: ${tooLong(days)}`] : [];
+}
+
+function periodFaults(period: unknown): string[] {
+  if (typeof period !== 'string' || !isPeriod(period)) return [];
+  const { start_date, end_date } = resolvePeriod(period, '2100-01-01');
+  const days = daysBetween(start_date, end_date);
+  return days > MAX_DAYS ? [`period: ${tooLong(days)}`] : [];
+}
+
+function tooLong(days: number): string {
+  return `${days} days are more than the ${MAX_DAYS} that one export may span; split it`;
 }
 
 function dimensionFaults({ dimensions, upgrade_dimensions }: Fields): string[] {
