@@ -30,7 +30,10 @@ const ACCOUNT = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 /** Everything that is wrong with the options; nothing is asked of anybody. */
 export async function targetFaults(account: string | undefined, options: TargetOptions): Promise<string[]> {
   const { local, baseUrl, credential } = options;
-  const name = account === undefined || ACCOUNT.test(account) ? [] : [`--account ${account} is not a name: a-z, 0-9, _ and -`];
+  const name =
+    account === undefined || ACCOUNT.test(account)
+      ? []
+      : [`--account ${account} is not a name: a-z, 0-9, _ and -`];
   if (!local) {
     const alone = { '--base-url': baseUrl, '--credential': credential };
     const misplaced = Object.entries(alone).filter(([, value]) => value !== undefined);
