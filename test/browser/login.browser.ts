@@ -97,5 +97,6 @@ test('the consent screen works from the keyboard alone', async () => {
   await page.keyboard.press('Tab');
   expect(await page.locator(':focus').innerText()).toBe('Allow');
   await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Logged in', exact: true }).waitFor();
   expect(await ended).toMatchObject({ status: 0 });
 });
