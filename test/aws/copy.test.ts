@@ -119,6 +119,13 @@ test('a stall is a break', async () => {
   expect(outcome.copied?.fetchedTwice).toBe(0);
 });
 
+test('FAULTS 9: a byte at a time is a break as well', async () => {
+  const turns = [{ after: 5 * PART, by: 'trickle' as const }];
+  const outcome = await copyOnce({ body, turns }, { source: { timeouts: { idle: 300 } } });
+  expectDelivered(outcome, body);
+  expect(outcome.copied?.fetchedTwice).toBe(0);
+});
+
 test.each([
   ['a weak ETag', { etag: 'W/"one"' }],
   ['no ETag', { etag: null }],

@@ -5,9 +5,10 @@ import type { AddressInfo, Socket } from 'node:net';
 export interface Turn {
   /** Instead of 200 or 206. */
   readonly status?: number;
-  /** Bytes of the body after which the connection is `reset`, `closed` in an orderly way, or `stalled`. */
+  /** Bytes of the body after which the connection is `reset`, `closed` in an orderly way, or `stalled`, or goes on by
+   * a byte each 20 ms. */
   readonly after?: number;
-  readonly by?: 'reset' | 'close' | 'stall';
+  readonly by?: 'reset' | 'close' | 'stall' | 'trickle';
   readonly body?: Buffer;
   readonly etag?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
@@ -84,6 +85,7 @@ function answer(plan: Plan, request: IncomingMessage, response: ServerResponse):
     return body.length;
   }
   response.write(body.subarray(0, plan.after), () => breakOff(response, plan.by));
+  if (plan.by === 'trickle') trickle(response, body.subarray(plan.after));
   return Math.min(plan.after, body.length);
 }
 
@@ -92,4 +94,10 @@ function breakOff(response: ServerResponse, how: Turn['by']): void {
   if (how === 'close') socket?.end();
   // The bytes are to arrive before the reset overtakes them.
   if (how === 'reset') setTimeout(() => socket?.resetAndDestroy(), 10);
+}
+
+function trickle(response: ServerResponse, rest: Buffer): void {
+  let at = 0;
+  const timer = setInterval(() => response.write(rest.subarray(at, ++at)), 20);
+  response.on('close', () => clearInterval(timer));
 }

@@ -33,10 +33,13 @@ export interface FileHead {
 }
 
 // Each break is followed by one more request, after a pause that doubles while nothing comes: 0.2 + 0.4 + 0.8 + 1.6 +
-// 3.2 = 6.2 s before the 6th answer in a row without a byte gives up. Breaks that bring the file on are only counted.
+// 3.2 = 6.2 s before the 6th answer in a row without a KiB gives up. Breaks that bring the file on are only counted.
 const BREAKS_MAX = 40;
 const FRUITLESS_MAX = 6;
 const PAUSE_MS = 200;
+
+// A host that sends less than this in one idle time-out is stalled: 6 answers × 30 s = 3 min before it is given up.
+const MIN_BYTES = 1024;
 
 const HEADERS_TIMEOUT_MS = 30_000;
 const IDLE_TIMEOUT_MS = 30_000;
@@ -68,7 +71,7 @@ export async function download(
     const before = progress.at + progress.fetchedTwice;
     const ended = await ask(source, receiver, progress, signal);
     if (ended === 'complete') return { bytes: progress.at, fetchedTwice: progress.fetchedTwice };
-    fruitless = progress.at + progress.fetchedTwice > before ? 1 : fruitless + 1;
+    fruitless = progress.at + progress.fetchedTwice >= before + MIN_BYTES ? 1 : fruitless + 1;
     await sleep(pause * 2 ** (fruitless - 1), undefined, signal && { signal });
   }
   const facts = { bytes: progress.at, of: progress.file?.bytes };
@@ -99,7 +102,7 @@ async function ask(
   if (resumed) Object.assign(headers, { range: `bytes=${at}-`, 'if-match': file.etag });
   const { headers: headersTimeout = HEADERS_TIMEOUT_MS, idle: bodyTimeout = IDLE_TIMEOUT_MS } =
     source.timeouts ?? {};
-  const request = { url: source.url, headers, headersTimeout, bodyTimeout, signal };
+  const request = { url: source.url, headers, headersTimeout, bodyTimeout, minBytes: MIN_BYTES, signal };
   try {
     return await wholeness(await get(source.dispatcher, request, { onHead, onData }), receiver, progress);
   } catch (error) {

@@ -13,8 +13,11 @@ export interface Ended {
 export interface Get {
   readonly url: string;
   readonly headers: Record<string, string>;
+  /** Milliseconds to the headers. */
   readonly headersTimeout: number;
+  /** Milliseconds in which at least `minBytes` of the body must come, unless `onData` holds it back. */
   readonly bodyTimeout: number;
+  readonly minBytes: number;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -22,11 +25,11 @@ export interface Get {
  * A GET whose body is handed over piece by piece as undici's parser has it: without a stream in between, which would
  * cost a third of the speed. `onData` holds the connection back by returning a promise.
  *
- * @throws what `onHead` or `onData` threw or rejected with, the signal's reason, or undici's error
+ * @throws TooSlow, what `onHead` or `onData` threw or rejected with, the signal's reason, or undici's error
  */
 export function get(
   dispatcher: Dispatcher,
-  { url, headers, headersTimeout, bodyTimeout, signal }: Get,
+  { url, headers, headersTimeout, bodyTimeout, minBytes, signal }: Get,
   receiver: { onHead(head: Head): void; onData(chunk: Buffer): Promise<void> | undefined },
 ): Promise<Ended> {
   const { origin, pathname, search } = new URL(url);
@@ -45,12 +48,15 @@ export function get(
     // the one before, and the end for all of them.
     let pending: Promise<void> | undefined;
     let spent: Buffer | undefined;
+    const pace = openPace({ minBytes, window: bodyTimeout, held: () => pending !== undefined });
     const fail = (error: unknown) => {
+      pace.stop();
       reject(error);
       controller?.abort(error instanceof Error ? error : new Error(String(error)));
     };
     const stop = () => fail(signal?.reason);
     const finish = (settle: () => void) => {
+      pace.stop();
       signal?.removeEventListener('abort', stop);
       if (pending === undefined) settle();
       else pending.then(settle, reject);
@@ -64,7 +70,7 @@ export function get(
         controller?.resume();
       }, fail);
     };
-    if (signal?.aborted) return reject(signal.reason);
+    if (signal?.aborted) return fail(signal.reason);
     signal?.addEventListener('abort', stop);
     dispatcher.dispatch(options, {
       onRequestStart(started) {
@@ -73,10 +79,12 @@ export function get(
       },
       onResponseStart(_, status, raw) {
         if (status < 200) return;
+        pace.start(() => fail(new TooSlow()));
         framed = 'content-length' in raw || 'transfer-encoding' in raw;
         attempt(() => receiver.onHead({ status, headers: single(raw) }), fail);
       },
       onResponseData(_, chunk) {
+        pace.count(chunk.length);
         if (pending) return hold(pending.then(() => receiver.onData(chunk)));
         if (spent) release(spent);
         spent = chunk;
@@ -99,6 +107,30 @@ function release(piece: Buffer): void {
   // Not an empty one: that is a constant of undici's.
   if (piece.length > 0 && piece.length === buffer.byteLength && buffer instanceof ArrayBuffer)
     buffer.transfer(0);
+}
+
+/** Watches that a body keeps coming: undici's own time-out sees only that something came, were it a byte. */
+function openPace({ minBytes, window, held }: { minBytes: number; window: number; held: () => boolean }) {
+  let came = 0;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    start(tooSlow: () => void) {
+      timer ??= setInterval(() => {
+        if (came < minBytes && !held()) tooSlow();
+        came = held() ? minBytes : 0; // what is held back now has an easy next window
+      }, window);
+    },
+    count(bytes: number) {
+      came += bytes;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** The body comes, but a few bytes at a time. */
+class TooSlow extends Error {
+  override readonly name = 'TooSlow';
+  readonly code = 'TOO_SLOW';
 }
 
 /** undici calls us from inside its parser, where nothing may be thrown. */

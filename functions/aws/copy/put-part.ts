@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CopyFailed, ServiceUnavailable } from '../../workflow/errors.ts';
 import { base64Crc32 } from './crc32.ts';
@@ -11,6 +12,8 @@ const PAUSE_MS = 200;
 
 // 8 MiB within 60 s is 140 kB/s: slower than that, another connection is better.
 const TIMEOUT_MS = 60_000;
+
+const SLICE_BYTES = 256 * 1024;
 
 /** Codes that come with a 4xx and pass nevertheless. */
 const PASSING = /^(RequestTimeout|BadDigest|IncompleteBody|SlowDown|ExpiredToken)$/;
@@ -62,7 +65,7 @@ async function putOnce(
     path: signed.path,
     method: 'PUT',
     headers: { ...signed.headers, 'content-length': String(body.length) },
-    body,
+    body: Readable.from(slices(body), { objectMode: false, highWaterMark: 1 }),
     signal: signal ?? null,
     headersTimeout: TIMEOUT_MS,
     bodyTimeout: TIMEOUT_MS,
@@ -77,6 +80,11 @@ async function putOnce(
     );
   }
   return etag;
+}
+
+/** TLS encrypts what it is given at once, into as much memory again; so it is given a little at a time. */
+function* slices(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += SLICE_BYTES) yield body.subarray(at, at + SLICE_BYTES);
 }
 
 /** As the SDK would have put it: the error's code is its name. */
