@@ -1,8 +1,16 @@
 import { openPlatform } from './workflow/connect.ts';
+import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
 import { AuthorizedWindow, type ReportRef } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 import { isStuck, MIN_WAIT, pollWait } from './workflow/waits.ts';
-import { countUseless, lookAt, type PlatformAccess, Throttled } from './workflow/watch.ts';
+import {
+  countUseless,
+  lookAt,
+  type PlatformAccess,
+  proven,
+  type Sight,
+  Throttled,
+} from './workflow/watch.ts';
 
 /**
  * Looks once at each report that is watched, the oldest first: the first READY one wins, also where it was replaced
@@ -12,24 +20,41 @@ export async function checkReport(
   state: AuthorizedWindow,
   access: PlatformAccess,
 ): Promise<AuthorizedWindow> {
-  let window = state;
+  let { reports } = state;
   for (const report of state.reports.filter(({ given_up }) => !given_up)) {
-    const sight = await lookAt(report, window, access);
+    const sight = await look(report, state, access);
+    // The count goes on until a whole round went through: the first of several reports may always be let pass.
     if (sight instanceof Throttled) {
-      return { ...window, wait_seconds: sight.seconds, throttled: window.throttled + 1 };
+      const window = decideWait({ ...state, reports, throttled: state.throttled + 1 }, access.now());
+      return { ...window, wait_seconds: Math.max(window.wait_seconds, sight.seconds) };
     }
-    window = { ...window, throttled: 0, token: { ...window.token, unproven: false } };
-    if (sight === 'useless') window = { ...window, reports: countUseless(window.reports, report.id) };
+    if (sight === 'useless') reports = countUseless(reports, report.id);
     else if (sight !== 'generating') {
-      return { ...window, status: 'ready', ready_id: report.id, wait_seconds: MIN_WAIT };
+      return { ...proven(state), reports, status: 'ready', ready_id: report.id, wait_seconds: MIN_WAIT };
     }
   }
-  return decideWait(window, access.now());
+  return decideWait({ ...proven(state), reports }, access.now());
+}
+
+/** An answer about a report that was replaced must not fail the window whose new report may be fine. */
+async function look(
+  report: ReportRef,
+  state: AuthorizedWindow,
+  access: PlatformAccess,
+): Promise<Sight | Throttled> {
+  try {
+    return await lookAt(report, state, access);
+  } catch (error) {
+    const isHopeless = error instanceof RequestRefused || error instanceof AnswerUnreadable;
+    if (!isHopeless || report.id === state.reports.at(-1)?.id) throw error;
+    access.log.warn('a replaced report cannot be looked at', { report_id: report.id, error: error.name });
+    return 'useless';
+  }
 }
 
 /** Nothing is READY: the newest report decides whether to wait on or to replace it. */
 function decideWait(window: AuthorizedWindow, now: Date): AuthorizedWindow {
-  const newest: ReportRef | undefined = window.reports.at(-1);
+  const newest = window.reports.at(-1);
   if (!newest || newest.given_up || isStuck(newest.created_at, now)) {
     return { ...window, status: 'planned', wait_seconds: MIN_WAIT };
   }

@@ -4,7 +4,7 @@ import { ReportStuck } from './workflow/errors.ts';
 import { AuthorizedWindow, type ReportRef } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 import { MAX_REPORTS, MIN_WAIT } from './workflow/waits.ts';
-import { callPlatform, type PlatformAccess, Throttled } from './workflow/watch.ts';
+import { callPlatform, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
 
 /**
  * Creates the window's report, or a replacement for one that is stuck or of no use any more (contract 4.3). It is
@@ -36,12 +36,10 @@ export async function createReport(
   }
   const created_at = access.now().toISOString();
   return {
-    ...window,
+    ...proven(window),
     reports: [...reports, { id: created.id, created_at, useless_answers: 0, given_up: false }],
     status: 'pending',
     wait_seconds: MIN_WAIT,
-    throttled: 0,
-    token: { ...window.token, unproven: false },
   };
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { describeFailure as describe } from './workflow/failure.ts';
+import { describeFailure as describe, trim } from './workflow/failure.ts';
 import { Caught, type FailedWindow, type Failure, WindowResult, WindowState } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 
@@ -7,12 +7,12 @@ import { step } from './workflow/step.ts';
 const WindowFailure = z.extend(WindowState, { caught: Caught });
 
 /** Whatever the export had come to; of its request only what can be read is used, since it may be what failed. */
-const ExportFailure = z.object({ execution: z.string(), input: z.looseObject({ caught: Caught }) });
+const ExportFailure = z.looseObject({ execution: z.string(), caught: Caught });
 
 const DescribeFailureInput = z.union([WindowFailure, ExportFailure]);
 type DescribeFailureInput = z.infer<typeof DescribeFailureInput>;
 
-/** Windows that an export's card shows; the rest are counted. 10 × 2.5 KB stay under a Cause's 32,768 characters. */
+/** Windows that an export's card shows; the rest are counted. */
 const MAX_WINDOWS_SHOWN = 10;
 
 /** What ends the export: the card, and the same as text for the execution's Cause. */
@@ -23,9 +23,13 @@ export interface ExportFailed {
 
 /** Makes the card of a failure: of one window, whose export goes on, or of the export. Never throws for a reason of its own. */
 export async function describeFailure(state: DescribeFailureInput): Promise<FailedWindow | ExportFailed> {
-  if (!('input' in state)) return { outcome: 'failed', window: state.window, failure: describeWindow(state) };
+  if (isWindow(state)) return { outcome: 'failed', window: state.window, failure: describeWindow(state) };
   const failure = describeExport(state);
   return { failure, cause: JSON.stringify(failure) };
+}
+
+function isWindow(state: DescribeFailureInput): state is z.infer<typeof WindowFailure> {
+  return 'window' in state;
 }
 
 function describeWindow({
@@ -39,10 +43,11 @@ function describeWindow({
   return describe(caught, { execution, account: request.account, export: request.name, window, report_ids });
 }
 
-function describeExport({ execution, input }: z.infer<typeof ExportFailure>): Failure {
-  const { account, name } = namesIn(input.request ?? input);
-  const failure = describe(input.caught, { execution, account, export: name });
-  const results = z.array(WindowResult).safeParse(input.results);
+/** The names stand in the request, and beside the windows once the export was summed up. */
+function describeExport(state: z.infer<typeof ExportFailure>): Failure {
+  const { account, name } = namesIn(state.request ?? state);
+  const failure = describe(state.caught, { execution: state.execution, account, export: name });
+  const results = z.array(WindowResult).safeParse(state.results);
   const failed = (results.data ?? []).filter((result): result is FailedWindow => result.outcome === 'failed');
   return failed.length > 0 ? sumUp(failure, failed, results.data?.length ?? 0) : failure;
 }
@@ -52,7 +57,7 @@ function sumUp(failure: Failure, failed: readonly FailedWindow[], windows: numbe
   const cards = failed.map((result) => result.failure);
   const [first] = cards;
   const alike = first && cards.every(({ error }) => error === first.error);
-  return {
+  return trim({
     ...failure,
     ...(alike && { error: first.error, todo: first.todo, ...(first.faults && { faults: first.faults }) }),
     happened: `${failed.length} of ${windows} windows were not delivered. ${first?.happened}`,
@@ -61,7 +66,7 @@ function sumUp(failure: Failure, failed: readonly FailedWindow[], windows: numbe
     failed_windows: cards.slice(0, MAX_WINDOWS_SHOWN),
     windows_failed: failed.length,
     windows_delivered: windows - failed.length,
-  };
+  });
 }
 
 function namesIn(request: unknown): { account?: string | undefined; name?: string | undefined } {

@@ -9,7 +9,7 @@ import {
 } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 import { MIN_WAIT } from './workflow/waits.ts';
-import { countUseless, lookAt, type PlatformAccess, Throttled } from './workflow/watch.ts';
+import { countUseless, lookAt, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
 
 /** The copy of one file, from its pre-signed URL to its key. */
 export type Copy = (source: {
@@ -39,7 +39,7 @@ export async function saveReport(
   if (sight instanceof Throttled) {
     return { ...state, wait_seconds: sight.seconds, throttled: state.throttled + 1 };
   }
-  const window: ReadyWindow = { ...state, throttled: 0, token: { ...state.token, unproven: false } };
+  const window = proven(state);
   if (sight === 'useless' || sight === 'generating') return watchAgain(window);
 
   const { request } = window;

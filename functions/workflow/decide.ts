@@ -44,7 +44,7 @@ export function decide(error: unknown, call: Call): unknown {
 
 function decideAnswer(error: PlatformError, call: Call): ExportError {
   const { status, type, requestId } = error;
-  const facts: Facts = { ...call.facts, request_id: requestId, status, type, faults: error.validation };
+  const facts: Facts = { request_id: requestId, status, type, ...call.facts, faults: error.validation };
   const answer = `The platform answered ${status} (${type}) to the attempt to ${call.doing}`;
   if (status === 401) return new TokenRefused(`${answer}: the token is not accepted.`, facts);
   if (call.creates && PASSED_ON.includes(status))
@@ -55,7 +55,8 @@ function decideAnswer(error: PlatformError, call: Call): ExportError {
 
 function explain(error: PlatformError, call: Call): string {
   const reason = error.reason ? `: ${error.reason}` : '';
-  if (error.validation.length > 0) return `${reason}: ${error.validation.join('; ')}.`;
+  const { length } = error.validation;
+  if (length > 0) return `${reason}, and named ${length === 1 ? 'a fault' : `${length} faults`}.`;
   if (error.status === 403)
     return `${reason}. The credential lacks the scope reporting:read, or the advertiser.`;
   if (error.status === 400)

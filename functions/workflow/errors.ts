@@ -9,19 +9,39 @@
 /** What is known about a failure beyond its sentence. Ids and numbers only: never a URL's query, never a secret. */
 export type Facts = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
+/**
+ * Step Functions keeps 32,768 characters of a Cause, in which Lambda writes the message once more escaped; what is cut
+ * cannot be read. 12,000 characters stay below that even where every second one is escaped.
+ */
+const MAX_MESSAGE = 12_000;
+
 export abstract class ExportError extends Error {
   abstract override readonly name: string;
   readonly facts: Facts;
 
   /**
    * @param happened what happened, to which id, and what to do next, in one or two sentences
-   * @param facts the platform's request_id, status and the like; they travel as the last line of the message, because
-   *   Lambda hands Step Functions nothing of an error but its name and message
+   * @param facts the platform's request_id, status and the like, what identifies the failure first; they travel as the
+   *   last line of the message, because Lambda hands Step Functions nothing of an error but its name and message
    */
   constructor(happened: string, facts: Facts = {}) {
-    super(`${happened}\n${JSON.stringify(facts)}`);
+    super(`${happened.slice(0, MAX_MESSAGE / 2)}\n${JSON.stringify(shorten(facts, MAX_MESSAGE / 2))}`);
     this.facts = facts;
   }
+}
+
+/** Leaves out what no longer fits: entries from the end of a list, or whole values. */
+function shorten(facts: Facts, characters: number): Facts {
+  let left = characters;
+  const fits = (value: unknown) => {
+    left -= JSON.stringify(value)?.length ?? 0;
+    return left >= 0;
+  };
+  const entries = Object.entries(facts).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.filter(fits) : fits(value) ? value : undefined,
+  ]);
+  return Object.fromEntries(entries);
 }
 
 /** Splits a message made by {@link ExportError} into its sentence and its facts; any other message has no facts. */
@@ -60,6 +80,11 @@ export class TokenRefusedAgain extends ExportError {
 /** The platform understood the request and will not serve it: 400, 403, 422 and other 4xx answers. */
 export class RequestRefused extends ExportError {
   override readonly name = 'RequestRefused';
+}
+
+/** The platform went on asking to wait for longer than a window may take. */
+export class RateLimited extends ExportError {
+  override readonly name = 'RateLimited';
 }
 
 /** No report became READY, the replacements included. */
@@ -128,6 +153,7 @@ export const errors = {
   LoginRequired,
   TokenRefusedAgain,
   RequestRefused,
+  RateLimited,
   ReportStuck,
   DownloadRefused,
   AccessRefused,

@@ -8,6 +8,7 @@ const TODO: Readonly<Record<ErrorName, string>> = {
   LoginRequired: 'Sign in to the platform again, then run the export again.',
   TokenRefusedAgain: 'Check the credential, its scope and base_url, then run the export again.',
   RequestRefused: 'Correct what the platform names, then run the export again.',
+  RateLimited: 'Lower max_parallel or run fewer exports at a time, then run the export again.',
   ReportStuck: 'Give the platform the report ids, then run the export again.',
   DownloadRefused: 'Check the address or the size of the download, and the settings that bound them.',
   AccessRefused: 'Give the function the permission that is named, then run the export again.',
@@ -25,17 +26,11 @@ const TODO: Readonly<Record<ErrorName, string>> = {
 /** For what is not one of our errors: a function that was killed, a time-out, a fault of ours. */
 const TODO_UNEXPECTED = "Read the execution's history and the function's log, then run the export again.";
 
-interface Limits {
-  readonly happened: number;
-  readonly faults: number;
-  readonly fault: number;
-}
+/** Bytes of a window's card: 100 of them, the request and the windows' dates stay below the 256 KB of a state. */
+const WINDOW_CARD = 2_000;
 
-/** Each of 100 windows leaves a card in a state of 256 KB: 1,000 + 8 × 100 + ids and names are under 2.5 KB. */
-const WINDOW_LIMITS: Limits = { happened: 1_000, faults: 8, fault: 100 };
-
-/** An execution's Cause holds 32,768 characters: 3,000 + 50 × 300 + ids and names are under 20 KB. */
-const EXPORT_LIMITS: Limits = { happened: 3_000, faults: 50, fault: 300 };
+/** Bytes of an export's card: an execution's Cause holds 32,768 characters. */
+const EXPORT_CARD = 30_000;
 
 export interface About {
   readonly execution: string;
@@ -45,15 +40,14 @@ export interface About {
   readonly report_ids?: readonly string[];
 }
 
-/** The card of a failure that the state machine caught. */
+/** The card of a failure that the state machine caught, no larger than there is room for. */
 export function describeFailure(caught: Caught, about: About): Failure {
   const { happened, facts } = readCause(caught.Cause ?? '');
-  const limits = about.window ? WINDOW_LIMITS : EXPORT_LIMITS;
   const faults = strings(facts.faults);
-  return {
+  const card: Failure = {
     version: '1',
     error: caught.Error,
-    happened: shorten(happened || 'Nothing more is known.', limits.happened),
+    happened: happened || 'Nothing more is known.',
     todo: isOurs(caught.Error) ? TODO[caught.Error] : TODO_UNEXPECTED,
     execution: about.execution,
     ...(about.account !== undefined && { account: about.account }),
@@ -61,10 +55,22 @@ export function describeFailure(caught: Caught, about: About): Failure {
     ...(about.window && { window: about.window }),
     report_ids: [...(about.report_ids ?? [])],
     request_ids: typeof facts.request_id === 'string' ? [facts.request_id] : [],
-    ...(faults.length > 0 && {
-      faults: faults.slice(0, limits.faults).map((fault) => shorten(fault, limits.fault)),
-    }),
+    ...(faults.length > 0 && { faults: [...faults] }),
   };
+  return trim(card, about.window ? WINDOW_CARD : EXPORT_CARD);
+}
+
+/** Gives up what can be missed, in this order, until the card fits: windows shown, faults, words, ids. */
+export function trim(card: Failure, bytes: number = EXPORT_CARD): Failure {
+  const { failed_windows, faults, report_ids, request_ids, happened } = card;
+  if (Buffer.byteLength(JSON.stringify(card)) <= bytes) return card;
+  if (failed_windows?.length) return trim({ ...card, failed_windows: failed_windows.slice(0, -1) }, bytes);
+  if (faults && faults.length > 1) return trim({ ...card, faults: faults.slice(0, -1) }, bytes);
+  if (faults?.[0] && faults[0].length > 200) return trim({ ...card, faults: [cut(faults[0], 200)] }, bytes);
+  if (happened.length > 200)
+    return trim({ ...card, happened: cut(happened, Math.floor(happened.length / 2)) }, bytes);
+  if (report_ids.length > 0) return trim({ ...card, report_ids: report_ids.slice(0, -1) }, bytes);
+  return { ...card, request_ids: request_ids.map((id) => cut(id, 200)), error: cut(card.error, 200) };
 }
 
 /** Lambda gives Step Functions a JSON document about an error, Step Functions itself gives plain text. */
@@ -85,6 +91,6 @@ function strings(value: Facts[string]): readonly string[] {
   return Array.isArray(value) ? value : [];
 }
 
-function shorten(text: string, most: number): string {
+function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }

@@ -48,6 +48,8 @@ export function step<S extends z.ZodMiniType, D, O>(
 function report(error: unknown, log: Log): Error {
   if (error instanceof ExportError) {
     log.warn('failed', { error: error.name, happened: error.message.split('\n', 1)[0], ...error.facts });
+    // Lambda sends the stack as well; it begins with the message and would fill the Cause with it.
+    error.stack = error.name;
     return error;
   }
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));

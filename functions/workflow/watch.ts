@@ -2,15 +2,15 @@ import type { Authorization, Platform } from '../platform/connection.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { getReport, type ReportRecord, STATUSES } from '../platform/reports.ts';
 import { type Call, decide } from './decide.ts';
-import { RequestRefused } from './errors.ts';
-import type { AuthorizedWindow, ReportRef } from './states.ts';
+import { RateLimited } from './errors.ts';
+import type { AuthorizedWindow, ReportRef, TokenRef } from './states.ts';
 import type { Common } from './step.ts';
 import { MAX_THROTTLED, throttleWait } from './waits.ts';
 
 /** What a step needs to call the platform. */
 export interface PlatformAccess extends Common {
   readonly platform: (revision: string | undefined) => Platform;
-  readonly readToken: (account: string, version: string) => Promise<Authorization>;
+  readonly readToken: (account: string, token: TokenRef) => Promise<Authorization>;
 }
 
 /** The platform asked to wait: a value, not an error, because the waiting is done by the state machine. */
@@ -34,7 +34,7 @@ export async function callPlatform<T>(
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
 ): Promise<T | Throttled> {
   const connection = platform(state.request.revision);
-  const authorization = await readToken(state.request.account, state.token.version);
+  const authorization = await readToken(state.request.account, state.token);
   try {
     return await call(connection, authorization);
   } catch (error) {
@@ -44,7 +44,7 @@ export async function callPlatform<T>(
     if (state.throttled < MAX_THROTTLED)
       return new Throttled(throttleWait(error.retryAfterSeconds, state.throttled));
     const happened = `The platform answered 429 ${MAX_THROTTLED} times in a row to the attempt to ${about.doing}.`;
-    throw new RequestRefused(happened, { ...about.facts, request_id: error.requestId, status: 429 });
+    throw new RateLimited(happened, { request_id: error.requestId, status: 429, ...about.facts });
   }
 }
 
@@ -84,6 +84,11 @@ function judge(record: ReportRecord | undefined, report: ReportRef, { log }: Pla
     return { url: record.downloadUrl };
   log.warn('the report is READY without a URL', { report_id: report.id });
   return 'useless';
+}
+
+/** The platform has taken the token and was not throttling: what was counted against either starts anew. */
+export function proven<W extends AuthorizedWindow>(window: W): W {
+  return { ...window, throttled: 0, token: { ...window.token, unproven: false } };
 }
 
 /** Counts a useless answer of one report; with the second one it is given up. */

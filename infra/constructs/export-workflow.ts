@@ -41,19 +41,16 @@ export class ExportWorkflow extends Construct {
 
   /** Whatever fails is described, announced, and only then ends the execution. */
   private export(functions: ExportWorkflowProps['functions']): sfn.IChainable {
-    const describe = invoke(this, 'DescribeFailure', {
-      function: functions.DescribeFailure,
-      payload: { 'input.$': '$', 'execution.$': '$$.Execution.Name' },
-    });
-    const plan = invoke(this, 'PlanExport', {
-      function: functions.PlanExport,
-      payload: {
+    // An input that is no object would leave a Catch nowhere to put the error.
+    const take = new sfn.Pass(this, 'TakeRequest', {
+      parameters: {
         'request.$': '$',
         'execution.$': '$$.Execution.Name',
         'started_at.$': '$$.Execution.StartTime',
       },
-      failed: describe,
     });
+    const describe = invoke(this, 'DescribeFailure', { function: functions.DescribeFailure });
+    const plan = invoke(this, 'PlanExport', { function: functions.PlanExport, failed: describe });
     const windows = catchAll(this.windows(functions), describe);
     const publish = invoke(this, 'PublishExport', { function: functions.PublishExport, failed: describe });
     const announceExport = catchAll(announce(this, 'AnnounceExport', 'Report Exported', '$'), describe);
@@ -62,7 +59,12 @@ export class ExportWorkflow extends Construct {
     const announceFailure = announce(this, 'AnnounceFailure', 'Report Export Failed', '$.failure');
     describe.next(catchAll(announceFailure, end)).next(end);
 
-    return plan.next(windows).next(publish).next(announceExport).next(new sfn.Succeed(this, 'Exported'));
+    return take
+      .next(plan)
+      .next(windows)
+      .next(publish)
+      .next(announceExport)
+      .next(new sfn.Succeed(this, 'Exported'));
   }
 
   /** One child execution per window: a history holds 25,000 events, and one window may need 2,000 of them. */

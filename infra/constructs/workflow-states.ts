@@ -22,7 +22,6 @@ interface StepProps {
   readonly function: IFunction;
   /** The step whose handler it is, where the state bears another name. */
   readonly step?: StepName;
-  readonly payload?: Record<string, string>;
   /** Errors that a renewal or a replacement cures, and the state that leads there. */
   readonly curable?: { readonly errors: ErrorName[]; readonly next: sfn.IChainable };
   /** Where every other failure leads. */
@@ -37,7 +36,6 @@ export function invoke(scope: Construct, id: string, props: StepProps): LambdaIn
     // Its default would repeat POST /reports, and a GET after 2 s.
     retryOnServiceExceptions: false,
     taskTimeout: sfn.Timeout.duration(TASK_TIMEOUT),
-    ...(props.payload && { payload: sfn.TaskInput.fromObject(props.payload) }),
   });
   for (const retry of retries[props.step ?? (id as StepName)]) task.addRetry(retry);
   if (props.curable) task.addCatch(props.curable.next, { errors: props.curable.errors, resultPath: CAUGHT });

@@ -49,6 +49,40 @@ describe('CheckReport', () => {
     expect(sandbox.reports()).toHaveLength(2);
   });
 
+  it('8: counts answers 429 by rounds, so that a platform that lets only the first GET pass is not asked for ever', async () => {
+    const { access, window, clock } = await startCreated({
+      report: { secondsToReady: 9000 },
+      tokenSeconds: 86_400,
+      faults: ['report=2 status=429 retry_after=60 times=always'],
+    });
+    clock.pass(1801);
+    let state = await createReport(await checkReport(window, access), access);
+    for (let round = 1; round <= 3; round++) {
+      clock.pass(60);
+      state = await checkReport(state, access);
+      expect(state).toMatchObject({ status: 'pending', throttled: round, wait_seconds: 60 });
+    }
+    clock.pass(1800);
+    expect(await checkReport(state, access)).toMatchObject({ status: 'planned' });
+    await expect(checkReport({ ...state, throttled: 12 }, access)).rejects.toMatchObject({
+      name: 'RateLimited',
+    });
+  });
+
+  it('12: does not fail a window for the answer about a report that was replaced', async () => {
+    const { access, window, clock } = await startCreated({
+      report: { secondsToReady: (_, ordinal) => (ordinal === 1 ? 9000 : 60) },
+      faults: ['report=1 nth=2 status=410 times=always'],
+    });
+    clock.pass(1801);
+    const replaced = await createReport(await checkReport(window, access), access);
+    clock.pass(100);
+    expect(await checkReport(replaced, access)).toMatchObject({
+      status: 'ready',
+      ready_id: replaced.reports[1]?.id,
+    });
+  });
+
   it('13: asks once more for a report that is not there, then plans a replacement', async () => {
     const { access, window, clock } = await startCreated({ faults: ['report status=404 times=2'] });
     clock.pass(10);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createReport } from '../../functions/create-report.ts';
+import type { RequestRefused } from '../../functions/workflow/errors.ts';
 import { startStep } from '../support/steps.ts';
 
 describe('CreateReport', () => {
@@ -17,7 +18,17 @@ describe('CreateReport', () => {
     const { sandbox, access, window } = await startStep();
     const request = { ...window.request, dimensions: ['campaign_id'], options: { attribution_window: 7 } };
     await createReport({ ...window, request }, access);
-    const call = sandbox.journal.find(({ method, path }) => method === 'POST' && path.endsWith('/reports'));
+    const [call] = sandbox.journal.filter(({ endpoint }) => endpoint === 'create');
+    expect(JSON.parse(call?.body ?? '')).toEqual({
+      start_date: '2026-11-01',
+      end_date: '2026-11-02',
+      advertiser_ids: request.advertiser_ids,
+      metrics: ['spend'],
+      dimensions: ['campaign_id'],
+      granularity: 'DAY',
+      format: 'JSON',
+      attribution_window: 7,
+    });
     expect(call?.headers['x-service-revision']).toBe(sandbox.revision);
     expect(sandbox.reports()).toHaveLength(1);
   });
@@ -35,7 +46,7 @@ describe('CreateReport', () => {
   it('8: gives up after twelve answers 429 in a row', async () => {
     const { access, window } = await startStep({ faults: ['create status=429 times=always'] });
     await expect(createReport({ ...window, throttled: 12 }, access)).rejects.toMatchObject({
-      name: 'RequestRefused',
+      name: 'RateLimited',
     });
   });
 
@@ -84,7 +95,9 @@ describe('CreateReport', () => {
     const request = { ...window.request, metrics: ['no_such_metric'] };
     const failure = await createReport({ ...window, request }, access).catch((error: Error) => error);
     expect(failure).toMatchObject({ name: 'RequestRefused', facts: { status: 422 } });
-    expect((failure as Error).message).toContain('no_such_metric');
+    expect((failure as RequestRefused).facts.faults).toContainEqual(
+      expect.stringContaining('no_such_metric'),
+    );
     expect((failure as Error).message).toMatch(/"request_id":"[^"]+"/);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeFailure } from '../../functions/describe-failure.ts';
-import { errors, RequestRefused } from '../../functions/workflow/errors.ts';
+import { ExportIncomplete, errors, RequestRefused } from '../../functions/workflow/errors.ts';
+import { MAX_REQUEST_BYTES } from '../../functions/workflow/request.ts';
 import type { FailedWindow } from '../../functions/workflow/states.ts';
 import { windowOf } from '../support/steps.ts';
 
@@ -59,12 +60,12 @@ describe('DescribeFailure', () => {
 
   it('gives an export in which all windows failed alike the name of that error', async () => {
     const failed = (await describeFailure({ ...window, caught: caughtFrom(refused) })) as FailedWindow;
-    const input = {
+    const result = await describeFailure({
+      execution: 'e',
       request: window.request,
       results: [failed, failed],
       caught: { Error: 'ExportIncomplete', Cause: 'x' },
-    };
-    const result = await describeFailure({ execution: 'e', input });
+    });
     if (!('cause' in result)) throw new Error('not an export');
     expect(result.failure).toMatchObject({
       error: 'RequestRefused',
@@ -79,25 +80,40 @@ describe('DescribeFailure', () => {
     const caught = caughtFrom(
       new errors.InvalidInput('The request has a fault.', { faults: ['name: is missing'] }),
     );
-    const result = await describeFailure({ execution: 'e', input: { account: 'acme', name: 7, caught } });
+    const result = await describeFailure({ execution: 'e', request: 'acme', caught });
     expect(result).toMatchObject({
       failure: { error: 'InvalidInput', faults: ['name: is missing'], execution: 'e' },
     });
   });
 
-  it('fits into a Cause and into the state, however much went wrong', async () => {
-    const noisy = new RequestRefused('x'.repeat(50_000), {
-      faults: Array.from({ length: 900 }, () => 'y'.repeat(900)),
-      request_id: 'r',
+  it.each([
+    ['words', 'x'],
+    ['quotes and backslashes', '\\"'],
+    ['characters of several bytes', '✓'],
+  ])('fits into a Cause and into the state, however much went wrong in %s', async (_, text) => {
+    const noisy = new RequestRefused(text.repeat(50_000), {
+      request_id: 'req_1',
+      faults: Array.from({ length: 900 }, () => text.repeat(900)),
     });
-    const failed = (await describeFailure({ ...window, caught: caughtFrom(noisy) })) as FailedWindow;
-    expect(JSON.stringify(failed).length).toBeLessThan(2_560);
+    const caught = caughtFrom(noisy);
+    expect(caught.Cause.length).toBeLessThan(32_768);
+    const reports = Array.from({ length: 3 }, (_, at) => ({
+      id: `${at}`.repeat(256),
+      created_at: '2026-11-21T06:00:00.000Z',
+      useless_answers: 0,
+      given_up: false,
+    }));
+    const failed = (await describeFailure({ ...window, reports, caught })) as FailedWindow;
+    expect(failed.failure.request_ids).toEqual(['req_1']);
     const results = Array.from({ length: 100 }, () => failed);
-    const result = await describeFailure({
-      execution: 'e',
-      input: { request: window.request, results, caught: caughtFrom(noisy) },
-    });
+    const request = { ...window.request, options: { filter: 'x'.repeat(MAX_REQUEST_BYTES) } };
+    const windows = Array.from({ length: 100 }, () => window.window);
+    const incomplete = caughtFrom(new ExportIncomplete('100 of 100 windows were not delivered.'));
+    const state = { execution: 'e', request, warnings: [], windows, results, caught: incomplete };
+    expect(Buffer.byteLength(JSON.stringify(state))).toBeLessThan(256 * 1024);
+    const result = await describeFailure(state);
     if (!('cause' in result)) throw new Error('not an export');
     expect(result.cause.length).toBeLessThan(32_768);
+    expect(JSON.parse(result.cause)).toMatchObject({ error: 'RequestRefused', windows_failed: 100 });
   });
 });
