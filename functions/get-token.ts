@@ -1,83 +1,172 @@
-import { type CachedToken, openSecrets, type Secrets } from './aws/secrets.ts';
-import type { Token } from './platform/token.ts';
-import { requestToken } from './platform/token.ts';
+import { type Meter, openMeter } from './aws/metrics.ts';
+import {
+  type CachedToken,
+  type CachedTokens,
+  openSecrets,
+  type Secrets,
+  type StoredCredential,
+} from './aws/secrets.ts';
+import { refreshToken, requestToken } from './platform/token.ts';
+import {
+  API_KEY_SCOPE,
+  API_KEY_SUNSET,
+  apiKeyDaysLeft,
+  apiKeyWarning,
+  requireApiKeyAllowed,
+} from './workflow/api-key.ts';
 import { openConnection } from './workflow/connect.ts';
-import type { OAuthCredential } from './workflow/credential.ts';
-import { decideGrant } from './workflow/decide.ts';
+import type { ApiKeyCredential, OAuthCredential } from './workflow/credential.ts';
 import { CredentialUnusable, TokenRefusedAgain } from './workflow/errors.ts';
+import { scopeOf } from './workflow/scope.ts';
+import { readSettingObject } from './workflow/settings.ts';
 import { type AuthorizedWindow, type TokenRef, WindowState } from './workflow/states.ts';
-import { type Common, step } from './workflow/step.ts';
+import { step } from './workflow/step.ts';
+import { type GrantAccess, grantToken } from './workflow/token-grant.ts';
 
 /** A token that ends within this time is not handed out: a call may take a minute. Half of the shortest lifetime. */
 const MARGIN_MS = 30_000;
 
-/** All that reporting needs (contract 5.3). */
-const SCOPE = 'reporting:read';
+/** The name, among the cached tokens, of one that was requested without a scope. */
+const ALL_SCOPES = '';
 
-interface Dependencies extends Common {
-  readonly secrets: Pick<Secrets, 'readCredential' | 'readNewestToken' | 'writeToken'>;
-  readonly requestToken: (client: OAuthCredential) => Promise<Token>;
+interface Dependencies extends GrantAccess {
+  readonly secrets: Omit<Secrets, 'readToken'>;
+  readonly meter: Meter;
   /** The platform that tokens are for, part of what a cached one must match. */
   readonly baseUrl: string;
 }
 
+/** What a token has to be to be used again. */
+interface Wanted {
+  readonly account: string;
+  readonly scope: string;
+  readonly issued_for: string;
+  /** The token that the platform has refused, if it did. */
+  readonly refused: string | undefined;
+}
+
+type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
+
 /**
  * Makes sure that a valid token is cached, and gives its version: the token itself stays in Secrets Manager. One is
  * requested only where none is valid, or where the platform has refused the very one that is cached; whoever comes
- * second after a refusal finds the renewed one (contract 5.4).
+ * second after a refusal finds the renewed one (contract 5.4). A legacy API key takes a token's place (contract 5.7).
  *
  * @throws TokenRefusedAgain where the refused token was itself the answer to a refusal
  * @throws CredentialUnusable, LoginRequired, PlatformUnavailable, AnswerUnreadable
  */
 export async function getToken(state: WindowState, dependencies: Dependencies): Promise<AuthorizedWindow> {
   const { caught, ...window } = state;
-  const refused = caught?.Error === 'TokenRefused' ? window.token : undefined;
-  if (refused?.unproven) throw refusedAgain(window);
-  const found = await findToken(window.request.account, refused, dependencies);
-  return { ...window, token: { ...found, unproven: refused !== undefined } };
+  const { account } = window.request;
+  const { credential, ...stored } = await dependencies.secrets.readCredential(account);
+  if ('api_key' in credential) return useApiKey(state, credential, dependencies);
+  const refusedToken = caught?.Error === 'TokenRefused' ? window.token : undefined;
+  if (refusedToken?.unproven) throw refusedAgain(window);
+  // A refresh without a scope renews all that the login granted; the contract does not show that one could be asked for.
+  const scope = credential.refresh_token === undefined ? scopeOf(window.request) : undefined;
+  const wanted: Wanted = {
+    account,
+    scope: scope ?? ALL_SCOPES,
+    issued_for: `${credential.client_id} ${dependencies.baseUrl}`,
+    refused: await tokenBehind(refusedToken, account, dependencies),
+  };
+  const newest = await dependencies.secrets.readTokens(account);
+  const found =
+    findUsable(newest, wanted, dependencies.now()) ??
+    (await renew({ credential, ...stored }, scope, wanted, newest?.tokens, dependencies));
+  return { ...window, token: { ...found, unproven: refusedToken !== undefined } };
 }
 
-async function findToken(account: string, refused: TokenRef | undefined, dependencies: Dependencies) {
-  const { secrets, now } = dependencies;
-  const credential = await secrets.readCredential(account);
-  if ('api_key' in credential) {
-    throw new CredentialUnusable(
-      `The credential of account ${account} is an API key, which is not supported.`,
-      { account },
-    );
-  }
-  const issued_for = `${credential.client_id} ${dependencies.baseUrl}`;
-  const cached = await secrets.readNewestToken(account);
-  if (cached && cached.version !== refused?.version && isUsable(cached.token, issued_for, now())) {
-    return { version: cached.version, expires_at: cached.token.expires_at };
-  }
-  return renew(account, credential, issued_for, dependencies);
+/** The value behind a reference: versions differ also where another scope's token was written. */
+async function tokenBehind(
+  ref: TokenRef | undefined,
+  account: string,
+  { secrets }: Dependencies,
+): Promise<string | undefined> {
+  return ref && (await secrets.readTokens(account, ref.version))?.tokens[ref.scope]?.value;
 }
 
-function isUsable(token: CachedToken, issuedFor: string, now: Date): boolean {
-  return token.issued_for === issuedFor && Date.parse(token.expires_at) - now.getTime() > MARGIN_MS;
+function findUsable(
+  newest: { version: string; tokens: CachedTokens } | undefined,
+  { scope, issued_for, refused }: Wanted,
+  now: Date,
+): Found | undefined {
+  const token = newest?.tokens[scope];
+  if (!newest || !token || token.value === refused || token.issued_for !== issued_for) return undefined;
+  return endsSoon(token, now) ? undefined : { version: newest.version, scope, expires_at: token.expires_at };
+}
+
+function endsSoon({ expires_at }: CachedToken, now: Date): boolean {
+  return Date.parse(expires_at) - now.getTime() <= MARGIN_MS;
 }
 
 async function renew(
-  account: string,
-  credential: OAuthCredential,
-  issued_for: string,
+  stored: StoredCredential<OAuthCredential>,
+  requested: string | undefined,
+  { account, scope, issued_for }: Wanted,
+  others: CachedTokens | undefined,
   dependencies: Dependencies,
-) {
-  const { secrets, now, log } = dependencies;
+): Promise<Found> {
+  const { now, log } = dependencies;
   const requestedAt = now().getTime();
-  const token = await dependencies.requestToken(credential).catch((error) => {
-    throw decideGrant(error, account);
-  });
+  const token = await grantToken(account, stored, requested, dependencies);
   const expires_at = new Date(requestedAt + token.expiresIn * 1000).toISOString();
-  const version = await secrets.writeToken(account, {
-    scheme: 'Bearer',
-    value: token.accessToken,
-    expires_at,
-    issued_for,
-  });
+  const cached: CachedToken = { scheme: 'Bearer', value: token.accessToken, expires_at, issued_for };
+  const version = await write(account, { ...others, [scope]: cached }, dependencies);
   log.info('a token was issued', { account, expires_at, scope: token.scope });
-  return { version, expires_at };
+  return { version, scope, expires_at };
+}
+
+/** What has ended is not kept. */
+function write(account: string, tokens: CachedTokens, { secrets, now }: Dependencies): Promise<string> {
+  const alive = Object.entries(tokens).filter(([, token]) => !endsSoon(token, now()));
+  return secrets.writeTokens(account, Object.fromEntries(alive));
+}
+
+/**
+ * The key is cached as a token is, so that the other steps need not know of it.
+ *
+ * @throws CredentialUnusable from its sunset on, for a list, and where the platform has refused it
+ */
+async function useApiKey(
+  { caught, ...window }: WindowState,
+  { api_key }: ApiKeyCredential,
+  dependencies: Dependencies,
+): Promise<AuthorizedWindow> {
+  const { account, kind } = window.request;
+  const { now, log, meter, secrets } = dependencies;
+  requireApiKeyAllowed(account, kind, now());
+  const refused = caught?.Error === 'TokenRefused' ? window.token : undefined;
+  if ((await tokenBehind(refused, account, dependencies)) === api_key)
+    throw keyRefused(account, caught?.Cause);
+
+  const warning = apiKeyWarning(account, now());
+  log.warn(warning, { account });
+  meter.apiKeyDaysLeft(account, apiKeyDaysLeft(now()));
+  const newest = await secrets.readTokens(account);
+  const expires_at = API_KEY_SUNSET.toISOString();
+  const isCached = newest?.tokens[API_KEY_SCOPE]?.value === api_key;
+  const cached: CachedToken = { scheme: 'ApiKey', value: api_key, expires_at, issued_for: 'an API key' };
+  const version = isCached
+    ? newest.version
+    : await secrets.writeTokens(account, { ...newest?.tokens, [API_KEY_SCOPE]: cached });
+  return {
+    ...window,
+    warnings: [...new Set([...window.warnings, warning])],
+    token: { version, scope: API_KEY_SCOPE, expires_at, unproven: false },
+  };
+}
+
+function keyRefused(account: string, cause = ''): CredentialUnusable {
+  const happened =
+    `The platform does not accept the API key of account ${account}. ` +
+    'Store {"client_id","client_secret"} in its credential secret instead.';
+  return new CredentialUnusable(happened, { account, request_id: requestIdIn(cause) });
+}
+
+/** A Cause is JSON on AWS, and the bare message in a local run; both have the facts at the message's end. */
+function requestIdIn(cause: string): string | undefined {
+  return /\\?"request_id\\?":\\?"([\w-]+)/.exec(cause)?.[1];
 }
 
 function refusedAgain({ request, reports }: WindowState): TokenRefusedAgain {
@@ -92,9 +181,14 @@ function refusedAgain({ request, reports }: WindowState): TokenRefusedAgain {
 
 export const handler = step(WindowState, getToken, (settings) => {
   const connection = openConnection(settings);
+  const extra = readSettingObject(settings.REFRESH_PARAMETERS);
   return {
     secrets: openSecrets(settings.SECRET_PREFIX),
-    requestToken: (client: OAuthCredential) => requestToken(connection, client, { scope: SCOPE }),
+    meter: openMeter(),
+    requestToken: (client: OAuthCredential, scope: string | undefined) =>
+      client.refresh_token === undefined
+        ? requestToken(connection, client, { ...(scope !== undefined && { scope }) })
+        : refreshToken(connection, client, client.refresh_token, extra),
     baseUrl: settings.PLATFORM_BASE_URL,
   };
 });

@@ -28,6 +28,7 @@ export async function publishWindow(
     report_id: ready_id,
     bytes: object.bytes,
     ...(object.rows !== undefined && { rows: object.rows }),
+    ...(state.warnings.length > 0 && { warnings: state.warnings }),
   };
 }
 

@@ -54,6 +54,7 @@ const Config = z.strictObject({
   revision: z.string().refine(isCalendarDate, 'must be a date that exists, written YYYY-MM-DD'),
   accounts: z.array(Account).min(1, 'must not be empty').refine(isDistinct, 'must not repeat a name'),
   exports: z.array(z.looseObject({ schedule: Schedule.optional() })).default([]),
+  refresh_parameters: z.record(z.string(), z.string()).optional(),
   reserve_token_concurrency: z.boolean().default(true),
   max_download_bytes: z.int().min(1).default(MAX_DOWNLOAD_BYTES),
   download_hosts: z.array(Host).min(1, 'must not be empty; leave it out to allow any public host').optional(),

@@ -24,7 +24,7 @@ export class ExportStack extends Stack {
     });
 
     // PlanExport, PublishExport and DescribeFailure are granted nothing.
-    secrets.grantReadCredentials(functions.GetToken);
+    secrets.grantReadWriteCredentials(functions.GetToken);
     secrets.grantReadWriteTokens(functions.GetToken);
     secrets.grantReadTokens(functions.CreateReport);
     secrets.grantReadTokens(functions.CheckReport);
@@ -50,6 +50,7 @@ export class ExportStack extends Stack {
       BUCKET_OWNER: this.account,
       ACCOUNTS: config.accounts.join(','),
       MAX_DOWNLOAD_BYTES: String(config.max_download_bytes),
+      ...(config.refresh_parameters && { REFRESH_PARAMETERS: JSON.stringify(config.refresh_parameters) }),
       ...(config.download_hosts && { DOWNLOAD_HOSTS: config.download_hosts.join(',') }),
     };
   }

@@ -6,6 +6,8 @@ export const Settings = z.object({
   PLATFORM_BASE_URL: z.url(),
   /** The pinned X-Service-Revision (contract 9.4); a request may name another one. */
   PLATFORM_REVISION: z.string(),
+  /** JSON object of form parameters that a refresh request sends beside RFC 6749's (contract 4.1 does not show them). */
+  REFRESH_PARAMETERS: z.optional(z.string()),
   /** Secrets are called `<prefix>/<account>/credential` and `<prefix>/<account>/token`. */
   SECRET_PREFIX: z.string(),
   BUCKET: z.string(),
@@ -27,4 +29,9 @@ export function readSettings(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Settings {
   return Settings.parse(environment);
+}
+
+/** A setting that holds a JSON object of strings; empty where it is absent. */
+export function readSettingObject(text: string | undefined): Readonly<Record<string, string>> {
+  return text === undefined ? {} : z.record(z.string(), z.string()).parse(JSON.parse(text));
 }

@@ -31,9 +31,10 @@ export const ExportPlan = z.object({
 });
 export type ExportPlan = z.infer<typeof ExportPlan>;
 
-/** A token by reference: `version` is the one of the account's token secret that holds it. */
+/** A token by reference: `version` is the one of the account's token secret that holds it, `scope` its name in there. */
 export const TokenRef = z.object({
   version: z.string(),
+  scope: z.string(),
   expires_at: z.string(),
   /** Renewed after a refusal and not accepted by the platform since: a second refusal in a row is final. */
   unproven: z.boolean(),
@@ -148,6 +149,8 @@ export const DeliveredWindow = z.object({
   report_id: z.string(),
   bytes: z.number(),
   rows: z.optional(z.number()),
+  /** Those that a step has added to the export's own. */
+  warnings: z.optional(z.array(z.string())),
 });
 export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
 
@@ -170,7 +173,7 @@ export const ExportResult = z.object({
   start_date: z.string(),
   end_date: z.string(),
   bucket: z.string(),
-  windows: z.array(z.omit(DeliveredWindow, { outcome: true })),
+  windows: z.array(z.omit(DeliveredWindow, { outcome: true, warnings: true })),
   bytes: z.number(),
   rows: z.optional(z.number()),
   warnings: z.array(z.string()),

@@ -31,8 +31,14 @@ export class AccountSecrets extends Construct {
     );
   }
 
-  grantReadCredentials(grantee: IGrantable): Grant {
-    return grant(grantee, ['secretsmanager:GetSecretValue'], this.credentials);
+  /** To read them, and to put a rotated refresh token in the place of the one that was used, if it still is there. */
+  grantReadWriteCredentials(grantee: IGrantable): Grant {
+    const actions = ['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
+    return grant(
+      grantee,
+      actions.map((action) => `secretsmanager:${action}`),
+      this.credentials,
+    );
   }
 
   grantReadTokens(grantee: IGrantable): Grant {

@@ -1,42 +1,65 @@
 import { describe, expect, it } from 'vitest';
-import type { CachedToken } from '../../functions/aws/secrets.ts';
+import type { CachedTokens } from '../../functions/aws/secrets.ts';
 import { getToken } from '../../functions/get-token.ts';
 import { OAuthError } from '../../functions/platform/errors.ts';
 import type { Token } from '../../functions/platform/token.ts';
-import type { Credential } from '../../functions/workflow/credential.ts';
+import type { Credential, OAuthCredential } from '../../functions/workflow/credential.ts';
 import { keepLog, stoppedClock, windowOf } from '../support/steps.ts';
 
 const BASE_URL = 'https://api.example.com/v1';
 
 /** Secrets in memory, and a token endpoint that counts. */
-function start(options: { expiresIn?: number; failure?: Error } = {}) {
-  const clock = stoppedClock();
-  const versions: CachedToken[] = [];
+function start(options: { expiresIn?: number; failure?: Error; now?: string } = {}) {
+  const clock = stoppedClock(options.now);
+  const versions: CachedTokens[] = [];
+  const asked: { refresh_token: string | undefined; scope: string | undefined }[] = [];
+  const metered: number[] = [];
+  const rotations: string[] = [];
   let credential: Credential = { client_id: 'client', client_secret: 'canary-secret' };
+  let credentialVersion = 1;
+  let beforeReplacing = () => {};
+  const setCredential = (next: Credential) => {
+    credential = next;
+    credentialVersion += 1;
+  };
   let issued = 0;
   const { lines, log } = keepLog();
   const dependencies = {
     log,
     now: clock.now,
     baseUrl: BASE_URL,
+    meter: { apiKeyDaysLeft: (_: string, days: number) => void metered.push(days) },
     secrets: {
-      readCredential: async () => credential,
-      async readNewestToken() {
-        const token = versions.at(-1);
-        return token && { version: `v${versions.length}`, token };
+      readCredential: async () => ({
+        credential,
+        text: JSON.stringify(credential),
+        version: `c${credentialVersion}`,
+      }),
+      async replaceCredential(_: string, version: string, text: string) {
+        beforeReplacing();
+        if (version !== `c${credentialVersion}`) return false;
+        setCredential(JSON.parse(text));
+        return true;
       },
-      async writeToken(_: string, token: CachedToken) {
-        versions.push(token);
+      async readTokens(_: string, version = `v${versions.length}`) {
+        const tokens = versions[Number(version.slice(1)) - 1];
+        return tokens && { version, tokens };
+      },
+      async writeTokens(_: string, tokens: CachedTokens) {
+        versions.push(tokens);
         return `v${versions.length}`;
       },
     },
-    async requestToken(): Promise<Token> {
+    async requestToken({ refresh_token }: OAuthCredential, scope: string | undefined): Promise<Token> {
+      asked.push({ refresh_token, scope });
       if (options.failure) throw options.failure;
       issued += 1;
+      const rotated = rotations.shift();
       return {
         accessToken: `canary-token-${issued}`,
         tokenType: 'Bearer',
         expiresIn: options.expiresIn ?? 3600,
+        ...(rotated && { refreshToken: rotated }),
       };
     },
   };
@@ -47,9 +70,14 @@ function start(options: { expiresIn?: number; failure?: Error } = {}) {
     lines,
     versions,
     window,
+    asked,
+    metered,
+    rotations,
     issued: () => issued,
-    setCredential: (next: Credential) => {
-      credential = next;
+    credential: () => credential,
+    setCredential,
+    beforeReplacing: (action: () => void) => {
+      beforeReplacing = action;
     },
   };
 }
@@ -71,7 +99,12 @@ describe('GetToken', () => {
   it('returns a reference and never the token', async () => {
     const { dependencies, window, lines } = start();
     const state = await getToken(window, dependencies);
-    expect(state.token).toEqual({ version: 'v1', expires_at: '2026-11-21T07:00:00.000Z', unproven: false });
+    expect(state.token).toEqual({
+      version: 'v1',
+      scope: 'reporting:read',
+      expires_at: '2026-11-21T07:00:00.000Z',
+      unproven: false,
+    });
     expect(JSON.stringify([state, lines])).not.toContain('canary');
   });
 
@@ -136,5 +169,115 @@ describe('GetToken', () => {
       facts: { account: 'acme', status },
     });
     expect(versions).toEqual([]);
+  });
+});
+
+const LOGIN = { client_id: 'client', client_secret: 'canary-secret', refresh_token: 'canary-first' };
+
+describe('4.1: a credential that somebody logged in with', () => {
+  it('is refreshed without a scope, and keeps its refresh token where the answer has none', async () => {
+    const { dependencies, window, asked, credential, setCredential } = start();
+    setCredential(LOGIN);
+    const { token } = await getToken(window, dependencies);
+    expect(asked).toEqual([{ refresh_token: 'canary-first', scope: undefined }]);
+    expect(token.scope).toBe('');
+    expect(credential()).toEqual(LOGIN);
+  });
+
+  it('has a rotated refresh token stored before the access token is', async () => {
+    const { dependencies, window, rotations, versions, credential, setCredential, beforeReplacing } = start();
+    setCredential({ ...LOGIN, note: 'kept' } as Credential);
+    rotations.push('canary-second');
+    beforeReplacing(() => expect(versions).toEqual([]));
+    await getToken(window, dependencies);
+    expect(credential()).toMatchObject({ ...LOGIN, refresh_token: 'canary-second', note: 'kept' });
+    expect(versions).toHaveLength(1);
+  });
+
+  it('keeps a newer login that was stored during the refresh', async () => {
+    const { dependencies, window, rotations, credential, setCredential, beforeReplacing } = start();
+    setCredential(LOGIN);
+    rotations.push('canary-second');
+    const login = { ...LOGIN, refresh_token: 'canary-login' };
+    beforeReplacing(() => setCredential(login));
+    await getToken(window, dependencies);
+    expect(credential()).toEqual(login);
+  });
+
+  it('is read again where it was refused, and tried once more if it has changed', async () => {
+    const { dependencies, window, asked, setCredential } = start();
+    setCredential(LOGIN);
+    const failure = new OAuthError('POST https://api.example.com/oauth2/token', {
+      ...{ status: 400, error: 'invalid_grant', requestId: 'absent' },
+    });
+    const requestToken: typeof dependencies.requestToken = async (client, scope) => {
+      if (client.refresh_token !== 'canary-first') return dependencies.requestToken(client, scope);
+      setCredential({ ...LOGIN, refresh_token: 'canary-second' });
+      throw failure;
+    };
+    await getToken(window, { ...dependencies, requestToken });
+    expect(asked).toEqual([{ refresh_token: 'canary-second', scope: undefined }]);
+  });
+});
+
+describe('5.3: each scope has a token of its own', () => {
+  it('and none drives out another', async () => {
+    const { dependencies, window, asked, versions, clock } = start();
+    const request = { ...window.request, kind: 'list', resource: 'campaigns' } as never;
+    const report = await getToken(window, dependencies);
+    const list = await getToken({ ...window, request }, dependencies);
+    expect(await getToken(window, dependencies)).toMatchObject({ token: { scope: 'reporting:read' } });
+    expect(asked.map(({ scope }) => scope)).toEqual(['reporting:read', 'campaigns:read']);
+    expect(list.token.scope).toBe('campaigns:read');
+    // The other scope's token is refused: that it stands in a newer version as well does not make it another one.
+    await getToken({ ...report, caught: refused }, dependencies);
+    expect(asked).toHaveLength(3);
+    clock.pass(3600);
+    await getToken(window, dependencies);
+    expect(Object.keys(versions.at(-1) ?? {})).toEqual(['reporting:read']);
+  });
+});
+
+describe('5.7: an API key', () => {
+  const start_ = (now: string) => {
+    const started = start({ now });
+    started.setCredential({ api_key: 'canary-key' });
+    return started;
+  };
+
+  it.each([
+    ['2026-11-21T06:00:00Z', 41],
+    ['2026-12-31T12:00:00Z', 1],
+  ])('39: is used until its sunset, with a warning: at %s %i days are left', async (now, days) => {
+    const { dependencies, window, versions, metered, lines, issued } = start_(now);
+    const state = await getToken(window, dependencies);
+    const again = await getToken(state, dependencies);
+    expect(versions).toMatchObject([{ 'X-API-Key': { scheme: 'ApiKey', value: 'canary-key' } }]);
+    expect(again.warnings).toEqual([expect.stringContaining(`: ${days} day`)]);
+    expect(metered).toEqual([days, days]);
+    expect(lines).toContainEqual(expect.objectContaining({ level: 'warn', message: again.warnings[0] }));
+    expect(issued()).toBe(0);
+    expect(JSON.stringify([again, lines])).not.toContain('canary');
+  });
+
+  it('39: is refused from 2027-01-01 on', async () => {
+    const { dependencies, window } = start_('2027-01-01T00:00:00Z');
+    await expect(getToken(window, dependencies)).rejects.toMatchObject({ name: 'CredentialUnusable' });
+  });
+
+  it('is refused for a list', async () => {
+    const { dependencies, window } = start_('2026-11-21T06:00:00Z');
+    const request = { ...window.request, kind: 'list', resource: 'campaigns' } as never;
+    await expect(getToken({ ...window, request }, dependencies)).rejects.toMatchObject({
+      name: 'CredentialUnusable',
+    });
+  });
+
+  it('that the platform refuses is final, until another one is stored', async () => {
+    const { dependencies, window, setCredential } = start_('2026-11-21T06:00:00Z');
+    const state = { ...(await getToken(window, dependencies)), caught: refused };
+    await expect(getToken(state, dependencies)).rejects.toMatchObject({ name: 'CredentialUnusable' });
+    setCredential({ api_key: 'canary-other' });
+    expect((await getToken(state, dependencies)).token.version).toBe('v2');
   });
 });

@@ -46,8 +46,10 @@ describe('permissions', () => {
     [
       'GetToken',
       [
-        'secretsmanager:GetSecretValue <Secretsacmecredential>',
-        'secretsmanager:GetSecretValue <Secretsglobexcredential>',
+        ...['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].flatMap((action) => [
+          `secretsmanager:${action} <Secretsacmecredential>`,
+          `secretsmanager:${action} <Secretsglobexcredential>`,
+        ]),
         ...READ_TOKENS,
         'secretsmanager:PutSecretValue <Secretsacmetoken>',
         'secretsmanager:PutSecretValue <Secretsglobextoken>',

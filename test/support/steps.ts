@@ -76,6 +76,11 @@ export function windowOf(advertiser_ids: readonly string[]): AuthorizedWindow {
     wait_seconds: 10,
     throttled: 0,
     reports: [],
-    token: { version: 'v1', expires_at: '2026-11-21T07:00:00.000Z', unproven: false },
+    token: {
+      version: 'v1',
+      scope: 'reporting:read',
+      expires_at: '2026-11-21T07:00:00.000Z',
+      unproven: false,
+    },
   };
 }
