@@ -7,7 +7,7 @@ import {
   parseCredential,
 } from '../../../functions/workflow/credential.ts';
 import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
-import { storeRefreshToken } from '../credential/store.ts';
+import { readLoginCredential, storeRefreshToken } from '../credential/store.ts';
 import type { Target } from '../credential/target.ts';
 import { CommandFailed } from '../usage.ts';
 import { type Check, fault, ok, unknown } from './check.ts';
@@ -88,15 +88,30 @@ async function* checkToken(
 }
 
 /** Asked for without a scope, which gives all that there are (contract 4.1). A rotated login is stored before it is used. */
-async function takeToken({ platform, store, account }: Target, credential: OAuthCredential): Promise<Token> {
+async function takeToken(target: Target, credential: OAuthCredential): Promise<Token> {
+  const { platform, store, account } = target;
   const { refresh_token: login } = credential;
   if (login === undefined) return requestToken(platform, credential);
-  const token = await refreshToken(platform, credential, login);
+  const token = await refreshToken(platform, credential, login).catch((error) =>
+    refreshRotated(error, target, login),
+  );
   const rotated = token.refreshToken;
   if (rotated !== undefined && rotated !== login) {
     await storeRefreshToken(store, account, credential, { refreshToken: rotated, issuedAt: new Date() });
   }
   return token;
+}
+
+/** A refused login may have been rotated by an export in this very moment: then the one that is stored now is good. */
+async function refreshRotated(
+  error: unknown,
+  { platform, store, account }: Target,
+  used: string,
+): Promise<Token> {
+  if (!(error instanceof OAuthError) || error.error !== 'invalid_grant') throw error;
+  const now = await readLoginCredential(store, account);
+  if (now.refresh_token === undefined || now.refresh_token === used) throw error;
+  return refreshToken(platform, now, now.refresh_token);
 }
 
 function tokenFault(error: Error, { account }: Target): Check {

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { credentialInFile } from '../../../infra/cli/credential/in-file.ts';
 import { credentialInSecretsManager } from '../../../infra/cli/credential/in-secrets-manager.ts';
 import {
@@ -10,18 +10,16 @@ import {
   readLoginCredential,
   storeRefreshToken,
 } from '../../../infra/cli/credential/store.ts';
-import { startSecretsManager } from '../../../infra/local/secrets-manager.ts';
-import { secretInMemory } from '../../../infra/local/secrets-store.ts';
+import { ID, openDeployed } from './secret.ts';
 
-const ID = 'exports/acme/credential';
 const CLIENT = { client_id: 'canary-id', client_secret: 'canary-secret', note: 'kept' };
 const EARLY = { refreshToken: 'canary-early', issuedAt: new Date('2026-11-21T06:00:00Z') };
 const LATE = { refreshToken: 'canary-late', issuedAt: new Date('2026-11-21T06:00:01Z') };
 
-/** A store, and what stands in it; `text` undefined for a secret that has no value. */
+/** A store, and what stands in it. */
 type Open = (text?: string) => Promise<{ store: CredentialStore; stored(): Promise<Record<string, string>> }>;
 
-async function openFile(text: string | undefined = JSON.stringify(CLIENT)) {
+async function openFile(text: string = JSON.stringify(CLIENT)) {
   const directory = await mkdtemp(join(tmpdir(), 'credential-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const file = join(directory, 'credential.json');
@@ -30,26 +28,9 @@ async function openFile(text: string | undefined = JSON.stringify(CLIENT)) {
   return { store: credentialInFile(file), stored, directory, file };
 }
 
-/** As it is deployed: the SDK finds the endpoint in its own environment variable. */
-async function openDeployed(text: string | undefined = JSON.stringify(CLIENT)) {
-  const secret = secretInMemory(Date.now, text);
-  const server = await startSecretsManager({ secrets: new Map([[ID, secret]]) });
-  vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', server.endpoint);
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'any');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'any');
-  const client = new SecretsManagerClient({ region: 'eu-west-1', maxAttempts: 2 });
-  onTestFinished(async () => {
-    client.destroy();
-    await server.close();
-    vi.unstubAllEnvs();
-  });
-  const stored = async () => JSON.parse((await secret.versions()).at(-1)?.text ?? '{}');
-  return { store: credentialInSecretsManager(client, ID), stored, server };
-}
-
 const FORMS: [string, Open][] = [
   ['a file', openFile],
-  ['a deployed secret', openDeployed],
+  ['a deployed secret', (text = JSON.stringify(CLIENT)) => openDeployed(text)],
 ];
 
 describe.each(FORMS)('%s', (_, open) => {
@@ -147,7 +128,7 @@ describe('a file', () => {
 
 describe('a deployed secret', () => {
   test('that has no value yet says what to store', async () => {
-    const { server } = await openDeployed();
+    const { server } = await openDeployed(JSON.stringify(CLIENT));
     server.faults.push({ operation: 'GetSecretValue', answer: 'ResourceNotFoundException' });
     const client = new SecretsManagerClient({ region: 'eu-west-1' });
     await expect(credentialInSecretsManager(client, ID).read()).rejects.toThrow(/has no value yet/);
@@ -158,7 +139,7 @@ describe('a deployed secret', () => {
     'PutSecretValue',
     'UpdateSecretVersionStage',
   ] as const)('that may not be used names the permission: %s', async (operation) => {
-    const { store, server, stored } = await openDeployed();
+    const { store, server, stored } = await openDeployed(JSON.stringify(CLIENT));
     const before = await readLoginCredential(store, 'acme');
     server.faults.push({ operation, answer: 'AccessDeniedException' });
     const error: unknown = await storeRefreshToken(store, 'acme', before, EARLY).catch((one) => one);
@@ -171,7 +152,7 @@ describe('a deployed secret', () => {
     'PutSecretValue',
     'UpdateSecretVersionStage',
   ] as const)('is stored once where the answer to %s is lost', async (operation) => {
-    const { store, server, stored } = await openDeployed();
+    const { store, server, stored } = await openDeployed(JSON.stringify(CLIENT));
     const before = await readLoginCredential(store, 'acme');
     server.faults.push({ operation, answer: 'lost answer' });
     expect(await storeRefreshToken(store, 'acme', before, EARLY)).toBe(true);

@@ -122,6 +122,21 @@ describe('the token', () => {
   });
 });
 
+test('5.2: a login that an export rotates in that very moment is read again', async () => {
+  const { file, sandbox, stored } = await openPlatform();
+  await logIn({ sandbox, file }, async (url) => get((await consent(url)).href));
+  const rotatedAway = JSON.stringify({ ...(await stored()), refresh_token: 'rotated-away' });
+  const account = { local: true, baseUrl: sandbox.baseUrl, credential: file } as const;
+  await using target = await openTarget('acme', account);
+  const texts = [rotatedAway];
+  const read = async () => ({
+    ...(await target.store.read()),
+    ...(texts.length > 0 && { text: texts.pop() ?? '' }),
+  });
+  const checks = await Array.fromAsync(diagnose({ ...target, store: { ...target.store, read } }, NEEDS));
+  expect(told(checks).slice(0, 2)).toEqual(['secret ok', 'token ok']);
+});
+
 describe('what the token may do', () => {
   test('5.3: without reporting:read', async () => {
     const { checks } = await examine({ credentials: [{ scopes: ['campaigns:read'] }] });

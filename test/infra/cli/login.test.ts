@@ -1,6 +1,10 @@
 import { readdir, stat } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { openTarget } from '../../../infra/cli/credential/target.ts';
+import { login } from '../../../infra/cli/login/login.ts';
+import { newState } from '../../../infra/cli/login/state.ts';
 import { CommandFailed } from '../../../infra/cli/usage.ts';
+import { openDeployed } from './secret.ts';
 import { consent, exchanges, get, logIn, openPlatform, pasted, type Shown } from './support.ts';
 
 describe('4.2: the consent URL', () => {
@@ -185,6 +189,30 @@ describe('a login that the platform refuses', () => {
     expect(error).toBeInstanceOf(CommandFailed);
     for (const secret of secrets) expect(String(error)).not.toContain(secret);
   });
+});
+
+test('a state is good once, and not after a wrong one was tried', () => {
+  const [once, tried] = [newState(), newState()];
+  expect(once.spend(once.value)).toBe(true);
+  expect(once.spend(once.value)).toBe(false);
+  expect(tried.spend('wrong')).toBe(false);
+  expect(tried.spend(tried.value)).toBe(false);
+});
+
+test('5.2: a login is stored in the deployed secret, whose calls name no value', async () => {
+  const { sandbox } = await openPlatform();
+  const { clientId: client_id, clientSecret: client_secret } = sandbox;
+  const { store, stored, server } = await openDeployed(JSON.stringify({ client_id, client_secret }));
+  await using local = await openTarget('acme', { local: true, baseUrl: sandbox.baseUrl, credential: '' });
+  const options = { scope: 'reporting:read' };
+  const visit = async (url: string) => void consent(url).then(({ href }) => get(href));
+  const { signal } = new AbortController();
+  expect(await login({ ...local, store }, options, { visit, signal })).toMatchObject({ stored: true });
+  expect(await stored()).toMatchObject({ client_id, client_secret, refresh_token: expect.any(String) });
+  expect(server.journal.map(({ operation }) => operation)).toEqual([
+    ...['GetSecretValue', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'],
+  ]);
+  expect(JSON.stringify(server.journal)).not.toContain('sbx_');
 });
 
 describe('--no-browser', () => {
