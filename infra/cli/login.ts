@@ -98,6 +98,6 @@ async function showAndOpen(url: string): Promise<void> {
 
 async function showOnly(url: string): Promise<void> {
   process.stdout.write(
-    `Go to:\n\n${url}\n\nThe browser ends at an address on 127.0.0.1 that may not open. Paste it here, whole:\n`,
+    `Go to:\n\n${url}\n\nThe browser ends at an address that may not open. Paste it here, whole:\n`,
   );
 }

@@ -57,10 +57,9 @@ describe('4.1: a login that was allowed', () => {
     expect(shown[0]?.text).not.toContain('sbx_');
   });
 
-  test('returns to the redirect URI that was given, at its port and path', async () => {
+  test.each(['127.0.0.1', 'localhost'])('returns to the redirect URI that was given, on %s', async (host) => {
     const platform = await openPlatform();
-    const port = await freePort();
-    const redirectUri = `http://127.0.0.1:${port}/oauth/return`;
+    const redirectUri = `http://${host}:${await freePort()}/oauth/return`;
     const visited: string[] = [];
     const visit = async (url: string) => {
       const redirected = await consent(url);
