@@ -1,10 +1,11 @@
 import { Command } from 'commander';
 import { isCalendarDate } from '../../functions/workflow/dates.ts';
-import { readConfig } from '../config.ts';
+import { scopeOf } from '../../functions/workflow/scope.ts';
+import { type ConfiguredExport, readConfig } from '../config.ts';
 import { openTarget, type Target, type TargetOptions, targetFaults } from './credential/target.ts';
 import { checkAdvertisers } from './doctor/advertisers.ts';
 import { checkDeployedBucket } from './doctor/bucket.ts';
-import { type Check, describeCheck, unknown } from './doctor/check.ts';
+import { type Check, describeCheck, type Needs, unknown } from './doctor/check.ts';
 import { checkCredential } from './doctor/credential.ts';
 import { checkRevision } from './doctor/revision.ts';
 import { FAILED, UsageError } from './usage.ts';
@@ -15,14 +16,11 @@ interface Options extends TargetOptions {
   readonly json?: true;
 }
 
-/** What the account's exports will ask for. */
-export interface Needs {
-  readonly revisions: readonly string[];
-  readonly advertiserIds: readonly string[];
-}
-
 /** Stands for the account of a local run that does not name one. */
 const UNNAMED = 'local';
+
+/** What the revision is asked for with, and most exports need (contract 5.3). */
+const REPORTING = 'reporting:read';
 
 /** Checks what an export needs, before one is run. Creates no report and prints no secret. */
 export function doctorCommand(): Command {
@@ -70,32 +68,41 @@ async function* diagnoseAll(options: Options): AsyncGenerator<Check, void> {
 /** One account, from its secret to its advertisers; where a thing is missing, what needs it is not looked at. */
 export async function* diagnose(
   target: Target,
-  { revisions, advertiserIds }: Needs,
-  now: number = Date.now(),
+  needs: Needs,
+  now: Date = new Date(),
 ): AsyncGenerator<Check, void> {
-  const authorized = yield* checkCredential(target, now);
+  const authorized = yield* checkCredential(target, needs, now);
   if (!authorized) return;
   const accepted: string[] = [];
-  for (const revision of revisions) {
+  for (const revision of needs.revisions) {
     const check = await checkRevision(target.platform, authorized.authorization, revision);
     if (check.status === 'ok') accepted.push(revision);
     yield check;
   }
   const [revision] = accepted;
   if (revision === undefined) return;
-  yield* checkAdvertisers({ ...target.platform, revision }, authorized, advertiserIds);
+  yield* checkAdvertisers({ ...target.platform, revision }, authorized, needs.advertiserIds);
 }
 
-/** The pinned revision and those that the account's exports name instead, and the exports' advertisers. */
+/** The pinned revision and those that the account's exports name instead, and what else they name. */
 function needsOf(account: string, { local, revision }: Options): Needs {
   const config = readConfig();
   const exports = config.exports.filter((entry) => entry.account === account);
-  const named = exports.flatMap((entry) => (typeof entry.revision === 'string' ? [entry.revision] : []));
-  const advertisers = exports.flatMap(({ advertiser_ids: ids }) =>
-    Array.isArray(ids) ? ids.map(String) : [],
+  const revisions =
+    local && revision !== undefined ? [revision] : [config.revision, ...strings(exports, 'revision')];
+  const scopes = exports.map(({ kind = 'report', resource }) =>
+    scopeOf({ kind: String(kind), ...(typeof resource === 'string' && { resource }) }),
   );
   return {
-    revisions: local && revision !== undefined ? [revision] : [...new Set([config.revision, ...named])],
-    advertiserIds: [...new Set(advertisers)],
+    revisions: [...new Set(revisions)],
+    scopes: [...new Set([REPORTING, ...scopes.filter((scope) => scope !== undefined)])],
+    advertiserIds: [
+      ...new Set([...strings(exports, 'advertiser_ids'), ...strings(exports, 'advertiser_id')]),
+    ],
+    refreshParameters: config.refresh_parameters ?? {},
   };
+}
+
+function strings(exports: readonly ConfiguredExport[], field: string): string[] {
+  return exports.flatMap((entry) => entry[field] ?? []).filter((value) => typeof value === 'string');
 }

@@ -12,6 +12,15 @@ export interface Check {
   readonly todo?: string;
 }
 
+/** What the account's exports will ask for. */
+export interface Needs {
+  readonly revisions: readonly string[];
+  readonly scopes: readonly string[];
+  readonly advertiserIds: readonly string[];
+  /** What a refresh request sends beside RFC 6749's parameters. */
+  readonly refreshParameters: Readonly<Record<string, string>>;
+}
+
 export function ok(check: Subject, found: string): Check {
   return { check, status: 'ok', found };
 }

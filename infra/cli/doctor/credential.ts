@@ -1,6 +1,7 @@
 import type { Authorization } from '../../../functions/platform/connection.ts';
 import { NoAnswer, OAuthError, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
 import { refreshToken, requestToken, type Token } from '../../../functions/platform/token.ts';
+import { API_KEY_SUNSET, apiKeyDaysLeft } from '../../../functions/workflow/api-key.ts';
 import {
   type Credential,
   type OAuthCredential,
@@ -10,14 +11,7 @@ import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import { readLoginCredential, storeRefreshToken } from '../credential/store.ts';
 import type { Target } from '../credential/target.ts';
 import { CommandFailed } from '../usage.ts';
-import { type Check, fault, ok, unknown } from './check.ts';
-
-/** Contract 9.6: from this moment X-API-Key is answered 401. */
-const API_KEY_SUNSET = Date.parse('2027-01-01T00:00:00Z');
-const DAY_MS = 24 * 3600 * 1000;
-
-/** All that reporting needs (contract 5.3). */
-const REPORTING = 'reporting:read';
+import { type Check, fault, type Needs, ok, unknown } from './check.ts';
 
 /** What the account's calls are authorized with, and what is known of it. */
 export interface Authorized {
@@ -29,13 +23,14 @@ export interface Authorized {
 /** The secret's shape, then what it gives: a token and its scopes, or the legacy key and its days. */
 export async function* checkCredential(
   target: Target,
-  now: number,
+  needs: Needs,
+  now: Date,
 ): AsyncGenerator<Check, Authorized | undefined> {
   try {
     const credential = parseCredential((await target.store.read()).text, target.account);
     yield ok('secret', `${target.store.place} holds ${formOf(credential)}`);
     if ('api_key' in credential) return yield* checkApiKey(credential.api_key, now);
-    return yield* checkToken(target, credential);
+    return yield* checkToken(target, credential, needs);
   } catch (error) {
     yield secretFault(error, target);
     return undefined;
@@ -58,29 +53,31 @@ function secretFault(error: unknown, { store }: Target): Check {
   );
 }
 
-async function* checkApiKey(value: string, now: number): AsyncGenerator<Check, Authorized | undefined> {
-  const days = Math.ceil((API_KEY_SUNSET - now) / DAY_MS);
+async function* checkApiKey(value: string, now: Date): AsyncGenerator<Check, Authorized | undefined> {
+  const days = apiKeyDaysLeft(now);
+  const until = API_KEY_SUNSET.toISOString().slice(0, 10);
   const todo = 'Store {"client_id","client_secret"} instead.';
   if (days <= 0) {
-    yield fault('token', 'an API key is no longer accepted since 2027-01-01', todo);
+    yield fault('token', `none: an API key is used, which the platform has disabled on ${until}`, todo);
     return undefined;
   }
-  yield { ...unknown('token', `none: an API key is used, which ends on 2027-01-01, in ${days} days`, todo) };
+  yield unknown('token', `none: an API key is used, which ends on ${until}, in ${days} days`, todo);
   return { authorization: { scheme: 'ApiKey', value } };
 }
 
 async function* checkToken(
   target: Target,
   credential: OAuthCredential,
+  { scopes: needed, refreshParameters }: Needs,
 ): AsyncGenerator<Check, Authorized | undefined> {
-  const token = await takeToken(target, credential).catch((error) => error as Error);
+  const token = await takeToken(target, credential, refreshParameters).catch((error) => error as Error);
   if (token instanceof Error) {
     yield tokenFault(token, target);
     return undefined;
   }
   yield ok('token', `given, for ${token.expiresIn} s`);
   const scopes = token.scope?.split(' ').filter((scope) => scope !== '');
-  yield checkScopes(scopes, credential.refresh_token !== undefined);
+  yield checkScopes(scopes, needed, credential.refresh_token !== undefined);
   return {
     authorization: { scheme: 'Bearer', value: token.accessToken },
     ...(scopes !== undefined && { scopes }),
@@ -88,12 +85,16 @@ async function* checkToken(
 }
 
 /** Asked for without a scope, which gives all that there are (contract 4.1). A rotated login is stored before it is used. */
-async function takeToken(target: Target, credential: OAuthCredential): Promise<Token> {
+async function takeToken(
+  target: Target,
+  credential: OAuthCredential,
+  extra: Needs['refreshParameters'],
+): Promise<Token> {
   const { platform, store, account } = target;
   const { refresh_token: login } = credential;
   if (login === undefined) return requestToken(platform, credential);
-  const token = await refreshToken(platform, credential, login).catch((error) =>
-    refreshRotated(error, target, login),
+  const token = await refreshToken(platform, credential, login, extra).catch((error) =>
+    refreshRotated(error, target, login, extra),
   );
   const rotated = token.refreshToken;
   if (rotated !== undefined && rotated !== login) {
@@ -107,11 +108,12 @@ async function refreshRotated(
   error: unknown,
   { platform, store, account }: Target,
   used: string,
+  extra: Needs['refreshParameters'],
 ): Promise<Token> {
   if (!(error instanceof OAuthError) || error.error !== 'invalid_grant') throw error;
   const now = await readLoginCredential(store, account);
   if (now.refresh_token === undefined || now.refresh_token === used) throw error;
-  return refreshToken(platform, now, now.refresh_token);
+  return refreshToken(platform, now, now.refresh_token, extra);
 }
 
 function tokenFault(error: Error, { account }: Target): Check {
@@ -127,12 +129,17 @@ function tokenFault(error: Error, { account }: Target): Check {
   return fault('token', error.message, 'Check base_url, and that the platform can be reached from here.');
 }
 
-function checkScopes(scopes: readonly string[] | undefined, isLogin: boolean): Check {
+function checkScopes(
+  scopes: readonly string[] | undefined,
+  needed: readonly string[],
+  isLogin: boolean,
+): Check {
   if (scopes === undefined) return unknown('scopes', 'the platform does not say which it granted');
   const granted = scopes.join(' ') || 'none';
-  if (scopes.includes(REPORTING)) return ok('scopes', granted);
+  const missing = needed.filter((scope) => !scopes.includes(scope)).join(' ');
+  if (missing === '') return ok('scopes', granted);
   const todo = isLogin
-    ? `Log in again, with ${REPORTING} among --scope.`
-    : `Give the client ${REPORTING} in the developer portal.`;
-  return fault('scopes', `${granted}; reports need ${REPORTING}`, todo);
+    ? `Log in again, with --scope "${needed.join(' ')}".`
+    : `Give the client ${missing} in the developer portal.`;
+  return fault('scopes', `${granted}; the exports also need ${missing}`, todo);
 }

@@ -3,8 +3,8 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
 import { openTarget } from '../../../infra/cli/credential/target.ts';
 import { checkBucket } from '../../../infra/cli/doctor/bucket.ts';
-import type { Check } from '../../../infra/cli/doctor/check.ts';
-import { diagnose, type Needs } from '../../../infra/cli/doctor.ts';
+import type { Check, Needs } from '../../../infra/cli/doctor/check.ts';
+import { diagnose } from '../../../infra/cli/doctor.ts';
 import {
   EXAMPLE_ADVERTISERS,
   EXAMPLE_REVISION,
@@ -14,12 +14,17 @@ import { json, listen } from '../../support/listen.ts';
 import { startCommand } from './command.ts';
 import { consent, get, logIn, openPlatform } from './support.ts';
 
-const NEEDS: Needs = { revisions: [EXAMPLE_REVISION], advertiserIds: EXAMPLE_ADVERTISERS.slice(0, 1) };
+const NEEDS: Needs = {
+  revisions: [EXAMPLE_REVISION],
+  scopes: ['reporting:read'],
+  advertiserIds: EXAMPLE_ADVERTISERS.slice(0, 1),
+  refreshParameters: {},
+};
 
 /** What is found with a credential that is, or differs from, the sandbox's first. */
 async function examine(
   options: SandboxOptions,
-  { needs = {}, credential, now }: { needs?: Partial<Needs>; credential?: unknown; now?: number } = {},
+  { needs = {}, credential, now }: { needs?: Partial<Needs>; credential?: unknown; now?: Date } = {},
 ) {
   const platform = await openPlatform(options);
   if (credential !== undefined) await writeFile(platform.file, JSON.stringify(credential));
@@ -27,12 +32,7 @@ async function examine(
   return { ...platform, checks };
 }
 
-async function diagnosisOf(
-  baseUrl: string,
-  credential: string,
-  needs: Needs,
-  now?: number,
-): Promise<Check[]> {
+async function diagnosisOf(baseUrl: string, credential: string, needs: Needs, now?: Date): Promise<Check[]> {
   await using target = await openTarget('acme', { local: true, baseUrl, credential });
   return await Array.fromAsync(diagnose(target, needs, now));
 }
@@ -67,9 +67,9 @@ describe('the secret', () => {
   });
 
   test('5.7, 9.6: an API key is used for the revision, and counted down', async () => {
-    const now = Date.parse('2026-12-22T00:00:00Z');
+    const now = new Date('2026-12-22T00:00:00Z');
     const credential = { api_key: 'canary-key' };
-    const options = { credentials: [{ apiKey: 'canary-key' }], now: () => now };
+    const options = { credentials: [{ apiKey: 'canary-key' }], now: () => now.getTime() };
     const { checks } = await examine(options, { credential, now });
     expect(told(checks)).toEqual(['secret ok', 'token unknown', 'revision ok', 'advertisers unknown']);
     expect(checks[1]?.found).toContain('in 10 days');
@@ -77,7 +77,7 @@ describe('the secret', () => {
   });
 
   test('9.6: an API key is a fault from 2027-01-01 on, and is not sent', async () => {
-    const now = Date.parse('2027-01-01T00:00:00Z');
+    const now = new Date('2027-01-01T00:00:00Z');
     const { checks, sandbox } = await examine({}, { credential: { api_key: 'key' }, now });
     expect(told(checks)).toEqual(['secret ok', 'token fault']);
     expect(sandbox.journal).toEqual([]);
@@ -145,6 +145,28 @@ describe('what the token may do', () => {
       status: 'fault',
       found: expect.stringContaining('reporting:read'),
     });
+  });
+
+  test('5.3: without the scope of a list that an export is of', async () => {
+    const { checks } = await examine(
+      { credentials: [{ scopes: ['reporting:read'] }] },
+      { needs: { scopes: ['reporting:read', 'campaigns:read'] } },
+    );
+    expect(checks[2]).toMatchObject({
+      status: 'fault',
+      found: expect.stringContaining('need campaigns:read'),
+    });
+  });
+
+  test('5.2: a refresh sends the parameters that the config adds', async () => {
+    const platform = await openPlatform();
+    await logIn(platform, async (url) => get((await consent(url)).href));
+    const needs = { ...NEEDS, refreshParameters: { audience: 'reports' } };
+    await diagnosisOf(platform.sandbox.baseUrl, platform.file, needs);
+    const bodies = platform.sandbox.journal.map(({ body }) => body);
+    expect(bodies.filter((body) => body.includes('refresh_token&'))).toEqual([
+      expect.stringContaining('audience=reports'),
+    ]);
   });
 
   test('2.1: a platform that does not name the scopes', async () => {
