@@ -19,7 +19,7 @@ export function platformError(answer: Answer, now: number): PlatformError {
     type: sentence(envelope.type ?? body.error) ?? ABSENT,
     requestId: sentence(envelope.request_id) ?? requestId(answer),
     reason: sentence(envelope.message ?? body.error_description) ?? redirection(answer.status),
-    detail: typeof detail === 'string' ? detail.slice(0, DETAIL_CAP) : describe(detail),
+    detail: typeof detail === 'string' ? detail : describe(detail),
     validation: listValidation(Array.isArray(detail) ? detail : asObject(detail).validation),
     docUrl: sentence(envelope.doc_url),
     retryAfterSeconds: readRetryAfter(headerOf(answer, 'retry-after'), now),
@@ -38,9 +38,13 @@ export function oauthError(answer: Answer): OAuthError {
   });
 }
 
-/** @param reason what is wrong with it, without quoting it */
+/** @param reason what is wrong with it; it may name fields and headers, and quotes no value of the body */
 export function unreadable(answer: Head, reason: string): UnreadableAnswer {
-  return new UnreadableAnswer(answer.call, { status: answer.status, requestId: requestId(answer), reason });
+  return new UnreadableAnswer(answer.call, {
+    status: answer.status,
+    requestId: requestId(answer),
+    reason: redact(reason, answer.secrets).slice(0, SENTENCE_CAP),
+  });
 }
 
 /** The id that a gateway or a proxy may have put into the headers, where the body has none. */
@@ -63,7 +67,11 @@ function errorBody(answer: Answer): Json {
 function redact(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) if (secret) clean = clean.replaceAll(secret, '[redacted]');
-  return clean.replace(/(https?:\/\/[^\s"'<>?]*)\?[^\s"'<>]*/gi, '$1').replace(/\p{Cc}+/gu, ' ');
+  // Cut only now, so that no secret is cut in two; and before the pattern, whose time grows with the square.
+  return clean
+    .slice(0, DETAIL_CAP)
+    .replace(/(https?:\/\/[^\s"'<>?]*)\?[^\s"'<>]*/gi, '$1')
+    .replace(/\p{Cc}+/gu, ' ');
 }
 
 function redirection(status: number): string | undefined {

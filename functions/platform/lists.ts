@@ -13,6 +13,7 @@ const PAGE_CAP = 64 * 1024 * 1024;
 export interface ListRequest {
   /** One segment of the path: `campaigns`. */
   readonly resource: string;
+  /** From 1 to PAGE_LIMIT, which is the default. */
   readonly limit?: number;
   /** Query parameters whose names the contract does not give, such as an upper bound on created_at. */
   readonly filters?: Readonly<Record<string, string>>;
@@ -31,6 +32,9 @@ export async function* listPages(
   asked: ListRequest,
 ): AsyncGenerator<readonly unknown[], void, undefined> {
   const limit = asked.limit ?? PAGE_LIMIT;
+  if (!(Number.isInteger(limit) && limit >= 1 && limit <= PAGE_LIMIT)) {
+    throw new RangeError(`limit is ${limit}; it must be an integer from 1 to ${PAGE_LIMIT}`);
+  }
   const path = `/${segment(asked.resource)}`;
   let previous = '';
   for (let offset = 0; ; offset += limit) {

@@ -12,6 +12,9 @@ export interface PurchaseQuery {
   readonly end_date: string;
 }
 
+/** Without what the client keeps beside it: the call's secrets. */
+export type PurchasesAnswer = Pick<OpenAnswer, 'status' | 'headers' | 'body'>;
+
 /**
  * POST /reports/purchases (contract 4.5): the answer as it comes, of any size and shape, since the contract shows none.
  * The body is to be read to the end or destroyed; an error of it is the transport's own.
@@ -24,9 +27,10 @@ export async function queryPurchases(
   authorization: Authorization,
   body: PurchaseQuery,
   total: AbortSignal,
-): Promise<OpenAnswer> {
+): Promise<PurchasesAnswer> {
   const call = apiCall(platform, authorization, { method: 'POST', path: '/reports/purchases', body });
   const open = await openAnswer(platform, call, total);
-  if (open.status >= 200 && open.status < 300) return open;
+  const { status, headers, body: rows } = open;
+  if (status >= 200 && status < 300) return { status, headers, body: rows };
   throw platformError(await readAnswer(open, total), (platform.now ?? Date.now)());
 }

@@ -32,7 +32,7 @@ export interface ReportRecord {
 
 // A number is taken for an id as long as JavaScript holds it exactly: beyond that it would name another report.
 const Id = z.pipe(
-  z.union([z.string(), z.int()], 'neither a string nor an exact integer'),
+  z.custom<string | number>(isId, 'neither a string nor an exact integer'),
   z.pipe(
     z.transform(String),
     z
@@ -72,6 +72,10 @@ export async function getReport(
   // Another report's rows under this one's key would pass every later check.
   if (record.id !== id) throw unreadable(answer, 'the record of another report');
   return record;
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
 function toRecord({ id, status, download_url }: z.infer<typeof Report>): ReportRecord {

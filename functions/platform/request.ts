@@ -74,6 +74,8 @@ export async function openAnswer(platform: Connection, call: Call, total: AbortS
       bodyTimeout: platform.timeouts?.idle ?? TIMEOUTS.idle,
     });
     const { statusCode, headers, body } = await orAborted(answering, total);
+    // A body that is destroyed early emits an error; where nobody listens for one, that would end the process.
+    body.on('error', () => {});
     return { call: name, status: statusCode, headers, body, secrets: call.secrets };
   } catch (error) {
     throw new NoAnswer(name, watch.sent(), codeOf(error, total));

@@ -28,7 +28,7 @@ const TokenResponse = z.object(
       .string('not a string')
       .check(z.regex(/^[\x21-\x7e]+$/, 'not a token that a header can carry')),
     token_type: z.string('not a string').check(z.regex(/^bearer$/i, 'not Bearer')),
-    expires_in: z.unknown(),
+    expires_in: z.optional(z.unknown()),
     scope: z.nullish(z.string('not a string')),
     refresh_token: z.nullish(z.string('not a string').check(z.minLength(1, 'empty'))),
   },

@@ -1,0 +1,27 @@
+import type { Authorization, Platform } from '../../functions/platform/connection.ts';
+import { safeAgent } from '../../functions/workflow/safe-hosts.ts';
+
+/** The platform at this URL, with a transport as the steps have it: a connection per call. */
+export function platformAt(baseUrl: string, overrides: Partial<Platform> = {}): Platform {
+  return { baseUrl, revision: '2026-05-01', dispatcher: connecting(5_000), ...overrides };
+}
+
+/** @param connectTimeout milliseconds */
+export function connecting(connectTimeout: number) {
+  return safeAgent({ allowLoopback: true }, { connectTimeout, pipelining: 0 });
+}
+
+export const bearer: Authorization = { scheme: 'Bearer', value: 'token-of-the-test' };
+
+/** What a promise rejects with, as an error of this class; anything else fails the test. */
+export async function errorOf<E extends Error>(
+  type: abstract new (...args: never[]) => E,
+  work: Promise<unknown>,
+): Promise<E> {
+  const error = await work.then(
+    (value) => new Error(`resolved with ${JSON.stringify(value)}`),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof type) return error;
+  throw error;
+}
