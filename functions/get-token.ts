@@ -61,7 +61,8 @@ export async function getToken(state: WindowState, dependencies: Dependencies): 
   const { credential, ...stored } = await dependencies.secrets.readCredential(account);
   if ('api_key' in credential) return useApiKey(state, credential, dependencies);
   const refusedToken = caught?.Error === 'TokenRefused' ? window.token : undefined;
-  if (refusedToken?.unproven) throw refusedAgain(window);
+  // One that has simply come to its end meanwhile says nothing against the credential.
+  if (refusedToken?.unproven && isAlive(refusedToken, dependencies.now())) throw refusedAgain(window);
   // A refresh without a scope renews all that the login granted; the contract does not show that one could be asked for.
   const scope = credential.refresh_token === undefined ? scopeOf(window.request) : undefined;
   const wanted: Wanted = {
@@ -94,6 +95,10 @@ function findUsable(
   const token = newest?.tokens[scope];
   if (!newest || !token || token.value === refused || token.issued_for !== issued_for) return undefined;
   return endsSoon(token, now) ? undefined : { version: newest.version, scope, expires_at: token.expires_at };
+}
+
+function isAlive({ expires_at }: TokenRef, now: Date): boolean {
+  return Date.parse(expires_at) > now.getTime();
 }
 
 function endsSoon({ expires_at }: CachedToken, now: Date): boolean {

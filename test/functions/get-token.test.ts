@@ -138,6 +138,15 @@ describe('GetToken', () => {
     expect(issued()).toBe(2);
   });
 
+  it('1: renews once more where the renewed token has come to its end before it was used', async () => {
+    const { dependencies, window, clock, issued } = start();
+    const authorized = await getToken(window, dependencies);
+    const unproven = await getToken({ ...authorized, caught: refused }, dependencies);
+    clock.pass(3601);
+    expect((await getToken({ ...unproven, caught: refused }, dependencies)).token.unproven).toBe(true);
+    expect(issued()).toBe(3);
+  });
+
   it('does not reuse a token that was issued to another client or by another platform', async () => {
     const { dependencies, window, issued, setCredential } = start();
     await getToken(window, dependencies);
