@@ -13,7 +13,7 @@ import { executionName } from './execution-name.ts';
 import { type ExecutionEnd, type Outcome, outcomeOf } from './outcome.ts';
 import { checkRequest, readInput } from './request-source.ts';
 import type { RunOptions } from './run.ts';
-import { INTERRUPTED, UsageError } from './usage.ts';
+import { FAILED, INTERRUPTED, UsageError } from './usage.ts';
 
 /** DescribeExecution costs nothing; an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
@@ -40,7 +40,10 @@ export async function runDeployed(
     }),
   );
   process.stderr.write(`started ${executionArn}\n`);
-  return follow(sfn, executionArn, followEvery);
+  return follow(sfn, executionArn, followEvery).catch((error) => {
+    leave(executionArn);
+    throw error;
+  });
 }
 
 async function findRequest(name: string | undefined, { input }: Pick<RunOptions, 'input'>): Promise<unknown> {
@@ -86,7 +89,7 @@ async function follow(sfn: SFNClient, executionArn: string, every: number): Prom
       if (now !== before) process.stderr.write(`${now}\n`);
       before = now;
       await wait(every, undefined, { signal: interrupted.signal }).catch(() => undefined);
-      if (interrupted.signal.aborted) return leave(executionArn);
+      if (interrupted.signal.aborted) return leave(executionArn, INTERRUPTED);
     }
   } finally {
     process.off('SIGINT', interrupt);
@@ -117,7 +120,8 @@ async function progressOf(sfn: SFNClient, executionArn: string): Promise<string>
     : 'planning';
 }
 
-function leave(executionArn: string): undefined {
-  process.stderr.write(`The export goes on without this command: ${executionArn}\n`);
-  process.exitCode = INTERRUPTED;
+function leave(executionArn: string, status: number = FAILED): undefined {
+  process.stderr.write(`The export goes on without this command: ${executionArn}
+`);
+  process.exitCode = status;
 }
