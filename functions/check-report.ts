@@ -1,6 +1,6 @@
 import { openPlatform } from './workflow/connect.ts';
 import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
-import { AuthorizedWindow, type ReportRef } from './workflow/states.ts';
+import { type ReportRef, ReportWindow } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 import { isStuck, MIN_WAIT, pollWait } from './workflow/waits.ts';
 import {
@@ -16,10 +16,7 @@ import {
  * Looks once at each report that is watched, the oldest first: the first READY one wins, also where it was replaced
  * meanwhile (contract 3). Returns a status and never the URL.
  */
-export async function checkReport(
-  state: AuthorizedWindow,
-  access: PlatformAccess,
-): Promise<AuthorizedWindow> {
+export async function checkReport(state: ReportWindow, access: PlatformAccess): Promise<ReportWindow> {
   let { reports } = state;
   for (const report of state.reports.filter(({ given_up }) => !given_up)) {
     const sight = await look(report, state, access);
@@ -39,7 +36,7 @@ export async function checkReport(
 /** An answer about a report that was replaced must not fail the window whose new report may be fine. */
 async function look(
   report: ReportRef,
-  state: AuthorizedWindow,
+  state: ReportWindow,
   access: PlatformAccess,
 ): Promise<Sight | Throttled> {
   try {
@@ -53,7 +50,7 @@ async function look(
 }
 
 /** Nothing is READY: the newest report decides whether to wait on or to replace it. */
-function decideWait(window: AuthorizedWindow, now: Date): AuthorizedWindow {
+function decideWait(window: ReportWindow, now: Date): ReportWindow {
   const newest = window.reports.at(-1);
   if (!newest || newest.given_up || isStuck(newest.created_at, now)) {
     return { ...window, status: 'planned', wait_seconds: MIN_WAIT };
@@ -61,4 +58,4 @@ function decideWait(window: AuthorizedWindow, now: Date): AuthorizedWindow {
   return { ...window, status: 'pending', wait_seconds: pollWait(newest.created_at, now) };
 }
 
-export const handler = step(AuthorizedWindow, checkReport, openPlatform);
+export const handler = step(ReportWindow, checkReport, openPlatform);

@@ -1,7 +1,7 @@
 import { createReport as postReport, type ReportRequest as ReportBody } from './platform/reports.ts';
 import { openPlatform } from './workflow/connect.ts';
 import { ReportStuck } from './workflow/errors.ts';
-import { AuthorizedWindow, type ReportRef } from './workflow/states.ts';
+import { type ReportRef, ReportWindow } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 import { MAX_REPORTS, MIN_WAIT } from './workflow/waits.ts';
 import { callPlatform, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
@@ -12,10 +12,7 @@ import { callPlatform, type PlatformAccess, proven, Throttled } from './workflow
  *
  * @throws ReportStuck where all replacements are used up
  */
-export async function createReport(
-  state: AuthorizedWindow,
-  access: PlatformAccess,
-): Promise<AuthorizedWindow> {
+export async function createReport(state: ReportWindow, access: PlatformAccess): Promise<ReportWindow> {
   const { caught, ready_id, ...window } = state;
   const reports = caught?.Error === 'UrlExpired' ? giveUp(window.reports, ready_id) : window.reports;
   if (reports.length >= MAX_REPORTS) throw replacementsUsedUp(window);
@@ -44,7 +41,7 @@ export async function createReport(
 }
 
 /** The body of POST /reports (contract 2.2). */
-export function bodyOf({ request, window }: Pick<AuthorizedWindow, 'request' | 'window'>): ReportBody {
+export function bodyOf({ request, window }: Pick<ReportWindow, 'request' | 'window'>): ReportBody {
   return {
     ...request.options,
     ...window,
@@ -60,7 +57,7 @@ function giveUp(reports: readonly ReportRef[], id: string | undefined): ReportRe
   return reports.map((report) => (report.id === id ? { ...report, given_up: true } : report));
 }
 
-function replacementsUsedUp({ reports, window }: AuthorizedWindow): ReportStuck {
+function replacementsUsedUp({ reports, window }: ReportWindow): ReportStuck {
   const ids = reports.map(({ id }) => id);
   const happened =
     `None of ${ids.length} reports for ${window.start_date} to ${window.end_date} could be delivered ` +
@@ -68,4 +65,4 @@ function replacementsUsedUp({ reports, window }: AuthorizedWindow): ReportStuck 
   return new ReportStuck(happened, { report_ids: ids });
 }
 
-export const handler = step(AuthorizedWindow, createReport, openPlatform);
+export const handler = step(ReportWindow, createReport, openPlatform);

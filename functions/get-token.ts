@@ -157,7 +157,7 @@ async function useApiKey(
     : await secrets.writeTokens(account, { ...newest?.tokens, [API_KEY_SCOPE]: cached });
   return {
     ...window,
-    warnings: [...new Set([...window.warnings, warning])],
+    added_warnings: [warning],
     token: { version, scope: API_KEY_SCOPE, expires_at, unproven: false },
   };
 }

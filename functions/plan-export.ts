@@ -1,7 +1,7 @@
 import { splitIntoWindows } from './workflow/dates.ts';
 import { InvalidInput } from './workflow/errors.ts';
-import { parseRequest } from './workflow/request.ts';
-import { type ExportPlan, PlanExportInput } from './workflow/states.ts';
+import { type ExportRequest, parseRequest } from './workflow/request.ts';
+import { type ExportPlan, PlanExportInput, type Window } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
 
 interface Dependencies {
@@ -27,7 +27,13 @@ export async function planExport(
     });
   }
   for (const warning of warnings) log.warn(warning, { execution });
-  return { execution, started_at, request, warnings, windows: splitIntoWindows(request) };
+  return { execution, started_at, request, warnings, windows: windowsOf(request) };
+}
+
+/** Only a report's range has a limit that it must be split at; the others are one query, or one snapshot. */
+function windowsOf(request: ExportRequest): Window[] {
+  if (request.kind === 'report') return splitIntoWindows(request);
+  return [{ start_date: request.start_date, end_date: request.end_date }];
 }
 
 export const handler = step(PlanExportInput, planExport, ({ ACCOUNTS }) => ({

@@ -1,5 +1,7 @@
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
 import { bodyOf } from './create-report.ts';
+import { listOf } from './export-list.ts';
+import { queryOf } from './query-purchases.ts';
 import { manifestKey } from './workflow/keys.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
@@ -25,10 +27,10 @@ export async function publishWindow(
     window,
     key: object.key,
     manifest_key,
-    report_id: ready_id,
+    ...(ready_id !== undefined && { report_id: ready_id }),
     bytes: object.bytes,
     ...(object.rows !== undefined && { rows: object.rows }),
-    ...(state.warnings.length > 0 && { warnings: state.warnings }),
+    ...(state.added_warnings && { warnings: state.added_warnings }),
   };
 }
 
@@ -41,10 +43,12 @@ function manifestOf(state: SavedWindow, revision: string, bucket: string, publis
     export: request.name,
     kind: request.kind,
     ...window,
-    request: bodyOf(state),
+    request: askedOf(state),
     revision: request.revision ?? revision,
-    report_id: ready_id,
-    abandoned_report_ids: reports.map(({ id }) => id).filter((id) => id !== ready_id),
+    ...(ready_id !== undefined && {
+      report_id: ready_id,
+      abandoned_report_ids: reports.map(({ id }) => id).filter((id) => id !== ready_id),
+    }),
     bucket,
     ...stored,
     checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: crc32 },
@@ -52,8 +56,14 @@ function manifestOf(state: SavedWindow, revision: string, bucket: string, publis
     copied_at,
     published_at: publishedAt.toISOString(),
     execution: state.execution,
-    warnings: state.warnings,
+    warnings: [...state.warnings, ...(state.added_warnings ?? [])],
   };
+}
+
+/** What was asked of the platform, in its own words. */
+function askedOf({ request, window }: SavedWindow): unknown {
+  if (request.kind === 'report') return bodyOf({ request, window });
+  return request.kind === 'purchases' ? queryOf(request) : listOf(request);
 }
 
 export const handler = step(SavedWindow, publishWindow, (settings) => ({

@@ -1,12 +1,7 @@
 import { openCopy } from './aws/copy/open.ts';
 import { openPlatform } from './workflow/connect.ts';
-import { reportKey } from './workflow/keys.ts';
-import {
-  type AuthorizedWindow,
-  ReadyWindow,
-  type SavedWindow,
-  type StoredObject,
-} from './workflow/states.ts';
+import { objectKey } from './workflow/keys.ts';
+import { ReadyWindow, type ReportWindow, type SavedWindow, type StoredObject } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 import { MIN_WAIT } from './workflow/waits.ts';
 import { countUseless, lookAt, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
@@ -32,7 +27,7 @@ interface Dependencies extends PlatformAccess {
 export async function saveReport(
   state: ReadyWindow,
   dependencies: Dependencies,
-): Promise<AuthorizedWindow | SavedWindow> {
+): Promise<ReportWindow | SavedWindow> {
   const report = state.reports.find(({ id }) => id === state.ready_id);
   if (!report) throw new Error(`The state names no report ${state.ready_id}`);
   const sight = await lookAt(report, state, dependencies);
@@ -43,14 +38,14 @@ export async function saveReport(
   if (sight === 'useless' || sight === 'generating') return watchAgain(window);
 
   const { request } = window;
-  const key = reportKey(request, window.window);
+  const key = objectKey(request, window.window);
   const copied = await dependencies.copy({ url: sight.url, key, format: request.format });
   const object = { key, ...copied, copied_at: dependencies.now().toISOString() };
   return { ...window, status: 'saved', object };
 }
 
 /** It was READY and is not any more: that counts against it, or it could go on like this for ever. */
-function watchAgain({ ready_id, ...window }: ReadyWindow): AuthorizedWindow {
+function watchAgain({ ready_id, ...window }: ReadyWindow): ReportWindow {
   return {
     ...window,
     status: 'pending',

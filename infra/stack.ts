@@ -29,7 +29,11 @@ export class ExportStack extends Stack {
     secrets.grantReadTokens(functions.CreateReport);
     secrets.grantReadTokens(functions.CheckReport);
     secrets.grantReadTokens(functions.SaveReport);
+    secrets.grantReadTokens(functions.QueryPurchases);
+    secrets.grantReadTokens(functions.ExportList);
     exports.grantUpload(functions.SaveReport);
+    exports.grantUpload(functions.QueryPurchases);
+    exports.grantUpload(functions.ExportList);
     exports.grantPut(functions.PublishWindow);
 
     const logs = executionLogs(this, 'ExecutionLogs', config.log_retention_days);

@@ -21,6 +21,8 @@ export interface Call {
   /** Whether a repeat would make a second report (POST has no idempotency key). */
   readonly creates: boolean;
   readonly revision: string;
+  /** That the token was requested with; undefined: with all that the client has. */
+  readonly scope?: string | undefined;
   readonly facts: Facts;
 }
 
@@ -58,7 +60,7 @@ function explain(error: PlatformError, call: Call): string {
   const { length } = error.validation;
   if (length > 0) return `${reason}, and named ${length === 1 ? 'a fault' : `${length} faults`}.`;
   if (error.status === 403)
-    return `${reason}. The credential lacks the scope reporting:read, or the advertiser.`;
+    return `${reason}. The credential lacks ${call.scope ? `the scope ${call.scope}` : 'the scope'}, or the advertiser.`;
   if (error.status === 400)
     return `${reason}. The header X-Service-Revision was ${call.revision}; is it published?`;
   return error.detail ? `${reason}: ${error.detail}.` : `${reason}.`;

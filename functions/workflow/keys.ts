@@ -1,4 +1,4 @@
-import type { ReportRequest } from './request.ts';
+import type { ExportRequest } from './request.ts';
 import type { Window } from './states.ts';
 
 /** Everything we write in the bucket lies under this prefix, and the functions may write nowhere else. */
@@ -11,21 +11,24 @@ export const MANIFEST = '_manifest.json';
  * form that Athena, Spark and Snowflake read as partitions.
  */
 export function windowPrefix(
-  { account, name }: Pick<ReportRequest, 'account' | 'name'>,
+  { account, name }: Pick<ExportRequest, 'account' | 'name'>,
   window: Window,
 ): string {
   const range = `start_date=${window.start_date}/end_date=${window.end_date}`;
   return `${EXPORTS_PREFIX}account=${account}/export=${name}/${range}/`;
 }
 
-/** The key of the platform's file, unchanged: `report.json` for format JSON, `report.csv` for CSV. */
-export function reportKey(
-  request: Pick<ReportRequest, 'account' | 'name' | 'format'>,
-  window: Window,
-): string {
-  return `${windowPrefix(request, window)}report.${request.format.toLowerCase()}`;
+/** The key of the window's one object. */
+export function objectKey(request: ExportRequest, window: Window): string {
+  return `${windowPrefix(request, window)}${fileName(request)}`;
 }
 
-export function manifestKey(request: Pick<ReportRequest, 'account' | 'name'>, window: Window): string {
+/** The platform's file, unchanged, is `report.json` for format JSON and `report.csv` for CSV; a list has an item a line. */
+function fileName(request: ExportRequest): string {
+  if (request.kind === 'report') return `report.${request.format.toLowerCase()}`;
+  return request.kind === 'purchases' ? 'purchases.json' : `${request.resource}.ndjson`;
+}
+
+export function manifestKey(request: Pick<ExportRequest, 'account' | 'name'>, window: Window): string {
   return `${windowPrefix(request, window)}${MANIFEST}`;
 }

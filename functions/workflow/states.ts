@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { ReportRequest } from './request.ts';
+import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request.ts';
 
 /**
  * What passes between the states. Each schema is what the step of that name receives; what a step returns is what
@@ -25,7 +25,7 @@ export type PlanExportInput = z.infer<typeof PlanExportInput>;
 export const ExportPlan = z.object({
   execution: z.string(),
   started_at: z.string(),
-  request: ReportRequest,
+  request: ExportRequest,
   warnings: z.array(z.string()),
   windows: z.array(Window),
 });
@@ -62,6 +62,8 @@ export const StoredObject = z.object({
   content_encoding: z.optional(z.string()),
   /** Absent where the format has no rows that can be counted. */
   rows: z.optional(z.number()),
+  /** Of a list: items that came again on a later page, and were left out. */
+  repeated_items: z.optional(z.number()),
   version_id: z.optional(z.string()),
   copied_at: z.string(),
 });
@@ -70,7 +72,7 @@ export type StoredObject = z.infer<typeof StoredObject>;
 /** One window on its way through the child execution. */
 export const WindowState = z.object({
   execution: z.string(),
-  request: ReportRequest,
+  request: ExportRequest,
   warnings: z.array(z.string()),
   window: Window,
   /**
@@ -90,6 +92,8 @@ export const WindowState = z.object({
   token: z.optional(TokenRef),
   object: z.optional(StoredObject),
   caught: z.optional(Caught),
+  /** Warnings of a step, beside the plan's; few, since every window brings its own to the export's result. */
+  added_warnings: z.optional(z.array(z.string())),
 });
 export type WindowState = z.infer<typeof WindowState>;
 
@@ -109,12 +113,20 @@ export const WindowInput = z.pick(WindowState, {
 export const AuthorizedWindow = z.extend(WindowState, { token: TokenRef });
 export type AuthorizedWindow = z.infer<typeof AuthorizedWindow>;
 
+/** What the steps of a report get, of a purchase query, of a list. */
+export const ReportWindow = z.extend(AuthorizedWindow, { request: ReportRequest });
+export type ReportWindow = z.infer<typeof ReportWindow>;
+export const PurchasesWindow = z.extend(AuthorizedWindow, { request: PurchasesRequest });
+export type PurchasesWindow = z.infer<typeof PurchasesWindow>;
+export const ListWindow = z.extend(AuthorizedWindow, { request: ListRequest });
+export type ListWindow = z.infer<typeof ListWindow>;
+
 /** A report is READY. */
-export const ReadyWindow = z.extend(AuthorizedWindow, { ready_id: z.string() });
+export const ReadyWindow = z.extend(ReportWindow, { ready_id: z.string() });
 export type ReadyWindow = z.infer<typeof ReadyWindow>;
 
 /** The object is in place; its manifest is not. */
-export const SavedWindow = z.extend(ReadyWindow, { object: StoredObject });
+export const SavedWindow = z.extend(AuthorizedWindow, { object: StoredObject });
 export type SavedWindow = z.infer<typeof SavedWindow>;
 
 /** What failed, for a person and for a program: the same in the execution's Cause, the event and the CLI. */
@@ -146,7 +158,8 @@ export const DeliveredWindow = z.object({
   window: Window,
   key: z.string(),
   manifest_key: z.string(),
-  report_id: z.string(),
+  /** Of a report. */
+  report_id: z.optional(z.string()),
   bytes: z.number(),
   rows: z.optional(z.number()),
   /** Those that a step has added to the export's own. */
@@ -169,7 +182,7 @@ export const ExportResult = z.object({
   execution: z.string(),
   account: z.string(),
   name: z.string(),
-  kind: z.literal('report'),
+  kind: z.enum(['report', 'purchases', 'list']),
   start_date: z.string(),
   end_date: z.string(),
   bucket: z.string(),

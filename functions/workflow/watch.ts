@@ -3,6 +3,7 @@ import { PlatformError } from '../platform/errors.ts';
 import { getReport, type ReportRecord, STATUSES } from '../platform/reports.ts';
 import { type Call, decide } from './decide.ts';
 import { RateLimited } from './errors.ts';
+import { scopeOf } from './scope.ts';
 import type { AuthorizedWindow, ReportRef, TokenRef } from './states.ts';
 import type { Common } from './step.ts';
 import { MAX_THROTTLED, throttleWait } from './waits.ts';
@@ -39,7 +40,11 @@ export async function callPlatform<T>(
     return await call(connection, authorization);
   } catch (error) {
     if (!(error instanceof PlatformError) || error.status !== 429) {
-      throw decide(error, { ...about, revision: connection.revision });
+      throw decide(error, {
+        ...about,
+        revision: connection.revision,
+        scope: scopeOf(state.request),
+      });
     }
     if (state.throttled < MAX_THROTTLED)
       return new Throttled(throttleWait(error.retryAfterSeconds, state.throttled));

@@ -4,7 +4,7 @@ import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { WindowState } from '../../functions/workflow/states.ts';
 import { POLL_SECONDS } from './retries.ts';
-import { announce, catchAll, caught, invoke, is, type StepName } from './workflow-states.ts';
+import { announce, catchAll, caught, invoke, is, isKind, type StepName } from './workflow-states.ts';
 
 /**
  * The slowest window ends after about 4 h (three reports of 30 min, and every retry used up); with one at a time, 100
@@ -106,11 +106,15 @@ export class ExportWorkflow extends Construct {
     const createReport = invoke(this, 'CreateReport', { function: functions.CreateReport, ...calls });
     const checkReport = invoke(this, 'CheckReport', { function: functions.CheckReport, ...calls });
     const saveReport = invoke(this, 'SaveReport', { function: functions.SaveReport, ...fetches });
+    const queryPurchases = invoke(this, 'QueryPurchases', { function: functions.QueryPurchases, ...calls });
+    const exportList = invoke(this, 'ExportList', { function: functions.ExportList, ...calls });
     const publishWindow = invoke(this, 'PublishWindow', { function: functions.PublishWindow, failed });
 
     const whatNext = new sfn.Choice(this, 'WhatNext')
       .when(caught('TokenRefused'), getToken)
       .when(caught('UrlExpired'), createReport)
+      .when(isKind('purchases'), queryPurchases)
+      .when(isKind('list'), exportList)
       .when(is('planned'), createReport)
       .when(is('pending'), checkReport)
       .when(is('ready'), saveReport);
@@ -119,7 +123,8 @@ export class ExportWorkflow extends Construct {
     createReport.next(wait);
     wait.next(whatNext);
     checkReport.next(wait);
-    saveReport.next(new sfn.Choice(this, 'IsSaved').when(is('saved'), publishWindow).otherwise(wait));
+    const isSaved = new sfn.Choice(this, 'IsSaved').when(is('saved'), publishWindow).otherwise(wait);
+    for (const delivery of [saveReport, queryPurchases, exportList]) delivery.next(isSaved);
     return getToken;
   }
 }

@@ -94,6 +94,9 @@ export const retries = {
     ended,
     throttled,
   ],
+  // 10 + 20 + 40 + 80 = 150 s for an answer that breaks off; each try asks and writes anew.
+  QueryPurchases: [unavailable, unreadable, retry(['CopyFailed'], POLL_SECONDS, 4), ended, throttled],
+  ExportList: [unavailable, unreadable, retry(['CopyFailed'], POLL_SECONDS, 4), ended, throttled],
   PublishWindow: [internal],
   PublishExport: [internal],
   DescribeFailure: [internal],

@@ -72,6 +72,10 @@ export function is(status: WindowState['status']): sfn.Condition {
   return sfn.Condition.stringEquals('$.status', status);
 }
 
+export function isKind(kind: WindowState['request']['kind']): sfn.Condition {
+  return sfn.Condition.stringEquals('$.request.kind', kind);
+}
+
 export function caught(error: ErrorName): sfn.Condition {
   return sfn.Condition.and(
     sfn.Condition.isPresent(CAUGHT),

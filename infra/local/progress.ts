@@ -1,5 +1,5 @@
-import { reportKey } from '../../functions/workflow/keys.ts';
-import type { ReportRequest } from '../../functions/workflow/request.ts';
+import { objectKey } from '../../functions/workflow/keys.ts';
+import type { ExportRequest } from '../../functions/workflow/request.ts';
 import type { Window } from '../../functions/workflow/states.ts';
 import type { HistoryEvent } from './history.ts';
 
@@ -46,12 +46,12 @@ export function advance(progress: Progress, event: HistoryEvent): Progress {
 }
 
 function planned({ output, time }: HistoryEvent): Progress {
-  const { request, windows } = output as { request: ReportRequest; windows: readonly Window[] };
+  const { request, windows } = output as { request: ExportRequest; windows: readonly Window[] };
   const since = Date.parse(time);
   return new Map(
     windows.map((window, place) => [
       place,
-      { window, key: reportKey(request, window), doing: WAITS_ITS_TURN, since, done: false },
+      { window, key: objectKey(request, window), doing: WAITS_ITS_TURN, since, done: false },
     ]),
   );
 }

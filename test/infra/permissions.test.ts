@@ -57,15 +57,15 @@ describe('permissions', () => {
     ],
     ['CreateReport', READ_TOKENS],
     ['CheckReport', READ_TOKENS],
-    [
-      'SaveReport',
+    ...['SaveReport', 'QueryPurchases', 'ExportList'].map((step): [string, string[]] => [
+      step,
       [
         ...READ_TOKENS,
         `s3:AbortMultipartUpload ${OBJECTS}`,
         `s3:ListMultipartUploadParts ${OBJECTS}`,
         `s3:PutObject ${OBJECTS}`,
       ],
-    ],
+    ]),
     ['PublishWindow', [`s3:PutObject ${OBJECTS}`]],
     ['PublishExport', []],
     ['DescribeFailure', []],

@@ -113,6 +113,8 @@ describe('the functions', () => {
       CreateReport: 90,
       CheckReport: 90,
       SaveReport: 900,
+      QueryPurchases: 900,
+      ExportList: 900,
       PublishWindow: 30,
       PublishExport: 30,
       DescribeFailure: 30,

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { requestToken } from '../../functions/platform/token.ts';
 import { safeAgent } from '../../functions/workflow/safe-hosts.ts';
-import type { AuthorizedWindow } from '../../functions/workflow/states.ts';
+import type { ReportWindow } from '../../functions/workflow/states.ts';
 import type { PlatformAccess } from '../../functions/workflow/watch.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
@@ -54,7 +54,7 @@ export async function startStep(options: SandboxOptions = {}) {
 }
 
 /** A window's state as GetToken leaves it. */
-export function windowOf(advertiser_ids: readonly string[]): AuthorizedWindow {
+export function windowOf(advertiser_ids: readonly string[]): ReportWindow {
   return {
     execution: 'test-execution',
     request: {

@@ -61,7 +61,7 @@ describe('a request', () => {
 
   it('may carry options that the contract does not name', () => {
     const options = { attribution_window: { days: 7 }, filters: [{ campaign_id: ['a'] }], time_zone: 'UTC' };
-    expect(parseRequest({ ...valid, options }, NOW).request.options).toEqual(options);
+    expect(parseRequest({ ...valid, options }, NOW).request).toMatchObject({ options });
   });
 
   it('38: may name metrics and dimensions beyond the documented ones, with a warning each', () => {
@@ -153,7 +153,9 @@ describe('36: a faulty request is refused', () => {
       expect.stringContaining('dimensions[2]: conv_integration_os is now called event_source_platform'),
     ]);
     const upgraded = parseRequest({ ...valid, dimensions, upgrade_dimensions: true }, NOW);
-    expect(upgraded.request.dimensions).toEqual(['event_source_id', 'campaign_id', 'event_source_platform']);
+    expect(upgraded.request).toMatchObject({
+      dimensions: ['event_source_id', 'campaign_id', 'event_source_platform'],
+    });
     expect(upgraded.warnings).toHaveLength(2);
   });
 
@@ -188,3 +190,66 @@ describe('36: a faulty request is refused', () => {
     expect(faultsOf(input)).toEqual(['the request must be of type object']);
   });
 });
+
+describe('a purchase query (contract 2.4)', () => {
+  const purchases = {
+    ...{ name: 'purchases', account: 'acme', kind: 'purchases', advertiser_id: ADVERTISER },
+    ...{ start_date: '2026-01-01', end_date: '2026-10-01' },
+  };
+
+  it('may span any number of days, and carry options', () => {
+    const { request } = parseRequest({ ...purchases, options: { currency: 'USD' } }, NOW);
+    expect(request).toEqual({ ...purchases, options: { currency: 'USD' }, max_parallel: 1 });
+  });
+
+  it('may name one day in either way, since the contract does not say whether its end is exclusive', () => {
+    const oneDay = { ...purchases, end_date: purchases.start_date };
+    expect(parseRequest(oneDay, NOW).request.end_date).toBe(purchases.start_date);
+  });
+
+  it('is refused with every fault at once', () => {
+    const faults = refused({
+      ...purchases,
+      ...{ advertiser_id: 'x', metrics: ['spend'], end_date: '2025-01-01', options: { start_date: 'x' } },
+    });
+    for (const field of ['advertiser_id', 'metrics', 'end_date', 'options.start_date']) {
+      expect(faults).toContainEqual(expect.stringContaining(`${field}:`));
+    }
+    expect(faults).toHaveLength(4);
+  });
+});
+
+describe('a list (contract 4.6, 8)', () => {
+  const list = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
+
+  it('is a snapshot of the day, in pages of 5,000', () => {
+    expect(parseRequest(list, NOW).request).toEqual({
+      ...list,
+      ...{ limit: 5000, filters: {}, start_date: '2026-11-21', end_date: '2026-11-22', max_parallel: 1 },
+    });
+    const moved = { ...list, scheduled_at: '2026-11-21T01:00:00Z', time_zone: 'America/New_York' };
+    expect(parseRequest(moved, NOW).request.start_date).toBe('2026-11-20');
+    expect(parseRequest({ ...list, snapshot_date: '2026-02-28' }, NOW).request.end_date).toBe('2026-03-01');
+  });
+
+  it('is refused with every fault at once', () => {
+    const faults = refused({
+      ...list,
+      ...{ resource: 'a/b', limit: 5001, filters: { offset: 1, x: [] }, items: '.', advertiser_ids: [] },
+    });
+    for (const field of ['resource', 'limit', 'filters.x', 'filters.offset', 'items', 'advertiser_ids']) {
+      expect(faults).toContainEqual(expect.stringContaining(`${field}:`));
+    }
+    expect(faults).toHaveLength(6);
+  });
+});
+
+function refused(input: unknown): readonly string[] {
+  try {
+    parseRequest(input, NOW);
+  } catch (error) {
+    if (error instanceof InvalidInput) return error.facts.faults as string[];
+    throw error;
+  }
+  return [];
+}

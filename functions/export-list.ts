@@ -1,0 +1,88 @@
+import { type NewObject, type OpenObject, openNewObjects } from './aws/copy/new-object.ts';
+import { listPages, type ListRequest as PagesRequest } from './platform/lists.ts';
+import { openPlatform } from './workflow/connect.ts';
+import { objectKey } from './workflow/keys.ts';
+import type { ListRequest } from './workflow/request.ts';
+import { type AuthorizedWindow, ListWindow, type SavedWindow } from './workflow/states.ts';
+import { step } from './workflow/step.ts';
+import { callPlatform, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
+
+/** Items that are made into text at once: of 12 kB each they are 6 MB. */
+const BATCH = 500;
+
+interface Dependencies extends PlatformAccess {
+  readonly openObject: OpenObject;
+}
+
+interface Counted {
+  readonly rows: number;
+  readonly repeated_items: number;
+}
+
+/**
+ * Every page of a list (contract 4.6, 8), streamed to one object, an item a line. Order is not guaranteed across
+ * requests, so an item may come twice: it is written once, by its `id`. Whatever goes wrong, the list begins again.
+ *
+ * @throws CopyFailed, DownloadRefused, AccessRefused beside what a call to the platform throws
+ */
+export async function exportList(
+  { caught, ...state }: ListWindow,
+  dependencies: Dependencies,
+): Promise<AuthorizedWindow | SavedWindow> {
+  const { request, window } = state;
+  const about = { doing: `list ${request.resource}`, creates: false, facts: {} };
+  const object = dependencies.openObject(objectKey(request, window), { contentType: 'application/x-ndjson' });
+  try {
+    const counted = await callPlatform(state, dependencies, about, (platform, authorization) =>
+      writeItems(listPages(platform, authorization, listOf(request)), object),
+    );
+    if (counted instanceof Throttled) {
+      await object.abort();
+      return { ...state, wait_seconds: counted.seconds, throttled: state.throttled + 1 };
+    }
+    const stored = { ...(await object.end()), ...counted };
+    const copied_at = dependencies.now().toISOString();
+    return { ...proven(state), status: 'saved', object: { ...stored, copied_at } };
+  } catch (error) {
+    await object.abort();
+    throw error;
+  }
+}
+
+/** What is asked of the list's endpoint (contract 8). */
+export function listOf({ resource, limit, filters, items }: ListRequest): PagesRequest {
+  return { resource, limit, filters, ...(items !== undefined && { items }) };
+}
+
+/** Holds one page and the ids of all: about 100 bytes an item, and nothing else that grows with the list. */
+async function writeItems(pages: AsyncIterable<readonly unknown[]>, object: NewObject): Promise<Counted> {
+  const seen = new Set<string>();
+  let rows = 0;
+  let repeated_items = 0;
+  for await (const page of pages) {
+    const fresh = page.filter((item) => isFirst(item, seen));
+    rows += fresh.length;
+    repeated_items += page.length - fresh.length;
+    for (let at = 0; at < fresh.length; at += BATCH) {
+      const lines = fresh.slice(at, at + BATCH).map((item) => `${JSON.stringify(item)}\n`);
+      await object.write(Buffer.from(lines.join('')));
+    }
+  }
+  return { rows, repeated_items };
+}
+
+/** What has no id cannot be known again, and is written each time. */
+function isFirst(item: unknown, seen: Set<string>): boolean {
+  const id = typeof item === 'object' && item !== null ? (item as { id?: unknown }).id : undefined;
+  if (id === undefined || id === null) return true;
+  // As text: a number that JavaScript cannot hold is an object here.
+  const text = JSON.stringify(id);
+  const isNew = !seen.has(text);
+  seen.add(text);
+  return isNew;
+}
+
+export const handler = step(ListWindow, exportList, (settings) => ({
+  ...openPlatform(settings),
+  openObject: openNewObjects(settings),
+}));

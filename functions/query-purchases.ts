@@ -1,0 +1,109 @@
+import { inspect } from './aws/copy/inspect.ts';
+import { type NewObject, type OpenObject, openNewObjects } from './aws/copy/new-object.ts';
+import {
+  type PurchaseQuery,
+  type PurchasesAnswer,
+  queryPurchases as postQuery,
+} from './platform/purchases.ts';
+import { openPlatform } from './workflow/connect.ts';
+import { AnswerUnreadable, CopyFailed, ExportError } from './workflow/errors.ts';
+import { objectKey } from './workflow/keys.ts';
+import type { PurchasesRequest } from './workflow/request.ts';
+import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
+import { step } from './workflow/step.ts';
+import { callPlatform, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
+
+/** The function's 15 minutes, less one to end the upload in. Milliseconds. */
+const LONGEST_ANSWER = 14 * 60 * 1000;
+
+interface Dependencies extends PlatformAccess {
+  readonly openObject: OpenObject;
+}
+
+/**
+ * The synchronous purchase query (contract 4.5), its answer streamed to S3 as it comes. The contract shows no shape of
+ * it, so none is assumed: only that it is not empty, not a page for people, and whole.
+ *
+ * @throws CopyFailed, DownloadRefused, AccessRefused beside what a call to the platform throws
+ */
+export async function queryPurchases(
+  { caught, ...state }: PurchasesWindow,
+  dependencies: Dependencies,
+): Promise<AuthorizedWindow | SavedWindow> {
+  const { request, window } = state;
+  const total = AbortSignal.timeout(LONGEST_ANSWER);
+  const doing = `query the purchases of ${window.start_date} to ${window.end_date}`;
+  const answer = await callPlatform(
+    state,
+    dependencies,
+    { doing, creates: false, facts: {} },
+    (platform, authorization) => postQuery(platform, authorization, queryOf(request), total),
+  );
+  if (answer instanceof Throttled) {
+    return { ...state, wait_seconds: answer.seconds, throttled: state.throttled + 1 };
+  }
+  const stored = await deliver(answer, objectKey(request, window), dependencies.openObject);
+  const object = { ...stored, copied_at: dependencies.now().toISOString() };
+  return { ...proven(state), status: 'saved', object };
+}
+
+/** The body of POST /reports/purchases (contract 2.4). */
+export function queryOf({ options, advertiser_id, start_date, end_date }: PurchasesRequest): PurchaseQuery {
+  return { ...options, advertiser_id, start_date, end_date };
+}
+
+async function deliver(answer: PurchasesAnswer, key: string, openObject: OpenObject) {
+  const contentType = header(answer, 'content-type') ?? 'application/json';
+  const contentEncoding = header(answer, 'content-encoding');
+  const kind = { contentType, ...(contentEncoding !== undefined && { contentEncoding }) };
+  const object = openObject(key, kind);
+  try {
+    if (/^text\/html\b/i.test(contentType)) throw unreadable('an HTML page');
+    await copyBody(answer, kind, object);
+    return await object.end();
+  } catch (error) {
+    answer.body.destroy();
+    await object.abort();
+    if (error instanceof ExportError) throw error;
+    throw new CopyFailed('The answer to the purchase query broke off. Nothing is visible; try again.', {
+      code: String((error as { code?: unknown }).code ?? 'UNKNOWN'),
+    });
+  }
+}
+
+async function copyBody(
+  answer: PurchasesAnswer,
+  { contentType, contentEncoding }: { contentType: string; contentEncoding?: string },
+  object: NewObject,
+): Promise<void> {
+  // Without a length, the end of the connection may be the end of the answer or not: then its JSON has to close.
+  const isDelimited = ['content-length', 'transfer-encoding'].some((name) => header(answer, name));
+  const inspection = inspect(isDelimited ? 'any' : 'JSON', contentType, contentEncoding);
+  let bytes = 0;
+  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    await inspection.write(chunk);
+    await object.write(chunk);
+  }
+  if (bytes === 0) throw unreadable('an empty body');
+  if (!isDelimited && !(await inspection.closed()))
+    throw new CopyFailed(
+      'The answer to the purchase query has no length, and ends in the middle of its JSON.',
+    );
+  await inspection.end();
+}
+
+function unreadable(what: string): AnswerUnreadable {
+  return new AnswerUnreadable(`The platform answered the purchase query with ${what}.`, {
+    request_id: 'absent',
+  });
+}
+
+function header({ headers }: PurchasesAnswer, name: string): string | undefined {
+  return [headers[name]].flat()[0];
+}
+
+export const handler = step(PurchasesWindow, queryPurchases, (settings) => ({
+  ...openPlatform(settings),
+  openObject: openNewObjects(settings),
+}));

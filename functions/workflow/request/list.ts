@@ -1,0 +1,60 @@
+import * as z from 'zod/mini';
+import { PAGE_LIMIT } from '../../platform/lists.ts';
+import { addDays } from '../dates.ts';
+import { common, date, type Fields, isObject, today } from './fields.ts';
+
+/** Contract 4.6 and 8. */
+export const ListInput = z.strictObject({
+  ...common,
+  kind: z.literal('list'),
+  resource: z
+    .string()
+    .check(
+      z.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, 'must be one segment of a path, such as campaigns or audiences'),
+    ),
+  limit: z.optional(z.int().check(z.minimum(1), z.maximum(PAGE_LIMIT))),
+  filters: z.optional(
+    z.record(
+      z.string().check(z.minLength(1)),
+      z.union([z.string(), z.number(), z.boolean()], 'must be a string, a number or a boolean'),
+    ),
+  ),
+  items: z.optional(z.string().check(z.regex(/^[^.]+(\.[^.]+)*$/, 'must be a path, such as data.items'))),
+  snapshot_date: z.optional(date),
+});
+
+export const ListRequest = z.object({
+  name: z.string(),
+  account: z.string(),
+  kind: z.literal('list'),
+  resource: z.string(),
+  limit: z.number(),
+  filters: z.record(z.string(), z.string()),
+  items: z.optional(z.string()),
+  /** The day of the snapshot, and the one after it: a list is kept where a report of that day would be. */
+  start_date: z.string(),
+  end_date: z.string(),
+  max_parallel: z.number(),
+  revision: z.optional(z.string()),
+});
+export type ListRequest = z.infer<typeof ListRequest>;
+
+export function listFaults({ filters }: Fields): string[] {
+  if (!isObject(filters)) return [];
+  const ours = ['limit', 'offset'].filter((key) => Object.hasOwn(filters, key));
+  return ours.map((key) => `filters.${key}: is set by the export itself (limit is a field of the request)`);
+}
+
+export function normalizeList(input: z.infer<typeof ListInput>, now: Date): ListRequest {
+  const { name, account, kind, resource, items, revision } = input;
+  const start_date = input.snapshot_date ?? today(input, now);
+  const filters = Object.entries(input.filters ?? {}).map(([key, value]) => [key, String(value)]);
+  return {
+    ...{ name, account, kind, resource, start_date, end_date: addDays(start_date, 1) },
+    limit: input.limit ?? PAGE_LIMIT,
+    filters: Object.fromEntries(filters),
+    ...(items !== undefined && { items }),
+    max_parallel: 1,
+    ...(revision && { revision }),
+  };
+}
