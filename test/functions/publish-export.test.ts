@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { publishExport } from '../../functions/publish-export.ts';
+import type { DeliveredWindow, FailedWindow } from '../../functions/workflow/states.ts';
+import { windowOf } from '../support/steps.ts';
+
+const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
+const plan = {
+  execution: 'e',
+  started_at: '2026-11-21T06:00:00.000Z',
+  request,
+  warnings: ['w'],
+  windows: [],
+};
+
+function delivered(start: string, rows?: number): DeliveredWindow {
+  return {
+    outcome: 'delivered',
+    window: { start_date: start, end_date: '2026-11-02' },
+    key: `${start}/report.json`,
+    manifest_key: `${start}/_manifest.json`,
+    report_id: 'r',
+    bytes: 10,
+    ...(rows !== undefined && { rows }),
+  };
+}
+
+const failed: FailedWindow = {
+  outcome: 'failed',
+  window: { start_date: '2026-11-01', end_date: '2026-11-02' },
+  failure: {
+    version: '1',
+    error: 'RequestRefused',
+    happened: 'x',
+    todo: 'y',
+    execution: 'e',
+    report_ids: [],
+    request_ids: [],
+  },
+};
+
+describe('PublishExport', () => {
+  it('sums up what was delivered', async () => {
+    const results = [delivered('2026-10-01', 3), delivered('2026-10-02', 0)];
+    const result = await publishExport({ ...plan, results }, { bucket: 'b' });
+    expect(result).toMatchObject({
+      version: '1',
+      execution: 'e',
+      bucket: 'b',
+      bytes: 20,
+      rows: 3,
+      warnings: ['w'],
+    });
+    expect(result.windows.map(({ key }) => key)).toEqual([
+      '2026-10-01/report.json',
+      '2026-10-02/report.json',
+    ]);
+  });
+
+  it('says nothing of rows where those of one window are not known', async () => {
+    const results = [delivered('2026-10-01', 3), delivered('2026-10-02')];
+    expect(await publishExport({ ...plan, results }, { bucket: 'b' })).not.toHaveProperty('rows');
+  });
+
+  it('fails where a window failed, and counts', async () => {
+    const results = [delivered('2026-10-01'), failed, failed];
+    await expect(publishExport({ ...plan, results }, { bucket: 'b' })).rejects.toMatchObject({
+      name: 'ExportIncomplete',
+      facts: { failed: 2, delivered: 1 },
+    });
+  });
+});
