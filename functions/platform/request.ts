@@ -109,8 +109,8 @@ function watchSending(dispatcher: Dispatcher): { dispatcher: Dispatcher; sent: (
   const watch: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
     const start = handler.onRequestStart?.bind(handler);
     handler.onRequestStart = (controller, context) => {
+      sent = true;
       start?.(controller, context);
-      if (!controller.aborted) sent = true;
     };
     return dispatch(options, handler);
   };

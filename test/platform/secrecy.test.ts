@@ -39,6 +39,16 @@ const envelope = (text: string) => ({
   },
 });
 
+/** The body is not JSON, so that the content type is named. */
+function headersQuote(code: number): Answer {
+  return ({ headers }, response) => {
+    const quoted = encodeURI(headers.authorization ?? headers['x-api-key']?.toString() ?? '');
+    response
+      .writeHead(code, { 'x-request-id': quoted, 'retry-after': quoted, 'content-type': quoted })
+      .end('-');
+  };
+}
+
 const servers: Record<string, Answer> = {
   'an envelope that quotes': status(422, envelope),
   'a sentence that quotes': status(500, (text) => ({ error: { type: 'x', detail: text } })),
@@ -49,10 +59,8 @@ const servers: Record<string, Answer> = {
   'a success that is none': status(200, (text) => ({ id: { text }, access_token: [text], status: text })),
   'another success': status(202, (text) => text),
   'HTML that quotes': (seen, response) => response.writeHead(502).end(`<html>${quote(seen)}</html>`),
-  'headers that quote': (seen, response) => {
-    const quoted = encodeURI(seen.headers.authorization ?? '');
-    response.writeHead(500, { 'x-request-id': quoted, 'retry-after': quoted, 'content-type': quoted }).end();
-  },
+  'a failure whose headers quote': headersQuote(500),
+  'a success whose headers quote': headersQuote(200),
   'a redirect': (seen, response) =>
     response.writeHead(302, { location: `/?${encodeURI(quote(seen))}` }).end(),
   'a reset': (_seen, response) => response.destroy(),
