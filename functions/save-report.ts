@@ -1,18 +1,10 @@
-import { openCopy } from './aws/copy/open.ts';
+import { type Copy, openCopy } from './aws/copy/open.ts';
 import { openPlatform } from './workflow/connect.ts';
 import { objectKey } from './workflow/keys.ts';
-import { ReadyWindow, type ReportWindow, type SavedWindow, type StoredObject } from './workflow/states.ts';
+import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 import { MIN_WAIT } from './workflow/waits.ts';
 import { countUseless, lookAt, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
-
-/** The copy of one file, from its pre-signed URL to its key. */
-export type Copy = (source: {
-  readonly url: string;
-  readonly key: string;
-  /** As requested of the platform, for example JSON. */
-  readonly format: string;
-}) => Promise<Omit<StoredObject, 'key' | 'copied_at'>>;
 
 interface Dependencies extends PlatformAccess {
   readonly copy: Copy;

@@ -3,7 +3,7 @@ import { parseCredential } from '../../functions/workflow/credential.ts';
 import { isCalendarDate } from '../../functions/workflow/dates.ts';
 import { CredentialUnusable, DownloadRefused } from '../../functions/workflow/errors.ts';
 import { checkUrl } from '../../functions/workflow/safe-hosts.ts';
-import type { RunOptions } from './run.ts';
+import type { RunOptions } from './run-options.ts';
 
 /** What is wrong with the options that name a platform; nothing where none is named. */
 export async function platformFaults(options: RunOptions): Promise<string[]> {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { parseRequest } from '../../functions/workflow/request.ts';
+import { readConfig } from '../config.ts';
 import { UsageError } from './usage.ts';
 
 /** Reads a request from a file, or from standard input where the file is called `-`. */
@@ -14,6 +15,22 @@ export async function readInput(file: string): Promise<unknown> {
   } catch (error) {
     throw new UsageError([`--input ${file} is not JSON: ${(error as Error).message}`]);
   }
+}
+
+/** The request of an export in the config, without its schedule. */
+export function requestNamed(name: string): unknown {
+  const { exports } = readConfig();
+  const found = exports.filter((entry) => entry.name === name);
+  const [first] = found;
+  if (!first) {
+    throw new UsageError([
+      `the config has no export ${name} (it has ${exports.map((entry) => entry.name).join(', ')})`,
+    ]);
+  }
+  if (found.length > 1)
+    throw new UsageError([`several accounts have an export ${name}; give the request with --input`]);
+  const { schedule, ...request } = first;
+  return request;
 }
 
 /** Checks the request in the same way as the workflow does, so that a faulty one is never started. */

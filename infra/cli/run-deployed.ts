@@ -7,12 +7,11 @@ import {
   SFNClient,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
-import { readConfig } from '../config.ts';
 import { OUTPUTS_FILE, readOutput } from './deployed-outputs.ts';
 import { executionName } from './execution-name.ts';
 import { type ExecutionEnd, type Outcome, outcomeOf } from './outcome.ts';
-import { checkRequest, readInput } from './request-source.ts';
-import type { RunOptions } from './run.ts';
+import { checkRequest, readInput, requestNamed } from './request-source.ts';
+import type { RunOptions } from './run-options.ts';
 import { FAILED, INTERRUPTED, UsageError } from './usage.ts';
 
 /** DescribeExecution costs nothing; an export takes minutes. */
@@ -51,22 +50,6 @@ async function findRequest(name: string | undefined, { input }: Pick<RunOptions,
     throw new UsageError(['name an export of the config, or give its request with --input']);
   }
   return input === undefined ? requestNamed(name ?? '') : readInput(input);
-}
-
-/** The request of an export in the config, without its schedule. */
-export function requestNamed(name: string): unknown {
-  const { exports } = readConfig();
-  const found = exports.filter((entry) => entry.name === name);
-  const [first] = found;
-  if (!first) {
-    throw new UsageError([
-      `the config has no export ${name} (it has ${exports.map((entry) => entry.name).join(', ')})`,
-    ]);
-  }
-  if (found.length > 1)
-    throw new UsageError([`several accounts have an export ${name}; give the request with --input`]);
-  const { schedule, ...request } = first;
-  return request;
 }
 
 async function readStateMachineArn(): Promise<string> {

@@ -6,9 +6,8 @@ import { exampleRequest } from './example.ts';
 import { executionName } from './execution-name.ts';
 import { platformFaults } from './local-options.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
-import { checkRequest, readInput } from './request-source.ts';
-import type { RunOptions } from './run.ts';
-import { requestNamed } from './run-deployed.ts';
+import { checkRequest, readInput, requestNamed } from './request-source.ts';
+import type { RunOptions } from './run-options.ts';
 import { INTERRUPTED, UsageError } from './usage.ts';
 
 /** The platform that the run talks to, and what is needed to. */

@@ -2,19 +2,8 @@ import { Command } from 'commander';
 import { describeOutcome, type Outcome } from './outcome.ts';
 import { runDeployed } from './run-deployed.ts';
 import { runLocal } from './run-local.ts';
+import type { RunOptions } from './run-options.ts';
 import { BAD_USAGE, DELIVERED, FAILED, parseSpeed, UsageError } from './usage.ts';
-
-export interface RunOptions {
-  readonly input?: string;
-  readonly json?: true;
-  readonly local?: true;
-  readonly baseUrl?: string;
-  readonly credential?: string;
-  readonly revision?: string;
-  readonly out: string;
-  readonly speed: number;
-  readonly stateMachine?: string;
-}
 
 /** Options that mean something in the local run alone. */
 const LOCAL_ONLY = ['baseUrl', 'credential', 'revision', 'out', 'speed'];

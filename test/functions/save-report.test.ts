@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { Copy } from '../../functions/aws/copy/open.ts';
 import { checkReport } from '../../functions/check-report.ts';
 import { createReport } from '../../functions/create-report.ts';
-import { type Copy, saveReport } from '../../functions/save-report.ts';
+import { saveReport } from '../../functions/save-report.ts';
 import { UrlExpired } from '../../functions/workflow/errors.ts';
 import { ReadyWindow } from '../../functions/workflow/states.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';

@@ -1,14 +1,22 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { Agent } from 'undici';
-import type { Copy } from '../../save-report.ts';
 import { checkUrl, type HostPolicy, safeAgent } from '../../workflow/safe-hosts.ts';
 import type { Settings } from '../../workflow/settings.ts';
+import type { StoredObject } from '../../workflow/states.ts';
 import { copyToS3 } from './copy.ts';
 
 // Create, Complete and PutObject are tried 4 times by the SDK, with pauses of at most 0.1 + 0.2 + 0.4 s.
 const S3_TRIES = 4;
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = { JSON: 'application/json' };
+
+/** The copy of one file, from its pre-signed URL to its key. */
+export type Copy = (source: {
+  readonly url: string;
+  readonly key: string;
+  /** As requested of the platform, for example JSON. */
+  readonly format: string;
+}) => Promise<Omit<StoredObject, 'key' | 'copied_at'>>;
 
 /** The copy as the environment sets it up: the bucket, the largest file, and the hosts that may be read from. */
 export function openCopy(settings: Settings): Copy {
