@@ -12,6 +12,8 @@ import { synthesized } from './synthesized.ts';
 export interface WorkflowOptions {
   /** Times faster than real time. Default 100: a wait of 10 s takes 0.1 s. */
   readonly speed?: number;
+  /** The moment at which everything begins, by the scaled clock; default: now. */
+  readonly now?: string;
   readonly sandbox?: Omit<SandboxOptions, 'now'>;
   /** Settings of the stack. */
   readonly config?: Partial<Config>;
@@ -47,7 +49,7 @@ export interface Workflow extends LocalRun {
 /** Starts everything that a whole run needs; `await using` ends it and removes the folder. */
 export async function startWorkflow(options: WorkflowOptions = {}): Promise<Workflow> {
   await using started = new AsyncDisposableStack();
-  const clock = scaledClock(options.speed ?? 100);
+  const clock = clockFrom(options.now, options.speed ?? 100);
   const out = await mkdtemp(join(tmpdir(), 'workflow-'));
   started.defer(() => rm(out, { recursive: true, force: true }));
   const sandbox = started.use(await startSandbox({ ...options.sandbox, now: clock.now }));
@@ -77,6 +79,13 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
     everythingWritten: () => sweep(local, out),
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** A clock's start is the moment at which it agrees with the machine's; here it is to tell another one right now. */
+function clockFrom(now: string | undefined, speed: number) {
+  if (now === undefined) return scaledClock(speed);
+  const real = Date.now();
+  return scaledClock(speed, real - (Date.parse(now) - real) / (speed - 1));
 }
 
 /** By account, as an operator would store them. */
