@@ -147,6 +147,15 @@ test('FAULTS 18: an object that changed between two ranges is taken from its beg
 });
 
 test.each([
+  ['ETag', jsonOf(body.length).body.fill(' ', 1, 500), '"two"'],
+  ['length', jsonOf(9 * PART).body, '"one"'],
+])('FAULTS 18: a host that ignores If-Match is found out by the %s of what it sends', async (_, changed, etag) => {
+  const other = { body: changed, etag, ignoresIfMatch: true };
+  const turns = [{ after: 4 * PART + 9, by: 'reset' as const }, other, other];
+  expectDelivered(await copyOnce({ body, turns }), changed);
+});
+
+test.each([
   ['403 XML', 403, 'UrlExpired'],
   ['404', 404, 'CopyFailed'],
   ['500', 500, 'CopyFailed'],

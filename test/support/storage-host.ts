@@ -11,6 +11,8 @@ export interface Turn {
   readonly by?: 'reset' | 'close' | 'stall' | 'trickle';
   readonly body?: Buffer;
   readonly etag?: string | null;
+  /** Serves a range of whatever is there now. */
+  readonly ignoresIfMatch?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -67,7 +69,7 @@ function answer(plan: Plan, request: IncomingMessage, response: ServerResponse):
   const match = request.headers['if-match'];
   const start = ranges ? Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
   const part = start > 0;
-  const changed = match !== undefined && ranges && match !== etag;
+  const changed = match !== undefined && ranges && !plan.ignoresIfMatch && match !== etag;
   const status = plan.status ?? (changed ? 412 : part ? 206 : 200);
   const body = status === 200 || status === 206 ? plan.body.subarray(start) : Buffer.from('<Error/>');
   const head: Record<string, string> = { 'Content-Type': 'application/json', ...plan.headers };
