@@ -3,6 +3,8 @@ import {
   AnswerLost,
   AnswerUnreadable,
   CredentialUnusable,
+  DownloadRefused,
+  type ErrorName,
   type ExportError,
   type Facts,
   LoginRequired,
@@ -13,6 +15,9 @@ import {
 
 /** Answers of a gateway that had passed the request on: nobody knows what became of it. */
 const PASSED_ON = [502, 504];
+
+/** What safe-hosts.ts refuses while connecting reaches the client as the code of a connection that failed. */
+const DOWNLOAD_REFUSED: ErrorName = 'DownloadRefused';
 
 /** What the deciding needs to know of the call. */
 export interface Call {
@@ -67,7 +72,13 @@ function explain(error: PlatformError, call: Call): string {
 }
 
 function decideSilence(error: NoAnswer, call: Call): ExportError {
-  const facts: Facts = { ...call.facts, code: error.code, request_id: 'absent' };
+  const facts: Facts = { request_id: 'absent', code: error.code, ...call.facts };
+  if (error.code === DOWNLOAD_REFUSED) {
+    return new DownloadRefused(
+      `The platform's address was refused: base_url must lead to a public host.`,
+      facts,
+    );
+  }
   if (call.creates && error.sent) {
     return new AnswerLost(
       `The answer to the attempt to ${call.doing} was lost (${error.code}); a report may exist.`,
