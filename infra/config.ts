@@ -54,6 +54,9 @@ const Config = z.strictObject({
   revision: z.string().refine(isCalendarDate, 'must be a date that exists, written YYYY-MM-DD'),
   accounts: z.array(Account).min(1, 'must not be empty').refine(isDistinct, 'must not repeat a name'),
   exports: z.array(z.looseObject({ schedule: Schedule.optional() })).default([]),
+  /** Accounts whose credential is an API key, so that the synth can warn of its end (contract 9.6). */
+  legacy_api_key_accounts: z.array(Account).optional(),
+  /** Sent with a refresh beside what RFC 6749 names, since the contract shows nothing (contract 4.1). */
   refresh_parameters: z.record(z.string(), z.string()).optional(),
   reserve_token_concurrency: z.boolean().default(true),
   max_download_bytes: z.int().min(1).default(MAX_DOWNLOAD_BYTES),

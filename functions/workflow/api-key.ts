@@ -14,10 +14,13 @@ export function apiKeyDaysLeft(now: Date): number {
   return Math.ceil((API_KEY_SUNSET.getTime() - now.getTime()) / DAY_MS);
 }
 
+/** For logs, results and the synth. */
 export function apiKeyWarning(account: string, now: Date): string {
+  const uses = `account ${account} uses an API key, which the platform`;
   const days = apiKeyDaysLeft(now);
+  if (days <= 0) return `${uses} has disabled on ${sunset()}. ${INSTEAD}`;
   const left = days === 1 ? '1 day is left' : `${days} days are left`;
-  return `account ${account} uses an API key, which the platform disables on ${sunset()}: ${left}. ${INSTEAD}`;
+  return `${uses} disables on ${sunset()}: ${left}. ${INSTEAD}`;
 }
 
 /**

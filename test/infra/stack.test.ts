@@ -125,6 +125,7 @@ describe('the functions', () => {
     const other = synthesizeStack({
       max_download_bytes: 1_000,
       download_hosts: ['files.example', '*.cdn.example'],
+      refresh_parameters: { audience: 'ads' },
     });
     for (const { Properties } of resourcesOf(other, 'AWS::Lambda::Function').values()) {
       expect(readSettings(readable(Properties.Environment.Variables) as Record<string, string>)).toEqual({
@@ -136,6 +137,7 @@ describe('the functions', () => {
         ACCOUNTS: 'acme,globex',
         MAX_DOWNLOAD_BYTES: '1000',
         DOWNLOAD_HOSTS: 'files.example,*.cdn.example',
+        REFRESH_PARAMETERS: '{"audience":"ads"}',
       });
     }
   });
