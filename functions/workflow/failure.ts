@@ -2,7 +2,7 @@ import { type ErrorName, errors, type Facts, readMessage } from './errors.ts';
 import type { Caught, Failure } from './states.ts';
 
 /** What a person does next, one sentence per error. */
-const TODO: Readonly<Record<ErrorName, string>> = {
+const NEXT: Readonly<Record<ErrorName, string>> = {
   InvalidInput: 'Correct the request and start it again.',
   CredentialUnusable: "Correct the account's credential secret and run the export again.",
   LoginRequired: 'Sign in to the platform again, then run the export again.',
@@ -24,7 +24,8 @@ const TODO: Readonly<Record<ErrorName, string>> = {
 };
 
 /** For what is not one of our errors: a function that was killed, a time-out, a fault of ours. */
-const TODO_UNEXPECTED = "Read the execution's history and the function's log, then run the export again.";
+const NEXT_AFTER_UNEXPECTED =
+  "Read the execution's history and the function's log, then run the export again.";
 
 /** Bytes of a window's card: 100 of them, the request and the windows' dates stay below the 256 KB of a state. */
 const WINDOW_CARD = 2_000;
@@ -48,7 +49,7 @@ export function describeFailure(caught: Caught, about: About): Failure {
     version: '1',
     error: caught.Error,
     happened: happened || 'Nothing more is known.',
-    todo: isOurs(caught.Error) ? TODO[caught.Error] : TODO_UNEXPECTED,
+    todo: isOurs(caught.Error) ? NEXT[caught.Error] : NEXT_AFTER_UNEXPECTED,
     execution: about.execution,
     ...(about.account !== undefined && { account: about.account }),
     ...(about.export !== undefined && { export: about.export }),
