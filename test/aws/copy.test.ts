@@ -147,7 +147,7 @@ test('FAULTS 18: an object that changed between two ranges is taken from its beg
 });
 
 test.each([
-  ['ETag', jsonOf(body.length).body.fill(' ', 1, 500), '"two"'],
+  ['ETag', Buffer.from(body.toString().replaceAll('2026', '2027')), '"two"'],
   ['length', jsonOf(9 * PART).body, '"one"'],
 ])('FAULTS 18: a host that ignores If-Match is found out by the %s of what it sends', async (_, changed, etag) => {
   const other = { body: changed, etag, ignoresIfMatch: true };
