@@ -11,7 +11,7 @@ async function startCreated(options: SandboxOptions = {}) {
 }
 
 describe('CheckReport', () => {
-  it('waits a quarter of the time waited so far, at least 10 s and at most 60 s', async () => {
+  it('waits a quarter of the time waited so far, at least 10 s and at most 60 s (contract 4.4)', async () => {
     const { access, window, clock } = await startCreated({ report: { secondsToReady: 3000 } });
     const waits = [];
     for (const seconds of [10, 20, 30, 40, 100, 200]) {
@@ -21,7 +21,7 @@ describe('CheckReport', () => {
     expect(waits).toEqual([10, 10, 15, 25, 50, 60]);
   });
 
-  it('returns that the report is ready, and never its URL', async () => {
+  it('returns that the report is ready, and never its URL (contract 2.3)', async () => {
     const { access, window, clock, lines } = await startCreated();
     clock.pass(90);
     const state = await checkReport({ ...window, wait_seconds: 42 }, access);
@@ -29,7 +29,7 @@ describe('CheckReport', () => {
     expect(JSON.stringify([state, lines])).not.toMatch(/sbx_sig|https?:\/\//);
   });
 
-  it('12: plans a replacement after 30 minutes, and not before', async () => {
+  it('12: plans a replacement after 30 minutes, and not before (contract 3, 8)', async () => {
     const { access, window, clock } = await startCreated({ report: { secondsToReady: 9000 } });
     clock.pass(30 * 60 - 1);
     expect(await checkReport(window, access)).toMatchObject({ status: 'pending' });
@@ -95,7 +95,7 @@ describe('CheckReport', () => {
     });
   });
 
-  it('14: waits on through a status that the contract does not name, with a warning', async () => {
+  it('14: waits on through a status that the contract does not name, with a warning (contract 3)', async () => {
     const { access, window, clock, lines } = await startCreated({ faults: ['report set.status=QUEUED'] });
     clock.pass(10);
     expect(await checkReport(window, access)).toMatchObject({ status: 'pending' });
@@ -108,7 +108,7 @@ describe('CheckReport', () => {
     'omit=download_url',
     'set.download_url=null',
     'set.download_url="not a URL"',
-  ])('15: READY with %s is asked for once more, then a replacement is planned', async (fault) => {
+  ])('15: READY with %s is asked for once more, then a replacement is planned (contract 2.3)', async (fault) => {
     const { access, window, clock } = await startCreated({ faults: [`report ${fault} times=2`] });
     clock.pass(100);
     const once = await checkReport(window, access);
@@ -126,7 +126,7 @@ describe('CheckReport', () => {
     ['below the polling interval', 'retry_after=1', 10],
     ['huge', 'retry_after=999999', 900],
     ['absent', 'without_header=retry-after', 10],
-  ])('8: obeys a Retry-After that is %s', async (_, fault, wait_seconds) => {
+  ])('8: obeys a Retry-After that is %s (contract 8)', async (_, fault, wait_seconds) => {
     const { access, window, clock } = await startCreated({ faults: [`report status=429 ${fault}`] });
     clock.pass(10);
     expect(await checkReport(window, access)).toMatchObject({

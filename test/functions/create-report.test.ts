@@ -14,7 +14,7 @@ describe('CreateReport', () => {
     expect(state).toMatchObject({ status: 'pending', wait_seconds: 10, token: { unproven: false } });
   });
 
-  it('sends options beside the fields that the contract names', async () => {
+  it('sends options beside the fields that the contract names (contract 2.2)', async () => {
     const { sandbox, access, window } = await startStep();
     const request = { ...window.request, dimensions: ['campaign_id'], options: { attribution_window: 7 } };
     await createReport({ ...window, request }, access);
@@ -33,7 +33,7 @@ describe('CreateReport', () => {
     expect(sandbox.reports()).toHaveLength(1);
   });
 
-  it('8: waits as long as a 429 asks for, in a Wait state', async () => {
+  it('8: waits as long as a 429 asks for, in a Wait state (contract 7.3)', async () => {
     const { access, window, sandbox } = await startStep({
       faults: ['create status=429 retry_after=120'],
     });
@@ -85,12 +85,12 @@ describe('CreateReport', () => {
     ['10: a gateway that gave up on the platform', 'status=504', 'AnswerLost'],
     ['11: HTML', 'body="<html>Bad gateway</html>" header.content-type=text/html', 'AnswerUnreadable'],
     ['4: 403', 'status=403', 'RequestRefused'],
-  ])('%s (%s) ends in %s', async (_, fault, name) => {
+  ])('%s (%s) ends in %s (contract 7.2)', async (_, fault, name) => {
     const { access, window } = await startStep({ faults: [`create ${fault}`] });
     await expect(createReport(window, access)).rejects.toMatchObject({ name });
   });
 
-  it('5: shows what the platform found wrong', async () => {
+  it('5: shows what the platform found wrong (contract 7.1)', async () => {
     const { access, window } = await startStep();
     const request = { ...window.request, metrics: ['no_such_metric'] };
     const failure = await createReport({ ...window, request }, access).catch((error: Error) => error);
@@ -101,7 +101,7 @@ describe('CreateReport', () => {
     expect((failure as Error).message).toMatch(/"request_id":"[^"]+"/);
   });
 
-  it('6: names the header and its value where the revision is unknown', async () => {
+  it('6: names the header and its value where the revision is unknown (contract 9.2)', async () => {
     const { access, window } = await startStep();
     const request = { ...window.request, revision: '1999-01-01' };
     const failure = await createReport({ ...window, request }, access).catch((error: Error) => error);

@@ -66,7 +66,7 @@ describe('SaveReport', () => {
     await expect(saveReport(window, dependencies)).rejects.toMatchObject({ name: 'TokenRefused' });
   });
 
-  it('19: leaves an expired URL to the state machine', async () => {
+  it('19: leaves an expired URL to the state machine (contract 2.3, 8)', async () => {
     const { window, dependencies } = await startReady();
     const copy: Copy = async () => {
       throw new UrlExpired('The storage host answered 403.');

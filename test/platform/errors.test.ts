@@ -22,7 +22,7 @@ async function answered(
 const ENVELOPE = { type: 'validation', message: 'The request is invalid.', status: 422, request_id: 'req-1' };
 const withDetail = (detail: unknown) => answered(422, { error: { ...ENVELOPE, detail } });
 
-test('contract 7.1: every field of a full envelope is kept', async () => {
+test('contract 2.5, 7.1: every field of a full envelope is kept', async () => {
   const detail = { validation: { end_date: 'is before start_date' } };
   const error = await answered(422, {
     error: { ...ENVELOPE, detail, doc_url: 'https://docs.example/errors' },

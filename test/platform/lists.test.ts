@@ -60,7 +60,7 @@ test('an empty list is one request', async () => {
   expect(server.requests).toHaveLength(1);
 });
 
-test('filters are sent with each page, and cannot replace limit or offset', async () => {
+test('contract 8: filters are sent with each page, and cannot replace limit or offset', async () => {
   await using server = await campaigns(4);
   await collect(server.url, { limit: 3, filters: { 'created_at[lt]': '2026-10-01T00:00:00Z', limit: '9' } });
   expect(queryOf(server.requests[1])).toEqual({
@@ -70,7 +70,7 @@ test('filters are sent with each page, and cannot replace limit or offset', asyn
   });
 });
 
-test('the items are found in a bare array, in the one array, and where the setting says', async () => {
+test('contract 4.6: the items are found in a bare array, in the one array, and where the setting says', async () => {
   const wraps: [(items: unknown[]) => unknown, Partial<ListRequest>][] = [
     [(items) => items, {}],
     [(items) => ({ campaigns: items, total: 2 }), {}],
@@ -107,7 +107,7 @@ test('a server that has no regard for limit is stopped at the first page', async
   expect(error.reason).toContain('3 items where the limit is 2');
 });
 
-test('numbers that JavaScript cannot hold are written as they came', async () => {
+test('contract 2.6: numbers that JavaScript cannot hold are written as they came', async () => {
   const row = '{"id":1234567890123456789,"spend":1.10,"clicks":7,"e":1e400,"n":-0}';
   await using server = await listen((_seen, response) => response.writeHead(200).end(`[${row}]`));
   const items = await collect(server.url);

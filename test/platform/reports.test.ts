@@ -80,19 +80,19 @@ test.each(['', '.', '..'])('the id "%s" is refused before any request', async (i
   expect(server.requests).toEqual([]);
 });
 
-test('an id that is a number is read as text', async () => {
+test('contract 2.3: an id that is a number is read as text', async () => {
   await using server = await listen((_seen, response) => json(response, 201, { id: 42, status: 'CREATED' }));
   expect((await createReport(platformAt(server.url), bearer, BODY)).id).toBe('42');
 });
 
-test('a status that the contract does not name, and a URL that is none, are passed on', async () => {
+test('contract 2.3: a status that the contract does not name, and a URL that is none, are passed on', async () => {
   const odd = { id: 'r', status: 'ARCHIVED', download_url: 'not a url' };
   await using server = await listen((_seen, response) => json(response, 200, odd));
   const record = await getReport(platformAt(server.url), bearer, 'r');
   expect(record).toEqual({ id: 'r', status: 'ARCHIVED', downloadUrl: 'not a url' });
 });
 
-test('a download_url of null is none', async () => {
+test('contract 2.3: a download_url of null is none', async () => {
   await using server = await listen((_seen, response) =>
     json(response, 200, { id: 'r', status: 'READY', download_url: null }),
   );
@@ -128,7 +128,7 @@ test.each([
   expect(server.requests).toHaveLength(1);
 });
 
-test('the record of another report is an unreadable answer', async () => {
+test('contract 2.3: the record of another report is an unreadable answer', async () => {
   await using server = await listen((_seen, response) =>
     json(response, 200, { id: 'other', status: 'READY' }),
   );

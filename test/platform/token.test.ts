@@ -80,7 +80,7 @@ test('contract 4.1: the authorization code is exchanged with its redirect_uri, f
   expect(form).toEqual({ grant_type: 'authorization_code', ...grant });
 });
 
-test('a refresh sends the refresh token and the parameters of the setting', async () => {
+test('contract 4.1: a refresh sends the refresh token and the parameters of the setting', async () => {
   await using server = await listen((_seen, response) => json(response, 200, GRANTED));
   const token = await refreshToken(platformAt(server.url), CLIENT, 'rt-1', { scope: 'reporting:read' });
   expect(token).not.toHaveProperty('refreshToken');
@@ -98,15 +98,15 @@ test.each([
   ['negative', -1, 60],
   ['a fraction', 90.7, 90],
   ['huge', 1e12, 86_400],
-])('an expires_in that is %s', async (_what, expires_in, seconds) => {
+])('contract 2.1: an expires_in that is %s', async (_what, expires_in, seconds) => {
   expect((await answered(200, { ...GRANTED, expires_in })).expiresIn).toBe(seconds);
 });
 
-test('the type of the token is compared without regard to case', async () => {
+test('contract 2.1: the type of the token is compared without regard to case', async () => {
   expect((await answered(200, { ...GRANTED, token_type: 'bEARER' })).tokenType).toBe('Bearer');
 });
 
-test('a null scope, and a field that the contract does not name, change nothing', async () => {
+test('contract 2.1: a null scope, and a field that the contract does not name, change nothing', async () => {
   const token = await answered(200, { ...GRANTED, scope: null, refresh_token: null, id_token: 'not.a.jwt' });
   expect(token).toEqual({ accessToken: 'at-1', tokenType: 'Bearer', expiresIn: 3600 });
 });
@@ -118,7 +118,7 @@ test.each([
   ['a token with a newline', { ...GRANTED, access_token: 'a\nb' }, 'access_token: not a token'],
   ['an empty token', { ...GRANTED, access_token: '' }, 'access_token: not a token'],
   ['another type', { ...GRANTED, token_type: 'mac' }, 'token_type: not Bearer'],
-])('a success with %s is an unreadable answer', async (_what, body, reason) => {
+])('contract 2.1: a success with %s is an unreadable answer', async (_what, body, reason) => {
   const error = await errorOf(UnreadableAnswer, answered(200, body));
   expect(error.reason).toContain(reason);
 });
@@ -145,7 +145,7 @@ test.each([
   });
 });
 
-test('a 400 with the API envelope, or with nothing at all, is an OAuthError as well', async () => {
+test('contract 7.3: a 400 with the API envelope, or with nothing at all, is an OAuthError as well', async () => {
   const envelope = { error: { type: 'validation', message: 'No grant_type.', request_id: 'req-3' } };
   expect(await errorOf(OAuthError, answered(400, envelope))).toMatchObject({
     error: 'validation',

@@ -7,7 +7,7 @@ function stateErrors({ events }: Ended): string[] {
 }
 
 describe('a token', () => {
-  it('1: that expires during the wait is renewed, and the same report goes on', async () => {
+  it('1: that expires during the wait is renewed, and the same report goes on (contract 7.2)', async () => {
     // The platform ends it after 60 s, whatever it said of its lifetime.
     await using workflow = await startWorkflow({
       sandbox: {
@@ -35,7 +35,7 @@ describe('a token', () => {
 });
 
 describe('an export that cannot succeed', () => {
-  it('5: ends with a card that names the fault and the request_id: the same in Cause and event', async () => {
+  it('5: ends with a card that names the fault and the request_id: the same in Cause and event (contract 7.1)', async () => {
     await using workflow = await startWorkflow();
     const { status, error, cause } = await workflow.run(workflow.request({ metrics: ['no_such_metric'] }));
     expect({ status, error }).toEqual({ status: 'FAILED', error: 'RequestRefused' });
@@ -67,7 +67,7 @@ describe('an export that cannot succeed', () => {
     expect(await workflow.keys()).toHaveLength(4);
   });
 
-  it('7: ends in bounded time where the platform answers 500 for ever', async () => {
+  it('7: ends in bounded time where the platform answers 500 for ever (contract 7.2)', async () => {
     await using workflow = await startWorkflow({
       speed: 1000,
       sandbox: { faults: ['report status=500 times=always'] },
@@ -79,7 +79,7 @@ describe('an export that cannot succeed', () => {
     expect(Math.min(...gaps(workflow.sandbox))).toBeGreaterThanOrEqual(10);
   });
 
-  it('12: ends after three reports where none is ever READY', async () => {
+  it('12: ends after three reports where none is ever READY (contract 3)', async () => {
     await using workflow = await startWorkflow({ speed: 1000, sandbox: { report: { secondsToReady: 1e9 } } });
     const { status, error, cause } = await workflow.run();
     expect({ status, error }).toEqual({ status: 'FAILED', error: 'ReportStuck' });

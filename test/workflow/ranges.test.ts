@@ -18,7 +18,7 @@ function mostAtOnce(events: readonly HistoryEvent[]): number {
 }
 
 describe('an export of 400 days', () => {
-  it('is nine reports of at most 45 days, no day missing or twice, four at a time, with one token request', async () => {
+  it('2.2, 5.4: is nine reports of at most 45 days, no day missing or twice, four at a time, with one token request', async () => {
     await using workflow = await startWorkflow();
     const { status, events } = await workflow.run(workflow.request(DAYS_400));
     expect(status).toBe('SUCCEEDED');
@@ -49,7 +49,7 @@ describe('an export of 400 days', () => {
 // However slow this machine is, the first three GETs do not find the report READY.
 const unready = 'report set.status=PROCESSING omit=download_url times=3';
 
-describe('P3: the platform sees 10 s or more between two GETs of a report', () => {
+describe('P3: the platform sees 10 s or more between two GETs of a report (contract 4.4, 8)', () => {
   it.each([1000, 100])('at speed %i', async (speed) => {
     await using workflow = await startWorkflow({ speed, sandbox: { faults: [unready] } });
     const { status } = await workflow.run();

@@ -11,7 +11,7 @@ function answer(status: number) {
   return new PlatformError('GET /reports/r', { status, type: 'a_type', requestId: 'req_1' });
 }
 
-describe('a decision', () => {
+describe('a decision (contract 7.2)', () => {
   it.each([
     [answer(401), get, 'TokenRefused'],
     [answer(403), get, 'RequestRefused'],
@@ -57,7 +57,7 @@ describe('a decision', () => {
   it.each([
     ['invalid_grant', 'LoginRequired'],
     ['invalid_client', 'CredentialUnusable'],
-  ])('on the grant error %s is %s', (error, name) => {
+  ])('on the grant error %s is %s (contract 7.3)', (error, name) => {
     const refused = new OAuthError('POST', { status: 400, error, requestId: 'absent' });
     expect(decideGrant(refused, 'acme')).toMatchObject({ name, facts: { account: 'acme' } });
   });

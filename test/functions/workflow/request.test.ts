@@ -36,7 +36,7 @@ describe('a request', () => {
     expect(parseRequest(valid, NOW)).toEqual({ request: valid, warnings: [] });
   });
 
-  it('gets the defaults where it leaves something open', () => {
+  it('gets the defaults where it leaves something open (contract 2.2)', () => {
     const { kind, granularity, format, max_parallel, options, dimensions, ...least } = valid;
     const { request } = parseRequest(least, NOW);
     expect(request).toEqual({ ...least, kind, granularity, format, max_parallel, options });
@@ -59,12 +59,12 @@ describe('a request', () => {
     });
   });
 
-  it('may carry options that the contract does not name', () => {
+  it('may carry options that the contract does not name (contract 2.2)', () => {
     const options = { attribution_window: { days: 7 }, filters: [{ campaign_id: ['a'] }], time_zone: 'UTC' };
     expect(parseRequest({ ...valid, options }, NOW).request).toMatchObject({ options });
   });
 
-  it('38: may name metrics and dimensions beyond the documented ones, with a warning each', () => {
+  it('38: may name metrics and dimensions beyond the documented ones, with a warning each (contract 2.2, 2.6)', () => {
     const { warnings } = parseRequest({ ...valid, metrics: ['spend', 'roas'], dimensions: ['country'] }, NOW);
     expect(warnings).toEqual([
       'metrics: not among the documented ones, so that the platform decides: roas',
@@ -73,7 +73,7 @@ describe('a request', () => {
   });
 });
 
-describe('36: a faulty request is refused', () => {
+describe('36: a faulty request is refused (contract 2.2)', () => {
   it.each([
     [
       '0 days',
