@@ -28,7 +28,7 @@ const COPIES: Size = {
   environment: { NODE_OPTIONS: '--max-semi-space-size=1' },
 };
 
-/** A page of 5,000 items as text and as objects, and 100 bytes for each item of the list: 2 million take 200 MB. */
+/** A page of 5,000 items as text and as objects, and 200 bytes for each item of the list: 3 million take 600 MB. */
 const LISTS: Size = { timeout: Duration.minutes(15), memory: 1024 };
 
 const SIZES: Readonly<Record<StepName, Size>> = {

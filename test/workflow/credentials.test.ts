@@ -2,14 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 import { callsTo } from '../support/journal.ts';
 import { CONSENTED, logIn, storeCredential, storedCredential } from '../support/log-in.ts';
+import { expectNoSecretWritten } from '../support/secrecy.ts';
 import { startWorkflow, type Workflow, type WorkflowOptions } from '../support/workflow.ts';
-
-/** What the sandbox's tokens, secrets, keys and URL signatures begin with. */
-const CANARY = /sbx_(at|rt|cs|ak|code|sig)_[\w-]+/g;
-
-async function expectNoSecretWritten(workflow: Workflow) {
-  expect((await workflow.everythingWritten()).match(CANARY)).toBeNull();
-}
 
 function grantsOf({ sandbox }: Workflow): (string | null)[] {
   return callsTo(sandbox, 'token').map(({ body }) => new URLSearchParams(body).get('grant_type'));

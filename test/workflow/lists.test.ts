@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 import { callsTo } from '../support/journal.ts';
+import { expectNoSecretWritten } from '../support/secrecy.ts';
 import { startWorkflow, type Workflow } from '../support/workflow.ts';
 
 const DAY = { snapshot_date: '2026-11-20' };
@@ -43,6 +44,7 @@ describe('4.6: a list', () => {
       ...{ kind: 'list', rows: 12_345, repeated_items: 0, content_type: 'application/x-ndjson' },
       request: { resource: 'campaigns', limit: 5000 },
     });
+    await expectNoSecretWritten(workflow);
   });
 
   it('8: that grows between pages is written without repetitions, and those are counted', async () => {

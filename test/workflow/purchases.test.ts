@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { callsTo } from '../support/journal.ts';
+import { expectNoSecretWritten } from '../support/secrecy.ts';
 import { startWorkflow, type Workflow } from '../support/workflow.ts';
 
 const PREFIX = 'exports/account=sandbox/export=purchases/start_date=2026-01-01/end_date=2026-10-01/';
@@ -34,6 +35,7 @@ describe('4.5: a purchase query', () => {
     expect(workflow.bus.events).toMatchObject([
       { 'detail-type': 'Report Exported', detail: { kind: 'purchases' } },
     ]);
+    await expectNoSecretWritten(workflow);
   });
 
   it.each<[string, unknown]>([

@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest';
+import { CANARY } from '../support/secrecy.ts';
 import { startWorkflow } from '../support/workflow.ts';
-
-/** What the sandbox's tokens, secrets, keys and URL signatures begin with. */
-const CANARY = /sbx_(at|rt|cs|ak|code|sig)_[\w-]+/g;
 
 it.each([
   ['is delivered', []],
