@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { contenders } from './copy/contenders.ts';
 import { startServers, type Transport } from './copy/run.ts';
@@ -47,6 +48,7 @@ const report = {
   cores: cpus().length,
   results: rows.map(summarize),
 };
+mkdirSync(dirname(values.json), { recursive: true });
 writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 
 function bytesOf(size: string): number {
