@@ -21,7 +21,7 @@ describe('CheckReport', () => {
     expect(waits).toEqual([10, 10, 15, 25, 50, 60]);
   });
 
-  it('returns that the report is ready, and never its URL (contract 2.3)', async () => {
+  it('returns that the report is ready, and never its URL (contract 2.3, 3)', async () => {
     const { access, window, clock, lines } = await startCreated();
     clock.pass(90);
     const state = await checkReport({ ...window, wait_seconds: 42 }, access);

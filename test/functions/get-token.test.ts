@@ -85,7 +85,7 @@ function start(options: { expiresIn?: number; failure?: Error; now?: string } = 
 const refused = { Error: 'TokenRefused', Cause: '{}' };
 
 describe('GetToken', () => {
-  it('requests a token once and reuses it for its lifetime (contract 5.4)', async () => {
+  it('requests a token once and reuses it for its lifetime (contract 5.4, 8)', async () => {
     const { dependencies, window, clock, issued } = start();
     const first = await getToken(window, dependencies);
     clock.pass(3500);

@@ -180,7 +180,7 @@ describe('what the token may do', () => {
     ]);
   });
 
-  test('9.2: a revision that is not published is named', async () => {
+  test('9.2, 9.7: a revision that is not published is named', async () => {
     const { checks } = await examine({}, { needs: { revisions: ['2026-09-02'] } });
     expect(checks[3]).toMatchObject({
       check: 'revision',

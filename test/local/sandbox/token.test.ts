@@ -77,7 +77,7 @@ test('4.1: a JSON body is invalid_request', async () => {
   expect(json.error).toBe('invalid_request');
 });
 
-test('5.4: a token lives for 3600 seconds of the sandbox clock', async () => {
+test('5.4, 8: a token lives for 3600 seconds of the sandbox clock', async () => {
   const { token, call, pass } = await visit();
   const authorization = `Bearer ${await token()}`;
   pass(3599);
