@@ -4,6 +4,11 @@ import { describe, expect, it } from 'vitest';
 const ROOT = new URL('../../../', import.meta.url);
 const TABLES = 'functions/platform/README.md';
 
+const CONFIG = ['infra/config.ts'];
+const REQUEST = ['fields', 'list', 'purchases', 'report'].map(
+  (kind) => `functions/workflow/request/${kind}.ts`,
+);
+
 /** Every section that has rules; 6 only says that nothing is shown. */
 const SECTIONS = [
   ...['2.1', '2.2', '2.3', '2.4', '2.5', '2.6', '3'],
@@ -96,6 +101,15 @@ describe('the tables of how the contract is honoured', () => {
   it('show each rule with a test that names its section', () => {
     const shown = ({ tests, section }: Rule) => tests.some(({ name }) => names(name, section));
     expect(rules.filter((rule) => !shown(rule)).map(({ section, rule }) => `${section} ${rule}`)).toEqual([]);
+  });
+
+  it('name settings that are there', () => {
+    const settings = Array.from(text.matchAll(/(config|request field) `(\w+)`/gi), ([, of, name]) => {
+      const where = of?.toLowerCase() === 'config' ? CONFIG : REQUEST;
+      return { of, name, isThere: where.some((file) => new RegExp(`^  ${name}[:,]`, 'm').test(read(file))) };
+    });
+    expect(settings.length).toBeGreaterThan(5);
+    expect(settings.filter(({ isThere }) => !isThere)).toEqual([]);
   });
 
   it('say of every section with a gap what covers it', () => {
