@@ -86,6 +86,14 @@ describe('4.6: a list', () => {
     expect(await itemsOf(workflow)).toEqual([{ id: 1 }]);
   });
 
+  it('2.6: is of items with any fields, each written as it came', async () => {
+    const items = ['{"id":12345678901234567890,"é":{"a":[null]}}', '{"spend":1e400}', '"text"'];
+    const body = `list header.content-type=application/json body=[${items.join(',')}]`;
+    await using workflow = await startWorkflow({ speed: 1000, sandbox: { faults: [body] } });
+    expect((await workflow.run(list())).status).toBe('SUCCEEDED');
+    expect(String(await workflow.object(`${PREFIX}campaigns.ndjson`))).toBe(`${items.join('\n')}\n`);
+  });
+
   it('of nothing is an object without a line', async () => {
     await using workflow = await startWorkflow({ speed: 1000, sandbox: campaigns({ count: 0 }) });
     expect(await workflow.run(list())).toMatchObject({ status: 'SUCCEEDED', output: { rows: 0 } });

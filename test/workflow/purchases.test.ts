@@ -74,7 +74,7 @@ describe('4.5: a purchase query', () => {
     expect(await workflow.keys()).toHaveLength(status === 'SUCCEEDED' ? 2 : 0);
   });
 
-  it('7.1: fails with what an envelope of only the required fields says', async () => {
+  it('2.5, 7.1: fails with what an envelope of only the required fields says', async () => {
     await using workflow = await startWorkflow({ sandbox: { bareEnvelope: true } });
     const ended = await workflow.run(
       query(workflow, { advertiser_id: '00000000-0000-4000-8000-000000000000' }),
