@@ -45,6 +45,17 @@ describe('4.1: a login that was allowed', () => {
     expect(await readdir(platform.directory)).toEqual(['credential.json']);
   });
 
+  test('4.2: needs nobody at the screen where consent was granted by arrangement', async () => {
+    const platform = await openPlatform({ credentials: [{ consentGranted: true }] });
+    const visit = async (url: string) => {
+      const { status, headers } = await get(url);
+      expect(status).toBe(302);
+      await get(String(headers.location));
+    };
+    expect(await logIn(platform, visit)).toEqual({ scope: 'reporting:read', stored: true });
+    expect(exchanges(platform.sandbox)).toBe(1);
+  });
+
   test('ends on a page that can be closed, is not stored, and hands its address to nobody', async () => {
     const platform = await openPlatform();
     const shown: Shown[] = [];
