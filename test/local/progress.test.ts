@@ -6,7 +6,7 @@ import { type Screen, showProgress } from '../../infra/local/show-progress.ts';
 import type { Execution } from '../../infra/local/state-machine.ts';
 import { startWorkflow } from '../support/workflow.ts';
 
-const REQUEST = { account: 'acme', name: 'daily', format: 'JSON' };
+const REQUEST = { kind: 'report', account: 'acme', name: 'daily', format: 'JSON' };
 const WINDOWS = [
   { start_date: '2026-10-01', end_date: '2026-11-15' },
   { start_date: '2026-11-15', end_date: '2026-11-20' },
