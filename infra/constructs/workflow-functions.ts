@@ -25,7 +25,7 @@ const INTERNAL: Size = { timeout: Duration.seconds(30), memory: 256 };
 const COPIES: Size = {
   timeout: Duration.minutes(15),
   memory: 256,
-  environment: { NODE_OPTIONS: '--max-semi-space-size=1' },
+  environment: { NODE_OPTIONS: '--max-semi-space-size=2' },
 };
 
 /** A page of 5,000 items as text and as objects, and 200 bytes for each item of the list: 3 million take 600 MB. */
