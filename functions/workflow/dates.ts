@@ -11,10 +11,10 @@ export interface DateRange {
   readonly end_date: string;
 }
 
-/** Whether the text is a date that exists, from 2000 to 2199: 2026-02-30 has the form of one, and is none. */
+/** Whether the text is a date that exists, from 1900 to 2199: 2026-02-30 has the form of one, and is none. */
 export function isCalendarDate(text: string): boolean {
   // Dates are compared as text, which the year 10000 would end.
-  if (!/^2[01]\d{2}-\d{2}-\d{2}$/.test(text)) return false;
+  if (!/^(19|2[01])\d{2}-\d{2}-\d{2}$/.test(text)) return false;
   const midnight = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text);
 }

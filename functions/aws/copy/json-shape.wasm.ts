@@ -1,4 +1,4 @@
-// Written by test/aws/json-shape-wasm.test.ts from json-shape.wat.ts.
+// Written by test/functions/aws/json-shape-wasm.test.ts from json-shape.wat.ts.
 
 export const WINDOW_AT = 4096;
 

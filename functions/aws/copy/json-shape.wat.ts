@@ -1,6 +1,6 @@
 // The inner loop of json-shape.ts, as WebAssembly text: 64 bytes at a step with SIMD, ten times as fast as a loop over
 // bytes in JavaScript, which alone would cost more CPU than all the rest of a copy. Nothing of this file is loaded where
-// the copy runs: json-shape.wasm.ts holds what it compiles to, and test/aws/json-shape-wasm.test.ts compiles it again
+// the copy runs: json-shape.wasm.ts holds what it compiles to, and test/functions/aws/json-shape-wasm.test.ts compiles it again
 // (with `vitest -u` it writes json-shape.wasm.ts).
 //
 // In a 64-bit mask, bit n stands for byte n of the step. A string is what lies between two unescaped quotes: the running

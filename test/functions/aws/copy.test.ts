@@ -1,0 +1,239 @@
+import { crc32, gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
+import { copyOnce, jsonOf, type Outcome, PART } from '../../support/copying.ts';
+
+const { body, rows } = jsonOf(20 * PART + 17);
+
+test.each([
+  'length',
+  'chunked',
+  'close',
+] as const)('a file whose end is known by %s arrives byte for byte', async (framing) => {
+  const outcome = await copyOnce({ body, framing });
+  expectDelivered(outcome, body);
+  expect(outcome.copied).toMatchObject({ rows, fetchedTwice: 0, contentType: 'application/json' });
+});
+
+test.each([
+  0,
+  1,
+  PART - 1,
+  PART,
+  PART + 1,
+  2 * PART,
+  3 * PART,
+])('a file of about %i bytes arrives', async (bytes) => {
+  const file = jsonOf(Math.max(bytes, 100)).body;
+  const outcome = await copyOnce({ body: file });
+  expectDelivered(outcome, file);
+  const puts = outcome.s3.journal.map(({ operation }) => operation);
+  expect(puts.includes('PutObject')).toBe(file.length < PART);
+});
+
+test.each([
+  ['[]', 0],
+  ['\ufeff [ ]\n', 0],
+  ['[1]', 1],
+  ['{"a":1}\n{"a":2}\n', 2],
+  ['{"data":[1,2,3]}', undefined],
+])('%j is delivered with %s rows', async (text, rows) => {
+  const outcome = await copyOnce({ body: Buffer.from(text) });
+  expectDelivered(outcome, Buffer.from(text));
+  expect(outcome.copied?.rows).toBe(rows);
+});
+
+test.each([
+  '',
+  ' ',
+  'hello',
+  '<html></html>',
+  '[1,2',
+  '[1}',
+  '[]x',
+  '{"a":"b',
+])('%j is refused as no JSON', async (text) => {
+  const outcome = await copyOnce({ body: Buffer.from(text) });
+  expectNothing(outcome, 'DownloadRefused');
+});
+
+test('a format that is not JSON is stored as it comes', async () => {
+  const outcome = await copyOnce({ body: Buffer.from('a,b\n1,2\n') }, { format: 'CSV' });
+  expectDelivered(outcome, Buffer.from('a,b\n1,2\n'));
+  expect(outcome.copied?.rows).toBeUndefined();
+});
+
+test('only neutral headers go to the storage host', async () => {
+  const { host } = await copyOnce({ body });
+  const { host: _, connection, ...headers } = host.requests[0]?.headers ?? {};
+  expect(headers).toEqual({ accept: '*/*', 'accept-encoding': 'identity' });
+});
+
+test.each([
+  [1, 'length'],
+  [3, 'length'],
+  [20, 'length'],
+  [1, 'chunked'],
+  [3, 'chunked'],
+  [20, 'chunked'],
+  [20, 'close'],
+] as const)('FAULTS 16: %i resets in mid-body (%s) are resumed at the byte where it broke', async (breaks, framing) => {
+  const turns = Array.from({ length: breaks }, (_, at) => ({
+    after: 10_000 + 1_234 * at,
+    by: 'reset' as const,
+  }));
+  const outcome = await copyOnce({ body, framing, turns });
+  expectDelivered(outcome, body);
+  expect(outcome.copied).toMatchObject({ fetchedTwice: 0, rows });
+  expect(outcome.host.requests).toHaveLength(breaks + 1);
+  expect(outcome.host.requests[1]?.headers).toMatchObject({
+    'if-match': '"one"',
+    range: expect.stringMatching(/^bytes=\d+-$/),
+  });
+});
+
+test.each([
+  'length',
+  'chunked',
+  'close',
+] as const)('FAULTS 17: a body cut short (%s) goes on where it was cut', async (framing) => {
+  const outcome = await copyOnce({ body, framing, turns: [{ after: 3 * PART + 5, by: 'close' }] });
+  expectDelivered(outcome, body);
+  expect(outcome.copied?.fetchedTwice).toBe(0);
+});
+
+test.each([
+  'length',
+  'chunked',
+  'close',
+] as const)('FAULTS 17: a body that is always cut short (%s) is never visible', async (framing) => {
+  const turns = Array.from({ length: 100 }, () => ({ after: 3 * PART + 5, by: 'close' as const }));
+  const outcome = await copyOnce({ body, framing, etag: null, turns });
+  expectNothing(outcome, 'CopyFailed');
+});
+
+test('a stall is a break', async () => {
+  const turns = [{ after: 5 * PART, by: 'stall' as const }];
+  const outcome = await copyOnce({ body, turns }, { source: { timeouts: { idle: 300 } } });
+  expectDelivered(outcome, body);
+  expect(outcome.copied?.fetchedTwice).toBe(0);
+});
+
+test('FAULTS 9: a byte at a time is a break as well', async () => {
+  const turns = [{ after: 5 * PART, by: 'trickle' as const }];
+  const outcome = await copyOnce({ body, turns }, { source: { timeouts: { idle: 300 } } });
+  expectDelivered(outcome, body);
+  expect(outcome.copied?.fetchedTwice).toBe(0);
+});
+
+test.each([
+  ['a weak ETag', { etag: 'W/"one"' }],
+  ['no ETag', { etag: null }],
+  ['a server that ignores Range', { ranges: false }],
+])('FAULTS 18: with %s the copy begins again, and never mixes', async (_, options) => {
+  const turns = [3, 5, 1].map((parts) => ({ after: parts * PART + 7, by: 'reset' as const }));
+  const outcome = await copyOnce({ body, ...options, turns });
+  expectDelivered(outcome, body);
+  expect(outcome.copied?.fetchedTwice).toBeGreaterThan(0);
+  expect(outcome.copied?.rows).toBe(rows);
+});
+
+test('FAULTS 18: an object that changed between two ranges is taken from its beginning', async () => {
+  const changed = jsonOf(9 * PART).body;
+  const other = { body: changed, etag: '"two"' };
+  const turns = [{ after: 4 * PART + 9, by: 'reset' as const }, other, other];
+  const outcome = await copyOnce({ body, turns });
+  expectDelivered(outcome, changed);
+});
+
+test.each([
+  ['ETag', Buffer.from(body.toString().replaceAll('2026', '2027')), '"two"'],
+  ['length', jsonOf(9 * PART).body, '"one"'],
+])('FAULTS 18: a host that ignores If-Match is found out by the %s of what it sends', async (_, changed, etag) => {
+  const other = { body: changed, etag, ignoresIfMatch: true };
+  const turns = [{ after: 4 * PART + 9, by: 'reset' as const }, other, other];
+  expectDelivered(await copyOnce({ body, turns }), changed);
+});
+
+test.each([
+  ['403 XML', 403, 'UrlExpired'],
+  ['404', 404, 'CopyFailed'],
+  ['500', 500, 'CopyFailed'],
+  ['503', 503, 'CopyFailed'],
+  ['a redirect', 302, 'DownloadRefused'],
+])('FAULTS 19, 20, 21: %s is status %i, hence %s', async (_, status, name) => {
+  const outcome = await copyOnce({ body, turns: [{ status, headers: { location: 'http://127.0.0.1:1/' } }] });
+  expectNothing(outcome, name);
+  expect(outcome.host.requests).toHaveLength(1);
+});
+
+test('FAULTS 19: a URL that expires between two ranges leaves nothing', async () => {
+  const outcome = await copyOnce({ body, turns: [{ after: 5 * PART, by: 'reset' }, { status: 403 }] });
+  expectNothing(outcome, 'UrlExpired');
+});
+
+test('FAULTS 20: a 503 between two ranges is waited out', async () => {
+  const outcome = await copyOnce({
+    body,
+    turns: [{ after: 5 * PART, by: 'reset' }, { status: 503 }, { status: 503 }],
+  });
+  expectDelivered(outcome, body);
+});
+
+test.each([
+  'length',
+  'chunked',
+  'close',
+] as const)('FAULTS 22: a body over the cap (%s) is stopped', async (framing) => {
+  const outcome = await copyOnce({ body, framing }, { source: { maxBytes: 4 * PART } });
+  expectNothing(outcome, 'DownloadRefused');
+});
+
+test('FAULTS 24: gzip is stored as it came, labelled, and its rows are counted', async () => {
+  const packed = gzipSync(body, { level: 0 });
+  const headers = { 'Content-Encoding': 'gzip' };
+  const outcome = await copyOnce({ body: packed, headers, turns: [{ after: 3 * PART, by: 'reset' }] });
+  expectDelivered(outcome, packed);
+  expect(outcome.copied).toMatchObject({ rows, contentEncoding: 'gzip' });
+});
+
+test.each([
+  ['gzip that is none', 'gzip', body],
+  ['gzip cut short', 'gzip', gzipSync(body, { level: 0 }).subarray(0, -20)],
+  ['gzip of HTML', 'gzip', gzipSync('<html></html>')],
+  ['an unknown encoding', 'rot13', body],
+])('FAULTS 24: %s is refused', async (_, encoding, bytes) => {
+  const outcome = await copyOnce({ body: bytes, headers: { 'Content-Encoding': encoding } });
+  expectNothing(outcome, 'DownloadRefused');
+});
+
+test('a signal ends the copy at once and leaves nothing', async () => {
+  const stop = new AbortController();
+  const onProgress = (bytes: number) => bytes > 5 * PART && stop.abort(new Error('stopped'));
+  const outcome = await copyOnce(
+    { body, turns: [{ after: 9 * PART, by: 'stall' }] },
+    { signal: stop.signal, onProgress },
+  );
+  expect(outcome.error).toMatchObject({ message: 'stopped' });
+  expect([outcome.object, outcome.openUploads]).toEqual([undefined, 0]);
+});
+
+test("no message names the URL's query", async () => {
+  for (const status of [302, 403, 404, 500]) {
+    const { error } = await copyOnce({ body, turns: [{ status }] });
+    expect(String(error)).not.toContain('canary');
+  }
+});
+
+function expectDelivered({ error, copied, object, openUploads }: Outcome, bytes: Buffer): void {
+  expect(error).toBeUndefined();
+  expect(object?.equals(bytes)).toBe(true);
+  expect(copied?.bytes).toBe(bytes.length);
+  expect(copied?.checksum.value).toBe(base64Crc32(crc32(bytes)));
+  expect(openUploads).toBe(0);
+}
+
+function expectNothing({ error, object, openUploads }: Outcome, name: string): void {
+  expect(error).toMatchObject({ name });
+  expect([object, openUploads]).toEqual([undefined, 0]);
+}

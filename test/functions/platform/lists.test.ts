@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest';
+import { PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
+import { type ListRequest, listPages } from '../../../functions/platform/lists.ts';
+import { json, listen, type Seen } from '../../support/listen.ts';
+import { bearer, errorOf, platformAt } from '../../support/platform.ts';
+
+/** Every item of the list at this URL, page after page. */
+async function collect(url: string, asked: Partial<ListRequest> = {}): Promise<unknown[]> {
+  const items: unknown[] = [];
+  const pages = listPages(platformAt(url), bearer, { resource: 'campaigns', ...asked });
+  for await (const page of pages) items.push(...page);
+  return items;
+}
+
+function queryOf(seen: Seen | undefined): Record<string, string> {
+  return Object.fromEntries(new URL(seen?.path ?? '', 'http://x').searchParams);
+}
+
+/** A server of `total` campaigns, each answer shaped by `wrap`. */
+function campaigns(total: number, wrap: (items: unknown[]) => unknown = (items) => items) {
+  return listen((seen, response) => {
+    const { limit, offset } = queryOf(seen);
+    const length = Math.max(0, Math.min(Number(limit), total - Number(offset)));
+    json(response, 200, wrap(Array.from({ length }, (_, i) => ({ id: `c-${Number(offset) + i}` }))));
+  });
+}
+
+test('contract 8: 12,345 campaigns are three requests of 5,000', async () => {
+  await using server = await campaigns(12_345);
+  const items = await collect(server.url);
+  expect(new Set(items.map((item) => (item as { id: string }).id)).size).toBe(12_345);
+  expect(server.requests.map(queryOf)).toEqual([
+    { limit: '5000', offset: '0' },
+    { limit: '5000', offset: '5000' },
+    { limit: '5000', offset: '10000' },
+  ]);
+  expect(server.requests[0]?.headers).toMatchObject({
+    authorization: `Bearer ${bearer.value}`,
+    'x-service-revision': '2026-05-01',
+  });
+});
+
+test('a page is asked for only when the one before was taken', async () => {
+  await using server = await campaigns(10);
+  const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 3 });
+  await pages.next();
+  expect(server.requests).toHaveLength(1);
+  await pages.return();
+});
+
+test('a last page that is full is followed by one that is empty', async () => {
+  await using server = await campaigns(6);
+  expect(await collect(server.url, { limit: 3 })).toHaveLength(6);
+  expect(server.requests).toHaveLength(3);
+});
+
+test('an empty list is one request', async () => {
+  await using server = await campaigns(0);
+  expect(await collect(server.url)).toEqual([]);
+  expect(server.requests).toHaveLength(1);
+});
+
+test('contract 8: filters are sent with each page, and cannot replace limit or offset', async () => {
+  await using server = await campaigns(4);
+  await collect(server.url, { limit: 3, filters: { 'created_at[lt]': '2026-10-01T00:00:00Z', limit: '9' } });
+  expect(queryOf(server.requests[1])).toEqual({
+    'created_at[lt]': '2026-10-01T00:00:00Z',
+    limit: '3',
+    offset: '3',
+  });
+});
+
+test('contract 4.6: the items are found in a bare array, in the one array, and where the setting says', async () => {
+  const wraps: [(items: unknown[]) => unknown, Partial<ListRequest>][] = [
+    [(items) => items, {}],
+    [(items) => ({ campaigns: items, total: 2 }), {}],
+    [(items) => ({ data: { items }, warnings: [] }), { items: 'data.items' }],
+    [(items) => ({ a: [], b: items }), { items: 'b' }],
+  ];
+  for (const [wrap, asked] of wraps) {
+    await using server = await campaigns(2, wrap);
+    expect(await collect(server.url, asked)).toEqual([{ id: 'c-0' }, { id: 'c-1' }]);
+  }
+});
+
+test.each([
+  ['no array', { data: {} }, {}, 'no single array of items (none): name its path with the setting "items"'],
+  ['two arrays', { a: [], b: [] }, {}, 'no single array of items (a, b)'],
+  ['null', null, {}, 'no single array of items (none)'],
+  ['no array at the path', { data: [] }, { items: 'data.items' }, 'no array at "data.items"'],
+])('an answer with %s names the setting', async (_what, body, asked, reason) => {
+  await using server = await listen((_seen, response) => json(response, 200, body));
+  const error = await errorOf(UnreadableAnswer, collect(server.url, asked));
+  expect(error.reason).toContain(reason);
+});
+
+test('a server that has no regard for offset is stopped at the second page', async () => {
+  await using server = await listen((_seen, response) => json(response, 200, [{ id: 1 }, { id: 2 }]));
+  const error = await errorOf(UnreadableAnswer, collect(server.url, { limit: 2 }));
+  expect(error.reason).toContain('offset has no effect');
+  expect(server.requests).toHaveLength(2);
+});
+
+test('a server that has no regard for limit is stopped at the first page', async () => {
+  await using server = await listen((_seen, response) => json(response, 200, [1, 2, 3]));
+  const error = await errorOf(UnreadableAnswer, collect(server.url, { limit: 2 }));
+  expect(error.reason).toContain('3 items where the limit is 2');
+});
+
+test('contract 2.6: numbers that JavaScript cannot hold are written as they came', async () => {
+  const row = '{"id":1234567890123456789,"spend":1.10,"clicks":7,"e":1e400,"n":-0}';
+  await using server = await listen((_seen, response) => response.writeHead(200).end(`[${row}]`));
+  const items = await collect(server.url);
+  expect(items.map((item) => JSON.stringify(item))).toEqual([row]);
+  expect(items).toMatchObject([{ clicks: 7 }]);
+});
+
+test('a failure on a later page is thrown after the pages before it', async () => {
+  await using server = await listen((seen, response) =>
+    queryOf(seen).offset === '0'
+      ? json(response, 200, [1, 2])
+      : json(response, 500, { error: { type: 'internal_error' } }),
+  );
+  const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 2 });
+  expect((await pages.next()).value).toEqual([1, 2]);
+  expect(await errorOf(PlatformError, pages.next())).toMatchObject({ status: 500, type: 'internal_error' });
+});
+
+test.each([0, -1, 1.5, 5_001, Number.NaN])('a limit of %s is refused before any request', async (limit) => {
+  await using server = await campaigns(1);
+  await errorOf(RangeError, collect(server.url, { limit }));
+  expect(server.requests).toEqual([]);
+});

@@ -1,0 +1,73 @@
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { NoAnswer, PlatformError } from '../../../functions/platform/errors.ts';
+import { queryPurchases } from '../../../functions/platform/purchases.ts';
+import { json, listen } from '../../support/listen.ts';
+import { bearer, errorOf, platformAt } from '../../support/platform.ts';
+
+const QUERY = { advertiser_id: 'adv-1', start_date: '2026-10-01', end_date: '2026-10-02' };
+const never = new AbortController().signal;
+
+test.each([
+  '[{"id": 12345678901234567890}]',
+  '{"rows":[]}',
+  'null',
+  '',
+])('contract 4.5: the answer %s is passed on byte for byte', async (body) => {
+  await using server = await listen((_seen, response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body),
+  );
+  const answer = await queryPurchases(platformAt(server.url), bearer, QUERY, never);
+  expect(await text(answer.body)).toBe(body);
+  expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
+  const [seen] = server.requests;
+  expect(seen).toMatchObject({ method: 'POST', path: '/reports/purchases' });
+  expect(seen?.headers).toMatchObject({
+    authorization: `Bearer ${bearer.value}`,
+    'x-service-revision': '2026-05-01',
+  });
+  expect(JSON.parse(seen?.body ?? '')).toEqual(QUERY);
+});
+
+test('the answer holds no token', async () => {
+  await using server = await listen((_seen, response) => json(response, 200, []));
+  const answer = await queryPurchases(platformAt(server.url), bearer, QUERY, never);
+  expect(Object.keys(answer)).toEqual(['status', 'headers', 'body']);
+  expect(JSON.stringify(answer.headers)).not.toContain(bearer.value);
+  answer.body.destroy();
+});
+
+test('an answer that is no success is a PlatformError', async () => {
+  await using server = await listen((_seen, response) =>
+    json(response, 403, { error: { type: 'insufficient_scope', request_id: 'r1' } }),
+  );
+  const error = await errorOf(PlatformError, queryPurchases(platformAt(server.url), bearer, QUERY, never));
+  expect(error).toMatchObject({ status: 403, type: 'insufficient_scope', requestId: 'r1' });
+});
+
+test('a body that nobody reads can be destroyed', async () => {
+  await using server = await listen((_seen, response) => response.writeHead(200).write('['));
+  const { body } = await queryPurchases(platformAt(server.url), bearer, QUERY, never);
+  body.destroy();
+  await new Promise((resolve) => body.once('close', resolve));
+  expect(body.errored).toBeInstanceOf(Error);
+});
+
+test('the total of the caller ends a body that keeps coming', async () => {
+  await using server = await listen((_seen, response) => {
+    response.writeHead(200);
+    const drip = setInterval(() => response.write(' '), 10);
+    response.on('close', () => clearInterval(drip));
+  });
+  const total = new AbortController();
+  const answer = await queryPurchases(platformAt(server.url), bearer, QUERY, total.signal);
+  total.abort();
+  await expect(text(answer.body)).rejects.toThrow();
+});
+
+test('the total of the caller ends a request that gets no answer, even if it had ended before', async () => {
+  await using server = await listen(() => {});
+  const query = queryPurchases(platformAt(server.url), bearer, QUERY, AbortSignal.abort());
+  expect(await errorOf(NoAnswer, query)).toMatchObject({ sent: false, code: 'TOTAL_TIMEOUT' });
+  expect(server.requests).toEqual([]);
+});

@@ -1,0 +1,158 @@
+import { createServer } from 'node:net';
+import { Agent } from 'undici';
+import { expect, test } from 'vitest';
+import { NoAnswer, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
+import { createReport, getReport } from '../../../functions/platform/reports.ts';
+import { type Answer, json, listen, listenTcp } from '../../support/listen.ts';
+import { bearer, connecting, errorOf, platformAt } from '../../support/platform.ts';
+
+const BODY = { start_date: '2026-10-01', end_date: '2026-10-02', advertiser_ids: ['a'], metrics: ['spend'] };
+
+test('a server that accepts and never answers ends at the headers time-out, and may have got the request', async () => {
+  await using server = await listen(() => {});
+  const platform = platformAt(server.url, { timeouts: { headers: 50 } });
+  const error = await errorOf(NoAnswer, createReport(platform, bearer, BODY));
+  expect(error).toMatchObject({ name: 'NoAnswer', sent: true, code: 'UND_ERR_HEADERS_TIMEOUT' });
+});
+
+test('a body that stops ends at the idle time-out', async () => {
+  await using server = await listen((_seen, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.write('{"id":');
+  });
+  const platform = platformAt(server.url, { timeouts: { idle: 50 } });
+  const error = await errorOf(NoAnswer, getReport(platform, bearer, 'r'));
+  expect(error).toMatchObject({ sent: true, code: 'UND_ERR_BODY_TIMEOUT' });
+});
+
+test('a body of a byte at a time never is idle, and ends at the total', async () => {
+  await using server = await listen(dripping);
+  const platform = platformAt(server.url, { timeouts: { idle: 5_000, total: 200 } });
+  const error = await errorOf(NoAnswer, getReport(platform, bearer, 'r'));
+  expect(error).toMatchObject({ sent: true, code: 'TOTAL_TIMEOUT' });
+});
+
+test('headers of a byte at a time end at the total', async () => {
+  await using server = await listenTcp((socket) => {
+    const drip = setInterval(() => socket.write('H'), 10);
+    socket.write('HTTP/1.1 200 OK\r\nX-Slow: ');
+    socket.on('close', () => clearInterval(drip));
+  });
+  const platform = platformAt(server.url, { timeouts: { headers: 5_000, total: 200 } });
+  const error = await errorOf(NoAnswer, getReport(platform, bearer, 'r'));
+  expect(error).toMatchObject({ sent: true, code: 'TOTAL_TIMEOUT' });
+});
+
+test('a TLS handshake that never ends is a connect time-out, and nothing was sent', async () => {
+  await using server = await listenTcp(() => {});
+  const platform = platformAt(server.url.replace('http:', 'https:'), { dispatcher: connecting(50) });
+  const error = await errorOf(NoAnswer, createReport(platform, bearer, BODY));
+  expect(error).toMatchObject({ sent: false, code: 'UND_ERR_CONNECT_TIMEOUT' });
+});
+
+test('the total holds while the connection is being made, and the request is not sent after it', async () => {
+  await using server = await listen((_seen, response) => json(response, 201, { id: 'r', status: 'CREATED' }));
+  let connect = () => {};
+  const connected = new Promise<void>((resolve) => {
+    connect = resolve;
+  });
+  const slow = new Agent({
+    connect: {
+      lookup: (_host, _options, found) =>
+        connected.then(() => found(null, [{ address: '127.0.0.1', family: 4 }])),
+    },
+  });
+  const platform = platformAt(server.url.replace('127.0.0.1', 'slow.test'), {
+    dispatcher: slow,
+    timeouts: { total: 50 },
+  });
+  const error = await errorOf(NoAnswer, createReport(platform, bearer, BODY));
+  expect(error).toMatchObject({ sent: false, code: 'TOTAL_TIMEOUT' });
+  connect();
+  await slow.close();
+  expect(server.requests).toEqual([]);
+});
+
+test('a refused connection was not sent', async () => {
+  const error = await errorOf(
+    NoAnswer,
+    createReport(platformAt(`http://127.0.0.1:${await freePort()}`), bearer, BODY),
+  );
+  expect(error).toMatchObject({ sent: false, code: 'ECONNREFUSED' });
+});
+
+test('a POST whose answer is lost is sent once, and may have arrived', async () => {
+  await using server = await listen((_seen, response) => response.destroy());
+  const error = await errorOf(NoAnswer, createReport(platformAt(server.url), bearer, BODY));
+  expect(error).toMatchObject({ sent: true, code: 'UND_ERR_SOCKET' });
+  expect(server.requests).toHaveLength(1);
+});
+
+test('a GET is not retried either, whatever the answer', async () => {
+  await using server = await listen((_seen, response) => json(response, 503, {}));
+  await errorOf(PlatformError, getReport(platformAt(server.url), bearer, 'r'));
+  expect(server.requests).toHaveLength(1);
+});
+
+test('an answer cut short is no answer', async () => {
+  await using server = await listen((_seen, response) => {
+    response.writeHead(201, { 'content-length': '100' });
+    response.write('{"id":"r"}', () => response.destroy());
+  });
+  const error = await errorOf(NoAnswer, createReport(platformAt(server.url), bearer, BODY));
+  expect(error.sent).toBe(true);
+});
+
+test('a redirect is refused and its target never asked', async () => {
+  await using target = await listen((_seen, response) => json(response, 200, { id: 'r', status: 'READY' }));
+  await using server = await listen((_seen, response) =>
+    response.writeHead(307, { location: `${target.url}/reports/r` }).end(),
+  );
+  const error = await errorOf(PlatformError, getReport(platformAt(server.url), bearer, 'r'));
+  expect(error).toMatchObject({ status: 307, reason: 'redirects are not followed' });
+  expect(target.requests).toEqual([]);
+});
+
+test('an endless answer is read to the cap only', async () => {
+  let written = 0;
+  await using server = await listen((_seen, response) => {
+    const piece = Buffer.alloc(64 * 1024, 0x20);
+    const more = () => {
+      while (!response.destroyed && response.write(piece)) written += piece.length;
+    };
+    response.writeHead(200).on('drain', more);
+    more();
+  });
+  const error = await errorOf(UnreadableAnswer, getReport(platformAt(server.url), bearer, 'r'));
+  expect(error.message).toContain('larger');
+  // The cap is 1 MiB; the rest is what sockets buffer on the way.
+  expect(written).toBeLessThan(16 * 1024 * 1024);
+});
+
+test('each call has a connection of its own, so that none is sent on one that died meanwhile', async () => {
+  const sockets = new Set<unknown>();
+  await using server = await listen((_seen, response) => {
+    sockets.add(response.socket);
+    json(response, 200, { id: 'r', status: 'CREATED' });
+  });
+  const platform = platformAt(server.url);
+  await getReport(platform, bearer, 'r');
+  await getReport(platform, bearer, 'r');
+  expect(sockets.size).toBe(2);
+});
+
+const dripping: Answer = (_seen, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const drip = setInterval(() => response.write(' '), 10);
+  response.on('close', () => clearInterval(drip));
+};
+
+/** A port on which nothing listens (any more). */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}

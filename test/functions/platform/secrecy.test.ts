@@ -1,0 +1,107 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { queryPurchases } from '../../../functions/platform/purchases.ts';
+import { createReport, getReport } from '../../../functions/platform/reports.ts';
+import { exchangeCode, refreshToken, requestToken } from '../../../functions/platform/token.ts';
+import { type Answer, json, listen, type Seen } from '../../support/listen.ts';
+import { platformAt } from '../../support/platform.ts';
+
+// Characters that form-encoding, JSON and base64 each change, so that every spelling has to be kept out.
+const CANARY = 'canary+"/é';
+const TOKEN = 'canary-token.abc';
+const client = { client_id: 'client-1', client_secret: `secret-${CANARY}` };
+
+/** All that the server was sent and could quote, the spellings that it decodes to among them. */
+function quote({ headers, body }: Seen): string {
+  const basic = Buffer.from(headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString();
+  return [
+    headers.authorization,
+    headers['x-api-key'],
+    basic,
+    decodeURIComponent(basic.replaceAll('+', ' ')),
+    body,
+    ...new URLSearchParams(body).values(),
+    'https://store.example/r?X-Amz-Signature=canary-signature',
+  ].join(' | ');
+}
+
+const status =
+  (code: number, answer: (quoted: string) => unknown, headers: Record<string, string> = {}): Answer =>
+  (seen, response) =>
+    json(response, code, answer(quote(seen)), headers);
+const envelope = (text: string) => ({
+  error: {
+    type: text,
+    message: text,
+    request_id: text,
+    doc_url: text,
+    detail: { validation: { field: text, list: [text] } },
+  },
+});
+
+/** The body is not JSON, so that the content type is named. */
+function headersQuote(code: number): Answer {
+  return ({ headers }, response) => {
+    const quoted = encodeURI(headers.authorization ?? headers['x-api-key']?.toString() ?? '');
+    response
+      .writeHead(code, { 'x-request-id': quoted, 'retry-after': quoted, 'content-type': quoted })
+      .end('-');
+  };
+}
+
+const servers: Record<string, Answer> = {
+  'an envelope that quotes': status(422, envelope),
+  'a sentence that quotes': status(500, (text) => ({ error: { type: 'x', detail: text } })),
+  'an OAuth body that quotes': status(400, (error_description) => ({
+    error: 'invalid_client',
+    error_description,
+  })),
+  'a success that is none': status(200, (text) => ({ id: { text }, access_token: [text], status: text })),
+  'another success': status(202, (text) => text),
+  'HTML that quotes': (seen, response) => response.writeHead(502).end(`<html>${quote(seen)}</html>`),
+  'a failure whose headers quote': headersQuote(500),
+  'a success whose headers quote': headersQuote(200),
+  'a redirect': (seen, response) =>
+    response.writeHead(302, { location: `/?${encodeURI(quote(seen))}` }).end(),
+  'a reset': (_seen, response) => response.destroy(),
+  silence: () => {},
+};
+
+type Call = (url: string) => Promise<unknown>;
+const at = (url: string) => platformAt(url, { timeouts: { total: 100 } });
+const bearer = { scheme: 'Bearer', value: TOKEN } as const;
+const dates = { start_date: '2026-10-01', end_date: '2026-10-02' };
+
+const calls: Record<string, Call> = {
+  createReport: (url) => createReport(at(url), bearer, { ...dates, advertiser_ids: [], metrics: [] }),
+  getReport: (url) => getReport(at(url), bearer, 'r'),
+  'getReport with a key': (url) => getReport(at(url), { scheme: 'ApiKey', value: TOKEN }, 'r'),
+  'a token that no header can carry': (url) =>
+    getReport(at(url), { scheme: 'Bearer', value: `${TOKEN}\n` }, 'r'),
+  requestToken: (url) => requestToken(at(url), client),
+  exchangeCode: (url) =>
+    exchangeCode(at(url), client, { code: `code-${CANARY}`, redirect_uri: 'http://127.0.0.1/' }),
+  refreshToken: (url) => refreshToken(at(url), client, `refresh-${CANARY}`),
+  queryPurchases: (url) =>
+    queryPurchases(at(url), bearer, { ...dates, advertiser_id: 'a' }, AbortSignal.timeout(100)).then(
+      ({ body, status }) => {
+        body.destroy();
+        throw new Error(`${status}`);
+      },
+    ),
+};
+
+const cases = Object.keys(calls).flatMap((call) =>
+  Object.keys(servers).map((server) => [call, server] as const),
+);
+
+test.each(cases)('%s against %s gives an error without a secret', async (call, kind) => {
+  await using server = await listen(servers[kind] ?? (() => {}));
+  const error: unknown = await calls[call]?.(server.url).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(Error);
+  const shown = `${JSON.stringify(error)} ${inspect(error, { depth: null, showHidden: true })} ${(error as Error).message}`;
+  // The stack names files and functions of ours; none of them is called so.
+  expect(shown).not.toMatch(/canary/i);
+  expect(shown).not.toContain(Buffer.from(`client-1:`).toString('base64').slice(0, 10));
+  expect((error as Error).cause).toBeUndefined();
+});

@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+import { checkUrl, safeAgent } from '../../../functions/workflow/safe-hosts.ts';
+import { listen } from '../../support/listen.ts';
+
+const deployed = { allowLoopback: false };
+const local = { allowLoopback: true };
+
+test.each([
+  'https://storage.example.com/report.json?X-Amz-Signature=canary',
+  'https://storage.example.com:8443/r',
+  'https://8.8.8.8/r',
+  'https://[2606:4700::1111]/r',
+  'https://storage.example.com./r',
+])('%s is let through', (url) => {
+  expect(checkUrl(url, deployed).href).toBe(new URL(url).href);
+});
+
+test.each([
+  ['not a URL', 'report.json'],
+  ['http', 'http://storage.example.com/r'],
+  ['another scheme', 'ftp://storage.example.com/r'],
+  ['a file', 'file:///etc/passwd'],
+  ['userinfo', 'https://user:pass@storage.example.com/r'],
+  ['a user', 'https://user@storage.example.com/r'],
+  ['loopback', 'https://127.0.0.1/r'],
+  ['all of loopback', 'https://127.8.9.1/r'],
+  ['a decimal address', 'https://2130706433/r'],
+  ['a hexadecimal address', 'https://0x7f.1/r'],
+  ['an octal address', 'https://0177.0.0.1/r'],
+  ['a short address', 'https://127.1/r'],
+  ['a trailing dot', 'https://127.0.0.1./r'],
+  ['localhost', 'https://localhost/r'],
+  ['localhost with a dot', 'https://LOCALHOST./r'],
+  ['a name under localhost', 'https://a.localhost/r'],
+  ['any address', 'https://0.0.0.0/r'],
+  ['private 10', 'https://10.1.2.3/r'],
+  ['private 172', 'https://172.31.255.255/r'],
+  ['private 192', 'https://192.168.0.1/r'],
+  ['CGNAT', 'https://100.64.0.1/r'],
+  ['metadata', 'https://169.254.169.254/latest/meta-data'],
+  ['container credentials', 'https://169.254.170.2/v2'],
+  ['benchmarking', 'https://198.19.0.1/r'],
+  ['multicast', 'https://224.0.0.1/r'],
+  ['broadcast', 'https://255.255.255.255/r'],
+  ['IPv6 loopback', 'https://[::1]/r'],
+  ['IPv6 unspecified', 'https://[::]/r'],
+  ['IPv4-mapped loopback', 'https://[::ffff:127.0.0.1]/r'],
+  ['IPv4-mapped metadata', 'https://[::ffff:169.254.169.254]/r'],
+  ['IPv4-mapped public', 'https://[::ffff:8.8.8.8]/r'],
+  ['IPv4-compatible', 'https://[::7f00:1]/r'],
+  ['NAT64', 'https://[64:ff9b::10.0.0.1]/r'],
+  ['local NAT64', 'https://[64:ff9b:1::10.0.0.1]/r'],
+  ['6to4', 'https://[2002:7f00:1::]/r'],
+  ['Teredo', 'https://[2001::1]/r'],
+  ['link-local', 'https://[fe80::1]/r'],
+  ['unique local', 'https://[fd00:ec2::254]/r'],
+  ['IPv6 multicast', 'https://[ff02::1]/r'],
+  ['documentation', 'https://[2001:db8::1]/r'],
+])('%s is refused: %s', (_, url) => {
+  expect(() => checkUrl(url, deployed)).toThrow(expect.objectContaining({ name: 'DownloadRefused' }));
+});
+
+test.each([
+  'http://127.0.0.1:1/r',
+  'http://[::1]:1/r',
+  'http://localhost:1/r',
+  'https://127.0.0.1/r',
+])('a local run may use %s', (url) => {
+  expect(checkUrl(url, local).href).toBe(url);
+});
+
+test.each([
+  'http://8.8.8.8/r',
+  'https://10.0.0.1/r',
+  'https://169.254.169.254/r',
+  'http://169.254.169.254/r',
+  'http://[::ffff:127.0.0.1]/r',
+  'http://user@127.0.0.1/r',
+])('not even a local run may use %s', (url) => {
+  expect(() => checkUrl(url, local)).toThrow(expect.objectContaining({ name: 'DownloadRefused' }));
+});
+
+test('an allow-list admits its hosts and their subdomains where it has a star, and no look-alike', () => {
+  const policy = { ...deployed, allowedHosts: ['storage.example.com', '*.amazonaws.com'] };
+  const admitted = (host: string) => {
+    try {
+      return checkUrl(`https://${host}/r`, policy).host === host;
+    } catch {
+      return false;
+    }
+  };
+  expect(admitted('storage.example.com')).toBe(true);
+  expect(admitted('b.s3.eu-west-1.amazonaws.com')).toBe(true);
+  expect(admitted('amazonaws.com')).toBe(false);
+  expect(admitted('evilamazonaws.com')).toBe(false);
+  expect(admitted('storage.example.com.evil.example')).toBe(false);
+});
+
+test('a refusal names the address without its query', () => {
+  expect(() => checkUrl('https://10.0.0.1/r?X-Amz-Signature=canary', deployed)).toThrow(
+    /^(?!.*canary).*10\.0\.0\.1\/r/s,
+  );
+});
+
+test.each([
+  'http://127.0.0.1',
+  'http://localhost',
+  'http://[::1]',
+  'https://localhost',
+])('the agent connects to no loopback address: %s', async (origin) => {
+  await using server = await listen((_, response) => response.end('secret'));
+  const agent = safeAgent(deployed);
+  const request = agent.request({ origin: `${origin}:${server.port}`, path: '/', method: 'GET' });
+  await expect(request).rejects.toMatchObject({ name: 'DownloadRefused' });
+  expect(server.requests).toEqual([]);
+  await agent.destroy();
+});
+
+test('in a local run the agent reaches this machine, and follows no redirect', async () => {
+  await using server = await listen((_, response) => response.writeHead(302, { location: '/other' }).end());
+  const agent = safeAgent(local);
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const request = { origin: `http://${host}:${server.port}`, path: '/', method: 'GET' } as const;
+    const { statusCode, body } = await agent.request(request);
+    await body.dump();
+    expect(statusCode).toBe(302);
+  }
+  expect(server.requests).toHaveLength(2);
+  await agent.destroy();
+});

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { startWorkflow } from '../../support/workflow.ts';
+
+const SECRET_CANARIES = ['sbx_cs_', 'Bearer ', 'X-Sandbox-Signature', 'download_url'];
+
+describe('a run', () => {
+  test('leaves the report, its manifest, an event and the history', async () => {
+    const workflow = await startWorkflow();
+    await using _ = workflow;
+    const { status, output, events } = await workflow.run();
+    expect(status).toBe('SUCCEEDED');
+
+    const window = 'exports/account=sandbox/export=daily-campaigns/start_date=2026-10-01/end_date=2026-10-08';
+    expect(await workflow.keys()).toEqual([`${window}/_manifest.json`, `${window}/report.json`]);
+    const [report] = workflow.sandbox.reports();
+    const stored = createHash('sha256').update(await workflow.object(`${window}/report.json`));
+    expect(stored.digest('hex')).toBe(workflow.sandbox.expected(report?.id ?? '').sha256());
+
+    const [event, ...others] = (await readFile(join(workflow.out, 'events.jsonl'), 'utf8'))
+      .trim()
+      .split('\n');
+    expect(others).toEqual([]);
+    expect(JSON.parse(event ?? '')).toMatchObject({
+      source: 'ad-report-export',
+      'detail-type': 'Report Exported',
+      account: '000000000000',
+      detail: output,
+    });
+
+    await workflow.history.save();
+    const { executions } = JSON.parse(await readFile(join(workflow.out, 'history.json'), 'utf8'));
+    expect(executions).toEqual([{ execution: 'export-1', result: { status, output }, events }]);
+    expect(
+      events.filter(({ type, state }) => type === 'StateExited' && state === 'SaveReport'),
+    ).toMatchObject([{ window: 0, input: { status: 'ready' }, output: { status: 'saved' } }]);
+  });
+
+  test('shows the server two GETs of a report that are 10 s of its clock apart, at speed 1000', async () => {
+    const workflow = await startWorkflow({ speed: 1000, sandbox: { report: { secondsToReady: 100 } } });
+    await using _ = workflow;
+    expect((await workflow.run()).status).toBe('SUCCEEDED');
+    const gets = workflow.sandbox.journal.filter(({ endpoint }) => endpoint === 'report');
+    expect(gets.map(({ status }) => status)).not.toContain(429);
+    const gaps = gets.slice(1).map(({ at }, n) => at - (gets[n]?.at ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(10_000);
+  });
+
+  test('writes no secret anywhere, and its sweep sees what the functions print', async () => {
+    const workflow = await startWorkflow();
+    await using _ = workflow;
+    await workflow.run();
+    const written = await workflow.everythingWritten();
+    expect(written).toContain('a token was issued');
+    expect(written).toContain('ReservedConcurrentExecutions');
+    for (const canary of SECRET_CANARIES) expect(written).not.toContain(canary);
+  });
+
+  test('an execution that fails says why, and is announced', async () => {
+    const workflow = await startWorkflow({
+      credentials: { sandbox: '{"client_id":"nobody","client_secret":"wrong"}' },
+    });
+    await using _ = workflow;
+    const { status, error, cause } = await workflow.run();
+    expect([status, error]).toEqual(['FAILED', 'CredentialUnusable']);
+    expect(JSON.parse(cause ?? '')).toMatchObject({ error: 'CredentialUnusable', execution: 'export-1' });
+    expect(workflow.bus.events.map((event) => event['detail-type'])).toEqual(['Report Export Failed']);
+  });
+
+  test('an announcement that fails is made again', async () => {
+    const workflow = await startWorkflow();
+    await using _ = workflow;
+    workflow.bus.failNext(2);
+    expect((await workflow.run()).status).toBe('SUCCEEDED');
+    expect(workflow.bus.events).toHaveLength(1);
+  });
+
+  test('a function that is killed in the middle is called again', async () => {
+    const workflow = await startWorkflow({ sandbox: { faults: [{ on: 'token', hang: true }] } });
+    await using _ = workflow;
+    const run = workflow.run();
+    await expect.poll(() => workflow.sandbox.journal.length).toBe(1);
+    expect(await workflow.functionOf('GetToken').kill()).toBe(1);
+    const { status, events } = await run;
+    expect(status).toBe('SUCCEEDED');
+    const failed = events.filter(({ type }) => type === 'StateFailed');
+    expect(failed).toMatchObject([{ state: 'GetToken', error: 'Runtime.ExitError' }]);
+  });
+
+  test('abort ends it as ABORTED, and close writes the history of it', async () => {
+    const workflow = await startWorkflow({ speed: 1 });
+    const execution = workflow.export(workflow.request());
+    for await (const { state } of execution.events) if (state === 'WaitForReport') break;
+    execution.abort();
+    expect(await execution.result).toEqual({ status: 'ABORTED' });
+    await workflow.history.save();
+    const { executions } = JSON.parse(await readFile(join(workflow.out, 'history.json'), 'utf8'));
+    expect(executions).toMatchObject([{ result: { status: 'ABORTED' } }]);
+    await workflow.close();
+    await expect(readdir(workflow.out)).rejects.toThrow('ENOENT');
+  });
+
+  test('fifty executions at once all deliver, on one token', async () => {
+    const workflow = await startWorkflow({ sandbox: { report: { secondsToReady: 30 } } });
+    await using _ = workflow;
+    const runs = Array.from({ length: 50 }, (_, n) =>
+      workflow.run(workflow.request({ name: `export-${n}` })),
+    );
+    expect(new Set((await Promise.all(runs)).map(({ status }) => status))).toEqual(new Set(['SUCCEEDED']));
+    expect(workflow.sandbox.journal.filter(({ endpoint }) => endpoint === 'token')).toHaveLength(1);
+  });
+});

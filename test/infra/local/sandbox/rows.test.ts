@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import type { ReportRequest } from '../../../../infra/local/sandbox/reporting/report-request.ts';
+import { type FileSize, reportFile } from '../../../../infra/local/sandbox/reporting/rows.ts';
+
+const REQUEST: ReportRequest = {
+  start_date: '2026-10-01',
+  end_date: '2026-10-11',
+  advertiser_ids: ['5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01', '8a2d4c6f-1b3e-4f5a-8d7c-9e0f1a2b3c02'],
+  metrics: ['spend', 'impressions', 'number_of_purchases'],
+  dimensions: ['campaign_id', 'campaign_name', 'event_source_platform'],
+};
+
+function fileOf(size: Partial<FileSize> = {}, changes: Partial<ReportRequest> = {}) {
+  return reportFile({ ...REQUEST, ...changes }, { version: 0, ...size });
+}
+
+function bytesOf(size: Partial<FileSize> = {}, changes: Partial<ReportRequest> = {}): Buffer {
+  return Buffer.concat([...fileOf(size, changes).read()]);
+}
+
+function rowsOf(
+  size: Partial<FileSize> = {},
+  changes: Partial<ReportRequest> = {},
+): Record<string, unknown>[] {
+  return JSON.parse(bytesOf(size, changes).toString());
+}
+
+test.each([
+  0, 1, 2, 7, 20, 2000, 12_345,
+])('a file of %i rows is a JSON array of as many, and as long as it says', (rows) => {
+  expect(rowsOf({ rows })).toHaveLength(rows);
+  expect(bytesOf({ rows })).toHaveLength(fileOf({ rows }).length);
+});
+
+test('a file of no rows is []', () => {
+  expect(bytesOf({ rows: 0 }).toString()).toBe('[]');
+});
+
+test.each([0, 1, 2, 3, 500, 100_003])('a file of %i bytes has as many, and is JSON', (bytes) => {
+  expect(bytesOf({ bytes })).toHaveLength(Math.max(2, bytes));
+  expect(rowsOf({ bytes })).toBeInstanceOf(Array);
+});
+
+test('a row has the date, the advertiser and what was asked for', () => {
+  expect(rowsOf()[0]).toEqual({
+    date: '2026-10-01',
+    advertiser_id: REQUEST.advertiser_ids[0],
+    campaign_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/),
+    campaign_name: expect.any(String),
+    event_source_platform: 'ios',
+    spend: expect.any(Number),
+    impressions: expect.any(Number),
+    number_of_purchases: expect.any(Number),
+  });
+});
+
+test.each([
+  120, 997, 10_000,
+])('%i rows tell every day, advertiser and combination apart, days in order', (rows) => {
+  const all = rowsOf({ rows });
+  const keys = all.map((row) =>
+    [row.date, row.advertiser_id, row.campaign_id, row.event_source_platform].join(),
+  );
+  expect(new Set(keys).size).toBe(rows);
+  const dates = all.map(({ date }) => String(date));
+  expect(dates).toEqual([...dates].sort());
+  expect(new Set(dates).size).toBe(10);
+  // Each day begins with the first campaign of the first advertiser on the first platform.
+  const begins = all.filter((_, index) => dates[index] !== dates[index - 1]);
+  for (const row of begins) {
+    expect(row).toMatchObject({
+      campaign_id: expect.stringMatching(/-0{12}$/),
+      event_source_platform: 'ios',
+    });
+  }
+});
+
+test('2.2: without dimensions there is a total for each date', () => {
+  const rows = rowsOf({}, { dimensions: [] });
+  expect(rows).toHaveLength(10);
+  expect(Object.keys(rows[9] ?? {})).toEqual(['date', ...REQUEST.metrics]);
+  expect(rows[9]?.date).toBe('2026-10-10');
+});
+
+test('the same request gives the same bytes; another request or version gives others', () => {
+  const bytes = bytesOf();
+  expect(bytesOf().equals(bytes)).toBe(true);
+  expect(bytesOf({ version: 1 }).equals(bytes)).toBe(false);
+  expect(bytesOf({}, { end_date: '2026-10-12' }).equals(bytes)).toBe(false);
+  expect(fileOf({ version: 1 }).etag).not.toBe(fileOf().etag);
+});
+
+test('any range holds the bytes that stand there in the whole', () => {
+  const file = fileOf({ bytes: 1_000_003 });
+  const whole = bytesOf({ bytes: 1_000_003 });
+  const ends = [0, 1, 2, 3, 250, 262_143, 262_144, 300_000, 700_001, 999_990, 1_000_002, 1_000_003];
+  for (const start of ends) {
+    for (const end of ends.filter((one) => one >= start)) {
+      const part = Buffer.concat([...file.read(start, end)]);
+      expect(part.equals(whole.subarray(start, end)), `${start} to ${end}`).toBe(true);
+    }
+  }
+});
+
+test('the end of a file of 8 GB is read at once', () => {
+  const file = fileOf({ bytes: 8e9 });
+  const end = Buffer.concat([...file.read(8e9 - 1000)]).toString();
+  expect(end).toMatch(/\}\n\]\n*$/);
+});
