@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { closeServer, listenHere } from './loopback.ts';
 import { answerTo, type Parameters, SecretsError } from './secrets-operations.ts';
 import type { Secret } from './secrets-store.ts';
 
@@ -64,15 +64,8 @@ export async function startSecretsManager(options: SecretsManagerOptions): Promi
       .then((call) => journal.push(call))
       .catch(() => response.destroy()); // the client went away
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(options.port ?? 0, '127.0.0.1', resolve);
-  });
-  const close = async () => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeAllConnections();
-    await closed;
-  };
-  const { port } = server.address() as AddressInfo;
+  const port = await listenHere(server, options.port ?? 0);
+  const close = () => closeServer(server);
   return { endpoint: `http://127.0.0.1:${port}`, journal, faults, close, [Symbol.asyncDispose]: close };
 }
 

@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
+import { closeServer, listenHere } from '../loopback.ts';
 import { type Answer, type ErrorCode, errorXml, S3Error } from './answers.ts';
 import { type Call, operationOf } from './call.ts';
 import { type Fault, type Operation, takeFault } from './faults.ts';
@@ -109,15 +109,8 @@ export async function startS3(options: S3Options): Promise<S3> {
       .catch(() => response.destroy()); // the client went away in the middle of its answer
   };
   const server = options.tls ? createTlsServer(options.tls, listener) : createServer(listener);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(options.port ?? 0, '127.0.0.1', resolve);
-  });
-  const close = async () => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeAllConnections();
-    await closed;
-  };
-  const { port } = server.address() as AddressInfo;
+  const port = await listenHere(server, options.port ?? 0);
+  const close = () => closeServer(server);
   const endpoint = `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   return { endpoint, journal, faults, close, [Symbol.asyncDispose]: close };
 }

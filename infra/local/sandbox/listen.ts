@@ -5,8 +5,8 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
+import { listenHere } from '../loopback.ts';
 import { type Answer, bodyOf, type Call } from './exchange.ts';
 import type { Misbehaviour } from './faults/faults.ts';
 
@@ -18,18 +18,7 @@ export async function listen(
   listener: RequestListener,
 ): Promise<{ server: Server; url: string }> {
   const server = createServer(listener);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, '127.0.0.1', resolve);
-  });
-  const address = server.address() as AddressInfo;
-  return { server, url: `http://127.0.0.1:${address.port}` };
-}
-
-/** Ends every connection as well, also those whose answer hangs. */
-export async function closeServer(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeAllConnections();
-  await closed;
+  return { server, url: `http://127.0.0.1:${await listenHere(server, port)}` };
 }
 
 /** @throws RangeError beyond 1 MiB */

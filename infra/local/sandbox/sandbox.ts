@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
+import { closeServer } from '../loopback.ts';
 import type { Call } from './exchange.ts';
 import type { FaultControl } from './faults/faults.ts';
-import { closeServer, listen } from './listen.ts';
+import { listen } from './listen.ts';
 import { revokeAccessTokens } from './oauth/tokens.ts';
 import { servePlatform } from './platform.ts';
 import type { Report } from './reporting/reports.ts';
