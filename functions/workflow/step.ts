@@ -14,6 +14,8 @@ export interface LambdaContext {
 export interface Common {
   readonly log: Log;
   readonly now: () => Date;
+  /** Until Lambda ends this call. */
+  readonly millisecondsLeft: () => number;
 }
 
 type Handler<O> = (event: unknown, context: LambdaContext) => Promise<O>;
@@ -29,13 +31,14 @@ export function step<S extends z.ZodMiniType, D, O>(
   run: (input: z.output<S>, dependencies: D & Common) => Promise<O>,
   wire: (settings: Settings) => D,
 ): Handler<O> {
-  let wired: (D & Common & { log: ReturnType<typeof openLogger> }) | undefined;
+  let wired: (D & Omit<Common, 'millisecondsLeft'> & { log: ReturnType<typeof openLogger> }) | undefined;
   return async (event, context) => {
     wired ??= { ...wire(readSettings()), log: openLogger(), now: () => new Date() };
     const { log } = wired;
     log.setKeys({ step: context.functionName, request: context.awsRequestId, ...subject(event) });
     try {
-      const output = await run(schema.parse(event), wired);
+      const millisecondsLeft = () => context.getRemainingTimeInMillis();
+      const output = await run(schema.parse(event), { ...wired, millisecondsLeft });
       log.info('done', outcome(output));
       return output;
     } catch (error) {

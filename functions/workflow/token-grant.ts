@@ -9,7 +9,7 @@ import type { Common } from './step.ts';
 /** What is sent to the token endpoint (contract 4.1; RFC 6749, section 6, for a credential that somebody logged in with). */
 export type RequestToken = (client: OAuthCredential, scope: string | undefined) => Promise<Token>;
 
-export interface GrantAccess extends Common {
+export interface GrantAccess extends Pick<Common, 'log' | 'now'> {
   readonly secrets: Pick<Secrets, 'readCredential' | 'replaceCredential'>;
   readonly requestToken: RequestToken;
 }

@@ -9,7 +9,7 @@ import type { Common } from './step.ts';
 import { MAX_THROTTLED, throttleWait } from './waits.ts';
 
 /** What a step needs to call the platform. */
-export interface PlatformAccess extends Common {
+export interface PlatformAccess extends Pick<Common, 'log' | 'now'> {
   readonly platform: (revision: string | undefined) => Platform;
   readonly readToken: (account: string, token: TokenRef) => Promise<Authorization>;
 }
