@@ -19,7 +19,7 @@ import type { ApiKeyCredential, OAuthCredential } from './workflow/credential.ts
 import { CredentialUnusable, TokenRefusedAgain } from './workflow/errors.ts';
 import { scopeOf } from './workflow/scope.ts';
 import { readSettingObject } from './workflow/settings.ts';
-import { type AuthorizedWindow, type TokenRef, WindowState } from './workflow/states.ts';
+import { type TokenRef, TokenRequest } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 import { type GrantAccess, grantToken } from './workflow/token-grant.ts';
 
@@ -47,24 +47,28 @@ interface Wanted {
 
 type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
 
+/** What was given, with a token that is valid and without the mark of a refusal. */
+type Authorized = TokenRequest & { token: TokenRef };
+
 /**
  * Makes sure that a valid token is cached, and gives its version: the token itself stays in Secrets Manager. One is
  * requested only where none is valid, or where the platform has refused the very one that is cached; whoever comes
  * second after a refusal finds the renewed one (contract 5.4). A legacy API key takes a token's place (contract 5.7).
+ * Both GetToken, once for an export, and GetWindowToken run it.
  *
  * @throws TokenRefusedAgain where the refused token was itself the answer to a refusal
  * @throws CredentialUnusable, LoginRequired, PlatformUnavailable, AnswerUnreadable
  */
-export async function getToken(state: WindowState, dependencies: Dependencies): Promise<AuthorizedWindow> {
-  const { caught, ...window } = state;
-  const { account } = window.request;
+export async function getToken(state: TokenRequest, dependencies: Dependencies): Promise<Authorized> {
+  const { caught, ...rest } = state;
+  const { account } = state.request;
   const { credential, ...stored } = await dependencies.secrets.readCredential(account);
   if ('api_key' in credential) return useApiKey(state, credential, dependencies);
-  const refusedToken = caught?.Error === 'TokenRefused' ? window.token : undefined;
+  const refusedToken = refusedIn(state);
   // One that has simply come to its end meanwhile says nothing against the credential.
-  if (refusedToken?.unproven && isAlive(refusedToken, dependencies.now())) throw refusedAgain(window);
+  if (refusedToken?.unproven && isAlive(refusedToken, dependencies.now())) throw refusedAgain(state);
   // A refresh without a scope renews all that the login granted; the contract does not show that one could be asked for.
-  const scope = credential.refresh_token === undefined ? scopeOf(window.request) : undefined;
+  const scope = credential.refresh_token === undefined ? scopeOf(state.request) : undefined;
   const wanted: Wanted = {
     account,
     scope: scope ?? ALL_SCOPES,
@@ -75,7 +79,11 @@ export async function getToken(state: WindowState, dependencies: Dependencies): 
   const found =
     findUsable(newest, wanted, dependencies.now()) ??
     (await renew({ credential, ...stored }, scope, wanted, newest?.tokens, dependencies));
-  return { ...window, token: { ...found, unproven: refusedToken !== undefined } };
+  return { ...rest, token: { ...found, unproven: refusedToken !== undefined } };
+}
+
+function refusedIn({ caught, token }: TokenRequest): TokenRef | undefined {
+  return caught?.Error === 'TokenRefused' ? token : undefined;
 }
 
 /** The value behind a reference: versions differ also where another scope's token was written. */
@@ -134,15 +142,15 @@ function write(account: string, tokens: CachedTokens, { secrets, now }: Dependen
  * @throws CredentialUnusable from its sunset on, for a list, and where the platform has refused it
  */
 async function useApiKey(
-  { caught, ...window }: WindowState,
+  state: TokenRequest,
   { api_key }: ApiKeyCredential,
   dependencies: Dependencies,
-): Promise<AuthorizedWindow> {
-  const { account, kind } = window.request;
+): Promise<Authorized> {
+  const { caught, ...rest } = state;
+  const { account, kind } = state.request;
   const { now, log, meter, secrets } = dependencies;
   requireApiKeyAllowed(account, kind, now());
-  const refused = caught?.Error === 'TokenRefused' ? window.token : undefined;
-  if ((await tokenBehind(refused, account, dependencies)) === api_key)
+  if ((await tokenBehind(refusedIn(state), account, dependencies)) === api_key)
     throw keyRefused(account, caught?.Cause);
 
   const warning = apiKeyWarning(account, now());
@@ -156,8 +164,8 @@ async function useApiKey(
     ? newest.version
     : await secrets.writeTokens(account, { ...newest?.tokens, [API_KEY_SCOPE]: cached });
   return {
-    ...window,
-    added_warnings: [warning],
+    ...rest,
+    warnings: [...new Set([...state.warnings, warning])],
     token: { version, scope: API_KEY_SCOPE, expires_at, unproven: false },
   };
 }
@@ -174,7 +182,7 @@ function requestIdIn(cause: string): string | undefined {
   return /\\?"request_id\\?":\\?"([\w-]+)/.exec(cause)?.[1];
 }
 
-function refusedAgain({ request, reports }: WindowState): TokenRefusedAgain {
+function refusedAgain({ request, reports = [] }: TokenRequest): TokenRefusedAgain {
   const happened =
     `The platform refused a token of account ${request.account} that it had just issued. ` +
     'Check that the credential may use the reporting API, and that base_url is the platform that issued it.';
@@ -184,7 +192,7 @@ function refusedAgain({ request, reports }: WindowState): TokenRefusedAgain {
   });
 }
 
-export const handler = step(WindowState, getToken, (settings) => {
+export const handler = step(TokenRequest, getToken, (settings) => {
   const connection = openConnection(settings);
   const extra = readSettingObject(settings.REFRESH_PARAMETERS);
   return {

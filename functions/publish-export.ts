@@ -26,7 +26,7 @@ export async function publishExport(
   }
   const delivered = results.filter((result): result is DeliveredWindow => result.outcome === 'delivered');
   const { account, name, kind, start_date, end_date } = request;
-  const windows = delivered.map(({ outcome, warnings, ...window }) => window);
+  const windows = delivered.map(({ outcome, ...window }) => window);
   return {
     version: '1',
     execution,
@@ -39,7 +39,7 @@ export async function publishExport(
     windows,
     bytes: windows.reduce((sum, { bytes }) => sum + bytes, 0),
     ...sumRows(delivered),
-    warnings: [...new Set([...warnings, ...delivered.flatMap((window) => window.warnings ?? [])])],
+    warnings,
   };
 }
 

@@ -30,7 +30,6 @@ export async function publishWindow(
     ...(ready_id !== undefined && { report_id: ready_id }),
     bytes: object.bytes,
     ...(object.rows !== undefined && { rows: object.rows }),
-    ...(state.added_warnings && { warnings: state.added_warnings }),
   };
 }
 
@@ -56,7 +55,7 @@ function manifestOf(state: SavedWindow, revision: string, bucket: string, publis
     copied_at,
     published_at: publishedAt.toISOString(),
     execution: state.execution,
-    warnings: [...state.warnings, ...(state.added_warnings ?? [])],
+    warnings: state.warnings,
   };
 }
 

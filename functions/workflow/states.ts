@@ -92,8 +92,6 @@ export const WindowState = z.object({
   token: z.optional(TokenRef),
   object: z.optional(StoredObject),
   caught: z.optional(Caught),
-  /** Warnings of a step, beside the plan's; few, since every window brings its own to the export's result. */
-  added_warnings: z.optional(z.array(z.string())),
 });
 export type WindowState = z.infer<typeof WindowState>;
 
@@ -109,7 +107,21 @@ export const WindowInput = z.pick(WindowState, {
   reports: true,
 });
 
-/** From GetToken on. */
+/**
+ * What a token is asked for: a plan, before any of its windows starts, or a window, where one may be hours old or
+ * refused. The rest of either goes through unchanged.
+ */
+export const TokenRequest = z.looseObject({
+  request: ExportRequest,
+  warnings: z.array(z.string()),
+  token: z.optional(TokenRef),
+  caught: z.optional(Caught),
+  /** Of a window. */
+  reports: z.optional(z.array(ReportRef)),
+});
+export type TokenRequest = z.infer<typeof TokenRequest>;
+
+/** From GetWindowToken on. */
 export const AuthorizedWindow = z.extend(WindowState, { token: TokenRef });
 export type AuthorizedWindow = z.infer<typeof AuthorizedWindow>;
 
@@ -186,7 +198,7 @@ export const ExportResult = z.object({
   start_date: z.string(),
   end_date: z.string(),
   bucket: z.string(),
-  windows: z.array(z.omit(DeliveredWindow, { outcome: true, warnings: true })),
+  windows: z.array(z.omit(DeliveredWindow, { outcome: true })),
   bytes: z.number(),
   rows: z.optional(z.number()),
   warnings: z.array(z.string()),

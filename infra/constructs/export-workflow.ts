@@ -39,7 +39,10 @@ export class ExportWorkflow extends Construct {
     });
   }
 
-  /** Whatever fails is described, announced, and only then ends the execution. */
+  /**
+   * Whatever fails is described, announced, and only then ends the execution. A token is got before any window starts:
+   * a dead credential costs one request for all of them.
+   */
   private export(functions: ExportWorkflowProps['functions']): sfn.IChainable {
     // An input that is no object would leave a Catch nowhere to put the error.
     const take = new sfn.Pass(this, 'TakeRequest', {
@@ -51,6 +54,7 @@ export class ExportWorkflow extends Construct {
     });
     const describe = invoke(this, 'DescribeFailure', { function: functions.DescribeFailure });
     const plan = invoke(this, 'PlanExport', { function: functions.PlanExport, failed: describe });
+    const getToken = invoke(this, 'GetToken', { function: functions.GetToken, failed: describe });
     const windows = catchAll(this.windows(functions), describe);
     const publish = invoke(this, 'PublishExport', { function: functions.PublishExport, failed: describe });
     const announceExport = catchAll(announce(this, 'AnnounceExport', 'Report Exported', '$'), describe);
@@ -61,6 +65,7 @@ export class ExportWorkflow extends Construct {
 
     return take
       .next(plan)
+      .next(getToken)
       .next(windows)
       .next(publish)
       .next(announceExport)
@@ -88,7 +93,7 @@ export class ExportWorkflow extends Construct {
   /**
    * What one window goes through. Every way to a GET of a report leads over WaitForReport, so two of them are never
    * less than 10 s apart; a refused token and an expired URL take that way too. A window that fails ends as a result,
-   * so that the others go on.
+   * so that the others go on. It starts hours after the export did, or not: the token is looked at again.
    */
   private window(functions: ExportWorkflowProps['functions']): sfn.IChainable {
     const failed = invoke(this, 'DescribeWindowFailure', {
@@ -102,7 +107,11 @@ export class ExportWorkflow extends Construct {
       failed,
     };
 
-    const getToken = invoke(this, 'GetToken', { function: functions.GetToken, failed });
+    const getWindowToken = invoke(this, 'GetWindowToken', {
+      function: functions.GetToken,
+      step: 'GetToken',
+      failed,
+    });
     const createReport = invoke(this, 'CreateReport', { function: functions.CreateReport, ...calls });
     const checkReport = invoke(this, 'CheckReport', { function: functions.CheckReport, ...calls });
     const saveReport = invoke(this, 'SaveReport', { function: functions.SaveReport, ...fetches });
@@ -111,7 +120,7 @@ export class ExportWorkflow extends Construct {
     const publishWindow = invoke(this, 'PublishWindow', { function: functions.PublishWindow, failed });
 
     const whatNext = new sfn.Choice(this, 'WhatNext')
-      .when(caught('TokenRefused'), getToken)
+      .when(caught('TokenRefused'), getWindowToken)
       .when(caught('UrlExpired'), createReport)
       .when(isKind('purchases'), queryPurchases)
       .when(isKind('list'), exportList)
@@ -119,12 +128,12 @@ export class ExportWorkflow extends Construct {
       .when(is('pending'), checkReport)
       .when(is('ready'), saveReport);
 
-    getToken.next(whatNext);
+    getWindowToken.next(whatNext);
     createReport.next(wait);
     wait.next(whatNext);
     checkReport.next(wait);
     const isSaved = new sfn.Choice(this, 'IsSaved').when(is('saved'), publishWindow).otherwise(wait);
     for (const delivery of [saveReport, queryPurchases, exportList]) delivery.next(isSaved);
-    return getToken;
+    return getWindowToken;
   }
 }

@@ -20,7 +20,7 @@ export interface WindowProgress {
 
 /** What a person calls it while a state runs. A report is waited for in two states by turns. */
 const DOING: Readonly<Record<string, string>> = {
-  GetToken: 'gets a token',
+  GetWindowToken: 'gets a token',
   CreateReport: 'creates the report',
   WaitForReport: 'waits for the report',
   CheckReport: 'waits for the report',

@@ -262,11 +262,9 @@ describe('5.7: an API key', () => {
     const state = await getToken(window, dependencies);
     const again = await getToken(state, dependencies);
     expect(versions).toMatchObject([{ 'X-API-Key': { scheme: 'ApiKey', value: 'canary-key' } }]);
-    expect(again.added_warnings).toEqual([expect.stringContaining(`: ${days} day`)]);
+    expect(again.warnings).toEqual([expect.stringContaining(`: ${days} day`)]);
     expect(metered).toEqual([days, days]);
-    expect(lines).toContainEqual(
-      expect.objectContaining({ level: 'warn', message: again.added_warnings?.[0] }),
-    );
+    expect(lines).toContainEqual(expect.objectContaining({ level: 'warn', message: again.warnings[0] }));
     expect(issued()).toBe(0);
     expect(JSON.stringify([again, lines])).not.toContain('canary');
   });
