@@ -1,4 +1,3 @@
-import { type Meter, openMeter } from './aws/metrics.ts';
 import {
   type CachedToken,
   type CachedTokens,
@@ -7,13 +6,7 @@ import {
   type StoredCredential,
 } from './aws/secrets.ts';
 import { refreshToken, requestToken } from './platform/token.ts';
-import {
-  API_KEY_SCOPE,
-  API_KEY_SUNSET,
-  apiKeyDaysLeft,
-  apiKeyWarning,
-  requireApiKeyAllowed,
-} from './workflow/api-key.ts';
+import { API_KEY_SCOPE, API_KEY_SUNSET, apiKeyWarning, requireApiKeyAllowed } from './workflow/api-key.ts';
 import { openConnection } from './workflow/connect.ts';
 import type { ApiKeyCredential, OAuthCredential } from './workflow/credential.ts';
 import { CredentialUnusable, TokenRefusedAgain } from './workflow/errors.ts';
@@ -31,7 +24,6 @@ const ALL_SCOPES = '';
 
 interface Dependencies extends GrantAccess {
   readonly secrets: Omit<Secrets, 'readToken'>;
-  readonly meter: Meter;
   /** The platform that tokens are for, part of what a cached one must match. */
   readonly baseUrl: string;
 }
@@ -148,14 +140,13 @@ async function useApiKey(
 ): Promise<Authorized> {
   const { caught, ...rest } = state;
   const { account, kind } = state.request;
-  const { now, log, meter, secrets } = dependencies;
+  const { now, log, secrets } = dependencies;
   requireApiKeyAllowed(account, kind, now());
   if ((await tokenBehind(refusedIn(state), account, dependencies)) === api_key)
     throw keyRefused(account, caught?.Cause);
 
   const warning = apiKeyWarning(account, now());
   log.warn(warning, { account });
-  meter.apiKeyDaysLeft(account, apiKeyDaysLeft(now()));
   const newest = await secrets.readTokens(account);
   const expires_at = API_KEY_SUNSET.toISOString();
   const isCached = newest?.tokens[API_KEY_SCOPE]?.value === api_key;
@@ -197,7 +188,6 @@ export const handler = step(TokenRequest, getToken, (settings) => {
   const extra = readSettingObject(settings.REFRESH_PARAMETERS);
   return {
     secrets: openSecrets(settings.SECRET_PREFIX),
-    meter: openMeter(),
     requestToken: (client: OAuthCredential, scope: string | undefined) =>
       client.refresh_token === undefined
         ? requestToken(connection, client, { ...(scope !== undefined && { scope }) })

@@ -1,21 +1,23 @@
-import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import { METRICS, type Measurement, type MetricName, NAMESPACE } from '../workflow/measure.ts';
 
-/** Where CloudWatch shows them. */
-const NAMESPACE = 'AdReportExport';
-
-/** Counts and gauges, written to the log in CloudWatch's embedded metric format: no call, no permission. */
-export interface Meter {
-  /** Days until the platform disables the key that the account still uses (contract 9.6). */
-  apiKeyDaysLeft(account: string, days: number): void;
-}
+/**
+ * Writes a measurement to the log, a line in CloudWatch's embedded metric format: no call, no permission.
+ *
+ * @param about ids and names that are found with the line, and are no dimensions
+ */
+export type Meter = (measurement: Measurement, about: Readonly<Record<string, unknown>>) => void;
 
 export function openMeter(): Meter {
   const metrics = new Metrics({ namespace: NAMESPACE });
-  return {
-    apiKeyDaysLeft(account, days) {
-      const single = metrics.singleMetric();
-      single.addDimension('account', account);
-      single.addMetric('ApiKeyDaysLeft', MetricUnit.Count, days);
-    },
+  return ({ values, dimensions }, about) => {
+    for (const [name, value] of Object.entries(values)) {
+      metrics.addMetric(name, METRICS[name as MetricName], value);
+    }
+    for (const [name, value] of Object.entries(dimensions)) metrics.addDimension(name, value);
+    for (const [name, value] of Object.entries(about)) {
+      if (typeof value === 'string' && !(name in dimensions)) metrics.addMetadata(name, value);
+    }
+    metrics.publishStoredMetrics();
   };
 }

@@ -13,7 +13,6 @@ function start(options: { expiresIn?: number; failure?: Error; now?: string } = 
   const clock = stoppedClock(options.now);
   const versions: CachedTokens[] = [];
   const asked: { refresh_token: string | undefined; scope: string | undefined }[] = [];
-  const metered: number[] = [];
   const rotations: string[] = [];
   let credential: Credential = { client_id: 'client', client_secret: 'canary-secret' };
   let credentialVersion = 1;
@@ -28,7 +27,6 @@ function start(options: { expiresIn?: number; failure?: Error; now?: string } = 
     log,
     now: clock.now,
     baseUrl: BASE_URL,
-    meter: { apiKeyDaysLeft: (_: string, days: number) => void metered.push(days) },
     secrets: {
       readCredential: async () => ({
         credential,
@@ -71,7 +69,6 @@ function start(options: { expiresIn?: number; failure?: Error; now?: string } = 
     versions,
     window,
     asked,
-    metered,
     rotations,
     issued: () => issued,
     credential: () => credential,
@@ -258,12 +255,11 @@ describe('5.7: an API key', () => {
     ['2026-11-21T06:00:00Z', 41],
     ['2026-12-31T12:00:00Z', 1],
   ])('39: is used until its sunset, with a warning: at %s %i days are left', async (now, days) => {
-    const { dependencies, window, versions, metered, lines, issued } = start_(now);
+    const { dependencies, window, versions, lines, issued } = start_(now);
     const state = await getToken(window, dependencies);
     const again = await getToken(state, dependencies);
     expect(versions).toMatchObject([{ 'X-API-Key': { scheme: 'ApiKey', value: 'canary-key' } }]);
     expect(again.warnings).toEqual([expect.stringContaining(`: ${days} day`)]);
-    expect(metered).toEqual([days, days]);
     expect(lines).toContainEqual(expect.objectContaining({ level: 'warn', message: again.warnings[0] }));
     expect(issued()).toBe(0);
     expect(JSON.stringify([again, lines])).not.toContain('canary');
