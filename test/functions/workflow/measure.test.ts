@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { CopyFailed, errors, InvalidInput } from '../../../functions/workflow/errors.ts';
+import { measureError, measureStep } from '../../../functions/workflow/measure.ts';
+import { windowOf } from '../../support/steps.ts';
+
+const NOW = new Date('2026-11-02T06:00:00Z');
+const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
+const report = { id: 'r1', created_at: '2026-11-02T05:50:00.000Z', useless_answers: 0, given_up: false };
+const watched = { ...window, status: 'pending' as const, reports: [report] };
+const OF_EXPORT = { account: 'acme', export: 'daily' };
+
+describe('a delivery', () => {
+  const delivered = { outcome: 'delivered', window: window.window, key: 'k', manifest_key: 'm', bytes: 12 };
+
+  it('is measured by account and export: bytes, rows, and the age of its last day’s end', () => {
+    expect(measureStep(window, { ...delivered, rows: 3 }, NOW)).toEqual([
+      { values: { Deliveries: 1, Bytes: 12, Rows: 3, Freshness: 6 * 3600 }, dimensions: OF_EXPORT },
+    ]);
+  });
+
+  it('23: of no rows is counted as empty, one whose rows cannot be counted is not', () => {
+    expect(measureStep(window, { ...delivered, rows: 0 }, NOW)[0]?.values).toMatchObject({
+      Rows: 0,
+      EmptyDeliveries: 1,
+    });
+    expect(Object.keys(measureStep(window, delivered, NOW)[0]?.values ?? {})).toEqual([
+      ...['Deliveries', 'Bytes', 'Freshness'],
+    ]);
+  });
+
+  it('of a day that is not over is not fresher than fresh', () => {
+    const [today] = measureStep(window, delivered, new Date('2026-11-01T12:00:00Z'));
+    expect(today?.values.Freshness).toBe(0);
+  });
+});
+
+describe('the time to READY', () => {
+  it('is measured from the creation of the report that is READY, once', () => {
+    const ready = { ...watched, status: 'ready', ready_id: 'r1' };
+    expect(measureStep(watched, ready, NOW)).toEqual([
+      { values: { TimeToReady: 600 }, dimensions: OF_EXPORT },
+    ]);
+    expect(measureStep(ready, ready, NOW)).toEqual([]);
+  });
+});
+
+describe('failures', () => {
+  const failure = { error: 'RequestRefused' };
+
+  it('are counted by error: a window, or an export that had none', () => {
+    const counted = [{ values: { Failures: 1 }, dimensions: { error: 'RequestRefused' } }];
+    expect(measureStep(watched, { outcome: 'failed', window: window.window, failure }, NOW)).toEqual(counted);
+    expect(measureStep({}, { failure, cause: '' }, NOW)).toEqual(counted);
+  });
+
+  it('of windows are not counted again with their export', () => {
+    expect(measureStep({}, { failure: { ...failure, windows_failed: 2 }, cause: '' }, NOW)).toEqual([]);
+  });
+});
+
+describe('retries', () => {
+  const kindsOf = (before: unknown, after: unknown) =>
+    measureStep(before, after, NOW).map(({ values, dimensions }) => [dimensions.kind, values.Retries]);
+
+  it.each([
+    ['Throttled', watched, { ...watched, throttled: 1 }],
+    ['UselessAnswer', watched, { ...watched, reports: [{ ...report, useless_answers: 1 }] }],
+    ['ReportResubmitted', watched, { ...watched, reports: [report, { ...report, id: 'r2' }] }],
+  ])('%s is seen in what the step returned', (kind, before, after) => {
+    expect(kindsOf(before, after)).toEqual([[kind, 1]]);
+  });
+
+  it('are none where nothing went wrong', () => {
+    expect(kindsOf(window, watched)).toEqual([]);
+    expect(kindsOf({ ...watched, throttled: 3 }, watched)).toEqual([]);
+    expect(kindsOf({}, { windows: [] })).toEqual([]);
+  });
+
+  it('are counted of what a step threw, where the state machine answers with another try', () => {
+    expect(measureError(new CopyFailed('It broke off.'))).toEqual([
+      { values: { Retries: 1 }, dimensions: { kind: 'CopyFailed' } },
+    ]);
+    for (const error of [new InvalidInput('No.'), new TypeError('a fault of ours'), undefined]) {
+      expect(measureError(error)).toEqual([]);
+    }
+  });
+
+  it('are none of the errors that are final at once', () => {
+    const repeated = Object.values(errors).filter((Class) => measureError(new Class('')).length > 0);
+    expect(repeated.map(({ name }) => name).sort()).toEqual([
+      'AnswerLost',
+      'AnswerUnreadable',
+      'CopyFailed',
+      'PlatformUnavailable',
+      'ServiceUnavailable',
+      'TokenRefused',
+      'UrlExpired',
+    ]);
+  });
+});
+
+describe('39: the days of a legacy key', () => {
+  it('are measured where it is taken for a token, and no more', () => {
+    const { token: _, ...planned } = window;
+    const authorized = { ...window, token: { ...window.token, scope: 'X-API-Key' } };
+    expect(measureStep(planned, authorized, new Date('2026-11-21T06:00:00Z'))).toEqual([
+      { values: { ApiKeyDaysLeft: 41 }, dimensions: {} },
+    ]);
+    expect(measureStep(authorized, authorized, NOW)).toEqual([]);
+    expect(measureStep(planned, window, NOW)).toEqual([]);
+  });
+});

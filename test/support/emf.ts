@@ -1,0 +1,69 @@
+import { expect } from 'vitest';
+import type { LogLine } from '../../infra/local/function-instance.ts';
+
+/** One metric's values in a line of CloudWatch's embedded metric format, and what they are told apart by. */
+export interface Metric {
+  readonly namespace: string;
+  readonly name: string;
+  readonly unit: string;
+  readonly value: number;
+  readonly dimensions: Readonly<Record<string, string>>;
+  /** Everything else of the line that is no metric. */
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+interface Line {
+  readonly _aws: {
+    readonly Timestamp: number;
+    readonly CloudWatchMetrics: readonly {
+      readonly Namespace: string;
+      readonly Dimensions: readonly (readonly string[])[];
+      readonly Metrics: readonly { readonly Name: string; readonly Unit: string }[];
+    }[];
+  };
+  readonly [member: string]: unknown;
+}
+
+const UNITS = ['Count', 'Bytes', 'Seconds'];
+
+/** CloudWatch takes a line apart only where all of it is one JSON object. */
+export function metricsIn(logs: readonly LogLine[]): Metric[] {
+  const lines = logs.filter(({ text }) => text.includes('"_aws"'));
+  return lines.flatMap(({ text }) => metricsOf(JSON.parse(text)));
+}
+
+/** The limits of the format's specification; what breaks one of them is dropped without a word. */
+function metricsOf(line: Line): Metric[] {
+  expect(Number.isInteger(line._aws.Timestamp)).toBe(true);
+  expect(line._aws.CloudWatchMetrics).toHaveLength(1);
+  return line._aws.CloudWatchMetrics.flatMap(({ Namespace, Dimensions, Metrics }) => {
+    expect(Namespace).toMatch(/^[\w.\-/#:]{1,255}$/);
+    expect(Dimensions).toHaveLength(1);
+    expect(Metrics.length).toBeLessThanOrEqual(100);
+    const names = Dimensions.flat();
+    expect(names.length).toBeLessThanOrEqual(30);
+    const dimensions = Object.fromEntries(names.map((name) => [name, text(line[name])]));
+    const metricNames = Metrics.map(({ Name }) => Name);
+    const { _aws, ...members } = line;
+    const properties = Object.fromEntries(
+      Object.entries(members).filter(([name]) => !names.includes(name) && !metricNames.includes(name)),
+    );
+    return Metrics.map(({ Name, Unit }) => {
+      expect(UNITS, Name).toContain(Unit);
+      return {
+        ...{ namespace: Namespace, name: Name, unit: Unit, dimensions, properties },
+        value: number(line[Name]),
+      };
+    });
+  });
+}
+
+function text(value: unknown): string {
+  expect(value).toMatch(/^[\x20-\x7e]{1,1024}$/);
+  return String(value);
+}
+
+function number(value: unknown): number {
+  expect(value).toSatisfy(Number.isFinite);
+  return Number(value);
+}
