@@ -33,7 +33,8 @@ export async function storedCredential(workflow: Workflow): Promise<Record<strin
   return JSON.parse((await secretsOf(workflow).send(command)).SecretString ?? '');
 }
 
-function secretsOf({ secrets }: Workflow): SecretsManagerClient {
+/** A client of the run's Secrets Manager. */
+export function secretsOf({ secrets }: Pick<Workflow, 'secrets'>): SecretsManagerClient {
   return new SecretsManagerClient({
     ...{ endpoint: secrets.endpoint, region: 'us-east-1', credentials: CREDENTIALS },
   });

@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto';
+import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
+import { expect } from 'vitest';
+import type { Failure } from '../../functions/workflow/states.ts';
+import type { BusEvent } from '../../infra/local/events.ts';
+import type { Fault as S3Fault } from '../../infra/local/s3/faults.ts';
+import type { JournalEntry } from '../../infra/local/s3/server.ts';
+import type { Call, Endpoint } from '../../infra/local/sandbox/exchange.ts';
+import type { Fault } from '../../infra/local/sandbox/faults/faults.ts';
+import { parseFault } from '../../infra/local/sandbox/faults/parse-fault.ts';
+import type { Report } from '../../infra/local/sandbox/reporting/reports.ts';
+import type { SecretsCall, SecretsFault } from '../../infra/local/secrets-manager.ts';
+import { secretsOf } from './log-in.ts';
+import { expectNoSecretWritten } from './secrecy.ts';
+import type { Ended, Workflow } from './workflow.ts';
+
+/** What goes wrong on that day, and what is asked for. */
+export interface Day {
+  /** Of the platform and its storage host. */
+  readonly faults?: readonly (string | Fault)[];
+  readonly s3?: readonly S3Fault[];
+  readonly secrets?: readonly SecretsFault[];
+  /** How many announcements fail. */
+  readonly events?: number;
+  /** Fields of the request that differ from {@link Workflow.request}'s. */
+  readonly request?: Readonly<Record<string, unknown>>;
+  /** What must not be written anywhere, beside the sandbox's own secrets. */
+  readonly canaries?: readonly string[];
+  /** Done while it runs. */
+  readonly meanwhile?: () => Promise<unknown>;
+}
+
+/** How an export went through a bad day: the part of every journal that is about it. */
+export interface Outcome extends Ended {
+  /** The Cause; undefined for what was delivered. */
+  readonly card: Failure | undefined;
+  readonly calls: readonly Call[];
+  readonly reports: readonly Report[];
+  readonly s3: readonly JournalEntry[];
+  readonly secrets: readonly SecretsCall[];
+  readonly announced: readonly BusEvent[];
+  /** Lines that the functions wrote. */
+  readonly logged: readonly string[];
+  /** What stands at the only window's keys, if anything. */
+  readonly object: Buffer | undefined;
+  readonly manifest: Record<string, unknown> | undefined;
+  to(endpoint: Endpoint): Call[];
+}
+
+let days = 0;
+
+/**
+ * Runs one export of a name of its own on a bad day, in a workflow that many of them may share, and holds it to what must
+ * be kept whatever happens: 10 s between two GETs of a report (P3), no manifest and no event without the whole object (P2),
+ * one announcement (P4), and no secret written anywhere (P6).
+ */
+export async function spend(workflow: Workflow, day: Day = {}): Promise<Outcome> {
+  const { sandbox, s3, secrets, bus, logs } = workflow;
+  const name = `day-${++days}`;
+  const before = [sandbox.journal, sandbox.reports(), s3.journal, secrets.journal, bus.events, logs].map(
+    ({ length }) => length,
+  );
+  plant(workflow, day);
+  const [ended] = await Promise.all([
+    workflow.run(workflow.request({ name, ...day.request })),
+    day.meanwhile?.(),
+  ]);
+  plant(workflow, {});
+  const since = <T>(journal: readonly T[], at: number) => journal.slice(before[at]);
+  const calls = since(sandbox.journal, 0);
+  const outcome: Outcome = {
+    ...ended,
+    card: ended.cause === undefined ? undefined : cardIn(ended.cause),
+    calls,
+    reports: since(sandbox.reports(), 1),
+    s3: since(s3.journal, 2),
+    secrets: since(secrets.journal, 3),
+    announced: since(bus.events, 4),
+    logged: since(logs, 5).map(({ text }) => text),
+    ...(await visible(workflow, String(day.request?.name ?? name))),
+    to: (endpoint) => calls.filter((call) => call.endpoint === endpoint),
+  };
+  expectPromisesKept(outcome);
+  if (outcome.status === 'SUCCEEDED' && !givesBody(day)) expectSourcesBytes(workflow, outcome);
+  await expectNoSecretWritten(workflow, day.canaries);
+  return outcome;
+}
+
+/** Ended with this error, and nothing is visible. */
+export function expectFailed(
+  outcome: Outcome,
+  error: string,
+): asserts outcome is Outcome & { readonly card: Failure } {
+  expect([outcome.status, outcome.error]).toEqual(['FAILED', error]);
+  expect([outcome.object, outcome.manifest]).toEqual([undefined, undefined]);
+}
+
+/** Seconds between POST and the first GET, and between every two GETs, of each report. */
+export function gapsIn({ calls, reports }: Pick<Outcome, 'calls' | 'reports'>): number[] {
+  return reports.flatMap(({ id, createdAt }) => {
+    const times = calls.flatMap(({ endpoint, reportId, at }) =>
+      endpoint === 'report' && reportId === id ? [at] : [],
+    );
+    return times.map((at, index) => (at - (times[index - 1] ?? createdAt)) / 1000);
+  });
+}
+
+/** Uploads that were begun and neither completed nor aborted. */
+export function openUploads({ s3 }: Outcome): number {
+  const done = (operation: JournalEntry['operation']) =>
+    s3.filter((entry) => entry.operation === operation && entry.status === 200 && !entry.error).length;
+  const aborted = s3.filter(
+    ({ operation, status }) => operation === 'AbortMultipartUpload' && status === 204,
+  );
+  return done('CreateMultipartUpload') - done('CompleteMultipartUpload') - aborted.length;
+}
+
+/** Takes the cached tokens away, so that the next export has to ask for one. */
+export async function forgetTokens(workflow: Workflow, account = 'sandbox'): Promise<void> {
+  const SecretId = `ad-report-export/${account}/token`;
+  await secretsOf(workflow).send(new PutSecretValueCommand({ SecretId, SecretString: '{}' }));
+}
+
+function plant({ sandbox, s3, secrets, bus }: Workflow, day: Day): void {
+  sandbox.faults.clear();
+  for (const fault of day.faults ?? []) sandbox.faults.add(fault);
+  s3.faults.splice(0, Infinity, ...(day.s3 ?? []).map((fault) => ({ ...fault })));
+  secrets.faults.splice(0, Infinity, ...(day.secrets ?? []).map((fault) => ({ ...fault })));
+  bus.failNext(day.events ?? 0);
+}
+
+async function visible(workflow: Workflow, name: string): Promise<Pick<Outcome, 'object' | 'manifest'>> {
+  const keys = (await workflow.keys()).filter((key) => key.includes(`/export=${name}/`));
+  const read = async (file: string) => {
+    const key = keys.find((one) => one.endsWith(`/${file}`));
+    return key === undefined ? undefined : workflow.object(key);
+  };
+  const manifest = await read('_manifest.json');
+  return {
+    object: await read('report.json'),
+    manifest: manifest && (JSON.parse(String(manifest)) as Record<string, unknown>),
+  };
+}
+
+function expectPromisesKept(outcome: Outcome): void {
+  const { status, manifest, object, announced, s3, output } = outcome;
+  expect(Math.min(...gapsIn(outcome), Infinity)).toBeGreaterThanOrEqual(10);
+  expect(announced.map((event) => event['detail-type'])).toEqual([
+    status === 'SUCCEEDED' ? 'Report Exported' : 'Report Export Failed',
+  ]);
+  expect(announced[0]?.detail).toEqual(status === 'SUCCEEDED' ? output : outcome.card);
+  if (status !== 'SUCCEEDED') {
+    expect(manifest).toBeUndefined();
+    return;
+  }
+  const written = s3.filter((entry) => entry.status === 200 && entry.error === undefined);
+  expect(written.at(-1)?.key).toMatch(/\/_manifest\.json$/);
+  expect(manifest).toMatchObject({ bytes: object?.length });
+}
+
+/** Whether a fault gives the file, so that it is not the report's. */
+function givesBody({ faults = [] }: Day): boolean {
+  const parsed = faults.map((fault) => (typeof fault === 'string' ? parseFault(fault) : fault));
+  return parsed.some(({ on, body, gzip }) => on === 'storage' && (body ?? gzip) !== undefined);
+}
+
+function expectSourcesBytes({ sandbox }: Workflow, { object, manifest }: Outcome): void {
+  const source = sandbox.expected(String(manifest?.report_id));
+  expect([object?.length, sha256(object)]).toEqual([source.length, source.sha256()]);
+}
+
+function sha256(bytes: Buffer = Buffer.alloc(0)): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** On AWS the Cause of a Task wraps the message; here it may be bare. */
+function cardIn(cause: string): Failure {
+  const parsed = JSON.parse(cause) as Failure & { readonly errorMessage?: string };
+  return parsed.errorMessage === undefined ? parsed : (JSON.parse(parsed.errorMessage) as Failure);
+}

@@ -1,0 +1,123 @@
+import { afterAll, expect, it } from 'vitest';
+import type { Fault } from '../../../infra/local/sandbox/faults/faults.ts';
+import { expectFailed, forgetTokens, spend } from '../../support/bad-day.ts';
+import { startWorkflow } from '../../support/workflow.ts';
+
+// What the platform's API does (contract 4, 7). A report is READY when it is first looked at, so that the GETs are known
+// beforehand: the first is CheckReport's, the second SaveReport's.
+const workflow = await startWorkflow({
+  speed: 1000,
+  sandbox: { tokenSeconds: 86_400, report: { secondsToProcessing: 0, secondsToReady: 0 } },
+});
+afterAll(() => workflow.close());
+
+const CALLS = [
+  ['on create', 'create'],
+  ['in mid-poll', 'report'],
+  ['on save', 'report nth=2'],
+] as const;
+
+it.each(CALLS)('1: a 401 %s brings one new token, and the same report goes on', async (_, call) => {
+  await forgetTokens(workflow);
+  const outcome = await spend(workflow, { faults: [`${call} status=401`] });
+  expect(outcome.status).toBe('SUCCEEDED');
+  expect(outcome.to('token')).toHaveLength(2);
+  expect(outcome.reports).toHaveLength(1);
+});
+
+it.each(CALLS)('1: a second 401 in a row %s, with a fresh token, fails typed', async (_, call) => {
+  await forgetTokens(workflow);
+  const outcome = await spend(workflow, { faults: [`${call} status=401 times=2`] });
+  expectFailed(outcome, 'TokenRefusedAgain');
+  expect(outcome.to('token')).toHaveLength(2);
+});
+
+it.each(CALLS)('4: a 403 %s fails at once, and names reporting:read', async (_, call) => {
+  const outcome = await spend(workflow, { faults: [`${call} status=403 times=always`] });
+  expectFailed(outcome, 'RequestRefused');
+  expect(outcome.card.happened).toContain('reporting:read');
+  expect(outcome.calls.filter(({ status }) => status === 403)).toHaveLength(1);
+  expect(outcome.card.request_ids).toEqual([outcome.calls.at(-1)?.requestId]);
+});
+
+it.each<[string, unknown, string[]]>([
+  ['an object', { end_date: 'must not be in the future' }, ['end_date: must not be in the future']],
+  ['a list of objects', [{ field: 'metrics.0', message: 'unknown' }], ['metrics.0: unknown']],
+  ['a list of texts', ['metrics are missing', 'granularity is'], ['metrics are missing', 'granularity is']],
+  ['a string', 'metrics are missing', ['metrics are missing']],
+])('5: a 422 whose detail.validation is %s fails at once, and shows it', async (_, validation, faults) => {
+  const fault: Fault = { on: 'create', status: 422, times: 9, set: { 'error.detail': { validation } } };
+  const outcome = await spend(workflow, { faults: [fault] });
+  expectFailed(outcome, 'RequestRefused');
+  expect(outcome.card.faults).toEqual(faults);
+  expect(outcome.to('create')).toHaveLength(1);
+});
+
+it.each([
+  ['as text', 'The range is odd.'],
+  ['absent', undefined],
+])('5: a 422 whose detail is %s fails at once, with what the platform says', async (_, detail) => {
+  const set = detail === undefined ? {} : { 'error.detail': detail };
+  const outcome = await spend(workflow, { faults: [{ on: 'create', status: 422, times: 9, set }] });
+  expectFailed(outcome, 'RequestRefused');
+  expect(outcome.card.happened).toContain(detail ?? 'The sandbox was told to answer 422');
+  expect(outcome.to('create')).toHaveLength(1);
+});
+
+it('6: a revision that the platform does not know fails at once, naming the header and its value', async () => {
+  const outcome = await spend(workflow, { request: { revision: '2019-02-03' } });
+  expectFailed(outcome, 'RequestRefused');
+  expect(outcome.card.happened).toContain('X-Service-Revision was 2019-02-03');
+  expect(outcome.to('create').map(({ status }) => status)).toEqual([400]);
+});
+
+it.each(CALLS)('7: a 500 %s for a while is waited for, longer each time', async (_, call) => {
+  const outcome = await spend(workflow, { faults: [`${call} status=500 times=3`] });
+  expect(outcome.status).toBe('SUCCEEDED');
+  expect(outcome.reports).toHaveLength(1);
+  const failed = outcome.calls.flatMap(({ status }, index) => (status === 500 ? [index] : []));
+  const pauses = failed.map((at) => ((outcome.calls[at + 1]?.at ?? 0) - (outcome.calls[at]?.at ?? 0)) / 1000);
+  for (const [at, pause] of pauses.entries()) expect(pause).toBeGreaterThanOrEqual(10 * 2 ** at);
+});
+
+it.each(CALLS)('7: a 500 %s for ever fails after seven tries, with the last request_id', async (_, call) => {
+  const outcome = await spend(workflow, { faults: [`${call} status=500 times=always`] });
+  expectFailed(outcome, 'PlatformUnavailable');
+  const failed = outcome.calls.filter(({ status }) => status === 500);
+  expect(failed).toHaveLength(7);
+  expect(outcome.card.request_ids).toEqual([failed.at(-1)?.requestId]);
+});
+
+const RETRY_AFTER = [
+  ['in seconds', 'retry_after=45', 45, 46],
+  ['as a date', 'retry_after=date:120', 100, 121],
+  ['absent', '', 10, 11],
+  ['of 0', 'retry_after=0', 10, 11],
+  ['that is no number', 'header.retry-after=soon', 10, 11],
+  ['that is huge', 'retry_after=99999999', 900, 901],
+] as const;
+
+it.each(
+  CALLS.flatMap(([where, call]) =>
+    RETRY_AFTER.map(([form, ...rest]) => [where, form, call, ...rest] as const),
+  ),
+)('8: a 429 %s with Retry-After %s is waited for in a Wait state', async (_, __, call, header, least, most) => {
+  const outcome = await spend(workflow, { faults: [`${call} status=429 ${header}`] });
+  expect(outcome.status).toBe('SUCCEEDED');
+  expect(outcome.reports).toHaveLength(1);
+  const at = outcome.calls.findIndex(({ status }) => status === 429);
+  const pause = ((outcome.calls[at + 1]?.at ?? 0) - (outcome.calls[at]?.at ?? 0)) / 1000;
+  expect(pause).toBeGreaterThanOrEqual(least);
+  const waits = outcome.events.flatMap(({ type, stateType, input }) =>
+    type === 'StateEntered' && stateType === 'Wait' ? [(input as { wait_seconds: number }).wait_seconds] : [],
+  );
+  expect(waits.filter((seconds) => seconds >= least && seconds <= most).length).toBeGreaterThan(0);
+});
+
+it.each(
+  CALLS.filter(([where]) => where !== 'in mid-poll'),
+)('8: a 429 %s for ever fails, typed, after a bounded number of tries', async (_, call) => {
+  const outcome = await spend(workflow, { faults: [`${call} status=429 times=always`] });
+  expectFailed(outcome, 'RateLimited');
+  expect(outcome.calls.filter(({ status }) => status === 429)).toHaveLength(13);
+});

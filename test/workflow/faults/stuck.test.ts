@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import type { PerReport } from '../../../infra/local/sandbox/settings.ts';
+import { expectFailed, gapsIn, type Outcome, spend } from '../../support/bad-day.ts';
+import { startWorkflow } from '../../support/workflow.ts';
+
+const NEVER = 1e9;
+const MINUTES = 60;
+
+/** Reports are READY after these times, in the order in which they are created. Half an hour takes 1.8 s. */
+async function wait(secondsToReady: PerReport, faults: string[] = []): Promise<Outcome> {
+  await using workflow = await startWorkflow({
+    speed: 1000,
+    sandbox: { tokenSeconds: 86_400, report: { secondsToReady } },
+  });
+  return await spend(workflow, { faults });
+}
+
+/** Minutes between the creations of two reports. */
+function between({ reports: [first, second] }: Outcome): number {
+  return ((second?.createdAt ?? Number.NaN) - (first?.createdAt ?? 0)) / 1000 / MINUTES;
+}
+
+it.concurrent('12: a report that is not READY after 30 minutes is replaced, and the manifest names it', async () => {
+  const outcome = await wait((_, ordinal) => (ordinal === 1 ? NEVER : 20));
+  expect(outcome.status).toBe('SUCCEEDED');
+  const [first, second] = outcome.reports.map(({ id }) => id);
+  expect(outcome.reports).toHaveLength(2);
+  expect(between(outcome)).toBeGreaterThanOrEqual(30);
+  expect(outcome.manifest).toMatchObject({ report_id: second, abandoned_report_ids: [first] });
+});
+
+it.concurrent('12: a report that was replaced is still watched, and the first READY one wins', async () => {
+  const outcome = await wait((_, ordinal) => (ordinal === 1 ? 40 * MINUTES : NEVER));
+  expect(outcome.status).toBe('SUCCEEDED');
+  const [first, second] = outcome.reports.map(({ id }) => id);
+  expect(outcome.reports).toHaveLength(2);
+  expect(outcome.manifest).toMatchObject({ report_id: first, abandoned_report_ids: [second] });
+  expect(new Set(outcome.to('storage').map(({ reportId }) => reportId))).toEqual(new Set([first]));
+});
+
+it.concurrent('12: where no report is ever READY, the export fails after two replacements', async () => {
+  const outcome = await wait(NEVER);
+  expectFailed(outcome, 'ReportStuck');
+  expect(outcome.card.report_ids).toEqual(outcome.reports.map(({ id }) => id));
+  expect(outcome.reports).toHaveLength(3);
+  expect(Math.max(...gapsIn(outcome))).toBeGreaterThan(50); // seldom in the end
+});
+
+it.concurrent('14: a status that the contract does not name is warned of, waited for, and then replaced', async () => {
+  const outcome = await wait(0, ['report=1 set.status=QUEUED omit=download_url times=always']);
+  expect(outcome.status).toBe('SUCCEEDED');
+  expect(outcome.reports).toHaveLength(2);
+  expect(between(outcome)).toBeGreaterThanOrEqual(30);
+  expect(JSON.stringify(outcome.logged)).toContain('the contract names no such status');
+});
+
+it.concurrent('8: a 429 in mid-poll for ever ends in bounded time, typed, with three reports at most', async () => {
+  const outcome = await wait(0, ['report status=429 times=always']);
+  expect(outcome.status).toBe('FAILED');
+  expect(['RateLimited', 'ReportStuck']).toContain(outcome.error);
+  expect(outcome.reports.length).toBeLessThanOrEqual(3);
+});
