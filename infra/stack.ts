@@ -23,7 +23,7 @@ export class ExportStack extends Stack {
       reserveTokenConcurrency: config.reserve_token_concurrency,
     });
 
-    // PlanExport, PublishExport and DescribeFailure are granted nothing.
+    // PlanExport, PublishExport, DescribeFailure and FailExport are granted nothing.
     secrets.grantReadWriteCredentials(functions.GetToken);
     secrets.grantReadWriteTokens(functions.GetToken);
     secrets.grantReadTokens(functions.CreateReport);

@@ -28,13 +28,18 @@ export function outcomeOf(end: ExecutionEnd): Outcome {
   return { outcome: 'failed', ...(cardIn(end.cause) ?? endedWithoutCard(end)) };
 }
 
-/** The Cause of a failed export is its card. */
+/** The Cause of a failed export holds its card: as the message of the function that ended it, or as it is. */
 function cardIn(cause: string | undefined): Failure | undefined {
+  const { errorMessage, ...rest } = parseObject(cause);
+  const card = typeof errorMessage === 'string' ? parseObject(errorMessage) : rest;
+  return typeof card.happened === 'string' ? (card as Failure) : undefined;
+}
+
+function parseObject(text = ''): Partial<Failure> & { readonly errorMessage?: unknown } {
   try {
-    const card = JSON.parse(cause ?? '') as Failure;
-    return typeof card.happened === 'string' ? card : undefined;
+    return Object(JSON.parse(text));
   } catch {
-    return undefined;
+    return {};
   }
 }
 

@@ -52,16 +52,28 @@ export class ExportWorkflow extends Construct {
         'started_at.$': '$$.Execution.StartTime',
       },
     });
-    const describe = invoke(this, 'DescribeFailure', { function: functions.DescribeFailure });
+    const describe = invoke(this, 'DescribeFailure', {
+      function: functions.DescribeFailure,
+      output: { 'failure.$': '$.failure', 'redrives_before.$': '$$.Execution.RedriveCount' },
+    });
     const plan = invoke(this, 'PlanExport', { function: functions.PlanExport, failed: describe });
     const getToken = invoke(this, 'GetToken', { function: functions.GetToken, failed: describe });
     const windows = catchAll(this.windows(functions), describe);
     const publish = invoke(this, 'PublishExport', { function: functions.PublishExport, failed: describe });
     const announceExport = catchAll(announce(this, 'AnnounceExport', 'Report Exported', '$'), describe);
 
-    const end = new sfn.Fail(this, 'ExportFailed', { errorPath: '$.failure.error', causePath: '$.cause' });
     const announceFailure = announce(this, 'AnnounceFailure', 'Report Export Failed', '$.failure');
-    describe.next(catchAll(announceFailure, end)).next(end);
+    // What the execution ends with, and what a redrive of it begins with.
+    const fail = invoke(this, 'FailExport', {
+      function: functions.FailExport,
+      input: {
+        'failure.$': '$.failure',
+        'redrives_before.$': '$.redrives_before',
+        'redrives.$': '$$.Execution.RedriveCount',
+        'input.$': '$$.Execution.Input',
+      },
+    });
+    describe.next(catchAll(announceFailure, fail)).next(fail).next(take);
 
     return take
       .next(plan)

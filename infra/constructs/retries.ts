@@ -100,6 +100,8 @@ export const retries = {
   PublishWindow: [internal],
   PublishExport: [internal],
   DescribeFailure: [internal],
+  // What it throws is whatever the export failed with: only its own mishaps, 2 + 4 + 8 + 16 + 32 = 62 s.
+  FailExport: [retry([...NOT_STARTED, ...UNKNOWN_END], 2, 5)],
   // 2 + 4 + 8 + 16 + 32 + 64 = 126 s. Whatever it was, an announcement can be repeated.
   Announce: [retry(['States.TaskFailed', 'States.Timeout'], 2, 6)],
 } as const satisfies Record<string, readonly RetryProps[]>;

@@ -42,6 +42,7 @@ const SIZES: Readonly<Record<StepName, Size>> = {
   PublishWindow: INTERNAL,
   PublishExport: INTERNAL,
   DescribeFailure: INTERNAL,
+  FailExport: INTERNAL,
 };
 
 const STEPS = Object.keys(SIZES) as StepName[];

@@ -22,6 +22,9 @@ interface StepProps {
   readonly function: IFunction;
   /** The step whose handler it is, where the state bears another name. */
   readonly step?: StepName;
+  /** What the function gets, and what is kept of its answer, where that is not all of it. */
+  readonly input?: Readonly<Record<string, string>>;
+  readonly output?: Record<string, string>;
   /** Errors that a renewal or a replacement cures, and the state that leads there. */
   readonly curable?: { readonly errors: ErrorName[]; readonly next: sfn.IChainable };
   /** Where every other failure leads. */
@@ -36,6 +39,8 @@ export function invoke(scope: Construct, id: string, props: StepProps): LambdaIn
     // Its default would repeat POST /reports, and a GET after 2 s.
     retryOnServiceExceptions: false,
     taskTimeout: sfn.Timeout.duration(TASK_TIMEOUT),
+    ...(props.input && { payload: sfn.TaskInput.fromObject(props.input) }),
+    ...(props.output && { resultSelector: props.output }),
   });
   for (const retry of retries[props.step ?? (id as StepName)]) task.addRetry(retry);
   if (props.curable) task.addCatch(props.curable.next, { errors: props.curable.errors, resultPath: CAUGHT });

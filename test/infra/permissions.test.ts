@@ -69,6 +69,7 @@ describe('permissions', () => {
     ['PublishWindow', [`s3:PutObject ${OBJECTS}`]],
     ['PublishExport', []],
     ['DescribeFailure', []],
+    ['FailExport', []],
   ])('%s may do what it does and no more', (step, actions) => {
     expect(allowed(`Functions${step}Role`)).toEqual([...logging(step), ...actions].sort());
   });

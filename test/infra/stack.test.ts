@@ -118,6 +118,7 @@ describe('the functions', () => {
       PublishWindow: 30,
       PublishExport: 30,
       DescribeFailure: 30,
+      FailExport: 30,
     });
   });
 

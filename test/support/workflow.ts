@@ -7,6 +7,7 @@ import type { ExecutionResult, HistoryEvent } from '../../infra/local/history.ts
 import { type LocalRun, startLocal } from '../../infra/local/run.ts';
 import { type Sandbox, startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
+import type { Execution } from '../../infra/local/state-machine.ts';
 import { synthesized } from './synthesized.ts';
 
 export interface WorkflowOptions {
@@ -27,6 +28,8 @@ export interface WorkflowOptions {
 /** How an execution ended, with all that can be asserted about it. */
 export interface Ended extends ExecutionResult {
   readonly name: string;
+  /** The card of a failed export, out of the Cause that holds it. */
+  readonly cause?: string;
   readonly events: readonly HistoryEvent[];
 }
 
@@ -73,7 +76,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   return {
     ...local,
     ...{ sandbox, out, request, close },
-    run: (input = request()) => runToEnd(local, input),
+    run: (input = request()) => follow(local.export(input)),
     object: (key) => readFile(join(out, local.bucket, key)),
     keys: () => keysUnder(join(out, local.bucket)),
     everythingWritten: () => sweep(local, out),
@@ -109,10 +112,25 @@ function weekOf({ advertiserIds, credentials }: Sandbox): Record<string, unknown
   };
 }
 
-async function runToEnd(local: LocalRun, input: unknown): Promise<Ended> {
-  const execution = local.export(input);
+/** Follows an execution to its end. */
+export async function follow(execution: Execution): Promise<Ended> {
   const [result, events] = await Promise.all([execution.result, Array.fromAsync(execution.events)]);
-  return { ...result, name: execution.name, events };
+  const { cause, ...rest } = result;
+  return {
+    ...rest,
+    ...(cause !== undefined && { cause: messageIn(cause) }),
+    name: execution.name,
+    events,
+  };
+}
+
+/** A function's failure is wrapped into JSON by Lambda; what Step Functions says itself is plain text. */
+function messageIn(cause: string): string {
+  try {
+    return JSON.parse(cause).errorMessage ?? cause;
+  } catch {
+    return cause;
+  }
 }
 
 async function keysUnder(directory: string): Promise<string[]> {

@@ -110,10 +110,10 @@ describe('the state machine', () => {
     expect(ours).toContain('CopyFailed');
   });
 
-  it('bounds every task in time, and catches whatever one fails with', () => {
+  it('bounds every task in time, and catches whatever one fails with but those that end a failure', () => {
     for (const [name, task] of tasks) {
       expect(task.TimeoutSeconds, name).toBeGreaterThan(0);
-      if (name.startsWith('Describe')) continue;
+      if (['DescribeFailure', 'DescribeWindowFailure', 'FailExport'].includes(name)) continue;
       expect(task.Catch?.at(-1)?.ErrorEquals, name).toEqual(['States.ALL']);
     }
   });
