@@ -1,4 +1,4 @@
-import { JSON_SHAPE_WASM, WINDOW_AT } from './json-shape.wasm.ts';
+import { NOTHING_SCANNED, openJsonScan, pack, type Scanned, unpack } from './json-scan.ts';
 
 /**
  * The shape of JSON text as its bytes pass: where strings and brackets begin and end, how many rows there are, and
@@ -11,63 +11,61 @@ export interface JsonShape {
   closed(): boolean;
   /** Elements of the array, or values where several follow each other (NDJSON); undefined for a single object. */
   rows(): number | undefined;
+  /** For {@link openJsonShape}: printable, under 1 kB. Not of a shape that is broken. */
+  save(): string;
 }
 
-const WINDOW_BYTES = 64 * 1024;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-/** What json-shape.wat.ts exports. */
-interface Scanner {
-  readonly memory: { readonly buffer: ArrayBuffer };
-  readonly depth: { readonly value: number };
-  readonly roots: { readonly value: bigint };
-  readonly rootIsArray: { readonly value: number };
-  readonly commas: { readonly value: bigint };
-  readonly filled: { readonly value: number };
-  scan(length: number): number;
+interface SavedShape {
+  /** Bytes of the byte order mark that were there; all three also where there is none. */
+  readonly mark: number;
+  readonly scanned: object;
 }
 
-/** As far as we use it: neither Node's types nor those of ES2024 describe it. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object) => { readonly exports: unknown };
-};
-
-let compiled: object | undefined;
-
-export function openJsonShape(): JsonShape {
-  compiled ??= new WebAssembly.Module(Buffer.from(JSON_SHAPE_WASM, 'base64'));
-  const scanner = new WebAssembly.Instance(compiled).exports as Scanner;
-  const window = new Uint8Array(scanner.memory.buffer, WINDOW_AT, WINDOW_BYTES);
-  let position = 0;
+/** @param saved what another shape has seen of the bytes before */
+export function openJsonShape(saved?: string): JsonShape {
+  const begun = saved === undefined ? undefined : (JSON.parse(saved) as SavedShape);
+  const scan = openJsonScan(begun ? unpack(begun.scanned) : NOTHING_SCANNED);
+  let mark = begun?.mark ?? 0;
   let intact = true;
 
-  function write(chunk: Uint8Array): boolean {
-    let at = position < BYTE_ORDER_MARK.length ? afterMark(chunk, position) : 0;
-    position += chunk.length;
-    while (intact && at < chunk.length) {
-      const piece = at === 0 && chunk.length <= WINDOW_BYTES ? chunk : chunk.subarray(at, at + WINDOW_BYTES);
-      window.set(piece);
-      intact = scanner.scan(piece.length) === 1;
-      at += piece.length;
+  /** Where the text begins in a chunk; a byte order mark may come in several. */
+  function skipMark(chunk: Uint8Array): number {
+    let at = 0;
+    while (mark < BYTE_ORDER_MARK.length && at < chunk.length && chunk[at] === BYTE_ORDER_MARK[mark]) {
+      mark++;
+      at++;
     }
-    return intact;
+    if (at === chunk.length || mark === BYTE_ORDER_MARK.length) return at;
+    intact = mark === 0;
+    mark = BYTE_ORDER_MARK.length;
+    return at;
   }
 
   return {
-    write,
-    closed: () => intact && scanner.roots.value > 0n && scanner.depth.value === 0,
-    rows() {
-      if (scanner.roots.value > 1n) return Number(scanner.roots.value);
-      if (scanner.rootIsArray.value === 0) return undefined;
-      return scanner.filled.value === 0 ? 0 : Number(scanner.commas.value) + 1;
+    write(chunk) {
+      const at = mark < BYTE_ORDER_MARK.length ? skipMark(chunk) : 0;
+      intact &&= scan.write(at === 0 ? chunk : chunk.subarray(at)) && scan.stands();
+      return intact;
     },
+    closed: () => intact && isClosed(scan.scanned()),
+    rows: () => rowsOf(scan.scanned()),
+    save: () => JSON.stringify({ mark, scanned: pack(scan.scanned()) } satisfies SavedShape),
   };
 }
 
-/** Where the text begins in a chunk; a byte order mark may come in several. */
-function afterMark(chunk: Uint8Array, position: number): number {
-  let at = 0;
-  while (position + at < BYTE_ORDER_MARK.length && chunk[at] === BYTE_ORDER_MARK[position + at]) at++;
-  return at;
+export function isClosed({ roots, open }: Scanned): boolean {
+  return roots > 0 && open === '';
+}
+
+export function rowsOf({ roots, rootIsArray, commas, filled }: Scanned): number | undefined {
+  if (roots > 1) return roots;
+  if (!rootIsArray) return undefined;
+  return filled[1] ? commas[1] + 1 : 0;
+}
+
+/** What is known of the text from its beginning up to where `saved` was saved. */
+export function savedBeginning(saved: string): Scanned {
+  return unpack((JSON.parse(saved) as SavedShape).scanned);
 }
