@@ -1,13 +1,18 @@
 import * as z from 'zod/mini';
-import { describeFailure as describe, trim } from './workflow/failure.ts';
+import { type ObjectStore, openObjectStore } from './aws/objects.ts';
+import { describeFailure as describe, trim, WINDOW_CARD } from './workflow/failure.ts';
+import { failureKey } from './workflow/keys.ts';
+import { ExportRequest } from './workflow/request.ts';
 import { Caught, type FailedWindow, type Failure, WindowResult, WindowState } from './workflow/states.ts';
-import { step } from './workflow/step.ts';
+import { type Common, step } from './workflow/step.ts';
 
 /** A failed window's state, and the error that it ended with. */
 const WindowFailure = z.extend(WindowState, { caught: Caught });
+type WindowFailure = z.infer<typeof WindowFailure>;
 
 /** Whatever the export had come to; of its request only what can be read is used, since it may be what failed. */
 const ExportFailure = z.looseObject({ execution: z.string(), caught: Caught });
+type ExportFailure = z.infer<typeof ExportFailure>;
 
 const DescribeFailureInput = z.union([WindowFailure, ExportFailure]);
 type DescribeFailureInput = z.infer<typeof DescribeFailureInput>;
@@ -15,38 +20,53 @@ type DescribeFailureInput = z.infer<typeof DescribeFailureInput>;
 /** Windows that an export's card shows; the rest are counted. */
 const MAX_WINDOWS_SHOWN = 10;
 
+interface Dependencies extends Pick<Common, 'log' | 'now'> {
+  readonly store: Pick<ObjectStore, 'putJson'>;
+  readonly runbookUrl: string | undefined;
+}
+
 /** What ends the export: the card, and the same as text for the execution's Cause. */
 export interface ExportFailed {
   readonly failure: Failure;
   readonly cause: string;
 }
 
-/** Makes the card of a failure: of one window, whose export goes on, or of the export. Never throws for a reason of its own. */
-export async function describeFailure(state: DescribeFailureInput): Promise<FailedWindow | ExportFailed> {
-  if (isWindow(state)) return { outcome: 'failed', window: state.window, failure: describeWindow(state) };
-  const failure = describeExport(state);
+/**
+ * Makes the card of a failure, of one window, whose export goes on, or of the export, and leaves it where the objects
+ * would have been. Never throws for a reason of its own.
+ */
+export async function describeFailure(
+  state: DescribeFailureInput,
+  dependencies: Dependencies,
+): Promise<FailedWindow | ExportFailed> {
+  if (isWindow(state)) {
+    const failure = describeWindow(state, dependencies);
+    await leave(failure, failureKey(state.request, state.window), dependencies);
+    return { outcome: 'failed', window: state.window, failure: trim(failure, WINDOW_CARD) };
+  }
+  const failure = describeExport(state, dependencies);
+  // An input that was refused names no place: a key is made of validated parts only.
+  const key = keyOf(state);
+  if (key !== undefined) await leave(failure, key, dependencies);
   return { failure, cause: JSON.stringify(failure) };
 }
 
-function isWindow(state: DescribeFailureInput): state is z.infer<typeof WindowFailure> {
+function isWindow(state: DescribeFailureInput): state is WindowFailure {
   return 'window' in state;
 }
 
-function describeWindow({
-  caught,
-  execution,
-  request,
-  window,
-  reports,
-}: z.infer<typeof WindowFailure>): Failure {
+function describeWindow(state: WindowFailure, { now, runbookUrl }: Dependencies): Failure {
+  const { caught, execution, request, window, reports, timeline } = state;
   const report_ids = reports.map(({ id }) => id);
-  return describe(caught, { execution, account: request.account, export: request.name, window, report_ids });
+  const names = { account: request.account, export: request.name };
+  return describe(caught, { execution, ...names, window, report_ids, timeline, now: now(), runbookUrl });
 }
 
 /** The names stand in the request, and beside the windows once the export was summed up. */
-function describeExport(state: z.infer<typeof ExportFailure>): Failure {
+function describeExport(state: ExportFailure, { now, runbookUrl }: Dependencies): Failure {
+  const { caught, execution } = state;
   const { account, name } = namesIn(state.request ?? state);
-  const failure = describe(state.caught, { execution: state.execution, account, export: name });
+  const failure = describe(caught, { execution, account, export: name, now: now(), runbookUrl });
   const results = z.array(WindowResult).safeParse(state.results);
   const failed = (results.data ?? []).filter((result): result is FailedWindow => result.outcome === 'failed');
   return failed.length > 0 ? sumUp(failure, failed, results.data?.length ?? 0) : failure;
@@ -59,8 +79,9 @@ function sumUp(failure: Failure, failed: readonly FailedWindow[], windows: numbe
   const alike = first && cards.every(({ error }) => error === first.error);
   return trim({
     ...failure,
-    ...(alike && { error: first.error, todo: first.todo, ...(first.faults && { faults: first.faults }) }),
+    ...(alike && pick(first)),
     happened: `${failed.length} of ${windows} windows were not delivered. ${first?.happened}`,
+    timeline: first?.timeline ?? [],
     report_ids: cards.flatMap(({ report_ids }) => report_ids).slice(0, 3 * MAX_WINDOWS_SHOWN),
     request_ids: cards.flatMap(({ request_ids }) => request_ids).slice(0, MAX_WINDOWS_SHOWN),
     failed_windows: cards.slice(0, MAX_WINDOWS_SHOWN),
@@ -69,9 +90,36 @@ function sumUp(failure: Failure, failed: readonly FailedWindow[], windows: numbe
   });
 }
 
+function pick({ error, todo, runbook, faults }: Failure): Partial<Failure> {
+  return { error, todo, runbook, ...(faults && { faults }) };
+}
+
 function namesIn(request: unknown): { account?: string | undefined; name?: string | undefined } {
   const names = z.object({ account: z.optional(z.string()), name: z.optional(z.string()) });
   return names.safeParse(request).data ?? {};
 }
 
-export const handler = step(DescribeFailureInput, describeFailure, () => ({}));
+/** Where the export's card belongs: the prefix of its whole range, once PlanExport has checked the request. */
+function keyOf(state: ExportFailure): string | undefined {
+  const range = { account: z.string(), name: z.string(), start_date: z.string(), end_date: z.string() };
+  const planned = z.object({ windows: z.array(z.unknown()), request: ExportRequest }).safeParse(state);
+  // Of what could not be announced there is the result, made of the same request.
+  const summedUp = z.object({ bucket: z.string(), ...range }).safeParse(state);
+  const checked = planned.data?.request ?? summedUp.data;
+  return checked && failureKey(checked, checked);
+}
+
+/** The failure is announced whether or not this succeeds. */
+async function leave(card: Failure, key: string, { store, log }: Dependencies): Promise<void> {
+  try {
+    await store.putJson(key, card);
+  } catch (error) {
+    const name = error instanceof Error ? error.name : 'unknown';
+    log.warn('the card of the failure could not be written', { key, error: name });
+  }
+}
+
+export const handler = step(DescribeFailureInput, describeFailure, (settings) => ({
+  store: openObjectStore(settings),
+  runbookUrl: settings.RUNBOOK_URL,
+}));

@@ -1,4 +1,6 @@
+import { type ObjectStore, openObjectStore } from './aws/objects.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
+import { failureKey } from './workflow/keys.ts';
 import {
   type DeliveredWindow,
   type ExportResult,
@@ -7,14 +9,20 @@ import {
 } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 
+interface Dependencies {
+  readonly store: Pick<ObjectStore, 'bucket' | 'remove'>;
+}
+
 /**
- * Sums up what the windows left: the export's result, which is what the event announces.
+ * Sums up what the windows left: the export's result, which is what the event announces. The failure of a former run is
+ * one no longer.
  *
  * @throws ExportIncomplete where a window failed; what was delivered stays delivered
+ * @throws AccessRefused, ServiceUnavailable
  */
 export async function publishExport(
   { execution, request, results, warnings }: PublishExportInput,
-  { bucket }: { readonly bucket: string },
+  { store }: Dependencies,
 ): Promise<ExportResult> {
   const failed = results.filter((result): result is FailedWindow => result.outcome === 'failed');
   if (failed.length > 0) {
@@ -25,6 +33,9 @@ export async function publishExport(
     });
   }
   const delivered = results.filter((result): result is DeliveredWindow => result.outcome === 'delivered');
+  // PublishWindow has done it where the one window is the whole range.
+  if (!delivered.some(({ window }) => failureKey(request, window) === failureKey(request, request)))
+    await store.remove(failureKey(request, request));
   const { account, name, kind, start_date, end_date } = request;
   const windows = delivered.map(({ outcome, ...window }) => window);
   return {
@@ -35,7 +46,7 @@ export async function publishExport(
     kind,
     start_date,
     end_date,
-    bucket,
+    bucket: store.bucket,
     windows,
     bytes: windows.reduce((sum, { bytes }) => sum + bytes, 0),
     ...sumRows(delivered),
@@ -49,4 +60,6 @@ function sumRows(delivered: readonly DeliveredWindow[]): { rows?: number } {
   return Number.isNaN(rows) ? {} : { rows };
 }
 
-export const handler = step(PublishExportInput, publishExport, ({ BUCKET }) => ({ bucket: BUCKET }));
+export const handler = step(PublishExportInput, publishExport, (settings) => ({
+  store: openObjectStore(settings),
+}));

@@ -2,7 +2,7 @@ import { type ObjectStore, openObjectStore } from './aws/objects.ts';
 import { bodyOf } from './create-report.ts';
 import { listOf } from './export-list.ts';
 import { queryOf } from './query-purchases.ts';
-import { manifestKey } from './workflow/keys.ts';
+import { failureKey, manifestKey } from './workflow/keys.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
 
@@ -13,7 +13,10 @@ interface Dependencies extends Pick<Common, 'now'> {
 }
 
 /**
- * Writes the window's manifest, the last thing that is written: who sees it can rely on the object that it names.
+ * Writes the window's manifest, the last thing that is written: who sees it can rely on the object that it names, and
+ * finds no failure of a former run beside it.
+ *
+ * @throws AccessRefused, ServiceUnavailable
  */
 export async function publishWindow(
   state: SavedWindow,
@@ -21,6 +24,8 @@ export async function publishWindow(
 ): Promise<DeliveredWindow> {
   const { request, window, object, ready_id } = state;
   const manifest_key = manifestKey(request, window);
+  // Where there was none, the versioned bucket keeps a delete marker, which its lifecycle removes.
+  await store.remove(failureKey(request, window));
   await store.putJson(manifest_key, manifestOf(state, revision, store.bucket, now()));
   return {
     outcome: 'delivered',

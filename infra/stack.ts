@@ -23,7 +23,7 @@ export class ExportStack extends Stack {
       reserveTokenConcurrency: config.reserve_token_concurrency,
     });
 
-    // PlanExport, PublishExport, DescribeFailure and FailExport are granted nothing.
+    // PlanExport and FailExport are granted nothing.
     secrets.grantReadWriteCredentials(functions.GetToken);
     secrets.grantReadWriteTokens(functions.GetToken);
     secrets.grantReadTokens(functions.CreateReport);
@@ -35,6 +35,9 @@ export class ExportStack extends Stack {
     exports.grantUpload(functions.QueryPurchases);
     exports.grantUpload(functions.ExportList);
     exports.grantPut(functions.PublishWindow);
+    exports.grantRemoveFailure(functions.PublishWindow);
+    exports.grantRemoveFailure(functions.PublishExport);
+    exports.grantLeaveFailure(functions.DescribeFailure);
 
     const logs = executionLogs(this, 'ExecutionLogs', config.log_retention_days);
     const { stateMachine } = new ExportWorkflow(this, 'Workflow', { functions, logs });
@@ -45,7 +48,7 @@ export class ExportStack extends Stack {
     new CfnOutput(this, OUTPUTS.unstarted, { value: schedules.unstarted.queueUrl });
   }
 
-  private settings(config: Config, bucket: string): Settings {
+  private settings(config: Config, bucket: string): Omit<Settings, 'STEP'> {
     return {
       PLATFORM_BASE_URL: config.base_url,
       PLATFORM_REVISION: config.revision,

@@ -1,12 +1,19 @@
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import type { Settings } from '../workflow/settings.ts';
 import { asServiceError } from './service-error.ts';
 
-/** The bucket, for the small objects beside the reports. */
+/** Long for a few kilobytes, and short beside the 30 s of the functions that read or write them. Milliseconds. */
+const CALL_TIMEOUT = 8_000;
+
+/** The bucket, for the small objects beside the reports. Each throws AccessRefused or ServiceUnavailable. */
 export interface ObjectStore {
   readonly bucket: string;
   /** @param key under `exports/` */
   putJson(key: string, value: unknown): Promise<void>;
+  /** @returns the object's text, undefined where there is none */
+  getText(key: string): Promise<string | undefined>;
+  /** Whether or not it is there. */
+  remove(key: string): Promise<void>;
 }
 
 export function openObjectStore({
@@ -14,20 +21,35 @@ export function openObjectStore({
   BUCKET_OWNER,
 }: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>): ObjectStore {
   const client = new S3Client({ maxAttempts: 1 });
+  const at = (key: string) => ({ Bucket: BUCKET, Key: key, ExpectedBucketOwner: BUCKET_OWNER });
+  const inTime = () => ({ abortSignal: AbortSignal.timeout(CALL_TIMEOUT) });
+  const refused = (doing: string, permission: string) => (error: unknown) => {
+    throw asServiceError(error, `${doing} bucket ${BUCKET}`, permission);
+  };
   return {
     bucket: BUCKET,
     async putJson(key, value) {
       const command = new PutObjectCommand({
-        Bucket: BUCKET,
-        Key: key,
+        ...at(key),
         Body: `${JSON.stringify(value, null, 2)}\n`,
         ContentType: 'application/json',
         ChecksumAlgorithm: 'CRC32',
-        ExpectedBucketOwner: BUCKET_OWNER,
       });
-      await client.send(command).catch((error) => {
-        throw asServiceError(error, `write ${key} to bucket ${BUCKET}`, 's3:PutObject');
+      await client.send(command, inTime()).catch(refused(`write ${key} to`, 's3:PutObject'));
+    },
+    async getText(key) {
+      const within = inTime();
+      const read = async () =>
+        (await client.send(new GetObjectCommand(at(key)), within)).Body?.transformToString();
+      // Without s3:ListBucket, S3 answers 403 for what is not there.
+      return read().catch((error: unknown) => {
+        if (error instanceof Error && error.name === 'NoSuchKey') return undefined;
+        return refused(`read ${key} of`, 's3:GetObject and s3:ListBucket')(error);
       });
+    },
+    async remove(key) {
+      const command = new DeleteObjectCommand(at(key));
+      await client.send(command, inTime()).catch(refused(`remove ${key} from`, 's3:DeleteObject'));
     },
   };
 }

@@ -55,6 +55,26 @@ export function readMessage(message: string): { happened: string; facts: Facts }
   }
 }
 
+/** The same for a Cause: Lambda gives Step Functions a JSON document about an error, Step Functions itself gives plain text. */
+export function readCause(cause: string): { happened: string; facts: Facts } {
+  try {
+    const { errorMessage } = JSON.parse(cause) as { errorMessage?: unknown };
+    return readMessage(typeof errorMessage === 'string' ? errorMessage : cause);
+  } catch {
+    return readMessage(cause);
+  }
+}
+
+/**
+ * Gives an error one more fact, in its message, where {@link readMessage} finds it.
+ *
+ * @param value as JSON; a few hundred characters
+ */
+export function addFact(error: Error, name: string, value: unknown): void {
+  const { happened, facts } = readMessage(error.message);
+  error.message = `${happened}\n${JSON.stringify({ ...facts, [name]: value })}`;
+}
+
 // Give up: nothing changes until a person does something.
 
 /** The execution's input cannot be exported; the message names every fault. No request was made. */

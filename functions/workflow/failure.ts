@@ -1,5 +1,6 @@
-import { type ErrorName, errors, type Facts, readMessage } from './errors.ts';
+import { type ErrorName, errors, type Facts, readCause } from './errors.ts';
 import type { Caught, Failure } from './states.ts';
+import { append, entriesOf, shorten, type Timeline } from './timeline.ts';
 
 /** What a person does next, one sentence per error. */
 const NEXT: Readonly<Record<ErrorName, string>> = {
@@ -27,11 +28,17 @@ const NEXT: Readonly<Record<ErrorName, string>> = {
 const NEXT_AFTER_UNEXPECTED =
   "Read the execution's history and the function's log, then run the export again.";
 
-/** Bytes of a window's card: 100 of them, the request and the windows' dates stay below the 256 KB of a state. */
-const WINDOW_CARD = 2_000;
+/** Where the runbook is in the repository. */
+const RUNBOOK = 'infra/RUNBOOK.md';
 
-/** Bytes of an export's card: an execution's Cause holds 32,768 characters. */
-const EXPORT_CARD = 30_000;
+/** Bytes of a window's card in the export's state: 100 of them, the request and the windows' dates stay below its 256 KB. */
+export const WINDOW_CARD = 2_000;
+
+/** Bytes of any card: an execution's Cause holds 32,768 characters. */
+const CARD = 30_000;
+
+/** Entries of a timeline that are kept as long as there is anything else to give up. */
+const LEAST_ENTRIES = 5;
 
 export interface About {
   readonly execution: string;
@@ -39,49 +46,66 @@ export interface About {
   readonly export?: string | undefined;
   readonly window?: Failure['window'];
   readonly report_ids?: readonly string[];
+  /** What went before the failure. */
+  readonly timeline?: Timeline | undefined;
+  /** The moment of the failure, where it does not say so itself. */
+  readonly now: Date;
+  readonly runbookUrl?: string | undefined;
 }
 
 /** The card of a failure that the state machine caught, no larger than there is room for. */
 export function describeFailure(caught: Caught, about: About): Failure {
   const { happened, facts } = readCause(caught.Cause ?? '');
   const faults = strings(facts.faults);
+  const timeline = append(about.timeline ?? [], entriesOf(caught, about.now));
   const card: Failure = {
     version: '1',
     error: caught.Error,
     happened: happened || 'Nothing more is known.',
     todo: isOurs(caught.Error) ? NEXT[caught.Error] : NEXT_AFTER_UNEXPECTED,
+    runbook: runbookOf(caught.Error, about.runbookUrl),
     execution: about.execution,
     ...(about.account !== undefined && { account: about.account }),
     ...(about.export !== undefined && { export: about.export }),
     ...(about.window && { window: about.window }),
     report_ids: [...(about.report_ids ?? [])],
-    request_ids: typeof facts.request_id === 'string' ? [facts.request_id] : [],
+    request_ids: requestIds(facts, timeline),
     ...(faults.length > 0 && { faults: [...faults] }),
+    timeline,
   };
-  return trim(card, about.window ? WINDOW_CARD : EXPORT_CARD);
+  return trim(card);
 }
 
-/** Gives up what can be missed, in this order, until the card fits: windows shown, faults, words, ids. */
-export function trim(card: Failure, bytes: number = EXPORT_CARD): Failure {
-  const { failed_windows, faults, report_ids, request_ids, happened } = card;
+/** The heading is the error's name; a section's address has nothing of it but letters, digits, - and _. */
+export function runbookOf(error: string, url: string = RUNBOOK): string {
+  const section = error.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '');
+  return `${url}#${section.slice(0, 100)}`;
+}
+
+/** The one of the failure first, then those of the answers that had led to it. */
+function requestIds({ request_id }: Facts, timeline: Timeline): string[] {
+  const ids = [request_id, ...timeline.map((entry) => entry.request_id)];
+  return [...new Set(ids.filter((id) => typeof id === 'string'))];
+}
+
+/** Gives up what can be missed, in this order, until the card fits: windows shown, the timeline's middle, faults, words, ids. */
+export function trim(card: Failure, bytes: number = CARD): Failure {
+  const { failed_windows, timeline, faults, report_ids, request_ids, happened } = card;
   if (Buffer.byteLength(JSON.stringify(card)) <= bytes) return card;
   if (failed_windows?.length) return trim({ ...card, failed_windows: failed_windows.slice(0, -1) }, bytes);
+  if (timeline.length > LEAST_ENTRIES)
+    return trim({ ...card, timeline: shorten(timeline, timeline.length - 1) }, bytes);
   if (faults && faults.length > 1) return trim({ ...card, faults: faults.slice(0, -1) }, bytes);
   if (faults?.[0] && faults[0].length > 200) return trim({ ...card, faults: [cut(faults[0], 200)] }, bytes);
   if (happened.length > 200)
     return trim({ ...card, happened: cut(happened, Math.floor(happened.length / 2)) }, bytes);
   if (report_ids.length > 0) return trim({ ...card, report_ids: report_ids.slice(0, -1) }, bytes);
-  return { ...card, request_ids: request_ids.map((id) => cut(id, 200)), error: cut(card.error, 200) };
-}
-
-/** Lambda gives Step Functions a JSON document about an error, Step Functions itself gives plain text. */
-function readCause(cause: string): { happened: string; facts: Facts } {
-  try {
-    const { errorMessage } = JSON.parse(cause) as { errorMessage?: unknown };
-    return readMessage(typeof errorMessage === 'string' ? errorMessage : cause);
-  } catch {
-    return readMessage(cause);
-  }
+  if (timeline.length > 1) return trim({ ...card, timeline: timeline.slice(1) }, bytes);
+  return {
+    ...card,
+    request_ids: request_ids.slice(0, 1).map((id) => cut(id, 200)),
+    error: cut(card.error, 200),
+  };
 }
 
 function isOurs(name: string): name is ErrorName {

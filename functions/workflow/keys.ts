@@ -6,6 +6,9 @@ export const EXPORTS_PREFIX = 'exports/';
 
 export const MANIFEST = '_manifest.json';
 
+/** What failed, until it is delivered after all. */
+export const FAILURE = '_failure.json';
+
 /**
  * Where a window's objects lie. Known before the export runs, and made of validated parts only, in the `name=value`
  * form that Athena, Spark and Snowflake read as partitions.
@@ -31,4 +34,9 @@ function fileName(request: ExportRequest): string {
 
 export function manifestKey(request: Pick<ExportRequest, 'account' | 'name'>, window: Window): string {
   return `${windowPrefix(request, window)}${MANIFEST}`;
+}
+
+/** @param range a window's, or the export's whole one: where there is only one window, they are the same */
+export function failureKey(request: Pick<ExportRequest, 'account' | 'name'>, range: Window): string {
+  return `${windowPrefix(request, range)}${FAILURE}`;
 }

@@ -2,6 +2,8 @@ import * as z from 'zod/mini';
 
 /** The environment of every function. The stack writes it and the steps read it by these names. */
 export const Settings = z.object({
+  /** The function's own step, such as CheckReport. */
+  STEP: z.string(),
   /** Where the platform's API is; may have a path. */
   PLATFORM_BASE_URL: z.url(),
   /** The pinned X-Service-Revision (contract 9.4); a request may name another one. */
@@ -19,6 +21,8 @@ export const Settings = z.object({
   MAX_DOWNLOAD_BYTES: z.string().check(z.regex(/^[1-9]\d*$/)),
   /** Hosts that a download URL may name, separated by commas; absent: any public one. */
   DOWNLOAD_HOSTS: z.optional(z.string()),
+  /** Where the runbook can be read, up to the `#` of a section; absent: its path in the repository. */
+  RUNBOOK_URL: z.optional(z.string()),
   /** Whether plain http to a loopback address is let through. Never set in a deployed stack. */
   ALLOW_LOOPBACK: z.optional(z.literal('true')),
 });

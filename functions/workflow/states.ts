@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request.ts';
+import { TimelineEntry } from './timeline.ts';
 
 /**
  * What passes between the states. Each schema is what the step of that name receives; what a step returns is what
@@ -92,6 +93,8 @@ export const WindowState = z.object({
   token: z.optional(TokenRef),
   object: z.optional(StoredObject),
   caught: z.optional(Caught),
+  /** What each step came to so far; step.ts keeps it. */
+  timeline: z.optional(z.array(TimelineEntry)),
 });
 export type WindowState = z.infer<typeof WindowState>;
 
@@ -152,6 +155,10 @@ const FailureCard = z.object({
   account: z.optional(z.string()),
   export: z.optional(z.string()),
   window: z.optional(Window),
+  /** Of the first window that failed, where the card is an export's. */
+  timeline: z.array(TimelineEntry),
+  /** The section of the runbook about this error. */
+  runbook: z.string(),
   report_ids: z.array(z.string()),
   request_ids: z.array(z.string()),
   faults: z.optional(z.array(z.string())),

@@ -1,7 +1,11 @@
 import type * as z from 'zod/mini';
 import { type Log, openLogger, redact } from '../aws/logger.ts';
-import { ExportError } from './errors.ts';
+import { type Meter, openMeter } from '../aws/metrics.ts';
+import { addFact, ExportError } from './errors.ts';
+import { measureError, measureStep } from './measure.ts';
 import { readSettings, type Settings } from './settings.ts';
+import type { Caught, WindowState } from './states.ts';
+import { append, entriesOf, entry, type Timeline } from './timeline.ts';
 
 /** What Lambda hands over beside the event; only what is used. */
 export interface LambdaContext {
@@ -20,9 +24,13 @@ export interface Common {
 
 type Handler<O> = (event: unknown, context: LambdaContext) => Promise<O>;
 
+/** What is built on the first call, and kept for as long as the container is warm. */
+type Wired<D> = D &
+  Omit<Common, 'millisecondsLeft'> & { log: ReturnType<typeof openLogger>; meter: Meter; name: string };
+
 /**
- * A Lambda handler from a step: parses the input, builds the dependencies on the first call, and runs the step.
- * Importing a step's file therefore touches neither the environment nor AWS.
+ * A Lambda handler from a step: parses the input, builds the dependencies on the first call, runs the step, and notes in
+ * the window's timeline what it came to. Importing a step's file therefore touches neither the environment nor AWS.
  *
  * @param wire builds what the step needs beyond the common things
  */
@@ -31,20 +39,60 @@ export function step<S extends z.ZodMiniType, D, O>(
   run: (input: z.output<S>, dependencies: D & Common) => Promise<O>,
   wire: (settings: Settings) => D,
 ): Handler<O> {
-  let wired: (D & Omit<Common, 'millisecondsLeft'> & { log: ReturnType<typeof openLogger> }) | undefined;
+  let wired: Wired<D> | undefined;
   return async (event, context) => {
-    wired ??= { ...wire(readSettings()), log: openLogger(), now: () => new Date() };
-    const { log } = wired;
-    log.setKeys({ step: context.functionName, request: context.awsRequestId, ...subject(event) });
+    wired ??= openStep(wire);
+    const { log, meter, name, now } = wired;
+    const about = subject(event);
+    log.setKeys({ step: name, request: context.awsRequestId, ...about });
+    const caught = entriesOf(caughtIn(event), now());
     try {
       const millisecondsLeft = () => context.getRemainingTimeInMillis();
       const output = await run(schema.parse(event), { ...wired, millisecondsLeft });
       log.info('done', outcome(output));
-      return output;
+      for (const measurement of measureStep(event, output, now())) meter(measurement, about);
+      return isWindow(output) ? noteIn(output, event, name, caught, now()) : output;
     } catch (error) {
-      throw report(error, log);
+      for (const measurement of measureError(error)) meter(measurement, about);
+      const failure = report(error, log);
+      const requestId = error instanceof ExportError ? error.facts.request_id : undefined;
+      addFact(failure, 'timeline', [...caught, entry(name, failure.name, now(), requestId)]);
+      throw failure;
     }
   };
+}
+
+function openStep<D>(wire: (settings: Settings) => D): Wired<D> {
+  const settings = readSettings();
+  return {
+    ...wire(settings),
+    log: openLogger(),
+    meter: openMeter(),
+    now: () => new Date(),
+    name: settings.STEP,
+  };
+}
+
+function caughtIn(event: unknown): Caught | undefined {
+  return (event as { caught?: Caught } | null)?.caught;
+}
+
+/** The state of a window that goes on; how one ended has no status. */
+function isWindow(output: unknown): output is WindowState {
+  return typeof output === 'object' && output !== null && 'status' in output && 'reports' in output;
+}
+
+/** The window's state, with what was caught before the step and what the step came to. */
+function noteIn<W extends WindowState>(
+  window: W,
+  event: unknown,
+  name: string,
+  caught: Timeline,
+  now: Date,
+): W {
+  const before = event as WindowState;
+  const came = window.throttled > before.throttled ? 'throttled' : window.status;
+  return { ...window, timeline: append(before.timeline ?? [], [...caught, entry(name, came, now)]) };
 }
 
 /** Logs the failure, and gives it on in a form that holds nothing it should not. */

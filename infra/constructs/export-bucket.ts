@@ -8,7 +8,7 @@ import {
   type CfnBucket,
 } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE } from '../../functions/workflow/keys.ts';
 
 /** A copy takes 15 minutes at most, so what is unfinished after a day was killed. */
 const ABORT_UPLOADS_AFTER = Duration.days(1);
@@ -56,12 +56,21 @@ export class ExportBucket extends Construct {
     return this.grant(grantee, ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts']);
   }
 
+  /** The card of a failure, and nothing else. */
+  grantLeaveFailure(grantee: IGrantable): Grant {
+    return this.grant(grantee, ['s3:PutObject'], `*/${FAILURE}`);
+  }
+
+  grantRemoveFailure(grantee: IGrantable): Grant {
+    return this.grant(grantee, ['s3:DeleteObject'], `*/${FAILURE}`);
+  }
+
   // Narrower than the bucket's own grants, which include tags, legal hold and retention.
-  private grant(grantee: IGrantable, actions: string[]): Grant {
+  private grant(grantee: IGrantable, actions: string[], keys = '*'): Grant {
     return Grant.addToPrincipal({
       grantee,
       actions,
-      resourceArns: [this.bucket.arnForObjects(`${EXPORTS_PREFIX}*`)],
+      resourceArns: [this.bucket.arnForObjects(`${EXPORTS_PREFIX}${keys}`)],
     });
   }
 }

@@ -49,7 +49,7 @@ const STEPS = Object.keys(SIZES) as StepName[];
 
 interface WorkflowFunctionsProps {
   /** Each function gets all of it; the compiler holds it to what the functions read. */
-  readonly settings: Settings;
+  readonly settings: Omit<Settings, 'STEP'>;
   /** On every log line. */
   readonly service: string;
   readonly logRetention: RetentionDays;
@@ -81,7 +81,7 @@ export class WorkflowFunctions extends Construct {
       ...this.identity(step, props.logRetention),
       ...(step === 'GetToken' && props.reserveTokenConcurrency && { reservedConcurrentExecutions: 1 }),
       environment: {
-        ...asEnvironment(props.settings),
+        ...asEnvironment({ ...props.settings, STEP: step }),
         ...environment,
         POWERTOOLS_SERVICE_NAME: props.service,
         POWERTOOLS_LOG_LEVEL: 'INFO',

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { describeFailure } from '../../functions/describe-failure.ts';
+import { describeFailure as describeWith } from '../../functions/describe-failure.ts';
 import { ExportIncomplete, errors, RequestRefused } from '../../functions/workflow/errors.ts';
 import { MAX_REQUEST_BYTES } from '../../functions/workflow/request.ts';
 import type { FailedWindow } from '../../functions/workflow/states.ts';
-import { windowOf } from '../support/steps.ts';
+import { keepLog, stoppedClock, windowOf } from '../support/steps.ts';
 
 /** What Step Functions is told of an error that a handler threw. */
 function caughtFrom(error: Error) {
@@ -11,6 +11,24 @@ function caughtFrom(error: Error) {
     Error: error.name,
     Cause: JSON.stringify({ errorType: error.name, errorMessage: error.message, trace: [] }),
   };
+}
+
+/** DescribeFailure with a bucket that keeps what it is given, as JSON. */
+function openBucket() {
+  const written = new Map<string, unknown>();
+  const { log, lines } = keepLog();
+  const putJson = async (key: string, value: unknown) => {
+    written.set(key, JSON.parse(JSON.stringify(value)));
+  };
+  return {
+    written,
+    lines,
+    dependencies: { store: { putJson }, log, now: stoppedClock().now, runbookUrl: undefined },
+  };
+}
+
+function describeFailure(state: Parameters<typeof describeWith>[0]) {
+  return describeWith(state, openBucket().dependencies);
 }
 
 const refused = new RequestRefused('The platform answered 422: metrics: unknown.', {
@@ -33,6 +51,7 @@ describe('DescribeFailure', () => {
         error: 'RequestRefused',
         happened: 'The platform answered 422: metrics: unknown.',
         todo: 'Correct what the platform names, then run the export again.',
+        runbook: 'infra/RUNBOOK.md#requestrefused',
         execution: 'test-execution',
         account: 'acme',
         export: 'daily',
@@ -40,6 +59,9 @@ describe('DescribeFailure', () => {
         report_ids: ['r1'],
         request_ids: ['req_1'],
         faults: ['metrics: unknown'],
+        timeline: [
+          { outcome: 'RequestRefused', from: '2026-11-21T06:00:00Z', to: '2026-11-21T06:00:00Z', times: 1 },
+        ],
       },
     });
   });

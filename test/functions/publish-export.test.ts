@@ -4,6 +4,7 @@ import type { DeliveredWindow, FailedWindow } from '../../functions/workflow/sta
 import { windowOf } from '../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
+const PREFIX = 'exports/account=acme/export=daily/';
 const plan = {
   execution: 'e',
   started_at: '2026-11-21T06:00:00.000Z',
@@ -11,6 +12,13 @@ const plan = {
   warnings: ['w'],
   windows: [],
 };
+
+/** A bucket that keeps what was removed from it. */
+function keepRemoved() {
+  const removed: string[] = [];
+  const remove = async (key: string) => void removed.push(key);
+  return { removed, store: { bucket: 'b', remove } };
+}
 
 function delivered(start: string, rows?: number): DeliveredWindow {
   return {
@@ -32,7 +40,9 @@ const failed: FailedWindow = {
     error: 'RequestRefused',
     happened: 'x',
     todo: 'y',
+    runbook: 'z',
     execution: 'e',
+    timeline: [],
     report_ids: [],
     request_ids: [],
   },
@@ -40,8 +50,9 @@ const failed: FailedWindow = {
 
 describe('PublishExport', () => {
   it('sums up what was delivered', async () => {
+    const { store, removed } = keepRemoved();
     const results = [delivered('2026-10-01', 3), delivered('2026-10-02', 0)];
-    const result = await publishExport({ ...plan, results }, { bucket: 'b' });
+    const result = await publishExport({ ...plan, results }, { store });
     expect(result).toMatchObject({
       version: '1',
       execution: 'e',
@@ -54,18 +65,28 @@ describe('PublishExport', () => {
       '2026-10-01/report.json',
       '2026-10-02/report.json',
     ]);
+    expect(removed).toEqual([`${PREFIX}start_date=2026-11-01/end_date=2026-11-02/_failure.json`]);
+  });
+
+  it('leaves the failure of a former run to the window that is the whole range', async () => {
+    const { store, removed } = keepRemoved();
+    await publishExport({ ...plan, results: [delivered('2026-11-01')] }, { store });
+    expect(removed).toEqual([]);
   });
 
   it('says nothing of rows where those of one window are not known', async () => {
+    const { store } = keepRemoved();
     const results = [delivered('2026-10-01', 3), delivered('2026-10-02')];
-    expect(await publishExport({ ...plan, results }, { bucket: 'b' })).not.toHaveProperty('rows');
+    expect(await publishExport({ ...plan, results }, { store })).not.toHaveProperty('rows');
   });
 
   it('fails where a window failed, and counts', async () => {
+    const { store, removed } = keepRemoved();
     const results = [delivered('2026-10-01'), failed, failed];
-    await expect(publishExport({ ...plan, results }, { bucket: 'b' })).rejects.toMatchObject({
+    await expect(publishExport({ ...plan, results }, { store })).rejects.toMatchObject({
       name: 'ExportIncomplete',
       facts: { failed: 2, delivered: 1 },
     });
+    expect(removed).toEqual([]);
   });
 });

@@ -39,6 +39,7 @@ const READ_TOKENS = ['acme', 'globex'].map(
   (account) => `secretsmanager:GetSecretValue <Secrets${account}token>`,
 );
 const OBJECTS = '<ExportsBucket.Arn>/exports/*';
+const FAILURES = `${OBJECTS}/_failure.json`;
 
 describe('permissions', () => {
   it.each([
@@ -66,9 +67,9 @@ describe('permissions', () => {
         `s3:PutObject ${OBJECTS}`,
       ],
     ]),
-    ['PublishWindow', [`s3:PutObject ${OBJECTS}`]],
-    ['PublishExport', []],
-    ['DescribeFailure', []],
+    ['PublishWindow', [`s3:PutObject ${OBJECTS}`, `s3:DeleteObject ${FAILURES}`]],
+    ['PublishExport', [`s3:DeleteObject ${FAILURES}`]],
+    ['DescribeFailure', [`s3:PutObject ${FAILURES}`]],
     ['FailExport', []],
   ])('%s may do what it does and no more', (step, actions) => {
     expect(allowed(`Functions${step}Role`)).toEqual([...logging(step), ...actions].sort());

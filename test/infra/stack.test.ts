@@ -128,8 +128,9 @@ describe('the functions', () => {
       download_hosts: ['files.example', '*.cdn.example'],
       refresh_parameters: { audience: 'ads' },
     });
-    for (const { Properties } of resourcesOf(other, 'AWS::Lambda::Function').values()) {
+    for (const [id, { Properties }] of resourcesOf(other, 'AWS::Lambda::Function')) {
       expect(readSettings(readable(Properties.Environment.Variables) as Record<string, string>)).toEqual({
+        STEP: id.replace(/^Functions/, ''),
         PLATFORM_BASE_URL: 'https://api.platform.example/v1',
         PLATFORM_REVISION: '2026-09-01',
         SECRET_PREFIX: 'exports-test',
