@@ -1,6 +1,7 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { DownloadRefused } from '../../workflow/errors.ts';
-import { type JsonShape, openJsonShape } from './json-shape.ts';
+import { joinJson, openJsonFragment } from './json-fragment.ts';
+import { openJsonShape } from './json-shape.ts';
 
 /** Watches the bytes of a file pass, to know whether it is whole, what it should be, and how many rows it has. */
 export interface Inspection {
@@ -9,61 +10,129 @@ export interface Inspection {
   /** Whether the file could end here, judged by its own shape. */
   closed(): Promise<boolean>;
   /**
+   * What another call's inspection goes on from, after the bytes written so far: printable, under 1 kB. undefined of gzip,
+   * whose decoder cannot be saved: it is inspected from its beginning or not at all.
+   */
+  save(): string | undefined;
+  /**
    * To be called when the file is known to have ended.
    *
    * @throws DownloadRefused if it is empty, not what `format` says, or not decodable
    */
-  end(): Promise<{ rows?: number }>;
+  end(): Promise<Inspected>;
+}
+
+export interface Inspected {
+  readonly rows?: number;
 }
 
 /**
  * @param format as requested of the platform; anything but JSON is not looked into
  * @param contentEncoding gzip is decoded to look inside; the stored bytes stay as they came
+ * @param saved by the inspection of the bytes before, which were not gzip
  * @throws DownloadRefused if the encoding is one that cannot be checked
  */
 export function inspect(
   format: string,
   contentType: string,
   contentEncoding: string | undefined,
+  saved?: string,
 ): Inspection {
-  const shape = format.toUpperCase() === 'JSON' ? openJsonShape() : undefined;
-  const plain = inspectPlain(shape, contentType);
+  const plain = inspectPlain(format, contentType, saved);
   if (contentEncoding === undefined) return plain;
   if (contentEncoding === 'gzip') return inspectGzip(plain);
   throw new DownloadRefused(`The file has the content encoding ${contentEncoding}, which cannot be checked.`);
 }
 
-/** Of bytes as they are: it never asks the sender to wait. */
-interface PlainInspection extends Inspection {
+/** Of bytes as they are: it never asks the sender to wait, and can be saved. */
+export interface PlainInspection extends Inspection {
   write(chunk: Buffer): undefined;
+  save(): string;
 }
 
-function inspectPlain(shape: JsonShape | undefined, contentType: string): PlainInspection {
+export function inspectPlain(format: string, contentType: string, saved?: string): PlainInspection {
+  const shape = isJson(format) ? openJsonShape(saved) : undefined;
   let bytes = 0;
-  const refuse = (fault: string) => new DownloadRefused(`The file ${fault}. Nothing was stored.`, { bytes });
   return {
     write(chunk) {
       bytes += chunk.length;
-      if (shape && !shape.write(chunk)) throw refuse('is not JSON, although JSON was asked for');
+      if (shape && !shape.write(chunk)) throw refused('notJson', { bytes });
       return undefined;
     },
     closed: async () => shape?.closed() ?? false,
+    save: () => shape?.save() ?? '',
     async end() {
-      if (bytes === 0) throw refuse('is empty');
-      if (shape && !shape.closed())
-        throw refuse('ends in the middle of its JSON, and the storage host says that is all');
-      const lines = /ndjson|jsonl|json-lines/.test(contentType);
-      const rows = shape?.rows() ?? (shape && lines ? 1 : undefined);
-      return rows === undefined ? {} : { rows };
+      if (bytes === 0 && saved === undefined) throw refused('empty', { bytes });
+      return shape ? judge({ closed: shape.closed(), rows: shape.rows() }, contentType, { bytes }) : {};
     },
   };
+}
+
+/** Of bytes from the middle of a file, whose beginning another task inspects. */
+export interface FragmentInspection {
+  /** @throws DownloadRefused if the bytes cannot be what `format` says, whatever came before */
+  write(chunk: Buffer): undefined;
+  /** What another call goes on from, and what {@link joinInspections} takes: printable, under 2 kB. */
+  save(): string;
+}
+
+export function inspectFragment(format: string, saved?: string): FragmentInspection {
+  const fragment = isJson(format) ? openJsonFragment(saved) : undefined;
+  return {
+    write(chunk) {
+      if (fragment && !fragment.write(chunk)) throw refused('notJson', {});
+      return undefined;
+    },
+    save: () => fragment?.save() ?? '',
+  };
+}
+
+/**
+ * As the end of one inspection of all bytes.
+ *
+ * @param beginning saved by {@link inspectPlain}, of three bytes at least
+ * @param fragments saved by {@link inspectFragment}, of all that follows, in order
+ * @throws DownloadRefused if the file is not what `format` says
+ */
+export function joinInspections(
+  format: string,
+  contentType: string,
+  [beginning, ...fragments]: readonly [string, ...string[]],
+): Inspected {
+  return isJson(format) ? judge(joinJson(beginning, fragments), contentType, {}) : {};
+}
+
+const isJson = (format: string) => format.toUpperCase() === 'JSON';
+
+function judge(
+  found: ReturnType<typeof joinJson>,
+  contentType: string,
+  facts: { bytes?: number },
+): Inspected {
+  if (found === 'not JSON') throw refused('notJson', facts);
+  if (!found.closed) throw refused('open', facts);
+  const isLines = /ndjson|jsonl|json-lines/.test(contentType);
+  const rows = found.rows ?? (isLines ? 1 : undefined);
+  return rows === undefined ? {} : { rows };
+}
+
+const FAULTS = {
+  empty: 'is empty',
+  notJson: 'is not JSON, although JSON was asked for',
+  open: 'ends in the middle of its JSON, and the storage host says that is all',
+};
+
+function refused(fault: keyof typeof FAULTS, facts: { bytes?: number }): DownloadRefused {
+  return new DownloadRefused(`The file ${FAULTS[fault]}. Nothing was stored.`, facts);
 }
 
 function inspectGzip(inside: PlainInspection): Inspection {
   const gunzip = createGunzip();
   let failure: unknown;
+  let release = () => {};
   gunzip.on('error', (error) => {
     failure ??= new DownloadRefused(`The file is not the gzip that it says it is (${error.message}).`);
+    release();
   });
   gunzip.on('data', (chunk: Buffer) => {
     try {
@@ -78,30 +147,30 @@ function inspectGzip(inside: PlainInspection): Inspection {
   return {
     write(chunk) {
       check();
-      return gunzip.write(chunk) ? undefined : settled(gunzip, 'drain');
+      // Until it is through with the chunk, whose memory the sender frees with the next one.
+      return new Promise<void>((resolve) => {
+        release = resolve;
+        gunzip.write(chunk, () => resolve());
+      });
     },
     async closed() {
       if (failure === undefined) await new Promise<void>((resolve) => gunzip.flush(() => resolve()));
       return failure === undefined && (await inside.closed());
     },
+    save: () => undefined,
     async end() {
       gunzip.end();
-      await settled(gunzip, 'end');
+      await ended(gunzip);
       check();
       return inside.end();
     },
   };
 }
 
-/** Waits for an event, or for the error or close that comes in its place. */
-function settled(gunzip: Gunzip, event: 'drain' | 'end'): Promise<void> {
+/** Waits for the end of what is decoded, or for the error or close that comes in its place. */
+function ended(gunzip: Gunzip): Promise<void> {
   if (gunzip.destroyed || gunzip.readableEnded) return Promise.resolve();
-  const names = [event, 'error', 'close'];
   return new Promise((resolve) => {
-    const settle = () => {
-      for (const name of names) gunzip.off(name, settle);
-      resolve();
-    };
-    for (const name of names) gunzip.on(name, settle);
+    for (const event of ['end', 'error', 'close']) gunzip.once(event, () => resolve());
   });
 }
