@@ -206,7 +206,9 @@ class NotTheSame extends Error {
 
 /** A failure of the network, of TLS or of HTTP's framing, as undici and Node name it; a mistake of ours is none. */
 function isBreak(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
+  const { code, name } = error as { code?: unknown; name?: unknown };
+  // A chunked body that ends early on a connection that is not kept has no code.
+  if (name === 'HTTPParserError') return true;
   return typeof code === 'string' && !/^ERR_(?!SSL|TLS)/.test(code);
 }
 

@@ -1,7 +1,9 @@
 import { crc32, gzipSync } from 'node:zlib';
+import { Agent } from 'undici';
 import { expect, test } from 'vitest';
 import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
 import { copyOnce, jsonOf, type Outcome, PART } from '../../support/copying.ts';
+import type { FileOptions } from '../../support/storage-host.ts';
 
 const { body, rows } = jsonOf(20 * PART + 17);
 
@@ -237,3 +239,13 @@ function expectNothing({ error, object, openUploads }: Outcome, name: string): v
   expect(error).toMatchObject({ name });
   expect([object, openUploads]).toEqual([undefined, 0]);
 }
+
+test.each([
+  'reset',
+  'close',
+] as const)('a chunked body that breaks off (%s) on a connection that is not kept is taken up again', async (by) => {
+  // As the steps have it; undici then tells a break as an HTTPParserError, which has no code.
+  const dispatcher = new Agent({ allowH2: false, pipelining: 0 });
+  const host: FileOptions = { body, framing: 'chunked', turns: [{ after: PART + 7, by }] };
+  expectDelivered(await copyOnce(host, { source: { dispatcher } }), body);
+});
