@@ -173,13 +173,14 @@ function requestIdIn(cause: string): string | undefined {
   return /\\?"request_id\\?":\\?"([\w-]+)/.exec(cause)?.[1];
 }
 
-function refusedAgain({ request, reports = [] }: TokenRequest): TokenRefusedAgain {
+function refusedAgain({ request, reports = [], caught }: TokenRequest): TokenRefusedAgain {
   const happened =
     `The platform refused a token of account ${request.account} that it had just issued. ` +
     'Check that the credential may use the reporting API, and that base_url is the platform that issued it.';
   return new TokenRefusedAgain(happened, {
     account: request.account,
     report_ids: reports.map(({ id }) => id),
+    request_id: requestIdIn(caught?.Cause ?? ''),
   });
 }
 

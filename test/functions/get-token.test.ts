@@ -129,8 +129,10 @@ describe('GetToken', () => {
     const { dependencies, window, issued } = start();
     const authorized = await getToken(window, dependencies);
     const unproven = await getToken({ ...authorized, caught: refused }, dependencies);
-    await expect(getToken({ ...unproven, caught: refused }, dependencies)).rejects.toMatchObject({
+    const again = { ...refused, Cause: JSON.stringify({ errorMessage: 'Refused.\n{"request_id":"r-2"}' }) };
+    await expect(getToken({ ...unproven, caught: again }, dependencies)).rejects.toMatchObject({
       name: 'TokenRefusedAgain',
+      facts: { request_id: 'r-2' },
     });
     expect(issued()).toBe(2);
   });
