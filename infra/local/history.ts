@@ -19,6 +19,7 @@ export interface HistoryEvent {
 
 export type HistoryEventType =
   | 'ExecutionStarted'
+  | 'ExecutionRedriven'
   | 'ExecutionSucceeded'
   | 'ExecutionFailed'
   | 'ExecutionAborted'

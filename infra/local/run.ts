@@ -8,7 +8,7 @@ import { readStateMachine } from './definition.ts';
 import { type EventBus, openEventBus } from './events.ts';
 import type { LogLine } from './function-instance.ts';
 import { type LocalFunction, openFunction } from './functions.ts';
-import { type HistoryFile, openHistory } from './history-file.ts';
+import { type ExecutionHistory, type HistoryFile, openHistory } from './history-file.ts';
 import { CREDENTIALS, type JournalEntry, type S3, startS3 } from './s3/server.ts';
 import { type SecretsManager, startSecretsManager } from './secrets-manager.ts';
 import { type Secret, secretInFile, secretInMemory } from './secrets-store.ts';
@@ -57,6 +57,8 @@ export interface LocalRun extends AsyncDisposable {
   functionOf(step: string): LocalFunction;
   /** Starts an execution with the request as its input. */
   export(request: unknown, name?: string): Execution;
+  /** What `aws stepfunctions redrive-execution` does with one that did not succeed. @throws Error */
+  redrive(name: string): Execution;
   /** Aborts what runs, writes history.json and ends every thread and server. */
   close(): Promise<void>;
 }
@@ -103,7 +105,11 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
     ...{ clock, template, s3, secrets, bus, history, logs, arrived },
     functionOf: (step) => find(functions, step),
     export: (request, name = `export-${history.executions.length + 1}`) =>
-      record(machine.start(name, request), history),
+      record(machine.start(name, request), history.begin(name)),
+    redrive: (name) => {
+      const kept = history.find(name);
+      return record(machine.redrive(name, kept.events), kept);
+    },
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -184,8 +190,8 @@ function taskRunner(functions: readonly LocalFunction[], bus: EventBus): RunTask
 }
 
 /** The execution, its history being kept; its result is there once its history is complete. */
-function record(execution: Execution, history: HistoryFile): Execution {
-  const kept = history.begin(execution.name);
+function record(execution: Execution, kept: ExecutionHistory): Execution {
+  delete kept.result;
   const complete = (async () => {
     for await (const event of execution.events) kept.events.push(event);
     kept.result = await execution.result;

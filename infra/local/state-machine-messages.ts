@@ -1,6 +1,7 @@
 import type { ClockAnchor } from './clock.ts';
 import type { Definition } from './definition.ts';
 import type { ExecutionResult, HistoryEvent } from './history.ts';
+import type { Redrive } from './redrive.ts';
 import type { TaskFailure } from './task-error.ts';
 
 /** What passes between the interpreter's thread and its parent. */
@@ -16,6 +17,8 @@ export interface Start {
   readonly name: string;
   readonly input: unknown;
   readonly machine: { readonly arn: string; readonly name: string };
+  /** Where it goes on after it had stopped: how often it has by now, and the definition that leads there. */
+  readonly redriven?: Pick<Redrive, 'count' | 'definition'>;
 }
 
 export type ToMachine =

@@ -1,8 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { StateMachine } from 'aws-local-stepfunctions';
 import { installDate, installTimers } from './clock.ts';
+import type { Definition } from './definition.ts';
 import type { ExecutionResult, HistoryEvent } from './history.ts';
 import { jsonBytes, MAX_STATE_BYTES } from './limits.ts';
+import { isLead } from './redrive.ts';
 import type { FromMachine, MachineData, Start, ToMachine } from './state-machine-messages.ts';
 import { TaskError, type TaskFailure } from './task-error.ts';
 
@@ -16,9 +18,12 @@ installTimers(clock);
 
 // checkArn is off because it knows no Region such as `local` and no ARN without an account.
 type Interpreted = ConstructorParameters<typeof StateMachine>[0];
-const machine = new StateMachine(definition as unknown as Interpreted, {
-  validationOptions: { checkArn: false, checkPaths: true },
-});
+const machine = interpret(definition, { checkArn: false, checkPaths: true });
+
+function interpret(states: Definition, validationOptions: object): StateMachine {
+  return new StateMachine(states as unknown as Interpreted, { validationOptions });
+}
+
 type Json = Parameters<StateMachine['run']>[0];
 
 const pending = new Map<number, { resolve(output: Json): void; reject(error: Error): void }>();
@@ -53,7 +58,7 @@ class DataLimitExceeded extends TaskError {
   }
 }
 
-async function execute({ name, input, machine: { arn, name: machineName } }: Start): Promise<void> {
+async function execute({ name, input, machine: { arn, name: machineName }, redriven }: Start): Promise<void> {
   let ended = false;
   const runTask = (state: string) => async (taskInput: Json) => {
     // The interpreter wakes a Retry's wait when it is aborted, and would then try once more.
@@ -66,12 +71,14 @@ async function execute({ name, input, machine: { arn, name: machineName } }: Sta
     return promise;
   };
   const id = `${arn.replace(':stateMachine:', ':execution:')}:${name}`;
-  const execution = machine.run(input as Json, {
+  // Where it goes on, states that it has behind it may be out of reach, which a new definition's may not be.
+  const states = redriven ? interpret(redriven.definition, { noValidate: true }) : machine;
+  const execution = states.run(input as Json, {
     overrides: {
       taskResourceLocalHandlers: Object.fromEntries(tasks.map((state) => [state, runTask(state)])),
     },
     context: {
-      Execution: { Id: id, Name: name, RedriveCount: 0 },
+      Execution: { Id: id, Name: name, RedriveCount: redriven?.count ?? 0 },
       StateMachine: { Id: arn, Name: machineName },
     },
   });
@@ -79,7 +86,7 @@ async function execute({ name, input, machine: { arn, name: machineName } }: Sta
     ended = true;
     execution.abort();
   });
-  const told = tellEvents(name, execution.eventLogs);
+  const told = tellEvents(name, execution.eventLogs, redriven !== undefined);
   const result = await execution.result.then(
     (output): ExecutionResult => ({ status: 'SUCCEEDED', output }),
     (error: unknown) => endedBy(error),
@@ -101,8 +108,18 @@ function endedBy(error: unknown): ExecutionResult {
 type InterpreterEvent =
   ReturnType<StateMachine['run']>['eventLogs'] extends AsyncGenerator<infer E> ? E : never;
 
-async function tellEvents(execution: string, events: AsyncIterable<InterpreterEvent>): Promise<void> {
-  for await (const event of events) tell({ event: toHistory(event), execution });
+async function tellEvents(
+  execution: string,
+  events: AsyncIterable<InterpreterEvent>,
+  isRedriven: boolean,
+): Promise<void> {
+  for await (const event of events) {
+    const told = toHistory(event);
+    if (isLead(told.state)) continue;
+    const { input, ...bare } = told;
+    const isAgain = isRedriven && told.type === 'ExecutionStarted';
+    tell({ execution, event: isAgain ? { ...bare, type: 'ExecutionRedriven' } : told });
+  }
 }
 
 function toHistory(event: InterpreterEvent): HistoryEvent {

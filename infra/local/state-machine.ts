@@ -4,7 +4,8 @@ import { type Definition, keepTaskTimeouts, taskResources } from './definition.t
 import type { ExecutionResult, HistoryEvent } from './history.ts';
 import { jsonBytes, MAX_STATE_BYTES } from './limits.ts';
 import { openQueue, type Queue } from './queue.ts';
-import type { FromMachine, MachineData, ToMachine } from './state-machine-messages.ts';
+import { redrive } from './redrive.ts';
+import type { FromMachine, MachineData, Start, ToMachine } from './state-machine-messages.ts';
 import { failureOf } from './task-error.ts';
 
 export interface Execution {
@@ -34,6 +35,13 @@ export interface StateMachineOptions {
 export interface LocalStateMachine extends AsyncDisposable {
   /** @throws Error where the name was used before, or the input is larger than StartExecution takes */
   start(name: string, input: unknown): Execution;
+  /**
+   * Lets an execution that did not succeed go on where it stopped, under the same name.
+   *
+   * @param before its history
+   * @throws Error where it still runs, or there is nothing to go on from
+   */
+  redrive(name: string, before: readonly HistoryEvent[]): Execution;
   /** Aborts what still runs. */
   close(): Promise<void>;
 }
@@ -51,8 +59,9 @@ interface Running {
 export async function startStateMachine(options: StateMachineOptions): Promise<LocalStateMachine> {
   const { definition, clock, arn, name: machineName } = options;
   const resources = taskResources(definition);
+  const states = keepTaskTimeouts(definition, clock.speed);
   const workerData: MachineData = {
-    definition: keepTaskTimeouts(definition, clock.speed),
+    definition: states,
     clock: { start: clock.start, speed: clock.speed },
     tasks: [...resources.keys()],
   };
@@ -72,23 +81,32 @@ export async function startStateMachine(options: StateMachineOptions): Promise<L
   await ready;
 
   const used = new Set<string>();
+  const begin = (start: Omit<Start, 'machine'>): Execution => {
+    const { name } = start;
+    const events = openQueue<HistoryEvent>();
+    const { promise: result, resolve: end } = Promise.withResolvers<ExecutionResult>();
+    running.set(name, { events, end });
+    tell({ start: { ...start, machine: { arn, name: machineName } } });
+    return { name, events, result, abort: () => tell({ abort: name }) };
+  };
   const start = (name: string, input: unknown): Execution => {
     if (used.has(name)) throw new Error(`There was an execution ${name} already`);
     if (jsonBytes(input) > MAX_STATE_BYTES) {
       throw new RangeError(`The input is over ${MAX_STATE_BYTES} bytes, more than an execution takes`);
     }
-    const events = openQueue<HistoryEvent>();
-    const { promise: result, resolve: end } = Promise.withResolvers<ExecutionResult>();
     used.add(name);
-    running.set(name, { events, end });
-    tell({ start: { name, input, machine: { arn, name: machineName } } });
-    return { name, events, result, abort: () => tell({ abort: name }) };
+    return begin({ name, input });
+  };
+  const goOn = (name: string, before: readonly HistoryEvent[]): Execution => {
+    if (running.has(name)) throw new Error(`The execution ${name} still runs`);
+    const { input, ...redriven } = redrive(states, before);
+    return begin({ name, input, redriven });
   };
   const close = async () => {
     endAll(running, { status: 'ABORTED' });
     await worker.terminate();
   };
-  return { start, close, [Symbol.asyncDispose]: close };
+  return { start, redrive: goOn, close, [Symbol.asyncDispose]: close };
 }
 
 function hear(
