@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { Agent } from 'undici';
+import type { Unfinished } from '../../functions/aws/copy/attempt.ts';
 import { type Copied, type CopyOptions, copyToS3 } from '../../functions/aws/copy/copy.ts';
 import type { Source } from '../../functions/aws/copy/download.ts';
+import type { Destination } from '../../functions/aws/copy/upload.ts';
 import { ACCOUNT, type S3Options } from '../../infra/local/s3/server.ts';
 import { BUCKET, openS3 } from './s3.ts';
 import { type FileOptions, openStorageHost, type StorageHost } from './storage-host.ts';
@@ -15,6 +17,8 @@ export const PART = 64 * 1024;
 
 export interface Outcome {
   readonly copied?: Copied;
+  /** Where the call was to be followed by another one. */
+  readonly unfinished?: Unfinished;
   readonly error?: unknown;
   /** What stands at the key, if anything. */
   readonly object: Buffer | undefined;
@@ -23,42 +27,68 @@ export interface Outcome {
   readonly s3: Awaited<ReturnType<typeof openS3>>;
 }
 
-/** One copy from a storage host to S3, both on this machine, and what it left. */
+type Options = Partial<Omit<CopyOptions, 'source'>> & {
+  readonly source?: Partial<Source>;
+  /** Of the SDK. */
+  readonly tries?: number;
+};
+
+/** A storage host with one file and an S3 bucket, both on this machine, and copies from the one to the other. */
+export interface Copying extends AsyncDisposable {
+  readonly host: StorageHost;
+  readonly s3: Outcome['s3'];
+  readonly source: Source;
+  readonly destination: Destination;
+  /** One call, and what it left. */
+  copy(options?: Options): Promise<Outcome>;
+  object(): Promise<Buffer | undefined>;
+  openUploads(): Promise<number>;
+}
+
+export async function openCopying(file: FileOptions, s3Options: Partial<S3Options> = {}): Promise<Copying> {
+  await using opened = new AsyncDisposableStack();
+  const s3 = opened.use(await openS3({ minPartBytes: 1, ...s3Options }));
+  const host = opened.use(await openStorageHost(file));
+  const dispatcher = new Agent({ allowH2: false, connectTimeout: 1_000 });
+  opened.defer(() => dispatcher.destroy());
+  const source = { url: host.url, dispatcher, maxBytes: 100 * 1024 * 1024, checkUrl: () => {} };
+  const destination = { s3: s3.client, dispatcher, bucket: BUCKET, key: KEY, expectedBucketOwner: ACCOUNT };
+  const open = opened.move();
+  const object = () => readFile(join(s3.directory, BUCKET, KEY)).catch(() => undefined);
+  const openUploads = async () => {
+    const owner = { ExpectedBucketOwner: s3Options.account ?? ACCOUNT };
+    const { Uploads = [] } = await s3.client.send(
+      new ListMultipartUploadsCommand({ Bucket: BUCKET, ...owner }),
+    );
+    return Uploads.length;
+  };
+  const copy = async ({ source: changed, tries = 1, ...options }: Options = {}) => {
+    const client = s3.newClient({ maxAttempts: tries });
+    const result = await copyToS3({
+      source: { ...source, ...changed },
+      destination: { ...destination, s3: client },
+      format: 'JSON',
+      size: () => PART,
+      pause: 1,
+      ...options,
+    }).then(
+      (ended) => ('uploadId' in ended ? { unfinished: ended } : { copied: ended }),
+      (error: unknown) => ({ error }),
+    );
+    client.destroy();
+    return { ...result, object: await object(), openUploads: await openUploads(), host, s3 };
+  };
+  const close = () => open.disposeAsync();
+  return { host, s3, source, destination, copy, object, openUploads, [Symbol.asyncDispose]: close };
+}
+
+/** One copy, and what it left. */
 export async function copyOnce(
   file: FileOptions,
-  {
-    s3: s3Options = {},
-    source = {},
-    tries = 1,
-    ...options
-  }: Partial<Omit<CopyOptions, 'source'>> & {
-    s3?: Partial<S3Options>;
-    source?: Partial<Source>;
-    /** Of the SDK. */
-    tries?: number;
-  } = {},
+  { s3, ...options }: Options & { s3?: Partial<S3Options> } = {},
 ): Promise<Outcome> {
-  await using s3 = await openS3({ minPartBytes: 1, ...s3Options });
-  await using host = await openStorageHost(file);
-  await using dispatcher = disposable(new Agent({ allowH2: false, connectTimeout: 1_000 }));
-  const client = s3.newClient({ maxAttempts: tries });
-  const result = await copyToS3({
-    source: { url: host.url, dispatcher, maxBytes: 100 * 1024 * 1024, checkUrl: () => {}, ...source },
-    destination: { s3: client, dispatcher, bucket: BUCKET, key: KEY, expectedBucketOwner: ACCOUNT },
-    format: 'JSON',
-    size: () => PART,
-    pause: 1,
-    ...options,
-  }).then(
-    (copied) => ({ copied }),
-    (error: unknown) => ({ error }),
-  );
-  const object = await readFile(join(s3.directory, BUCKET, KEY)).catch(() => undefined);
-  const { Uploads = [] } = await s3.client.send(
-    new ListMultipartUploadsCommand({ Bucket: BUCKET, ExpectedBucketOwner: s3Options.account ?? ACCOUNT }),
-  );
-  client.destroy();
-  return { ...result, object, openUploads: Uploads.length, host, s3 };
+  await using copying = await openCopying(file, s3);
+  return await copying.copy(options);
 }
 
 /** A JSON array of exactly `bytes` bytes, with brackets and quotes inside its strings, and the number of its rows. */
@@ -67,8 +97,4 @@ export function jsonOf(bytes: number): { body: Buffer; rows: number } {
   const rows = Math.max(1, Math.floor((bytes - 2) / (row.length + 1)));
   const text = `[${Array.from({ length: rows }, () => row).join(',')}`;
   return { body: Buffer.from(`${text}${' '.repeat(Math.max(0, bytes - text.length - 1))}]`), rows };
-}
-
-function disposable(agent: Agent): Agent & AsyncDisposable {
-  return Object.assign(agent, { [Symbol.asyncDispose]: () => agent.destroy() });
 }

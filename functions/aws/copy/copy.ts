@@ -1,22 +1,25 @@
-import { CopyFailed } from '../../workflow/errors.ts';
-import { download, type FileHead, type Receiver, type Source } from './download.ts';
-import { type Inspection, inspect } from './inspect.ts';
-import { type ObjectWriter, openObjectWriter, openRing } from './object-writer.ts';
-import type { Destination } from './upload.ts';
+import {
+  CopyFailed,
+  DownloadRefused,
+  ExportError,
+  ServiceUnavailable,
+  UrlExpired,
+} from '../../workflow/errors.ts';
+import { type Attempt, type AttemptOptions, begin, pass, resume, type Unfinished } from './attempt.ts';
+import { download, type Receiver, type Source } from './download.ts';
+import { openRing } from './part-writer.ts';
 
-export interface CopyOptions {
+export interface CopyOptions extends AttemptOptions {
   readonly source: Source;
-  readonly destination: Destination;
-  /** As requested of the platform: JSON is looked into, anything else is not. */
-  readonly format: string;
-  /** Where the storage host names no content type. */
-  readonly contentType?: string;
   readonly signal?: AbortSignal;
+  /** Ends the call before its time is up: what is stored by then is gone on with by a later call. */
+  readonly deadline?: AbortSignal;
+  /** What an earlier call left. */
+  readonly unfinished?: Unfinished | undefined;
   /** Called with the bytes that are here so far; fewer than before when the copy had to begin again. */
   readonly onProgress?: (bytes: number) => void;
-  /** For tests: the bytes of part `number`, and the first of the growing pauses in milliseconds. */
-  readonly size?: (number: number) => number;
-  readonly pause?: number;
+  /** For tests. */
+  readonly ring?: ReturnType<typeof openRing>;
 }
 
 /** An object in S3 that is complete, verified and visible. */
@@ -34,28 +37,26 @@ export interface Copied {
   readonly fetchedTwice: number;
 }
 
-/** One beginning of the copy: what watches the bytes, and what writes them. */
-interface Attempt {
-  readonly contentType: string;
-  readonly contentEncoding: string | undefined;
-  readonly inspection: Inspection;
-  readonly writer: ObjectWriter;
-}
-
 /**
  * Copies a file of any size from its pre-signed URL to an S3 object, byte for byte, in the memory of two parts. The
- * object becomes visible only when the file is known to be whole and S3 has verified the checksum of all of it; whatever
- * goes wrong before leaves no upload open.
+ * object becomes visible only when the file is known to be whole and S3 has verified the checksum of all of it.
+ *
+ * Whatever goes wrong before leaves no upload open, but for one thing: where a later call is provided for by a deadline and
+ * this one has stored a part, then what would help another try (time, a fresh URL, patience) leaves the copy unfinished.
+ * If it stored none, it throws, and what an earlier call left stays as it was.
  *
  * @throws UrlExpired (fetch a fresh URL), CopyFailed and ServiceUnavailable (try again), DownloadRefused and
  *   AccessRefused (nothing helps but a person); the signal's reason
  */
-export async function copyToS3(options: CopyOptions): Promise<Copied> {
-  const { source, signal, pause } = options;
-  const ring = openRing();
-  let attempt: Attempt | undefined;
+export function copyToS3(options: CopyOptions & { readonly deadline?: never }): Promise<Copied>;
+export function copyToS3(options: CopyOptions): Promise<Copied | Unfinished>;
+export async function copyToS3(options: CopyOptions): Promise<Copied | Unfinished> {
+  const { signal, deadline, unfinished, ring = openRing() } = options;
+  const taken = unfinished && (await resume(options, unfinished, ring));
+  let attempt = taken;
   let ready: Promise<void> | undefined; // until what a beginning left behind is gone, and the ring is free again
-  let bytes = 0;
+  let bytes = taken ? (unfinished?.at ?? 0) : 0;
+  let ended = false;
   const receiver: Receiver = {
     begin(file) {
       if (attempt) ready = all([ready, attempt.writer.abort()]);
@@ -64,7 +65,7 @@ export async function copyToS3(options: CopyOptions): Promise<Copied> {
     },
     write(chunk) {
       const { inspection, writer } = started(attempt);
-      const write = () => both(inspection.write(chunk), writer.write(chunk));
+      const write = () => pass(inspection, writer, chunk);
       const wait = ready?.then(write) ?? write();
       ready = undefined;
       bytes += chunk.length;
@@ -74,39 +75,25 @@ export async function copyToS3(options: CopyOptions): Promise<Copied> {
     closed: () => started(attempt).inspection.closed(),
   };
   try {
-    const { fetchedTwice } = await download(source, receiver, {
-      signal,
-      ...(pause === undefined ? {} : { pause }),
+    const { fetchedTwice } = await download(options.source, receiver, {
+      signal: signal && deadline ? AbortSignal.any([signal, deadline]) : (signal ?? deadline),
+      from: taken && unfinished,
+      ...(options.pause === undefined ? {} : { pause: options.pause }),
     });
     await ready;
+    ended = true;
     return await finish(started(attempt), fetchedTwice);
   } catch (error) {
-    await all([ready, attempt?.writer.abort()]);
-    throw error;
+    await ready;
+    return await leave(options, { attempt, taken: attempt === taken, ended }, error);
   }
 }
 
-function begin(
-  { destination, format, contentType: fallback, ...options }: CopyOptions,
-  file: FileHead,
-  ring: ReturnType<typeof openRing>,
-): Attempt {
-  const { contentEncoding } = file;
-  const contentType = file.contentType ?? fallback ?? 'application/octet-stream';
-  const kind = { contentType, ...(contentEncoding === undefined ? {} : { contentEncoding }) };
-  const inspection = inspect(format, contentType, contentEncoding);
-  return {
-    contentType,
-    contentEncoding,
-    inspection,
-    writer: openObjectWriter(destination, kind, ring, options),
-  };
-}
-
 async function finish(
-  { inspection, writer, contentType, contentEncoding }: Attempt,
+  { inspection, writer, contentType, file }: Attempt,
   fetchedTwice: number,
 ): Promise<Copied> {
+  const { contentEncoding } = file;
   const rows = await inspection.end();
   const { crc32, ...stored } = await writer.end();
   return {
@@ -119,6 +106,45 @@ async function finish(
   };
 }
 
+/** After a failure: what a later call goes on with, or else nothing is left and the failure is thrown. */
+async function leave(
+  { deadline, unfinished }: CopyOptions,
+  { attempt, taken, ended }: { attempt: Attempt | undefined; taken: boolean; ended: boolean },
+  error: unknown,
+): Promise<Unfinished> {
+  const late = deadline?.aborted === true && !(error instanceof ExportError);
+  const failure = late
+    ? new CopyFailed('No part of the file came in the time that a call has. Try again.')
+    : error;
+  if (attempt === undefined) throw failure;
+  const { file, contentType, writer } = attempt;
+  const obstacle = obstacleTo(attempt);
+  if (deadline === undefined || !passes(failure, ended) || obstacle !== undefined) {
+    await writer.abort();
+    if (!late || obstacle === undefined) throw failure;
+    throw new DownloadRefused(
+      `The file did not come in the time that a call has, and cannot be gone on with: ${obstacle}.`,
+    );
+  }
+  const left = await writer.leave();
+  if (left === undefined || (taken && left.at === unfinished?.at)) throw failure;
+  return { ...left, file, contentType };
+}
+
+/** Whether another try may do better from where this one came to; a whole that S3 found wrong is begun again. */
+function passes(error: unknown, ended: boolean): boolean {
+  if (error instanceof ServiceUnavailable) return true;
+  return !ended && (error instanceof CopyFailed || error instanceof UrlExpired);
+}
+
+/** Why another answer of the storage host cannot be put behind what is stored. */
+function obstacleTo({ file }: Attempt): string | undefined {
+  if (file.contentEncoding !== undefined)
+    return `its content encoding ${file.contentEncoding} is read from the beginning`;
+  if (file.etag === undefined) return 'the storage host gives it no strong ETag';
+  return file.ignoresRanges ? 'the storage host serves no ranges of it' : undefined;
+}
+
 function started(attempt: Attempt | undefined): Attempt {
   if (attempt === undefined)
     throw new CopyFailed('The storage host sent bytes before it said what they are.');
@@ -127,8 +153,4 @@ function started(attempt: Attempt | undefined): Attempt {
 
 async function all(waits: (Promise<void> | undefined)[]): Promise<void> {
   await Promise.all(waits);
-}
-
-function both(a: Promise<void> | undefined, b: Promise<void> | undefined): Promise<void> | undefined {
-  return a && b ? all([a, b]) : (a ?? b);
 }

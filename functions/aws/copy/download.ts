@@ -30,6 +30,8 @@ export interface FileHead {
   /** A strong validator, without which bytes of two answers are never put together. */
   readonly etag: string | undefined;
   readonly bytes: number | undefined;
+  /** Whether a range was asked for and all of the file came. */
+  readonly ignoresRanges: boolean;
 }
 
 // Each break is followed by one more request, after a pause that doubles while nothing comes: 0.2 + 0.4 + 0.8 + 1.6 +
@@ -44,10 +46,28 @@ const MIN_BYTES = 1024;
 const HEADERS_TIMEOUT_MS = 30_000;
 const IDLE_TIMEOUT_MS = 30_000;
 
+/** Where a download begins that is not of a whole file. */
+export interface Beginning {
+  /** As the host described it before, with a strong ETag. */
+  readonly file: FileHead;
+  /** Bytes of the file that the receiver has already. */
+  readonly at: number;
+  /** Exclusive; absent: to the file's end, and from its beginning again where it is another one by now. */
+  readonly to?: number | undefined;
+}
+
+interface Options {
+  readonly signal?: AbortSignal | undefined;
+  readonly pause?: number;
+  readonly from?: Beginning | undefined;
+}
+
 interface Progress {
   file: FileHead | undefined;
   /** Bytes of the file that the receiver has. */
   at: number;
+  /** Where the range that is asked for ends (exclusive), if it is not the file's end. */
+  readonly to: number | undefined;
   /** Bytes that came and were void. */
   fetchedTwice: number;
 }
@@ -57,16 +77,18 @@ interface Progress {
  * by Range and If-Match on a strong ETag; where that cannot be, it begins again.
  *
  * @returns bytes fetched that had been fetched before
- * @throws UrlExpired, CopyFailed, DownloadRefused, or what the receiver threw
+ * @throws UrlExpired, CopyFailed, DownloadRefused, NotTheSame where a range is asked for, or what the receiver threw
  */
 export async function download(
   source: Source,
   receiver: Receiver,
-  { signal, pause = PAUSE_MS }: { signal?: AbortSignal | undefined; pause?: number } = {},
+  { signal, pause = PAUSE_MS, from }: Options = {},
 ): Promise<{ bytes: number; fetchedTwice: number }> {
   source.checkUrl(source.url);
-  const progress: Progress = { file: undefined, at: 0, fetchedTwice: 0 };
+  const progress: Progress = { file: from?.file, at: from?.at ?? 0, to: from?.to, fetchedTwice: 0 };
   let fruitless = 0;
+  if (from !== undefined && from.at === (from.to ?? from.file.bytes))
+    return { bytes: from.at, fetchedTwice: 0 };
   for (let breaks = 0; breaks < BREAKS_MAX && fruitless < FRUITLESS_MAX; breaks++) {
     const before = progress.at + progress.fetchedTwice;
     const ended = await ask(source, receiver, progress, signal);
@@ -85,21 +107,23 @@ async function ask(
   progress: Progress,
   signal: AbortSignal | undefined,
 ): Promise<'complete' | 'broken'> {
-  const { file, at } = progress;
-  const resumed = file?.etag !== undefined && at > 0;
+  const { file, at, to } = progress;
+  const resumed = file?.etag !== undefined && (at > 0 || to !== undefined);
   let answered = false;
   const onHead = (head: Head) => {
     answered = true;
-    if (resumed && continues(head, file, at)) return;
-    begin(head, source, receiver, progress);
+    if (resumed && continues(head, file, progress)) return;
+    begin(head, source, receiver, progress, resumed);
   };
   const onData = (chunk: Buffer) => {
     progress.at += chunk.length;
     if (progress.at > source.maxBytes) throw tooLarge(source.maxBytes);
+    if (to !== undefined && progress.at > to) throw new NotTheSame();
     return receiver.write(chunk);
   };
   const headers: Record<string, string> = { accept: '*/*', 'accept-encoding': 'identity' };
-  if (resumed) Object.assign(headers, { range: `bytes=${at}-`, 'if-match': file.etag });
+  if (resumed)
+    Object.assign(headers, { range: `bytes=${at}-${to === undefined ? '' : to - 1}`, 'if-match': file.etag });
   const { headers: headersTimeout = HEADERS_TIMEOUT_MS, idle: bodyTimeout = IDLE_TIMEOUT_MS } =
     source.timeouts ?? {};
   const request = { url: source.url, headers, headersTimeout, bodyTimeout, minBytes: MIN_BYTES, signal };
@@ -111,20 +135,20 @@ async function ask(
 }
 
 /** Whether a 206 goes on exactly where the body broke off, in the same file. */
-function continues({ status, headers }: Head, file: FileHead, at: number): boolean {
+function continues({ status, headers }: Head, file: FileHead, { at, to = file.bytes }: Progress): boolean {
   if (status !== 206) return false;
   const [, start, end, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
-  const sameLength =
-    file.bytes === undefined || (Number(total) === file.bytes && Number(end) === file.bytes - 1);
+  const sameLength = file.bytes === undefined || (Number(total) === file.bytes && Number(end) + 1 === to);
   const sameFile = strongEtag(headers) === file.etag && encodingOf(headers) === file.contentEncoding;
   if (Number(start) === at && sameLength && sameFile) return true;
   throw new NotTheSame();
 }
 
-function begin(head: Head, source: Source, receiver: Receiver, progress: Progress): void {
+function begin(head: Head, source: Source, receiver: Receiver, progress: Progress, ranged: boolean): void {
   const { status, headers } = head;
   if (progress.file !== undefined && [412, 416].includes(status)) throw new NotTheSame();
   refuseUnless200(status);
+  if (progress.to !== undefined) throw new NotTheSame();
   const length = headers['content-length'];
   const bytes = length === undefined ? undefined : Number(length);
   if (bytes !== undefined && bytes > source.maxBytes) throw tooLarge(source.maxBytes);
@@ -134,6 +158,7 @@ function begin(head: Head, source: Source, receiver: Receiver, progress: Progres
     contentEncoding: encodingOf(headers),
     etag: strongEtag(headers),
     bytes,
+    ignoresRanges: ranged || progress.file?.ignoresRanges === true,
   };
   receiver.begin(progress.file);
 }
@@ -144,8 +169,8 @@ async function wholeness(
   receiver: Receiver,
   progress: Progress,
 ): Promise<'complete' | 'broken'> {
-  const { file, at } = progress;
-  if (file?.bytes !== undefined) return at === file.bytes ? 'complete' : 'broken';
+  const { file, at, to = file?.bytes } = progress;
+  if (to !== undefined) return at === to ? 'complete' : 'broken';
   if (ended.framed || (await receiver.closed())) return 'complete';
   if (file?.etag === undefined) voidAll(progress);
   return 'broken';
@@ -157,7 +182,7 @@ function outcome(
   { first, progress, signal }: { first: boolean; progress: Progress; signal: AbortSignal | undefined },
 ): 'broken' {
   signal?.throwIfAborted();
-  if (error instanceof NotTheSame) {
+  if (error instanceof NotTheSame && progress.to === undefined) {
     voidAll(progress);
     return 'broken';
   }
@@ -199,8 +224,8 @@ class Unavailable extends Error {
   }
 }
 
-/** The file is another one than that of which some bytes are here. */
-class NotTheSame extends Error {
+/** The file is another one than that of which some bytes are here, or the host serves no ranges of it. */
+export class NotTheSame extends Error {
   override readonly name = 'NotTheSame';
 }
 

@@ -3,7 +3,8 @@ import { Agent } from 'undici';
 import { DownloadRefused } from '../../workflow/errors.ts';
 import type { Settings } from '../../workflow/settings.ts';
 import type { StoredObject } from '../../workflow/states.ts';
-import { openObjectWriter, openRing } from './object-writer.ts';
+import { openObjectWriter } from './object-writer.ts';
+import { openRing } from './part-writer.ts';
 import type { Kind } from './upload.ts';
 
 /** As for a copy: tried 4 times by the SDK, with pauses of at most 0.1 + 0.2 + 0.4 s. */

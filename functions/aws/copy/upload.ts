@@ -2,6 +2,8 @@ import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  type Part as ListedPart,
+  ListPartsCommand,
   PutObjectCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
@@ -54,6 +56,11 @@ export interface Stored {
 const BROKEN =
   /^(BadDigest|EntityTooSmall|IncompleteBody|InvalidPart|InvalidPartOrder|NoSuchUpload|XAmz\w+Mismatch)$/;
 
+/** The step of the SDK at which a request's address is final. */
+const SIGNED = { step: 'finalizeRequest', name: 'noteAddress' } as const;
+
+const LIST = 's3:ListMultipartUploadParts';
+
 /** Writing may need two more permissions where the bucket has a key of its own. */
 const WRITE = 's3:PutObject (and kms:GenerateDataKey, kms:Decrypt if the bucket is encrypted with a KMS key)';
 
@@ -66,17 +73,45 @@ export async function createUpload(to: Destination, { contentType, contentEncodi
     ChecksumAlgorithm: 'CRC32',
     ChecksumType: 'FULL_OBJECT',
   });
-  let address = { origin: '', path: '' };
-  command.middlewareStack.add(
-    (next) => (args) => {
-      address = addressOf(args.request);
-      return next(args);
-    },
-    { step: 'finalizeRequest', name: 'noteAddress' },
-  );
+  const { address, note } = openAddress();
+  command.middlewareStack.add(note, SIGNED);
   const { UploadId } = await to.s3.send(command).catch(refused(to, WRITE));
   if (UploadId === undefined) throw new CopyFailed(`S3 began no upload of ${to.key}.`);
   return { id: UploadId, ...address };
+}
+
+/**
+ * An upload that another call has begun, with the parts that S3 holds of it, by ascending number.
+ *
+ * @returns undefined where there is no such upload any more: given up, completed, or removed by the bucket's lifecycle
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function findUpload(
+  to: Destination,
+  id: string,
+): Promise<{ upload: Upload; parts: Part[] } | undefined> {
+  const parts: Part[] = [];
+  for (let after: string | undefined; ; ) {
+    const command = new ListPartsCommand({ ...addressed(to), UploadId: id, PartNumberMarker: after });
+    const { address, note } = openAddress();
+    command.middlewareStack.add(note, SIGNED);
+    const page = await to.s3.send(command).catch((error: unknown) => {
+      if (error instanceof Error && error.name === 'NoSuchUpload') return undefined;
+      throw asCopyError(to, LIST, error);
+    });
+    if (page === undefined) return undefined;
+    parts.push(...(page.Parts ?? []).flatMap(asPart));
+    if (!page.IsTruncated) return { upload: { id, ...address }, parts };
+    after = page.NextPartNumberMarker;
+  }
+}
+
+/** One without a checksum is none: it is sent again. */
+function asPart({ PartNumber, Size, ETag, ChecksumCRC32 }: ListedPart): Part[] {
+  if (PartNumber === undefined || Size === undefined || ETag === undefined || ChecksumCRC32 === undefined)
+    return [];
+  const crc32 = Buffer.from(ChecksumCRC32, 'base64').readUInt32BE();
+  return [{ number: PartNumber, bytes: Size, crc32, etag: ETag }];
 }
 
 /**
@@ -128,7 +163,7 @@ export async function putWhole(to: Destination, kind: Kind, body: Buffer, crc: n
 }
 
 /** Frees the parts at once; should even that fail, the bucket's lifecycle rule does it within a day. */
-export async function abortUpload(to: Destination, upload: Upload): Promise<void> {
+export async function abortUpload(to: Destination, upload: Pick<Upload, 'id'>): Promise<void> {
   const command = new AbortMultipartUploadCommand({ ...addressed(to), UploadId: upload.id });
   await to.s3.send(command).catch(() => {});
 }
@@ -174,7 +209,21 @@ function addressed({ bucket, key, expectedBucketOwner }: Destination) {
   return { Bucket: bucket, Key: key, ExpectedBucketOwner: expectedBucketOwner };
 }
 
-/** Style, endpoint, region, FIPS and the like are the SDK's to decide: what it decided for one call holds for the next. */
+/**
+ * Style, endpoint, region, FIPS and the like are the SDK's to decide: what it decided for one call of an upload holds for
+ * its parts.
+ */
+function openAddress() {
+  const address = { origin: '', path: '' };
+  const note =
+    <Args extends { request: unknown }, Out>(next: (args: Args) => Out) =>
+    (args: Args): Out => {
+      Object.assign(address, addressOf(args.request));
+      return next(args);
+    };
+  return { address, note };
+}
+
 function addressOf(request: unknown): { origin: string; path: string } {
   const { protocol, hostname, port, path } = request as Record<
     'protocol' | 'hostname' | 'port' | 'path',

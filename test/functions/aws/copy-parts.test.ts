@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { combineCrc32 } from '../../../functions/aws/copy/crc32.ts';
 import { openJsonShape } from '../../../functions/aws/copy/json-shape.ts';
-import { partBytes } from '../../../functions/aws/copy/object-writer.ts';
+import { partBytes } from '../../../functions/aws/copy/part-writer.ts';
 
 test('the CRC32 of a whole follows from those of its parts', () => {
   const bytes = () => fc.uint8Array({ maxLength: 3_000 });
