@@ -42,6 +42,8 @@ const Schedule = z.strictObject({
   time_zone: z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').optional(),
 });
 
+const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/;
+
 const Config = z.strictObject({
   stack: z
     .string()
@@ -64,6 +66,14 @@ const Config = z.strictObject({
   log_retention_days: z
     .literal(RETENTIONS, `must be one of ${RETENTIONS.join(', ')}`)
     .default(LOG_RETENTION_DAYS),
+  /** Who is told when an alarm goes off. */
+  alarm_emails: z.array(z.email('must be an e-mail address')).default([]),
+  /** Where the runbook can be read, for the links of alarms and failures; absent: its path in the repository. */
+  runbook_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
+  /** `create`, or the ARN of a key; absent: keys that AWS manages, at no monthly cost. */
+  kms_key: z
+    .union([z.literal('create'), z.string().regex(KEY_ARN)], 'must be "create" or the ARN of a KMS key')
+    .optional(),
 });
 
 export type Schedule = z.infer<typeof Schedule>;

@@ -1,12 +1,15 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { grantKey } from './encryption-key.ts';
 
 interface AccountSecretsProps {
   /** The secrets are called `<prefix>/<account>/credential` and `<prefix>/<account>/token`. */
   readonly prefix: string;
   readonly accounts: readonly string[];
+  readonly encryptionKey?: IKey | undefined;
 }
 
 /**
@@ -16,9 +19,11 @@ interface AccountSecretsProps {
 export class AccountSecrets extends Construct {
   private readonly credentials: CfnSecret[];
   private readonly tokens: CfnSecret[];
+  private readonly key: IKey | undefined;
 
-  constructor(scope: Construct, id: string, { prefix, accounts }: AccountSecretsProps) {
+  constructor(scope: Construct, id: string, { prefix, accounts, encryptionKey }: AccountSecretsProps) {
     super(scope, id);
+    this.key = encryptionKey;
     this.credentials = accounts.map((account) =>
       this.secret(
         prefix,
@@ -32,32 +37,38 @@ export class AccountSecrets extends Construct {
   }
 
   /** To read them, and to put a rotated refresh token in the place of the one that was used, if it still is there. */
-  grantReadWriteCredentials(grantee: IGrantable): Grant {
-    const actions = ['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
-    return grant(
-      grantee,
-      actions.map((action) => `secretsmanager:${action}`),
-      this.credentials,
-    );
+  grantReadWriteCredentials(grantee: IGrantable): void {
+    grant(grantee, ['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'], this.credentials);
+    grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
-  grantReadTokens(grantee: IGrantable): Grant {
-    return grant(grantee, ['secretsmanager:GetSecretValue'], this.tokens);
+  grantReadTokens(grantee: IGrantable): void {
+    grant(grantee, ['GetSecretValue'], this.tokens);
+    grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt']);
   }
 
-  grantReadWriteTokens(grantee: IGrantable): Grant {
-    return grant(grantee, ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'], this.tokens);
+  grantReadWriteTokens(grantee: IGrantable): void {
+    grant(grantee, ['GetSecretValue', 'PutSecretValue'], this.tokens);
+    grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
   /** The L2 construct would generate a value; without one the secret is empty until it is first written. */
   private secret(prefix: string, name: string, description: string): CfnSecret {
-    const secret = new CfnSecret(this, name, { name: `${prefix}/${name}`, description });
+    const secret = new CfnSecret(this, name, {
+      name: `${prefix}/${name}`,
+      description,
+      ...(this.key && { kmsKeyId: this.key.keyArn }),
+    });
     secret.applyRemovalPolicy(RemovalPolicy.RETAIN);
     return secret;
   }
 }
 
 // Narrower than a secret's own grants, which include DescribeSecret and UpdateSecret.
-function grant(grantee: IGrantable, actions: string[], secrets: readonly CfnSecret[]): Grant {
-  return Grant.addToPrincipal({ grantee, actions, resourceArns: secrets.map(({ ref }) => ref) });
+function grant(grantee: IGrantable, actions: readonly string[], secrets: readonly CfnSecret[]): void {
+  Grant.addToPrincipal({
+    grantee,
+    actions: actions.map((action) => `secretsmanager:${action}`),
+    resourceArns: secrets.map(({ ref }) => ref),
+  });
 }

@@ -35,6 +35,7 @@ describe('the config', () => {
       reserve_token_concurrency: true,
       max_download_bytes: 53_687_091_200,
       log_retention_days: 90,
+      alarm_emails: [],
     });
   });
 
@@ -53,6 +54,9 @@ describe('the config', () => {
       max_download_bytes: 0,
       download_hosts: ['https://files.example'],
       log_retention_days: 91,
+      alarm_emails: ['ops@example.com', 'nobody'],
+      runbook_url: 'http://wiki.example/runbook',
+      kms_key: 'alias/exports',
       basurl: 'x',
     });
     for (const field of [
@@ -73,6 +77,9 @@ describe('the config', () => {
       'max_download_bytes',
       'download_hosts[0]',
       'log_retention_days',
+      'alarm_emails[1]',
+      'runbook_url',
+      'kms_key',
       'basurl',
     ]) {
       expect(
