@@ -153,8 +153,8 @@ function expectPromisesKept(outcome: Outcome): void {
     expect(manifest).toBeUndefined();
     return;
   }
-  const written = s3.filter((entry) => entry.status === 200 && entry.error === undefined);
-  expect(written.at(-1)?.key).toMatch(/\/_manifest\.json$/);
+  const puts = s3.filter((entry) => entry.method === 'PUT' && entry.status === 200);
+  expect(puts.at(-1)?.key).toMatch(/\/_manifest\.json$/);
   expect(manifest).toMatchObject({ bytes: object?.length });
 }
 

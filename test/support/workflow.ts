@@ -16,6 +16,8 @@ export interface WorkflowOptions {
   /** The moment at which everything begins, by the scaled clock; default: now. */
   readonly now?: string;
   readonly sandbox?: Omit<SandboxOptions, 'now'>;
+  /** Seconds by which the platform's clock is ahead of the functions'. */
+  readonly platformAhead?: number;
   /** Settings of the stack. */
   readonly config?: Partial<Config>;
   /** The text of each account's credential secret; by default, that of the sandbox's credential. */
@@ -55,7 +57,8 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const clock = clockFrom(options.now, options.speed ?? 100);
   const out = await mkdtemp(join(tmpdir(), 'workflow-'));
   started.defer(() => rm(out, { recursive: true, force: true }));
-  const sandbox = started.use(await startSandbox({ ...options.sandbox, now: clock.now }));
+  const ahead = 1000 * (options.platformAhead ?? 0);
+  const sandbox = started.use(await startSandbox({ ...options.sandbox, now: () => clock.now() + ahead }));
   const baseUrl = options.baseUrl ?? sandbox.baseUrl;
   const revision = options.revision ?? sandbox.revision;
   const credentials = options.credentials ?? credentialsOf(sandbox);

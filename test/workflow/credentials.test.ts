@@ -85,7 +85,7 @@ describe('5.7: an API key', () => {
   it.each([
     ['2026-11-21T06:00:00Z', 41],
     ['2026-12-31T06:00:00Z', 1],
-  ])('9.6: exports at %s, and warns in result, log and metric that %i days are left', async (now, days) => {
+  ])('39: exports at %s, and warns in result, log and metric that %i days are left (contract 9.6)', async (now, days) => {
     await using workflow = await startWithKey(now);
     const ended = await workflow.run();
     expect(ended).toMatchObject({
@@ -100,7 +100,7 @@ describe('5.7: an API key', () => {
     await expectNoSecretWritten(workflow);
   });
 
-  it('9.6: is refused from 2027-01-01 on, before any request', async () => {
+  it('39: is refused from 2027-01-01 on, before any request (contract 9.6)', async () => {
     await using workflow = await startWithKey('2027-01-01T00:00:10Z');
     const ended = await workflow.run();
     expect(ended.error).toBe('CredentialUnusable');

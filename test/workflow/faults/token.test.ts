@@ -1,0 +1,105 @@
+import { afterAll, beforeEach, expect, it, vi } from 'vitest';
+import { expectFailed, forgetTokens, spend } from '../../support/bad-day.ts';
+import { storeCredential } from '../../support/log-in.ts';
+import { startWorkflow } from '../../support/workflow.ts';
+
+// What the token endpoint does (contract 4.1, 7.3). Every export here needs a token of its own.
+const workflow = await startWorkflow({
+  speed: 1000,
+  sandbox: { tokenSeconds: 86_400, report: { secondsToProcessing: 0, secondsToReady: 0 } },
+});
+afterAll(() => workflow.close());
+
+const { clientId: client_id, clientSecret: client_secret } = workflow.sandbox;
+const CREDENTIAL = 'ad-report-export/sandbox/credential';
+
+beforeEach(async () => {
+  await storeCredential(workflow, JSON.stringify({ client_id, client_secret }));
+  await forgetTokens(workflow);
+});
+
+it.each([
+  ['with', 'header.www-authenticate="Basic realm=x"'],
+  ['without', 'without_header=www-authenticate'],
+])('2: a revoked client (401 %s WWW-Authenticate) is looked up once more and fails, typed', async (_, header) => {
+  const outcome = await spend(workflow, { faults: [`token status=401 ${header} times=always`] });
+  expectFailed(outcome, 'CredentialUnusable');
+  expect(outcome.card.happened).toContain('invalid_client');
+  expect(outcome.calls).toHaveLength(1);
+  expect(outcome.secrets.filter(({ secret }) => secret === CREDENTIAL)).toHaveLength(2);
+});
+
+it('2: a secret that an operator replaces while the old one is refused is used at once', async () => {
+  const { journal } = workflow.sandbox;
+  const before = journal.length;
+  const outcome = await spend(workflow, {
+    faults: ['token status=401 trickle=30'],
+    meanwhile: async () => {
+      await vi.waitUntil(() => journal[before]?.endpoint === 'token', { timeout: 30_000 });
+      await storeCredential(workflow, JSON.stringify({ client_id, client_secret, note: 'rotated' }));
+    },
+  });
+  expect(outcome.status).toBe('SUCCEEDED');
+  expect(outcome.to('token').map(({ status }) => status)).toEqual([401, 200]);
+});
+
+it.each([
+  ['answers 500', 'status=500'],
+  ['answers 503', 'status=503'],
+  ['answers 429', 'status=429'],
+  ['resets the connection', 'reset=before'],
+  ['loses its answer', 'reset=after'],
+])('7: a token endpoint that %s is waited for, and for ever in vain, seven times', async (_, fault) => {
+  const passing = await spend(workflow, { faults: [`token ${fault} times=2`] });
+  expect(passing.status).toBe('SUCCEEDED');
+  expect(passing.to('token')).toHaveLength(3);
+  await forgetTokens(workflow);
+  const outcome = await spend(workflow, { faults: [`token ${fault} times=always`] });
+  expectFailed(outcome, 'PlatformUnavailable');
+  expect(outcome.calls).toHaveLength(7);
+});
+
+it.each([
+  ['HTML', 'body="<html>Bad gateway</html>"'],
+  ['an empty body', 'body=""'],
+  ['broken JSON', 'body="{\\"access_token\\":"'],
+  ['no token', 'omit=access_token'],
+  ['a token that no header can carry', 'set.access_token="a b"'],
+  ['no type', 'omit=token_type'],
+  ['another type', 'set.token_type=mac'],
+  ['204 for 200', 'status=204'],
+])('11: a token request answered with %s is tried again once', async (_, fault) => {
+  expect((await spend(workflow, { faults: [`token ${fault}`] })).status).toBe('SUCCEEDED');
+  await forgetTokens(workflow);
+  const outcome = await spend(workflow, { faults: [`token ${fault} times=always`] });
+  expectFailed(outcome, 'AnswerUnreadable');
+  expect(outcome.calls).toHaveLength(2);
+  expect(outcome.card.request_ids).toEqual(['absent']);
+});
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+
+it.each([
+  ['absent', 'omit=expires_in', HOUR],
+  ['null', 'set.expires_in=null', HOUR],
+  ['text', 'set.expires_in=soon', HOUR],
+  ['a string', 'set.expires_in="7200"', 2 * HOUR],
+  ['0', 'set.expires_in=0', MINUTE],
+  ['5', 'set.expires_in=5', MINUTE],
+  ['negative', 'set.expires_in=-1', MINUTE],
+  ['huge', 'set.expires_in=1e12', 24 * HOUR],
+])('34: expires_in that is %s asks for one token an export at most, for a bounded time', async (_, fault, seconds) => {
+  const [first, second] = [
+    await spend(workflow, { faults: [`token ${fault} times=always`] }),
+    await spend(workflow, { faults: [`token ${fault} times=always`] }),
+  ];
+  expect([first.status, second.status]).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+  expect(first.to('token')).toHaveLength(1);
+  expect(second.to('token').length).toBeLessThanOrEqual(seconds > MINUTE ? 0 : 1);
+  const [expiresAt] = /(?<="expires_at":")[^"]+/.exec(JSON.stringify(first.events)) ?? [];
+  const lifetime = (Date.parse(expiresAt ?? '') - (first.to('token')[0]?.at ?? 0)) / 1000;
+  // The request was made before it arrived: how long before, a busy machine decides.
+  expect(lifetime).toBeLessThanOrEqual(seconds);
+  expect(lifetime).toBeGreaterThan(seconds - 15 * MINUTE);
+});
