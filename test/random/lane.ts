@@ -1,0 +1,78 @@
+import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
+import { CANARY } from '../support/secrecy.ts';
+import { startWorkflow } from '../support/workflow.ts';
+import { type Played, play } from './play.ts';
+import { broken } from './promises.ts';
+import type { Scenario } from './scenario.ts';
+
+export interface Run {
+  readonly index: number;
+  readonly scenario: Scenario;
+}
+
+export interface Outcome extends Run {
+  readonly played: Played;
+  /** What was broken; empty where all held. */
+  readonly broken: readonly string[];
+}
+
+/** Runs one after the other in each of some workflows at a time; what one of them broke is told with its run. */
+export async function runAll(
+  runs: readonly Run[],
+  lanes: number,
+  hear: (outcome: Outcome) => void,
+): Promise<void> {
+  const batches = batchesOf(runs, Math.min(BATCH, Math.ceil(runs.length / lanes)));
+  const lane = async () => {
+    for (let batch = batches.shift(); batch; batch = batches.shift()) await runBatch(batch, hear);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+/** Runs that share a workflow: it takes seconds to load its functions, and keeps the histories of 500 executions. */
+const BATCH = 100;
+
+/** More than a few, so that most runs begin without a token that is still good. */
+const ACCOUNTS = Array.from({ length: 12 }, (_, index) => `account-${index}`);
+
+const HEALTHY = { secondsToReady: 5, urlSeconds: 86_400 };
+
+async function runBatch(batch: readonly Run[], hear: (outcome: Outcome) => void): Promise<void> {
+  let current: Scenario['report'] = HEALTHY;
+  // Read anew for each report that is created.
+  const report: NonNullable<SandboxOptions['report']> = {
+    secondsToReady: () => current.secondsToReady,
+    secondsToProcessing: () => 1,
+    get bytes() {
+      return current.bytes as number;
+    },
+    get urlSeconds() {
+      return current.urlSeconds;
+    },
+  };
+  await using workflow = await startWorkflow({
+    speed: 1000,
+    hurry: true,
+    sandbox: { report, credentials: ACCOUNTS.map((account) => ({ account })) },
+    config: { max_download_bytes: 32 * 1024 ** 2 },
+  });
+  const outcomes: Outcome[] = [];
+  for (const { index, scenario } of batch) {
+    current = scenario.report;
+    const place = { account: ACCOUNTS[index % ACCOUNTS.length] ?? '', prefix: `run-${index}` };
+    const played = await play(workflow, scenario, place, () => {
+      current = { ...scenario.report, ...HEALTHY };
+    });
+    const outcome = { index, scenario, played, broken: broken(workflow.sandbox, played) };
+    outcomes.push(outcome);
+    hear(outcome);
+  }
+  const leaked = new Set((await workflow.everythingWritten()).match(CANARY));
+  const last = outcomes.at(-1);
+  if (last && leaked.size > 0) hear({ ...last, broken: [`P6: in this run or one before: ${[...leaked]}`] });
+}
+
+function batchesOf<T>(items: readonly T[], size: number): T[][] {
+  const starts = Array.from({ length: Math.ceil(items.length / size) }, (_, index) => index * size);
+  return starts.map((start) => items.slice(start, start + size));
+}

@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import type { Fault as S3Fault } from '../../infra/local/s3/faults.ts';
+import type { SecretsFault } from '../../infra/local/secrets-manager.ts';
+import { platformFault } from './platform-faults.ts';
+
+/** One run: what is exported, and what goes wrong meanwhile. Plain data, the same for the same seed and index. */
+export interface Scenario {
+  /** Started in the same moment; those of one name are the same request. */
+  readonly exports: readonly Wanted[];
+  readonly report: {
+    readonly secondsToReady: number;
+    /** Absent: a few rows a day. Over 8 MiB it goes through a multipart upload. */
+    readonly bytes?: number;
+    readonly urlSeconds: number;
+  };
+  /** Every token that was issued before is dead. */
+  readonly revoked: boolean;
+  /** As parseFault reads them. */
+  readonly platform: readonly string[];
+  readonly s3: readonly S3Fault[];
+  readonly secrets: readonly SecretsFault[];
+  /** Announcements that fail. */
+  readonly bus: number;
+  /** So many real milliseconds after the nth event of the history every function that is at work is killed. */
+  readonly kills: readonly { readonly event: number; readonly after: number }[];
+}
+
+export interface Wanted {
+  readonly name: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Refused before anything is asked of the platform. */
+  readonly invalid?: true;
+}
+
+/** The scenarios of a seed from the first on; fewer or more of them are the same ones. */
+export function scenarios(seed: number, runs: number): Scenario[] {
+  return fc.sample(scenario, { seed, numRuns: runs });
+}
+
+const weeks = { kind: 'report', start_date: '2026-01-01', metrics: ['spend'] };
+const reports = fc.constantFrom(
+  { ...weeks, end_date: '2026-01-08' },
+  { ...weeks, end_date: '2026-01-08', dimensions: ['campaign_id'] },
+  { ...weeks, end_date: '2026-03-10', max_parallel: 2 },
+  { ...weeks, end_date: '2026-05-01', max_parallel: 1 },
+);
+const purchases = fc.constant({ kind: 'purchases', start_date: '2026-01-01', end_date: '2026-01-15' });
+const lists = fc.constant({ kind: 'list', resource: 'campaigns', limit: 20, snapshot_date: '2026-01-01' });
+const valid = fc.oneof(
+  { weight: 5, arbitrary: reports },
+  { weight: 1, arbitrary: purchases },
+  { weight: 1, arbitrary: lists },
+);
+const invalid = fc.constantFrom(
+  { ...weeks, end_date: '2025-12-31' },
+  { ...weeks, end_date: '2026-02-30' },
+  { ...weeks, end_date: '2026-01-08', metrics: [] },
+  { ...weeks, end_date: '2026-01-08', dimensions: ['conv_integration_os'] },
+  { kind: 'purchases', start_date: '2026-01-01' },
+  { kind: 'list', resource: '../reports' },
+);
+
+const wanted = fc.oneof(
+  { weight: 8, arbitrary: valid.map((a): Wanted[] => [{ name: 'a', fields: a }]) },
+  { weight: 1, arbitrary: valid.map((a): Wanted[] => [1, 2].map(() => ({ name: 'a', fields: a }))) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(valid, valid).map(([a, b]): Wanted[] => [
+      { name: 'a', fields: a },
+      { name: 'b', fields: b },
+    ]),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(invalid, valid).map(([a, b]): Wanted[] => [
+      { name: 'a', fields: a, invalid: true },
+      { name: 'b', fields: b },
+    ]),
+  },
+);
+
+const report = fc.record(
+  {
+    secondsToReady: fc.oneof(
+      { weight: 20, arbitrary: fc.constantFrom(0, 5, 25, 60, 300) },
+      { weight: 1, arbitrary: fc.constantFrom(2_000, 1e9) },
+    ),
+    bytes: fc.oneof(
+      { weight: 12, arbitrary: fc.integer({ min: 2, max: 5_000 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 8, max: 18 }).map((mb) => mb * 1024 ** 2 + 17) },
+    ),
+    urlSeconds: fc.oneof(
+      { weight: 12, arbitrary: fc.constant(86_400) },
+      { weight: 1, arbitrary: fc.constantFrom(1, 20) },
+    ),
+  },
+  { requiredKeys: ['secondsToReady', 'urlSeconds'] },
+);
+
+const s3Fault = fc.oneof(
+  fc.record({
+    operation: fc.constantFrom('PutObject', 'PutObject', 'CreateMultipartUpload', 'CompleteMultipartUpload'),
+    answer: fc.constantFrom(
+      ...['InternalError', 'SlowDown', 'AccessDenied', 'reset', 'lost answer', 'wrong checksum'],
+      ...['KMS.DisabledException', 'NoSuchBucket', 'error inside 200'],
+    ),
+    times: fc.constantFrom(1, 1, 2, 5, 20),
+  }),
+  fc.record({
+    operation: fc.constantFrom('UploadPart'),
+    part: fc.integer({ min: 1, max: 3 }),
+    answer: fc.constantFrom(
+      ...['SlowDown', 'InternalError', 'reset', 'lost answer', 'wrong checksum', 'stall'],
+    ),
+    times: fc.constantFrom(1, 2),
+  }),
+  fc.record({
+    operation: fc.constantFrom('PutObject', 'GetObject', 'HeadObject', 'AbortMultipartUpload', 'ListParts'),
+    key: fc.constantFrom('_manifest.json', '_failure.json', 'report.json'),
+    answer: fc.constantFrom('InternalError', 'SlowDown', 'AccessDenied', 'reset', 'lost answer'),
+    times: fc.constantFrom(1, 2, 20),
+  }),
+) as fc.Arbitrary<S3Fault>;
+
+const secretsFault: fc.Arbitrary<SecretsFault> = fc.record({
+  operation: fc.constantFrom('GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'),
+  answer: fc.constantFrom(
+    ...(['ThrottlingException', 'InternalServiceError', 'reset', 'lost answer'] as const),
+    ...(['AccessDeniedException', 'DecryptionFailure', 'ResourceNotFoundException'] as const),
+  ),
+  times: fc.constantFrom(1, 1, 2, 5),
+});
+
+const few = <T>(weight: number, item: fc.Arbitrary<T>, most: number): fc.Arbitrary<T[]> =>
+  fc.oneof(
+    { weight: 10 - weight, arbitrary: fc.constant<T[]>([]) },
+    { weight, arbitrary: fc.array(item, { minLength: 1, maxLength: most }) },
+  );
+
+const scenario: fc.Arbitrary<Scenario> = wanted.chain((exports) =>
+  fc.record({
+    exports: fc.constant(exports),
+    report: report as fc.Arbitrary<Scenario['report']>,
+    revoked: fc.boolean(),
+    platform: few(9, platformFault(callsOf(exports)), 4),
+    s3: few(3, s3Fault, 2),
+    secrets: few(2, secretsFault, 2),
+    bus: fc.oneof(
+      { weight: 9, arbitrary: fc.constant(0) },
+      { weight: 1, arbitrary: fc.constantFrom(1, 3, 7, 20) },
+    ),
+    kills: few(2, fc.record({ event: fc.integer({ min: 1, max: 40 }), after: fc.nat(20) }), 2),
+  }),
+);
+
+/** What these exports ask of the platform, and its storage host. */
+function callsOf(exports: readonly Wanted[]): string[] {
+  const asked = exports.filter(({ invalid }) => !invalid).map(({ fields }) => String(fields.kind));
+  return ['token', 'any', ...new Set(asked.flatMap((kind) => CALLS[kind] ?? []))];
+}
+
+const CALLS: Readonly<Record<string, readonly string[]>> = {
+  report: ['create', 'report', 'storage'],
+  purchases: ['purchases'],
+  list: ['list'],
+};

@@ -1,0 +1,46 @@
+import { gunzipSync } from 'node:zlib';
+import { reportFile } from '../../infra/local/sandbox/reporting/rows.ts';
+import type { Sandbox } from '../../infra/local/sandbox/sandbox.ts';
+import type { Played, StoredFile } from './play.ts';
+
+export interface WindowKey {
+  readonly start_date: string;
+  readonly end_date: string;
+}
+
+/**
+ * Whether an object is byte for byte what the storage host served for its window: of any of the window's reports, and
+ * of any version of it where a fault put another in its place.
+ */
+export function isServed(sandbox: Sandbox, played: Played, window: WindowKey, file: StoredFile): boolean {
+  const bytes = decoded(file);
+  if (bytes === undefined) return false;
+  // A storage host that serves an empty array has served one.
+  const emptied = played.scenario.platform.some((fault) => fault.includes('body="[]"'));
+  if (emptied && bytes.equals(Buffer.from('[]'))) return true;
+  const reports = sandbox
+    .reports()
+    .filter(({ account, request }) => account === played.account && isOf(request, window));
+  return reports.some(({ request, file, version }) => {
+    const { rows, length } = file;
+    const versions = Array.from({ length: version + 1 }, (_, number) => number);
+    return versions.some((number) => {
+      const source = reportFile(request, { rows, bytes: length, version: number });
+      return source.length === bytes.length && Buffer.concat([...source.read()]).equals(bytes);
+    });
+  });
+}
+
+/** Undefined where it is not what its Content-Encoding says. */
+export function decoded({ bytes, encoding }: StoredFile): Buffer | undefined {
+  if (encoding === undefined) return bytes;
+  try {
+    return gunzipSync(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function isOf(request: WindowKey, { start_date, end_date }: WindowKey): boolean {
+  return request.start_date === start_date && request.end_date === end_date;
+}
