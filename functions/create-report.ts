@@ -1,4 +1,5 @@
-import { createReport as postReport, type ReportRequest as ReportBody } from './platform/reports.ts';
+import { createReport as postReport } from './platform/reports.ts';
+import { bodyOf } from './workflow/asked.ts';
 import { openPlatform } from './workflow/connect.ts';
 import { ReportStuck } from './workflow/errors.ts';
 import { type ReportRef, ReportWindow } from './workflow/states.ts';
@@ -20,7 +21,7 @@ export async function createReport(state: ReportWindow, access: PlatformAccess):
   const { start_date, end_date } = window.window;
   const about = { doing: `create a report for ${start_date} to ${end_date}`, creates: true, facts: {} };
   const created = await callPlatform(window, access, about, (platform, authorization) =>
-    postReport(platform, authorization, bodyOf(window)),
+    postReport(platform, authorization, bodyOf(window.request, window.window)),
   );
   if (created instanceof Throttled) {
     return {
@@ -37,19 +38,6 @@ export async function createReport(state: ReportWindow, access: PlatformAccess):
     reports: [...reports, { id: created.id, created_at, useless_answers: 0, given_up: false }],
     status: 'pending',
     wait_seconds: MIN_WAIT,
-  };
-}
-
-/** The body of POST /reports (contract 2.2). */
-export function bodyOf({ request, window }: Pick<ReportWindow, 'request' | 'window'>): ReportBody {
-  return {
-    ...request.options,
-    ...window,
-    advertiser_ids: request.advertiser_ids,
-    metrics: request.metrics,
-    ...(request.dimensions && { dimensions: request.dimensions }),
-    granularity: request.granularity,
-    format: request.format,
   };
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
-import { describeFailure as describe, trim, WINDOW_CARD } from './workflow/failure.ts';
+import { describeFailure as describe, trimToCause, trimToState } from './workflow/failure.ts';
 import { failureKey } from './workflow/keys.ts';
 import { ExportRequest } from './workflow/request.ts';
 import { Caught, type FailedWindow, type Failure, WindowResult, WindowState } from './workflow/states.ts';
@@ -25,10 +25,9 @@ interface Dependencies extends Pick<Common, 'log' | 'now'> {
   readonly runbookUrl: string | undefined;
 }
 
-/** What ends the export: the card, and the same as text for the execution's Cause. */
+/** What ends the export. */
 export interface ExportFailed {
   readonly failure: Failure;
-  readonly cause: string;
 }
 
 /**
@@ -42,13 +41,13 @@ export async function describeFailure(
   if (isWindow(state)) {
     const failure = describeWindow(state, dependencies);
     await leave(failure, failureKey(state.request, state.window), dependencies);
-    return { outcome: 'failed', window: state.window, failure: trim(failure, WINDOW_CARD) };
+    return { outcome: 'failed', window: state.window, failure: trimToState(failure) };
   }
   const failure = describeExport(state, dependencies);
   // An input that was refused names no place: a key is made of validated parts only.
   const key = keyOf(state);
   if (key !== undefined) await leave(failure, key, dependencies);
-  return { failure, cause: JSON.stringify(failure) };
+  return { failure };
 }
 
 function isWindow(state: DescribeFailureInput): state is WindowFailure {
@@ -77,7 +76,7 @@ function sumUp(failure: Failure, failed: readonly FailedWindow[], windows: numbe
   const cards = failed.map((result) => result.failure);
   const [first] = cards;
   const alike = first && cards.every(({ error }) => error === first.error);
-  return trim({
+  return trimToCause({
     ...failure,
     ...(alike && pick(first)),
     happened: `${failed.length} of ${windows} windows were not delivered. ${first?.happened}`,

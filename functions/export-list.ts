@@ -1,8 +1,8 @@
 import { type NewObject, type OpenObject, openNewObjects } from './aws/copy/new-object.ts';
-import { listPages, type ListRequest as PagesRequest } from './platform/lists.ts';
+import { listPages } from './platform/lists.ts';
+import { listOf } from './workflow/asked.ts';
 import { openPlatform } from './workflow/connect.ts';
 import { objectKey } from './workflow/keys.ts';
-import type { ListRequest } from './workflow/request.ts';
 import { type AuthorizedWindow, ListWindow, type SavedWindow } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 import { callPlatform, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
@@ -47,11 +47,6 @@ export async function exportList(
     await object.abort();
     throw error;
   }
-}
-
-/** What is asked of the list's endpoint (contract 8). */
-export function listOf({ resource, limit, filters, items }: ListRequest): PagesRequest {
-  return { resource, limit, filters, ...(items !== undefined && { items }) };
 }
 
 /** Holds one page and the ids of all: 200 bytes an item at most (1,000,000 items peak at 370 MB), and nothing else that grows. */

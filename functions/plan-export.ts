@@ -1,4 +1,6 @@
+import { type ObjectStore, openObjectStore } from './aws/objects.ts';
 import { splitIntoWindows } from './workflow/dates.ts';
+import { findMissing } from './workflow/delivered.ts';
 import { InvalidInput } from './workflow/errors.ts';
 import { type ExportRequest, parseRequest } from './workflow/request.ts';
 import { type ExportPlan, PlanExportInput, type Window } from './workflow/states.ts';
@@ -7,27 +9,34 @@ import { type Common, step } from './workflow/step.ts';
 interface Dependencies {
   /** The accounts that this deployment has secrets for. */
   readonly accounts: readonly string[];
+  readonly store: Pick<ObjectStore, 'getText'>;
+  /** X-Service-Revision where the request names none. */
+  readonly revision: string;
 }
 
 /**
  * Checks the whole request before anything is asked of the platform, and splits its range into windows of at most 45
- * days (contract 8).
+ * days (contract 8). With `only_missing`, those that were delivered before for the same request are left out.
  *
  * @throws InvalidInput with every fault
+ * @throws AccessRefused, ServiceUnavailable
  */
 export async function planExport(
   { request: input, execution, started_at }: PlanExportInput,
-  { accounts, log }: Dependencies & Pick<Common, 'log'>,
+  { accounts, log, ...former }: Dependencies & Pick<Common, 'log'>,
 ): Promise<ExportPlan> {
-  const { request, warnings } = parseRequest(input, new Date(started_at));
+  const { request, warnings, onlyMissing } = parseRequest(input, new Date(started_at));
   if (!accounts.includes(request.account)) {
     const faults = [`account: ${request.account} is not one of this deployment's (${accounts.join(', ')})`];
     throw new InvalidInput(`The request has a fault, and nothing was exported: ${faults.join()}.`, {
       faults,
     });
   }
-  for (const warning of warnings) log.warn(warning, { execution });
-  return { execution, started_at, request, warnings, windows: windowsOf(request) };
+  const windows = windowsOf(request);
+  const plan = onlyMissing ? await findMissing(request, windows, former) : { windows, warnings: [] };
+  const planned = { execution, started_at, request, ...plan, warnings: [...warnings, ...plan.warnings] };
+  for (const warning of planned.warnings) log.warn(warning, { execution });
+  return planned;
 }
 
 /** Only a report's range has a limit that it must be split at; the others are one query, or one snapshot. */
@@ -36,6 +45,8 @@ function windowsOf(request: ExportRequest): Window[] {
   return [{ start_date: request.start_date, end_date: request.end_date }];
 }
 
-export const handler = step(PlanExportInput, planExport, ({ ACCOUNTS }) => ({
-  accounts: ACCOUNTS.split(','),
+export const handler = step(PlanExportInput, planExport, (settings) => ({
+  accounts: settings.ACCOUNTS.split(','),
+  store: openObjectStore(settings),
+  revision: settings.PLATFORM_REVISION,
 }));

@@ -21,7 +21,7 @@ interface Dependencies {
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function publishExport(
-  { execution, request, results, warnings }: PublishExportInput,
+  { execution, request, results = [], warnings, already_delivered }: PublishExportInput,
   { store }: Dependencies,
 ): Promise<ExportResult> {
   const failed = results.filter((result): result is FailedWindow => result.outcome === 'failed');
@@ -48,16 +48,17 @@ export async function publishExport(
     end_date,
     bucket: store.bucket,
     windows,
+    ...(already_delivered !== undefined && { already_delivered }),
     bytes: windows.reduce((sum, { bytes }) => sum + bytes, 0),
     ...sumRows(delivered),
     warnings,
   };
 }
 
-/** Rows of the whole export, known only where every window's are. */
-function sumRows(delivered: readonly DeliveredWindow[]): { rows?: number } {
+/** Rows of all that was exported, known only where every window's are; of nothing, nothing can be said. */
+function sumRows(delivered: readonly DeliveredWindow[]): { rows?: number; empty?: boolean } {
   const rows = delivered.reduce((sum, { rows }) => sum + (rows ?? Number.NaN), 0);
-  return Number.isNaN(rows) ? {} : { rows };
+  return Number.isNaN(rows) || delivered.length === 0 ? {} : { rows, empty: rows === 0 };
 }
 
 export const handler = step(PublishExportInput, publishExport, (settings) => ({

@@ -1,7 +1,5 @@
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
-import { bodyOf } from './create-report.ts';
-import { listOf } from './export-list.ts';
-import { queryOf } from './query-purchases.ts';
+import { askedOf } from './workflow/asked.ts';
 import { failureKey, manifestKey } from './workflow/keys.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
@@ -47,7 +45,7 @@ function manifestOf(state: SavedWindow, revision: string, bucket: string, publis
     export: request.name,
     kind: request.kind,
     ...window,
-    request: askedOf(state),
+    request: askedOf(request, window),
     revision: request.revision ?? revision,
     ...(ready_id !== undefined && {
       report_id: ready_id,
@@ -55,6 +53,8 @@ function manifestOf(state: SavedWindow, revision: string, bucket: string, publis
     }),
     bucket,
     ...stored,
+    // No rows are an outcome too, and nobody should have to wonder.
+    ...(object.rows !== undefined && { empty: object.rows === 0 }),
     checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: crc32 },
     report_created_at: reports.find(({ id }) => id === ready_id)?.created_at,
     copied_at,
@@ -62,12 +62,6 @@ function manifestOf(state: SavedWindow, revision: string, bucket: string, publis
     execution: state.execution,
     warnings: state.warnings,
   };
-}
-
-/** What was asked of the platform, in its own words. */
-function askedOf({ request, window }: SavedWindow): unknown {
-  if (request.kind === 'report') return bodyOf({ request, window });
-  return request.kind === 'purchases' ? queryOf(request) : listOf(request);
 }
 
 export const handler = step(SavedWindow, publishWindow, (settings) => ({

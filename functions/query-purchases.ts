@@ -1,14 +1,10 @@
 import { inspect } from './aws/copy/inspect.ts';
 import { type NewObject, type OpenObject, openNewObjects } from './aws/copy/new-object.ts';
-import {
-  type PurchaseQuery,
-  type PurchasesAnswer,
-  queryPurchases as postQuery,
-} from './platform/purchases.ts';
+import { type PurchasesAnswer, queryPurchases as postQuery } from './platform/purchases.ts';
+import { queryOf } from './workflow/asked.ts';
 import { openPlatform } from './workflow/connect.ts';
 import { AnswerUnreadable, CopyFailed, ExportError } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
-import type { PurchasesRequest } from './workflow/request.ts';
 import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 import { callPlatform, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
@@ -45,11 +41,6 @@ export async function queryPurchases(
   const stored = await deliver(answer, objectKey(request, window), dependencies.openObject);
   const object = { ...stored, copied_at: dependencies.now().toISOString() };
   return { ...proven(state), status: 'saved', object };
-}
-
-/** The body of POST /reports/purchases (contract 2.4). */
-export function queryOf({ options, advertiser_id, start_date, end_date }: PurchasesRequest): PurchaseQuery {
-  return { ...options, advertiser_id, start_date, end_date };
 }
 
 async function deliver(answer: PurchasesAnswer, key: string, openObject: OpenObject) {

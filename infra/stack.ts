@@ -23,7 +23,7 @@ export class ExportStack extends Stack {
       reserveTokenConcurrency: config.reserve_token_concurrency,
     });
 
-    // PlanExport and FailExport are granted nothing.
+    // FailExport is granted nothing.
     secrets.grantReadWriteCredentials(functions.GetToken);
     secrets.grantReadWriteTokens(functions.GetToken);
     secrets.grantReadTokens(functions.CreateReport);
@@ -34,6 +34,7 @@ export class ExportStack extends Stack {
     exports.grantUpload(functions.SaveReport);
     exports.grantUpload(functions.QueryPurchases);
     exports.grantUpload(functions.ExportList);
+    exports.grantReadManifests(functions.PlanExport);
     exports.grantPut(functions.PublishWindow);
     exports.grantRemoveFailure(functions.PublishWindow);
     exports.grantRemoveFailure(functions.PublishExport);

@@ -32,10 +32,10 @@ const NEXT_AFTER_UNEXPECTED =
 const RUNBOOK = 'infra/RUNBOOK.md';
 
 /** Bytes of a window's card in the export's state: 100 of them, the request and the windows' dates stay below its 256 KB. */
-export const WINDOW_CARD = 2_000;
+const WINDOW_CARD = 2_000;
 
-/** Bytes of any card: an execution's Cause holds 32,768 characters. */
-const CARD = 30_000;
+/** Bytes of any card as it stands in an execution's Cause, quoted in a JSON document; that holds 32,768 characters. */
+const CARD = 32_000;
 
 /** Entries of a timeline that are kept as long as there is anything else to give up. */
 const LEAST_ENTRIES = 5;
@@ -73,7 +73,7 @@ export function describeFailure(caught: Caught, about: About): Failure {
     ...(faults.length > 0 && { faults: [...faults] }),
     timeline,
   };
-  return trim(card);
+  return trimToCause(card);
 }
 
 /** The heading is the error's name; a section's address has nothing of it but letters, digits, - and _. */
@@ -88,19 +88,33 @@ function requestIds({ request_id }: Facts, timeline: Timeline): string[] {
   return [...new Set(ids.filter((id) => typeof id === 'string'))];
 }
 
+/** For the state of an export, which holds the cards of all windows that failed. */
+export function trimToState(card: Failure): Failure {
+  return trim(card, (smaller) => bytesOf(smaller) <= WINDOW_CARD);
+}
+
+/** For the Cause of an execution, as which it ends. */
+export function trimToCause(card: Failure): Failure {
+  return trim(card, (smaller) => bytesOf(JSON.stringify(smaller)) <= CARD);
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
 /** Gives up what can be missed, in this order, until the card fits: windows shown, the timeline's middle, faults, words, ids. */
-export function trim(card: Failure, bytes: number = CARD): Failure {
+function trim(card: Failure, fits: (card: Failure) => boolean): Failure {
   const { failed_windows, timeline, faults, report_ids, request_ids, happened } = card;
-  if (Buffer.byteLength(JSON.stringify(card)) <= bytes) return card;
-  if (failed_windows?.length) return trim({ ...card, failed_windows: failed_windows.slice(0, -1) }, bytes);
+  if (fits(card)) return card;
+  if (failed_windows?.length) return trim({ ...card, failed_windows: failed_windows.slice(0, -1) }, fits);
   if (timeline.length > LEAST_ENTRIES)
-    return trim({ ...card, timeline: shorten(timeline, timeline.length - 1) }, bytes);
-  if (faults && faults.length > 1) return trim({ ...card, faults: faults.slice(0, -1) }, bytes);
-  if (faults?.[0] && faults[0].length > 200) return trim({ ...card, faults: [cut(faults[0], 200)] }, bytes);
+    return trim({ ...card, timeline: shorten(timeline, timeline.length - 1) }, fits);
+  if (faults && faults.length > 1) return trim({ ...card, faults: faults.slice(0, -1) }, fits);
+  if (faults?.[0] && faults[0].length > 200) return trim({ ...card, faults: [cut(faults[0], 200)] }, fits);
   if (happened.length > 200)
-    return trim({ ...card, happened: cut(happened, Math.floor(happened.length / 2)) }, bytes);
-  if (report_ids.length > 0) return trim({ ...card, report_ids: report_ids.slice(0, -1) }, bytes);
-  if (timeline.length > 1) return trim({ ...card, timeline: timeline.slice(1) }, bytes);
+    return trim({ ...card, happened: cut(happened, Math.floor(happened.length / 2)) }, fits);
+  if (report_ids.length > 0) return trim({ ...card, report_ids: report_ids.slice(0, -1) }, fits);
+  if (timeline.length > 1) return trim({ ...card, timeline: timeline.slice(1) }, fits);
   return {
     ...card,
     request_ids: request_ids.slice(0, 1).map((id) => cut(id, 200)),

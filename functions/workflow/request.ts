@@ -24,6 +24,11 @@ interface Parsed {
   readonly warnings: string[];
 }
 
+/** It says of this execution, and not of what is exported, that windows which are there already are left out. */
+export interface ParsedRequest extends Parsed {
+  readonly onlyMissing: boolean;
+}
+
 /**
  * Checks an execution's whole input and names every fault at once.
  *
@@ -31,9 +36,10 @@ interface Parsed {
  * @returns the request, and warnings about what only the platform can decide
  * @throws InvalidInput, whose facts list the faults
  */
-export function parseRequest(input: unknown, now: Date): Parsed {
+export function parseRequest(input: unknown, now: Date): ParsedRequest {
   const { normalize, faults } = check(input, now);
-  if (normalize && faults.length === 0) return normalize();
+  if (normalize && faults.length === 0)
+    return { ...normalize(), onlyMissing: isObject(input) && input.only_missing === true };
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
   throw new InvalidInput(`The request has ${count}, and nothing was exported.`, { faults });
 }

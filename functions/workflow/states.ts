@@ -28,7 +28,10 @@ export const ExportPlan = z.object({
   started_at: z.string(),
   request: ExportRequest,
   warnings: z.array(z.string()),
+  /** Those to export. */
   windows: z.array(Window),
+  /** Of `only_missing`: the windows that are not among them, because they were delivered before. */
+  already_delivered: z.optional(z.number()),
 });
 export type ExportPlan = z.infer<typeof ExportPlan>;
 
@@ -192,7 +195,10 @@ export type FailedWindow = z.infer<typeof FailedWindow>;
 export const WindowResult = z.discriminatedUnion('outcome', [DeliveredWindow, FailedWindow]);
 export type WindowResult = z.infer<typeof WindowResult>;
 
-export const PublishExportInput = z.extend(ExportPlan, { results: z.array(WindowResult) });
+export const PublishExportInput = z.extend(ExportPlan, {
+  /** Absent where there was no window to export. */
+  results: z.optional(z.array(WindowResult)),
+});
 export type PublishExportInput = z.infer<typeof PublishExportInput>;
 
 /** The detail of the event `Report Exported`, and the execution's output. */
@@ -206,8 +212,12 @@ export const ExportResult = z.object({
   end_date: z.string(),
   bucket: z.string(),
   windows: z.array(z.omit(DeliveredWindow, { outcome: true })),
+  /** Of `only_missing`: windows that were delivered by an earlier execution; none of them is in `windows`. */
+  already_delivered: z.optional(z.number()),
   bytes: z.number(),
   rows: z.optional(z.number()),
+  /** Whether the platform had no rows at all; absent where they cannot be counted. */
+  empty: z.optional(z.boolean()),
   warnings: z.array(z.string()),
 });
 export type ExportResult = z.infer<typeof ExportResult>;

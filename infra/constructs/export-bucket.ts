@@ -8,7 +8,7 @@ import {
   type CfnBucket,
 } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { EXPORTS_PREFIX, FAILURE } from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
 
 /** A copy takes 15 minutes at most, so what is unfinished after a day was killed. */
 const ABORT_UPLOADS_AFTER = Duration.days(1);
@@ -54,6 +54,15 @@ export class ExportBucket extends Construct {
   /** PutObject, or an upload in parts that can be taken up again and given up. */
   grantUpload(grantee: IGrantable): Grant {
     return this.grant(grantee, ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts']);
+  }
+
+  /**
+   * The manifests, and to be told that there is none: without s3:ListBucket, S3 answers 403 for what is missing, which a
+   * permission that was taken away would look like. It cannot be limited to a prefix, which no GetObject has.
+   */
+  grantReadManifests(grantee: IGrantable): Grant {
+    const list = { grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] };
+    return Grant.addToPrincipal(list).combine(this.grant(grantee, ['s3:GetObject'], `*/${MANIFEST}`));
   }
 
   /** The card of a failure, and nothing else. */

@@ -1,7 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { planExport } from '../../functions/plan-export.ts';
+import { splitIntoWindows } from '../../functions/workflow/dates.ts';
 import { keepLog, windowOf } from '../support/steps.ts';
 
+/** A bucket with these objects, and what was asked of it. */
+function keepObjects(objects: Readonly<Record<string, string>> = {}) {
+  const asked: string[] = [];
+  const getText = async (key: string) => {
+    asked.push(key);
+    return objects[key];
+  };
+  return { asked, former: { store: { getText }, revision: '2026-09-01' } };
+}
+
+const { former } = keepObjects();
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const input = { request, execution: 'e', started_at: '2026-11-21T06:00:00.000Z' };
 
@@ -9,7 +21,7 @@ describe('PlanExport', () => {
   it('gives the request and its windows', async () => {
     const { log } = keepLog();
     const long = { ...request, start_date: '2026-01-01', end_date: '2026-03-01' };
-    const plan = await planExport({ ...input, request: long }, { accounts: ['acme'], log });
+    const plan = await planExport({ ...input, request: long }, { accounts: ['acme'], log, ...former });
     expect(plan).toEqual({
       execution: 'e',
       started_at: input.started_at,
@@ -27,7 +39,7 @@ describe('PlanExport', () => {
     const { start_date, end_date, ...rest } = request;
     const plan = await planExport(
       { ...input, request: { ...rest, period: 'yesterday' } },
-      { accounts: ['acme'], log },
+      { accounts: ['acme'], log, ...former },
     );
     expect(plan.windows).toEqual([{ start_date: '2026-11-20', end_date: '2026-11-21' }]);
   });
@@ -36,7 +48,7 @@ describe('PlanExport', () => {
     const { log, lines } = keepLog();
     const plan = await planExport(
       { ...input, request: { ...request, metrics: ['roas'] } },
-      { accounts: ['acme'], log },
+      { accounts: ['acme'], log, ...former },
     );
     expect(plan.warnings).toEqual([expect.stringContaining('roas')]);
     expect(lines).toMatchObject([{ level: 'warn', message: plan.warnings[0] }]);
@@ -44,9 +56,80 @@ describe('PlanExport', () => {
 
   it('refuses an account that this deployment does not have, and names those it has', async () => {
     const { log } = keepLog();
-    await expect(planExport(input, { accounts: ['umbrella', 'initech'], log })).rejects.toMatchObject({
+    await expect(
+      planExport(input, { accounts: ['umbrella', 'initech'], log, ...former }),
+    ).rejects.toMatchObject({
       name: 'InvalidInput',
       facts: { faults: ["account: acme is not one of this deployment's (umbrella, initech)"] },
     });
+  });
+});
+
+describe('PlanExport of only what is missing', () => {
+  const PREFIX = 'exports/account=acme/export=daily';
+  const long = { ...request, start_date: '2026-01-01', end_date: '2026-04-10', only_missing: true };
+  const windows = splitIntoWindows(long);
+  const keyOf = (at: number) =>
+    `${PREFIX}/start_date=${windows[at]?.start_date}/end_date=${windows[at]?.end_date}/_manifest.json`;
+  const { granularity, format, metrics, advertiser_ids } = request;
+  const asked = { advertiser_ids, metrics, granularity, format };
+  const manifest = (at: number, fields = {}) =>
+    JSON.stringify({
+      kind: 'report',
+      request: { ...asked, ...windows[at] },
+      revision: '2026-09-01',
+      ...fields,
+    });
+
+  async function plan(objects: Readonly<Record<string, string>>, fields = {}) {
+    const { log } = keepLog();
+    const bucket = keepObjects(objects);
+    const planned = await planExport(
+      { ...input, request: { ...long, ...fields } },
+      { accounts: ['acme'], log, ...bucket.former },
+    );
+    return { ...planned, asked: bucket.asked };
+  }
+
+  it('leaves out the windows with a manifest of the same request, and counts them', async () => {
+    const { already_delivered, warnings, ...planned } = await plan({ [keyOf(1)]: manifest(1) });
+    expect(planned.windows).toEqual([windows[0], windows[2]]);
+    expect({ already_delivered, warnings }).toEqual({ already_delivered: 1, warnings: [] });
+    expect(planned.request).toEqual({ ...request, start_date: '2026-01-01', end_date: '2026-04-10' });
+  });
+
+  it.each([
+    ['of another request', manifest(1, { request: { ...asked, ...windows[1], metrics: ['impressions'] } })],
+    ['of another revision', manifest(1, { revision: '2026-01-01' })],
+    ['of another kind', manifest(1, { kind: 'purchases' })],
+    ['that cannot be read', '{'],
+    ['that is no object', 'null'],
+  ])('takes a manifest %s for none, and says so', async (_, text) => {
+    const planned = await plan({ [keyOf(1)]: text });
+    expect(planned.windows).toEqual(windows);
+    expect(planned.warnings).toEqual([
+      expect.stringMatching(/another request.*exported again: 2026-02-15 to 2026-04-01$/),
+    ]);
+  });
+
+  it('does not mind what says nothing of the data', async () => {
+    const planned = await plan({ [keyOf(0)]: manifest(0) }, { max_parallel: 9, revision: '2026-09-01' });
+    expect(planned.already_delivered).toBe(1);
+  });
+
+  it('looks at nothing unless it is asked to', async () => {
+    const planned = await plan({ [keyOf(0)]: manifest(0) }, { only_missing: false });
+    expect(planned.windows).toEqual(windows);
+    expect(planned.asked).toEqual([]);
+    expect(planned).not.toHaveProperty('already_delivered');
+  });
+
+  it('counts a period from the moment at which it was scheduled', async () => {
+    const { start_date, end_date, ...rest } = long;
+    const planned = await plan(
+      {},
+      { ...rest, start_date: undefined, end_date: undefined, period: 'yesterday' },
+    );
+    expect(planned.windows).toEqual([{ start_date: '2026-11-20', end_date: '2026-11-21' }]);
   });
 });

@@ -43,7 +43,7 @@ const FAILURES = `${OBJECTS}/_failure.json`;
 
 describe('permissions', () => {
   it.each([
-    ['PlanExport', []],
+    ['PlanExport', [`s3:GetObject ${OBJECTS}/_manifest.json`, 's3:ListBucket <ExportsBucket.Arn>']],
     [
       'GetToken',
       [

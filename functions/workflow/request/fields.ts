@@ -30,6 +30,8 @@ export const common = {
     z.string().check(z.refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')),
   ),
   revision: z.optional(date),
+  /** Leaves out the windows that were delivered before. */
+  only_missing: z.optional(z.boolean()),
 };
 
 /** A range of dates, or a period that means one on the day of the export. */

@@ -1,0 +1,65 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ObjectStore } from '../aws/objects.ts';
+import { askedOf } from './asked.ts';
+import { manifestKey } from './keys.ts';
+import type { ExportRequest } from './request.ts';
+import type { ExportPlan, Window } from './states.ts';
+
+/** Windows that a warning names; the rest are counted. */
+const MAX_SHOWN = 10;
+
+interface Former {
+  readonly store: Pick<ObjectStore, 'getText'>;
+  /** X-Service-Revision where the request names none. */
+  readonly revision: string;
+}
+
+/**
+ * The windows that have no manifest, or one of another request: what is asked of the platform and the revision decide,
+ * not what the export is called or how many windows it takes at a time.
+ *
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function findMissing(
+  request: ExportRequest,
+  windows: readonly Window[],
+  former: Former,
+): Promise<Required<Pick<ExportPlan, 'windows' | 'already_delivered' | 'warnings'>>> {
+  const found = await Promise.all(windows.map((window) => look(request, window, former)));
+  const missing = windows.filter((_, at) => found[at] !== 'delivered');
+  const others = windows.filter((_, at) => found[at] === 'other');
+  return {
+    windows: missing,
+    already_delivered: windows.length - missing.length,
+    warnings: others.length > 0 ? [describeOthers(others)] : [],
+  };
+}
+
+async function look(
+  request: ExportRequest,
+  window: Window,
+  { store, revision }: Former,
+): Promise<'missing' | 'delivered' | 'other'> {
+  const text = await store.getText(manifestKey(request, window));
+  if (text === undefined) return 'missing';
+  // As the manifest has it: JSON knows no undefined.
+  const asked = JSON.parse(JSON.stringify(askedOf(request, window)));
+  const made = { kind: request.kind, request: asked, revision: request.revision ?? revision };
+  const { kind, request: before, revision: then } = parseManifest(text);
+  return isDeepStrictEqual({ kind, request: before, revision: then }, made) ? 'delivered' : 'other';
+}
+
+/** What cannot be read was not made of this request. */
+function parseManifest(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+function describeOthers(windows: readonly Window[]): string {
+  const shown = windows.slice(0, MAX_SHOWN).map(({ start_date, end_date }) => `${start_date} to ${end_date}`);
+  const more = windows.length > MAX_SHOWN ? ` and ${windows.length - MAX_SHOWN} more` : '';
+  return `only_missing: delivered before, but for another request, and so exported again: ${shown.join(', ')}${more}`;
+}
