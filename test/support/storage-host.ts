@@ -67,14 +67,16 @@ type Plan = FileOptions & Turn;
 function answer(plan: Plan, request: IncomingMessage, response: ServerResponse): number {
   const { etag = '"one"', framing = 'length', ranges = true } = plan;
   const match = request.headers['if-match'];
-  const start = ranges ? Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
-  const part = start > 0;
+  const [, from, last] = /^bytes=(\d+)-(\d*)$/.exec((ranges && request.headers.range) || '') ?? [];
+  const start = Number(from ?? 0);
+  const end = Math.min(last ? Number(last) + 1 : Infinity, plan.body.length);
+  const part = from !== undefined;
   const changed = match !== undefined && ranges && !plan.ignoresIfMatch && match !== etag;
   const status = plan.status ?? (changed ? 412 : part ? 206 : 200);
-  const body = status === 200 || status === 206 ? plan.body.subarray(start) : Buffer.from('<Error/>');
+  const body = status === 200 || status === 206 ? plan.body.subarray(start, end) : Buffer.from('<Error/>');
   const head: Record<string, string> = { 'Content-Type': 'application/json', ...plan.headers };
   if (etag !== null) head.ETag = etag;
-  if (status === 206) head['Content-Range'] = `bytes ${start}-${plan.body.length - 1}/${plan.body.length}`;
+  if (status === 206) head['Content-Range'] = `bytes ${start}-${end - 1}/${plan.body.length}`;
   if (framing === 'length') head['Content-Length'] = String(body.length);
   if (framing === 'close') {
     response.removeHeader('Transfer-Encoding');

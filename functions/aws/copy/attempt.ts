@@ -1,3 +1,4 @@
+import { CopyFailed, ExportError, ServiceUnavailable, UrlExpired } from '../../workflow/errors.ts';
 import type { FileHead } from './download.ts';
 import { type Inspection, inspect } from './inspect.ts';
 import { type Left, type ObjectWriter, openObjectWriter } from './object-writer.ts';
@@ -18,10 +19,13 @@ export interface Unfinished extends Left {
   readonly contentType: string;
 }
 
-export interface AttemptOptions extends PartOptions {
+export interface PartsOptions extends PartOptions {
   readonly destination: Destination;
   /** As requested of the platform: JSON is looked into, anything else is not. */
   readonly format: string;
+}
+
+export interface AttemptOptions extends PartsOptions {
   /** Where the storage host names no content type. */
   readonly contentType?: string;
 }
@@ -97,6 +101,17 @@ export function pass(
   const ending = chunk.subarray(0, left);
   const rest = () => pass(inspection, writer, chunk.subarray(left));
   return both(inspection.write(ending), writer.write(ending))?.then(rest) ?? rest();
+}
+
+/** What became of a copy that broke off: its time being up is a failure where no part came in it. */
+export function failureOf(error: unknown, deadline: AbortSignal | undefined): unknown {
+  if (deadline?.aborted !== true || error instanceof ExportError) return error;
+  return new CopyFailed('No part of the file came in the time that a call has. Try again.');
+}
+
+/** Whether a later call may go on from where this one came to. */
+export function mayPass(error: unknown): boolean {
+  return error instanceof CopyFailed || error instanceof ServiceUnavailable || error instanceof UrlExpired;
 }
 
 function both(one: Promise<void> | undefined, other: Promise<void> | undefined): Promise<void> | undefined {

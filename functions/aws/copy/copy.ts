@@ -1,12 +1,15 @@
+import { CopyFailed, DownloadRefused, ServiceUnavailable } from '../../workflow/errors.ts';
 import {
-  CopyFailed,
-  DownloadRefused,
-  ExportError,
-  ServiceUnavailable,
-  UrlExpired,
-} from '../../workflow/errors.ts';
-import { type Attempt, type AttemptOptions, begin, pass, resume, type Unfinished } from './attempt.ts';
-import { download, type Receiver, type Source } from './download.ts';
+  type Attempt,
+  type AttemptOptions,
+  begin,
+  failureOf,
+  mayPass,
+  pass,
+  resume,
+  type Unfinished,
+} from './attempt.ts';
+import { download, type FileHead, type Receiver, type Source } from './download.ts';
 import { openRing } from './part-writer.ts';
 
 export interface CopyOptions extends AttemptOptions {
@@ -18,6 +21,8 @@ export interface CopyOptions extends AttemptOptions {
   readonly unfinished?: Unfinished | undefined;
   /** Called with the bytes that are here so far; fewer than before when the copy had to begin again. */
   readonly onProgress?: (bytes: number) => void;
+  /** Whether it is rather to be copied in ranges; then nothing is copied. */
+  readonly divides?: ((file: FileHead) => boolean) | undefined;
   /** For tests. */
   readonly ring?: ReturnType<typeof openRing>;
 }
@@ -37,6 +42,16 @@ export interface Copied {
   readonly fetchedTwice: number;
 }
 
+/** Not a failure: the file is one that is to be copied in ranges. */
+export class Divisible extends Error {
+  override readonly name = 'Divisible';
+  readonly file: FileHead;
+  constructor(file: FileHead) {
+    super('The file is to be copied in ranges.');
+    this.file = file;
+  }
+}
+
 /**
  * Copies a file of any size from its pre-signed URL to an S3 object, byte for byte, in the memory of two parts. The
  * object becomes visible only when the file is known to be whole and S3 has verified the checksum of all of it.
@@ -45,7 +60,7 @@ export interface Copied {
  * this one has stored a part, then what would help another try (time, a fresh URL, patience) leaves the copy unfinished.
  * If it stored none, it throws, and what an earlier call left stays as it was.
  *
- * @throws UrlExpired (fetch a fresh URL), CopyFailed and ServiceUnavailable (try again), DownloadRefused and
+ * @throws Divisible; UrlExpired (fetch a fresh URL), CopyFailed and ServiceUnavailable (try again), DownloadRefused and
  *   AccessRefused (nothing helps but a person); the signal's reason
  */
 export function copyToS3(options: CopyOptions & { readonly deadline?: never }): Promise<Copied>;
@@ -59,6 +74,7 @@ export async function copyToS3(options: CopyOptions): Promise<Copied | Unfinishe
   let ended = false;
   const receiver: Receiver = {
     begin(file) {
+      if (options.divides?.(file)) throw new Divisible(file);
       if (attempt) ready = all([ready, attempt.writer.abort()]);
       attempt = begin(options, file, ring);
       bytes = 0;
@@ -112,16 +128,14 @@ async function leave(
   { attempt, taken, ended }: { attempt: Attempt | undefined; taken: boolean; ended: boolean },
   error: unknown,
 ): Promise<Unfinished> {
-  const late = deadline?.aborted === true && !(error instanceof ExportError);
-  const failure = late
-    ? new CopyFailed('No part of the file came in the time that a call has. Try again.')
-    : error;
+  const failure = failureOf(error, deadline);
   if (attempt === undefined) throw failure;
   const { file, contentType, writer } = attempt;
   const obstacle = obstacleTo(attempt);
-  if (deadline === undefined || !passes(failure, ended) || obstacle !== undefined) {
+  const passing = failure instanceof ServiceUnavailable || (!ended && mayPass(failure));
+  if (deadline === undefined || !passing || obstacle !== undefined) {
     await writer.abort();
-    if (!late || obstacle === undefined) throw failure;
+    if (failure === error || obstacle === undefined) throw failure;
     throw new DownloadRefused(
       `The file did not come in the time that a call has, and cannot be gone on with: ${obstacle}.`,
     );
@@ -129,12 +143,6 @@ async function leave(
   const left = await writer.leave();
   if (left === undefined || (taken && left.at === unfinished?.at)) throw failure;
   return { ...left, file, contentType };
-}
-
-/** Whether another try may do better from where this one came to; a whole that S3 found wrong is begun again. */
-function passes(error: unknown, ended: boolean): boolean {
-  if (error instanceof ServiceUnavailable) return true;
-  return !ended && (error instanceof CopyFailed || error instanceof UrlExpired);
 }
 
 /** Why another answer of the storage host cannot be put behind what is stored. */

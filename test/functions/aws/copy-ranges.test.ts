@@ -1,0 +1,217 @@
+import { crc32 } from 'node:zlib';
+import { expect, test } from 'vitest';
+import {
+  copyRange,
+  type Divided,
+  divide,
+  joinRanges,
+  type Range,
+  servesRanges,
+  VOID,
+} from '../../../functions/aws/copy/copy-range.ts';
+import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
+import { type Position, partBytes } from '../../../functions/aws/copy/part-writer.ts';
+import { createUpload } from '../../../functions/aws/copy/upload.ts';
+import { type Copying, jsonOf, openCopying, PART } from '../../support/copying.ts';
+import type { FileOptions, Turn } from '../../support/storage-host.ts';
+
+const { body, rows } = jsonOf(12 * PART + 17);
+const size = () => PART;
+const head = { contentType: 'application/json', contentEncoding: undefined, ignoresRanges: false };
+
+/** An upload that is to take the file in ranges. */
+async function openRanges(count: number, file: Partial<FileOptions> = {}) {
+  const copying = await openCopying({ body, ...file });
+  const upload = await createUpload(copying.destination, { contentType: 'application/json' });
+  const divided = { uploadId: upload.id, file: { ...head, etag: '"one"', bytes: body.length } };
+  return { ...copying, divided, ranges: divide(body.length, count, size) };
+}
+
+/** One call for one range; its time is up when so many bytes of it are there. */
+function callFor(copying: Copying, divided: Divided, range: Range, bytes = Infinity) {
+  const stop = new AbortController();
+  let come = 0;
+  const counted = (chunk: { length: number }) => {
+    come += chunk.length;
+    if (come >= bytes) stop.abort();
+  };
+  const source = { ...copying.source, dispatcher: copying.source.dispatcher.compose(counting(counted)) };
+  return copyRange(divided, range, {
+    ...{ source, destination: copying.destination, format: 'JSON', size, pause: 1 },
+    deadline: stop.signal,
+  });
+}
+
+/** Tells of each piece of a body before it is handed on. */
+function counting(come: (chunk: Buffer) => void) {
+  type Dispatch = Copying['source']['dispatcher']['dispatch'];
+  return (dispatch: Dispatch): Dispatch =>
+    (options, handler) =>
+      dispatch(options, {
+        onRequestStart: (...args) => handler.onRequestStart?.(...args),
+        onResponseStart: (...args) => handler.onResponseStart?.(...args),
+        onResponseData(controller, chunk) {
+          come(chunk);
+          handler.onResponseData?.(controller, chunk);
+        },
+        onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+        onResponseError: (...args) => handler.onResponseError?.(...args),
+      });
+}
+
+function moved(range: Range, to: Position | typeof VOID): Range {
+  if (to === VOID) throw new Error('The range is void');
+  return JSON.parse(JSON.stringify({ ...range, ...to }));
+}
+
+async function join({ destination, divided }: Awaited<ReturnType<typeof openRanges>>, ranges: Range[]) {
+  return joinRanges(divided, ranges, { destination, format: 'JSON', size });
+}
+
+test('ranges are whole parts, follow each other and hold the file', () => {
+  for (const [bytes, count] of [
+    [100 * 1024 ** 3, 8],
+    [40 * 1024 ** 3 + 5, 7],
+    [17 * 1024 ** 2, 8],
+    [16 * 1024 ** 2, 2],
+  ] as const) {
+    const ranges = divide(bytes, count);
+    expect(ranges.length).toBeLessThanOrEqual(count);
+    expect([ranges[0]?.from, ranges.at(-1)?.to, ranges[0]?.first]).toEqual([0, bytes, 1]);
+    for (const [at, { from, to, first }] of ranges.slice(0, -1).entries()) {
+      const next = ranges[at + 1];
+      const parts = Array.from({ length: (next?.first ?? 0) - first }, (_, part) => partBytes(first + part));
+      expect([to, next?.from]).toEqual([next?.from, from + parts.reduce((sum, part) => sum + part, 0)]);
+    }
+  }
+});
+
+test.each([1, 2, 3, 8])('%i ranges, the last first, make one object with its rows', async (count) => {
+  await using opened = await openRanges(count);
+  const copied = await Promise.all(
+    opened.ranges
+      .toReversed()
+      .map(async (range) => moved(range, await callFor(opened, opened.divided, range))),
+  );
+  expect(await opened.object()).toBeUndefined();
+  expect(await join(opened, copied.toReversed())).toMatchObject({ bytes: body.length, rows });
+  expect((await opened.object())?.equals(body)).toBe(true);
+  expect(await opened.openUploads()).toBe(0);
+});
+
+test('each range is fetched once, by a range of its own, of the one file', async () => {
+  await using opened = await openRanges(3);
+  for (const range of opened.ranges) await callFor(opened, opened.divided, range);
+  expect(opened.host.requests.map(({ range, headers }) => [range, headers['if-match']])).toEqual(
+    opened.ranges.map(({ from, to }) => [`bytes=${from}-${to - 1}`, '"one"']),
+  );
+});
+
+test('one that stops in the middle is gone on with, and the others are not', async () => {
+  await using opened = await openRanges(2);
+  const [first, second] = opened.ranges as [Range, Range];
+  const stopped = moved(first, await callFor(opened, opened.divided, first, 3.5 * PART));
+  expect(stopped.at).toBeLessThan(first.to);
+  const done = moved(second, await callFor(opened, opened.divided, second));
+  const copied = moved(stopped, await callFor(opened, opened.divided, stopped));
+  expect(await join(opened, [copied, done])).toMatchObject({ bytes: body.length, rows });
+  expect((await opened.object())?.equals(body)).toBe(true);
+});
+
+test('28: the parts of a call that was killed are stored over', async () => {
+  await using opened = await openRanges(2);
+  const [first, second] = opened.ranges as [Range, Range];
+  await callFor(opened, opened.divided, second, 3.5 * PART);
+  const copied = await Promise.all(
+    [first, second].map(async (range) => moved(range, await callFor(opened, opened.divided, range))),
+  );
+  await join(opened, copied);
+  expect((await opened.object())?.equals(body)).toBe(true);
+});
+
+const breaks: [string, Turn][] = [
+  ['a reset', { after: 2 * PART + 9, by: 'reset' }],
+  ['a body cut short', { after: 2 * PART + 9, by: 'close' }],
+  ['a 503', { status: 503 }],
+];
+test.each(breaks)('16, 17, 20: %s within a range is taken up at the byte where it broke', async (_, turn) => {
+  await using opened = await openRanges(2, { turns: [turn, turn, turn] });
+  const [first, second] = opened.ranges as [Range, Range];
+  const copied = [first, second].map(async (range) =>
+    moved(range, await callFor(opened, opened.divided, range)),
+  );
+  await join(opened, await Promise.all(copied));
+  expect((await opened.object())?.equals(body)).toBe(true);
+});
+
+const others: [string, Turn][] = [
+  ['another ETag', { body: jsonOf(12 * PART + 17).body, etag: '"two"' }],
+  ['another ETag, by a host that ignores If-Match', { body, etag: '"two"', ignoresIfMatch: true }],
+  ['another length', { body: jsonOf(15 * PART).body, ignoresIfMatch: true }],
+  [
+    'all of the file in place of a range',
+    { status: 200, headers: { 'Content-Length': String(body.length) } },
+  ],
+];
+test.each(others)('18: a range that meets %s is void, and asks once', async (_, turn) => {
+  await using opened = await openRanges(2, { turns: [turn] });
+  const [, second] = opened.ranges as [Range, Range];
+  expect(await callFor(opened, opened.divided, second)).toBe(VOID);
+  expect(opened.host.requests).toHaveLength(1);
+});
+
+test('19: an expired URL is thrown where no part came, and waits for a fresh one where some did', async () => {
+  const turns: Turn[] = [{ status: 403 }, { after: 3 * PART + 9, by: 'close' }, { status: 403 }];
+  await using opened = await openRanges(1, { turns });
+  const [range] = opened.ranges as [Range];
+  await expect(callFor(opened, opened.divided, range)).rejects.toMatchObject({ name: 'UrlExpired' });
+  const stopped = moved(range, await callFor(opened, opened.divided, range));
+  expect(stopped.part).toBe(4);
+});
+
+test('an upload that is gone makes a range void, and the join too', async () => {
+  await using opened = await openRanges(2);
+  const gone = { ...opened.divided, uploadId: 'gone' };
+  expect(await callFor(opened, gone, opened.ranges[0] as Range)).toBe(VOID);
+  expect(
+    await joinRanges(gone, opened.ranges, { destination: opened.destination, format: 'JSON', size }),
+  ).toBe(VOID);
+});
+
+test('ranges of which one is not there are not joined', async () => {
+  await using opened = await openRanges(3);
+  const copied = await Promise.all(
+    opened.ranges
+      .slice(0, 2)
+      .map(async (range) => moved(range, await callFor(opened, opened.divided, range))),
+  );
+  expect(await join(opened, copied)).toBe(VOID);
+  expect(await opened.object()).toBeUndefined();
+});
+
+test('23: ranges that make no JSON are refused, and are not visible', async () => {
+  const cut = body.subarray(0, -30);
+  await using opened = await openRanges(2, { body: Buffer.concat([cut, Buffer.alloc(30, ' ')]) });
+  const copied = await Promise.all(
+    opened.ranges.map(async (range) => moved(range, await callFor(opened, opened.divided, range))),
+  );
+  await expect(join(opened, copied)).rejects.toMatchObject({ name: 'DownloadRefused' });
+  expect(await opened.object()).toBeUndefined();
+});
+
+test.each([
+  [true, {}],
+  [false, { ranges: false }],
+  [false, { etag: '"two"' }],
+])('it is %s that a host serves ranges which answers with %j', async (serves, file) => {
+  await using copying = await openCopying({ body, ...file });
+  expect(await servesRanges(copying.source, { ...head, etag: '"one"', bytes: body.length })).toBe(serves);
+});
+
+test('the checksum of the whole is that of its bytes', async () => {
+  await using opened = await openRanges(4);
+  const copied = await Promise.all(
+    opened.ranges.map(async (range) => moved(range, await callFor(opened, opened.divided, range))),
+  );
+  expect(await join(opened, copied)).toMatchObject({ crc32: base64Crc32(crc32(body)) });
+});
