@@ -58,26 +58,31 @@ export function joinJson(
   beginning: string,
   fragments: readonly string[],
 ): { closed: boolean; rows: number | undefined } | 'not JSON' {
-  let scanned: Scanned | undefined = savedBeginning(beginning);
+  let scanned: Beginning | undefined = savedBeginning(beginning);
   for (const fragment of fragments) scanned &&= join(scanned, JSON.parse(fragment) as SavedFragment);
   return scanned ? { closed: isClosed(scanned), rows: rowsOf(scanned) } : 'not JSON';
 }
 
+/** Of a text up to some byte: it closed nothing that it did not open, and never went too deep. */
+type Beginning = Omit<Scanned, 'closers' | 'highest'>;
+
 /** @returns undefined if both together are no JSON */
-function join(before: Scanned, { quoted, scanned: [outside, inside] }: SavedFragment): Scanned | undefined {
+function join(
+  before: Beginning,
+  { quoted, scanned: [outside, inside] }: SavedFragment,
+): Beginning | undefined {
   // The fragment was scanned as if its first byte were not escaped. If it is, a quote there (or behind backslashes) does
   // the opposite of what was taken for granted, and from there on all is as in the other scan.
   const beganInside = before.inString !== (before.escapes && quoted === true);
   const packed = beganInside ? inside : outside;
   const after = packed && unpack(packed);
-  const level = before.open.length - (after?.closers.length ?? 0); // of the text, where the fragment has its floor
-  if (!after || level < 0 || (level === 0 && after.filled[0])) return undefined;
-  if (before.open.length + after.highest > DEPTH_MAX || !closes(after.closers, before.open)) return undefined;
+  if (!after || !closes(after.closers, before.open)) return undefined;
+  const level = before.open.length - after.closers.length; // of the text, where the fragment has its floor
+  if (level === 0 && after.filled[0]) return undefined;
+  if (before.open.length + after.highest > DEPTH_MAX) return undefined;
   return {
     ...addRows(before, after, level),
     open: before.open.slice(0, level) + after.open,
-    closers: '',
-    highest: Math.max(before.highest, before.open.length + after.highest),
     inString: after.inString,
     escapes: quoted === null ? before.escapes !== after.escapes : after.escapes,
   };
@@ -87,7 +92,7 @@ function closes(closers: string, open: string): boolean {
   return [...closers].every((closer, at) => open.at(-1 - at) === (closer === ']' ? '[' : '{'));
 }
 
-function addRows(before: Scanned, after: Scanned, level: number) {
+function addRows(before: Beginning, after: Scanned, level: number) {
   const { roots, rootIsArray, commas, filled } = before;
   if (level > 1) return { roots, rootIsArray, commas, filled };
   const isRoot = level === 0;

@@ -55,11 +55,13 @@ export function openJsonShape(saved?: string): JsonShape {
   };
 }
 
-export function isClosed({ roots, open }: Scanned): boolean {
+export function isClosed({ roots, open }: Pick<Scanned, 'roots' | 'open'>): boolean {
   return roots > 0 && open === '';
 }
 
-export function rowsOf({ roots, rootIsArray, commas, filled }: Scanned): number | undefined {
+type RowsOf = Pick<Scanned, 'roots' | 'rootIsArray' | 'commas' | 'filled'>;
+
+export function rowsOf({ roots, rootIsArray, commas, filled }: RowsOf): number | undefined {
   if (roots > 1) return roots;
   if (!rootIsArray) return undefined;
   return filled[1] ? commas[1] + 1 : 0;

@@ -28,8 +28,8 @@ const broken = fc
     return text.slice(0, place) + put + text.slice(place + gone);
   });
 const texts = fc
-  .tuple(fc.boolean(), fc.oneof(whole, broken))
-  .map(([marked, text]) => Buffer.concat([marked ? MARK : Buffer.of(), Buffer.from(text)]));
+  .tuple(fc.constantFrom(0, 0, 0, 3, 3, 1, 2), fc.oneof(whole, broken))
+  .map(([marked, text]) => Buffer.concat([MARK.subarray(0, marked), Buffer.from(text)]));
 const cuts = fc.array(fc.nat(), { maxLength: 7 });
 const chunking = fc.integer({ min: 1, max: 200 });
 
@@ -68,9 +68,23 @@ test('fragments scanned side by side join to what one scan finds', () => {
   );
 });
 
+test.each([
+  [['[  ', '1', ']'], 1],
+  [['[  ', '{}', ']'], 1],
+  [['[  ', ' ', ']'], 0],
+  [['[1,', '2', ', 3', ',{}]'], 4],
+  [['["\\', '"', '"]'], 1],
+  [['{} ', '{}', '[]'], 3],
+])('%j joined are %i rows', (parts, rows) => {
+  const [first = '', ...rest] = parts;
+  const fragments = rest.map((text) => scanFragment(Buffer.from(text), 1, false));
+  const beginning = scanBeginning(Buffer.from(first), 1, false);
+  expect(joinJson(beginning, fragments)).toEqual({ closed: true, rows });
+});
+
 test('a fragment is saved in under 2 kB, however deep it goes', () => {
   const fragment = openJsonFragment();
-  const deepest = `${']'.repeat(1024)}${'['.repeat(1024)}`;
+  const deepest = `[]${']'.repeat(1024)}${'['.repeat(1024)}`;
   fragment.write(Buffer.from(`${deepest}"${deepest}`));
   expect(fragment.save()).toMatch(/^[ -~]{1,1999}$/);
   expect(openJsonFragment(fragment.save()).save()).toBe(fragment.save());
@@ -119,7 +133,8 @@ function scanFragment(bytes: Buffer, size: number, isSaved: boolean): string {
 
 /** The same in the plainest way: one byte at a time, the whole text at hand. */
 function byteByByte(text: Buffer): ReturnType<typeof joinJson> {
-  const body = text.subarray(0, 3).equals(MARK) ? text.subarray(3) : text;
+  const isMarked = text.subarray(0, 3).equals(MARK.subarray(0, text.length));
+  const body = text.subarray(isMarked ? 3 : 0);
   const open: string[] = [];
   let [roots, commas, isArray, isFilled, inString, isEscaped] = [0, 0, false, false, false, false];
   for (const byte of body.toString('latin1')) {
