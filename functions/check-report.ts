@@ -5,6 +5,7 @@ import { step } from './workflow/step.ts';
 import { isStuck, MIN_WAIT, pollWait } from './workflow/waits.ts';
 import {
   countUseless,
+  giveUp,
   lookAt,
   type PlatformAccess,
   proven,
@@ -16,7 +17,12 @@ import {
  * Looks once at each report that is watched, the oldest first: the first READY one wins, also where it was replaced
  * meanwhile (contract 3). Returns a status and never the URL.
  */
-export async function checkReport(state: ReportWindow, access: PlatformAccess): Promise<ReportWindow> {
+export async function checkReport(
+  { caught, ...state }: ReportWindow,
+  access: PlatformAccess,
+): Promise<ReportWindow> {
+  // Nothing is asked, so that nothing can come between and have the URL fetched once more.
+  if (caught?.Error === 'UrlExpired') return abandonReady(state, access.now());
   let { reports } = state;
   for (const report of state.reports.filter(({ given_up }) => !given_up)) {
     const sight = await look(report, state, access);
@@ -31,6 +37,11 @@ export async function checkReport(state: ReportWindow, access: PlatformAccess): 
     }
   }
   return decideWait({ ...proven(state), reports }, access.now());
+}
+
+/** A report whose URL was refused, fresh as it was, is watched no more. */
+function abandonReady({ ready_id, ...window }: ReportWindow, now: Date): ReportWindow {
+  return decideWait({ ...window, reports: giveUp(window.reports, ready_id) }, now);
 }
 
 /** An answer about a report that was replaced must not fail the window whose new report may be fine. */

@@ -1,32 +1,38 @@
 import { createReport as postReport } from './platform/reports.ts';
 import { bodyOf } from './workflow/asked.ts';
 import { openPlatform } from './workflow/connect.ts';
-import { ReportStuck } from './workflow/errors.ts';
-import { type ReportRef, ReportWindow } from './workflow/states.ts';
+import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
+import { ReportWindow } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
-import { MAX_REPORTS, MIN_WAIT } from './workflow/waits.ts';
+import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './workflow/waits.ts';
 import { callPlatform, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
 
 /**
  * Creates the window's report, or a replacement for one that is stuck or of no use any more (contract 4.3). It is
- * looked at 10 s later for the first time.
+ * looked at 10 s later for the first time. An answer that was lost may have left a report behind, so only one in a
+ * window's life is followed by another try.
  *
- * @throws ReportStuck where all replacements are used up
+ * @throws ReportStuck where all replacements are used up, AnswerLost and AnswerUnreadable for the second one
  */
-export async function createReport(state: ReportWindow, access: PlatformAccess): Promise<ReportWindow> {
-  const { caught, ready_id, ...window } = state;
-  const reports = caught?.Error === 'UrlExpired' ? giveUp(window.reports, ready_id) : window.reports;
+export async function createReport(
+  { caught, ...window }: ReportWindow,
+  access: PlatformAccess,
+): Promise<ReportWindow> {
+  const { reports } = window;
   if (reports.length >= MAX_REPORTS) throw replacementsUsedUp(window);
 
   const { start_date, end_date } = window.window;
   const about = { doing: `create a report for ${start_date} to ${end_date}`, creates: true, facts: {} };
   const created = await callPlatform(window, access, about, (platform, authorization) =>
     postReport(platform, authorization, bodyOf(window.request, window.window)),
-  );
+  ).catch((error: unknown) => passOver(error, window, access));
+  if (created === 'lost') {
+    const lost_answers = (window.lost_answers ?? 0) + 1;
+    return { ...window, status: 'planned', wait_seconds: MIN_WAIT, lost_answers };
+  }
   if (created instanceof Throttled) {
     return {
       ...window,
-      reports,
       status: 'planned',
       wait_seconds: created.seconds,
       throttled: window.throttled + 1,
@@ -41,8 +47,12 @@ export async function createReport(state: ReportWindow, access: PlatformAccess):
   };
 }
 
-function giveUp(reports: readonly ReportRef[], id: string | undefined): ReportRef[] {
-  return reports.map((report) => (report.id === id ? { ...report, given_up: true } : report));
+/** A value, not an error, because it has to be counted in the window's state. */
+function passOver(error: unknown, { lost_answers = 0 }: ReportWindow, { log }: PlatformAccess): 'lost' {
+  const isLost = error instanceof AnswerLost || error instanceof AnswerUnreadable;
+  if (!isLost || lost_answers >= MAX_LOST_ANSWERS) throw error;
+  log.warn('the answer was lost, and the report is created once more', { error: error.name, ...error.facts });
+  return 'lost';
 }
 
 function replacementsUsedUp({ reports, window }: ReportWindow): ReportStuck {

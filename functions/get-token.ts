@@ -15,6 +15,7 @@ import { readSettingObject } from './workflow/settings.ts';
 import { type TokenRef, TokenRequest } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 import { type GrantAccess, grantToken } from './workflow/token-grant.ts';
+import { MAX_RENEWALS } from './workflow/waits.ts';
 
 /** A token that ends within this time is not handed out: a call may take a minute. Half of the shortest lifetime. */
 const MARGIN_MS = 30_000;
@@ -52,11 +53,11 @@ type Authorized = TokenRequest & { token: TokenRef };
  * @throws CredentialUnusable, LoginRequired, PlatformUnavailable, AnswerUnreadable
  */
 export async function getToken(state: TokenRequest, dependencies: Dependencies): Promise<Authorized> {
-  const { caught, ...rest } = state;
   const { account } = state.request;
   const { credential, ...stored } = await dependencies.secrets.readCredential(account);
   if ('api_key' in credential) return useApiKey(state, credential, dependencies);
   const refusedToken = refusedIn(state);
+  if (refusedToken && (state.renewals ?? 0) >= MAX_RENEWALS) throw refusedAgain(state);
   // One that has simply come to its end meanwhile says nothing against the credential.
   if (refusedToken?.unproven && isAlive(refusedToken, dependencies.now())) throw refusedAgain(state);
   // A refresh without a scope renews all that the login granted; the contract does not show that one could be asked for.
@@ -71,7 +72,14 @@ export async function getToken(state: TokenRequest, dependencies: Dependencies):
   const found =
     findUsable(newest, wanted, dependencies.now()) ??
     (await renew({ credential, ...stored }, scope, wanted, newest?.tokens, dependencies));
-  return { ...rest, token: { ...found, unproven: refusedToken !== undefined } };
+  return { ...goOn(state, dependencies), token: { ...found, unproven: refusedToken !== undefined } };
+}
+
+/** Without the mark of a refusal, which is counted; a window begins with its first token. */
+function goOn({ caught, ...state }: TokenRequest, { now }: Dependencies): TokenRequest {
+  if (!state.reports) return state;
+  const renewals = (state.renewals ?? 0) + (caught?.Error === 'TokenRefused' ? 1 : 0);
+  return { ...state, begun_at: state.begun_at ?? now().toISOString(), renewals };
 }
 
 function refusedIn({ caught, token }: TokenRequest): TokenRef | undefined {
@@ -138,12 +146,11 @@ async function useApiKey(
   { api_key }: ApiKeyCredential,
   dependencies: Dependencies,
 ): Promise<Authorized> {
-  const { caught, ...rest } = state;
   const { account, kind } = state.request;
   const { now, log, secrets } = dependencies;
   requireApiKeyAllowed(account, kind, now());
   if ((await tokenBehind(refusedIn(state), account, dependencies)) === api_key)
-    throw keyRefused(account, caught?.Cause);
+    throw keyRefused(account, state.caught?.Cause);
 
   const warning = apiKeyWarning(account, now());
   log.warn(warning, { account });
@@ -155,7 +162,7 @@ async function useApiKey(
     ? newest.version
     : await secrets.writeTokens(account, { ...newest?.tokens, [API_KEY_SCOPE]: cached });
   return {
-    ...rest,
+    ...goOn(state, dependencies),
     warnings: [...new Set([...state.warnings, warning])],
     token: { version, scope: API_KEY_SCOPE, expires_at, unproven: false },
   };

@@ -107,6 +107,11 @@ export class RateLimited extends ExportError {
   override readonly name = 'RateLimited';
 }
 
+/** The window has been under way for longer than it may take, whatever it was waiting for. */
+export class OutOfTime extends ExportError {
+  override readonly name = 'OutOfTime';
+}
+
 /** No report became READY, the replacements included. */
 export class ReportStuck extends ExportError {
   override readonly name = 'ReportStuck';
@@ -174,6 +179,7 @@ export const errors = {
   TokenRefusedAgain,
   RequestRefused,
   RateLimited,
+  OutOfTime,
   ReportStuck,
   DownloadRefused,
   AccessRefused,

@@ -10,6 +10,7 @@ const NEXT: Readonly<Record<ErrorName, string>> = {
   TokenRefusedAgain: 'Check the credential, its scope and base_url, then run the export again.',
   RequestRefused: 'Correct what the platform names, then run the export again.',
   RateLimited: 'Lower max_parallel or run fewer exports at a time, then run the export again.',
+  OutOfTime: 'Look at what the window was waiting for, then run the export again.',
   ReportStuck: 'Give the platform the report ids, then run the export again.',
   DownloadRefused: 'Check the address or the size of the download, and the settings that bound them.',
   AccessRefused: 'Give the function the permission that is named, then run the export again.',

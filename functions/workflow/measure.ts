@@ -70,6 +70,7 @@ export function measureStep(input: unknown, output: unknown, now: Date): Measure
     ...measureFailure(after),
     ...measureApiKey(before, after, now),
     ...retriesOf('Throttled', (after.throttled ?? 0) - (before.throttled ?? 0)),
+    ...retriesOf('AnswerLost', (after.lost_answers ?? 0) - (before.lost_answers ?? 0)),
     ...retriesOf('UselessAnswer', uselessAnswers(after) - uselessAnswers(before)),
     ...measureReplacement(before, after),
   ];

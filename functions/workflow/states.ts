@@ -96,6 +96,12 @@ export const WindowState = z.object({
   token: z.optional(TokenRef),
   object: z.optional(StoredObject),
   caught: z.optional(Caught),
+  /** When the window began. */
+  begun_at: z.optional(z.string()),
+  /** Tokens that were refused so far. */
+  renewals: z.optional(z.number()),
+  /** Answers to POST /reports that were lost or could not be read: each may have left a report behind. */
+  lost_answers: z.optional(z.number()),
   /** What each step came to so far; step.ts keeps it. */
   timeline: z.optional(z.array(TimelineEntry)),
 });
@@ -122,13 +128,15 @@ export const TokenRequest = z.looseObject({
   warnings: z.array(z.string()),
   token: z.optional(TokenRef),
   caught: z.optional(Caught),
-  /** Of a window. */
+  /** The rest is a window's. */
   reports: z.optional(z.array(ReportRef)),
+  begun_at: z.optional(z.string()),
+  renewals: z.optional(z.number()),
 });
 export type TokenRequest = z.infer<typeof TokenRequest>;
 
 /** From GetWindowToken on. */
-export const AuthorizedWindow = z.extend(WindowState, { token: TokenRef });
+export const AuthorizedWindow = z.extend(WindowState, { token: TokenRef, begun_at: z.string() });
 export type AuthorizedWindow = z.infer<typeof AuthorizedWindow>;
 
 /** What the steps of a report get, of a purchase query, of a list. */

@@ -91,8 +91,13 @@ function noteIn<W extends WindowState>(
   now: Date,
 ): W {
   const before = event as WindowState;
-  const came = window.throttled > before.throttled ? 'throttled' : window.status;
-  return { ...window, timeline: append(before.timeline ?? [], [...caught, entry(name, came, now)]) };
+  const timeline = append(before.timeline ?? [], [...caught, entry(name, cameTo(window, before), now)]);
+  return { ...window, timeline };
+}
+
+function cameTo(window: WindowState, before: WindowState): string {
+  if (window.throttled > before.throttled) return 'throttled';
+  return window.lost_answers === before.lost_answers ? window.status : 'AnswerLost';
 }
 
 /** Logs the failure, and gives it on in a form that holds nothing it should not. */

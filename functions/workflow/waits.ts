@@ -19,6 +19,18 @@ export const MAX_THROTTLED = 12;
 /** The wait after a 429 that does not say how long: 10, 20, 40 … at most 300 s; twelve of them are 2,410 s. */
 const MAX_UNNAMED_WAIT = 300;
 
+/**
+ * A window that began longer ago asks nothing of the platform any more. What it then still does is one last state with its
+ * retries, and all in all it ends within the 24 h for which a download URL is valid (contract 2.3); bounds.ts has the sum.
+ */
+export const MAX_WINDOW_HOURS = 16;
+
+/** Refused tokens that are renewed, per window: with tokens of half an hour each (contract 5.4: an hour), 16 h take 32. */
+export const MAX_RENEWALS = 32;
+
+/** POST /reports has no idempotency key: an answer that is lost is followed by one more try, once per window. */
+export const MAX_LOST_ANSWERS = 1;
+
 function secondsSince(instant: string, now: Date): number {
   return Math.max(0, (now.getTime() - Date.parse(instant)) / 1000);
 }
@@ -30,6 +42,10 @@ export function pollWait(createdAt: string, now: Date): number {
 
 export function isStuck(createdAt: string, now: Date): boolean {
   return secondsSince(createdAt, now) >= STUCK_AFTER * 60;
+}
+
+export function isOutOfTime(begunAt: string, now: Date): boolean {
+  return secondsSince(begunAt, now) >= MAX_WINDOW_HOURS * 3600;
 }
 
 /**

@@ -2,11 +2,11 @@ import type { Authorization, Platform } from '../platform/connection.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { getReport, type ReportRecord, STATUSES } from '../platform/reports.ts';
 import { type Call, decide } from './decide.ts';
-import { RateLimited } from './errors.ts';
+import { OutOfTime, RateLimited } from './errors.ts';
 import { scopeOf } from './scope.ts';
 import type { AuthorizedWindow, ReportRef, TokenRef } from './states.ts';
 import type { Common } from './step.ts';
-import { MAX_THROTTLED, throttleWait } from './waits.ts';
+import { isOutOfTime, MAX_THROTTLED, MAX_WINDOW_HOURS, throttleWait } from './waits.ts';
 
 /** What a step needs to call the platform. */
 export interface PlatformAccess extends Pick<Common, 'log' | 'now'> {
@@ -24,16 +24,18 @@ export class Throttled {
 }
 
 /**
- * One call to the platform with the window's token.
+ * One call to the platform with the window's token. Every way on through the workflow leads over one, so a window that
+ * is out of time ends here.
  *
- * @throws the decision that the machine takes (see decide.ts)
+ * @throws OutOfTime, RateLimited, or the decision that the machine takes (see decide.ts)
  */
 export async function callPlatform<T>(
   state: AuthorizedWindow,
-  { platform, readToken }: PlatformAccess,
+  { platform, readToken, now }: PlatformAccess,
   about: Pick<Call, 'doing' | 'creates' | 'facts'>,
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
 ): Promise<T | Throttled> {
+  if (isOutOfTime(state.begun_at, now())) throw outOfTime(state, about);
   const connection = platform(state.request.revision);
   const authorization = await readToken(state.request.account, state.token);
   try {
@@ -51,6 +53,11 @@ export async function callPlatform<T>(
     const happened = `The platform answered 429 ${MAX_THROTTLED} times in a row to the attempt to ${about.doing}.`;
     throw new RateLimited(happened, { request_id: error.requestId, status: 429, ...about.facts });
   }
+}
+
+function outOfTime({ begun_at, reports }: AuthorizedWindow, { doing, facts }: Pick<Call, 'doing' | 'facts'>) {
+  const happened = `The window began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h before the attempt to ${doing}.`;
+  return new OutOfTime(happened, { report_ids: reports.map(({ id }) => id), ...facts });
 }
 
 /** What one GET of a report says of it. */
@@ -94,6 +101,11 @@ function judge(record: ReportRecord | undefined, report: ReportRef, { log }: Pla
 /** The platform has taken the token and was not throttling: what was counted against either starts anew. */
 export function proven<W extends AuthorizedWindow>(window: W): W {
   return { ...window, throttled: 0, token: { ...window.token, unproven: false } };
+}
+
+/** Watches one report no more. */
+export function giveUp(reports: readonly ReportRef[], id: string | undefined): ReportRef[] {
+  return reports.map((report) => (report.id === id ? { ...report, given_up: true } : report));
 }
 
 /** Counts a useless answer of one report; with the second one it is given up. */

@@ -132,7 +132,7 @@ export class ExportWorkflow extends Construct {
 
     const whatNext = new sfn.Choice(this, 'WhatNext')
       .when(caught('TokenRefused'), getWindowToken)
-      .when(caught('UrlExpired'), createReport)
+      .when(caught('UrlExpired'), checkReport)
       .when(isKind('purchases'), queryPurchases)
       .when(isKind('list'), exportList)
       .when(is('planned'), createReport)

@@ -78,12 +78,9 @@ const internal = retry([...NOT_STARTED, ...UNKNOWN_END, 'ServiceUnavailable'], 2
 export const retries = {
   PlanExport: [internal],
   GetToken: [unavailable, unreadable, ended, inLine],
-  // POST /reports has no idempotency key: where it may have been carried out, one more try and not a second.
-  CreateReport: [
-    unavailable,
-    retry(['AnswerLost', 'AnswerUnreadable', ...UNKNOWN_END], POLL_SECONDS, 1),
-    throttled,
-  ],
+  // POST /reports has no idempotency key: where the function was killed, one more try and not a second. An answer that was
+  // lost is counted in the window's state, since this count begins anew whenever the state is entered.
+  CreateReport: [unavailable, retry(UNKNOWN_END, POLL_SECONDS, 1), throttled],
   CheckReport: [unavailable, unreadable, ended, throttled],
   // 10 + 20 + 40 + 80 = 150 s for a copy that breaks off; each try asks for a fresh URL.
   SaveReport: [

@@ -11,6 +11,20 @@ async function startCreated(options: SandboxOptions = {}) {
 }
 
 describe('CheckReport', () => {
+  it('19: watches a report no more whose URL was refused twice, and asks nothing meanwhile', async () => {
+    const { access, window, sandbox } = await startCreated();
+    const calls = sandbox.journal.length;
+    const ready_id = window.reports[0]?.id;
+    const state = await checkReport(
+      { ...window, status: 'ready', ready_id, caught: { Error: 'UrlExpired' } },
+      access,
+    );
+    expect(state).toMatchObject({ status: 'planned', wait_seconds: 10, reports: [{ given_up: true }] });
+    expect(state).not.toHaveProperty('caught');
+    expect(state).not.toHaveProperty('ready_id');
+    expect(sandbox.journal).toHaveLength(calls);
+  });
+
   it('waits a quarter of the time waited so far, at least 10 s and at most 60 s (contract 4.4)', async () => {
     const { access, window, clock } = await startCreated({ report: { secondsToReady: 3000 } });
     const waits = [];

@@ -65,29 +65,44 @@ describe('CreateReport', () => {
     expect(sandbox.reports()).toHaveLength(0);
   });
 
-  it('19: replaces a report whose URL was refused twice, and watches it no more', async () => {
-    const { access, window } = await startStep();
-    const old = { id: 'old', created_at: '2026-11-21T05:50:00.000Z', useless_answers: 0, given_up: false };
-    const state = await createReport(
-      { ...window, status: 'ready', ready_id: 'old', reports: [old], caught: { Error: 'UrlExpired' } },
-      access,
-    );
-    expect(state.reports).toMatchObject([{ id: 'old', given_up: true }, { given_up: false }]);
-    expect(state).not.toHaveProperty('caught');
-    expect(state).not.toHaveProperty('ready_id');
-  });
-
   it.each([
     ['1: 401', 'status=401', 'TokenRefused'],
     ['7: 500', 'status=500', 'PlatformUnavailable'],
-    ['10: a lost answer', 'reset=after', 'AnswerLost'],
-    ['9: a connection that is closed before the request', 'reset=before', 'AnswerLost'],
-    ['10: a gateway that gave up on the platform', 'status=504', 'AnswerLost'],
-    ['11: HTML', 'body="<html>Bad gateway</html>" header.content-type=text/html', 'AnswerUnreadable'],
     ['4: 403', 'status=403', 'RequestRefused'],
   ])('%s (%s) ends in %s (contract 7.2)', async (_, fault, name) => {
     const { access, window } = await startStep({ faults: [`create ${fault}`] });
     await expect(createReport(window, access)).rejects.toMatchObject({ name });
+  });
+
+  it.each([
+    ['10: a lost answer', 'reset=after', 'AnswerLost'],
+    ['9: a connection that is closed before the request', 'reset=before', 'AnswerLost'],
+    ['10: a gateway that gave up on the platform', 'status=504', 'AnswerLost'],
+    ['11: HTML', 'body="<html>Bad gateway</html>" header.content-type=text/html', 'AnswerUnreadable'],
+  ])('%s (%s) is followed by one more try in the life of a window, and ends in %s', async (_, fault, name) => {
+    const { access, window } = await startStep({ faults: [`create ${fault} times=always`] });
+    const lost = await createReport(window, access);
+    expect(lost).toMatchObject({ status: 'planned', wait_seconds: 10, lost_answers: 1, reports: [] });
+    await expect(createReport(lost, access)).rejects.toMatchObject({ name });
+  });
+
+  it('10: remembers a lost answer after a report was created', async () => {
+    const { access, window } = await startStep({
+      faults: ['create reset=after', 'create nth=3 reset=after'],
+    });
+    const created = await createReport(await createReport(window, access), access);
+    expect(created).toMatchObject({ status: 'pending', lost_answers: 1 });
+    await expect(createReport(created, access)).rejects.toMatchObject({ name: 'AnswerLost' });
+  });
+
+  it('asks nothing of the platform in a window that began 16 hours ago', async () => {
+    const { access, window, sandbox, clock } = await startStep();
+    const calls = sandbox.journal.length;
+    clock.pass(16 * 3600 - 1);
+    await expect(createReport(window, access)).rejects.toMatchObject({ name: 'TokenRefused' });
+    clock.pass(1);
+    await expect(createReport(window, access)).rejects.toMatchObject({ name: 'OutOfTime' });
+    expect(sandbox.journal).toHaveLength(calls + 1);
   });
 
   it('5: shows what the platform found wrong (contract 7.1)', async () => {

@@ -114,6 +114,33 @@ describe('GetToken', () => {
     expect(issued()).toBe(2);
   });
 
+  it('1: renews 32 refused tokens in the life of a window, and no more', async () => {
+    const { dependencies, window, clock, issued } = start();
+    let state = await getToken(window, dependencies);
+    for (let renewal = 1; renewal <= 32; renewal += 1) {
+      clock.pass(60);
+      const { token } = await getToken({ ...state, caught: refused }, dependencies);
+      state = { ...state, renewals: renewal, token: { ...token, unproven: false } };
+    }
+    expect(issued()).toBe(33);
+    await expect(getToken({ ...state, caught: refused }, dependencies)).rejects.toMatchObject({
+      name: 'TokenRefusedAgain',
+    });
+    expect(issued()).toBe(33);
+  });
+
+  it('notes when a window began, with its first token, and leaves a plan as it is', async () => {
+    const { dependencies, window, clock } = start();
+    const { begun_at: _, ...planned } = window;
+    const first = await getToken(planned, dependencies);
+    expect(first.begun_at).toBe('2026-11-21T06:00:00.000Z');
+    clock.pass(7200);
+    const again = await getToken({ ...first, caught: refused }, dependencies);
+    expect(again).toMatchObject({ begun_at: first.begun_at, renewals: 1 });
+    const { reports: __, ...plan } = planned;
+    expect(await getToken(plan, dependencies)).not.toHaveProperty('begun_at');
+  });
+
   it('1: takes the token that another window has renewed meanwhile', async () => {
     const { dependencies, window, issued } = start();
     const authorized = await getToken(window, dependencies);

@@ -76,6 +76,7 @@ export function windowOf(advertiser_ids: readonly string[]): ReportWindow {
     wait_seconds: 10,
     throttled: 0,
     reports: [],
+    begun_at: '2026-11-21T06:00:00.000Z',
     token: {
       version: 'v1',
       scope: 'reporting:read',

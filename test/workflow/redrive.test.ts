@@ -18,6 +18,40 @@ async function abortAt(workflow: Workflow, request: unknown, state: string, wind
 }
 
 describe('30: a redrive', () => {
+  it('30: of an execution that failed exports what is missing, with a fresh token', async () => {
+    await using workflow = await startWorkflow({
+      sandbox: { faults: ['create nth=2 status=403'], tokenSeconds: 40 },
+    });
+    const first = await workflow.run(threeWindows(workflow));
+    expect([first.status, first.error]).toEqual(['FAILED', 'RequestRefused']);
+    expect(JSON.parse(first.cause ?? '')).toMatchObject({ windows_delivered: 2, windows_failed: 1 });
+    const before = {
+      created: workflow.sandbox.reports().length,
+      tokens: callsTo(workflow.sandbox, 'token').length,
+    };
+
+    const again = await follow(workflow.redrive(first.name));
+    expect(again.status).toBe('SUCCEEDED');
+    expect(workflow.sandbox.reports()).toHaveLength(before.created + 1);
+    expect(callsTo(workflow.sandbox, 'token').length).toBeGreaterThan(before.tokens);
+    expect((await workflow.keys()).filter((key) => key.endsWith('_manifest.json'))).toHaveLength(3);
+    expect(workflow.bus.events.map((event) => event['detail-type'])).toEqual([
+      'Report Export Failed',
+      'Report Exported',
+    ]);
+  });
+
+  it('30: fails with a card again where nothing has changed, as often as it is redriven', async () => {
+    await using workflow = await startWorkflow({ sandbox: { faults: ['create status=403 times=always'] } });
+    const { name } = await workflow.run();
+    for (const creates of [2, 3]) {
+      const again = await follow(workflow.redrive(name));
+      expect([again.status, again.error]).toEqual(['FAILED', 'RequestRefused']);
+      expect(JSON.parse(again.cause ?? '').execution).toBe(name);
+      expect(callsTo(workflow.sandbox, 'create')).toHaveLength(creates);
+    }
+  });
+
   it('30: of one that was aborted in the middle of a window goes on with its report, after its token has ended', async () => {
     await using workflow = await startWorkflow({
       sandbox: { tokenSeconds: 40, report: { secondsToReady: 60 } },

@@ -101,14 +101,4 @@ describe('a run', () => {
     await workflow.close();
     await expect(readdir(workflow.out)).rejects.toThrow('ENOENT');
   });
-
-  test('fifty executions at once all deliver, on one token', async () => {
-    const workflow = await startWorkflow({ sandbox: { report: { secondsToReady: 30 } } });
-    await using _ = workflow;
-    const runs = Array.from({ length: 50 }, (_, n) =>
-      workflow.run(workflow.request({ name: `export-${n}` })),
-    );
-    expect(new Set((await Promise.all(runs)).map(({ status }) => status))).toEqual(new Set(['SUCCEEDED']));
-    expect(workflow.sandbox.journal.filter(({ endpoint }) => endpoint === 'token')).toHaveLength(1);
-  });
 });
