@@ -76,7 +76,7 @@ export function grantKey(
  * Encrypts the definition and every execution's history. The construct's own `encryptionConfiguration` would allow the
  * role to do so for a state machine that has a fixed name, and for none that has not.
  */
-export function encryptExecutions({ machine, key }: { machine: StateMachine; key: IKey | undefined }): void {
+export function encryptExecutions(machine: StateMachine, key: IKey | undefined): void {
   if (!key) return;
   (machine.node.defaultChild as CfnStateMachine).encryptionConfiguration = {
     type: 'CUSTOMER_MANAGED_KMS_KEY',

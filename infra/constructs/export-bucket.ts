@@ -1,5 +1,6 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
   BlockPublicAccess,
   Bucket,
@@ -9,6 +10,7 @@ import {
 } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
+import { grantKey } from './encryption-key.ts';
 
 /** A copy takes 15 minutes at most, so what is unfinished after a day was killed. */
 const ABORT_UPLOADS_AFTER = Duration.days(1);
@@ -19,13 +21,18 @@ const KEEP_REPLACED = Duration.days(90);
 /** Where the reports go. It outlives the stack. */
 export class ExportBucket extends Construct {
   readonly bucket: Bucket;
+  private readonly key: IKey | undefined;
 
-  constructor(scope: Construct, id: string, props: BucketProps = {}) {
+  constructor(scope: Construct, id: string, { encryptionKey, ...props }: BucketProps = {}) {
     super(scope, id);
+    this.key = encryptionKey;
     this.bucket = new Bucket(this, 'Bucket', {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       enforceSSL: true,
-      encryption: BucketEncryption.S3_MANAGED,
+      // The bucket's key spares a call to KMS for each object.
+      ...(encryptionKey
+        ? { encryption: BucketEncryption.KMS, encryptionKey, bucketKeyEnabled: true }
+        : { encryption: BucketEncryption.S3_MANAGED }),
       versioned: true,
       removalPolicy: RemovalPolicy.RETAIN,
       lifecycleRules: [
@@ -47,36 +54,41 @@ export class ExportBucket extends Construct {
   }
 
   /** One PutObject; what is overwritten stays as an older version. */
-  grantPut(grantee: IGrantable): Grant {
-    return this.grant(grantee, ['s3:PutObject']);
+  grantPut(grantee: IGrantable): void {
+    this.grant(grantee, ['s3:PutObject']);
+    grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
   }
 
   /** PutObject, or an upload in parts that can be taken up again and given up. */
-  grantUpload(grantee: IGrantable): Grant {
-    return this.grant(grantee, ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts']);
+  grantUpload(grantee: IGrantable): void {
+    this.grant(grantee, ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts']);
+    // S3 decrypts the parts to put them together.
+    grantKey(grantee, this.key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
   /**
    * The manifests, and to be told that there is none: without s3:ListBucket, S3 answers 403 for what is missing, which a
    * permission that was taken away would look like. It cannot be limited to a prefix, which no GetObject has.
    */
-  grantReadManifests(grantee: IGrantable): Grant {
-    const list = { grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] };
-    return Grant.addToPrincipal(list).combine(this.grant(grantee, ['s3:GetObject'], `*/${MANIFEST}`));
+  grantReadManifests(grantee: IGrantable): void {
+    Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
+    this.grant(grantee, ['s3:GetObject'], `*/${MANIFEST}`);
+    grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
   }
 
   /** The card of a failure, and nothing else. */
-  grantLeaveFailure(grantee: IGrantable): Grant {
-    return this.grant(grantee, ['s3:PutObject'], `*/${FAILURE}`);
+  grantLeaveFailure(grantee: IGrantable): void {
+    this.grant(grantee, ['s3:PutObject'], `*/${FAILURE}`);
+    grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
   }
 
-  grantRemoveFailure(grantee: IGrantable): Grant {
-    return this.grant(grantee, ['s3:DeleteObject'], `*/${FAILURE}`);
+  grantRemoveFailure(grantee: IGrantable): void {
+    this.grant(grantee, ['s3:DeleteObject'], `*/${FAILURE}`);
   }
 
   // Narrower than the bucket's own grants, which include tags, legal hold and retention.
-  private grant(grantee: IGrantable, actions: string[], keys = '*'): Grant {
-    return Grant.addToPrincipal({
+  private grant(grantee: IGrantable, actions: string[], keys = '*'): void {
+    Grant.addToPrincipal({
       grantee,
       actions,
       resourceArns: [this.bucket.arnForObjects(`${EXPORTS_PREFIX}${keys}`)],

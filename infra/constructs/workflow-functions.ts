@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stage } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Architecture, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
@@ -53,6 +54,8 @@ interface WorkflowFunctionsProps {
   /** On every log line. */
   readonly service: string;
   readonly logRetention: RetentionDays;
+  /** Of the log groups. */
+  readonly encryptionKey?: IKey | undefined;
   /** One token request at a time. A new AWS account's quota may allow no reservation. */
   readonly reserveTokenConcurrency: boolean;
 }
@@ -78,7 +81,7 @@ export class WorkflowFunctions extends Construct {
       handler: 'index.handler',
       timeout,
       memorySize: memory,
-      ...this.identity(step, props.logRetention),
+      ...this.identity(step, props),
       ...(step === 'GetToken' && props.reserveTokenConcurrency && { reservedConcurrentExecutions: 1 }),
       environment: {
         ...asEnvironment({ ...props.settings, STEP: step }),
@@ -90,8 +93,12 @@ export class WorkflowFunctions extends Construct {
   }
 
   /** The default role has a managed policy that lets it write to every log group. */
-  private identity(step: StepName, retention: RetentionDays) {
-    const logGroup = new LogGroup(this, `${step}Logs`, { retention, removalPolicy: RemovalPolicy.DESTROY });
+  private identity(step: StepName, { logRetention, encryptionKey }: WorkflowFunctionsProps) {
+    const logGroup = new LogGroup(this, `${step}Logs`, {
+      retention: logRetention,
+      ...(encryptionKey && { encryptionKey }),
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
     const role = new Role(this, `${step}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     logGroup.grantWrite(role);
     return { logGroup, role };

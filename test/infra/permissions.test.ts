@@ -1,32 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { allowedIn } from '../support/permissions.ts';
 import { readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
 
 const stack = synthesizeStack();
 const roles = resourcesOf(stack, 'AWS::IAM::Role');
 const policies = [...resourcesOf(stack, 'AWS::IAM::Policy').values()];
-
-interface Statement {
-  readonly Effect: string;
-  readonly Action: string | string[];
-  readonly Resource: unknown;
-  readonly Condition?: unknown;
-}
-
-/** All that a role may do, as lines of "action resource"; anything unusual in a statement shows. */
-function allowed(role: string): string[] {
-  const attached = policies.filter(({ Properties }) =>
-    (readable(Properties.Roles) as string[]).includes(`<${role}>`),
-  );
-  const statements: Statement[] = attached.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
-  return statements
-    .flatMap(({ Effect, Action, Resource, ...rest }) => {
-      expect([Effect, rest]).toEqual(['Allow', {}]);
-      return [Resource]
-        .flat()
-        .flatMap((resource) => [Action].flat().map((action) => `${action} ${readable(resource)}`));
-    })
-    .sort();
-}
+const allowed = (role: string) => allowedIn(stack, role);
 
 /** A function may write to its own log group. */
 function logging(step: string): string[] {

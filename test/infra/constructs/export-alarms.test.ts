@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import { METRICS } from '../../../functions/workflow/measure.ts';
+import { overdueAfter } from '../../../infra/constructs/export-alarms.ts';
+import { CONTEXT, readable, resourcesOf, synthesizeStack } from '../../support/stack.ts';
+
+const stack = synthesizeStack({ alarm_emails: ['ops@example.com'] });
+const alarms = new Map(
+  [...resourcesOf(stack, 'AWS::CloudWatch::Alarm').values()].map(({ Properties }) => [
+    String(Properties.AlarmName).replace(/^exports-test-/, ''),
+    Properties,
+  ]),
+);
+
+const WEEK = 7 * 24 * 3600;
+
+describe('the alarms', () => {
+  it('are these, each told to the topic', () => {
+    expect([...alarms.keys()].sort()).toEqual([
+      'ExportsFailed',
+      'ExportsNotStarted',
+      'ExportsThrottled',
+      'ExportsTimedOut',
+      'FunctionsThrottled',
+      'LegacyKeyInUse',
+      'NothingDelivered-acme.daily',
+      'ReportsResubmitted',
+      'TokensRefused',
+    ]);
+    for (const [name, alarm] of alarms) expect(readable(alarm.AlarmActions), name).toEqual(['<AlarmTopic>']);
+  });
+
+  it('say what they mean, and where the runbook goes on', () => {
+    expect(alarms.get('ExportsFailed')?.AlarmDescription).toBe(
+      'An export ended without all of its windows. What to do: infra/RUNBOOK.md#exportsfailed',
+    );
+    const runbook_url = 'https://wiki.example/runbook';
+    const elsewhere = synthesizeStack({ runbook_url });
+    for (const { Properties } of resourcesOf(elsewhere, 'AWS::CloudWatch::Alarm').values()) {
+      expect(Properties.AlarmDescription).toContain(`What to do: ${runbook_url}#`);
+    }
+    for (const { Properties } of resourcesOf(elsewhere, 'AWS::Lambda::Function').values()) {
+      expect(Properties.Environment.Variables.RUNBOOK_URL).toBe(runbook_url);
+    }
+  });
+
+  it('go off at the first of something, and not at none', () => {
+    for (const [name, alarm] of alarms) {
+      if (name.startsWith('NothingDelivered')) continue;
+      expect(alarm, name).toMatchObject({
+        ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+        Threshold: 1,
+        TreatMissingData: 'notBreaching',
+      });
+    }
+  });
+
+  it('watch the state machine and the dead-letter queue of this stack', () => {
+    const machine = [{ Name: 'StateMachineArn', Value: '<WorkflowStateMachine>' }];
+    const of = (name: string) => readable(alarms.get(name));
+    expect(of('ExportsFailed')).toMatchObject({ MetricName: 'ExecutionsFailed', Dimensions: machine });
+    expect(of('ExportsTimedOut')).toMatchObject({ MetricName: 'ExecutionsTimedOut', Dimensions: machine });
+    expect(of('ExportsThrottled')).toMatchObject({ MetricName: 'ExecutionThrottled', Dimensions: machine });
+    expect(of('ExportsNotStarted')).toMatchObject({
+      MetricName: 'ApproximateNumberOfMessagesVisible',
+      Dimensions: [{ Name: 'QueueName', Value: '<SchedulesUnstarted.QueueName>' }],
+    });
+  });
+
+  it.each([
+    ['ReportsResubmitted', 'Retries', 'Sum', [{ Name: 'kind', Value: 'ReportResubmitted' }]],
+    ['TokensRefused', 'Retries', 'Sum', [{ Name: 'kind', Value: 'TokenRefused' }]],
+    ['LegacyKeyInUse', 'ApiKeyDaysLeft', 'SampleCount', []],
+  ])('%s watches a metric by all the dimensions that are written', (name, metric, statistic, dimensions) => {
+    expect(alarms.get(name)).toMatchObject({
+      Namespace: 'AdReportExport',
+      MetricName: metric,
+      Statistic: statistic,
+      Dimensions: [...dimensions, { Name: 'service', Value: 'exports-test' }],
+    });
+    expect(Object.keys(METRICS)).toContain(metric);
+  });
+
+  it('leave out the throttling of GetToken, which waits in line by design', () => {
+    const { Metrics } = alarms.get('FunctionsThrottled') ?? {};
+    const text = JSON.stringify(Metrics);
+    expect(Metrics.length).toBeLessThanOrEqual(11);
+    expect(text).toContain('SaveReport');
+    expect(text).not.toContain('GetToken');
+  });
+
+  it('look back for no longer than CloudWatch does', () => {
+    for (const [name, { Period, Metrics, EvaluationPeriods }] of alarms) {
+      const period = Period ?? Metrics.at(-1).MetricStat.Period;
+      expect(period * EvaluationPeriods, name).toBeLessThanOrEqual(period < 3600 ? 24 * 3600 : WEEK);
+    }
+  });
+});
+
+describe('an export that is scheduled', () => {
+  it('is missed after its period and four hours, also where there was never any data', () => {
+    expect(alarms.get('NothingDelivered-acme.daily')).toMatchObject({
+      AlarmDescription:
+        'Export daily of account acme has delivered nothing for 28 hours. What to do: infra/RUNBOOK.md#nothingdelivered',
+      ComparisonOperator: 'LessThanThreshold',
+      Threshold: 1,
+      EvaluationPeriods: 28,
+      TreatMissingData: 'breaching',
+      Metrics: [
+        { Expression: 'FILL(deliveries, 0)' },
+        {
+          ReturnData: false,
+          MetricStat: {
+            Period: 3600,
+            Stat: 'Sum',
+            Metric: {
+              Namespace: 'AdReportExport',
+              MetricName: 'Deliveries',
+              Dimensions: [
+                { Name: 'account', Value: 'acme' },
+                { Name: 'export', Value: 'daily' },
+                { Name: 'service', Value: 'exports-test' },
+              ],
+            },
+          },
+        },
+      ],
+    });
+  });
+
+  it.each([
+    ['rate(15 minutes)', 5],
+    ['rate(1 hour)', 5],
+    ['cron(0 6 * * ? *)', 28],
+    ['cron(0 6 ? * MON-FRI *)', 76],
+    ['rate(6 days)', 148],
+    ['rate(7 days)', undefined],
+    ['cron(0 7 2 * ? *)', undefined],
+  ])('by %s is missed after %s hours', (expression, hours) => {
+    const [daily] = CONTEXT.exports;
+    expect(overdueAfter({ ...daily, name: 'daily', account: 'acme', schedule: { expression } })).toBe(hours);
+  });
+
+  it('too seldom for an alarm is named by the dashboard instead', () => {
+    const [daily] = CONTEXT.exports;
+    const monthly = { ...daily, schedule: { expression: 'cron(0 7 2 * ? *)' } };
+    const seldom = synthesizeStack({ exports: [monthly] });
+    const names = [...resourcesOf(seldom, 'AWS::CloudWatch::Alarm').keys()].join();
+    expect(names).not.toContain('NothingDelivered');
+    const [dashboard] = resourcesOf(seldom, 'AWS::CloudWatch::Dashboard').values();
+    expect(JSON.stringify(dashboard)).toContain('nothing was delivered by acme.daily');
+  });
+});
+
+describe('the topic', () => {
+  it('takes alarms of this stack, over TLS, and nothing else', () => {
+    const [policy] = resourcesOf(stack, 'AWS::SNS::TopicPolicy').values();
+    expect(readable(policy?.Properties.PolicyDocument.Statement)).toEqual([
+      {
+        Sid: 'AllowPublishThroughSSLOnly',
+        Effect: 'Deny',
+        Principal: '*',
+        Action: 'sns:Publish',
+        Resource: '<AlarmTopic>',
+        Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+      },
+      {
+        Sid: 'AlarmsOfThisStack',
+        Effect: 'Allow',
+        Principal: { Service: 'cloudwatch.amazonaws.com' },
+        Action: 'sns:Publish',
+        Resource: '<AlarmTopic>',
+        Condition: {
+          StringEquals: { 'aws:SourceAccount': '<AWS::AccountId>' },
+          ArnLike: {
+            'aws:SourceArn':
+              'arn:<AWS::Partition>:cloudwatch:<AWS::Region>:<AWS::AccountId>:alarm:exports-test-*',
+          },
+        },
+      },
+    ]);
+  });
+
+  it('writes to the addresses of the config', () => {
+    const subscriptions = [...resourcesOf(stack, 'AWS::SNS::Subscription').values()];
+    expect(subscriptions.map(({ Properties }) => [Properties.Protocol, Properties.Endpoint])).toEqual([
+      ['email', 'ops@example.com'],
+    ]);
+    expect([...resourcesOf(synthesizeStack(), 'AWS::SNS::Subscription')]).toEqual([]);
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { TokenRefused } from '../../../functions/workflow/errors.ts';
+import { METRICS, measureError, measureStep } from '../../../functions/workflow/measure.ts';
+import { readable, resourcesOf, synthesizeStack } from '../../support/stack.ts';
+import { windowOf } from '../../support/steps.ts';
+
+interface Widget {
+  readonly type: string;
+  readonly properties: {
+    readonly title?: string;
+    readonly metrics?: readonly (readonly [{ readonly expression?: string }])[];
+  };
+}
+
+const [dashboard] = resourcesOf(synthesizeStack(), 'AWS::CloudWatch::Dashboard').values();
+const { widgets } = JSON.parse(String(readable(dashboard?.Properties.DashboardBody))) as {
+  widgets: Widget[];
+};
+const searches = widgets.flatMap(({ properties }) =>
+  (properties.metrics ?? []).flatMap(([{ expression }]) => (expression === undefined ? [] : [expression])),
+);
+
+describe('the dashboard', () => {
+  it('shows deliveries, freshness, time to READY, bytes, rows, retries and failures', () => {
+    expect(dashboard?.Properties.DashboardName).toBe('exports-test');
+    expect(searches).toEqual([
+      `SEARCH('{AdReportExport,service,account,export} MetricName="Deliveries" service="exports-test"', 'Sum', 3600)`,
+      `SEARCH('{AdReportExport,service,account,export} MetricName="Freshness" service="exports-test"', 'Minimum', 3600)`,
+      `SEARCH('{AdReportExport,service,account,export} MetricName="TimeToReady" service="exports-test"', 'p50', 3600)`,
+      `SEARCH('{AdReportExport,service,account,export} MetricName="TimeToReady" service="exports-test"', 'p95', 3600)`,
+      `SEARCH('{AdReportExport,service,account,export} MetricName="Bytes" service="exports-test"', 'Sum', 3600)`,
+      `SEARCH('{AdReportExport,service,account,export} MetricName="Rows" service="exports-test"', 'Sum', 3600)`,
+      `SEARCH('{AdReportExport,service,account,export} MetricName="EmptyDeliveries" service="exports-test"', 'Sum', 3600)`,
+      `SEARCH('{AdReportExport,service,kind} MetricName="Retries" service="exports-test"', 'Sum', 3600)`,
+      `SEARCH('{AdReportExport,service,error} MetricName="Failures" service="exports-test"', 'Sum', 3600)`,
+    ]);
+  });
+
+  it('looks for each metric by the dimensions that it is written with', () => {
+    const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
+    const now = new Date('2026-11-02T06:00:00Z');
+    const written = [
+      ...measureStep(window, { outcome: 'delivered', window: window.window, bytes: 1, rows: 0 }, now),
+      ...measureStep(window, { failure: { error: 'X' } }, now),
+      ...measureError(new TokenRefused('')),
+    ];
+    for (const { values, dimensions } of written) {
+      const schema = ['AdReportExport', 'service', ...Object.keys(dimensions)].join();
+      for (const name of Object.keys(values)) {
+        expect(Object.keys(METRICS)).toContain(name);
+        expect(searches.join('\n')).toContain(`{${schema}} MetricName="${name}"`);
+      }
+    }
+  });
+});

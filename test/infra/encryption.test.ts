@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { allowedIn } from '../support/permissions.ts';
+import { readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
+
+const KEY_ARN = 'arn:aws:kms:eu-central-1:111122223333:key/1a2b3c4d-0000-1111-2222-333344445555';
+
+type Properties = ReturnType<typeof synthesizeStack>['template'];
+
+const plain = synthesizeStack();
+const stack = synthesizeStack({ kms_key: 'create', alarm_emails: ['ops@example.com'] });
+const [[keyId, key] = ['', undefined]] = resourcesOf(stack, 'AWS::KMS::Key');
+const ARN = `<${keyId}.Arn>`;
+
+/** What a role may do with the key, and through which service. */
+function allowed(role: string): string[] {
+  return allowedIn(stack, role).filter((line) => line.startsWith('kms:'));
+}
+
+const through = (service: string) =>
+  `when {"StringEquals":{"kms:ViaService":"${service}.<AWS::Region>.amazonaws.com"}}`;
+const DECRYPT = (service: string) => `kms:Decrypt ${ARN} ${through(service)}`;
+const GENERATE = (service: string) => `kms:GenerateDataKey ${ARN} ${through(service)}`;
+
+describe('without the setting', () => {
+  it('there is no key, and nothing that needs one', () => {
+    expect([...resourcesOf(plain, 'AWS::KMS::Key')]).toEqual([]);
+    expect(JSON.stringify(plain.template)).not.toMatch(/kms:|KmsKeyId|KmsMasterKeyId|KMSMasterKeyID/);
+  });
+});
+
+describe('the key', () => {
+  it('is rotated, and outlives the stack with what it has encrypted', () => {
+    expect(key?.Properties.EnableKeyRotation).toBe(true);
+    expect([key?.DeletionPolicy, key?.UpdateReplacePolicy]).toEqual(['Retain', 'Retain']);
+  });
+
+  it('may be used by the account’s own policies, and by the services that act for no role', () => {
+    const here = '<AWS::Region>:<AWS::AccountId>';
+    expect(readable(key?.Properties.KeyPolicy.Statement)).toEqual([
+      {
+        Effect: 'Allow',
+        Principal: { AWS: 'arn:<AWS::Partition>:iam::<AWS::AccountId>:root' },
+        Action: 'kms:*',
+        Resource: '*',
+      },
+      {
+        Effect: 'Allow',
+        Principal: { Service: 'logs.<AWS::Region>.amazonaws.com' },
+        Action: ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey*', 'kms:ReEncrypt*'],
+        Resource: '*',
+        Condition: {
+          ArnLike: { 'kms:EncryptionContext:aws:logs:arn': `arn:<AWS::Partition>:logs:${here}:log-group:*` },
+        },
+      },
+      {
+        Effect: 'Allow',
+        Principal: { Service: 'delivery.logs.amazonaws.com' },
+        Action: 'kms:Decrypt',
+        Resource: '*',
+        Condition: {
+          StringEquals: { 'kms:EncryptionContext:SourceArn': `arn:<AWS::Partition>:logs:${here}:*` },
+        },
+      },
+      {
+        Effect: 'Allow',
+        Principal: { Service: 'cloudwatch.amazonaws.com' },
+        Action: ['kms:Decrypt', 'kms:GenerateDataKey*'],
+        Resource: '*',
+        Condition: {
+          StringEquals: { 'aws:SourceAccount': '<AWS::AccountId>' },
+          ArnLike: { 'aws:SourceArn': `arn:<AWS::Partition>:cloudwatch:${here}:alarm:exports-test-*` },
+        },
+      },
+    ]);
+  });
+
+  it('encrypts secrets, objects, executions, logs, the dead-letter queue and the topic', () => {
+    const keyOf = (type: string, read: (properties: Properties) => unknown) => {
+      const resources = [...resourcesOf(stack, type)];
+      expect(resources, type).not.toEqual([]);
+      for (const [id, { Properties }] of resources) expect(readable(read(Properties)), id).toBe(ARN);
+    };
+    keyOf('AWS::SecretsManager::Secret', ({ KmsKeyId }) => KmsKeyId);
+    keyOf('AWS::Logs::LogGroup', ({ KmsKeyId }) => KmsKeyId);
+    keyOf('AWS::SQS::Queue', ({ KmsMasterKeyId }) => KmsMasterKeyId);
+    keyOf('AWS::SNS::Topic', ({ KmsMasterKeyId }) => KmsMasterKeyId);
+    keyOf('AWS::StepFunctions::StateMachine', ({ EncryptionConfiguration }) => {
+      expect(EncryptionConfiguration.Type).toBe('CUSTOMER_MANAGED_KMS_KEY');
+      return EncryptionConfiguration.KmsKeyId;
+    });
+    keyOf('AWS::S3::Bucket', ({ BucketEncryption }) => {
+      const [rule] = BucketEncryption.ServerSideEncryptionConfiguration;
+      expect(rule).toMatchObject({
+        BucketKeyEnabled: true,
+        ServerSideEncryptionByDefault: { SSEAlgorithm: 'aws:kms' },
+      });
+      return rule.ServerSideEncryptionByDefault.KMSMasterKeyID;
+    });
+  });
+});
+
+describe('with the key', () => {
+  it.each([
+    ['PlanExport', [DECRYPT('s3')]],
+    ['GetToken', [DECRYPT('secretsmanager'), GENERATE('secretsmanager')]],
+    ['CreateReport', [DECRYPT('secretsmanager')]],
+    ['CheckReport', [DECRYPT('secretsmanager')]],
+    ...['SaveReport', 'QueryPurchases', 'ExportList'].map((step): [string, string[]] => [
+      step,
+      [DECRYPT('s3'), DECRYPT('secretsmanager'), GENERATE('s3')],
+    ]),
+    ['PublishWindow', [GENERATE('s3')]],
+    ['PublishExport', []],
+    ['DescribeFailure', [GENERATE('s3')]],
+    ['FailExport', []],
+  ])('%s may do what its calls need', (step, actions) => {
+    expect(allowed(`Functions${step}Role`)).toEqual(actions);
+  });
+
+  it('the schedules may leave what they cannot start', () => {
+    expect(allowed('SchedulesRole')).toEqual([DECRYPT('sqs'), GENERATE('sqs')]);
+  });
+
+  it('the state machine may keep executions and child executions of its own, and deliver their logs', () => {
+    const own = '["<WorkflowStateMachine>","<WorkflowStateMachine>/*"]';
+    const executions = `when {"ArnLike":{"kms:EncryptionContext:aws:states:stateMachineArn":${own}}}`;
+    const logs = 'arn:<AWS::Partition>:logs:<AWS::Region>:<AWS::AccountId>:*';
+    expect(allowed('WorkflowStateMachineRole')).toEqual([
+      `kms:Decrypt ${ARN} ${executions}`,
+      `kms:GenerateDataKey ${ARN} ${executions}`,
+      `kms:GenerateDataKey ${ARN} when {"StringEquals":{"kms:EncryptionContext:SourceArn":"${logs}"}}`,
+    ]);
+  });
+
+  it('that the customer has already, everything uses that one', () => {
+    const theirs = synthesizeStack({ kms_key: KEY_ARN });
+    expect([...resourcesOf(theirs, 'AWS::KMS::Key')]).toEqual([]);
+    for (const { Properties } of resourcesOf(theirs, 'AWS::SecretsManager::Secret').values()) {
+      expect(Properties.KmsKeyId).toBe(KEY_ARN);
+    }
+    expect(allowedIn(theirs, 'FunctionsCreateReportRole')).toContain(
+      `kms:Decrypt ${KEY_ARN} ${through('secretsmanager')}`,
+    );
+  });
+});
