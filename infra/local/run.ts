@@ -79,7 +79,10 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   await mkdir(options.out, { recursive: true });
   const arrived = new Map<string, number>();
   const s3 = started.use(
-    await startS3({ directory: options.out, buckets, log: (entry) => countBytes(arrived, entry) }),
+    await startS3({
+      ...{ directory: options.out, buckets, now: clock.now, requireOwner: true },
+      log: (entry) => countBytes(arrived, entry),
+    }),
   );
   const stored = openSecrets(options, config.stack, template, place, clock.now);
   const secrets = started.use(await startSecretsManager({ secrets: stored, now: clock.now }));

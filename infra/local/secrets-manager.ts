@@ -59,7 +59,10 @@ export interface SecretsManagerOptions {
 export async function startSecretsManager(options: SecretsManagerOptions): Promise<SecretsManager> {
   const journal: SecretsCall[] = [];
   const faults: SecretsFault[] = [];
+  const { now = Date.now } = options;
   const server = createServer((request, response) => {
+    // The SDK takes a refusal for a matter of time where its own clock differs by minutes.
+    response.setHeader('Date', new Date(now()).toUTCString());
     serve(options, faults, request, response)
       .then((call) => journal.push(call))
       .catch(() => response.destroy()); // the client went away

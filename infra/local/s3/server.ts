@@ -40,6 +40,8 @@ export type S3Options = {
   buckets: readonly string[];
   faults?: Fault[];
   log?: (entry: JournalEntry) => void;
+  /** The clock that the answers tell; a client whose own one differs by minutes takes each refusal for a matter of time. */
+  now?: () => number;
   account?: string;
   /** Refuses a call that does not say whom it expects to own the bucket. */
   requireOwner?: boolean;
@@ -100,7 +102,9 @@ export async function startS3(options: S3Options): Promise<S3> {
   const journal: JournalEntry[] = [];
   const faults = options.faults ?? [];
   const uploads: Uploads = new Map();
+  const { now = Date.now } = options;
   const listener: RequestListener = (request, response) => {
+    response.setHeader('Date', new Date(now()).toUTCString());
     serve({ ...options, faults }, uploads, request, response)
       .then((entry) => {
         journal.push(entry);
