@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
+import { ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { expect } from 'vitest';
 import type { Failure } from '../../functions/workflow/states.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
 import type { Fault as S3Fault } from '../../infra/local/s3/faults.ts';
-import type { JournalEntry } from '../../infra/local/s3/server.ts';
+import { ACCOUNT, CREDENTIALS, type JournalEntry } from '../../infra/local/s3/server.ts';
 import type { Call, Endpoint } from '../../infra/local/sandbox/exchange.ts';
 import type { Fault } from '../../infra/local/sandbox/faults/faults.ts';
 import { parseFault } from '../../infra/local/sandbox/faults/parse-fault.ts';
@@ -105,14 +106,16 @@ export function gapsIn({ calls, reports }: Pick<Outcome, 'calls' | 'reports'>): 
   });
 }
 
-/** Uploads that were begun and neither completed nor aborted. */
-export function openUploads({ s3 }: Outcome): number {
-  const done = (operation: JournalEntry['operation']) =>
-    s3.filter((entry) => entry.operation === operation && entry.status === 200 && !entry.error).length;
-  const aborted = s3.filter(
-    ({ operation, status }) => operation === 'AbortMultipartUpload' && status === 204,
+/** Uploads that are neither completed nor aborted. */
+export async function openUploads({ s3, bucket }: Workflow): Promise<number> {
+  const client = new S3Client({
+    ...{ endpoint: s3.endpoint, region: 'us-east-1', credentials: CREDENTIALS, forcePathStyle: true },
+  });
+  const ExpectedBucketOwner = ACCOUNT;
+  const { Uploads = [] } = await client.send(
+    new ListMultipartUploadsCommand({ Bucket: bucket, ExpectedBucketOwner }),
   );
-  return done('CreateMultipartUpload') - done('CompleteMultipartUpload') - aborted.length;
+  return Uploads.length;
 }
 
 /** Takes the cached tokens away, so that the next export has to ask for one. */

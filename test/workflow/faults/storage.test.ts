@@ -26,7 +26,7 @@ afterAll(() => workflow.close());
 async function download(size: number, day: Day): Promise<Outcome> {
   bytes = size;
   const outcome = await spend(workflow, day);
-  expect(openUploads(outcome)).toBe(0);
+  expect(await openUploads(workflow)).toBe(0);
   return outcome;
 }
 
