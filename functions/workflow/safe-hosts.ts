@@ -1,5 +1,5 @@
 import { lookup as resolve } from 'node:dns';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { BlockList, isIP, type LookupFunction, type OnReadOpts } from 'node:net';
 import { Agent, buildConnector } from 'undici';
 import { DownloadRefused } from './errors.ts';
 
@@ -66,17 +66,25 @@ function addressFault(address: string, protocol: string, allowLoopback: boolean)
  * no redirect, and speaks HTTP/1.1 only, over which undici keeps its time-outs.
  */
 export function safeAgent(
-  { allowLoopback }: Pick<HostPolicy, 'allowLoopback'>,
+  policy: Pick<HostPolicy, 'allowLoopback'>,
   { connectTimeout, ...options }: Omit<Agent.Options, 'connect'> = {},
 ): Agent {
+  const timeout = connectTimeout === undefined ? {} : { timeout: connectTimeout };
+  return new Agent({ allowH2: false, ...options, connect: safeConnector(policy, timeout) });
+}
+
+/** What {@link safeAgent} connects with. */
+export function safeConnector(
+  { allowLoopback }: Pick<HostPolicy, 'allowLoopback'>,
+  options: { readonly timeout?: number; readonly onread?: OnReadOpts } = {},
+): buildConnector.connector {
   const connectors = new Map(
     ['https:', 'http:'].map((protocol) => {
       const lookup = checkedLookup((address) => addressFault(address, protocol, allowLoopback));
-      const timeout = connectTimeout === undefined ? {} : { timeout: connectTimeout };
-      return [protocol, buildConnector({ allowH2: false, ...timeout, lookup })] as const;
+      return [protocol, buildConnector({ ...options, allowH2: false, lookup })] as const;
     }),
   );
-  const connect: buildConnector.connector = (target, callback) => {
+  return (target, callback) => {
     const host = bareHost(target.hostname);
     // No look-up is made for a literal address.
     const fault = isIP(host) === 0 ? undefined : addressFault(host, target.protocol, allowLoopback);
@@ -84,7 +92,6 @@ export function safeAgent(
     if (fault === undefined && connector) connector(target, callback);
     else callback(refusal(host, fault ?? 'its protocol is unknown'), null);
   };
-  return new Agent({ allowH2: false, ...options, connect });
 }
 
 function checkedLookup(faultOfAddress: (address: string) => string | undefined): LookupFunction {

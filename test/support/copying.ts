@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
-import { Agent } from 'undici';
+import { Agent, buildConnector } from 'undici';
 import type { Unfinished } from '../../functions/aws/copy/attempt.ts';
 import { type Copied, type CopyOptions, copyToS3 } from '../../functions/aws/copy/copy.ts';
 import type { Source } from '../../functions/aws/copy/download.ts';
+import type { Connect } from '../../functions/aws/copy/get.ts';
 import type { Destination } from '../../functions/aws/copy/upload.ts';
 import { ACCOUNT, type S3Options } from '../../infra/local/s3/server.ts';
 import { BUCKET, openS3 } from './s3.ts';
@@ -51,7 +52,12 @@ export async function openCopying(file: FileOptions, s3Options: Partial<S3Option
   const host = opened.use(await openStorageHost(file));
   const dispatcher = new Agent({ allowH2: false, connectTimeout: 1_000 });
   opened.defer(() => dispatcher.destroy());
-  const source = { url: host.url, dispatcher, maxBytes: 100 * 1024 * 1024, checkUrl: () => {} };
+  const source = {
+    url: host.url,
+    connect: connecting(file.certificate?.cert),
+    maxBytes: 100 * 1024 * 1024,
+    checkUrl: () => {},
+  };
   const destination = { s3: s3.client, dispatcher, bucket: BUCKET, key: KEY, expectedBucketOwner: ACCOUNT };
   const open = opened.move();
   const object = () => readFile(join(s3.directory, BUCKET, KEY)).catch(() => undefined);
@@ -80,6 +86,12 @@ export async function openCopying(file: FileOptions, s3Options: Partial<S3Option
   };
   const close = () => open.disposeAsync();
   return { host, s3, source, destination, copy, object, openUploads, [Symbol.asyncDispose]: close };
+}
+
+/** To any address. @param ca whom to trust beside the well-known */
+function connecting(ca: string | undefined): Connect {
+  return (onread) =>
+    buildConnector({ allowH2: false, timeout: 1_000, onread, ...(ca === undefined ? {} : { ca }) });
 }
 
 /** One copy, and what it left. */

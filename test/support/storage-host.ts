@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
 /** How one answer goes wrong, or is merely unusual. */
@@ -25,6 +26,8 @@ export interface FileOptions {
   /** Default: true. */
   readonly ranges?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Serves https with it. */
+  readonly certificate?: { readonly key: string; readonly cert: string };
   /** The first answers, in order; then all goes well. */
   readonly turns?: readonly Turn[];
 }
@@ -41,11 +44,13 @@ export interface StorageHost extends AsyncDisposable {
 export async function openStorageHost(file: FileOptions): Promise<StorageHost> {
   const requests: StorageHost['requests'] = [];
   let sent = 0;
-  const server = createServer((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
     const turn = file.turns?.[requests.length] ?? {};
     requests.push({ range: request.headers.range, headers: request.headers });
     sent += answer({ ...file, ...turn, headers: { ...file.headers, ...turn.headers } }, request, response);
-  });
+  };
+  const { certificate } = file;
+  const server = certificate ? createTlsServer(certificate, listener) : createServer(listener);
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -58,7 +63,7 @@ export async function openStorageHost(file: FileOptions): Promise<StorageHost> {
       server.close(() => resolve());
       for (const socket of sockets) socket.destroy();
     });
-  const url = `http://127.0.0.1:${port}/report.json?X-Amz-Signature=canary`;
+  const url = `${certificate ? 'https' : 'http'}://127.0.0.1:${port}/report.json?X-Amz-Signature=canary`;
   return { url, requests, sent: () => sent, [Symbol.asyncDispose]: close };
 }
 

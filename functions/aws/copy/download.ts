@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Dispatcher } from 'undici';
 import { CopyFailed, DownloadRefused, ExportError, UrlExpired } from '../../workflow/errors.ts';
-import { type Ended, get, type Head } from './get.ts';
+import type { Head } from './answer.ts';
+import { type Connect, type Ended, get } from './get.ts';
 
 export interface Source {
   /** Pre-signed; it is never put into a message or a log. */
   readonly url: string;
-  readonly dispatcher: Dispatcher;
+  readonly connect: Connect;
   /** @throws DownloadRefused */
   readonly checkUrl: (url: string) => void;
   readonly maxBytes: number;
@@ -128,7 +128,7 @@ async function ask(
     source.timeouts ?? {};
   const request = { url: source.url, headers, headersTimeout, bodyTimeout, minBytes: MIN_BYTES, signal };
   try {
-    return await wholeness(await get(source.dispatcher, request, { onHead, onData }), receiver, progress);
+    return await wholeness(await get(source.connect, request, { onHead, onData }), receiver, progress);
   } catch (error) {
     return outcome(error, { first: file === undefined && !answered, progress, signal });
   }
@@ -229,11 +229,9 @@ export class NotTheSame extends Error {
   override readonly name = 'NotTheSame';
 }
 
-/** A failure of the network, of TLS or of HTTP's framing, as undici and Node name it; a mistake of ours is none. */
+/** A failure of the network, of TLS or of HTTP's framing, as they are named in get.ts and by Node; a mistake of ours is none. */
 function isBreak(error: unknown): boolean {
-  const { code, name } = error as { code?: unknown; name?: unknown };
-  // A chunked body that ends early on a connection that is not kept has no code.
-  if (name === 'HTTPParserError') return true;
+  const { code } = error as { code?: unknown };
   return typeof code === 'string' && !/^ERR_(?!SSL|TLS)/.test(code);
 }
 

@@ -1,19 +1,19 @@
-import type { Dispatcher } from 'undici';
-
-export interface Head {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-}
+import type { OnReadOpts, Socket } from 'node:net';
+import type { buildConnector } from 'undici';
+import { type Head, openAnswer } from './answer.ts';
 
 export interface Ended {
   /** Whether HTTP itself said where the body ends; otherwise the connection was simply closed. */
   readonly framed: boolean;
 }
 
+/** Opens connections that are read as told. Whom it connects to, and how long it may take, is for it to decide. */
+export type Connect = (onread: OnReadOpts) => buildConnector.connector;
+
 export interface Get {
   readonly url: string;
-  readonly headers: Record<string, string>;
-  /** Milliseconds to the headers. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Milliseconds from the request to the headers. */
   readonly headersTimeout: number;
   /** Milliseconds in which at least `minBytes` of the body must come, unless `onData` holds it back. */
   readonly bodyTimeout: number;
@@ -21,104 +21,147 @@ export interface Get {
   readonly signal: AbortSignal | undefined;
 }
 
+interface Receiver {
+  onHead(head: Head): void;
+  /** The chunk's memory is read into again once this has returned, or the promise is settled. */
+  onData(chunk: Buffer): Promise<void> | undefined;
+}
+
+// What the kernel has at once, if it has much: reads of 64 KiB cost twice as much.
+const READ_BYTES = 256 * 1024;
+
 /**
- * A GET whose body is handed over piece by piece as undici's parser has it: without a stream in between, which would
- * cost a third of the speed. `onData` holds the connection back by returning a promise.
+ * A GET on a connection of its own, read into the same memory from the beginning to the end: HTTP clients make a new
+ * buffer for each 64 KiB and pass it through a stream, which costs three times what the network itself does. `onData`
+ * holds the connection back by returning a promise.
  *
- * @throws TooSlow, what `onHead` or `onData` threw or rejected with, the signal's reason, or undici's error
+ * @throws TooSlow, BadAnswer, what `onHead` or `onData` threw or rejected with, the signal's reason, or Node's error
  */
-export function get(
-  dispatcher: Dispatcher,
-  { url, headers, headersTimeout, bodyTimeout, minBytes, signal }: Get,
-  receiver: { onHead(head: Head): void; onData(chunk: Buffer): Promise<void> | undefined },
-): Promise<Ended> {
-  const { origin, pathname, search } = new URL(url);
-  const options = {
-    origin,
-    path: pathname + search,
-    method: 'GET',
-    headers,
-    headersTimeout,
-    bodyTimeout,
-  } as const;
-  return new Promise((resolve, reject) => {
-    let framed = true;
-    let controller: Dispatcher.DispatchController | undefined;
-    // Data may come although the connection is held back, when the other side has closed it; so each piece waits for
-    // the one before, and the end for all of them.
-    let pending: Promise<void> | undefined;
-    let spent: Buffer | undefined;
-    const pace = openPace({ minBytes, window: bodyTimeout, held: () => pending !== undefined });
-    const fail = (error: unknown) => {
-      pace.stop();
-      reject(error);
-      controller?.abort(error instanceof Error ? error : new Error(String(error)));
-    };
-    const stop = () => fail(signal?.reason);
-    const finish = (settle: () => void) => {
-      pace.stop();
-      signal?.removeEventListener('abort', stop);
-      if (pending === undefined) settle();
-      else pending.then(settle, reject);
-    };
-    const hold = (wait: Promise<void>) => {
-      pending = wait;
-      controller?.pause();
-      wait.then(() => {
-        if (pending !== wait) return;
-        pending = undefined;
-        controller?.resume();
-      }, fail);
-    };
-    if (signal?.aborted) return fail(signal.reason);
-    signal?.addEventListener('abort', stop);
-    dispatcher.dispatch(options, {
-      onRequestStart(started) {
-        controller = started;
-        if (signal?.aborted) stop();
-      },
-      onResponseStart(_, status, raw) {
-        if (status < 200) return;
-        pace.start(() => fail(new TooSlow()));
-        framed = 'content-length' in raw || 'transfer-encoding' in raw;
-        attempt(() => receiver.onHead({ status, headers: single(raw) }), fail);
-      },
-      onResponseData(_, chunk) {
-        pace.count(chunk.length);
-        if (pending) return hold(pending.then(() => receiver.onData(chunk)));
-        if (spent) release(spent);
-        spent = chunk;
-        const wait = attempt(() => receiver.onData(chunk), fail);
-        if (wait) hold(wait);
-      },
-      onResponseEnd: () => finish(() => resolve({ framed })),
-      onResponseError: (_, error) => finish(() => reject(error)),
-    });
+export async function get(connect: Connect, request: Get, receiver: Receiver): Promise<Ended> {
+  const { url, signal, headersTimeout } = request;
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<Ended>();
+  let socket: Socket | undefined;
+  let over = false;
+  const fail = (error: unknown) => {
+    over = true;
+    socket?.destroy(); // at once, or it would go on to hand over what it has
+    reject(error);
+  };
+  const intake = openIntake(receiver, { resume: () => socket?.resume(), fail });
+  const pace = openPace(request, intake.held);
+  const tooSlow = () => fail(new TooSlow());
+  const slow = setTimeout(tooSlow, headersTimeout);
+  const answer = openAnswer({
+    onHead(head) {
+      clearTimeout(slow);
+      pace.start(tooSlow);
+      receiver.onHead(head);
+    },
+    onData(chunk) {
+      pace.count(chunk.length);
+      intake.take(chunk);
+    },
   });
+  const end = (ended: () => Ended) => intake.settled().then(ended).then(resolve, fail);
+  const onread = readInTurns(intake.held, (bytes) => {
+    try {
+      answer.write(bytes);
+      if (answer.whole()) void end(answer.end);
+    } catch (error) {
+      fail(error);
+    }
+  });
+  const stop = () => fail(signal?.reason);
+  signal?.addEventListener('abort', stop);
+  connect(onread)(targetOf(url), (error, connected) => {
+    if (connected === null) return fail(error);
+    if (over) return connected.destroy();
+    socket = connected;
+    let broken: Error | undefined;
+    socket.on('error', (cause) => {
+      broken = cause;
+    });
+    socket.on('close', () => void end(() => (broken ? raise(broken) : answer.end())));
+    socket.write(textOf(request));
+    slow.refresh();
+  });
+  try {
+    return await promise;
+  } finally {
+    over = true;
+    socket?.destroy();
+    clearTimeout(slow);
+    pace.stop();
+    signal?.removeEventListener('abort', stop);
+  }
 }
 
 /**
- * Frees a piece's memory at once instead of at some garbage collection: hundreds of megabytes pass through pieces of 64 KiB,
- * and the collector, which sees only their small heads, would let many wait and then mark the whole heap for them. A piece that
- * shares its memory with others is left alone; and only the piece before is freed, since undici may still look at the last one.
+ * Hands on one piece after another, and holds the connection back meanwhile. Data may come nevertheless, which TLS had
+ * decrypted already; it is copied, and the end waits for all of it.
  */
-function release(piece: Buffer): void {
-  const { buffer } = piece;
-  // Not an empty one: that is a constant of undici's.
-  if (piece.length > 0 && piece.length === buffer.byteLength && buffer instanceof ArrayBuffer)
-    buffer.transfer(0);
+function openIntake(
+  { onData }: Receiver,
+  { resume, fail }: { resume: () => void; fail: (error: unknown) => void },
+) {
+  let pending: Promise<void> | undefined;
+  const hold = (wait: Promise<void>) => {
+    pending = wait;
+    wait.then(() => {
+      if (pending !== wait) return;
+      pending = undefined;
+      resume();
+    }, fail);
+  };
+  return {
+    take(chunk: Buffer) {
+      const copy = pending && Buffer.from(chunk);
+      const wait = pending && copy ? pending.then(() => onData(copy)) : onData(chunk);
+      if (wait) hold(wait);
+    },
+    held: () => pending !== undefined,
+    settled: async () => pending,
+  };
 }
 
-/** Watches that a body keeps coming: undici's own time-out sees only that something came, were it a byte. */
-function openPace({ minBytes, window, held }: { minBytes: number; window: number; held: () => boolean }) {
+/** Two buffers, since one may be read into while a piece of the other is held. */
+function readInTurns(held: () => boolean, take: (bytes: Buffer) => void): OnReadOpts {
+  let [filling, other] = [Buffer.allocUnsafeSlow(READ_BYTES), Buffer.allocUnsafeSlow(READ_BYTES)];
+  return {
+    // Asked for after each read.
+    buffer: () => filling,
+    callback(bytes) {
+      const heldBefore = held();
+      take(filling.subarray(0, bytes));
+      if (held() && !heldBefore) [filling, other] = [other, filling];
+      return !held();
+    },
+  };
+}
+
+function targetOf(url: string) {
+  const { protocol, hostname, host, port } = new URL(url);
+  return { protocol, hostname, host, port };
+}
+
+function textOf({ url, headers }: Get): string {
+  const { host, pathname, search } = new URL(url);
+  const lines = Object.entries({ host, connection: 'close', ...headers });
+  const head = lines.map(([name, value]) => `${name}: ${value}`);
+  return [`GET ${pathname}${search} HTTP/1.1`, ...head, '', ''].join('\r\n');
+}
+
+/** Watches that a body keeps coming: that something comes is not enough, were it a byte now and then. */
+function openPace({ minBytes, bodyTimeout }: Get, held: () => boolean) {
   let came = 0;
   let timer: NodeJS.Timeout | undefined;
   return {
     start(tooSlow: () => void) {
-      timer ??= setInterval(() => {
+      timer = setInterval(() => {
         if (came < minBytes && !held()) tooSlow();
         came = held() ? minBytes : 0; // what is held back now has an easy next window
-      }, window);
+      }, bodyTimeout);
     },
     count(bytes: number) {
       came += bytes;
@@ -127,22 +170,12 @@ function openPace({ minBytes, window, held }: { minBytes: number; window: number
   };
 }
 
-/** The body comes, but a few bytes at a time. */
+/** No head came in time, or the body comes a few bytes at a time. */
 class TooSlow extends Error {
   override readonly name = 'TooSlow';
   readonly code = 'TOO_SLOW';
 }
 
-/** undici calls us from inside its parser, where nothing may be thrown. */
-function attempt<T>(action: () => T, fail: (error: unknown) => void): T | undefined {
-  try {
-    return action();
-  } catch (error) {
-    fail(error);
-    return undefined;
-  }
-}
-
-function single(headers: Readonly<Record<string, string | string[] | undefined>>): Head['headers'] {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat()[0]]));
+function raise(error: Error): never {
+  throw error;
 }

@@ -1,6 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { Agent } from 'undici';
-import { checkUrl, type HostPolicy, safeAgent } from '../../workflow/safe-hosts.ts';
+import { checkUrl, type HostPolicy, safeConnector } from '../../workflow/safe-hosts.ts';
 import type { Settings } from '../../workflow/settings.ts';
 import type { StoredObject } from '../../workflow/states.ts';
 import { copyToS3 } from './copy.ts';
@@ -24,7 +24,6 @@ export function openCopy(settings: Settings): Copy {
     allowLoopback: settings.ALLOW_LOOPBACK === 'true',
     ...(settings.DOWNLOAD_HOSTS === undefined ? {} : { allowedHosts: settings.DOWNLOAD_HOSTS.split(',') }),
   };
-  const from = safeAgent(policy, { pipelining: 0 });
   const s3 = new S3Client({ maxAttempts: S3_TRIES });
   const to = new Agent({ allowH2: false });
   return async ({ url, key, format }) => {
@@ -32,7 +31,7 @@ export function openCopy(settings: Settings): Copy {
     const copied = await copyToS3({
       source: {
         url,
-        dispatcher: from,
+        connect: (onread) => safeConnector(policy, { onread }),
         maxBytes: Number(settings.MAX_DOWNLOAD_BYTES),
         checkUrl: (address) => checkUrl(address, policy),
       },

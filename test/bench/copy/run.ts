@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { makeCertificate } from '../certificate.ts';
+import { makeCertificate } from '../../support/certificate.ts';
 
 export type Transport = 'http' | 'tls';
 

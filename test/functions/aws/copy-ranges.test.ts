@@ -10,6 +10,7 @@ import {
   VOID,
 } from '../../../functions/aws/copy/copy-range.ts';
 import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
+import type { Connect } from '../../../functions/aws/copy/get.ts';
 import { type Position, partBytes } from '../../../functions/aws/copy/part-writer.ts';
 import { createUpload } from '../../../functions/aws/copy/upload.ts';
 import { type Copying, jsonOf, openCopying, PART } from '../../support/copying.ts';
@@ -31,32 +32,20 @@ async function openRanges(count: number, file: Partial<FileOptions> = {}) {
 function callFor(copying: Copying, divided: Divided, range: Range, bytes = Infinity) {
   const stop = new AbortController();
   let come = 0;
-  const counted = (chunk: { length: number }) => {
-    come += chunk.length;
-    if (come >= bytes) stop.abort();
-  };
-  const source = { ...copying.source, dispatcher: copying.source.dispatcher.compose(counting(counted)) };
+  const connect: Connect = ({ buffer, callback }) =>
+    copying.source.connect({
+      buffer,
+      callback(length, piece) {
+        come += length;
+        if (come >= bytes) stop.abort();
+        return callback(length, piece);
+      },
+    });
+  const source = { ...copying.source, connect };
   return copyRange(divided, range, {
     ...{ source, destination: copying.destination, format: 'JSON', size, pause: 1 },
     deadline: stop.signal,
   });
-}
-
-/** Tells of each piece of a body before it is handed on. */
-function counting(come: (chunk: Buffer) => void) {
-  type Dispatch = Copying['source']['dispatcher']['dispatch'];
-  return (dispatch: Dispatch): Dispatch =>
-    (options, handler) =>
-      dispatch(options, {
-        onRequestStart: (...args) => handler.onRequestStart?.(...args),
-        onResponseStart: (...args) => handler.onResponseStart?.(...args),
-        onResponseData(controller, chunk) {
-          come(chunk);
-          handler.onResponseData?.(controller, chunk);
-        },
-        onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
-        onResponseError: (...args) => handler.onResponseError?.(...args),
-      });
 }
 
 function moved(range: Range, to: Position | typeof VOID): Range {

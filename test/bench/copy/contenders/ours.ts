@@ -1,13 +1,18 @@
 import { Agent } from 'undici';
 import { copyToS3 } from '../../../../functions/aws/copy/copy.ts';
-import { safeAgent } from '../../../../functions/workflow/safe-hosts.ts';
+import { safeConnector } from '../../../../functions/workflow/safe-hosts.ts';
 import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
 import { BUCKET, client } from './client.ts';
 
 /** @param format anything but JSON leaves the rows uncounted */
 export async function ours(url: string, endpoint: string, format: 'JSON' | 'bytes'): Promise<number> {
   const { bytes } = await copyToS3({
-    source: { url, dispatcher: safeAgent({ allowLoopback: true }), maxBytes: 1e12, checkUrl: () => {} },
+    source: {
+      url,
+      connect: (onread) => safeConnector({ allowLoopback: true }, { onread }),
+      maxBytes: 1e12,
+      checkUrl: () => {},
+    },
     destination: {
       s3: client(endpoint),
       dispatcher: new Agent({ allowH2: false }),
