@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { readConfig } from '../config.ts';
 import { OUTPUTS } from '../outputs.ts';
+import type { RunOptions } from './run-options.ts';
+import { UsageError } from './usage.ts';
 
 /** Where `npm run deploy` notes the stack's outputs. */
 export const OUTPUTS_FILE = 'cdk.out/outputs.json';
@@ -13,6 +15,17 @@ export async function readOutput(output: keyof typeof OUTPUTS): Promise<string |
   } catch {
     return undefined;
   }
+}
+
+/** The state machine that was named, or the one that was deployed from this checkout. @throws UsageError */
+export async function readStateMachineArn({
+  stateMachine,
+}: Pick<RunOptions, 'stateMachine'>): Promise<string> {
+  const arn = stateMachine ?? (await readOutput('stateMachine'));
+  if (arn) return arn;
+  throw new UsageError([
+    `${OUTPUTS_FILE} names no state machine: run 'npm run deploy', or give --state-machine`,
+  ]);
 }
 
 /** Where the stack is, by the ARN of its state machine. The SDK's own settings decide where this is not known. */

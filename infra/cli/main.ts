@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { doctorCommand } from './doctor.ts';
 import { loginCommand } from './login.ts';
+import { resumeCommand } from './resume.ts';
 import { runCommand } from './run.ts';
 import { sandboxCommand } from './sandbox.ts';
 import { BAD_USAGE, CommandFailed, FAILED, UsageError } from './usage.ts';
@@ -11,7 +12,7 @@ async function main(): Promise<void> {
     .description("Exports an advertising platform's reports to S3.")
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
-  const commands = [runCommand(), loginCommand(), doctorCommand(), sandboxCommand()];
+  const commands = [runCommand(), resumeCommand(), loginCommand(), doctorCommand(), sandboxCommand()];
   for (const command of commands) program.addCommand(command.exitOverride());
   await program.parseAsync();
 }

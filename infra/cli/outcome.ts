@@ -1,4 +1,5 @@
 import type { ExportResult, Failure } from '../../functions/workflow/states.ts';
+import type { Timeline } from '../../functions/workflow/timeline.ts';
 
 /** How an export ended, wherever it ran: the document that `--json` prints. */
 export type Outcome =
@@ -48,7 +49,7 @@ function endedWithoutCard({ name, status, error, cause }: ExecutionEnd): Ended {
     version: '1',
     error: error ?? status,
     happened: cause ?? `The execution ended as ${status}.`,
-    todo: 'Run the export again: what was delivered is replaced.',
+    todo: 'Resume the execution, or run its request again with --only-missing.',
     execution: name,
   };
 }
@@ -70,8 +71,13 @@ function describeDelivered(result: ExportResult, root: string): string {
     `${root}${result.bucket}/${key}`,
   ]);
   const table = align([['window', 'rows', 'bytes', 'object'], ...lines]);
-  const empty = result.rows === 0 ? ['The platform had no rows for this request.'] : [];
-  return [...table, ...result.warnings.map((warning) => `warning: ${warning}`), ...empty].join('\n');
+  const { already_delivered: already = 0 } = result;
+  return [
+    ...(result.windows.length > 0 ? table : ['Nothing was missing.']),
+    ...(already > 0 ? [`Delivered before, and left as they are: ${already} windows.`] : []),
+    ...result.warnings.map((warning) => `warning: ${warning}`),
+    ...(result.empty ? ['The platform had no rows for this request.'] : []),
+  ].join('\n');
 }
 
 /** Columns as wide as their widest cell; numbers to the right. */
@@ -88,12 +94,28 @@ function align(rows: readonly (readonly string[])[]): string[] {
 }
 
 function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>): string {
-  const { faults = [], request_ids = [] } = 'report_ids' in failure ? failure : {};
+  const card = 'report_ids' in failure ? failure : undefined;
+  const { faults = [], request_ids = [], timeline = [] } = card ?? {};
   return [
     `The export failed: ${failure.error}`,
     failure.happened,
     ...faults.map((fault) => `  ${fault}`),
     ...(request_ids.length > 0 ? [`request_id: ${request_ids.join(', ')}`] : []),
+    ...(timeline.length > 1 ? ['What went before:', ...describeTimeline(timeline)] : []),
     `What to do: ${failure.todo}`,
+    ...(card ? [`More: ${card.runbook}`] : []),
   ].join('\n');
+}
+
+function describeTimeline(timeline: Timeline): string[] {
+  return timeline.map(({ step = '', outcome, from, to, times, request_id }) => {
+    const when = from === to ? from : `${from} to ${to}`;
+    const what = [
+      step,
+      outcome,
+      ...(times > 1 ? [`${times} times`] : []),
+      ...(request_id ? [request_id] : []),
+    ];
+    return `  ${when}  ${what.filter(Boolean).join(' ')}`;
+  });
 }

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { parseRequest } from '../../functions/workflow/request.ts';
 import { readConfig } from '../config.ts';
+import type { RunOptions } from './run-options.ts';
 import { UsageError } from './usage.ts';
 
 /** Reads a request from a file, or from standard input where the file is called `-`. */
@@ -31,6 +32,12 @@ export function requestNamed(name: string): unknown {
     throw new UsageError([`several accounts have an export ${name}; give the request with --input`]);
   const { schedule, ...request } = first;
   return request;
+}
+
+/** The request of an execution that exports only what is missing. What is no request stays as it is, to be refused. */
+export function onlyMissing(request: unknown, { onlyMissing }: Pick<RunOptions, 'onlyMissing'>): unknown {
+  const isRequest = typeof request === 'object' && request !== null && !Array.isArray(request);
+  return onlyMissing && isRequest ? { ...request, only_missing: true } : request;
 }
 
 /** Checks the request in the same way as the workflow does, so that a faulty one is never started. */

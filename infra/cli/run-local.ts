@@ -6,7 +6,7 @@ import { exampleRequest } from './example.ts';
 import { executionName } from './execution-name.ts';
 import { platformFaults } from './local-options.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
-import { checkRequest, readInput, requestNamed } from './request-source.ts';
+import { checkRequest, onlyMissing, readInput, requestNamed } from './request-source.ts';
 import type { RunOptions } from './run-options.ts';
 import { INTERRUPTED, UsageError } from './usage.ts';
 
@@ -53,7 +53,7 @@ export async function runLocal(name: string | undefined, options: RunOptions): P
 async function checkAll(name: string | undefined, options: RunOptions, now: Date) {
   const faults = await platformFaults(options);
   try {
-    const input = await inputOf(name, options, now);
+    const input = onlyMissing(await inputOf(name, options, now), options);
     const checked = checkRequest(input, now);
     if (faults.length === 0) return { input, ...checked };
   } catch (error) {

@@ -2,6 +2,7 @@
 export interface RunOptions {
   readonly input?: string;
   readonly json?: true;
+  readonly onlyMissing?: true;
   readonly local?: true;
   readonly baseUrl?: string;
   readonly credential?: string;

@@ -1,12 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { executionName } from '../../../infra/cli/execution-name.ts';
 import { runDeployed } from '../../../infra/cli/run-deployed.ts';
-import { listen } from '../../support/listen.ts';
 import { temporaryDirectory } from '../../support/stack.ts';
+import { STATE_MACHINE as ARN, startStepFunctions } from './step-functions.ts';
 
-const ARN = 'arn:aws:states:eu-west-1:123456789012:stateMachine:exports';
 const REQUEST = {
   name: 'daily',
   account: 'acme',
@@ -15,42 +14,6 @@ const REQUEST = {
   advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
   metrics: ['spend'],
 };
-
-/** Step Functions, as far as a command speaks to it; the execution runs for `polls` looks and then ends. */
-async function startStepFunctions(end: Record<string, unknown>, polls = 2) {
-  const started: { name: string; input: string; stateMachineArn: string }[] = [];
-  const server = await listen(({ headers, body }, response) => {
-    const operation = String(headers['x-amz-target']).split('.')[1];
-    const executionArn = ARN.replace('stateMachine', 'execution');
-    const answers: Record<string, () => unknown> = {
-      StartExecution: () => {
-        const input = JSON.parse(body);
-        started.push(input);
-        return { executionArn: `${executionArn}:${input.name}`, startDate: 1 };
-      },
-      DescribeExecution: () => ({
-        executionArn,
-        name: started[0]?.name,
-        startDate: 1,
-        ...(polls-- > 0 ? { status: 'RUNNING' } : end),
-      }),
-      ListMapRuns: () => ({
-        mapRuns: [{ executionArn, mapRunArn: 'map', stateMachineArn: ARN, startDate: 1 }],
-      }),
-      DescribeMapRun: () => ({ mapRunArn: 'map', itemCounts: { total: 9, succeeded: 3, running: 4 } }),
-    };
-    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' });
-    response.end(JSON.stringify(answers[operation ?? '']?.()));
-  });
-  vi.stubEnv('AWS_ENDPOINT_URL_SFN', server.url);
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-  onTestFinished(async () => {
-    vi.unstubAllEnvs();
-    await server[Symbol.asyncDispose]();
-  });
-  return { started };
-}
 
 async function requestFile(): Promise<string> {
   const path = join(temporaryDirectory(), 'request.json');
@@ -78,16 +41,23 @@ describe('run', () => {
   });
 
   it('says what it can of an execution that was stopped', async () => {
-    await startStepFunctions({ status: 'ABORTED' }, 0);
+    await startStepFunctions({ status: 'ABORTED' }, { polls: 0 });
     const outcome = await runDeployed(undefined, { input: await requestFile(), stateMachine: ARN }, 1);
     expect(outcome).toMatchObject({ outcome: 'failed', error: 'ABORTED' });
   });
 
   it('starts an export of the config by its name', async () => {
-    const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, 0);
+    const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { polls: 0 });
     await runDeployed('daily-campaigns', { stateMachine: ARN }, 1);
     expect(JSON.parse(started[0]?.input ?? '')).toMatchObject({ name: 'daily-campaigns' });
     expect(started[0]?.input).not.toContain('schedule');
+  });
+
+  it('asks only for what is missing where it is told to', async () => {
+    const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { polls: 0 });
+    const input = await requestFile();
+    await runDeployed(undefined, { input, stateMachine: ARN, onlyMissing: true }, 1);
+    expect(JSON.parse(started[0]?.input ?? '')).toEqual({ ...REQUEST, only_missing: true });
   });
 
   it('refuses a name and an input together, and neither', async () => {

@@ -1,0 +1,33 @@
+import { describeOutcome, type Outcome } from './outcome.ts';
+import { BAD_USAGE, DELIVERED, FAILED, UsageError } from './usage.ts';
+
+interface Shown {
+  /** One JSON document on stdout, and all else on stderr. */
+  readonly json: true | undefined;
+  /** Where the buckets are, with a slash at the end. */
+  readonly root: string;
+}
+
+/**
+ * Ends the command as the export ended: says so, and sets the exit status.
+ *
+ * @param run gives undefined where the command ended before the export did, and has set a status of its own
+ */
+export async function endWith({ json, root }: Shown, run: () => Promise<Outcome | undefined>): Promise<void> {
+  try {
+    const outcome = await run();
+    if (!outcome) return;
+    const delivered = outcome.outcome === 'delivered';
+    if (json) process.stdout.write(`${JSON.stringify(outcome)}\n`);
+    else (delivered ? process.stdout : process.stderr).write(`${describeOutcome(outcome, root)}\n`);
+    process.exitCode = delivered ? DELIVERED : FAILED;
+  } catch (error) {
+    if (!(error instanceof UsageError) || !json) throw error;
+    // Whoever reads JSON gets the faults as JSON too.
+    process.stderr.write(`${error.message}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ outcome: 'failed', error: 'InvalidInput', faults: error.faults })}\n`,
+    );
+    process.exitCode = BAD_USAGE;
+  }
+}

@@ -1,0 +1,98 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  DescribeExecutionCommand,
+  type DescribeExecutionOutput,
+  DescribeMapRunCommand,
+  ListMapRunsCommand,
+  SFNClient,
+  StartExecutionCommand,
+} from '@aws-sdk/client-sfn';
+import { executionName } from './execution-name.ts';
+import { type ExecutionEnd, type Outcome, outcomeOf } from './outcome.ts';
+import { checkRequest } from './request-source.ts';
+import { FAILED, INTERRUPTED } from './usage.ts';
+
+/** DescribeExecution costs nothing; an export takes minutes. */
+const FOLLOW_EVERY_MS = 5_000;
+
+/** Step Functions in the Region that an ARN names. */
+export function stepFunctionsOf(arn: string): SFNClient {
+  return new SFNClient({ region: arn.split(':')[3] ?? '' });
+}
+
+/**
+ * Starts an execution with the whole request, under a name that says what it is, and follows it.
+ *
+ * @returns undefined where Ctrl-C ended the following; the execution goes on
+ * @throws UsageError where the request has a fault; nothing is started
+ */
+export async function startAndFollow(
+  request: unknown,
+  stateMachineArn: string,
+  followEvery = FOLLOW_EVERY_MS,
+): Promise<Outcome | undefined> {
+  const now = new Date();
+  const { request: checked } = checkRequest(request, now);
+  const sfn = stepFunctionsOf(stateMachineArn);
+  const { executionArn = '' } = await sfn.send(
+    new StartExecutionCommand({
+      stateMachineArn,
+      name: executionName(checked, now),
+      input: JSON.stringify(request),
+    }),
+  );
+  process.stderr.write(`started ${executionArn}\n`);
+  return follow(sfn, executionArn, followEvery).catch((error) => {
+    leave(executionArn);
+    throw error;
+  });
+}
+
+async function follow(sfn: SFNClient, executionArn: string, every: number): Promise<Outcome | undefined> {
+  const interrupted = new AbortController();
+  const interrupt = () => interrupted.abort();
+  process.once('SIGINT', interrupt);
+  try {
+    for (let before = ''; ; ) {
+      const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+      if (hasEnded(execution)) return outcomeOf(endOf(execution));
+      const now = await progressOf(sfn, executionArn);
+      if (now !== before) process.stderr.write(`${now}\n`);
+      before = now;
+      await wait(every, undefined, { signal: interrupted.signal }).catch(() => undefined);
+      if (interrupted.signal.aborted) return leave(executionArn, INTERRUPTED);
+    }
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+}
+
+function hasEnded({ status }: DescribeExecutionOutput): boolean {
+  return status !== 'RUNNING' && status !== 'PENDING_REDRIVE';
+}
+
+function endOf({ name = '', status, error, cause, output }: DescribeExecutionOutput): ExecutionEnd {
+  return {
+    name,
+    status: status ?? '',
+    error,
+    cause,
+    ...(output !== undefined && { output: JSON.parse(output) }),
+  };
+}
+
+async function progressOf(sfn: SFNClient, executionArn: string): Promise<string> {
+  const { mapRuns = [] } = await sfn.send(new ListMapRunsCommand({ executionArn }));
+  const mapRunArn = mapRuns[0]?.mapRunArn;
+  if (!mapRunArn) return 'planning';
+  const { itemCounts } = await sfn.send(new DescribeMapRunCommand({ mapRunArn }));
+  return itemCounts
+    ? `${itemCounts.succeeded} of ${itemCounts.total} windows have ended, ${itemCounts.running} are under way`
+    : 'planning';
+}
+
+function leave(executionArn: string, status: number = FAILED): undefined {
+  process.stderr.write(`The export goes on without this command: ${executionArn}
+`);
+  process.exitCode = status;
+}

@@ -1,0 +1,70 @@
+import { DescribeExecutionCommand, type DescribeExecutionOutput } from '@aws-sdk/client-sfn';
+import { Command } from 'commander';
+import { readStateMachineArn } from './deployed-outputs.ts';
+import { endWith } from './end-with.ts';
+import { startAndFollow, stepFunctionsOf } from './follow.ts';
+import type { Outcome } from './outcome.ts';
+import { onlyMissing } from './request-source.ts';
+import type { RunOptions } from './run-options.ts';
+import { UsageError } from './usage.ts';
+
+type ResumeOptions = Pick<RunOptions, 'json' | 'stateMachine'>;
+
+/** Exports what an execution that failed did not deliver. */
+export function resumeCommand(): Command {
+  return new Command('resume')
+    .description('Exports what an execution did not deliver, and follows it to its end.')
+    .argument('<execution>', 'its ARN or its name')
+    .option('--json', 'print one JSON document on stdout, and all else on stderr')
+    .option('--state-machine <arn>', "whose execution it is (default: as 'npm run deploy' noted it)")
+    .action((execution: string, options: ResumeOptions) =>
+      endWith({ json: options.json, root: 's3://' }, () => resume(execution, options)),
+    );
+}
+
+/**
+ * Starts a new execution of the same request for the windows that have no manifest. A redrive would go on with the old
+ * one, but only within 14 days; this one can be started whenever the request can.
+ *
+ * @returns undefined where Ctrl-C ended the following; the execution goes on
+ * @throws UsageError where there is nothing to resume
+ */
+export async function resume(
+  execution: string,
+  options: ResumeOptions,
+  followEvery?: number,
+): Promise<Outcome | undefined> {
+  const former = await describe(await arnOf(execution, options));
+  const faults = faultsOf(execution, former);
+  if (faults.length > 0) throw new UsageError(faults);
+  const { stateMachineArn = '', input = '', startDate } = former;
+  // A period means the days that it meant to the execution itself.
+  const request = Object.assign({ scheduled_at: startDate?.toISOString() }, JSON.parse(input));
+  return startAndFollow(onlyMissing(request, { onlyMissing: true }), stateMachineArn, followEvery);
+}
+
+/** The name of an execution stands in its ARN after that of the state machine. */
+async function arnOf(execution: string, options: ResumeOptions): Promise<string> {
+  if (execution.startsWith('arn:')) return execution;
+  const stateMachine = await readStateMachineArn(options);
+  return `${stateMachine.replace(':stateMachine:', ':execution:')}:${execution}`;
+}
+
+async function describe(executionArn: string): Promise<DescribeExecutionOutput> {
+  try {
+    return await stepFunctionsOf(executionArn).send(new DescribeExecutionCommand({ executionArn }));
+  } catch (error) {
+    const name = error instanceof Error ? error.name : '';
+    if (!/^(ExecutionDoesNotExist|InvalidArn|ValidationException)$/.test(name)) throw error;
+    throw new UsageError([`there is no execution ${executionArn} (${name})`]);
+  }
+}
+
+function faultsOf(execution: string, { status, mapRunArn }: DescribeExecutionOutput): string[] {
+  if (mapRunArn !== undefined) return [`${execution} is one window of an export; resume the export itself`];
+  if (status === 'RUNNING' || status === 'PENDING_REDRIVE')
+    return [`${execution} has not ended (${status}); wait for it, or stop it first`];
+  if (status === 'SUCCEEDED')
+    return [`${execution} has delivered everything; to export it afresh, run it again`];
+  return [];
+}
