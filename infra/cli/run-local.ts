@@ -1,4 +1,5 @@
 import { type ClockAnchor, scaledClock } from '../local/clock.ts';
+import { keepSaving } from '../local/history-file.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
 import { startSandbox } from '../local/sandbox/sandbox.ts';
 import { showProgress } from '../local/show-progress.ts';
@@ -35,6 +36,7 @@ export async function runLocal(name: string | undefined, options: RunOptions): P
     out: options.out,
     clock,
   });
+  await using _ = keepSaving(local.history);
   const execution = local.export(input, executionName(request, new Date(clock.now())));
   const abort = () => execution.abort();
   process.once('SIGINT', abort);

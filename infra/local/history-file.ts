@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ExecutionResult, HistoryEvent } from './history.ts';
 
 /** What history.json holds of one execution; `events` have every state's input and output. */
@@ -21,6 +22,31 @@ export interface HistoryFile {
   find(execution: string): ExecutionHistory;
   /** Writes the file anew, as a whole. */
   save(): Promise<void>;
+}
+
+/** Between two savings: at least a second, and ten times as long as the last one took. Milliseconds. */
+const SAVE_EVERY = 1_000;
+const SAVE_SHARE = 10;
+
+/** Saves a history every now and then until it is disposed of, so that a kill leaves what had happened by then. */
+export function keepSaving(history: Pick<HistoryFile, 'save'>): AsyncDisposable {
+  const ended = new AbortController();
+  const keepOn = async () => {
+    for (let pause = SAVE_EVERY; ; ) {
+      await wait(pause, undefined, { signal: ended.signal });
+      const before = performance.now();
+      await history.save();
+      pause = Math.max(SAVE_EVERY, SAVE_SHARE * (performance.now() - before));
+    }
+  };
+  // It ends by being aborted; what else went wrong, the last saving runs into as well.
+  const saving = keepOn().catch(() => {});
+  return {
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await saving;
+    },
+  };
 }
 
 /** The histories of a run, kept in memory and written to `history.json` of a directory. */

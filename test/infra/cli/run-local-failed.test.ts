@@ -1,0 +1,122 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { scaledClock } from '../../../infra/local/clock.ts';
+import { startSandbox } from '../../../infra/local/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../../infra/local/sandbox/settings.ts';
+import { runCommand, startCommand } from '../../support/cli.ts';
+import { callsTo } from '../../support/journal.ts';
+
+const SPEED = 100;
+const ONE_WINDOW = { start_date: '2026-10-01', end_date: '2026-10-08' };
+const THREE_WINDOWS = { start_date: '2026-10-01', end_date: '2027-01-20', max_parallel: 1 };
+const PREFIX = 'exports/account=sandbox/export=daily';
+
+/** A sandbox that outlives the command, and the command's options to export from it. */
+async function openSandbox(fields: Record<string, unknown>, options: SandboxOptions = {}) {
+  const sandbox = await startSandbox({ now: scaledClock(SPEED).now, ...options });
+  const directory = await mkdtemp(join(tmpdir(), 'cli-'));
+  onTestFinished(async () => {
+    await sandbox.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  const { clientId: client_id, clientSecret: client_secret, advertiserIds } = sandbox;
+  const file = async (name: string, content: unknown) => {
+    await writeFile(join(directory, name), JSON.stringify(content));
+    return join(directory, name);
+  };
+  const advertiser_ids = advertiserIds.slice(0, 1);
+  const request = { name: 'daily', account: 'sandbox', advertiser_ids, metrics: ['spend'], ...fields };
+  const named = {
+    '--base-url': sandbox.baseUrl,
+    '--revision': sandbox.revision,
+    '--credential': await file('credential.json', { client_id, client_secret }),
+    '--input': await file('request.json', request),
+    '--speed': String(SPEED),
+    '--out': join(directory, 'out'),
+  };
+  const args = ['run', '--local', '--json', ...Object.entries(named).flat()];
+  return { sandbox, args, out: join(directory, 'out') };
+}
+
+/** Files of the bucket whose names end so, by the range in their key. */
+async function filesIn(out: string, end: string): Promise<string[]> {
+  const entries = await readdir(out, { recursive: true });
+  return entries.filter((path) => path.includes(`/${PREFIX}/`) && path.endsWith(end)).sort();
+}
+
+describe('a run that failed', () => {
+  it.each([
+    ['one window', ONE_WINDOW, 'create status=403 times=always'],
+    ['three windows', THREE_WINDOWS, 'create nth=2 status=403'],
+  ])('shows the same card in Cause, event, _failure.json and output: of %s', async (_, range, fault) => {
+    const { args, out } = await openSandbox(range, { faults: [fault] });
+    const { status, stdout } = await runCommand(args);
+    expect(status).toBe(1);
+    const { outcome, ...card } = JSON.parse(stdout);
+    expect(outcome).toBe('failed');
+
+    const [event] = (await readFile(join(out, 'events.jsonl'), 'utf8')).trim().split('\n');
+    expect(JSON.parse(event ?? '').detail).toEqual(card);
+    const history = JSON.parse(await readFile(join(out, 'history.json'), 'utf8'));
+    expect(JSON.parse(JSON.parse(history.executions[0].result.cause).errorMessage)).toEqual(card);
+    const [left] = await filesIn(out, `end_date=${range.end_date}/_failure.json`);
+    expect(JSON.parse(await readFile(join(out, left ?? ''), 'utf8'))).toEqual(card);
+
+    const [failed] = card.failed_windows;
+    const [own] = await filesIn(out, `end_date=${failed.window.end_date}/_failure.json`);
+    // Where there is only one window, the export's card has taken the place of its own.
+    const expected = own === left ? card : failed;
+    expect(JSON.parse(await readFile(join(out, own ?? ''), 'utf8'))).toEqual(expected);
+  });
+
+  it('says in the card what went before, and where to read on', async () => {
+    const faults = ['report nth=2 status=401', 'report nth=4 status=422'];
+    const { sandbox, args } = await openSandbox(ONE_WINDOW, { faults, report: { secondsToReady: 1000 } });
+    const card = JSON.parse((await runCommand(args)).stdout);
+    const [refused, failed] = callsTo(sandbox, 'report').filter(({ status }) => (status ?? 0) >= 400);
+    expect(card).toMatchObject({
+      runbook: 'infra/RUNBOOK.md#requestrefused',
+      request_ids: [failed?.requestId, refused?.requestId],
+    });
+    const { timeline } = card as { timeline: Record<string, unknown>[] };
+    expect(timeline.map(({ step, outcome, request_id }) => [step, outcome, request_id])).toEqual([
+      ['GetToken', 'planned', undefined],
+      ['CreateReport', 'pending', undefined],
+      ['CheckReport', 'pending', undefined],
+      ['CheckReport', 'TokenRefused', refused?.requestId],
+      ['GetToken', 'pending', undefined],
+      ['CheckReport', 'pending', undefined],
+      ['CheckReport', 'RequestRefused', failed?.requestId],
+    ]);
+  });
+});
+
+describe('a run that was killed', () => {
+  it('P5: leaves its history, and converges with --only-missing', async () => {
+    const { sandbox, args, out } = await openSandbox(THREE_WINDOWS, { report: { secondsToReady: 200 } });
+    const { child, ended } = startCommand(args);
+    await expect.poll(() => callsTo(sandbox, 'create').length, { timeout: 60_000 }).toBe(2);
+    await expect.poll(() => filesIn(out, 'manifest.json').catch(() => [])).toHaveLength(1);
+    await expect
+      .poll(() => readFile(join(out, 'history.json'), 'utf8').catch(() => ''), { timeout: 10_000 })
+      .toContain('PublishWindow');
+    child.kill('SIGKILL');
+    await ended;
+
+    const { status, stdout } = await runCommand([...args, '--only-missing']);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      outcome: 'delivered',
+      already_delivered: 1,
+      windows: [{}, {}],
+    });
+    expect(callsTo(sandbox, 'create')).toHaveLength(4);
+    expect(await filesIn(out, '_manifest.json')).toHaveLength(3);
+    const reports = await filesIn(out, '/report.json');
+    const bytes = await Promise.all(reports.map(async (path) => (await readFile(join(out, path))).length));
+    const created = [0, 2, 3].map((at) => sandbox.expected(sandbox.reports()[at]?.id ?? '').length);
+    expect(bytes).toEqual(created);
+  });
+});
