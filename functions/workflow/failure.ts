@@ -29,6 +29,27 @@ const NEXT: Readonly<Record<ErrorName, string>> = {
 const NEXT_AFTER_UNEXPECTED =
   "Read the execution's history and the function's log, then run the export again.";
 
+/** What an export can end with beside errors of ours, as far as the runbook has a section about it. */
+export const AWS_ERRORS = [
+  'Lambda.TooManyRequestsException',
+  'Lambda.ServiceException',
+  'Lambda.AWSLambdaException',
+  'Lambda.SdkClientException',
+  'Lambda.ClientExecutionTimeoutException',
+  'Lambda.Unknown',
+  'Sandbox.Timedout',
+  'Runtime.ExitError',
+  'States.Timeout',
+  'States.TaskFailed',
+  'States.DataLimitExceeded',
+  'States.ExceedToleratedFailureThreshold',
+  'States.Runtime',
+  'EventBridge.FailedEntry',
+] as const;
+
+/** The section about any other one. */
+export const OTHER_ERROR = 'OtherError';
+
 /** Where the runbook is in the repository. */
 const RUNBOOK = 'infra/RUNBOOK.md';
 
@@ -64,7 +85,7 @@ export function describeFailure(caught: Caught, about: About): Failure {
     error: caught.Error,
     happened: happened || 'Nothing more is known.',
     todo: isOurs(caught.Error) ? NEXT[caught.Error] : NEXT_AFTER_UNEXPECTED,
-    runbook: runbookOf(caught.Error, about.runbookUrl),
+    runbook: runbookOf(hasSection(caught.Error) ? caught.Error : OTHER_ERROR, about.runbookUrl),
     execution: about.execution,
     ...(about.account !== undefined && { account: about.account }),
     ...(about.export !== undefined && { export: about.export }),
@@ -77,10 +98,15 @@ export function describeFailure(caught: Caught, about: About): Failure {
   return trimToCause(card);
 }
 
-/** The heading is the error's name; a section's address has nothing of it but letters, digits, - and _. */
-export function runbookOf(error: string, url: string = RUNBOOK): string {
-  const section = error.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '');
-  return `${url}#${section.slice(0, 100)}`;
+/**
+ * @param heading the name of an error or an alarm; a section's address has nothing of it but letters, digits, - and _
+ */
+export function runbookOf(heading: string, url: string = RUNBOOK): string {
+  return `${url}#${heading.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '')}`;
+}
+
+function hasSection(error: string): boolean {
+  return isOurs(error) || (AWS_ERRORS as readonly string[]).includes(error);
 }
 
 /** The one of the failure first, then those of the answers that had led to it. */
