@@ -56,19 +56,17 @@ async function runBatch(batch: readonly Run[], hear: (outcome: Outcome) => void)
     sandbox: { report, credentials: ACCOUNTS.map((account) => ({ account })) },
     config: { max_download_bytes: 32 * 1024 ** 2 },
   });
-  const outcomes: Outcome[] = [];
+  let last: Outcome | undefined;
   for (const { index, scenario } of batch) {
     current = scenario.report;
     const place = { account: ACCOUNTS[index % ACCOUNTS.length] ?? '', prefix: `run-${index}` };
     const played = await play(workflow, scenario, place, () => {
       current = { ...scenario.report, ...HEALTHY };
     });
-    const outcome = { index, scenario, played, broken: broken(workflow.sandbox, played) };
-    outcomes.push(outcome);
-    hear(outcome);
+    last = { index, scenario, played, broken: broken(workflow.sandbox, played) };
+    hear(last);
   }
   const leaked = new Set((await workflow.everythingWritten()).match(CANARY));
-  const last = outcomes.at(-1);
   if (last && leaked.size > 0) hear({ ...last, broken: [`P6: in this run or one before: ${[...leaked]}`] });
 }
 
