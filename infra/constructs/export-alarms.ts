@@ -9,7 +9,7 @@ import { longestGap } from '../schedule-gap.ts';
 import { deliveriesOf } from './export-metrics.ts';
 import { type Watched, type WatchedParts, watched } from './watched.ts';
 
-/** How long after its start a scheduled export may deliver: the slowest window ends after about 4 h. */
+/** How long after its start a scheduled export may deliver: three reports of 30 min, and what is waited for in between. */
 const MARGIN_HOURS = 4;
 
 /** CloudWatch looks back seven days at most, at periods of an hour. */

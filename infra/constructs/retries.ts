@@ -66,10 +66,10 @@ const throttled = retry(NOT_STARTED, POLL_SECONDS, 10, 60);
 
 /**
  * One token request at a time (reserved concurrency 1), so many wait in line: mostly for a second each, for a minute
- * where the platform does not answer. At most 1 + 2 + 4 + 8 + 10 × 116 = 1,175 s, half of it on average, because jitter
- * draws from 0 up to spread those that came together; no GET is repeated here.
+ * where the platform does not answer. At most 1 + 2 + 4 + 8 + 16 + 20 × 55 = 1,131 s, half of it on average, because jitter
+ * draws from 0 up to spread those that came together; no GET is repeated here. Each try is three events of the history.
  */
-const inLine: RetryProps = { ...retry(NOT_STARTED, 1, 120, 10), jitterStrategy: JitterType.FULL };
+const inLine: RetryProps = { ...retry(NOT_STARTED, 1, 60, 20), jitterStrategy: JitterType.FULL };
 
 /** Steps that send nothing to the platform: 2 + 4 + 8 + 16 + 32 = 62 s. */
 const internal = retry([...NOT_STARTED, ...UNKNOWN_END, 'ServiceUnavailable'], 2, 5);

@@ -95,10 +95,10 @@ describe('CreateReport', () => {
     await expect(createReport(created, access)).rejects.toMatchObject({ name: 'AnswerLost' });
   });
 
-  it('asks nothing of the platform in a window that began 16 hours ago', async () => {
+  it('asks nothing of the platform in a window that began 12 hours ago', async () => {
     const { access, window, sandbox, clock } = await startStep();
     const calls = sandbox.journal.length;
-    clock.pass(16 * 3600 - 1);
+    clock.pass(12 * 3600 - 1);
     await expect(createReport(window, access)).rejects.toMatchObject({ name: 'TokenRefused' });
     clock.pass(1);
     await expect(createReport(window, access)).rejects.toMatchObject({ name: 'OutOfTime' });

@@ -114,19 +114,19 @@ describe('GetToken', () => {
     expect(issued()).toBe(2);
   });
 
-  it('1: renews 32 refused tokens in the life of a window, and no more', async () => {
+  it('1: renews 24 refused tokens in the life of a window, and no more', async () => {
     const { dependencies, window, clock, issued } = start();
     let state = await getToken(window, dependencies);
-    for (let renewal = 1; renewal <= 32; renewal += 1) {
+    for (let renewal = 1; renewal <= 24; renewal += 1) {
       clock.pass(60);
       const { token } = await getToken({ ...state, caught: refused }, dependencies);
       state = { ...state, renewals: renewal, token: { ...token, unproven: false } };
     }
-    expect(issued()).toBe(33);
+    expect(issued()).toBe(25);
     await expect(getToken({ ...state, caught: refused }, dependencies)).rejects.toMatchObject({
       name: 'TokenRefusedAgain',
     });
-    expect(issued()).toBe(33);
+    expect(issued()).toBe(25);
   });
 
   it('notes when a window began, with its first token, and leaves a plan as it is', async () => {

@@ -172,7 +172,7 @@ describe('the state machine', () => {
       StateMachineType: 'STANDARD',
       TracingConfiguration: { Enabled: true },
     });
-    expect(stack.definition).toMatchObject({ TimeoutSeconds: 20 * 24 * 60 * 60 });
+    expect(stack.definition).toMatchObject({ TimeoutSeconds: 100 * 24 * 60 * 60 });
   });
 
   it('P6: logs every event without its input and output', () => {
