@@ -1,58 +1,104 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname } from 'node:path';
-import { parseArgs } from 'node:util';
+import { Command, InvalidArgumentError } from 'commander';
+import { commands, missing } from './copy/commands.ts';
 import { contenders } from './copy/contenders.ts';
-import { startServers, type Transport } from './copy/run.ts';
+import { type Sample, type Servers, startServers, TRANSPORTS, type Transport } from './copy/run.ts';
 import { type Row, summarize, table } from './copy/table.ts';
 
-// npm run bench -- copy [--sizes 10MB,200MB] [--transports http] [--rounds 3] [--contenders ours,raw] [--json FILE]
-// Rounds are interleaved, every contender once in each, so that whatever else the machine does hits all alike.
+const ALL = { ...contenders, ...commands };
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    sizes: { type: 'string', default: '10MB,200MB,2GB' },
-    transports: { type: 'string', default: 'http,tls' },
-    rounds: { type: 'string', default: '5' },
-    contenders: { type: 'string', default: Object.keys(contenders).join(';') },
-    json: { type: 'string', default: 'reports/bench-copy.json' },
-  },
-});
-if (positionals[0] !== 'copy') throw new Error('Usage: bench copy [--sizes 10MB,2GB] [--rounds N]');
-
-const rows: Row[] = [];
-for (const transport of values.transports.split(',') as Transport[]) {
-  using servers = await startServers(transport);
-  for (const size of values.sizes.split(',')) {
-    const samples = new Map(values.contenders.split(';').map((name) => [name, [] as Row['samples']]));
-    for (let round = 0; round < Number(values.rounds); round++) {
-      for (const [name, taken] of samples) {
-        taken.push(await servers.measure(name, bytesOf(size)));
-        process.stderr.write(`${transport} ${size} round ${round + 1}: ${name}        \r`);
-      }
-    }
-    const measured = [...samples].map(([contender, taken]) => ({
-      transport,
-      size,
-      contender,
-      samples: taken,
-    }));
-    console.log(`\n${table(measured)}`);
-    rows.push(...measured);
-  }
+interface Options {
+  readonly sizes: string[];
+  readonly oursSizes: string[];
+  readonly transports: Transport[];
+  readonly contenders: string[];
+  readonly rounds: number;
+  readonly json: string;
 }
-const report = {
-  node: process.version,
-  cpu: cpus()[0]?.model,
-  cores: cpus().length,
-  results: rows.map(summarize),
-};
-mkdirSync(dirname(values.json), { recursive: true });
-writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
+
+const program = new Command('npm run bench --').description(
+  'Measures on this machine, between servers on 127.0.0.1.',
+);
+program
+  .command('copy')
+  .description('Copies a JSON file from a storage host to S3, by us and by what people use instead.')
+  .option('--sizes <list>', 'of the file, as 10MB or 2GB', list(/^[\d.]+(MB|GB)$/), ['10MB', '200MB', '2GB'])
+  .option('--ours-sizes <list>', 'at which ours is measured alone, for its memory', list(/^[\d.]+(MB|GB)$/), [
+    '8GB',
+  ])
+  .option('--transports <list>', TRANSPORTS.join(' or '), list(/^(http|tls)$/), [...TRANSPORTS])
+  .option(
+    '--contenders <list>',
+    'any of those below',
+    list(new RegExp(`^(${Object.keys(ALL).join('|')})$`)),
+    Object.keys(ALL),
+  )
+  .option('--rounds <n>', 'of which the median is shown', positive, 5)
+  .option('--json <file>', 'takes every sample', 'reports/bench-copy.json')
+  .addHelpText('after', () => {
+    const width = Math.max(...Object.keys(ALL).map((name) => name.length));
+    const lines = Object.entries(ALL).map(([name, { what }]) => `  ${name.padEnd(width)}  ${what}`);
+    return `\nContenders:\n${lines.join('\n')}\n\nEach round has every contender once, so that whatever else the machine does hits all alike.\n`;
+  })
+  .action(benchCopy);
+await program.parseAsync();
+
+async function benchCopy({ sizes, oursSizes, transports, contenders: named, rounds, json }: Options) {
+  const present = named.filter((name) => tellIfMissing(name));
+  const rows: Row[] = [];
+  for (const transport of transports) {
+    using servers = await startServers(transport);
+    const plan = [
+      ...sizes.map((size) => ({ size, names: present })),
+      ...oursSizes.map((size) => ({ size, names: ['ours'] })),
+    ];
+    for (const { size, names } of plan) {
+      const measured = await measure(servers, { transport, size, names, rounds });
+      console.log(`\n${table(measured)}`);
+      rows.push(...measured);
+    }
+  }
+  const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length };
+  mkdirSync(dirname(json), { recursive: true });
+  const results = rows.map((row) => ({ ...summarize(row), samples: row.samples }));
+  writeFileSync(json, `${JSON.stringify({ ...machine, results }, null, 2)}\n`);
+}
+
+async function measure(
+  servers: Servers,
+  { transport, size, names, rounds }: { transport: Transport; size: string; names: string[]; rounds: number },
+): Promise<Row[]> {
+  const rows = names.map((contender) => ({ transport, size, contender, samples: [] as Sample[] }));
+  for (let round = 1; round <= rounds; round++) {
+    for (const { contender, samples } of rows) {
+      samples.push(await servers.measure(contender, bytesOf(size)));
+      process.stderr.write(`${transport} ${size} round ${round}: ${contender.padEnd(24)}\r`);
+    }
+  }
+  return rows;
+}
+
+function tellIfMissing(name: string): boolean {
+  const absent = missing(name);
+  if (absent.length > 0) console.log(`${name}: not installed (${absent.join(', ')})`);
+  return absent.length === 0;
+}
 
 function bytesOf(size: string): number {
-  const [, digits, unit = ''] = /^([\d.]+)(MB|GB)$/.exec(size) ?? [];
-  if (digits === undefined) throw new Error(`A size is like 10MB or 2GB, not ${size}`);
-  return Number(digits) * (unit === 'GB' ? 1e9 : 1e6);
+  return Number.parseFloat(size) * (size.endsWith('GB') ? 1e9 : 1e6);
+}
+
+function list(element: RegExp): (text: string) => string[] {
+  return (text) => {
+    const wrong = text.split(',').find((one) => !element.test(one));
+    if (wrong !== undefined) throw new InvalidArgumentError(`It does not take ${wrong}.`);
+    return text.split(',');
+  };
+}
+
+function positive(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It takes a number from 1.');
+  return Number(text);
 }

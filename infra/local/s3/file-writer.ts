@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import type { Write } from './body.ts';
 
@@ -19,6 +20,12 @@ export function fileWriter(path: string, flags: 'wx' | 'a' = 'wx'): FileWriter {
       return done;
     },
   };
+}
+
+/** A file of this size that takes no room: a client that looks its object up finds the size that it sent. */
+export async function writeHole(path: string, bytes: number): Promise<void> {
+  await using file = await open(path, 'w');
+  await file.truncate(bytes);
 }
 
 async function drained(stream: NodeJS.WritableStream): Promise<void> {

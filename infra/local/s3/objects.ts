@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { type Answer, S3Error, xml } from './answers.ts';
 import { base64Crc, receive, swallow } from './body.ts';
 import type { Call } from './call.ts';
-import { fileWriter } from './file-writer.ts';
+import { fileWriter, writeHole } from './file-writer.ts';
 import { listKeys, type ObjectMeta, objectPath, publish, readMeta, remove, temporaryPath } from './store.ts';
 
 export async function putObject(call: Call): Promise<Answer> {
@@ -14,6 +14,7 @@ export async function putObject(call: Call): Promise<Answer> {
   try {
     const { bytes, crc32 } = await (call.sink ? swallow(request) : receive(request, writer.write));
     await writer.close();
+    if (call.sink) await writeHole(temporary, bytes);
     await requireAbsent(call);
     const meta: ObjectMeta = {
       bytes,

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type Answer, S3Error, textOf, xml } from './answers.ts';
 import { base64Crc, receive, receiveDocument, swallow } from './body.ts';
 import type { Call } from './call.ts';
-import { fileWriter } from './file-writer.ts';
+import { fileWriter, writeHole } from './file-writer.ts';
 import { encoding, etagOf, requireAbsent } from './objects.ts';
 import { objectPath, publish, temporaryPath } from './store.ts';
 
@@ -35,7 +35,9 @@ export async function createUpload({ directory, bucket, key, header, uploads }: 
   const algorithm = header('x-amz-checksum-algorithm') ?? 'CRC32';
   if (algorithm !== 'CRC32')
     throw new S3Error('NotImplemented', 'CRC32 is the only checksum that is supported');
-  const checksumType = header('x-amz-checksum-type') ?? 'COMPOSITE';
+  // Where no algorithm is named, S3 computes a checksum of the whole, and asks for none at a part.
+  const unnamed = header('x-amz-checksum-algorithm') === undefined ? 'FULL_OBJECT' : 'COMPOSITE';
+  const checksumType = header('x-amz-checksum-type') ?? unnamed;
   if (checksumType !== 'FULL_OBJECT' && checksumType !== 'COMPOSITE') throw new S3Error('InvalidRequest');
   const folder = await temporaryPath(directory, bucket);
   await mkdir(folder);
@@ -219,7 +221,7 @@ async function publishUpload(
   const { contentType, contentEncoding, folder } = upload;
   const encoded = contentEncoding === undefined ? {} : { contentEncoding };
   const lastModified = new Date().toISOString();
-  if (sink) await writeFile(file, '');
+  if (sink) await writeHole(file, bytes);
   await publish(directory, bucket, key, file, { bytes, etag, crc32, contentType, ...encoded, lastModified });
   await rm(folder, { recursive: true, force: true });
 }
