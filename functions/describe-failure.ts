@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
+import { type Abandon, openAbandon } from './aws/copy/abandon.ts';
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
 import { describeFailure as describe, trimToCause, trimToState } from './workflow/failure.ts';
-import { failureKey } from './workflow/keys.ts';
+import { failureKey, objectKey } from './workflow/keys.ts';
 import { ExportRequest } from './workflow/request.ts';
 import { Caught, type FailedWindow, type Failure, WindowResult, WindowState } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
@@ -22,6 +23,7 @@ const MAX_WINDOWS_SHOWN = 10;
 
 interface Dependencies extends Pick<Common, 'log' | 'now'> {
   readonly store: Pick<ObjectStore, 'putJson'>;
+  readonly abandon: Abandon;
   readonly runbookUrl: string | undefined;
 }
 
@@ -40,6 +42,7 @@ export async function describeFailure(
 ): Promise<FailedWindow | ExportFailed> {
   if (isWindow(state)) {
     const failure = describeWindow(state, dependencies);
+    await giveUpUpload(state, dependencies);
     await leave(failure, failureKey(state.request, state.window), dependencies);
     return { outcome: 'failed', window: state.window, failure: trimToState(failure) };
   }
@@ -48,6 +51,11 @@ export async function describeFailure(
   const key = keyOf(state);
   if (key !== undefined) await leave(failure, key, dependencies);
   return { failure };
+}
+
+/** What was copied so far is of no use to the window's next run, whose report may be another one. */
+async function giveUpUpload({ copying, request, window }: WindowFailure, { abandon }: Dependencies) {
+  if (copying) await abandon(objectKey(request, window), copying.upload_id);
 }
 
 function isWindow(state: DescribeFailureInput): state is WindowFailure {
@@ -120,5 +128,6 @@ async function leave(card: Failure, key: string, { store, log }: Dependencies): 
 
 export const handler = step(DescribeFailureInput, describeFailure, (settings) => ({
   store: openObjectStore(settings),
+  abandon: openAbandon(settings),
   runbookUrl: settings.RUNBOOK_URL,
 }));

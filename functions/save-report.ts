@@ -1,18 +1,30 @@
-import { type Copy, openCopy } from './aws/copy/open.ts';
+import type { Range } from './aws/copy/copy-range.ts';
+import { type Copy, type Left, openCopy, type StoredFile } from './aws/copy/open.ts';
+import type { Ends } from './aws/copy/open-ends.ts';
 import { openPlatform } from './workflow/connect.ts';
+import type { Copying, CopyRange } from './workflow/copying.ts';
+import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
-import { step } from './workflow/step.ts';
+import { type Common, step } from './workflow/step.ts';
+import { turnsFrom } from './workflow/turns.ts';
 import { MIN_WAIT } from './workflow/waits.ts';
 import { countUseless, lookAt, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
 
-interface Dependencies extends PlatformAccess {
+/** What is on its way when a call stops has half of it to arrive, and the state machine is to hear of the rest. */
+const STOP_BEFORE_MS = 60_000;
+
+/** 80 × (14 min of copying and 160 s until a range's next turn) = 22 h: the bucket removes an upload after a day. */
+export const MAX_CALLS = 80;
+
+interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'>, Pick<Ends, 'abandon'> {
   readonly copy: Copy;
 }
 
 /**
  * Fetches the READY report's URL itself and copies the file to its key, so that the URL never leaves this step and is
- * fresh at each try. The object becomes visible only when it is complete and its checksum agrees.
+ * fresh at each try. The object becomes visible only when it is complete and its checksum agrees. What does not come in
+ * the time of one call is left to the next one, and a file that is large to ranges of it, side by side.
  *
  * @throws UrlExpired, CopyFailed, DownloadRefused, AccessRefused beside what a call to the platform throws
  */
@@ -29,11 +41,14 @@ export async function saveReport(
   const window = proven(state);
   if (sight === 'useless' || sight === 'generating') return watchAgain(window);
 
-  const { request } = window;
-  const key = objectKey(request, window.window);
-  const copied = await dependencies.copy({ url: sight.url, key, format: request.format });
-  const object = { key, ...copied, copied_at: dependencies.now().toISOString() };
-  return { ...window, status: 'saved', object };
+  const copying = await mine(window, dependencies);
+  if (copying?.ranges) return divided(window, { ...copying, ranges: copying.ranges }, dependencies);
+  const left = await save(window, sight.url, copying, dependencies);
+  if (!('upload_id' in left)) return saved(window, left, dependencies);
+  const begun = { ...left, report_id: state.ready_id, calls: copying?.calls ?? 0 };
+  if (!('ranges' in begun)) return later(window, begun);
+  const ranges = begun.ranges.map((range) => ({ ...range, turns: 0 }));
+  return divided(window, { ...begun, ranges }, dependencies);
 }
 
 /** It was READY and is not any more: that counts against it, or it could go on like this for ever. */
@@ -46,7 +61,63 @@ function watchAgain({ ready_id, ...window }: ReadyWindow): ReportWindow {
   };
 }
 
+/** What an earlier call has left of this very report; the file of another one is given up. */
+async function mine(window: ReadyWindow, { abandon }: Dependencies): Promise<Copying | undefined> {
+  const { copying, ready_id } = window;
+  if (copying === undefined) return undefined;
+  if (copying.report_id === ready_id && copying.calls < MAX_CALLS) return copying;
+  await abandon(keyOf(window), copying.upload_id);
+  if (copying.report_id !== ready_id) return undefined;
+  throw new DownloadRefused(`The file did not come in ${MAX_CALLS} calls of 15 minutes.`, {
+    report_id: ready_id,
+  });
+}
+
+function save(
+  window: ReadyWindow,
+  url: string,
+  copying: Copying | undefined,
+  { copy, millisecondsLeft }: Dependencies,
+): Promise<StoredFile | Left> {
+  const { format } = window.request;
+  const deadline = AbortSignal.timeout(Math.max(0, millisecondsLeft() - STOP_BEFORE_MS));
+  const divides = copying === undefined && !window.undivided;
+  return copy({ url, key: keyOf(window), format, copying, deadline, divides });
+}
+
+function saved(window: ReadyWindow, file: StoredFile, { now }: Dependencies): SavedWindow {
+  const { copying: _, ...rest } = window;
+  return {
+    ...rest,
+    status: 'saved',
+    object: { key: keyOf(window), ...file, copied_at: now().toISOString() },
+  };
+}
+
+function later(window: ReadyWindow, copying: Copying): ReportWindow {
+  const { calls } = copying;
+  return { ...window, status: 'ready', wait_seconds: MIN_WAIT, copying: { ...copying, calls: calls + 1 } };
+}
+
+type Begun = Omit<Copying, 'ranges'> & { readonly ranges: readonly (Range & { readonly turns: number })[] };
+
+/** What is missing is copied in ranges. Their turns begin anew, because this step has had the last GET of the report. */
+function divided(window: ReadyWindow, copying: Begun, { now }: Dependencies): ReportWindow {
+  const turns = turnsFrom(now(), copying.ranges.length);
+  const ranges = copying.ranges.map((range, at): CopyRange => {
+    const { first, from, to, part, shape } = range;
+    const position = { part, at: range.at, ...(shape === undefined ? {} : { shape }) };
+    const status = range.at === to ? 'stored' : 'open';
+    return { first, from, to, ...position, status, ...turns(at), turns: range.turns, failures: 0 };
+  });
+  return { ...later(window, { ...copying, ranges }), status: 'divided' };
+}
+
+function keyOf({ request, window }: ReadyWindow): string {
+  return objectKey(request, window);
+}
+
 export const handler = step(ReadyWindow, saveReport, (settings) => ({
   ...openPlatform(settings),
-  copy: openCopy(settings),
+  ...openCopy(settings),
 }));

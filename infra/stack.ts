@@ -37,9 +37,12 @@ export class ExportStack extends Stack {
     secrets.grantReadTokens(functions.CreateReport);
     secrets.grantReadTokens(functions.CheckReport);
     secrets.grantReadTokens(functions.SaveReport);
+    secrets.grantReadTokens(functions.SaveRange);
     secrets.grantReadTokens(functions.QueryPurchases);
     secrets.grantReadTokens(functions.ExportList);
     exports.grantUpload(functions.SaveReport);
+    exports.grantUpload(functions.SaveRange);
+    exports.grantUpload(functions.JoinRanges);
     exports.grantUpload(functions.QueryPurchases);
     exports.grantUpload(functions.ExportList);
     exports.grantReadManifests(functions.PlanExport);
@@ -47,6 +50,7 @@ export class ExportStack extends Stack {
     exports.grantRemoveFailure(functions.PublishWindow);
     exports.grantRemoveFailure(functions.PublishExport);
     exports.grantLeaveFailure(functions.DescribeFailure);
+    exports.grantAbandon(functions.DescribeFailure);
 
     const logs = executionLogs(this, 'ExecutionLogs', config.log_retention_days, key);
     const { stateMachine } = new ExportWorkflow(this, 'Workflow', { functions, logs });
@@ -73,6 +77,7 @@ export class ExportStack extends Stack {
       BUCKET_OWNER: this.account,
       ACCOUNTS: config.accounts.join(','),
       MAX_DOWNLOAD_BYTES: String(config.max_download_bytes),
+      PARALLEL_ABOVE_BYTES: String(config.parallel_above_bytes),
       ...(config.refresh_parameters && { REFRESH_PARAMETERS: JSON.stringify(config.refresh_parameters) }),
       ...(config.runbook_url && { RUNBOOK_URL: config.runbook_url }),
       ...(config.download_hosts && { DOWNLOAD_HOSTS: config.download_hosts.join(',') }),

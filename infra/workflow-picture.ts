@@ -84,7 +84,10 @@ function arrowsOf({ Next, Default, Choices = [], Catch = [] }: State): Arrow[] {
 
 function drawNode(name: string, { Type, ItemProcessor, ItemsPath, MaxConcurrencyPath }: State): string[] {
   if (ItemProcessor) {
-    const each = `${name}: an execution for each of ${pathInWords(ItemsPath)}, ${pathInWords(MaxConcurrencyPath)} at a time`;
+    const many = MaxConcurrencyPath
+      ? `an execution for each of ${pathInWords(ItemsPath)}, ${pathInWords(MaxConcurrencyPath)} at a time`
+      : `for each of ${pathInWords(ItemsPath)}, all at a time`;
+    const each = `${name}: ${many}`;
     const inner = [
       `${name}-start(( ))`,
       `${name}-start --> ${ItemProcessor.StartAt}`,

@@ -23,6 +23,9 @@ export class Throttled {
   }
 }
 
+/** What a call needs of the state: of a window, or of one range of its file. */
+type Caller = Pick<AuthorizedWindow, 'request' | 'token' | 'throttled' | 'begun_at' | 'reports'>;
+
 /**
  * One call to the platform with the window's token. Every way on through the workflow leads over one, so a window that
  * is out of time ends here.
@@ -30,7 +33,7 @@ export class Throttled {
  * @throws OutOfTime, RateLimited, or the decision that the machine takes (see decide.ts)
  */
 export async function callPlatform<T>(
-  state: AuthorizedWindow,
+  state: Caller,
   { platform, readToken, now }: PlatformAccess,
   about: Pick<Call, 'doing' | 'creates' | 'facts'>,
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
@@ -55,7 +58,7 @@ export async function callPlatform<T>(
   }
 }
 
-function outOfTime({ begun_at, reports }: AuthorizedWindow, { doing, facts }: Pick<Call, 'doing' | 'facts'>) {
+function outOfTime({ begun_at, reports }: Caller, { doing, facts }: Pick<Call, 'doing' | 'facts'>) {
   const happened = `The window began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h before the attempt to ${doing}.`;
   return new OutOfTime(happened, { report_ids: reports.map(({ id }) => id), ...facts });
 }
@@ -66,7 +69,7 @@ export type Sight = 'generating' | 'useless' | { readonly url: string };
 /** GETs a report (contract 4.4). `useless`: it is not there, or READY without a URL that could be fetched. */
 export async function lookAt(
   report: ReportRef,
-  state: AuthorizedWindow,
+  state: Caller,
   access: PlatformAccess,
 ): Promise<Sight | Throttled> {
   const about = { doing: `look at report ${report.id}`, creates: false, facts: { report_id: report.id } };

@@ -82,6 +82,11 @@ export class ExportBucket extends Construct {
     grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
   }
 
+  /** To give up an upload that a failed window leaves. */
+  grantAbandon(grantee: IGrantable): void {
+    this.grant(grantee, ['s3:AbortMultipartUpload']);
+  }
+
   grantRemoveFailure(grantee: IGrantable): void {
     this.grant(grantee, ['s3:DeleteObject'], `*/${FAILURE}`);
   }

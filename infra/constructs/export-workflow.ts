@@ -2,9 +2,10 @@ import { Duration } from 'aws-cdk-lib';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
+import type { CopyRange } from '../../functions/workflow/copying.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
 import { POLL_SECONDS } from './retries.ts';
-import { announce, catchAll, caught, invoke, is, isKind, type StepName } from './workflow-states.ts';
+import { announce, catchAll, caught, invoke, is, isKind, isRange, type StepName } from './workflow-states.ts';
 
 /**
  * A window ends within 24 h whatever happens, so 100 of them, one at a time, end within 100 days; nearly all do within
@@ -117,6 +118,7 @@ export class ExportWorkflow extends Construct {
       curable: { errors: ['TokenRefused' as const, 'UrlExpired' as const], next: wait },
       failed,
     };
+    const urls = { curable: { errors: ['UrlExpired' as const], next: wait }, failed };
 
     const getWindowToken = invoke(this, 'GetWindowToken', {
       function: functions.GetToken,
@@ -139,12 +141,56 @@ export class ExportWorkflow extends Construct {
       .when(is('pending'), checkReport)
       .when(is('ready'), saveReport);
 
+    const saveRanges = catchAll(this.ranges(functions), failed);
+    const joinRanges = invoke(this, 'JoinRanges', { function: functions.JoinRanges, ...urls });
+
     getWindowToken.next(whatNext);
     createReport.next(wait);
     wait.next(whatNext);
     checkReport.next(wait);
-    const isSaved = new sfn.Choice(this, 'IsSaved').when(is('saved'), publishWindow).otherwise(wait);
+    const isSaved = new sfn.Choice(this, 'IsSaved')
+      .when(is('saved'), publishWindow)
+      .when(is('divided'), saveRanges)
+      .otherwise(wait);
+    saveRanges.next(joinRanges).next(isSaved);
     for (const delivery of [saveReport, queryPurchases, exportList]) delivery.next(isSaved);
     return getWindowToken;
+  }
+
+  /**
+   * A large file, side by side. Each range has turns of its own to GET the report in, 20 s from every other range's (see
+   * turns.ts), and ends as it may: JoinRanges sees what became of them.
+   */
+  private ranges(functions: ExportWorkflowProps['functions']): sfn.Map {
+    const end = new sfn.Pass(this, 'RangeEnded', { outputPath: '$.range' });
+    const lost = new sfn.Pass(this, 'RangeLost', {
+      result: sfn.Result.fromString('broken' satisfies CopyRange['status']),
+      resultPath: '$.range.status',
+    });
+    const wait = new sfn.Wait(this, 'WaitForTurn', { time: sfn.WaitTime.timestampPath('$.range.turn') });
+    const saveRange = invoke(this, 'SaveRange', {
+      function: functions.SaveRange,
+      resultPath: '$.range',
+      failed: lost.next(end),
+    });
+    const isOpen = new sfn.Choice(this, 'IsRangeOpen').when(isRange('open'), wait).otherwise(end);
+    wait.next(saveRange).next(isOpen);
+    const ranges = new sfn.Map(this, 'SaveRanges', {
+      itemsPath: '$.copying.ranges',
+      itemSelector: {
+        'execution.$': '$.execution',
+        'request.$': '$.request',
+        'window.$': '$.window',
+        'token.$': '$.token',
+        'reports.$': '$.reports',
+        'ready_id.$': '$.ready_id',
+        'begun_at.$': '$.begun_at',
+        'throttled.$': '$.throttled',
+        copying: { 'upload_id.$': '$.copying.upload_id', 'file.$': '$.copying.file' },
+        'range.$': '$$.Map.Item.Value',
+      },
+      resultPath: '$.copying.ranges',
+    });
+    return ranges.itemProcessor(isOpen);
   }
 }

@@ -91,6 +91,9 @@ export const retries = {
     ended,
     throttled,
   ],
+  // It throws nothing of its own, and a try out of its turn only waits for the next: 10 + 20 + 40 = 70 s.
+  SaveRange: [retry([...NOT_STARTED, ...UNKNOWN_END], POLL_SECONDS, 3)],
+  JoinRanges: [internal],
   // 10 + 20 + 40 + 80 = 150 s for an answer that breaks off; each try asks and writes anew.
   QueryPurchases: [unavailable, unreadable, retry(['CopyFailed'], POLL_SECONDS, 4), ended, throttled],
   ExportList: [unavailable, unreadable, retry(['CopyFailed'], POLL_SECONDS, 4), ended, throttled],

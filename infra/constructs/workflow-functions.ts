@@ -29,6 +29,9 @@ const COPIES: Size = {
   environment: { NODE_OPTIONS: '--max-semi-space-size=2' },
 };
 
+/** S3 may take minutes to join 10,000 parts. */
+const JOINS: Size = { timeout: Duration.minutes(15), memory: 256 };
+
 /** A page of 5,000 items as text and as objects, and 200 bytes for each item of the list: 3 million take 600 MB. */
 const LISTS: Size = { timeout: Duration.minutes(15), memory: 1024 };
 
@@ -38,6 +41,8 @@ const SIZES: Readonly<Record<StepName, Size>> = {
   CreateReport: CALLS_PLATFORM,
   CheckReport: CALLS_PLATFORM,
   SaveReport: COPIES,
+  SaveRange: COPIES,
+  JoinRanges: JOINS,
   QueryPurchases: COPIES,
   ExportList: LISTS,
   PublishWindow: INTERNAL,

@@ -3,8 +3,10 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { EventBridgePutEvents, LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import type { Construct } from 'constructs';
+import type { CopyRange } from '../../functions/workflow/copying.ts';
 import type { ErrorName } from '../../functions/workflow/errors.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
+import type { Invocation } from '../../functions/workflow/step.ts';
 import { retries } from './retries.ts';
 
 /** The steps, each a function of its own. */
@@ -25,6 +27,8 @@ interface StepProps {
   /** What the function gets, and what is kept of its answer, where that is not all of it. */
   readonly input?: Readonly<Record<string, string>>;
   readonly output?: Record<string, string>;
+  /** Where the answer goes; absent: it is the state's whole output. */
+  readonly resultPath?: string;
   /** Errors that a renewal or a replacement cures, and the state that leads there. */
   readonly curable?: { readonly errors: ErrorName[]; readonly next: sfn.IChainable };
   /** Where every other failure leads. */
@@ -39,8 +43,12 @@ export function invoke(scope: Construct, id: string, props: StepProps): LambdaIn
     // Its default would repeat POST /reports, and a GET after 2 s.
     retryOnServiceExceptions: false,
     taskTimeout: sfn.Timeout.duration(TASK_TIMEOUT),
-    ...(props.input && { payload: sfn.TaskInput.fromObject(props.input) }),
+    payload: sfn.TaskInput.fromObject({
+      state: props.input ?? sfn.JsonPath.entirePayload,
+      retry_count: sfn.JsonPath.numberAt('$$.State.RetryCount'),
+    } satisfies Record<keyof Invocation, unknown>),
     ...(props.output && { resultSelector: props.output }),
+    ...(props.resultPath && { resultPath: props.resultPath }),
   });
   for (const retry of retries[props.step ?? (id as StepName)]) task.addRetry(retry);
   if (props.curable) task.addCatch(props.curable.next, { errors: props.curable.errors, resultPath: CAUGHT });
@@ -65,7 +73,7 @@ export function announce(
 }
 
 /** Keeps the state's input, so that what failed can be described with its ids. */
-export function catchAll<T extends sfn.TaskStateBase | sfn.DistributedMap>(
+export function catchAll<T extends sfn.TaskStateBase | sfn.Map | sfn.DistributedMap>(
   state: T,
   failed: sfn.IChainable,
 ): T {
@@ -75,6 +83,10 @@ export function catchAll<T extends sfn.TaskStateBase | sfn.DistributedMap>(
 
 export function is(status: WindowState['status']): sfn.Condition {
   return sfn.Condition.stringEquals('$.status', status);
+}
+
+export function isRange(status: CopyRange['status']): sfn.Condition {
+  return sfn.Condition.stringEquals('$.range.status', status);
 }
 
 export function isKind(kind: WindowState['request']['kind']): sfn.Condition {

@@ -25,6 +25,7 @@ const DOING: Readonly<Record<string, string>> = {
   WaitForReport: 'waits for the report',
   CheckReport: 'waits for the report',
   SaveReport: 'copies the file',
+  SaveRanges: 'copies the file in ranges',
   PublishWindow: 'writes the manifest',
 };
 
@@ -59,6 +60,8 @@ function planned({ output, time }: HistoryEvent): Progress {
 function step(before: WindowProgress, event: HistoryEvent): WindowProgress {
   const { window, key } = before;
   const since = Date.parse(event.time);
+  // A window may have a Map of its own.
+  if (event.type.startsWith('MapIteration') && event.state !== 'ExportWindows') return before;
   if (event.type === 'MapIterationSucceeded') {
     const { outcome = 'done', bytes } = event.output as { outcome?: string; bytes?: number };
     return { window, key, doing: outcome, since, done: true, ...(bytes !== undefined && { bytes }) };

@@ -23,13 +23,16 @@ function causeOf(failure: Failure): string {
 function openBucket() {
   const written = new Map<string, unknown>();
   const { log, lines } = keepLog();
+  const abandoned: string[][] = [];
+  const abandon = async (...upload: string[]) => void abandoned.push(upload);
   const putJson = async (key: string, value: unknown) => {
     written.set(key, JSON.parse(JSON.stringify(value)));
   };
   return {
     written,
     lines,
-    dependencies: { store: { putJson }, log, now: stoppedClock().now, runbookUrl: undefined },
+    abandoned,
+    dependencies: { store: { putJson }, abandon, log, now: stoppedClock().now, runbookUrl: undefined },
   };
 }
 
@@ -45,6 +48,15 @@ const refused = new RequestRefused('The platform answered 422: metrics: unknown.
 const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 
 describe('DescribeFailure', () => {
+  it('28: gives up the upload of a file that was not copied to its end', async () => {
+    const { dependencies, abandoned } = openBucket();
+    const file = { etag: '"one"', content_type: 'application/json' };
+    const copying = { report_id: 'r1', upload_id: 'u1', file, calls: 1, position: { part: 2, at: 8 } };
+    await describeWith({ ...window, copying, caught: caughtFrom(refused) }, dependencies);
+    await describeWith({ ...window, caught: caughtFrom(refused) }, dependencies);
+    expect(abandoned).toEqual([[expect.stringMatching(/^exports\/.*report\.json$/), 'u1']]);
+  });
+
   it('makes a card of a window: what happened, to which ids, what to do', async () => {
     const reports = [
       { id: 'r1', created_at: '2026-11-21T06:00:00.000Z', useless_answers: 0, given_up: false },

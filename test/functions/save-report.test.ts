@@ -21,7 +21,10 @@ async function startReady(options: SandboxOptions = {}) {
     copies.push(source);
     return { bytes: 7, crc32: 'AAAAAA==', content_type: 'application/json', rows: 1 };
   };
-  return { ...started, window, copies, dependencies: { ...access, copy } };
+  const abandoned: string[] = [];
+  const abandon = async (_: string, upload: string) => void abandoned.push(upload);
+  const dependencies = { ...access, copy, abandon, millisecondsLeft: () => 900_000 };
+  return { ...started, window, copies, abandoned, dependencies };
 }
 
 describe('SaveReport', () => {

@@ -105,10 +105,11 @@ describe('with the key', () => {
     ['GetToken', [DECRYPT('secretsmanager'), GENERATE('secretsmanager')]],
     ['CreateReport', [DECRYPT('secretsmanager')]],
     ['CheckReport', [DECRYPT('secretsmanager')]],
-    ...['SaveReport', 'QueryPurchases', 'ExportList'].map((step): [string, string[]] => [
+    ...['SaveReport', 'SaveRange', 'QueryPurchases', 'ExportList'].map((step): [string, string[]] => [
       step,
       [DECRYPT('s3'), DECRYPT('secretsmanager'), GENERATE('s3')],
     ]),
+    ['JoinRanges', [DECRYPT('s3'), GENERATE('s3')]],
     ['PublishWindow', [GENERATE('s3')]],
     ['PublishExport', []],
     ['DescribeFailure', [GENERATE('s3')]],

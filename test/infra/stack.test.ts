@@ -113,6 +113,8 @@ describe('the functions', () => {
       CreateReport: 90,
       CheckReport: 90,
       SaveReport: 900,
+      SaveRange: 900,
+      JoinRanges: 900,
       QueryPurchases: 900,
       ExportList: 900,
       PublishWindow: 30,
@@ -125,6 +127,7 @@ describe('the functions', () => {
   it('get an environment that they accept', () => {
     const other = synthesizeStack({
       max_download_bytes: 1_000,
+      parallel_above_bytes: 2_000,
       download_hosts: ['files.example', '*.cdn.example'],
       refresh_parameters: { audience: 'ads' },
     });
@@ -138,6 +141,7 @@ describe('the functions', () => {
         BUCKET_OWNER: '<AWS::AccountId>',
         ACCOUNTS: 'acme,globex',
         MAX_DOWNLOAD_BYTES: '1000',
+        PARALLEL_ABOVE_BYTES: '2000',
         DOWNLOAD_HOSTS: 'files.example,*.cdn.example',
         REFRESH_PARAMETERS: '{"audience":"ads"}',
       });

@@ -1,57 +1,95 @@
-import { S3Client } from '@aws-sdk/client-s3';
-import { Agent } from 'undici';
-import { checkUrl, type HostPolicy, safeConnector } from '../../workflow/safe-hosts.ts';
+import type { Copying } from '../../workflow/copying.ts';
 import type { Settings } from '../../workflow/settings.ts';
 import type { StoredObject } from '../../workflow/states.ts';
-import { copyToS3 } from './copy.ts';
+import type { Unfinished } from './attempt.ts';
+import { type CopyOptions, copyToS3, Divisible } from './copy.ts';
+import { divide, type Range, servesRanges } from './copy-range.ts';
+import type { FileHead } from './download.ts';
+import { type Ends, fromState, openEnds, storedFile, toState } from './open-ends.ts';
+import { partBytes } from './part-writer.ts';
+import { createUpload } from './upload.ts';
 
-// Create, Complete and PutObject are tried 4 times by the SDK, with pauses of at most 0.1 + 0.2 + 0.4 s.
-const S3_TRIES = 4;
+/** With it come turns of 20 s each, of which eight are within the time that a range takes (see PARALLEL_ABOVE_BYTES). */
+const RANGES_MAX = 8;
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = { JSON: 'application/json' };
 
-/** The copy of one file, from its pre-signed URL to its key. */
-export type Copy = (source: {
+export interface CopyRequest {
   readonly url: string;
   readonly key: string;
   /** As requested of the platform, for example JSON. */
   readonly format: string;
-}) => Promise<Omit<StoredObject, 'key' | 'copied_at'>>;
+  /** What an earlier call left, in one go. */
+  readonly copying: Pick<Copying, 'upload_id' | 'file' | 'position'> | undefined;
+  /** When to stop, and leave the rest to a later call. */
+  readonly deadline: AbortSignal;
+  /** Whether a large file is left to be copied in ranges. */
+  readonly divides: boolean;
+}
 
-/** The copy as the environment sets it up: the bucket, the largest file, and the hosts that may be read from. */
-export function openCopy(settings: Settings): Copy {
-  const policy: HostPolicy = {
-    allowLoopback: settings.ALLOW_LOOPBACK === 'true',
-    ...(settings.DOWNLOAD_HOSTS === undefined ? {} : { allowedHosts: settings.DOWNLOAD_HOSTS.split(',') }),
+/** What a later call goes on from: a position, or ranges of which nothing is stored yet. */
+export type Left = Pick<Copying, 'upload_id' | 'file'> &
+  (Required<Pick<Copying, 'position'>> | { readonly ranges: readonly Range[] });
+
+export type StoredFile = Omit<StoredObject, 'key' | 'copied_at'>;
+
+/** The copy of one file, from its pre-signed URL to its key. */
+export type Copy = (request: CopyRequest) => Promise<StoredFile | Left>;
+
+export function openCopy(settings: Settings): { copy: Copy } & Pick<Ends, 'abandon'> {
+  const ends = openEnds(settings);
+  const above = Number(settings.PARALLEL_ABOVE_BYTES);
+  return { copy: (request) => copy(request, ends, above), abandon: ends.abandon };
+}
+
+async function copy(request: CopyRequest, ends: Ends, above: number): Promise<StoredFile | Left> {
+  const { url, key, format, copying, deadline } = request;
+  const contentType = CONTENT_TYPES[format.toUpperCase()];
+  const options = {
+    source: ends.source(url),
+    destination: ends.destination(key),
+    ...{ format, deadline, unfinished: copying && toUnfinished(copying) },
+    ...(contentType === undefined ? {} : { contentType }),
   };
-  const s3 = new S3Client({ maxAttempts: S3_TRIES });
-  const to = new Agent({ allowH2: false });
-  return async ({ url, key, format }) => {
-    const contentType = CONTENT_TYPES[format.toUpperCase()];
-    const copied = await copyToS3({
-      source: {
-        url,
-        connect: (onread) => safeConnector(policy, { onread }),
-        maxBytes: Number(settings.MAX_DOWNLOAD_BYTES),
-        checkUrl: (address) => checkUrl(address, policy),
-      },
-      destination: {
-        s3,
-        dispatcher: to,
-        bucket: settings.BUCKET,
-        key,
-        expectedBucketOwner: settings.BUCKET_OWNER,
-      },
-      format,
-      ...(contentType === undefined ? {} : { contentType }),
-    });
-    return {
-      bytes: copied.bytes,
-      crc32: copied.checksum.value,
-      content_type: copied.contentType,
-      ...(copied.contentEncoding === undefined ? {} : { content_encoding: copied.contentEncoding }),
-      ...(copied.rows === undefined ? {} : { rows: copied.rows }),
-      ...(copied.versionId === undefined ? {} : { version_id: copied.versionId }),
-    };
-  };
+  const divides = request.divides ? (file: FileHead) => isDivisible(file, above) : undefined;
+  try {
+    return outcome(await copyToS3({ ...options, divides }));
+  } catch (error) {
+    if (!(error instanceof Divisible)) throw error;
+    if (await servesRanges(options.source, error.file, deadline)) return begin(error.file, options, above);
+    return outcome(await copyToS3(options));
+  }
+}
+
+function isDivisible({ bytes = 0, etag, contentEncoding }: FileHead, above: number): boolean {
+  return bytes > Math.max(above, partBytes(1)) && etag !== undefined && contentEncoding === undefined;
+}
+
+/** Two ranges of a file that is just above the limit, eight of one that is four times as large. */
+async function begin(
+  file: FileHead,
+  options: Pick<CopyOptions, 'destination' | 'contentType'>,
+  above: number,
+): Promise<Left> {
+  const { bytes = 0 } = file;
+  const contentType = file.contentType ?? options.contentType ?? 'application/octet-stream';
+  const { id } = await createUpload(options.destination, { contentType });
+  const ranges = divide(bytes, Math.min(RANGES_MAX, Math.ceil((2 * bytes) / above)));
+  return { upload_id: id, file: toState(file, contentType), ranges };
+}
+
+function outcome(ended: Awaited<ReturnType<typeof copyToS3>> | Unfinished): StoredFile | Left {
+  if (!('uploadId' in ended)) return storedFile({ ...ended, crc32: ended.checksum.value }, ended);
+  const { uploadId, file, contentType, part, at, shape } = ended;
+  const position = { part, at, ...(shape === undefined ? {} : { shape }) };
+  return { upload_id: uploadId, file: toState(file, contentType), position };
+}
+
+function toUnfinished({
+  upload_id,
+  file,
+  position,
+}: Pick<Copying, 'upload_id' | 'file' | 'position'>): Unfinished | undefined {
+  if (position === undefined) return undefined;
+  return { uploadId: upload_id, file: fromState(file), contentType: file.content_type, ...position };
 }

@@ -52,6 +52,9 @@ export interface Stored {
   readonly versionId?: string;
 }
 
+/** Nothing depends on it, and a function's last seconds may be at stake. */
+const ABORT_TIMEOUT_MS = 8_000;
+
 /** What a broken transfer leads to: the same copy once more may well succeed. */
 const BROKEN =
   /^(BadDigest|EntityTooSmall|IncompleteBody|InvalidPart|InvalidPartOrder|NoSuchUpload|XAmz\w+Mismatch)$/;
@@ -163,9 +166,12 @@ export async function putWhole(to: Destination, kind: Kind, body: Buffer, crc: n
 }
 
 /** Frees the parts at once; should even that fail, the bucket's lifecycle rule does it within a day. */
-export async function abortUpload(to: Destination, upload: Pick<Upload, 'id'>): Promise<void> {
+export async function abortUpload(
+  to: Omit<Destination, 'dispatcher'>,
+  upload: Pick<Upload, 'id'>,
+): Promise<void> {
   const command = new AbortMultipartUploadCommand({ ...addressed(to), UploadId: upload.id });
-  await to.s3.send(command).catch(() => {});
+  await to.s3.send(command, { abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS) }).catch(() => {});
 }
 
 /** Sorts an error of S3, from the SDK or from a part's answer. */
@@ -205,7 +211,7 @@ function verified(
   };
 }
 
-function addressed({ bucket, key, expectedBucketOwner }: Destination) {
+function addressed({ bucket, key, expectedBucketOwner }: Omit<Destination, 'dispatcher'>) {
   return { Bucket: bucket, Key: key, ExpectedBucketOwner: expectedBucketOwner };
 }
 

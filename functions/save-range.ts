@@ -1,0 +1,98 @@
+import { VOID } from './aws/copy/copy-range.ts';
+import { type CopyOneRange, openRanges } from './aws/copy/open-ranges.ts';
+import type { Position } from './aws/copy/part-writer.ts';
+import { openPlatform } from './workflow/connect.ts';
+import type { CopyRange } from './workflow/copying.ts';
+import { type ErrorName, ExportError } from './workflow/errors.ts';
+import { objectKey } from './workflow/keys.ts';
+import { RangeWindow } from './workflow/states.ts';
+import { type Common, step } from './workflow/step.ts';
+import { isTurn, turnAfter } from './workflow/turns.ts';
+import { lookAt, type PlatformAccess, Throttled } from './workflow/watch.ts';
+
+/** As for SaveReport. */
+const STOP_BEFORE_MS = 60_000;
+
+/** 80 × (14 min of copying and 160 s until the next of eight ranges' turns) = 22 h: the bucket removes an upload after a day. */
+const MAX_TURNS = 80;
+
+/** What another turn may cure, and how many in a row may meet it. A second URL that is refused wants another report. */
+const CURABLE: Readonly<Partial<Record<string, number>>> = {
+  UrlExpired: 2,
+  CopyFailed: 3,
+  ServiceUnavailable: 3,
+  PlatformUnavailable: 3,
+  AnswerUnreadable: 2,
+  RateLimited: 3,
+} satisfies Partial<Record<ErrorName, number>>;
+
+interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> {
+  readonly copyRange: CopyOneRange;
+}
+
+/**
+ * Copies one range of a file in its turn, with a URL that it fetches itself. It throws nothing that it can help: the
+ * state machine would try it again too soon for its turns, and the other ranges are to come to their ends.
+ *
+ * @returns the range, with how far it came
+ */
+export async function saveRange(state: RangeWindow, dependencies: Dependencies): Promise<CopyRange> {
+  const { range } = state;
+  const now = dependencies.now();
+  if (now < new Date(range.turn)) return range;
+  const turns = range.turns + 1;
+  if (turns > MAX_TURNS) return { ...range, status: 'broken', error: 'CopyFailed' };
+  if (!isTurn(range, now)) return { ...range, turns, turn: turnAfter(range, now) };
+  return takeTurn({ ...state, range: { ...range, turns } }, dependencies);
+}
+
+async function takeTurn(state: RangeWindow, dependencies: Dependencies): Promise<CopyRange> {
+  const { reports, ready_id, range } = state;
+  const report = reports.find(({ id }) => id === ready_id);
+  if (!report) throw new Error(`The state names no report ${ready_id}`);
+  const { now, log } = dependencies;
+  try {
+    const sight = await lookAt(report, state, dependencies);
+    if (sight instanceof Throttled) return failed(range, 'RateLimited', secondsFrom(now(), sight.seconds));
+    // SaveReport looks at the report again, and knows what to make of it.
+    if (typeof sight === 'string') return { ...range, status: 'broken' };
+    return moved(range, await copy(state, sight.url, dependencies), now());
+  } catch (error) {
+    if (!(error instanceof ExportError)) throw error;
+    log.warn('a range broke off', { error: error.name, first_part: range.first, ...error.facts });
+    return failed(range, error.name, now());
+  }
+}
+
+function copy(
+  { request, window, copying, range }: RangeWindow,
+  url: string,
+  { copyRange, millisecondsLeft }: Dependencies,
+): Promise<Position | typeof VOID> {
+  const deadline = AbortSignal.timeout(Math.max(0, millisecondsLeft() - STOP_BEFORE_MS));
+  const { format } = request;
+  return copyRange({ url, key: objectKey(request, window), format, copying, range, deadline });
+}
+
+function moved({ error: _, ...range }: CopyRange, to: Position | typeof VOID, now: Date): CopyRange {
+  if (to === VOID) return { ...range, status: 'void' };
+  const { part, at, shape } = to;
+  const position = { part, at, ...(shape === undefined ? {} : { shape }) };
+  const status = at === range.to ? 'stored' : 'open';
+  return { ...range, ...position, status, failures: 0, turn: turnAfter(range, now) };
+}
+
+function failed(range: CopyRange, error: string, from: Date): CopyRange {
+  const failures = range.failures + 1;
+  const status = failures < (CURABLE[error] ?? 0) ? 'open' : 'broken';
+  return { ...range, status, failures, error, turn: turnAfter(range, from) };
+}
+
+function secondsFrom(now: Date, seconds: number): Date {
+  return new Date(now.getTime() + 1000 * seconds);
+}
+
+export const handler = step(RangeWindow, saveRange, (settings) => ({
+  ...openPlatform(settings),
+  ...openRanges(settings),
+}));

@@ -1,0 +1,39 @@
+import type { CopyRange } from './copying.ts';
+
+/**
+ * Ranges of one file are copied by tasks that know nothing of each other, and each needs a fresh URL: a GET of the same
+ * report, of which no two may be less than 10 s apart (contract 4.4). So each has its turns: of 10 s, with 10 s between
+ * one range's and the next one's for a clock that is off and a GET that is slow to leave. Who wakes too late for one waits
+ * for the next.
+ */
+
+const TURN_MS = 10_000;
+const APART_MS = 20_000;
+
+type Turns = Pick<CopyRange, 'turn' | 'turn_every_seconds'>;
+
+/** The turns of so many ranges, the first of them 10 s after `now`. */
+export function turnsFrom(now: Date, ranges: number): (at: number) => Turns {
+  const first = Math.ceil(now.getTime() / 1000) * 1000 + TURN_MS;
+  return (at) => ({
+    turn: timestamp(first + at * APART_MS),
+    turn_every_seconds: (ranges * APART_MS) / 1000,
+  });
+}
+
+export function isTurn({ turn }: Turns, now: Date): boolean {
+  const since = now.getTime() - Date.parse(turn);
+  return since >= 0 && since < TURN_MS;
+}
+
+/** The first of a range's turns that begins after a moment. */
+export function turnAfter({ turn, turn_every_seconds }: Turns, moment: Date): string {
+  const since = moment.getTime() - Date.parse(turn);
+  const every = turn_every_seconds * 1000;
+  return timestamp(Date.parse(turn) + Math.max(0, Math.floor(since / every) + 1) * every);
+}
+
+/** As a Wait state reads it. */
+function timestamp(time: number): string {
+  return new Date(time).toISOString();
+}
