@@ -11,14 +11,11 @@ export interface ShellCommand {
   readonly script: string;
 }
 
-// Not in AWS_CA_BUNDLE, which rclone trips over.
-const AUTHORITY = '${AUTHORITY:+--ca-bundle "$AUTHORITY"}';
-
 export const commands: Readonly<Record<string, ShellCommand>> = {
   'curl-aws': {
     what: 'curl | aws s3 cp -',
     needs: ['curl', 'aws'],
-    script: `curl -sSf "$URL" | aws s3 cp - s3://${BUCKET}/curl-aws --only-show-errors ${AUTHORITY}`,
+    script: `curl -sSf "$URL" | aws s3 cp - s3://${BUCKET}/curl-aws --only-show-errors $TRUST`,
   },
   'curl-rclone': {
     what: 'curl | rclone rcat',
@@ -47,7 +44,11 @@ export function environmentFor(endpoint: string, authority: string | undefined):
   const { accessKeyId, secretAccessKey } = CREDENTIALS;
   return {
     PATH: process.env.PATH,
-    ...(authority && { AUTHORITY: authority, CURL_CA_BUNDLE: authority, SSL_CERT_FILE: authority }),
+    ...(authority && {
+      TRUST: `--ca-bundle ${authority}`, // aws alone: rclone trips over AWS_CA_BUNDLE
+      CURL_CA_BUNDLE: authority,
+      SSL_CERT_FILE: authority,
+    }),
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: secretAccessKey,
     AWS_REGION: REGION,
