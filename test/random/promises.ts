@@ -172,6 +172,7 @@ function notConverged({ scenario, faulty, clean }: Played): string[] {
   const bare = [...clean.objects.keys()].filter((key) => isData(key) && !clean.objects.has(manifestOf(key)));
   // What the storage host put in a file's place, or how it was encoded, is not its source's doing.
   const sameSource = !/changed|body|gzip/.test(scenario.platform.join());
+  const stale = [...clean.objects.keys()].filter((key) => key.endsWith('_failure.json'));
   const other = [...faulty.objects].filter(([key, file]) => {
     const now = clean.objects.get(key);
     if (!now) return key.endsWith('.json') && !key.endsWith('_failure.json');
@@ -180,6 +181,7 @@ function notConverged({ scenario, faulty, clean }: Played): string[] {
   return [
     ...failed.map(({ execution, error, cause }) => `P5: ${execution} failed: ${error} ${cause}`),
     ...bare.map((key) => `P5: ${key} has no manifest`),
+    ...stale.map((key) => `P5: ${key} is still there`),
     ...other.map(([key]) => `P5: ${key} is not what it was`),
   ];
 }
