@@ -58,7 +58,13 @@ export interface Measurement {
 
 /** Whatever there is of a step's input or output, which each step's own schema and type say more of. */
 type State = Partial<WindowState> &
-  Partial<Omit<DeliveredWindow, 'outcome'>> & { readonly outcome?: string; readonly failure?: Failure };
+  Partial<Omit<DeliveredWindow, 'outcome'>> & {
+    readonly outcome?: string;
+    readonly failure?: Failure;
+    readonly range?: { readonly failures: number };
+    readonly failures?: number;
+    readonly error?: string;
+  };
 
 /** What a step has come to, by what it was given and what it returned. */
 export function measureStep(input: unknown, output: unknown, now: Date): Measurement[] {
@@ -73,12 +79,23 @@ export function measureStep(input: unknown, output: unknown, now: Date): Measure
     ...retriesOf('AnswerLost', (after.lost_answers ?? 0) - (before.lost_answers ?? 0)),
     ...retriesOf('UselessAnswer', uselessAnswers(after) - uselessAnswers(before)),
     ...measureReplacement(before, after),
+    ...measureRange(before, after),
   ];
 }
 
 /** A step that threw what the state machine tries again, or renews. */
 export function measureError(error: unknown): Measurement[] {
-  const kind = error instanceof ExportError ? REPEATED.find((name) => name === error.name) : undefined;
+  return error instanceof ExportError ? retryAfter(error.name) : [];
+}
+
+/** A range of a file that is copied beside others says what stopped it, where another step would throw it. */
+function measureRange({ range }: State, { failures = 0, error = '' }: State): Measurement[] {
+  if (!range || failures <= range.failures) return [];
+  return error === 'RateLimited' ? retriesOf('Throttled', 1) : retryAfter(error);
+}
+
+function retryAfter(error: string): Measurement[] {
+  const kind = REPEATED.find((name) => name === error);
   return kind === undefined ? [] : retriesOf(kind, 1);
 }
 

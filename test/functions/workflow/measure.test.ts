@@ -70,6 +70,16 @@ describe('retries', () => {
     expect(kindsOf(before, after)).toEqual([[kind, 1]]);
   });
 
+  it.each([
+    ['CopyFailed', [['CopyFailed', 1]]],
+    ['RateLimited', [['Throttled', 1]]],
+    ['AccessRefused', []],
+  ])('of a range are counted by what stopped it: %s', (error, kinds) => {
+    const before = { ...watched, range: { failures: 1 } };
+    expect(kindsOf(before, { failures: 2, error })).toEqual(kinds);
+    expect(kindsOf(before, { failures: 0, error })).toEqual([]);
+  });
+
   it('are none where nothing went wrong', () => {
     expect(kindsOf(window, watched)).toEqual([]);
     expect(kindsOf({ ...watched, throttled: 3 }, watched)).toEqual([]);
