@@ -3,7 +3,7 @@ import type { Settings } from '../workflow/settings.ts';
 import { asServiceError } from './service-error.ts';
 
 /** Long for a few kilobytes, and short beside the 30 s of the functions that read or write them. Milliseconds. */
-const CALL_TIMEOUT = 8_000;
+const CALL_TIMEOUT = 5_000;
 
 /** The bucket, for the small objects beside the reports. Each throws AccessRefused or ServiceUnavailable. */
 export interface ObjectStore {

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { addFact, RequestRefused, readMessage, TokenRefused } from '../../../functions/workflow/errors.ts';
+import {
+  append,
+  entriesOf,
+  entry,
+  MAX_ENTRIES,
+  shorten,
+  type Timeline,
+} from '../../../functions/workflow/timeline.ts';
+
+const SIX = new Date('2026-11-21T06:00:00.123Z');
+const SEVEN = new Date('2026-11-21T07:00:00.456Z');
+
+/** As many entries as letters, none like the one before it. */
+function timelineOf(steps: string): Timeline {
+  return [...steps].map((step) => entry(step, 'pending', SIX));
+}
+
+describe('a timeline', () => {
+  it('counts what repeats the last entry, and keeps the first moment, the last one and the last request_id', () => {
+    const once = append([], [entry('CheckReport', 'TokenRefused', SIX, 'req_1')]);
+    const twice = append(once, [entry('CheckReport', 'TokenRefused', SEVEN, 'req_2')]);
+    expect(twice).toEqual([
+      {
+        step: 'CheckReport',
+        outcome: 'TokenRefused',
+        from: '2026-11-21T06:00:00Z',
+        to: '2026-11-21T07:00:00Z',
+        times: 2,
+        request_id: 'req_2',
+      },
+    ]);
+    expect(once[0]?.times).toBe(1);
+  });
+
+  it.each([
+    ['another step', entry('SaveReport', 'pending', SIX)],
+    ['another outcome', entry('CheckReport', 'ready', SIX)],
+  ])('begins a new entry with %s', (_, next) => {
+    expect(append([entry('CheckReport', 'pending', SIX)], [next])).toHaveLength(2);
+  });
+
+  it('never has more than its most entries: the middle is left out, and counted', () => {
+    let timeline: Timeline = [];
+    for (let at = 0; at < 100; at += 1) timeline = append(timeline, [entry(`s${at}`, 'pending', SIX)]);
+    expect(timeline).toHaveLength(MAX_ENTRIES);
+    expect(timeline.map(({ step }) => step)).toEqual([
+      ...Array.from({ length: 9 }, (_, at) => `s${at}`),
+      undefined,
+      ...Array.from({ length: 10 }, (_, at) => `s${90 + at}`),
+    ]);
+    expect(timeline[9]).toMatchObject({ outcome: 'left out', times: 81 });
+  });
+
+  it.each([
+    [3, ['a', undefined, 'f']],
+    [2, [undefined, 'f']],
+    [1, [undefined]],
+    [6, ['a', 'b', 'c', 'd', 'e', 'f']],
+  ])('can be made as short as %d, whatever is left out counted once', (most, steps) => {
+    const short = shorten(timelineOf('abcdef'), most);
+    expect(short.map(({ step }) => step)).toEqual(steps);
+    expect(short.reduce((sum, { times }) => sum + times, 0)).toBe(6);
+  });
+});
+
+describe('what a caught error adds', () => {
+  const refused = new TokenRefused('The platform answered 401.', { request_id: 'req_1' });
+  const added = [entry('CheckReport', 'TokenRefused', SIX, 'req_1')];
+  addFact(refused, 'timeline', added);
+
+  it.each([
+    ['as Lambda words it', JSON.stringify({ errorType: 'TokenRefused', errorMessage: refused.message })],
+    ['as the bare message', refused.message],
+  ])('stands in its Cause, %s', (_, Cause) => {
+    expect(entriesOf({ Error: 'TokenRefused', Cause }, SEVEN)).toEqual(added);
+  });
+
+  it.each([
+    ['was killed', '{"errorType":"Runtime.ExitError","errorMessage":"Runtime exited"}'],
+    ['says nothing', undefined],
+    ['says it in another form', new RequestRefused('x', { timeline: ['y'] }).message],
+  ])('is the name alone where the function %s', (_, Cause) => {
+    const caught = { Error: 'Runtime.ExitError', ...(Cause !== undefined && { Cause }) };
+    expect(entriesOf(caught, SEVEN)).toEqual([
+      { outcome: 'Runtime.ExitError', from: '2026-11-21T07:00:00Z', to: '2026-11-21T07:00:00Z', times: 1 },
+    ]);
+  });
+
+  it('is nothing where nothing was caught', () => {
+    expect(entriesOf(undefined, SIX)).toEqual([]);
+  });
+
+  it('leaves what the error says of itself as it was', () => {
+    const { happened, facts } = readMessage(refused.message);
+    expect(happened).toBe('The platform answered 401.');
+    expect(facts).toMatchObject({ request_id: 'req_1' });
+  });
+});
