@@ -45,7 +45,7 @@ export class ExportStack extends Stack {
     exports.grantUpload(functions.JoinRanges);
     exports.grantUpload(functions.QueryPurchases);
     exports.grantUpload(functions.ExportList);
-    exports.grantReadManifests(functions.PlanExport);
+    exports.grantReadOutcomes(functions.PlanExport);
     exports.grantPut(functions.PublishWindow);
     exports.grantRemoveFailure(functions.PublishWindow);
     exports.grantRemoveFailure(functions.PublishExport);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ObjectStore } from '../aws/objects.ts';
 import { askedOf } from './asked.ts';
-import { manifestKey } from './keys.ts';
+import { failureKey, manifestKey } from './keys.ts';
 import type { ExportRequest } from './request.ts';
 import type { ExportPlan, Window } from './states.ts';
 
@@ -15,8 +15,8 @@ interface Former {
 }
 
 /**
- * The windows that have no manifest, or one of another request: what is asked of the platform and the revision decide,
- * not what the export is called or how many windows it takes at a time.
+ * The windows that have no manifest, or one of another request, or have failed since: what is asked of the platform and the
+ * revision decide, not what the export is called or how many windows it takes at a time.
  *
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -40,17 +40,26 @@ async function look(
   window: Window,
   { store, revision }: Former,
 ): Promise<'missing' | 'delivered' | 'other'> {
-  const text = await store.getText(manifestKey(request, window));
-  if (text === undefined) return 'missing';
+  const [text, failure] = await Promise.all([
+    store.getText(manifestKey(request, window)),
+    store.getText(failureKey(request, window)),
+  ]);
+  if (text === undefined || isOfWindow(failure)) return 'missing';
   // As the manifest has it: JSON knows no undefined.
   const asked = JSON.parse(JSON.stringify(askedOf(request, window)));
   const made = { kind: request.kind, request: asked, revision: request.revision ?? revision };
-  const { kind, request: before, revision: then } = parseManifest(text);
+  const { kind, request: before, revision: then } = parse(text);
   return isDeepStrictEqual({ kind, request: before, revision: then }, made) ? 'delivered' : 'other';
 }
 
+/** At the prefix of the only window, the card may be of an export that was delivered, and not announced. */
+function isOfWindow(card: string | undefined): boolean {
+  const { window, windows_failed } = parse(card);
+  return window !== undefined || windows_failed !== undefined;
+}
+
 /** What cannot be read was not made of this request. */
-function parseManifest(text: string): Readonly<Record<string, unknown>> {
+function parse(text = '{}'): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(text));
   } catch {

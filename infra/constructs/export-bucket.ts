@@ -67,12 +67,12 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * The manifests, and to be told that there is none: without s3:ListBucket, S3 answers 403 for what is missing, which a
-   * permission that was taken away would look like. It cannot be limited to a prefix, which no GetObject has.
+   * The manifests and failures of earlier runs, and to be told that there are none: without s3:ListBucket, S3 answers 403
+   * for what is missing, as it does where a permission is. It cannot be limited to a prefix, which no GetObject has.
    */
-  grantReadManifests(grantee: IGrantable): void {
+  grantReadOutcomes(grantee: IGrantable): void {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
-    this.grant(grantee, ['s3:GetObject'], `*/${MANIFEST}`);
+    for (const file of [MANIFEST, FAILURE]) this.grant(grantee, ['s3:GetObject'], `*/${file}`);
     grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
   }
 

@@ -112,6 +112,16 @@ describe('PlanExport of only what is missing', () => {
     ]);
   });
 
+  it.each([
+    ['in it', { window: windows[0] }, 0],
+    ['in an export of this one window', { windows_failed: 1 }, 0],
+    ['only when it was announced', { error: 'EventBridge.FailedEntry' }, 1],
+  ])('counts a window with a manifest that has failed since: %s', async (_, card, delivered) => {
+    const failure = keyOf(0).replace('_manifest', '_failure');
+    const planned = await plan({ [keyOf(0)]: manifest(0), [failure]: JSON.stringify(card) });
+    expect(planned).toMatchObject({ already_delivered: delivered, warnings: [] });
+  });
+
   it('does not mind what says nothing of the data', async () => {
     const planned = await plan({ [keyOf(0)]: manifest(0) }, { max_parallel: 9, revision: '2026-09-01' });
     expect(planned.already_delivered).toBe(1);

@@ -68,6 +68,19 @@ describe('an export of only what is missing', () => {
     expect(callsTo(workflow.sandbox, 'create')).toHaveLength(2);
   });
 
+  it('exports again what has failed since it was delivered, and leaves no failure behind', async () => {
+    await using workflow = await startWorkflow();
+    await workflow.run(threeWindows(workflow));
+    workflow.sandbox.faults.add('create nth=2 status=403');
+    expect((await workflow.run(threeWindows(workflow))).status).toBe('FAILED');
+    const { output } = await workflow.run(threeWindows(workflow, { only_missing: true }));
+    expect(output).toMatchObject({
+      already_delivered: 2,
+      windows: [{ window: { start_date: '2026-11-15' } }],
+    });
+    expect((await workflow.keys()).filter((key) => key.endsWith('_failure.json'))).toEqual([]);
+  });
+
   it('says which permissions it lacks where S3 refuses to say what is there', async () => {
     await using workflow = await startWorkflow();
     workflow.s3.faults.push({ operation: 'GetObject', answer: 'AccessDenied' });
