@@ -10,6 +10,7 @@ import { API_KEY_SCOPE, API_KEY_SUNSET, apiKeyWarning, requireApiKeyAllowed } fr
 import { openConnection } from './workflow/connect.ts';
 import type { ApiKeyCredential, OAuthCredential } from './workflow/credential.ts';
 import { CredentialUnusable, TokenRefusedAgain } from './workflow/errors.ts';
+import { logCalls } from './workflow/log-calls.ts';
 import { scopeOf } from './workflow/scope.ts';
 import { readSettingObject } from './workflow/settings.ts';
 import { type TokenRef, TokenRequest } from './workflow/states.ts';
@@ -191,8 +192,8 @@ function refusedAgain({ request, reports = [], caught }: TokenRequest): TokenRef
   });
 }
 
-export const handler = step(TokenRequest, getToken, (settings) => {
-  const connection = openConnection(settings);
+export const handler = step(TokenRequest, getToken, (settings, log) => {
+  const connection = { ...openConnection(settings), heard: logCalls(log) };
   const extra = readSettingObject(settings.REFRESH_PARAMETERS);
   return {
     secrets: openSecrets(settings.SECRET_PREFIX),

@@ -5,6 +5,8 @@ export interface Log {
   info(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;
   error(message: string, fields?: Fields): void;
+  /** Puts fields on every later line of this call. */
+  keep(fields: Fields): void;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -32,6 +34,7 @@ export function openLogger(): Log & { setKeys(keys: Fields): void } {
     info: (message, fields = {}) => logger.info(message, fields),
     warn: (message, fields = {}) => logger.warn(message, fields),
     error: (message, fields = {}) => logger.error(message, fields),
+    keep: (fields) => logger.appendKeys(fields),
     setKeys(keys) {
       logger.resetKeys();
       logger.appendKeys(keys);

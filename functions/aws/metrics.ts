@@ -16,7 +16,7 @@ export function openMeter(): Meter {
     }
     for (const [name, value] of Object.entries(dimensions)) metrics.addDimension(name, value);
     for (const [name, value] of Object.entries(about)) {
-      if (typeof value === 'string' && !(name in dimensions)) metrics.addMetadata(name, value);
+      if (value !== undefined && !(name in dimensions)) metrics.addMetadata(name, String(value));
     }
     metrics.publishStoredMetrics();
   };

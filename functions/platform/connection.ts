@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import type { NoAnswer } from './errors.ts';
 
 /** Milliseconds. */
 export interface Timeouts {
@@ -22,6 +23,27 @@ export interface Connection {
   readonly timeouts?: Partial<Timeouts>;
   /** Milliseconds since the epoch; Retry-After may be a date. Default: Date.now. */
   readonly now?: () => number;
+  /** Told of each request, once it is known what became of it. */
+  readonly heard?: (exchange: Exchange) => void;
+}
+
+/** One request, and what became of it. */
+export interface Exchange {
+  readonly method: 'GET' | 'POST';
+  /** Relative to the base URL, without the query. */
+  readonly path: string;
+  /** Until the answer was read; where the caller reads the body itself, until its headers were there. */
+  readonly milliseconds: number;
+  readonly outcome: Answered | NoAnswer;
+}
+
+/** An answer, as far as it was read. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text?: string;
+  /** Values that may stand in it and must not be repeated. */
+  readonly secrets: readonly string[];
 }
 
 /** What an API call needs. */

@@ -1,3 +1,4 @@
+import type { Answered } from './connection.ts';
 import { ABSENT, OAuthError, PlatformError, UnreadableAnswer } from './errors.ts';
 import type { Answer, Head } from './request.ts';
 import { readRetryAfter } from './retry-after.ts';
@@ -17,7 +18,7 @@ export function platformError(answer: Answer, now: number): PlatformError {
   return new PlatformError(answer.call, {
     status: answer.status,
     type: sentence(envelope.type ?? body.error) ?? ABSENT,
-    requestId: sentence(envelope.request_id) ?? requestId(answer),
+    requestId: requestIdOf(answer),
     reason: sentence(envelope.message ?? body.error_description) ?? redirection(answer.status),
     detail: typeof detail === 'string' ? detail : describe(detail),
     validation: listValidation(Array.isArray(detail) ? detail : asObject(detail).validation),
@@ -34,7 +35,7 @@ export function oauthError(answer: Answer): OAuthError {
     status: answer.status,
     error: sentence(body.error) ?? sentence(envelope.type) ?? ABSENT,
     errorDescription: sentence(body.error_description) ?? sentence(envelope.message),
-    requestId: sentence(envelope.request_id) ?? requestId(answer),
+    requestId: requestIdOf(answer),
   });
 }
 
@@ -42,22 +43,28 @@ export function oauthError(answer: Answer): OAuthError {
 export function unreadable(answer: Head, reason: string): UnreadableAnswer {
   return new UnreadableAnswer(answer.call, {
     status: answer.status,
-    requestId: requestId(answer),
+    requestId: requestIdOf(answer),
     reason: redact(reason, answer.secrets).slice(0, SENTENCE_CAP),
   });
 }
 
-/** The id that a gateway or a proxy may have put into the headers, where the body has none. */
-function requestId(answer: Head): string {
-  return redact(headerOf(answer, 'x-request-id') ?? '', answer.secrets).slice(0, SENTENCE_CAP) || ABSENT;
+/**
+ * The envelope's (contract 7.1); else the id that a gateway or a proxy may have put into the headers, which is all that a
+ * success can have; else "absent".
+ */
+export function requestIdOf(answer: Answered): string {
+  const isSuccess = answer.status >= 200 && answer.status < 300;
+  const named = isSuccess ? undefined : sentence(asObject(errorBody(answer).error).request_id);
+  const header = redact(headerOf(answer, 'x-request-id') ?? '', answer.secrets).slice(0, SENTENCE_CAP);
+  return named ?? (header || ABSENT);
 }
 
 /** The body as an object, every string in it freed of secrets; empty if it is no JSON object. */
-function errorBody(answer: Answer): Json {
+function errorBody(answer: Answered): Json {
   try {
     const reviver = (_key: string, value: unknown) =>
       typeof value === 'string' ? redact(value, answer.secrets) : value;
-    return asObject(JSON.parse(answer.text, reviver));
+    return asObject(JSON.parse(answer.text ?? '', reviver));
   } catch {
     return {};
   }
@@ -78,7 +85,7 @@ function redirection(status: number): string | undefined {
   return status >= 300 && status < 400 ? 'redirects are not followed' : undefined;
 }
 
-function headerOf(answer: Head, name: string): string | undefined {
+function headerOf(answer: Answered, name: string): string | undefined {
   const value = answer.headers[name];
   return Array.isArray(value) ? value[0] : value;
 }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { type Dispatcher, request } from 'undici';
-import { type Connection, endpoint, TIMEOUTS } from './connection.ts';
+import { type Answered, type Connection, endpoint, TIMEOUTS } from './connection.ts';
 import { NoAnswer } from './errors.ts';
 
 // A report record or an error envelope is under 10 kB; more than this is not one.
@@ -17,13 +17,9 @@ export interface Call {
   readonly secrets: readonly string[];
 }
 
-export interface Head {
+export interface Head extends Omit<Answered, 'text'> {
   /** What was asked, for messages: `POST https://host/reports`, without query and userinfo. */
   readonly call: string;
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The call's, so that what reads the answer can keep them out of its errors. */
-  readonly secrets: readonly string[];
 }
 
 export interface Answer extends Head {
@@ -46,11 +42,10 @@ export interface OpenAnswer extends Head {
 export async function send(platform: Connection, call: Call, cap: number = ANSWER_CAP): Promise<Answer> {
   const total = new AbortController();
   const timer = setTimeout(() => total.abort(), platform.timeouts?.total ?? TIMEOUTS.total);
-  try {
-    return await readAnswer(await openAnswer(platform, call, total.signal), total.signal, cap);
-  } finally {
-    clearTimeout(timer);
-  }
+  const answering = openCall(platform, call, total.signal).then((open) =>
+    readAnswer(open, total.signal, cap),
+  );
+  return tell(platform, call, answering).finally(() => clearTimeout(timer));
 }
 
 /**
@@ -58,7 +53,30 @@ export async function send(platform: Connection, call: Call, cap: number = ANSWE
  *
  * @param total ends the request and its body; the only bound on a body that keeps coming
  */
-export async function openAnswer(platform: Connection, call: Call, total: AbortSignal): Promise<OpenAnswer> {
+export function openAnswer(platform: Connection, call: Call, total: AbortSignal): Promise<OpenAnswer> {
+  return tell(platform, call, openCall(platform, call, total));
+}
+
+/** Tells whoever listens what became of a call. */
+async function tell<A extends Answered>(
+  { heard }: Connection,
+  { method, path }: Call,
+  answering: Promise<A>,
+): Promise<A> {
+  const began = performance.now();
+  const became = (outcome: Answered | NoAnswer) =>
+    heard?.({ method, path, milliseconds: Math.round(performance.now() - began), outcome });
+  try {
+    const answer = await answering;
+    became(answer);
+    return answer;
+  } catch (error) {
+    if (error instanceof NoAnswer) became(error);
+    throw error;
+  }
+}
+
+async function openCall(platform: Connection, call: Call, total: AbortSignal): Promise<OpenAnswer> {
   const url = endpoint(platform.baseUrl, call.path);
   const name = `${call.method} ${url.origin}${url.pathname}`;
   url.search = new URLSearchParams(call.query).toString();

@@ -1,4 +1,5 @@
-import type * as z from 'zod/mini';
+import * as z from 'zod/mini';
+import { logAllElse } from '../aws/log-all-else.ts';
 import { type Log, openLogger, redact } from '../aws/logger.ts';
 import { type Meter, openMeter } from '../aws/metrics.ts';
 import { addFact, ExportError } from './errors.ts';
@@ -22,6 +23,14 @@ export interface Common {
   readonly millisecondsLeft: () => number;
 }
 
+/** What a state hands to its function. */
+const Invocation = z.object({
+  state: z.unknown(),
+  /** How often this state was tried before, by its Retry. */
+  retry_count: z.number(),
+});
+export type Invocation = z.infer<typeof Invocation>;
+
 type Handler<O> = (event: unknown, context: LambdaContext) => Promise<O>;
 
 /** What is built on the first call, and kept for as long as the container is warm. */
@@ -37,21 +46,22 @@ type Wired<D> = D &
 export function step<S extends z.ZodMiniType, D, O>(
   schema: S,
   run: (input: z.output<S>, dependencies: D & Common) => Promise<O>,
-  wire: (settings: Settings) => D,
+  wire: (settings: Settings, log: Log) => D,
 ): Handler<O> {
   let wired: Wired<D> | undefined;
   return async (event, context) => {
     wired ??= openStep(wire);
     const { log, meter, name, now } = wired;
-    const about = subject(event);
-    log.setKeys({ step: name, request: context.awsRequestId, ...about });
-    const caught = entriesOf(caughtIn(event), now());
+    const { state, retry_count } = Invocation.parse(event);
+    const about = { ...subject(state), attempt: retry_count + 1 };
+    log.setKeys({ step: name, invocation: context.awsRequestId, ...about });
+    const caught = entriesOf(caughtIn(state), now());
     try {
       const millisecondsLeft = () => context.getRemainingTimeInMillis();
-      const output = await run(schema.parse(event), { ...wired, millisecondsLeft });
+      const output = await run(schema.parse(state), { ...wired, millisecondsLeft });
       log.info('done', outcome(output));
-      for (const measurement of measureStep(event, output, now())) meter(measurement, about);
-      return isWindow(output) ? noteIn(output, event, name, caught, now()) : output;
+      for (const measurement of measureStep(state, output, now())) meter(measurement, about);
+      return isWindow(output) ? noteIn(output, state, name, caught, now()) : output;
     } catch (error) {
       for (const measurement of measureError(error)) meter(measurement, about);
       const failure = report(error, log);
@@ -62,19 +72,21 @@ export function step<S extends z.ZodMiniType, D, O>(
   };
 }
 
-function openStep<D>(wire: (settings: Settings) => D): Wired<D> {
+function openStep<D>(wire: (settings: Settings, log: Log) => D): Wired<D> {
   const settings = readSettings();
+  const log = openLogger();
+  logAllElse(log);
   return {
-    ...wire(settings),
-    log: openLogger(),
+    ...wire(settings, log),
+    log,
     meter: openMeter(),
     now: () => new Date(),
     name: settings.STEP,
   };
 }
 
-function caughtIn(event: unknown): Caught | undefined {
-  return (event as { caught?: Caught } | null)?.caught;
+function caughtIn(state: unknown): Caught | undefined {
+  return (state as { caught?: Caught } | null)?.caught;
 }
 
 /** The state of a window that goes on; how one ended has no status. */
@@ -85,12 +97,12 @@ function isWindow(output: unknown): output is WindowState {
 /** The window's state, with what was caught before the step and what the step came to. */
 function noteIn<W extends WindowState>(
   window: W,
-  event: unknown,
+  state: unknown,
   name: string,
   caught: Timeline,
   now: Date,
 ): W {
-  const before = event as WindowState;
+  const before = state as WindowState;
   const timeline = append(before.timeline ?? [], [...caught, entry(name, cameTo(window, before), now)]);
   return { ...window, timeline };
 }
@@ -115,14 +127,22 @@ function report(error: unknown, log: Log): Error {
 }
 
 /** What the line is about: ids and dates of the state, where it has them. */
-function subject(event: unknown): Record<string, unknown> {
-  const { execution, window, request } = (event ?? {}) as Record<string, Record<string, unknown> | undefined>;
+function subject(state: unknown): Record<string, unknown> {
+  const about = (state ?? {}) as Record<string, Record<string, unknown> | undefined>;
+  const { execution, window, request } = about;
   return {
     execution,
     account: request?.account,
     export: request?.name,
     window: window && `${window.start_date}/${window.end_date}`,
+    report_id: reportOf(state as Partial<WindowState> | null),
   };
+}
+
+/** The one to be saved, or the only one; each request to the platform names its own. */
+function reportOf(state: Partial<WindowState> | null): string | undefined {
+  const { ready_id, reports: [first, second] = [] } = state ?? {};
+  return ready_id ?? (second ? undefined : first?.id);
 }
 
 function outcome(output: unknown): Record<string, unknown> {

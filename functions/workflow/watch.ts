@@ -3,6 +3,7 @@ import { PlatformError } from '../platform/errors.ts';
 import { getReport, type ReportRecord, STATUSES } from '../platform/reports.ts';
 import { type Call, decide } from './decide.ts';
 import { OutOfTime, RateLimited } from './errors.ts';
+import { logCalls } from './log-calls.ts';
 import { scopeOf } from './scope.ts';
 import type { AuthorizedWindow, ReportRef, TokenRef } from './states.ts';
 import type { Common } from './step.ts';
@@ -34,12 +35,12 @@ type Caller = Pick<AuthorizedWindow, 'request' | 'token' | 'throttled' | 'begun_
  */
 export async function callPlatform<T>(
   state: Caller,
-  { platform, readToken, now }: PlatformAccess,
+  { platform, readToken, now, log }: PlatformAccess,
   about: Pick<Call, 'doing' | 'creates' | 'facts'>,
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
 ): Promise<T | Throttled> {
   if (isOutOfTime(state.begun_at, now())) throw outOfTime(state, about);
-  const connection = platform(state.request.revision);
+  const connection = { ...platform(state.request.revision), heard: logCalls(log) };
   const authorization = await readToken(state.request.account, state.token);
   try {
     return await call(connection, authorization);

@@ -5,6 +5,7 @@ import type { Definition } from './definition.ts';
 import type { ExecutionResult, HistoryEvent } from './history.ts';
 import { jsonBytes, MAX_STATE_BYTES } from './limits.ts';
 import { isLead } from './redrive.ts';
+import { openRetryCounter } from './retry-count.ts';
 import type { FromMachine, MachineData, Start, ToMachine } from './state-machine-messages.ts';
 import { TaskError, type TaskFailure } from './task-error.ts';
 
@@ -28,6 +29,7 @@ type Json = Parameters<StateMachine['run']>[0];
 
 const pending = new Map<number, { resolve(output: Json): void; reject(error: Error): void }>();
 const aborts = new Map<string, () => void>();
+const countRetries = openRetryCounter();
 let lastTask = 0;
 
 const tell = (message: FromMachine) => port.postMessage(message);
@@ -63,9 +65,10 @@ async function execute({ name, input, machine: { arn, name: machineName }, redri
   const runTask = (state: string) => async (taskInput: Json) => {
     // The interpreter wakes a Retry's wait when it is aborted, and would then try once more.
     if (ended) throw new TaskError({ error: 'States.TaskFailed', cause: 'The execution has ended.' });
-    if (jsonBytes(taskInput) > MAX_STATE_BYTES) throw new DataLimitExceeded('input');
+    const input = countRetries(taskInput);
+    if (jsonBytes(input) > MAX_STATE_BYTES) throw new DataLimitExceeded('input');
     lastTask += 1;
-    tell({ task: lastTask, execution: name, state, input: taskInput });
+    tell({ task: lastTask, execution: name, state, input });
     const { promise, resolve, reject } = Promise.withResolvers<Json>();
     pending.set(lastTask, { resolve, reject });
     return promise;

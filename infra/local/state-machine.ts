@@ -5,6 +5,7 @@ import type { ExecutionResult, HistoryEvent } from './history.ts';
 import { jsonBytes, MAX_STATE_BYTES } from './limits.ts';
 import { openQueue, type Queue } from './queue.ts';
 import { redrive } from './redrive.ts';
+import { takeRetryCount } from './retry-count.ts';
 import type { FromMachine, MachineData, Start, ToMachine } from './state-machine-messages.ts';
 import { failureOf } from './task-error.ts';
 
@@ -59,7 +60,7 @@ interface Running {
 export async function startStateMachine(options: StateMachineOptions): Promise<LocalStateMachine> {
   const { definition, clock, arn, name: machineName } = options;
   const resources = taskResources(definition);
-  const states = keepTaskTimeouts(definition, clock.speed);
+  const states = takeRetryCount(keepTaskTimeouts(definition, clock.speed));
   const workerData: MachineData = {
     definition: states,
     clock: { start: clock.start, speed: clock.speed },

@@ -6,9 +6,8 @@ const request = { name: 'daily', account: 'acme' };
 
 describe('FailExport', () => {
   it('throws the card: its error as the name, the whole of it as the message', async () => {
-    const thrown = await handler({ failure, redrives_before: 1, redrives: 1, input: request }).catch(
-      (error: unknown) => error,
-    );
+    const state = { failure, redrives_before: 1, redrives: 1, input: request };
+    const thrown = await handler({ state }).catch((error: unknown) => error);
     expect(thrown).toBeInstanceOf(Error);
     const { name, message, stack } = thrown as Error;
     expect([name, JSON.parse(message), stack]).toEqual(['RequestRefused', failure, 'RequestRefused']);
