@@ -181,9 +181,10 @@ function requestIdIn(cause: string): string | undefined {
   return /\\?"request_id\\?":\\?"([\w-]+)/.exec(cause)?.[1];
 }
 
-function refusedAgain({ request, reports = [], caught }: TokenRequest): TokenRefusedAgain {
+function refusedAgain({ request, reports = [], renewals = 0, caught }: TokenRequest): TokenRefusedAgain {
+  const refused = renewals >= MAX_RENEWALS ? `${renewals + 1} tokens` : 'a token';
   const happened =
-    `The platform refused a token of account ${request.account} that it had just issued. ` +
+    `The platform refused ${refused} of account ${request.account} that it had just issued. ` +
     'Check that the credential may use the reporting API, and that base_url is the platform that issued it.';
   return new TokenRefusedAgain(happened, {
     account: request.account,

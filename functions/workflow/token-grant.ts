@@ -62,13 +62,14 @@ async function requestTwice(
 
 /**
  * Puts the new refresh token in the place of the one that was used. Where another one is there by now, somebody has
- * logged in meanwhile, and theirs stays.
+ * logged in meanwhile, and theirs stays. The time beside it stays as well: it says when somebody logged in, and whoever
+ * is just doing that again is to win.
  */
 async function storeRotated(
   account: string,
   used: string,
   rotated: string,
-  { secrets, now, log }: GrantAccess,
+  { secrets, log }: GrantAccess,
 ): Promise<void> {
   for (let attempt = 1; attempt <= STORE_TRIES; attempt += 1) {
     const { credential, text, version } = await secrets.readCredential(account);
@@ -76,8 +77,7 @@ async function storeRotated(
       log.warn('a newer login is stored; the rotated one is not needed', { account });
       return;
     }
-    const login = { refresh_token: rotated, refresh_token_issued_at: now().toISOString() };
-    const next = `${JSON.stringify({ ...JSON.parse(text), ...login }, null, 2)}\n`;
+    const next = `${JSON.stringify({ ...JSON.parse(text), refresh_token: rotated }, null, 2)}\n`;
     if (await secrets.replaceCredential(account, version, next)) {
       log.info('the platform rotated the refresh token, and the new one is stored', { account });
       return;

@@ -125,6 +125,7 @@ describe('GetToken', () => {
     expect(issued()).toBe(25);
     await expect(getToken({ ...state, caught: refused }, dependencies)).rejects.toMatchObject({
       name: 'TokenRefusedAgain',
+      message: expect.stringContaining('refused 25 tokens'),
     });
     expect(issued()).toBe(25);
   });
@@ -227,6 +228,16 @@ describe('4.1: a credential that somebody logged in with', () => {
     await getToken(window, dependencies);
     expect(credential()).toMatchObject({ ...LOGIN, refresh_token: 'canary-second', note: 'kept' });
     expect(versions).toHaveLength(1);
+  });
+
+  it('leaves the time of the login as it was where it is rotated, so that a login of just then wins', async () => {
+    const { dependencies, window, rotations, credential, setCredential, clock } = start();
+    const refresh_token_issued_at = '2026-11-01T00:00:00.000Z';
+    setCredential({ ...LOGIN, refresh_token_issued_at } as Credential);
+    rotations.push('canary-second');
+    clock.pass(5);
+    await getToken(window, dependencies);
+    expect(credential()).toEqual({ ...LOGIN, refresh_token: 'canary-second', refresh_token_issued_at });
   });
 
   it('keeps a newer login that was stored during the refresh', async () => {
