@@ -13,8 +13,8 @@ import { lookAt, type PlatformAccess, Throttled } from './workflow/watch.ts';
 /** As for SaveReport. */
 const STOP_BEFORE_MS = 60_000;
 
-/** 80 × (14 min of copying and 160 s until the next of eight ranges' turns) = 22 h: the bucket removes an upload after a day. */
-const MAX_TURNS = 80;
+/** The 16 h of a window hold 58 calls of 14 min, and 160 s until the next of eight ranges' turns after each. */
+export const MAX_TURNS = 80;
 
 /** What another turn may cure, and how many in a row may meet it. A second URL that is refused wants another report. */
 const CURABLE: Readonly<Partial<Record<string, number>>> = {

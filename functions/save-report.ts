@@ -14,7 +14,7 @@ import { countUseless, lookAt, type PlatformAccess, proven, Throttled } from './
 /** What is on its way when a call stops has half of it to arrive, and the state machine is to hear of the rest. */
 const STOP_BEFORE_MS = 60_000;
 
-/** 80 × (14 min of copying and 160 s until a range's next turn) = 22 h: the bucket removes an upload after a day. */
+/** The 16 h of a window hold 68 calls of 14 min. More of them, and shorter, mean a host that breaks off after each part. */
 export const MAX_CALLS = 80;
 
 interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'>, Pick<Ends, 'abandon'> {

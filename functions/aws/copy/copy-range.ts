@@ -47,10 +47,10 @@ export function divide(bytes: number, ranges: number, size = partBytes): Range[]
 }
 
 /** @throws UrlExpired, CopyFailed */
-export async function servesRanges(source: Source, file: FileHead, signal?: AbortSignal): Promise<boolean> {
+export async function servesRanges(source: Source, file: FileHead): Promise<boolean> {
   const forgetful = { begin() {}, write: () => undefined, closed: async () => false };
   try {
-    await download(source, forgetful, { signal, from: { file, at: 0, to: 1 } });
+    await download(source, forgetful, { from: { file, at: 0, to: 1 } });
     return true;
   } catch (error) {
     if (error instanceof NotTheSame) return false;

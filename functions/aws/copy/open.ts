@@ -56,7 +56,7 @@ async function copy(request: CopyRequest, ends: Ends, above: number): Promise<St
     return outcome(await copyToS3({ ...options, divides }));
   } catch (error) {
     if (!(error instanceof Divisible)) throw error;
-    if (await servesRanges(options.source, error.file, deadline)) return begin(error.file, options, above);
+    if (await servesRanges(options.source, error.file)) return begin(error.file, options, above);
     return outcome(await copyToS3(options));
   }
 }

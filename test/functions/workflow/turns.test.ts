@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isTurn, turnAfter, turnsFrom } from '../../../functions/workflow/turns.ts';
+
+const START = Date.parse('2026-11-21T06:00:00.400Z');
+const at = (seconds: number) => new Date(START + 1000 * seconds);
+
+describe('the turns of the ranges', () => {
+  it('begin 10 s after the last GET or later, in whole seconds, 20 s apart', () => {
+    const turns = Array.from({ length: 3 }, (_, range) => turnsFrom(at(0), 3)(range));
+    expect(turns).toEqual([
+      { turn: '2026-11-21T06:00:11.000Z', turn_every_seconds: 60 },
+      { turn: '2026-11-21T06:00:31.000Z', turn_every_seconds: 60 },
+      { turn: '2026-11-21T06:00:51.000Z', turn_every_seconds: 60 },
+    ]);
+  });
+
+  it('last 10 s', () => {
+    const turn = { turn: at(100).toISOString(), turn_every_seconds: 40 };
+    expect([99.999, 100, 109.999, 110].map((second) => isTurn(turn, at(second)))).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it('come again when all others have had theirs', () => {
+    const turn = { turn: at(100).toISOString(), turn_every_seconds: 40 };
+    const next = [100, 139.999, 140, 1_000].map((second) => Date.parse(turnAfter(turn, at(second))) - START);
+    expect(next).toEqual([140_000, 140_000, 180_000, 1_020_000]);
+  });
+
+  it('P3: of two ranges are never less than 10 s apart, however late each wakes', () => {
+    const late = fc.nat(100_000);
+    const ranges = fc.integer({ min: 2, max: 8 });
+    fc.assert(
+      fc.property(
+        ranges,
+        fc.nat(),
+        fc.nat(),
+        late,
+        late,
+        fc.nat(9_999),
+        fc.nat(9_999),
+        (count, a, b, ...ms) => {
+          const [one, other] = [a % count, b % count];
+          if (one === other) return;
+          const turnOf = (range: number, lateBy = 0, within = 0) => {
+            const turns = turnsFrom(at(0), count)(range);
+            const turn = turnAfter(turns, new Date(Date.parse(turns.turn) + lateBy));
+            return Date.parse(turn) + within;
+          };
+          const apart = Math.abs(turnOf(one, ms[0], ms[2]) - turnOf(other, ms[1], ms[3]));
+          expect(apart).toBeGreaterThan(10_000);
+        },
+      ),
+    );
+  });
+});
