@@ -9,20 +9,26 @@ import { ExportStack } from '../../infra/stack.ts';
 import { CONTEXT, temporaryDirectory } from '../support/stack.ts';
 
 /** The stack as `cdk synth` checks it, but for the schemas of CloudFormation. */
-function stackWithChecks(): { app: App; stack: ExportStack } {
+function stackWithChecks(changes: Readonly<Record<string, unknown>> = {}): { app: App; stack: ExportStack } {
   const app = new App({
     context: readContext(),
     builtinCloudFormationValidation: false,
     outdir: temporaryDirectory(),
   });
-  const stack = new ExportStack(app, parseConfig(CONTEXT));
+  const stack = new ExportStack(app, parseConfig({ ...CONTEXT, ...changes }));
   addPolicyChecks(app, stack);
   return { app, stack };
 }
 
 describe("cdk-nag's AwsSolutions pack", () => {
-  it('finds nothing that is not acknowledged', () => {
-    const { app } = stackWithChecks();
+  it.each([
+    ['as it is', {}],
+    [
+      'with a key of the customer’s, and somebody to tell',
+      { kms_key: 'create', alarm_emails: ['ops@example.com'] },
+    ],
+  ])('finds nothing in the stack %s that is not acknowledged', (_, changes) => {
+    const { app } = stackWithChecks(changes);
     expect(() => app.synth()).not.toThrow();
     const { pluginReports } = reportOf(app);
     expect(pluginReports).toEqual([
