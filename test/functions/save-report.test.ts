@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Copy } from '../../functions/aws/copy/open.ts';
 import { checkReport } from '../../functions/check-report.ts';
 import { createReport } from '../../functions/create-report.ts';
-import { saveReport } from '../../functions/save-report.ts';
+import { MAX_CALLS, saveReport } from '../../functions/save-report.ts';
 import { UrlExpired } from '../../functions/workflow/errors.ts';
 import { ReadyWindow } from '../../functions/workflow/states.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
@@ -75,5 +75,105 @@ describe('SaveReport', () => {
       throw new UrlExpired('The storage host answered 403.');
     };
     await expect(saveReport(window, { ...dependencies, copy })).rejects.toMatchObject({ name: 'UrlExpired' });
+  });
+
+  const file = { etag: '"one"', bytes: 400, content_type: 'application/json' };
+  const position = { part: 3, at: 200, shape: 'seen' };
+
+  it('leaves to a later call what does not come in the time of one', async () => {
+    const { window, dependencies } = await startReady();
+    const left = { upload_id: 'u1', file, position };
+    const state = await saveReport(window, { ...dependencies, copy: async () => left });
+    const copying = { ...left, report_id: window.ready_id, calls: 1 };
+    expect(state).toMatchObject({ status: 'ready', wait_seconds: 10, copying });
+  });
+
+  it('stops a minute before its time is up', async () => {
+    const { window, dependencies, copies, clock } = await startReady();
+    await saveReport(window, dependencies);
+    clock.pass(10);
+    await saveReport(window, { ...dependencies, millisecondsLeft: () => 60_000 });
+    expect(copies.map(({ deadline }) => deadline.aborted)).toEqual([false, false]);
+    await expect.poll(() => copies.map(({ deadline }) => deadline.aborted)).toEqual([false, true]);
+  });
+
+  it('goes on with what an earlier call left, and keeps no trace of it in the end', async () => {
+    const { window, dependencies, copies } = await startReady();
+    const copying = { upload_id: 'u1', report_id: window.ready_id, file, position, calls: 4 };
+    const state = await saveReport({ ...window, copying }, dependencies);
+    expect(copies).toMatchObject([{ copying, divides: false }]);
+    expect(state).toMatchObject({ status: 'saved' });
+    expect(state.copying).toBeUndefined();
+  });
+
+  it.each([
+    ['1: a refused token', ['report nth=2 status=401'], 'TokenRefused'],
+    ['7: a platform that is not there', ['report nth=2 status=503'], 'PlatformUnavailable'],
+  ])('%s leaves what is stored as it is', async (_, faults, name) => {
+    const { window, dependencies, abandoned } = await startReady({ faults });
+    const copying = { upload_id: 'u1', report_id: window.ready_id, file, position, calls: 4 };
+    await expect(saveReport({ ...window, copying }, dependencies)).rejects.toMatchObject({ name });
+    expect(abandoned).toEqual([]);
+  });
+
+  it('12: gives up what is stored of a report that another one has replaced', async () => {
+    const { window, dependencies, copies, abandoned } = await startReady();
+    const copying = { upload_id: 'u1', report_id: 'an-older-one', file, position, calls: 4 };
+    await saveReport({ ...window, copying }, dependencies);
+    expect(abandoned).toEqual(['u1']);
+    expect(copies).toMatchObject([{ copying: undefined, divides: true }]);
+  });
+
+  it('fails and gives up after as many calls as a window has time for', async () => {
+    const { window, dependencies, abandoned } = await startReady();
+    const copying = { upload_id: 'u1', report_id: window.ready_id, file, position, calls: MAX_CALLS };
+    const saving = saveReport({ ...window, copying }, dependencies);
+    await expect(saving).rejects.toMatchObject({ name: 'DownloadRefused' });
+    expect(abandoned).toEqual(['u1']);
+  });
+
+  const ranges = [
+    { first: 1, from: 0, to: 200, part: 1, at: 0 },
+    { first: 3, from: 200, to: 400, part: 3, at: 200 },
+  ];
+
+  it('P3: leaves a large file to ranges, whose turns begin 10 s after its own GET', async () => {
+    const { window, dependencies, clock } = await startReady();
+    const copy: Copy = async () => ({ upload_id: 'u1', file, ranges });
+    const state = await saveReport(window, { ...dependencies, copy });
+    const turn = (seconds: number) => new Date(clock.now().getTime() + 1000 * seconds).toISOString();
+    expect(state).toMatchObject({
+      status: 'divided',
+      copying: {
+        upload_id: 'u1',
+        calls: 1,
+        ranges: [
+          { ...ranges[0], status: 'open', turn: turn(10), turn_every_seconds: 40, turns: 0, failures: 0 },
+          { ...ranges[1], status: 'open', turn: turn(30), turn_every_seconds: 40, turns: 0, failures: 0 },
+        ],
+      },
+    });
+  });
+
+  it('divides what is missing again, with turns that begin anew', async () => {
+    const { window, dependencies, clock, copies } = await startReady();
+    const turns = { turn: '2026-11-21T00:00:00.000Z', turn_every_seconds: 40, turns: 3 };
+    const broken = { status: 'broken' as const, failures: 3, error: 'CopyFailed' };
+    const begun = [
+      { ...ranges[0], ...turns, part: 3, at: 200, status: 'stored' as const, failures: 0 },
+      { ...ranges[1], ...turns, part: 4, at: 300, shape: 'seen', ...broken },
+    ];
+    const copying = { upload_id: 'u1', report_id: window.ready_id, file, calls: 1, ranges: begun };
+    const state = await saveReport(ReadyWindow.parse({ ...window, copying }), dependencies);
+    const [first, second] = state.copying?.ranges ?? [];
+    expect([state.status, first?.status, copies]).toEqual(['divided', 'stored', []]);
+    const turn = new Date(clock.now().getTime() + 30_000).toISOString();
+    expect(second).toEqual({ ...begun[1], ...{ status: 'open', failures: 0, turn }, error: undefined });
+  });
+
+  it('copies as one what cannot be had in ranges', async () => {
+    const { window, dependencies, copies } = await startReady();
+    await saveReport({ ...window, undivided: true }, dependencies);
+    expect(copies).toMatchObject([{ divides: false }]);
   });
 });
