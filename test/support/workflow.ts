@@ -8,6 +8,7 @@ import { type LocalRun, startLocal } from '../../infra/local/run.ts';
 import { type Sandbox, startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 import type { Execution } from '../../infra/local/state-machine.ts';
+import { carryMutant } from '../mutation/in-test.ts';
 import { preloaded } from './preload.ts';
 import { synthesized } from './synthesized.ts';
 
@@ -69,13 +70,16 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const credentials = options.credentials ?? credentialsOf(sandbox);
   const accounts = Object.keys(credentials);
   const stack = await synthesized({ ...options.config, accounts, revision, base_url: baseUrl });
+  const mutant = carryMutant();
+  started.defer(mutant.end);
+  const preloads = [...mutant.modules, ...(options.hurry ? [HURRY] : [])];
   const local = started.use(
     await startLocal({
       ...{ baseUrl, revision, clock, out },
       credentials: Object.fromEntries(
         Object.entries(credentials).map(([account, text]) => [account, { text }]),
       ),
-      synthesized: preloaded(stack, options.hurry ? [HURRY] : [], join(out, '.code')),
+      synthesized: preloaded(stack, preloads, join(out, '.code')),
       ...(options.config && { config: options.config }),
     }),
   );
