@@ -14,6 +14,19 @@ import { ExportWorkflow } from './constructs/export-workflow.ts';
 import { WorkflowFunctions } from './constructs/workflow-functions.ts';
 import { OUTPUTS } from './outputs.ts';
 
+/** Steps that call the platform with the token that GetToken keeps. */
+const WITH_TOKEN = [
+  'CreateReport',
+  'CheckReport',
+  'SaveReport',
+  'SaveRange',
+  'QueryPurchases',
+  'ExportList',
+] as const;
+
+/** Steps that store what the platform gave. */
+const STORING = ['SaveReport', 'SaveRange', 'JoinRanges', 'QueryPurchases', 'ExportList'] as const;
+
 /** Schedules start the state machine, whose functions read the secrets and write to the bucket. */
 export class ExportStack extends Stack {
   constructor(scope: Construct, config: Config) {
@@ -34,17 +47,8 @@ export class ExportStack extends Stack {
     // FailExport is granted nothing.
     secrets.grantReadWriteCredentials(functions.GetToken);
     secrets.grantReadWriteTokens(functions.GetToken);
-    secrets.grantReadTokens(functions.CreateReport);
-    secrets.grantReadTokens(functions.CheckReport);
-    secrets.grantReadTokens(functions.SaveReport);
-    secrets.grantReadTokens(functions.SaveRange);
-    secrets.grantReadTokens(functions.QueryPurchases);
-    secrets.grantReadTokens(functions.ExportList);
-    exports.grantUpload(functions.SaveReport);
-    exports.grantUpload(functions.SaveRange);
-    exports.grantUpload(functions.JoinRanges);
-    exports.grantUpload(functions.QueryPurchases);
-    exports.grantUpload(functions.ExportList);
+    for (const step of WITH_TOKEN) secrets.grantReadTokens(functions[step]);
+    for (const step of STORING) exports.grantUpload(functions[step]);
     exports.grantReadOutcomes(functions.PlanExport);
     exports.grantPut(functions.PublishWindow);
     exports.grantRemoveFailure(functions.PublishWindow);
