@@ -2,11 +2,18 @@ import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stage } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { Architecture, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import {
+  Architecture,
+  Code,
+  Function as LambdaFunction,
+  LoggingFormat,
+  Runtime,
+} from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import { bundle } from './bundle.ts';
+import { COPY_ENVIRONMENT } from './copy-environment.ts';
 import type { StepName } from './workflow-states.ts';
 
 interface Size {
@@ -22,11 +29,11 @@ const CALLS_PLATFORM: Size = { timeout: Duration.seconds(90), memory: 256 };
 /** Sends nothing to the platform. CPU grows with memory, and loading the AWS SDK is most of a cold start. */
 const INTERNAL: Size = { timeout: Duration.seconds(30), memory: 256 };
 
-/** The longest that Lambda allows. Two buffers of 8 MiB are replaced all the time, and collected sooner in a small heap. */
+/** The longest that Lambda allows. */
 const COPIES: Size = {
   timeout: Duration.minutes(15),
   memory: 256,
-  environment: { NODE_OPTIONS: '--max-semi-space-size=2' },
+  environment: COPY_ENVIRONMENT,
 };
 
 /** S3 may take minutes to join 10,000 parts. */
@@ -87,6 +94,8 @@ export class WorkflowFunctions extends Construct {
       timeout,
       memorySize: memory,
       ...this.identity(step, props),
+      // What the runtime itself prints, an error that nobody caught among it, is one JSON line too.
+      loggingFormat: LoggingFormat.JSON,
       ...(step === 'GetToken' && props.reserveTokenConcurrency && { reservedConcurrentExecutions: 1 }),
       environment: {
         ...asEnvironment({ ...props.settings, STEP: step }),

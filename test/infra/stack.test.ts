@@ -154,7 +154,7 @@ describe('the functions', () => {
 
   it('log to a group of their own', () => {
     for (const [id, { Properties }] of functions) {
-      expect(readable(Properties.LoggingConfig)).toEqual({ LogGroup: `<${id}Logs>` });
+      expect(readable(Properties.LoggingConfig)).toEqual({ LogGroup: `<${id}Logs>`, LogFormat: 'JSON' });
     }
   });
 

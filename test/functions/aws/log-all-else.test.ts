@@ -1,0 +1,43 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+
+const SECRET = 'https://files.example/1?signature=canary';
+
+/** What a process writes in which this runs after everything else was made to log. */
+function linesOf(script: string) {
+  const modules = ['log-all-else', 'logger'].map(
+    (name) => `${import.meta.dirname}/../../../functions/aws/${name}.ts`,
+  );
+  const preamble = `
+    const { logAllElse } = await import('${modules[0]}');
+    const { openLogger } = await import('${modules[1]}');
+    const log = openLogger();
+    log.setKeys({ execution: 'daily-1' });
+    logAllElse(log);
+  `;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', preamble + script], {
+    encoding: 'utf8',
+  });
+  return [stdout, stderr].flatMap((text) => text.split('\n').filter(Boolean)).map((text) => JSON.parse(text));
+}
+
+test.each([
+  ['a library on the console', `console.warn('about %s', '${SECRET}', { a: 1 })`, 'WARN'],
+  ['more than a line of it', `console.log('one\\ntwo ${SECRET}')`, 'INFO'],
+  ["a warning of Node's", `process.emitWarning('about ${SECRET}', 'DeprecationWarning')`, 'WARN'],
+  ['an error that nobody caught', `setImmediate(() => { throw new Error('about ${SECRET}') })`, 'ERROR'],
+  ['a promise that nobody waited for', `Promise.reject(new Error('about ${SECRET}'))`, 'ERROR'],
+])('what %s writes is one JSON line with the ids, and without the secret', (_, script, level) => {
+  const lines = linesOf(script);
+  expect(lines).toMatchObject([{ level, execution: 'daily-1' }]);
+  expect(JSON.stringify(lines)).toContain('https://files.example/1?…');
+  expect(JSON.stringify(lines)).not.toContain('canary');
+});
+
+test('what the runtime prints of an error that nobody caught has no secret either', () => {
+  const runtime = `process.on('uncaughtException', ({ message, stack }) =>
+    process.stdout.write(JSON.stringify({ message, stack })));`;
+  const lines = linesOf(`${runtime} setImmediate(() => { throw new Error('about ${SECRET}') })`);
+  expect(lines).toHaveLength(2);
+  expect(JSON.stringify(lines)).not.toContain('canary');
+});
