@@ -1,18 +1,17 @@
+import { COPY_ENVIRONMENT } from '../../../infra/constructs/copy-environment.ts';
+
 /** Copies `url` to the bucket at `endpoint`; resolves to the bytes it copied. */
 export type Copy = (url: string, endpoint: string) => Promise<number>;
 
 export interface Contender {
   readonly what: string;
-  /** Of Node. */
-  readonly flags?: readonly string[];
+  /** As the function that copies has it. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Each loads its own code alone, so that nobody's memory holds another's. */
   load(): Promise<Copy>;
 }
 
 const MiB = 1024 * 1024;
-
-// As the function that copies has it from its NODE_OPTIONS.
-const FLAGS = ['--max-semi-space-size=2'];
 
 /** What runs in Node, each in a process of its own. */
 export const contenders: Readonly<Record<string, Contender>> = {
@@ -22,7 +21,7 @@ export const contenders: Readonly<Record<string, Contender>> = {
   },
   ours: {
     what: 'as SaveReport copies: checked, resumed, its rows counted',
-    flags: FLAGS,
+    environment: COPY_ENVIRONMENT,
     async load() {
       const { ours } = await import('./contenders/ours.ts');
       return (url, endpoint) => ours(url, endpoint, 'JSON');
@@ -30,7 +29,7 @@ export const contenders: Readonly<Record<string, Contender>> = {
   },
   'ours-uncounted': {
     what: 'the same without a look into the JSON',
-    flags: FLAGS,
+    environment: COPY_ENVIRONMENT,
     async load() {
       const { ours } = await import('./contenders/ours.ts');
       return (url, endpoint) => ours(url, endpoint, 'bytes');
@@ -41,8 +40,8 @@ export const contenders: Readonly<Record<string, Contender>> = {
     load: async () => (await import('./contenders/lib-storage.ts')).libStorage,
   },
   'lib-storage-tuned': {
-    what: 'the same with two parts of 8 MiB and the flags of ours',
-    flags: FLAGS,
+    what: 'the same with two parts of 8 MiB and the settings of ours',
+    environment: COPY_ENVIRONMENT,
     async load() {
       const { libStorage } = await import('./contenders/lib-storage.ts');
       return (url, endpoint) => libStorage(url, endpoint, { partSize: 8 * MiB, queueSize: 2 });

@@ -96,10 +96,9 @@ async function measureProcess(
   contender: string,
   authority: string | undefined,
 ): Promise<Taken> {
-  const flags = contenders[contender]?.flags ?? [];
   const trust = authority === undefined ? {} : { NODE_EXTRA_CA_CERTS: authority };
-  const child = spawn(process.execPath, [...flags, ...command], {
-    env: { ...process.env, ...trust },
+  const child = spawn(process.execPath, command, {
+    env: { ...process.env, ...contenders[contender]?.environment, ...trust },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   for await (const line of createInterface(child.stdout)) {
