@@ -2,7 +2,13 @@ import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stage } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { Architecture, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import {
+  Architecture,
+  Code,
+  Function as LambdaFunction,
+  LoggingFormat,
+  Runtime,
+} from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Settings } from '../../functions/workflow/settings.ts';
@@ -88,6 +94,8 @@ export class WorkflowFunctions extends Construct {
       timeout,
       memorySize: memory,
       ...this.identity(step, props),
+      // What the runtime itself prints, an error that nobody caught among it, is one JSON line too.
+      loggingFormat: LoggingFormat.JSON,
       ...(step === 'GetToken' && props.reserveTokenConcurrency && { reservedConcurrentExecutions: 1 }),
       environment: {
         ...asEnvironment({ ...props.settings, STEP: step }),
