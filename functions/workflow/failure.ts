@@ -15,7 +15,7 @@ const NEXT: Readonly<Record<ErrorName, string>> = {
   DownloadRefused: 'Check the address or the size of the download, and the settings that bound them.',
   AccessRefused: 'Give the function the permission that is named, then run the export again.',
   ExportIncomplete:
-    'Look at the windows that failed, then run the export again: what was delivered is replaced.',
+    'Look at the windows that failed, then resume the execution, or run the export again with only_missing.',
   TokenRefused: 'Run the export again.',
   UrlExpired: 'Run the export again.',
   PlatformUnavailable: 'Wait until the platform is back, then run the export again.',

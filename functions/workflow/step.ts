@@ -61,12 +61,15 @@ export function step<S extends z.ZodMiniType, D, O>(
       const output = await run(schema.parse(state), { ...wired, millisecondsLeft });
       log.info('done', outcome(output));
       for (const measurement of measureStep(state, output, now())) meter(measurement, about);
-      return isWindow(output) ? noteIn(output, state, name, caught, now()) : output;
+      if (!isWindow(output)) return output;
+      const came = entry(name, cameTo(output, state), now(), { tries: retry_count + 1 });
+      return { ...output, timeline: append(timelineIn(state), [...caught, came]) };
     } catch (error) {
       for (const measurement of measureError(error)) meter(measurement, about);
       const failure = report(error, log);
       const requestId = error instanceof ExportError ? error.facts.request_id : undefined;
-      addFact(failure, 'timeline', [...caught, entry(name, failure.name, now(), requestId)]);
+      const came = entry(name, failure.name, now(), { requestId, tries: retry_count + 1 });
+      addFact(failure, 'timeline', [...caught, came]);
       throw failure;
     }
   };
@@ -94,20 +97,12 @@ function isWindow(output: unknown): output is WindowState {
   return typeof output === 'object' && output !== null && 'status' in output && 'reports' in output;
 }
 
-/** The window's state, with what was caught before the step and what the step came to. */
-function noteIn<W extends WindowState>(
-  window: W,
-  state: unknown,
-  name: string,
-  caught: Timeline,
-  now: Date,
-): W {
-  const before = state as WindowState;
-  const timeline = append(before.timeline ?? [], [...caught, entry(name, cameTo(window, before), now)]);
-  return { ...window, timeline };
+function timelineIn(state: unknown): Timeline {
+  return (state as WindowState).timeline ?? [];
 }
 
-function cameTo(window: WindowState, before: WindowState): string {
+function cameTo(window: WindowState, state: unknown): string {
+  const before = state as WindowState;
   if (window.throttled > before.throttled) return 'throttled';
   return window.lost_answers === before.lost_answers ? window.status : 'AnswerLost';
 }

@@ -20,6 +20,8 @@ export const TimelineEntry = z.object({
   from: z.string(),
   to: z.string(),
   times: z.number(),
+  /** How often it was tried for that, where a Retry of the state has repeated it. */
+  tries: z.optional(z.number()),
   /** The platform's, of the last answer. */
   request_id: z.optional(z.string()),
 });
@@ -28,12 +30,19 @@ export type TimelineEntry = z.infer<typeof TimelineEntry>;
 /** Oldest first. */
 export type Timeline = readonly TimelineEntry[];
 
+interface Known {
+  /** The platform's, whatever it is. */
+  readonly requestId?: unknown;
+  /** The last one included. */
+  readonly tries?: number;
+}
+
 /** What a step came to, at one moment. */
 export function entry(
   step: string | undefined,
   outcome: string,
   now: Date,
-  requestId?: unknown,
+  { requestId, tries = 1 }: Known = {},
 ): TimelineEntry {
   const at = now.toISOString().replace(/\.\d+Z$/, 'Z');
   return {
@@ -42,6 +51,7 @@ export function entry(
     from: at,
     to: at,
     times: 1,
+    ...(tries > 1 && { tries }),
     ...(typeof requestId === 'string' && { request_id: requestId.slice(0, MAX_CHARACTERS) }),
   };
 }
@@ -52,10 +62,16 @@ export function append(timeline: Timeline, entries: Timeline): TimelineEntry[] {
   for (const next of entries) {
     const last = all.at(-1);
     if (last && last.step === next.step && last.outcome === next.outcome)
-      all[all.length - 1] = { ...last, ...next, from: last.from, times: last.times + next.times };
+      all[all.length - 1] = sum(last, next);
     else all.push(next);
   }
   return shorten(all, MAX_ENTRIES);
+}
+
+function sum(last: TimelineEntry, next: TimelineEntry): TimelineEntry {
+  const times = last.times + next.times;
+  const tries = (last.tries ?? last.times) + (next.tries ?? next.times);
+  return { ...last, ...next, from: last.from, times, ...(tries > times && { tries }) };
 }
 
 /** Leaves out the middle: how it began and how it ended says most. One entry stays in its place. */

@@ -108,12 +108,13 @@ function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>): strin
 }
 
 function describeTimeline(timeline: Timeline): string[] {
-  return timeline.map(({ step = '', outcome, from, to, times, request_id }) => {
+  return timeline.map(({ step = '', outcome, from, to, times, tries, request_id }) => {
     const when = from === to ? from : `${from} to ${to}`;
     const what = [
       step,
       outcome,
       ...(times > 1 ? [`${times} times`] : []),
+      ...(tries === undefined ? [] : [`in ${tries} tries`]),
       ...(request_id ? [request_id] : []),
     ];
     return `  ${when}  ${what.filter(Boolean).join(' ')}`;

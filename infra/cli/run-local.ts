@@ -44,7 +44,9 @@ export async function runLocal(name: string | undefined, options: RunOptions): P
   const result = await execution.result;
   process.off('SIGINT', abort);
   if (result.status === 'ABORTED') {
-    process.stderr.write('Stopped. What was delivered stays; run it again for the rest.\n');
+    process.stderr.write(
+      'Stopped. What was delivered stays; run it again with --only-missing for the rest.\n',
+    );
     process.exitCode = INTERRUPTED;
     return undefined;
   }

@@ -41,6 +41,7 @@ it('31: a manifest that can never be written ends the export, typed, and the obj
   expect(outcome.card?.timeline.at(-1)).toMatchObject({
     step: 'PublishWindow',
     outcome: 'ServiceUnavailable',
+    tries: 6,
   });
 });
 

@@ -19,8 +19,8 @@ function timelineOf(steps: string): Timeline {
 
 describe('a timeline', () => {
   it('counts what repeats the last entry, and keeps the first moment, the last one and the last request_id', () => {
-    const once = append([], [entry('CheckReport', 'TokenRefused', SIX, 'req_1')]);
-    const twice = append(once, [entry('CheckReport', 'TokenRefused', SEVEN, 'req_2')]);
+    const once = append([], [entry('CheckReport', 'TokenRefused', SIX, { requestId: 'req_1' })]);
+    const twice = append(once, [entry('CheckReport', 'TokenRefused', SEVEN, { requestId: 'req_2' })]);
     expect(twice).toEqual([
       {
         step: 'CheckReport',
@@ -32,6 +32,15 @@ describe('a timeline', () => {
       },
     ]);
     expect(once[0]?.times).toBe(1);
+  });
+
+  it('counts the tries of what was repeated, beside how often it came to that', () => {
+    const retried = entry('CheckReport', 'pending', SIX, { tries: 3 });
+    expect(retried).toMatchObject({ times: 1, tries: 3 });
+    const plain = entry('CheckReport', 'pending', SIX, { tries: 1 });
+    expect(plain).not.toHaveProperty('tries');
+    expect(append([plain, retried], [plain]).at(-1)).toMatchObject({ times: 2, tries: 4 });
+    expect(append([plain], [plain])).toEqual([{ ...plain, times: 2 }]);
   });
 
   it.each([
@@ -67,7 +76,7 @@ describe('a timeline', () => {
 
 describe('what a caught error adds', () => {
   const refused = new TokenRefused('The platform answered 401.', { request_id: 'req_1' });
-  const added = [entry('CheckReport', 'TokenRefused', SIX, 'req_1')];
+  const added = [entry('CheckReport', 'TokenRefused', SIX, { requestId: 'req_1' })];
   addFact(refused, 'timeline', added);
 
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOf } from '../../../infra/cli/outcome.ts';
+import { describeOutcome, outcomeOf } from '../../../infra/cli/outcome.ts';
 
 const card = {
   version: '1',
@@ -30,5 +30,61 @@ describe('the outcome of an execution that failed', () => {
     const outcome = outcomeOf({ name: 'daily-1', status: 'FAILED', error: 'States.Runtime', cause });
     expect(outcome).toMatchObject({ outcome: 'failed', error: 'States.Runtime', execution: 'daily-1' });
     expect(outcome).toHaveProperty('happened', cause ?? 'The execution ended as FAILED.');
+  });
+});
+
+describe('what a person reads', () => {
+  const at = { from: '2026-11-21T06:00:00Z', to: '2026-11-21T06:00:00Z' };
+
+  it('of a failure: what happened, which answers, what went before, what to do, and where to read on', () => {
+    const full = {
+      ...card,
+      runbook: 'infra/RUNBOOK.md#requestrefused',
+      report_ids: ['r1'],
+      request_ids: ['req_1', 'req_2'],
+      faults: ['metrics: unknown'],
+      timeline: [
+        { step: 'CheckReport', outcome: 'pending', ...at, to: '2026-11-21T06:10:00Z', times: 12, tries: 14 },
+        { outcome: 'Runtime.ExitError', ...at, times: 1 },
+        { step: 'CheckReport', outcome: 'RequestRefused', ...at, times: 1, request_id: 'req_1' },
+      ],
+    };
+    const outcome = outcomeOf({ name: 'daily-1', status: 'FAILED', cause: JSON.stringify(full) });
+    expect(describeOutcome(outcome, 's3://').split('\n')).toEqual([
+      'The export failed: RequestRefused',
+      'No.',
+      '  metrics: unknown',
+      'request_id: req_1, req_2',
+      'What went before:',
+      '  2026-11-21T06:00:00Z to 2026-11-21T06:10:00Z  CheckReport pending 12 times in 14 tries',
+      '  2026-11-21T06:00:00Z  Runtime.ExitError',
+      '  2026-11-21T06:00:00Z  CheckReport RequestRefused req_1',
+      'What to do: Correct it.',
+      'More: infra/RUNBOOK.md#requestrefused',
+    ]);
+  });
+
+  it.each([
+    [
+      'where nothing was missing',
+      { windows: [], already_delivered: 3, warnings: [] },
+      'Nothing was missing.\nDelivered before, and left as they are: 3 windows.',
+    ],
+  ])('of what was delivered: %s', (_, output, expected) => {
+    const outcome = outcomeOf({ name: 'daily-1', status: 'SUCCEEDED', output });
+    expect(describeOutcome(outcome, 's3://')).toBe(expected);
+  });
+
+  it('of a delivery without rows: that it is empty', () => {
+    const window = {
+      window: { start_date: '2026-10-01', end_date: '2026-10-02' },
+      rows: 0,
+      bytes: 2,
+      key: 'exports/k',
+    };
+    const output = { windows: [window], bucket: 'b', warnings: [], rows: 0, empty: true };
+    const text = describeOutcome(outcomeOf({ name: 'daily-1', status: 'SUCCEEDED', output }), 's3://');
+    expect(text).toContain('2026-10-01 to 2026-10-02     0      2  s3://b/exports/k');
+    expect(text).toMatch(/The platform had no rows for this request\.$/);
   });
 });
