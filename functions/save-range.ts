@@ -13,8 +13,8 @@ import { lookAt, type PlatformAccess, Throttled } from './workflow/watch.ts';
 /** As for SaveReport. */
 const STOP_BEFORE_MS = 60_000;
 
-/** The 16 h of a window hold 58 calls of 14 min, and 160 s until the next of eight ranges' turns after each. */
-export const MAX_TURNS = 80;
+/** The 12 h of a window hold 43 calls of 14 min, and 160 s until the next of eight ranges' turns after each. */
+export const MAX_TURNS = 60;
 
 /** What another turn may cure, and how many in a row may meet it. A second URL that is refused wants another report. */
 const CURABLE: Readonly<Partial<Record<string, number>>> = {
@@ -39,9 +39,10 @@ interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> 
 export async function saveRange(state: RangeWindow, dependencies: Dependencies): Promise<CopyRange> {
   const { range } = state;
   const now = dependencies.now();
-  if (now < new Date(range.turn)) return range;
   const turns = range.turns + 1;
   if (turns > MAX_TURNS) return { ...range, status: 'broken', error: 'CopyFailed' };
+  // Its clock is behind that of the state machine: by so much that this would go on for ever, or not.
+  if (now < new Date(range.turn)) return { ...range, turns };
   if (!isTurn(range, now)) return { ...range, turns, turn: turnAfter(range, now) };
   return takeTurn({ ...state, range: { ...range, turns } }, dependencies);
 }

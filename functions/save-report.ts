@@ -14,8 +14,8 @@ import { countUseless, lookAt, type PlatformAccess, proven, Throttled } from './
 /** What is on its way when a call stops has half of it to arrive, and the state machine is to hear of the rest. */
 const STOP_BEFORE_MS = 60_000;
 
-/** The 16 h of a window hold 68 calls of 14 min. More of them, and shorter, mean a host that breaks off after each part. */
-export const MAX_CALLS = 80;
+/** The 12 h of a window hold 51 calls of 14 min. More of them, and shorter, mean a host that breaks off after each part. */
+export const MAX_CALLS = 60;
 
 interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'>, Pick<Ends, 'abandon'> {
   readonly copy: Copy;
@@ -45,7 +45,7 @@ export async function saveReport(
   if (copying?.ranges) return divided(window, { ...copying, ranges: copying.ranges }, dependencies);
   const left = await save(window, sight.url, copying, dependencies);
   if (!('upload_id' in left)) return saved(window, left, dependencies);
-  const begun = { ...left, report_id: state.ready_id, calls: copying?.calls ?? 0 };
+  const begun = { ...left, report_id: state.ready_id, calls: window.copying?.calls ?? 0 };
   if (!('ranges' in begun)) return later(window, begun);
   const ranges = begun.ranges.map((range) => ({ ...range, turns: 0 }));
   return divided(window, { ...begun, ranges }, dependencies);

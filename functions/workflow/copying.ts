@@ -46,7 +46,7 @@ export const Copying = z.object({
   report_id: z.string(),
   upload_id: z.string(),
   file: SourceFile,
-  /** Calls of SaveReport that left it to a later one. */
+  /** Calls of SaveReport that left it to a later one; those for an earlier report are counted on. */
   calls: z.number(),
   /** Where it is copied in one go. */
   position: z.optional(Position),

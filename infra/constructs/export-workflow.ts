@@ -148,20 +148,19 @@ export class ExportWorkflow extends Construct {
     createReport.next(wait);
     wait.next(whatNext);
     checkReport.next(wait);
-    const isSaved = new sfn.Choice(this, 'IsSaved')
-      .when(is('saved'), publishWindow)
-      .when(is('divided'), saveRanges)
-      .otherwise(wait);
-    saveRanges.next(joinRanges).next(isSaved);
-    for (const delivery of [saveReport, queryPurchases, exportList]) delivery.next(isSaved);
+    const isSaved = new sfn.Choice(this, 'IsSaved').when(is('saved'), publishWindow).otherwise(wait);
+    for (const delivery of [queryPurchases, exportList, joinRanges]) delivery.next(isSaved);
+    saveReport.next(new sfn.Choice(this, 'IsDivided').when(is('divided'), saveRanges).otherwise(isSaved));
+    saveRanges.next(joinRanges);
     return getWindowToken;
   }
 
   /**
    * A large file, side by side. Each range has turns of its own to GET the report in, 20 s from every other range's (see
-   * turns.ts), and ends as it may: JoinRanges sees what became of them.
+   * turns.ts), and ends as it may: JoinRanges sees what became of them. Each is an execution of its own, because the turns
+   * of eight could fill the window's history.
    */
-  private ranges(functions: ExportWorkflowProps['functions']): sfn.Map {
+  private ranges(functions: ExportWorkflowProps['functions']): sfn.DistributedMap {
     const end = new sfn.Pass(this, 'RangeEnded', { outputPath: '$.range' });
     const lost = new sfn.Pass(this, 'RangeLost', {
       result: sfn.Result.fromString('broken' satisfies CopyRange['status']),
@@ -175,8 +174,9 @@ export class ExportWorkflow extends Construct {
     });
     const isOpen = new sfn.Choice(this, 'IsRangeOpen').when(isRange('open'), wait).otherwise(end);
     wait.next(saveRange).next(isOpen);
-    const ranges = new sfn.Map(this, 'SaveRanges', {
+    const ranges = new sfn.DistributedMap(this, 'SaveRanges', {
       itemsPath: '$.copying.ranges',
+      mapExecutionType: sfn.StateMachineType.STANDARD,
       itemSelector: {
         'execution.$': '$.execution',
         'request.$': '$.request',

@@ -73,7 +73,7 @@ export function announce(
 }
 
 /** Keeps the state's input, so that what failed can be described with its ids. */
-export function catchAll<T extends sfn.TaskStateBase | sfn.Map | sfn.DistributedMap>(
+export function catchAll<T extends sfn.TaskStateBase | sfn.DistributedMap>(
   state: T,
   failed: sfn.IChainable,
 ): T {

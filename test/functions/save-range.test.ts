@@ -49,10 +49,10 @@ describe('SaveRange', () => {
     expect(JSON.stringify([saved, lines])).not.toMatch(/sbx_sig|https?:\/\//);
   });
 
-  it('P3: asks nothing before its turn', async () => {
+  it('P3: asks nothing before its turn, and counts that it came too soon', async () => {
     const { state, dependencies, gets } = await startRange();
     const range = { ...state.range, turn: new Date(dependencies.now().getTime() + 1).toISOString() };
-    expect(await saveRange({ ...state, range }, dependencies)).toEqual(range);
+    expect(await saveRange({ ...state, range }, dependencies)).toEqual({ ...range, turns: 1 });
     expect(gets()).toBe(0);
   });
 

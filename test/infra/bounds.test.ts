@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { MAX_TURNS } from '../../functions/save-range.ts';
+import { MAX_CALLS } from '../../functions/save-report.ts';
 import { MAX_WINDOWS } from '../../functions/workflow/request/report.ts';
 import {
   isStuck,
@@ -26,9 +28,21 @@ const HOUR = 3600;
 const stack = synthesizeStack();
 const machine = machineOf(stack);
 const window = machine.States.ExportWindows?.ItemProcessor as Machine;
+const range = window.States.SaveRanges?.ItemProcessor as Machine;
 
-/** Steps that ask the platform: what they do first is to see whether the window is out of time. */
-const ASKING = ['CreateReport', 'CheckReport', 'SaveReport', 'QueryPurchases', 'ExportList'];
+/** States that ask the platform: what they do first is to see whether the window is out of time. */
+const ASKING = [
+  'CreateReport',
+  'CheckReport',
+  'SaveReport',
+  'SaveRanges',
+  'SaveRange',
+  'QueryPurchases',
+  'ExportList',
+];
+
+/** What a Wait waits for at most; eight ranges' turns come round every 160 s. */
+const LONGEST_WAIT = MAX_RETRY_AFTER + 160;
 
 /** Looks at a report, one after the other, until it is stuck. */
 function polls(): number {
@@ -42,13 +56,16 @@ function polls(): number {
 /** How often a window may enter each state, by what the steps count. */
 function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number> {
   const isReport = kind === 'report';
-  // Each READY ends delivered, in a URL that is refused (once per report), or in a useless answer (twice per report).
-  const ready = MAX_REPORTS * 3 + 1;
+  // What is READY is delivered, or its URL is refused, or the next answer about it is of no use, which it may be once.
+  const ready = MAX_REPORTS * 2;
+  // Calls that left the rest of a file to a later one, in ranges and then without.
+  const calls = isReport ? 2 * MAX_CALLS : 0;
   const asking = {
     CreateReport: isReport ? MAX_REPORTS * (MAX_THROTTLED + 1) + MAX_LOST_ANSWERS : 0,
-    CheckReport: isReport ? MAX_REPORTS * (polls() + 1) + ready : 0,
+    // Where a URL was refused, it only gives the report up.
+    CheckReport: isReport ? MAX_REPORTS * (polls() + 1) + ready + MAX_REPORTS : 0,
     // A refused token has the state that met it entered once more: this one has the most repetitions.
-    SaveReport: isReport ? ready * (MAX_THROTTLED + 1) + MAX_RENEWALS : 0,
+    SaveReport: isReport ? ready * (MAX_THROTTLED + 1) + calls + MAX_RENEWALS : 0,
     QueryPurchases: kind === 'purchases' ? MAX_THROTTLED + 1 + MAX_RENEWALS : 0,
     ExportList: kind === 'list' ? MAX_THROTTLED + 1 + MAX_RENEWALS : 0,
   };
@@ -57,7 +74,8 @@ function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number
   return {
     ...asking,
     ...{ GetWindowToken, WaitForReport, WhatNext: WaitForReport + GetWindowToken },
-    IsSaved: asking.SaveReport + asking.QueryPurchases + asking.ExportList,
+    ...{ IsDivided: asking.SaveReport, SaveRanges: calls, JoinRanges: calls },
+    IsSaved: WaitForReport,
     ...{ PublishWindow: 1, DescribeWindowFailure: 1 },
   };
 }
@@ -82,10 +100,11 @@ function longestEnd({ States }: Machine): number {
   };
   const secondsOf = (name: string, isLast: boolean): number => {
     const state = States[name];
-    if (state?.Type === 'Wait') return MAX_RETRY_AFTER;
+    if (state?.Type === 'Wait') return LONGEST_WAIT;
+    if (state?.ItemProcessor) return LONGEST_WAIT + longestEnd(state.ItemProcessor);
     return state?.Type === 'Task' ? secondsIn(state, stack, isLast ? 'unsaid' : 'all') : 0;
   };
-  return Math.max(...ASKING.map((name) => goOn(name, [])));
+  return Math.max(...ASKING.filter((name) => name in States).map((name) => goOn(name, [])));
 }
 
 const first = window.States[window.StartAt];
@@ -118,6 +137,13 @@ describe('P4: a window', () => {
     for (const [name] of statesIn(window))
       expect(entries, 'say how often it is entered').toHaveProperty(name);
     expect(mostEvents(window, entries, longestWindow)).toBeLessThan(25_000);
+  });
+
+  it('copies a range of a file within a history of its own, going round by turns that are counted', () => {
+    expect(hasCircleWithout(range, ['WaitForTurn'])).toBe(false);
+    expect(hasCircleWithout(range, ['SaveRange'])).toBe(false);
+    const entries = Object.fromEntries(statesIn(range).map(([name]) => [name, MAX_TURNS + 1]));
+    expect(mostEvents(range, entries, Number.POSITIVE_INFINITY)).toBeLessThan(25_000);
   });
 });
 

@@ -76,13 +76,13 @@ export function following({ Next, Default, Choices = [], Catch = [] }: State): s
   return all.filter((next) => next !== undefined);
 }
 
-/** The states of a machine and of the inline Maps in it, which write into the same history. */
+/** The states that write into one history: those of a distributed Map's executions have their own. */
 export function statesIn({ States }: Machine): [string, State][] {
-  return Object.entries(States).flatMap(([name, state]) => {
-    const { ItemProcessor } = state;
+  for (const [name, { Type, ItemProcessor }] of Object.entries(States)) {
     const isInline = ItemProcessor && ItemProcessor.ProcessorConfig?.Mode !== 'DISTRIBUTED';
-    return [[name, state] as [string, State], ...(isInline ? statesIn(ItemProcessor) : [])];
-  });
+    if (isInline || Type === 'Parallel') throw new Error(`${name} writes several branches into one history`);
+  }
+  return Object.entries(States);
 }
 
 /** Whether the machine goes round in circles once these states are taken out of it. */
