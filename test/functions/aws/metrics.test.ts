@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { metricsIn } from '../../support/emf.ts';
+
+const METRICS = new URL('../../../functions/aws/metrics.ts', import.meta.url).href;
+
+// In a process of its own, whose stdout is what Lambda would read.
+it('a measurement is one line on stdout, past the console that the runtime wraps, by its stack', () => {
+  const script = `
+    console.log = (text) => process.stdout.write(JSON.stringify({ level: 'INFO', message: text }));
+    const { openMeter } = await import(${JSON.stringify(METRICS)});
+    const about = { execution: 'e', account: 'acme', kind: 'other', attempt: 2, window: undefined };
+    openMeter()({ values: { Retries: 1 }, dimensions: { kind: 'CopyFailed' } }, about);`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    env: { POWERTOOLS_SERVICE_NAME: 'exports-test' },
+    encoding: 'utf8',
+  });
+  expect(stderr).toBe('');
+  expect(stdout.split('\n')).toHaveLength(2);
+  expect(metricsIn([{ function: 'f', stream: 'stdout', text: stdout }])).toEqual([
+    {
+      namespace: 'AdReportExport',
+      name: 'Retries',
+      unit: 'Count',
+      value: 1,
+      dimensions: { service: 'exports-test', kind: 'CopyFailed' },
+      properties: { execution: 'e', account: 'acme', attempt: '2' },
+    },
+  ]);
+});
