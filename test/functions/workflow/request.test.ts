@@ -33,7 +33,12 @@ function faultsOf(change: Record<string, unknown> | string | null): readonly str
 
 describe('a request', () => {
   it('is taken as it is where nothing is wrong', () => {
-    expect(parseRequest(valid, NOW)).toEqual({ request: valid, warnings: [] });
+    expect(parseRequest(valid, NOW)).toEqual({ request: valid, warnings: [], onlyMissing: false });
+  });
+
+  it('says of an execution, and not of what is exported, that only what is missing is wanted', () => {
+    const parsed = parseRequest({ ...valid, only_missing: true }, NOW);
+    expect(parsed).toEqual({ request: valid, warnings: [], onlyMissing: true });
   });
 
   it('gets the defaults where it leaves something open (contract 2.2)', () => {
