@@ -14,6 +14,9 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Names that hold a secret wherever they occur; nobody logs them, and if somebody does, the value is not written. */
 const SECRET_FIELD = /token$|secret|api_?key|authorization|password|download_?url|^code$/i;
 
+/** A `code` that is no authorization code: ECONNRESET, UND_ERR_SOCKET. */
+const SYSTEM_CODE = /^[A-Z][A-Z0-9_]*$/;
+
 /** A URL's query carries the signature of a pre-signed one. */
 const URL_QUERY = /(\bhttps?:\/\/[^\s?"'<>]+)\?[^\s"'<>]*/g;
 
@@ -24,7 +27,8 @@ export function redact(text: string): string {
 
 function redactField(key: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
-  return SECRET_FIELD.test(key) ? '…' : redact(value);
+  const isSecret = SECRET_FIELD.test(key) && !(key === 'code' && SYSTEM_CODE.test(value));
+  return isSecret ? '…' : redact(value);
 }
 
 /** @param keys on every line, so that a line can be found by execution, window and attempt */

@@ -34,6 +34,12 @@ test.each([
   expect(JSON.stringify(lines)).not.toContain('canary');
 });
 
+test('a field that is named like a secret is hidden, but for the code of a failed connection', () => {
+  const fields = { access_token: 'canary', code: 'canary', failed: { code: 'ECONNRESET' } };
+  const [line] = linesOf(`log.info('seen', ${JSON.stringify(fields)})`);
+  expect(line).toMatchObject({ access_token: '…', code: '…', failed: { code: 'ECONNRESET' } });
+});
+
 test('what the runtime prints of an error that nobody caught has no secret either', () => {
   const runtime = `process.on('uncaughtException', ({ message, stack }) =>
     process.stdout.write(JSON.stringify({ message, stack })));`;
