@@ -91,6 +91,16 @@ describe('a redrive', () => {
     );
   });
 
+  test('of an execution that ran out of time begins its time anew', async () => {
+    let calls = 0;
+    const run = async () => (++calls === 1 ? new Promise(() => {}) : 'done');
+    await using local = await machine({ Do: { ...TASK, End: true } }, run, 1000, { TimeoutSeconds: 2000 });
+    const first = local.start('daily', { name: 'daily' });
+    expect((await first.result).status).toBe('TIMED_OUT');
+    const again = local.redrive('daily', await eventsOf(first.events));
+    expect(await again.result).toEqual({ status: 'SUCCEEDED', output: 'done' });
+  });
+
   test('is refused while the execution runs, and after it succeeded', async () => {
     await using local = await machine({ Do: { ...TASK, End: true } }, async () => 'done');
     const execution = local.start('daily', {});
