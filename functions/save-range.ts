@@ -43,7 +43,6 @@ export async function saveRange(state: RangeWindow, dependencies: Dependencies):
   if (turns > MAX_TURNS) return { ...range, status: 'broken', error: 'CopyFailed' };
   // Its clock is behind that of the state machine: by so much that this would go on for ever, or not.
   if (now < new Date(range.turn)) return { ...range, turns };
-  if (!isTurn(range, now)) return { ...range, turns, turn: turnAfter(range, now) };
   return takeTurn({ ...state, range: { ...range, turns } }, dependencies);
 }
 
@@ -53,16 +52,31 @@ async function takeTurn(state: RangeWindow, dependencies: Dependencies): Promise
   if (!report) throw new Error(`The state names no report ${ready_id}`);
   const { now, log } = dependencies;
   try {
-    const sight = await lookAt(report, state, dependencies);
+    const sight = await lookAt(report, state, inTurn(range, dependencies));
     if (sight instanceof Throttled) return failed(range, 'RateLimited', secondsFrom(now(), sight.seconds));
     // SaveReport looks at the report again, and knows what to make of it.
     if (typeof sight === 'string') return { ...range, status: 'broken' };
     return moved(range, await copy(state, sight.url, dependencies), now());
   } catch (error) {
+    if (error instanceof TurnMissed) return { ...range, turn: turnAfter(range, now()) };
     if (!(error instanceof ExportError)) throw error;
     log.warn('a range broke off', { error: error.name, first_part: range.first, ...error.facts });
     return failed(range, error.name, now());
   }
+}
+
+/** Asked for the token, just before the GET, it is the last to know whether the turn is over. */
+function inTurn(range: CopyRange, access: Dependencies): PlatformAccess {
+  const readToken: PlatformAccess['readToken'] = async (...token) => {
+    const authorization = await access.readToken(...token);
+    if (!isTurn(range, access.now())) throw new TurnMissed();
+    return authorization;
+  };
+  return { ...access, readToken };
+}
+
+class TurnMissed extends Error {
+  override readonly name = 'TurnMissed';
 }
 
 function copy(

@@ -2,19 +2,22 @@ import type { CopyRange } from './copying.ts';
 
 /**
  * Ranges of one file are copied by tasks that know nothing of each other, and each needs a fresh URL: a GET of the same
- * report, of which no two may be less than 10 s apart (contract 4.4). So each has its turns: of 10 s, with 10 s between
- * one range's and the next one's for a clock that is off and a GET that is slow to leave. Who wakes too late for one waits
- * for the next.
+ * report, of which no two may be less than 10 s apart (contract 4.4). So each has its turns, 20 s from every other range's.
+ * A GET may begin in the first 5 s of one, and has left after 5 more or never will (the time-out of a connection): so at
+ * most 10 s into the turn, and 10 s before the next. Who comes too late for one waits for the next.
  */
 
-const TURN_MS = 10_000;
+const TURN_MS = 5_000;
 const APART_MS = 20_000;
+
+/** From the GET of the step that divides the file to the first turn. */
+const LEAD_MS = 10_000;
 
 type Turns = Pick<CopyRange, 'turn' | 'turn_every_seconds'>;
 
 /** The turns of so many ranges, the first of them 10 s after `now`. */
 export function turnsFrom(now: Date, ranges: number): (at: number) => Turns {
-  const first = Math.ceil(now.getTime() / 1000) * 1000 + TURN_MS;
+  const first = Math.ceil(now.getTime() / 1000) * 1000 + LEAD_MS;
   return (at) => ({
     turn: timestamp(first + at * APART_MS),
     turn_every_seconds: (ranges * APART_MS) / 1000,

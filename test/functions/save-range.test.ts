@@ -58,9 +58,19 @@ describe('SaveRange', () => {
 
   it('P3: asks nothing after its turn, and waits for the next', async () => {
     const { state, range, dependencies, clock, gets } = await startRange();
-    clock.pass(10);
+    clock.pass(5);
     const turn = turnAfter(range, clock.now());
     expect(await saveRange(state, dependencies)).toEqual({ ...range, turn, turns: 1 });
+    expect(gets()).toBe(0);
+  });
+
+  it('P3: asks nothing where its turn went by while it read the token', async () => {
+    const { state, dependencies, clock, gets } = await startRange();
+    const readToken: typeof dependencies.readToken = (...token) => {
+      clock.pass(5);
+      return dependencies.readToken(...token);
+    };
+    expect(await saveRange(state, { ...dependencies, readToken })).toMatchObject({ status: 'open', at: 200 });
     expect(gets()).toBe(0);
   });
 

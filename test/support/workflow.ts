@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../../infra/config.ts';
 import { scaledClock } from '../../infra/local/clock.ts';
 import type { ExecutionResult, HistoryEvent } from '../../infra/local/history.ts';
-import { type LocalRun, startLocal } from '../../infra/local/run.ts';
+import { type LocalRun, type Synthesized, startLocal } from '../../infra/local/run.ts';
 import { type Sandbox, startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 import type { Execution } from '../../infra/local/state-machine.ts';
@@ -29,6 +29,8 @@ export interface WorkflowOptions {
   /** Another platform than the sandbox. */
   readonly baseUrl?: string;
   readonly revision?: string;
+  /** How long the functions of these steps may run, where that is not the stack's own; real time at any speed. */
+  readonly functionSeconds?: Readonly<Record<string, number>>;
   /** The functions' own time-outs and pauses, which are real time at any speed, run 20 times faster. */
   readonly hurry?: boolean;
 }
@@ -69,7 +71,8 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const revision = options.revision ?? sandbox.revision;
   const credentials = options.credentials ?? credentialsOf(sandbox);
   const accounts = Object.keys(credentials);
-  const stack = await synthesized({ ...options.config, accounts, revision, base_url: baseUrl });
+  const whole = await synthesized({ ...options.config, accounts, revision, base_url: baseUrl });
+  const stack = withTimeouts(whole, options.functionSeconds ?? {});
   const mutant = carryMutant();
   started.defer(mutant.end);
   const preloads = [...mutant.modules, ...(options.hurry ? [HURRY] : [])];
@@ -95,6 +98,20 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
     everythingWritten: () => sweep(local, out),
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The template is this run's own copy. */
+function withTimeouts(stack: Synthesized, seconds: Readonly<Record<string, number>>): Synthesized {
+  type Resource = {
+    Type: string;
+    Properties: { Timeout?: number; Environment?: { Variables: { STEP: string } } };
+  };
+  const { Resources } = stack.template as { Resources: Record<string, Resource> };
+  for (const { Type, Properties } of Object.values(Resources)) {
+    const timeout = seconds[Properties?.Environment?.Variables.STEP ?? ''];
+    if (Type === 'AWS::Lambda::Function' && timeout !== undefined) Properties.Timeout = timeout;
+  }
+  return stack;
 }
 
 /** A clock's start is the moment at which it agrees with the machine's; here it is to tell another one right now. */

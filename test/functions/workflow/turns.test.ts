@@ -15,9 +15,9 @@ describe('the turns of the ranges', () => {
     ]);
   });
 
-  it('last 10 s', () => {
+  it('last 5 s', () => {
     const turn = { turn: at(100).toISOString(), turn_every_seconds: 40 };
-    expect([99.999, 100, 109.999, 110].map((second) => isTurn(turn, at(second)))).toEqual([
+    expect([99.999, 100, 104.999, 105].map((second) => isTurn(turn, at(second)))).toEqual([
       false,
       true,
       true,
@@ -31,7 +31,7 @@ describe('the turns of the ranges', () => {
     expect(next).toEqual([140_000, 140_000, 180_000, 1_020_000]);
   });
 
-  it('P3: of two ranges are never less than 10 s apart, however late each wakes', () => {
+  it('P3: keep the GETs of two ranges 10 s apart, however late each wakes and how slowly it connects', () => {
     const late = fc.nat(100_000);
     const ranges = fc.integer({ min: 2, max: 8 });
     fc.assert(
@@ -52,7 +52,7 @@ describe('the turns of the ranges', () => {
             return Date.parse(turn) + within;
           };
           const apart = Math.abs(turnOf(one, ms[0], ms[2]) - turnOf(other, ms[1], ms[3]));
-          expect(apart).toBeGreaterThan(10_000);
+          expect(apart).toBeGreaterThanOrEqual(10_000);
         },
       ),
     );
