@@ -1,7 +1,7 @@
 import { apiCall } from './api.ts';
 import type { Authorization, Platform } from './connection.ts';
 import { platformError } from './envelope.ts';
-import { type OpenAnswer, openAnswer, readAnswer } from './request.ts';
+import { type Answer, type Call, type OpenAnswer, openAnswer, readAnswer, tell } from './request.ts';
 
 /** The body of POST /reports/purchases (contract 2.4). */
 export interface PurchaseQuery {
@@ -29,8 +29,14 @@ export async function queryPurchases(
   total: AbortSignal,
 ): Promise<PurchasesAnswer> {
   const call = apiCall(platform, authorization, { method: 'POST', path: '/reports/purchases', body });
+  const answer = await tell(platform, call, openRows(platform, call, total));
+  if (answer.text !== undefined) throw platformError(answer, (platform.now ?? Date.now)());
+  const { status, headers, body: rows } = answer;
+  return { status, headers, body: rows };
+}
+
+/** What is no success is short, and read. */
+async function openRows(platform: Platform, call: Call, total: AbortSignal): Promise<OpenAnswer | Answer> {
   const open = await openAnswer(platform, call, total);
-  const { status, headers, body: rows } = open;
-  if (status >= 200 && status < 300) return { status, headers, body: rows };
-  throw platformError(await readAnswer(open, total), (platform.now ?? Date.now)());
+  return open.status >= 200 && open.status < 300 ? open : readAnswer(open, total);
 }

@@ -30,6 +30,7 @@ export interface Answer extends Head {
 
 export interface OpenAnswer extends Head {
   readonly body: Readable;
+  readonly text?: never;
 }
 
 /**
@@ -42,7 +43,7 @@ export interface OpenAnswer extends Head {
 export async function send(platform: Connection, call: Call, cap: number = ANSWER_CAP): Promise<Answer> {
   const total = new AbortController();
   const timer = setTimeout(() => total.abort(), platform.timeouts?.total ?? TIMEOUTS.total);
-  const answering = openCall(platform, call, total.signal).then((open) =>
+  const answering = openAnswer(platform, call, total.signal).then((open) =>
     readAnswer(open, total.signal, cap),
   );
   return tell(platform, call, answering).finally(() => clearTimeout(timer));
@@ -53,30 +54,7 @@ export async function send(platform: Connection, call: Call, cap: number = ANSWE
  *
  * @param total ends the request and its body; the only bound on a body that keeps coming
  */
-export function openAnswer(platform: Connection, call: Call, total: AbortSignal): Promise<OpenAnswer> {
-  return tell(platform, call, openCall(platform, call, total));
-}
-
-/** Tells whoever listens what became of a call. */
-async function tell<A extends Answered>(
-  { heard }: Connection,
-  { method, path }: Call,
-  answering: Promise<A>,
-): Promise<A> {
-  const began = performance.now();
-  const became = (outcome: Answered | NoAnswer) =>
-    heard?.({ method, path, milliseconds: Math.round(performance.now() - began), outcome });
-  try {
-    const answer = await answering;
-    became(answer);
-    return answer;
-  } catch (error) {
-    if (error instanceof NoAnswer) became(error);
-    throw error;
-  }
-}
-
-async function openCall(platform: Connection, call: Call, total: AbortSignal): Promise<OpenAnswer> {
+export async function openAnswer(platform: Connection, call: Call, total: AbortSignal): Promise<OpenAnswer> {
   const url = endpoint(platform.baseUrl, call.path);
   const name = `${call.method} ${url.origin}${url.pathname}`;
   url.search = new URLSearchParams(call.query).toString();
@@ -97,6 +75,25 @@ async function openCall(platform: Connection, call: Call, total: AbortSignal): P
     return { call: name, status: statusCode, headers, body, secrets: call.secrets };
   } catch (error) {
     throw new NoAnswer(name, watch.sent(), codeOf(error, total));
+  }
+}
+
+/** Tells whoever listens what became of a call; {@link send} does so itself. */
+export async function tell<A extends Answered>(
+  { heard }: Connection,
+  { method, path }: Call,
+  answering: Promise<A>,
+): Promise<A> {
+  const began = performance.now();
+  const became = (outcome: Answered | NoAnswer) =>
+    heard?.({ method, path, milliseconds: Math.round(performance.now() - began), outcome });
+  try {
+    const answer = await answering;
+    became(answer);
+    return answer;
+  } catch (error) {
+    if (error instanceof NoAnswer) became(error);
+    throw error;
   }
 }
 

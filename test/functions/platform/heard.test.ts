@@ -45,10 +45,11 @@ test('the request id of a success is a header; of an error, the one in its envel
       JSON.stringify(isFound ? { id: 'r', request_id: 'r-1' } : { error: { request_id: 'req_1' } }),
     );
   });
-  const ids = await Promise.all(
-    ['r', 'other'].map((report) => hear(server.url, (platform) => getReport(platform, bearer, report))),
-  );
-  expect(ids.flat()).toMatchObject([{ requestId: 'of-header' }, { requestId: 'req_1' }]);
+  const ids = await Promise.all([
+    ...['r', 'other'].map((report) => hear(server.url, (platform) => getReport(platform, bearer, report))),
+    hear(server.url, (platform) => queryPurchases(platform, bearer, DAY, AbortSignal.timeout(5_000))),
+  ]);
+  expect(ids.flat()).toMatchObject(['of-header', 'req_1', 'req_1'].map((requestId) => ({ requestId })));
 });
 
 test('a request without an answer is told of too', async () => {
