@@ -75,7 +75,7 @@ export async function get(connect: Connect, request: Get, receiver: Receiver): P
   const stop = () => fail(signal?.reason);
   signal?.addEventListener('abort', stop);
   connect(onread)(targetOf(url), (error, connected) => {
-    if (connected === null) return fail(error);
+    if (error !== null) return fail(error);
     if (over) return connected.destroy();
     socket = connected;
     let broken: Error | undefined;
@@ -142,7 +142,7 @@ function readInTurns(held: () => boolean, take: (bytes: Buffer) => void): OnRead
 
 function targetOf(url: string) {
   const { protocol, hostname, host, port } = new URL(url);
-  return { protocol, hostname, host, port };
+  return { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), host, port };
 }
 
 function textOf({ url, headers }: Get): string {

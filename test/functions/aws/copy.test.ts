@@ -2,7 +2,7 @@ import { crc32, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
 import { makeCertificate } from '../../support/certificate.ts';
-import { copyOnce, jsonOf, type Outcome, PART } from '../../support/copying.ts';
+import { copyOnce, jsonOf, type Outcome, openCopying, PART } from '../../support/copying.ts';
 
 const { body, rows } = jsonOf(20 * PART + 17);
 
@@ -231,6 +231,14 @@ test("no message names the URL's query", async () => {
     const { error } = await copyOnce({ body, turns: [{ status }] });
     expect(String(error)).not.toContain('canary');
   }
+});
+
+test('a host that cannot be connected to is tried again by the state machine, with a fresh URL', async () => {
+  await using copying = await openCopying({ body });
+  await copying.host[Symbol.asyncDispose]();
+  const outcome = await copying.copy();
+  expectNothing(outcome, 'CopyFailed');
+  expect(String(outcome.error)).toContain('did not answer (ECONNREFUSED)');
 });
 
 function expectDelivered({ error, copied, object, openUploads }: Outcome, bytes: Buffer): void {
