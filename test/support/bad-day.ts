@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
-import { expect } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import type { Failure } from '../../functions/workflow/states.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
 import type { Fault as S3Fault } from '../../infra/local/s3/faults.ts';
@@ -12,8 +12,8 @@ import { parseFault } from '../../infra/local/sandbox/faults/parse-fault.ts';
 import type { Report } from '../../infra/local/sandbox/reporting/reports.ts';
 import type { SecretsCall, SecretsFault } from '../../infra/local/secrets-manager.ts';
 import { secretsOf } from './log-in.ts';
-import { expectNoSecretWritten } from './secrecy.ts';
-import type { Ended, Workflow } from './workflow.ts';
+import { expectNoSecretIn, expectNoSecretWritten } from './secrecy.ts';
+import { type Ended, startWorkflow, type Workflow, type WorkflowOptions } from './workflow.ts';
 
 /** What goes wrong on that day, and what is asked for. */
 export interface Day {
@@ -33,6 +33,7 @@ export interface Day {
 
 /** How an export went through a bad day: the part of every journal that is about it. */
 export interface Outcome extends Ended {
+  readonly request: Record<string, unknown>;
   /** The Cause; undefined for what was delivered. */
   readonly card: Failure | undefined;
   readonly calls: readonly Call[];
@@ -48,6 +49,16 @@ export interface Outcome extends Ended {
   to(endpoint: Endpoint): Call[];
 }
 
+/** A workflow for all tests of a file, on whose bad days nothing may have been left of a secret in the end. */
+export async function shareWorkflow(options: WorkflowOptions): Promise<Workflow> {
+  const workflow = await startWorkflow(options);
+  afterAll(async () => {
+    await expectNoSecretWritten(workflow);
+    await workflow.close();
+  });
+  return workflow;
+}
+
 let days = 0;
 
 /**
@@ -57,33 +68,32 @@ let days = 0;
  */
 export async function spend(workflow: Workflow, day: Day = {}): Promise<Outcome> {
   const { sandbox, s3, secrets, bus, logs } = workflow;
-  const name = `day-${++days}`;
+  const request = workflow.request({ name: `day-${++days}`, ...day.request });
+  const name = String(request.name);
   const before = [sandbox.journal, sandbox.reports(), s3.journal, secrets.journal, bus.events, logs].map(
     ({ length }) => length,
   );
   plant(workflow, day);
-  const [ended] = await Promise.all([
-    workflow.run(workflow.request({ name, ...day.request })),
-    day.meanwhile?.(),
-  ]);
+  const [ended] = await Promise.all([workflow.run(request), day.meanwhile?.()]);
   plant(workflow, {});
   const since = <T>(journal: readonly T[], at: number) => journal.slice(before[at]);
   const calls = since(sandbox.journal, 0);
   const outcome: Outcome = {
     ...ended,
-    card: ended.cause === undefined ? undefined : cardIn(ended.cause),
+    request,
+    card: ended.cause === undefined ? undefined : readCard(ended.cause),
     calls,
     reports: since(sandbox.reports(), 1),
     s3: since(s3.journal, 2),
     secrets: since(secrets.journal, 3),
     announced: since(bus.events, 4),
     logged: since(logs, 5).map(({ text }) => text),
-    ...(await visible(workflow, String(day.request?.name ?? name))),
+    ...(await visible(workflow, name)),
     to: (endpoint) => calls.filter((call) => call.endpoint === endpoint),
   };
   expectPromisesKept(outcome);
   if (outcome.status === 'SUCCEEDED' && !givesBody(day)) expectSourcesBytes(workflow, outcome);
-  await expectNoSecretWritten(workflow, day.canaries);
+  expectNoSecretIn(await writtenOf(workflow, outcome), workflow, day.canaries);
   return outcome;
 }
 
@@ -132,8 +142,22 @@ function plant({ sandbox, s3, secrets, bus }: Workflow, day: Day): void {
   bus.failNext(day.events ?? 0);
 }
 
+/** Keys of the objects that an export of this name has left. */
+async function keysOf(workflow: Workflow, name: string): Promise<string[]> {
+  return (await workflow.keys()).filter((key) => key.includes(`/export=${name}/`));
+}
+
+/** All that one export has written but its report. */
+async function writtenOf(workflow: Workflow, outcome: Outcome): Promise<string> {
+  const { events, cause, output, s3, secrets, announced, logged, request } = outcome;
+  const keys = await keysOf(workflow, String(request.name));
+  const small = keys.filter((key) => key.endsWith('.json') && !key.endsWith('/report.json'));
+  const texts = await Promise.all(small.map((key) => workflow.object(key)));
+  return [...texts, JSON.stringify([events, cause, output, s3, secrets, announced, logged])].join('\n');
+}
+
 async function visible(workflow: Workflow, name: string): Promise<Pick<Outcome, 'object' | 'manifest'>> {
-  const keys = (await workflow.keys()).filter((key) => key.includes(`/export=${name}/`));
+  const keys = await keysOf(workflow, name);
   const read = async (file: string) => {
     const key = keys.find((one) => one.endsWith(`/${file}`));
     return key === undefined ? undefined : workflow.object(key);
@@ -176,8 +200,10 @@ function sha256(bytes: Buffer = Buffer.alloc(0)): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** On AWS the Cause of a Task wraps the message; here it may be bare. */
-function cardIn(cause: string): Failure {
-  const parsed = JSON.parse(cause) as Failure & { readonly errorMessage?: string };
-  return parsed.errorMessage === undefined ? parsed : (JSON.parse(parsed.errorMessage) as Failure);
+function readCard(cause: string): Failure {
+  try {
+    return JSON.parse(cause) as Failure;
+  } catch {
+    throw new Error(`The execution ended without a card: ${cause}`);
+  }
 }

@@ -8,9 +8,11 @@ const FASTER = 20;
 
 const promises = createRequire(import.meta.url)('node:timers/promises');
 
-const { setTimeout: callLater } = globalThis;
+const { setTimeout: callLater, setInterval: callEvery } = globalThis;
 globalThis.setTimeout = ((callback: () => void, ms = 0, ...args: []) =>
   callLater(callback, ms / FASTER, ...args)) as typeof setTimeout;
+globalThis.setInterval = ((callback: () => void, ms = 0, ...args: []) =>
+  callEvery(callback, ms / FASTER, ...args)) as typeof setInterval;
 
 const { setTimeout: sleep } = promises;
 promises.setTimeout = (ms = 0, ...args: unknown[]) => sleep(ms / FASTER, ...args);

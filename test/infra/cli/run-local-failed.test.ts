@@ -1,44 +1,13 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { scaledClock } from '../../../infra/local/clock.ts';
-import { startSandbox } from '../../../infra/local/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../../infra/local/sandbox/settings.ts';
+import { describe, expect, it } from 'vitest';
 import { runCommand, startCommand } from '../../support/cli.ts';
+import { openCommandRun } from '../../support/command-run.ts';
 import { callsTo } from '../../support/journal.ts';
 
-const SPEED = 100;
 const ONE_WINDOW = { start_date: '2026-10-01', end_date: '2026-10-08' };
 const THREE_WINDOWS = { start_date: '2026-10-01', end_date: '2027-01-20', max_parallel: 1 };
 const PREFIX = 'exports/account=sandbox/export=daily';
-
-/** A sandbox that outlives the command, and the command's options to export from it. */
-async function openSandbox(fields: Record<string, unknown>, options: SandboxOptions = {}) {
-  const sandbox = await startSandbox({ now: scaledClock(SPEED).now, ...options });
-  const directory = await mkdtemp(join(tmpdir(), 'cli-'));
-  onTestFinished(async () => {
-    await sandbox.close();
-    await rm(directory, { recursive: true, force: true });
-  });
-  const { clientId: client_id, clientSecret: client_secret, advertiserIds } = sandbox;
-  const file = async (name: string, content: unknown) => {
-    await writeFile(join(directory, name), JSON.stringify(content));
-    return join(directory, name);
-  };
-  const advertiser_ids = advertiserIds.slice(0, 1);
-  const request = { name: 'daily', account: 'sandbox', advertiser_ids, metrics: ['spend'], ...fields };
-  const named = {
-    '--base-url': sandbox.baseUrl,
-    '--revision': sandbox.revision,
-    '--credential': await file('credential.json', { client_id, client_secret }),
-    '--input': await file('request.json', request),
-    '--speed': String(SPEED),
-    '--out': join(directory, 'out'),
-  };
-  const args = ['run', '--local', '--json', ...Object.entries(named).flat()];
-  return { sandbox, args, out: join(directory, 'out') };
-}
 
 /** Files of the bucket whose names end so, by the range in their key. */
 async function filesIn(out: string, end: string): Promise<string[]> {
@@ -51,7 +20,7 @@ describe('a run that failed', () => {
     ['one window', ONE_WINDOW, 'create status=403 times=always'],
     ['three windows', THREE_WINDOWS, 'create nth=2 status=403'],
   ])('shows the same card in Cause, event, _failure.json and output: of %s', async (_, range, fault) => {
-    const { args, out } = await openSandbox(range, { faults: [fault] });
+    const { args, out } = await openCommandRun(range, { faults: [fault] });
     const { status, stdout } = await runCommand(args);
     expect(status).toBe(1);
     const { outcome, ...card } = JSON.parse(stdout);
@@ -73,7 +42,7 @@ describe('a run that failed', () => {
 
   it('says in the card what went before, and where to read on', async () => {
     const faults = ['report nth=2 status=401', 'report nth=4 status=422'];
-    const { sandbox, args } = await openSandbox(ONE_WINDOW, { faults, report: { secondsToReady: 1000 } });
+    const { sandbox, args } = await openCommandRun(ONE_WINDOW, { faults, report: { secondsToReady: 1000 } });
     const card = JSON.parse((await runCommand(args)).stdout);
     const [refused, failed] = callsTo(sandbox, 'report').filter(({ status }) => (status ?? 0) >= 400);
     expect(card).toMatchObject({
@@ -95,7 +64,7 @@ describe('a run that failed', () => {
 
 describe('a run that was killed', () => {
   it('P5: leaves its history, and converges with --only-missing', async () => {
-    const { sandbox, args, out } = await openSandbox(THREE_WINDOWS, { report: { secondsToReady: 200 } });
+    const { sandbox, args, out } = await openCommandRun(THREE_WINDOWS, { report: { secondsToReady: 200 } });
     const { child, ended } = startCommand(args);
     await expect.poll(() => callsTo(sandbox, 'create').length, { timeout: 60_000 }).toBe(2);
     await expect.poll(() => filesIn(out, 'manifest.json').catch(() => [])).toHaveLength(1);

@@ -1,14 +1,12 @@
-import { afterAll, expect, it } from 'vitest';
-import { expectFailed, gapsIn, spend } from '../../support/bad-day.ts';
-import { startWorkflow } from '../../support/workflow.ts';
+import { expect, it } from 'vitest';
+import { expectFailed, gapsIn, shareWorkflow, spend } from '../../support/bad-day.ts';
 
 // Answers of the platform's API that are lost, cannot be read, or lead nowhere. A report is READY when it is first looked
 // at: the first GET is CheckReport's, the second SaveReport's.
-const workflow = await startWorkflow({
+const workflow = await shareWorkflow({
   speed: 1000,
   sandbox: { tokenSeconds: 86_400, report: { secondsToProcessing: 0, secondsToReady: 0 } },
 });
-afterAll(() => workflow.close());
 
 it.each([
   ['resets the connection', 'reset=after'],

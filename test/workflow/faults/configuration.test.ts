@@ -1,14 +1,13 @@
-import { afterAll, beforeEach, expect, it } from 'vitest';
-import { expectFailed, forgetTokens, spend } from '../../support/bad-day.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { expectFailed, forgetTokens, shareWorkflow, spend } from '../../support/bad-day.ts';
 import { storeCredential } from '../../support/log-in.ts';
 import { startWorkflow } from '../../support/workflow.ts';
 
 // Secrets and clocks.
-const workflow = await startWorkflow({
+const workflow = await shareWorkflow({
   speed: 1000,
   sandbox: { tokenSeconds: 86_400, report: { secondsToProcessing: 0, secondsToReady: 0 } },
 });
-afterAll(() => workflow.close());
 
 const { clientId: client_id, clientSecret: client_secret } = workflow.sandbox;
 const CREDENTIAL = 'ad-report-export/sandbox/credential';

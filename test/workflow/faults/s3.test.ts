@@ -1,8 +1,14 @@
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ErrorCode } from '../../../infra/local/s3/answers.ts';
 import type { Fault } from '../../../infra/local/s3/faults.ts';
-import { type Day, expectFailed, type Outcome, openUploads, spend } from '../../support/bad-day.ts';
-import { startWorkflow } from '../../support/workflow.ts';
+import {
+  type Day,
+  expectFailed,
+  type Outcome,
+  openUploads,
+  shareWorkflow,
+  spend,
+} from '../../support/bad-day.ts';
 
 /** Stored as two parts; a small file is one PutObject. */
 const LARGE = 9 * 1024 * 1024;
@@ -11,14 +17,13 @@ const SMALL = 50_000;
 let bytes = SMALL;
 
 // What our S3 does with the report's object.
-const workflow = await startWorkflow({
+const workflow = await shareWorkflow({
   speed: 1000,
   sandbox: {
     tokenSeconds: 86_400,
     report: { secondsToProcessing: 0, secondsToReady: 0, bytes: () => bytes },
   },
 });
-afterAll(() => workflow.close());
 
 type Operation = Fault['operation'];
 
@@ -104,4 +109,32 @@ it.each([
   expect([outcome.status, outcome.error, outcome.manifest]).toEqual(['FAILED', 'AccessRefused', undefined]);
   expect(outcome.card?.happened).toContain('s3:PutObject');
   expect(refusals(outcome, answer)).toBe(1);
+});
+
+it.each([
+  'SlowDown',
+  'InternalError',
+  'reset',
+  'lost answer',
+] as const)('31: a manifest that meets "%s" is written by a later try, and only then announced', async (answer) => {
+  const outcome = await store('PutObject', {
+    s3: [{ operation: 'PutObject', key: '_manifest.json', answer, times: 3 }],
+  });
+  expect(outcome.status).toBe('SUCCEEDED');
+  expect(outcome.to('storage')).toHaveLength(1);
+});
+
+it('31: a manifest that can never be written leaves the object without one, and ends typed', async () => {
+  const outcome = await store('PutObject', {
+    s3: [{ operation: 'PutObject', key: '_manifest.json', answer: 'InternalError', times: 99 }],
+  });
+  expect([outcome.status, outcome.error]).toEqual(['FAILED', 'ServiceUnavailable']);
+  expect(outcome.object).toHaveLength(SMALL);
+  expect(outcome.manifest).toBeUndefined();
+});
+
+it('31: an event that EventBridge does not take is announced by a later try, once', async () => {
+  const outcome = await store('PutObject', { events: 4 });
+  expect(outcome.status).toBe('SUCCEEDED');
+  expect(outcome.announced).toHaveLength(1);
 });

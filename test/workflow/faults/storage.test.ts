@@ -1,8 +1,14 @@
 import { gunzipSync } from 'node:zlib';
-import { afterAll, expect, it } from 'vitest';
-import { type Day, expectFailed, type Outcome, openUploads, spend } from '../../support/bad-day.ts';
+import { expect, it } from 'vitest';
+import {
+  type Day,
+  expectFailed,
+  type Outcome,
+  openUploads,
+  shareWorkflow,
+  spend,
+} from '../../support/bad-day.ts';
 import { listen } from '../../support/listen.ts';
-import { startWorkflow } from '../../support/workflow.ts';
 
 const MAX_BYTES = 12 * 1024 * 1024;
 
@@ -13,7 +19,7 @@ const SMALL = 50_000;
 let bytes = SMALL;
 
 // What the storage host of the download does. The first GET of a report is CheckReport's, the second SaveReport's.
-const workflow = await startWorkflow({
+const workflow = await shareWorkflow({
   speed: 1000,
   sandbox: {
     tokenSeconds: 86_400,
@@ -21,7 +27,6 @@ const workflow = await startWorkflow({
   },
   config: { max_download_bytes: MAX_BYTES },
 });
-afterAll(() => workflow.close());
 
 async function download(size: number, day: Day): Promise<Outcome> {
   bytes = size;

@@ -1,16 +1,24 @@
 import { expect, it } from 'vitest';
-import type { PerReport } from '../../../infra/local/sandbox/settings.ts';
+import type { Report } from '../../../infra/local/sandbox/reporting/reports.ts';
 import { expectFailed, gapsIn, type Outcome, spend } from '../../support/bad-day.ts';
-import { startWorkflow } from '../../support/workflow.ts';
+import { startWorkflow, type Workflow } from '../../support/workflow.ts';
 
 const NEVER = 1e9;
 const MINUTES = 60;
 
-/** Reports are READY after these times, in the order in which they are created. Half an hour takes 1.8 s. */
-async function wait(secondsToReady: PerReport, faults: string[] = []): Promise<Outcome> {
-  await using workflow = await startWorkflow({
+/** Seconds to READY of a report, by its ordinal and those created before. */
+type Readiness = (request: unknown, ordinal: number, earlier: readonly Report[]) => number;
+
+/** One export whose reports are READY after these times. Half an hour takes 1.8 s. */
+async function wait(readiness: Readiness, faults: string[] = []): Promise<Outcome> {
+  await using workflow: Workflow = await startWorkflow({
     speed: 1000,
-    sandbox: { tokenSeconds: 86_400, report: { secondsToReady } },
+    sandbox: {
+      tokenSeconds: 86_400,
+      report: {
+        secondsToReady: (request, ordinal) => readiness(request, ordinal, workflow.sandbox.reports()),
+      },
+    },
   });
   return await spend(workflow, { faults });
 }
@@ -30,7 +38,11 @@ it.concurrent('12: a report that is not READY after 30 minutes is replaced, and 
 });
 
 it.concurrent('12: a report that was replaced is still watched, and the first READY one wins', async () => {
-  const outcome = await wait((_, ordinal) => (ordinal === 1 ? 40 * MINUTES : NEVER));
+  const outcome = await wait((_, ordinal, [first]) => {
+    // The first one is READY as soon as there is a second.
+    if (first) first.readyAt = 0;
+    return ordinal * NEVER;
+  });
   expect(outcome.status).toBe('SUCCEEDED');
   const [first, second] = outcome.reports.map(({ id }) => id);
   expect(outcome.reports).toHaveLength(2);
@@ -39,7 +51,7 @@ it.concurrent('12: a report that was replaced is still watched, and the first RE
 });
 
 it.concurrent('12: where no report is ever READY, the export fails after two replacements', async () => {
-  const outcome = await wait(NEVER);
+  const outcome = await wait(() => NEVER);
   expectFailed(outcome, 'ReportStuck');
   expect(outcome.card.report_ids).toEqual(outcome.reports.map(({ id }) => id));
   expect(outcome.reports).toHaveLength(3);
@@ -47,7 +59,7 @@ it.concurrent('12: where no report is ever READY, the export fails after two rep
 });
 
 it.concurrent('14: a status that the contract does not name is warned of, waited for, and then replaced', async () => {
-  const outcome = await wait(0, ['report=1 set.status=QUEUED omit=download_url times=always']);
+  const outcome = await wait(() => 0, ['report=1 set.status=QUEUED omit=download_url times=always']);
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(2);
   expect(between(outcome)).toBeGreaterThanOrEqual(30);
@@ -55,7 +67,7 @@ it.concurrent('14: a status that the contract does not name is warned of, waited
 });
 
 it.concurrent('8: a 429 in mid-poll for ever ends in bounded time, typed, with three reports at most', async () => {
-  const outcome = await wait(0, ['report status=429 times=always']);
+  const outcome = await wait(() => 0, ['report status=429 times=always']);
   expect(outcome.status).toBe('FAILED');
   expect(['RateLimited', 'ReportStuck']).toContain(outcome.error);
   expect(outcome.reports.length).toBeLessThanOrEqual(3);

@@ -1,22 +1,20 @@
 import { createHash } from 'node:crypto';
-import { afterAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { Fault as S3Fault } from '../../../infra/local/s3/faults.ts';
 import type { Call } from '../../../infra/local/sandbox/exchange.ts';
-import { expectFailed, forgetTokens, spend } from '../../support/bad-day.ts';
+import { expectFailed, forgetTokens, shareWorkflow, spend } from '../../support/bad-day.ts';
 import { expectNoSecretWritten } from '../../support/secrecy.ts';
-import { startWorkflow } from '../../support/workflow.ts';
 
 let bytes = 50_000;
 
 // What happens to the workflow itself, and what is asked of it.
-const workflow = await startWorkflow({
+const workflow = await shareWorkflow({
   speed: 1000,
   sandbox: {
     tokenSeconds: 86_400,
     report: { secondsToProcessing: 0, secondsToReady: 0, bytes: () => bytes },
   },
 });
-afterAll(() => workflow.close());
 
 const { sandbox, s3 } = workflow;
 

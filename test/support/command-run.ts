@@ -1,0 +1,48 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { scaledClock } from '../../infra/local/clock.ts';
+import { type Sandbox, startSandbox } from '../../infra/local/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
+
+const SPEED = 100;
+
+/** A sandbox, and the command that exports from it; the sandbox outlives the command. */
+export interface CommandRun {
+  readonly sandbox: Sandbox;
+  /** Of the command: `run --local --json` and where all is. */
+  readonly args: readonly string[];
+  /** Where it leaves what it exports. */
+  readonly out: string;
+}
+
+/** @param fields of the request, beside the names */
+export async function openCommandRun(
+  fields: Record<string, unknown>,
+  options: SandboxOptions = {},
+): Promise<CommandRun> {
+  const sandbox = await startSandbox({ now: scaledClock(SPEED).now, ...options });
+  const directory = await mkdtemp(join(tmpdir(), 'cli-'));
+  onTestFinished(async () => {
+    await sandbox.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  const { clientId: client_id, clientSecret: client_secret, advertiserIds } = sandbox;
+  const file = async (name: string, content: unknown) => {
+    await writeFile(join(directory, name), JSON.stringify(content));
+    return join(directory, name);
+  };
+  const advertiser_ids = advertiserIds.slice(0, 1);
+  const request = { name: 'daily', account: 'sandbox', advertiser_ids, metrics: ['spend'], ...fields };
+  const named = {
+    '--base-url': sandbox.baseUrl,
+    '--revision': sandbox.revision,
+    '--credential': await file('credential.json', { client_id, client_secret }),
+    '--input': await file('request.json', request),
+    '--speed': String(SPEED),
+    '--out': join(directory, 'out'),
+  };
+  const args = ['run', '--local', '--json', ...Object.entries(named).flat()];
+  return { sandbox, args, out: join(directory, 'out') };
+}

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { createReport } from '../../../functions/create-report.ts';
+import { forgetTokens, shareWorkflow, spend } from '../../support/bad-day.ts';
+import { listenTcp } from '../../support/listen.ts';
+import { connecting } from '../../support/platform.ts';
+import { startStep } from '../../support/steps.ts';
+
+// Servers that keep a step waiting. The steps' time-outs are real time; here they are a twentieth of it: 1.5 s to the
+// headers, 0.75 s between two pieces of an answer (1.5 s of a file), 3 s in all.
+const workflow = await shareWorkflow({
+  ...{ speed: 1000, hurry: true },
+  sandbox: {
+    tokenSeconds: 86_400,
+    report: { secondsToProcessing: 0, secondsToReady: 0, bytes: 200_000 },
+  },
+});
+
+it.each([
+  ['a token endpoint', 'never answers', 'token hang', 1],
+  ['a token endpoint', 'sends a byte at a time', 'token trickle=100', 1],
+  ['POST /reports', 'never answers', 'create hang', 1],
+  ['POST /reports', 'never answers, having made one,', 'create hang processed', 2],
+  ['POST /reports', 'sends a byte at a time', 'create trickle=100', 2],
+  ['a GET in mid-poll', 'never answers', 'report hang', 1],
+  ['a GET in mid-poll', 'sends a byte in a while', 'report trickle=1000', 1],
+  ['a GET on save', 'sends a byte at a time', 'report nth=2 trickle=100', 1],
+  ['a storage host', 'never answers', 'storage hang', 1],
+] as const)('9: %s that %s is given up and tried again', async (_, __, fault, reports) => {
+  await forgetTokens(workflow);
+  const outcome = await spend(workflow, { faults: [fault] });
+  expect(outcome.status).toBe('SUCCEEDED');
+  expect(outcome.reports).toHaveLength(reports);
+});
+
+it.each([
+  ['stops', 'stall_after=100000'],
+  ['goes on by a byte at a time', 'trickle=20'],
+])('9: a storage host whose body %s is asked for the rest', async (_, fault) => {
+  const outcome = await spend(workflow, { faults: [`storage ${fault}`] });
+  expect(outcome.status).toBe('SUCCEEDED');
+  expect(outcome.to('report')).toHaveLength(2);
+  expect(outcome.to('storage')).toHaveLength(2);
+});
+
+it('9: a POST that never came through the handshake has made no report', async () => {
+  await using silent = await listenTcp(() => {});
+  const { window, access } = await startStep();
+  const platform = {
+    ...access.platform(undefined),
+    ...{ baseUrl: `https://127.0.0.1:${silent.port}`, dispatcher: connecting(150) },
+  };
+  const creating = createReport(window, { ...access, platform: () => platform });
+  await expect(creating).rejects.toMatchObject({ name: 'PlatformUnavailable' });
+});
