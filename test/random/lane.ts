@@ -19,12 +19,12 @@ export interface Outcome extends Run {
 /** Runs one after the other in each of some workflows at a time; what one of them broke is told with its run. */
 export async function runAll(
   runs: readonly Run[],
-  lanes: number,
+  { lanes, speed = 1000 }: { readonly lanes: number; readonly speed?: number },
   hear: (outcome: Outcome) => void,
 ): Promise<void> {
   const batches = batchesOf(runs, Math.min(BATCH, Math.ceil(runs.length / lanes)));
   const lane = async () => {
-    for (let batch = batches.shift(); batch; batch = batches.shift()) await runBatch(batch, hear);
+    for (let batch = batches.shift(); batch; batch = batches.shift()) await runBatch(batch, speed, hear);
   };
   await Promise.all(Array.from({ length: lanes }, lane));
 }
@@ -37,7 +37,11 @@ const ACCOUNTS = Array.from({ length: 12 }, (_, index) => `account-${index}`);
 
 const HEALTHY = { secondsToReady: 5, urlSeconds: 86_400 };
 
-async function runBatch(batch: readonly Run[], hear: (outcome: Outcome) => void): Promise<void> {
+async function runBatch(
+  batch: readonly Run[],
+  speed: number,
+  hear: (outcome: Outcome) => void,
+): Promise<void> {
   let current: Scenario['report'] = HEALTHY;
   // Read anew for each report that is created.
   const report: NonNullable<SandboxOptions['report']> = {
@@ -51,7 +55,7 @@ async function runBatch(batch: readonly Run[], hear: (outcome: Outcome) => void)
     },
   };
   await using workflow = await startWorkflow({
-    speed: 1000,
+    speed,
     hurry: true,
     sandbox: { report, credentials: ACCOUNTS.map((account) => ({ account })) },
     config: { max_download_bytes: 32 * 1024 ** 2 },

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { type Outcome, runAll } from './lane.ts';
 import { scenarios } from './scenario.ts';
 
-// npm run test:random -- [--runs 1000] [--seed 1] [--run 17] [--lanes 3]
+// npm run test:random -- [--runs 1000] [--seed 1] [--run 17] [--lanes 3] [--speed 1000]
 // `--run` replays one run of the seed alone, as often as `--runs` says.
 
 const { values } = parseArgs({
@@ -11,6 +11,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     run: { type: 'string' },
     lanes: { type: 'string', default: '3' },
+    speed: { type: 'string', default: '1000' },
   },
 });
 const seed = Number(values.seed);
@@ -19,7 +20,7 @@ const ends = new Map<string, number>();
 const failed: number[] = [];
 let heard = 0;
 
-await runAll(runs, Number(values.lanes), (outcome) => {
+await runAll(runs, { lanes: Number(values.lanes), speed: Number(values.speed) }, (outcome) => {
   heard += 1;
   count(outcome);
   if (outcome.broken.length > 0) tell(outcome);

@@ -1,22 +1,42 @@
 import { expect, it } from 'vitest';
 import { runAll } from './lane.ts';
-import { scenarios } from './scenario.ts';
+import { type Scenario, scenarios } from './scenario.ts';
 
 /** Another seed, or thousands of runs: `npm run test:random`. */
 const SEED = 1;
-const RUNS = 200;
+const RUNS = 180;
 
-it(`P1 to P6 hold in ${RUNS} exports with random faults at random points`, { timeout: 600_000 }, async () => {
-  const runs = scenarios(SEED, RUNS).map((scenario, index) => ({ index, scenario }));
+/**
+ * At 1000 times the speed, 10 s are as long as a busy machine needs for one step, and a GET that comes too soon would come
+ * late enough. At 100 times they are told apart, and only runs that wait for little are fit for it.
+ */
+const SLOWER = { speed: 100, runs: 20 };
+
+const all = scenarios(SEED, 10 * RUNS).map((scenario, index) => ({ index, scenario }));
+
+it.each([
+  { speed: 1000, runs: all.slice(0, RUNS) },
+  { speed: SLOWER.speed, runs: all.filter(({ scenario }) => isShort(scenario)).slice(0, SLOWER.runs) },
+])('P1 to P6 hold in exports with random faults, $speed times faster', { timeout: 600_000 }, async ({
+  speed,
+  runs,
+}) => {
   const told: unknown[] = [];
   const ends: unknown[] = [];
-  await runAll(runs, 3, ({ index, scenario, played, broken }) => {
+  await runAll(runs, { lanes: 3, speed }, ({ index, scenario, played, broken }) => {
     ends.push(...played.faulty.ended.map(({ status }) => status));
-    const replay = `npm run test:random -- --seed ${SEED} --run ${index}`;
+    const replay = `npm run test:random -- --seed ${SEED} --run ${index} --speed ${speed}`;
     if (broken.length > 0) told.push({ replay, broken, scenario });
   });
   expect(JSON.stringify(told, undefined, 2)).toBe('[]');
   // A run in which nothing went wrong, or nothing could be delivered, shows little.
   for (const status of ['SUCCEEDED', 'FAILED'])
-    expect(ends.filter((end) => end === status).length).toBeGreaterThan(RUNS / 4);
+    expect(ends.filter((end) => end === status).length).toBeGreaterThan(runs.length / 20);
 });
+
+function isShort({ report, platform, exports, s3, bus }: Scenario): boolean {
+  const waits = /times=(5|always)|status=5|reset|hang|retry_after|trickle|stall/;
+  const windows = exports.map(({ fields }) => fields.end_date).filter((end) => end !== '2026-05-01');
+  const isSimple = exports.length === 1 && windows.length === 1 && s3.length === 0 && bus === 0;
+  return isSimple && report.secondsToReady <= 60 && platform.every((fault) => !waits.test(fault));
+}
