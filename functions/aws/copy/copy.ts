@@ -69,13 +69,14 @@ export async function copyToS3(options: CopyOptions): Promise<Copied | Unfinishe
   const { signal, deadline, unfinished, ring = openRing() } = options;
   const taken = unfinished && (await resume(options, unfinished, ring));
   let attempt = taken;
-  let ready: Promise<void> | undefined; // until what a beginning left behind is gone, and the ring is free again
+  let gone: Promise<void> | undefined; // what a beginning left behind, once it is removed
+  let ready: Promise<void> | undefined; // the same, until the ring is waited for
   let bytes = taken ? (unfinished?.at ?? 0) : 0;
   let ended = false;
   const receiver: Receiver = {
     begin(file) {
       if (options.divides?.(file)) throw new Divisible(file);
-      if (attempt) ready = all([ready, attempt.writer.abort()]);
+      if (attempt) gone = ready = all([gone, attempt.writer.abort()]);
       attempt = begin(options, file, ring);
       bytes = 0;
     },
@@ -96,11 +97,11 @@ export async function copyToS3(options: CopyOptions): Promise<Copied | Unfinishe
       from: taken && unfinished,
       ...(options.pause === undefined ? {} : { pause: options.pause }),
     });
-    await ready;
+    await gone;
     ended = true;
     return await finish(started(attempt), fetchedTwice);
   } catch (error) {
-    await ready;
+    await gone;
     return await leave(options, { attempt, taken: attempt === taken, ended }, error);
   }
 }
