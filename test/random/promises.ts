@@ -154,7 +154,7 @@ function isTyped(error: string, { kills, bus }: Played['scenario']): boolean {
 function wrongRequestIds({ error, request_ids }: Card, { calls }: Phase): string[] {
   const answered = new Set(calls.flatMap(({ requestId }) => requestId ?? []));
   const unknown = request_ids.filter((id) => id !== 'absent' && !answered.has(id));
-  const refused = error === 'RequestRefused' || error === 'TokenRefusedAgain';
+  const refused = ['RequestRefused', 'TokenRefusedAgain', 'RateLimited'].includes(error);
   return [
     ...unknown.map((id) => `P4: ${id} is no request_id of the platform's`),
     ...(refused && request_ids.length === 0 ? [`P4: ${error} without a request_id`] : []),

@@ -7,8 +7,8 @@ import { safeAgent } from '../../../functions/workflow/safe-hosts.ts';
 const get = { doing: 'look at report r', creates: false, revision: '2026-09-01', facts: { report_id: 'r' } };
 const post = { ...get, doing: 'create a report', creates: true };
 
-function answer(status: number) {
-  return new PlatformError('GET /reports/r', { status, type: 'a_type', requestId: 'req_1' });
+function answer(status: number, fields: { reason?: string; detail?: string; validation?: string[] } = {}) {
+  return new PlatformError('GET /reports/r', { status, type: 'a_type', requestId: 'req_1', ...fields });
 }
 
 describe('a decision (contract 7.2)', () => {
@@ -61,4 +61,70 @@ describe('a decision (contract 7.2)', () => {
     const refused = new OAuthError('POST', { status: 400, error, requestId: 'absent' });
     expect(decideGrant(refused, 'acme')).toMatchObject({ name, facts: { account: 'acme' } });
   });
+
+  it('on a grant that was not answered is what it would be on any call (contract 7.3)', () => {
+    const silence = new NoAnswer('POST /oauth2/token', true, 'ECONNRESET');
+    const decided = decideGrant(silence, 'acme') as Error;
+    expect(decided).toMatchObject({ name: 'PlatformUnavailable', facts: { account: 'acme' } });
+    expect(decided.message).toContain('get a token for account acme');
+  });
 });
+
+describe('the sentence of a decision', () => {
+  const said = (error: unknown, call: Parameters<typeof decide>[1] = get) =>
+    (decide(error, call) as Error).message.split('\n')[0];
+
+  it.each([
+    [
+      '4: names the scope that is lacking',
+      answer(403),
+      /look at report r\. The credential lacks the scope, or the advertiser\.$/,
+    ],
+    ['5: counts one fault', answer(422, { validation: ['metrics: x'] }), /, and named a fault\.$/],
+    ['5: counts several', answer(422, { validation: ['a', 'b'] }), /, and named 2 faults\.$/],
+    ['5: shows a detail that is no list', answer(422, { detail: 'odd' }), /look at report r: odd\.$/],
+    ['5: says why', answer(422, { reason: 'Unknown metric' }), /report r: Unknown metric\.$/],
+    ['11: says what cannot be read', new UnreadableAnswer('GET', unreadable()), /contract promises: HTML\.$/],
+    [
+      '9: says how it was silent',
+      new NoAnswer('GET', true, 'ECONNRESET'),
+      /look at report r \(ECONNRESET\)\.$/,
+    ],
+  ])('%s', (_, error, sentence) => {
+    expect(said(error)).toMatch(sentence);
+  });
+
+  it('4: names the scope that the token was asked for with', () => {
+    const asked = { ...get, scope: 'reporting:read' };
+    expect(said(answer(403), asked)).toContain('lacks the scope reporting:read, or the advertiser.');
+  });
+
+  it('10: says that a report may exist, where the answer to a POST was lost', () => {
+    expect(said(new NoAnswer('POST', true, 'ECONNRESET'), post)).toMatch(
+      /lost \(ECONNRESET\); a report may exist\.$/,
+    );
+    expect(said(answer(504), post)).toMatch(
+      /answered 504 \(a_type\) .* create a report; a report may exist\.$/,
+    );
+  });
+
+  it('3: names the command that signs in again', () => {
+    const dead = { status: 400, error: 'invalid_grant', errorDescription: 'Expired', requestId: 'absent' };
+    const decided = decideGrant(new OAuthError('POST', dead), 'acme') as Error;
+    expect(decided.message).toContain(
+      'of account acme: Expired. Sign in again: npm run export -- login --account acme',
+    );
+  });
+
+  it('2: names the OAuth error of a refused client', () => {
+    const refused = { status: 401, error: 'invalid_client', requestId: 'absent' };
+    const decided = decideGrant(new OAuthError('POST', refused), 'acme') as Error;
+    expect(decided.message).toContain(
+      'answered 401 (invalid_client) to the attempt to get a token for account acme.',
+    );
+  });
+});
+
+function unreadable() {
+  return { status: 200, requestId: 'absent', reason: 'HTML' };
+}
