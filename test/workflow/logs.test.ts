@@ -24,7 +24,7 @@ it('each line is one JSON object that names execution, window, report and attemp
     'storage nth=1 status=403',
     'storage nth=2 status=503',
   ];
-  await using workflow = await startWorkflow({ speed: 1000, sandbox: { faults } });
+  await using workflow = await startWorkflow({ speed: 200, sandbox: { faults } });
   expect((await workflow.run()).status).toBe('SUCCEEDED');
   const { lines, metrics } = linesOf(workflow);
   for (const line of lines) {
@@ -39,7 +39,7 @@ it('each line is one JSON object that names execution, window, report and attemp
 
 it('each request to the platform is a line: what was asked, its status, request id and time', async () => {
   const faults = ['token nth=1 status=503', 'create status=500 times=1', 'report nth=1 reset=after'];
-  await using workflow = await startWorkflow({ speed: 1000, sandbox: { faults } });
+  await using workflow = await startWorkflow({ speed: 200, sandbox: { faults } });
   await workflow.run();
   const { lines } = linesOf(workflow);
   const told = lines.filter(({ method }) => method !== undefined);
@@ -57,7 +57,7 @@ it('each request to the platform is a line: what was asked, its status, request 
 
 it('the lines of an export that fails name what failed as well', async () => {
   await using workflow = await startWorkflow({
-    speed: 1000,
+    speed: 200,
     sandbox: { faults: ['create status=403 times=always'] },
   });
   expect((await workflow.run()).status).toBe('FAILED');
