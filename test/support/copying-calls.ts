@@ -17,6 +17,7 @@ export interface Cut {
 
 export interface Call {
   readonly part: number;
+  readonly streamed?: boolean;
   readonly cut?: Cut | undefined;
   /** Told of each piece of a body. */
   readonly come?: (bytes: number) => void;
@@ -56,12 +57,13 @@ export function handOn<T>(value: T): T {
 
 type Ends = Pick<Parameters<typeof copyRange>[2], 'source' | 'destination' | 'deadline' | 'ring'> & {
   readonly size: () => number;
+  readonly streamed: boolean;
   readonly pause: number;
 };
 
 async function inCall<T>(
   { source, destination, s3 }: Copying,
-  { part, cut, come: told, ring = openRing() }: Call,
+  { part, streamed = false, cut, come: told, ring = openRing() }: Call,
   run: (ends: Ends) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController();
@@ -87,7 +89,7 @@ async function inCall<T>(
   const ends: Ends = {
     source: from.source,
     destination: { ...destination, s3: client, dispatcher: agent },
-    ...{ deadline: stop.signal, ring, size: () => part, pause: 1 },
+    ...{ deadline: stop.signal, ring, size: () => part, streamed, pause: 1 },
   };
   const result = await run(ends).then(
     (value) => () => value,

@@ -1,8 +1,9 @@
 import { CopyFailed, ExportError, ServiceUnavailable, UrlExpired } from '../../workflow/errors.ts';
 import type { FileHead } from './download.ts';
 import { type Inspection, inspect } from './inspect.ts';
-import { type Left, type ObjectWriter, openObjectWriter } from './object-writer.ts';
-import { type PartOptions, type PartWriter, partBytes, type Ring } from './part-writer.ts';
+import { type Layout, layoutOf } from './layout.ts';
+import { type Left, type ObjectWriter, openObjectWriter, type WriterOptions } from './object-writer.ts';
+import type { PartWriter, Ring } from './part-writer.ts';
 import { abortUpload, type Destination, findUpload, type Part } from './upload.ts';
 
 /** What watches a file's bytes, and what writes them. */
@@ -19,7 +20,7 @@ export interface Unfinished extends Left {
   readonly contentType: string;
 }
 
-export interface PartsOptions extends PartOptions {
+export interface PartsOptions extends Omit<WriterOptions, 'bytes'> {
   readonly destination: Destination;
   /** As requested of the platform: JSON is looked into, anything else is not. */
   readonly format: string;
@@ -36,7 +37,7 @@ export function begin(options: AttemptOptions, file: FileHead, ring: Ring): Atte
   const inspection = inspect(options.format, contentType, file.contentEncoding);
   const { contentEncoding } = file;
   const kind = { contentType, ...(contentEncoding === undefined ? {} : { contentEncoding }) };
-  const writing = { ...options, mark: inspection.save };
+  const writing = { ...options, bytes: file.bytes, mark: inspection.save };
   return {
     file,
     contentType,
@@ -55,7 +56,8 @@ export async function resume(
   { uploadId, file, contentType, ...from }: Unfinished,
   ring: Ring,
 ): Promise<Attempt | undefined> {
-  const { destination, size = partBytes } = options;
+  const { destination } = options;
+  const { size } = layoutOf(file.bytes, options);
   const found = await findUpload(destination, uploadId);
   if (found === undefined) return undefined;
   const parts = found.parts.filter(({ number }) => number < from.part);
@@ -65,7 +67,7 @@ export async function resume(
   }
   const inspection = inspect(options.format, contentType, undefined, from.shape);
   const begun = { upload: found.upload, parts };
-  const writing = { ...options, from, mark: inspection.save };
+  const writing = { ...options, bytes: file.bytes, from, mark: inspection.save };
   const writer = openObjectWriter(destination, { contentType }, ring, writing, begun);
   return { file, contentType, inspection, writer };
 }
@@ -74,7 +76,7 @@ export async function resume(
 export function fill(
   parts: readonly Part[],
   { from, to }: { from: number; to: number },
-  size: typeof partBytes,
+  size: Layout['size'],
   first = 1,
 ): boolean {
   let at = from;

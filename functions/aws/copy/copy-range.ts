@@ -1,7 +1,8 @@
 import { failureOf, fill, mayPass, type PartsOptions, pass } from './attempt.ts';
 import { download, type FileHead, NotTheSame, type Source } from './download.ts';
 import { type FragmentInspection, inspectFragment, inspectPlain, joinInspections } from './inspect.ts';
-import { openPartWriter, openRing, type Position, partBytes } from './part-writer.ts';
+import { layoutOf, openParts } from './layout.ts';
+import { openRing, type Position } from './part-writer.ts';
 import { completeUpload, findUpload, type Stored } from './upload.ts';
 
 /** Bytes of a file that are parts of their own, copied beside other ranges of it. */
@@ -32,7 +33,7 @@ export const VOID = 'void';
  *
  * @param bytes more than one part
  */
-export function divide(bytes: number, ranges: number, size = partBytes): Range[] {
+export function divide(bytes: number, ranges: number, { size } = layoutOf(bytes)): Range[] {
   const starts = [0];
   for (let part = 1; (starts.at(-1) ?? 0) + size(part) < bytes; part++)
     starts.push((starts.at(-1) ?? 0) + size(part));
@@ -69,18 +70,18 @@ export async function copyRange(
   range: Range,
   options: RangeOptions,
 ): Promise<Position | typeof VOID> {
-  const { source, destination, deadline, pause, ring = openRing(), size = partBytes } = options;
+  const { source, destination, deadline, pause, ring = openRing() } = options;
+  const layout = layoutOf(divided.file.bytes, options);
   const found = await findUpload(destination, divided.uploadId);
   if (found === undefined) return VOID;
   const stored = found.parts.filter(({ number }) => number >= range.first && number < range.part);
-  const from: Position = fill(stored, { from: range.from, to: range.at }, size, range.first)
+  const from: Position = fill(stored, { from: range.from, to: range.at }, layout.size, range.first)
     ? range
     : { part: range.first, at: range.from };
   const inspection = inspectionOf(range, options.format, from.shape);
-  const parts = openPartWriter(destination, async () => found.upload, ring, {
+  const parts = openParts(destination, async () => found.upload, ring, layout, {
     ...options,
-    from,
-    mark: inspection.save,
+    ...{ from, until: range.to, mark: inspection.save },
   });
   const receiver = {
     begin() {},
@@ -119,9 +120,11 @@ function inspectionOf({ first }: Range, format: string, saved: string | undefine
 export async function joinRanges(
   { uploadId, file }: Divided,
   ranges: readonly Range[],
-  { destination, format, contentType = '', size = partBytes }: PartsOptions & { contentType?: string },
+  { contentType = '', ...options }: PartsOptions & { contentType?: string },
 ): Promise<(Stored & { readonly rows?: number }) | typeof VOID> {
-  const bytes = file.bytes ?? Number.NaN;
+  const { destination, format } = options;
+  const { bytes = Number.NaN } = file;
+  const { size } = layoutOf(bytes, options);
   const found = await findUpload(destination, uploadId);
   if (found === undefined || !fill(found.parts, { from: 0, to: bytes }, size)) return VOID;
   const [beginning = '', ...fragments] = ranges.map(({ shape }) => shape ?? '');

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { openPartWriter, type PartOptions, type Position, type Ring } from './part-writer.ts';
+import { layoutOf, openParts } from './layout.ts';
+import type { PartOptions, Position, Ring } from './part-writer.ts';
 import {
   abortUpload,
   completeUpload,
@@ -42,12 +43,19 @@ export interface Begun {
   readonly parts: readonly Part[];
 }
 
+export interface WriterOptions extends PartOptions {
+  /** Of the file, where the host says it. */
+  readonly bytes?: number | undefined;
+  /** For tests, with `size`. */
+  readonly streamed?: boolean;
+}
+
 /** @param begun with `from` in the options, where an earlier call has begun the object */
 export function openObjectWriter(
   to: Destination,
   kind: Kind,
   ring: Ring,
-  options: PartOptions = {},
+  options: WriterOptions = {},
   begun?: Begun,
 ): ObjectWriter {
   let upload = begun && Promise.resolve(begun.upload);
@@ -55,7 +63,8 @@ export function openObjectWriter(
     upload ??= createUpload(to, kind);
     return upload;
   };
-  const parts = openPartWriter(to, create, ring, options);
+  const { bytes: until, ...writing } = options;
+  const parts = openParts(to, create, ring, layoutOf(until, options), { ...writing, until });
 
   async function end(): Promise<Stored> {
     if (upload === undefined) {

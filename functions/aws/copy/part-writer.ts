@@ -8,7 +8,7 @@ const PARTS_MAX = 10_000;
 const RING_PARTS = 2; // a third changed neither speed nor CPU, and took 8 MiB more
 
 // What is on its way when a call's time is up has half of the minute that is left; two parts of 8 MiB at 0.6 MB/s.
-const SETTLE_MS = 30_000;
+export const SETTLE_MS = 30_000;
 
 /**
  * The bytes of part `number`, from 1: 8 MiB as long as that will do, so that memory is the same for 10 MB and for 30 GB,
@@ -72,7 +72,7 @@ export function openRing(): Ring {
 export interface PartOptions {
   readonly signal?: AbortSignal | undefined;
   /** The bytes of part `number`. */
-  readonly size?: typeof partBytes | undefined;
+  readonly size?: typeof partBytes;
   /** The first of the growing pauses before a part is sent again, in milliseconds. */
   readonly pause?: number | undefined;
   readonly from?: Position | undefined;

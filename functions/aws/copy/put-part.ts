@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
 import { CopyFailed, ServiceUnavailable } from '../../workflow/errors.ts';
 import { base64Crc32 } from './crc32.ts';
 import { signPut } from './sign.ts';
@@ -11,7 +12,7 @@ const TRIES = 5;
 const PAUSE_MS = 200;
 
 // 8 MiB within 60 s is 140 kB/s: slower than that, another connection is better.
-const TIMEOUT_MS = 60_000;
+export const TIMEOUT_MS = 60_000;
 
 const SLICE_BYTES = 256 * 1024;
 
@@ -70,6 +71,16 @@ async function putOnce(
     headersTimeout: TIMEOUT_MS,
     bodyTimeout: TIMEOUT_MS,
   });
+  return readPartAnswer(to, number, answer, checksum);
+}
+
+/** @returns the part's ETag @throws PartRefused; CopyFailed where S3 has another checksum than we have */
+export async function readPartAnswer(
+  to: Destination,
+  number: number,
+  answer: Dispatcher.ResponseData,
+  checksum: string,
+): Promise<string> {
   const text = await answer.body.text();
   const header = (name: string) => [answer.headers[name]].flat()[0];
   if (answer.statusCode !== 200) throw new PartRefused(answer.statusCode, text, header('x-amz-request-id'));

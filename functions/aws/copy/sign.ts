@@ -14,6 +14,8 @@ export interface Unsigned {
   readonly query: Readonly<Record<string, string>>;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
+  /** What the body is called in place of its hash. */
+  readonly payload?: string;
 }
 
 /**
@@ -27,12 +29,13 @@ export function signPut(
   request: Unsigned,
   { region, credentials, now }: { region: string; credentials: Credentials; now: Date },
 ): { path: string; headers: Record<string, string> } {
+  const { payload = 'UNSIGNED-PAYLOAD' } = request;
   const moment = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
   const scope = [moment.slice(0, 8), region, 's3', 'aws4_request'];
   const headers: Record<string, string> = {
     ...request.headers,
     host: request.host,
-    'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
+    'x-amz-content-sha256': payload,
     'x-amz-date': moment,
     ...(credentials.sessionToken && { 'x-amz-security-token': credentials.sessionToken }),
   };
@@ -40,7 +43,7 @@ export function signPut(
   const signed = names.join(';');
   const query = canonicalQuery(request.query);
   const lines = names.map((name) => `${name}:${headers[name]}\n`).join('');
-  const canonical = ['PUT', request.path, query, lines, signed, 'UNSIGNED-PAYLOAD'].join('\n');
+  const canonical = ['PUT', request.path, query, lines, signed, payload].join('\n');
   const hash = createHash('sha256').update(canonical).digest('hex');
   const toSign = ['AWS4-HMAC-SHA256', moment, scope.join('/'), hash].join('\n');
   const signature = hmac(scope.reduce(hmac, Buffer.from(`AWS4${credentials.secretAccessKey}`)), toSign);

@@ -69,10 +69,12 @@ const scenario = fc.record({
   faults: fc.array(fault, { maxLength: 2 }),
   cuts: fc.array(cut, { maxLength: 3 }),
   count: fc.constantFrom(1, 1, 2, 3),
+  streamed: fc.boolean(),
 });
 
 /** What happens to the calls, one after another, and how many were killed. */
 interface Plan {
+  readonly streamed: boolean;
   readonly cuts: Cut[];
   kills: number;
 }
@@ -83,7 +85,9 @@ type Ended = Copied | { bytes: number; rows?: number } | 'gave up';
 async function saveAsOne(copying: Copying, plan: Plan): Promise<Ended> {
   let left: Unfinished | undefined;
   for (let calls = 0; calls < CALLS_MAX; calls++) {
-    const ended = await once(plan, (cut) => callCopy(copying, left, { part: PART, cut }));
+    const ended = await once(plan, (cut) =>
+      callCopy(copying, left, { part: PART, streamed: plan.streamed, cut }),
+    );
     if (ended === 'again') continue;
     if (ended === 'final') break;
     if (!('uploadId' in ended)) return ended;
@@ -102,13 +106,15 @@ async function saveInRanges(copying: Copying, plan: Plan, count: number): Promis
   const divided = { uploadId: created.id, file: { ...head, etag: '"one"', bytes: body.length } };
   const copyAll = async (range: Range): Promise<Range | undefined> => {
     for (let calls = 0; calls < CALLS_MAX && range.at < range.to; calls++) {
-      const came = await once(plan, (cut) => callRange(copying, divided, range, { part: PART, cut }));
+      const came = await once(plan, (cut) =>
+        callRange(copying, divided, range, { part: PART, streamed: plan.streamed, cut }),
+      );
       if (came === VOID || came === 'final') return undefined;
       if (came !== 'again') range = handOn({ ...range, ...came });
     }
     return range.at === range.to ? range : undefined;
   };
-  const ranges = await Promise.all(divide(body.length, count, size).map(copyAll));
+  const ranges = await Promise.all(divide(body.length, count, { size, streamed: false }).map(copyAll));
   const whole = ranges.filter((range) => range !== undefined);
   if (whole.length === ranges.length) {
     const joined = await once(plan, () => joinRanges(divided, whole, { destination, format: 'JSON', size }));
@@ -135,13 +141,13 @@ async function once<T>(
 
 test('16–28: any two faults in any order, kills, calls that end too soon and ranges: the whole file or nothing', async () => {
   await fc.assert(
-    fc.asyncProperty(scenario, async ({ file: { changes, ...host }, faults, cuts, count }) => {
+    fc.asyncProperty(scenario, async ({ file: { changes, ...host }, faults, cuts, count, streamed }) => {
       const before = Array.from({ length: changes ?? 0 }, (_, at) => host.turns[at] ?? {});
       const after =
         changes === undefined ? host.turns : [...before, ...Array.from({ length: 99 }, () => changed)];
       const options = { ...host, body, turns: after } as FileOptions;
       await using copying = await openCopying(options, { faults: structuredClone(faults) });
-      const plan: Plan = { cuts: [...cuts], kills: 0 };
+      const plan: Plan = { streamed, cuts: [...cuts], kills: 0 };
       const ended = await (count === 1 ? saveAsOne(copying, plan) : saveInRanges(copying, plan, count));
       const object = await copying.object();
       if (object) expect(object.equals(body) || object.equals(changed.body)).toBe(true);

@@ -91,7 +91,7 @@ test('each range holds two, and all of them fetch the file once', async () => {
   const come = (bytes: number) => {
     fetched += bytes;
   };
-  for (const range of divide(body.length, 4, () => PART)) {
+  for (const range of divide(body.length, 4, { size: () => PART, streamed: false })) {
     const ring = openRing();
     await callRange(copying, divided, range, { part: PART, come, ring });
     expect(ring.held()).toBe(Math.min(2 * PART, range.to - range.from));
