@@ -21,6 +21,8 @@ describe('a decision (contract 7.2)', () => {
     [answer(503), get, 'PlatformUnavailable'],
     [answer(504), post, 'AnswerLost'],
     [answer(504), get, 'PlatformUnavailable'],
+    [answer(429), get, 'PlatformUnavailable'],
+    [answer(408), get, 'PlatformUnavailable'],
     [new NoAnswer('POST /reports', true, 'ECONNRESET'), post, 'AnswerLost'],
     [new NoAnswer('POST /reports', false, 'ECONNREFUSED'), post, 'PlatformUnavailable'],
     [new NoAnswer('GET /reports/r', true, 'TOTAL_TIMEOUT'), get, 'PlatformUnavailable'],
@@ -65,7 +67,8 @@ describe('a decision (contract 7.2)', () => {
   it('on a grant that was not answered is what it would be on any call (contract 7.3)', () => {
     const silence = new NoAnswer('POST /oauth2/token', true, 'ECONNRESET');
     const decided = decideGrant(silence, 'acme') as Error;
-    expect(decided).toMatchObject({ name: 'PlatformUnavailable', facts: { account: 'acme' } });
+    const facts = { account: 'acme', request_id: 'absent' };
+    expect(decided).toMatchObject({ name: 'PlatformUnavailable', facts });
     expect(decided.message).toContain('get a token for account acme');
   });
 });
@@ -92,6 +95,10 @@ describe('the sentence of a decision', () => {
     ],
   ])('%s', (_, error, sentence) => {
     expect(said(error)).toMatch(sentence);
+  });
+
+  it('1: says that it is the token that is not accepted', () => {
+    expect(said(answer(401))).toMatch(/answered 401 \(a_type\) .* report r: the token is not accepted\.$/);
   });
 
   it('4: names the scope that the token was asked for with', () => {
