@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { createReport } from '../../../functions/create-report.ts';
-import { forgetTokens, shareWorkflow, spend } from '../../support/bad-day.ts';
+import { expectFailed, forgetTokens, openUploads, shareWorkflow, spend } from '../../support/bad-day.ts';
 import { listenTcp } from '../../support/listen.ts';
 import { connecting } from '../../support/platform.ts';
 import { startStep } from '../../support/steps.ts';
 
-// Servers that keep a step waiting. The steps' time-outs are real time; here they are a twentieth of it: 1.5 s to the
-// headers, 0.75 s between two pieces of an answer (1.5 s of a file), 3 s in all.
+// What a step waits for itself: servers that keep it waiting, and its pauses before it gives up. Both are real time; here
+// they are a twentieth of it: 1.5 s to the headers, 0.75 s between two pieces of an answer (1.5 s of a file), 3 s in all.
 const workflow = await shareWorkflow({
   ...{ speed: 1000, hurry: true },
   sandbox: {
@@ -51,4 +51,24 @@ it('9: a POST that never came through the handshake has made no report', async (
   };
   const creating = createReport(window, { ...access, platform: () => platform });
   await expect(creating).rejects.toMatchObject({ name: 'PlatformUnavailable' });
+});
+
+it.each([
+  'length',
+  'chunked',
+  'close',
+])('17: a body that is always cut short (%s) is never visible', async (framing) => {
+  const outcome = await spend(workflow, {
+    faults: [`storage cut_after=150000 framing=${framing} etag=none times=always`],
+  });
+  expectFailed(outcome, 'CopyFailed');
+  expect(outcome.reports).toHaveLength(1);
+});
+
+it('25: an S3 that answers 503 for ever fails the export, typed, with nothing visible', async () => {
+  const outcome = await spend(workflow, {
+    s3: [{ operation: 'PutObject', key: 'report.json', answer: 'SlowDown', times: 999 }],
+  });
+  expectFailed(outcome, 'ServiceUnavailable');
+  expect(await openUploads(workflow)).toBe(0);
 });
