@@ -13,7 +13,7 @@ function withFaults(faults: Fault[], file = body, tries = 1): Promise<Outcome> {
 
 test.each([
   1, 2, 3, 4, 5, 6, 7,
-])('FAULTS 25: a 503 on part %i is sent again from the buffer', async (part) => {
+])('25: a 503 on part %i is sent again from the buffer', async (part) => {
   const outcome = await withFaults([{ operation: 'UploadPart', part, answer: 'SlowDown', times: 3 }]);
   expectDelivered(outcome, body);
   expect(outcome.copied?.fetchedTwice).toBe(0);
@@ -25,12 +25,12 @@ test.each([
   'reset',
   'lost answer',
   'BadDigest',
-] as const)('FAULTS 25: a part that meets "%s" is sent again', async (answer) => {
+] as const)('25: a part that meets "%s" is sent again', async (answer) => {
   const outcome = await withFaults([{ operation: 'UploadPart', part: 3, answer, times: 2 }]);
   expectDelivered(outcome, body);
 });
 
-test('FAULTS 25: a part that is refused for ever ends the copy, with nothing left', async () => {
+test('25: a part that is refused for ever ends the copy, with nothing left', async () => {
   const outcome = await withFaults([{ operation: 'UploadPart', part: 3, answer: 'SlowDown', times: 99 }]);
   expectNothing(outcome, 'ServiceUnavailable');
 });
@@ -40,12 +40,12 @@ test.each([
   ['CompleteMultipartUpload', 'InternalError', body],
   ['CompleteMultipartUpload', 'error inside 200', body],
   ['PutObject', 'SlowDown', small],
-] as const)('FAULTS 25: %s that meets "%s" is tried again by the SDK, or given up with nothing left', async (operation, answer, file) => {
+] as const)('25: %s that meets "%s" is tried again by the SDK, or given up with nothing left', async (operation, answer, file) => {
   expectNothing(await withFaults([{ operation, answer }], file), 'ServiceUnavailable');
   expectDelivered(await withFaults([{ operation, answer }], file, 3), file);
 });
 
-test('FAULTS 25: an upload that vanished is begun afresh by the next try', async () => {
+test('25: an upload that vanished is begun afresh by the next try', async () => {
   expectNothing(
     await withFaults([{ operation: 'CompleteMultipartUpload', answer: 'NoSuchUpload' }]),
     'CopyFailed',
@@ -56,7 +56,7 @@ test.each([
   ['UploadPart', body],
   ['CompleteMultipartUpload', body],
   ['PutObject', small],
-] as const)('FAULTS 26: a checksum that %s answers and that differs is CopyFailed', async (operation, file) => {
+] as const)('26: a checksum that %s answers and that differs is CopyFailed', async (operation, file) => {
   const { error, copied } = await withFaults([{ operation, answer: 'wrong checksum', times: 9 }], file);
   expect(error).toMatchObject({ name: 'CopyFailed' });
   expect(copied).toBeUndefined();
@@ -67,7 +67,7 @@ test.each([
   ['UploadPart', body],
   ['CompleteMultipartUpload', body],
   ['PutObject', small],
-] as const)('FAULTS 27: what S3 refuses to %s fails at once and says which permission', async (operation, file) => {
+] as const)('27: what S3 refuses to %s fails at once and says which permission', async (operation, file) => {
   for (const answer of ['AccessDenied', 'KMS.DisabledException', 'NoSuchBucket'] as const) {
     const outcome = await withFaults([{ operation, answer }], file, 3);
     expectNothing(outcome, 'AccessRefused');
@@ -76,7 +76,7 @@ test.each([
   }
 });
 
-test('FAULTS 27: a bucket of another account is refused by every call', async () => {
+test('27: a bucket of another account is refused by every call', async () => {
   expectNothing(await copyOnce({ body }, { s3: { account: '111122223333' } }), 'AccessRefused');
   expectNothing(await copyOnce({ body: small }, { s3: { account: '111122223333' } }), 'AccessRefused');
 });

@@ -85,7 +85,7 @@ test.each([
   [3, 'chunked'],
   [20, 'chunked'],
   [20, 'close'],
-] as const)('FAULTS 16: %i resets in mid-body (%s) are resumed at the byte where it broke', async (breaks, framing) => {
+] as const)('16: %i resets in mid-body (%s) are resumed at the byte where it broke', async (breaks, framing) => {
   const turns = Array.from({ length: breaks }, (_, at) => ({
     after: 10_000 + 1_234 * at,
     by: 'reset' as const,
@@ -104,7 +104,7 @@ test.each([
   'length',
   'chunked',
   'close',
-] as const)('FAULTS 17: a body cut short (%s) goes on where it was cut', async (framing) => {
+] as const)('17: a body cut short (%s) goes on where it was cut', async (framing) => {
   const outcome = await copyOnce({ body, framing, turns: [{ after: 3 * PART + 5, by: 'close' }] });
   expectDelivered(outcome, body);
   expect(outcome.copied?.fetchedTwice).toBe(0);
@@ -114,7 +114,7 @@ test.each([
   'length',
   'chunked',
   'close',
-] as const)('FAULTS 17: a body that is always cut short (%s) is never visible', async (framing) => {
+] as const)('17: a body that is always cut short (%s) is never visible', async (framing) => {
   const turns = Array.from({ length: 100 }, () => ({ after: 3 * PART + 5, by: 'close' as const }));
   const outcome = await copyOnce({ body, framing, etag: null, turns });
   expectNothing(outcome, 'CopyFailed');
@@ -127,7 +127,7 @@ test('a stall is a break', async () => {
   expect(outcome.copied?.fetchedTwice).toBe(0);
 });
 
-test('FAULTS 9: a byte at a time is a break as well', async () => {
+test('9: a byte at a time is a break as well', async () => {
   const turns = [{ after: 5 * PART, by: 'trickle' as const }];
   const outcome = await copyOnce({ body, turns }, { source: { timeouts: { idle: 300 } } });
   expectDelivered(outcome, body);
@@ -138,7 +138,7 @@ test.each([
   ['a weak ETag', { etag: 'W/"one"' }],
   ['no ETag', { etag: null }],
   ['a server that ignores Range', { ranges: false }],
-])('FAULTS 18: with %s the copy begins again, and never mixes', async (_, options) => {
+])('18: with %s the copy begins again, and never mixes', async (_, options) => {
   const turns = [3, 5, 1].map((parts) => ({ after: parts * PART + 7, by: 'reset' as const }));
   const outcome = await copyOnce({ body, ...options, turns });
   expectDelivered(outcome, body);
@@ -146,7 +146,7 @@ test.each([
   expect(outcome.copied?.rows).toBe(rows);
 });
 
-test('FAULTS 18: an object that changed between two ranges is taken from its beginning', async () => {
+test('18: an object that changed between two ranges is taken from its beginning', async () => {
   const changed = jsonOf(9 * PART).body;
   const other = { body: changed, etag: '"two"' };
   const turns = [{ after: 4 * PART + 9, by: 'reset' as const }, other, other];
@@ -157,7 +157,7 @@ test('FAULTS 18: an object that changed between two ranges is taken from its beg
 test.each([
   ['ETag', Buffer.from(body.toString().replaceAll('2026', '2027')), '"two"'],
   ['length', jsonOf(9 * PART).body, '"one"'],
-])('FAULTS 18: a host that ignores If-Match is found out by the %s of what it sends', async (_, changed, etag) => {
+])('18: a host that ignores If-Match is found out by the %s of what it sends', async (_, changed, etag) => {
   const other = { body: changed, etag, ignoresIfMatch: true };
   const turns = [{ after: 4 * PART + 9, by: 'reset' as const }, other, other];
   expectDelivered(await copyOnce({ body, turns }), changed);
@@ -169,18 +169,18 @@ test.each([
   ['500', 500, 'CopyFailed'],
   ['503', 503, 'CopyFailed'],
   ['a redirect', 302, 'DownloadRefused'],
-])('FAULTS 19, 20, 21: %s is status %i, hence %s', async (_, status, name) => {
+])('19, 20, 21: %s is status %i, hence %s', async (_, status, name) => {
   const outcome = await copyOnce({ body, turns: [{ status, headers: { location: 'http://127.0.0.1:1/' } }] });
   expectNothing(outcome, name);
   expect(outcome.host.requests).toHaveLength(1);
 });
 
-test('FAULTS 19: a URL that expires between two ranges leaves nothing', async () => {
+test('19: a URL that expires between two ranges leaves nothing', async () => {
   const outcome = await copyOnce({ body, turns: [{ after: 5 * PART, by: 'reset' }, { status: 403 }] });
   expectNothing(outcome, 'UrlExpired');
 });
 
-test('FAULTS 20: a 503 between two ranges is waited out', async () => {
+test('20: a 503 between two ranges is waited out', async () => {
   const outcome = await copyOnce({
     body,
     turns: [{ after: 5 * PART, by: 'reset' }, { status: 503 }, { status: 503 }],
@@ -192,12 +192,12 @@ test.each([
   'length',
   'chunked',
   'close',
-] as const)('FAULTS 22: a body over the cap (%s) is stopped', async (framing) => {
+] as const)('22: a body over the cap (%s) is stopped', async (framing) => {
   const outcome = await copyOnce({ body, framing }, { source: { maxBytes: 4 * PART } });
   expectNothing(outcome, 'DownloadRefused');
 });
 
-test('FAULTS 24: gzip is stored as it came, labelled, and its rows are counted', async () => {
+test('24: gzip is stored as it came, labelled, and its rows are counted', async () => {
   const packed = gzipSync(body, { level: 0 });
   const headers = { 'Content-Encoding': 'gzip' };
   const outcome = await copyOnce({ body: packed, headers, turns: [{ after: 3 * PART, by: 'reset' }] });
@@ -210,7 +210,7 @@ test.each([
   ['gzip cut short', 'gzip', gzipSync(body, { level: 0 }).subarray(0, -20)],
   ['gzip of HTML', 'gzip', gzipSync('<html></html>')],
   ['an unknown encoding', 'rot13', body],
-])('FAULTS 24: %s is refused', async (_, encoding, bytes) => {
+])('24: %s is refused', async (_, encoding, bytes) => {
   const outcome = await copyOnce({ body: bytes, headers: { 'Content-Encoding': encoding } });
   expectNothing(outcome, 'DownloadRefused');
 });
