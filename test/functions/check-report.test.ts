@@ -25,6 +25,16 @@ describe('CheckReport', () => {
     expect(sandbox.journal).toHaveLength(calls);
   });
 
+  it('15: asks no more for a report that was given up, READY as it may be', async () => {
+    const { access, window, clock, sandbox } = await startCreated();
+    clock.pass(90);
+    const [report] = window.reports;
+    if (!report) throw new Error('no report was created');
+    const state = await checkReport({ ...window, reports: [{ ...report, given_up: true }] }, access);
+    expect(state).toMatchObject({ status: 'planned' });
+    expect(sandbox.journal.filter(({ endpoint }) => endpoint === 'report')).toEqual([]);
+  });
+
   it('waits a quarter of the time waited so far, at least 10 s and at most 60 s (contract 4.4)', async () => {
     const { access, window, clock } = await startCreated({ report: { secondsToReady: 3000 } });
     const waits = [];
