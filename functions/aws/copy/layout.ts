@@ -10,17 +10,18 @@ export interface Layout {
   readonly streamed: boolean;
 }
 
-/** What 10,000 parts that can be held come to (see part-writer.ts). */
-const HELD_MAX = 250 * 1024 ** 3;
+/** 10,000 parts of 8 MiB are 78 GiB: two of them are held, and sent again where S3 refuses one. */
+const HELD_MAX = 10_000 * partBytes(1);
 
-/** @param bytes of the file; without them, no more than 250 GiB can be taken, as each part must be sized before its end is known */
+/** @param bytes of the file; without them the parts have to grow as they come, and 250 GiB is all that they can hold */
 export function layoutOf(
   bytes: number | undefined,
   { size, streamed = false }: Partial<Layout> = {},
 ): Layout {
   if (size) return { size, streamed };
-  if (bytes === undefined || bytes <= HELD_MAX) return { size: partBytes, streamed: false };
-  return { size: () => streamedPartBytes(bytes), streamed: true };
+  if (bytes === undefined) return { size: partBytes, streamed: false };
+  const whole = bytes <= HELD_MAX ? partBytes(1) : streamedPartBytes(bytes);
+  return { size: () => whole, streamed: bytes > HELD_MAX };
 }
 
 /** @param until where the parts end, in the file */

@@ -11,8 +11,9 @@ const RING_PARTS = 2; // a third changed neither speed nor CPU, and took 8 MiB m
 export const SETTLE_MS = 30_000;
 
 /**
- * The bytes of part `number`, from 1: 8 MiB as long as that will do, so that memory is the same for 10 MB and for 30 GB,
- * then more, so that 10,000 parts suffice: 4,000 × 8 + 2,000 × 16 + 2,000 × 32 + 2,000 × 64 MiB = 250 GiB.
+ * The bytes of part `number`, from 1, where nobody knows how many there will be: 8 MiB as long as that will do, so that
+ * memory is the same for 10 MB and for 30 GB, then more, so that 10,000 parts suffice: 4,000 × 8 + 2,000 × 16 + 2,000 × 32 +
+ * 2,000 × 64 MiB = 250 GiB.
  */
 export function partBytes(number: number): number {
   if (number <= 4_000) return 8 * MiB;

@@ -49,11 +49,12 @@ test('each call fetches no more than the part again in which its predecessor sto
   for (const [at, stop] of stops.entries()) expect(stop - (starts[at + 1] ?? 0)).toBeLessThan(2 * PART);
 });
 
-test('the parts of a call that was killed are stored over', async () => {
+test('28: the parts of a call that was killed are stored over', async () => {
   await using copying = await openCopying({ body });
   const first = handedOn(await callFor(copying, 2 * PART));
   await callFor(copying, 7 * PART, first); // its answer never came
   const outcome = await callFor(copying, Infinity, first);
+  expect(copying.host.requests.at(-1)?.range).toBe(`bytes=${first.at}-`);
   expectDelivered(outcome, body);
   expect(outcome.copied?.rows).toBe(rows);
 });
@@ -126,6 +127,14 @@ test('a call in which no part came says so, and leaves nothing of its own', asyn
   await using copying = await openCopying({ body, turns: [{ after: 10, by: 'stall' }] });
   const outcome = await callFor(copying, 10);
   expectNothing(outcome, 'CopyFailed');
+});
+
+test('25: a part that S3 refuses for too long leaves what is before it, not what is behind', async () => {
+  const faults = [{ operation: 'UploadPart' as const, part: 2, answer: 'SlowDown' as const, times: 5 }];
+  await using copying = await openCopying({ body }, { faults });
+  const first = handedOn(await callFor(copying, Infinity));
+  expect(first).toMatchObject({ part: 2, at: PART });
+  expectDelivered(await callFor(copying, Infinity, first), body);
 });
 
 test('25: an S3 that is down for the last step is left the parts', async () => {

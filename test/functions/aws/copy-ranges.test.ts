@@ -11,7 +11,8 @@ import {
 } from '../../../functions/aws/copy/copy-range.ts';
 import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
 import type { Connect } from '../../../functions/aws/copy/get.ts';
-import { type Position, partBytes } from '../../../functions/aws/copy/part-writer.ts';
+import { layoutOf } from '../../../functions/aws/copy/layout.ts';
+import type { Position } from '../../../functions/aws/copy/part-writer.ts';
 import { createUpload } from '../../../functions/aws/copy/upload.ts';
 import { type Copying, jsonOf, openCopying, PART } from '../../support/copying.ts';
 import type { FileOptions, Turn } from '../../support/storage-host.ts';
@@ -69,7 +70,9 @@ test('ranges are whole parts, follow each other and hold the file', () => {
     expect([ranges[0]?.from, ranges.at(-1)?.to, ranges[0]?.first]).toEqual([0, bytes, 1]);
     for (const [at, { from, to, first }] of ranges.slice(0, -1).entries()) {
       const next = ranges[at + 1];
-      const parts = Array.from({ length: (next?.first ?? 0) - first }, (_, part) => partBytes(first + part));
+      const parts = Array.from({ length: (next?.first ?? 0) - first }, (_, part) =>
+        layoutOf(bytes).size(first + part),
+      );
       expect([to, next?.from]).toEqual([next?.from, from + parts.reduce((sum, part) => sum + part, 0)]);
     }
   }

@@ -35,10 +35,11 @@ function call(
   return copying.copy({ ...layout, ring, deadline: stop.signal, unfinished, onProgress });
 }
 
-test('a file is cut into 10,000 parts that S3 takes, of 5 GiB at most, and into parts that can be held up to 250 GiB', () => {
-  expect(layoutOf(undefined).streamed).toBe(false);
-  expect(layoutOf(250 * GiB).streamed).toBe(false);
-  for (const bytes of [250 * GiB + 1, GiB * 1024 + 7, 5 * 1024 * GiB, 48 * 1024 * GiB]) {
+test('a file is cut into parts of 8 MiB up to 78 GiB, and above into 10,000 at most, of 5 GiB at most', () => {
+  for (const bytes of [1, 8 * GiB, 10_000 * 8 * MiB]) {
+    expect([layoutOf(bytes).streamed, layoutOf(bytes).size(10_000)]).toEqual([false, 8 * MiB]);
+  }
+  for (const bytes of [10_000 * 8 * MiB + 1, 250 * GiB, 5 * 1024 * GiB, 48 * 1024 * GiB]) {
     const { size, streamed } = layoutOf(bytes);
     expect([streamed, size(1) * 10_000 >= bytes, size(1) >= 5 * MiB, size(1) <= 5 * GiB]).toEqual([
       true,
