@@ -79,22 +79,24 @@ export function measureStep(input: unknown, output: unknown, now: Date): Measure
     ...retriesOf('AnswerLost', (after.lost_answers ?? 0) - (before.lost_answers ?? 0)),
     ...retriesOf('UselessAnswer', uselessAnswers(after) - uselessAnswers(before)),
     ...measureReplacement(before, after),
-    ...measureRange(before, after),
+    ...measureRange(before, after, now),
   ];
 }
 
 /** A step that threw what the state machine tries again, or renews. */
-export function measureError(error: unknown): Measurement[] {
-  return error instanceof ExportError ? retryAfter(error.name) : [];
+export function measureError(input: unknown, error: unknown, now: Date): Measurement[] {
+  return error instanceof ExportError ? retryAfter(error.name, (input ?? {}) as State, now) : [];
 }
 
 /** A range of a file that is copied beside others says what stopped it, where another step would throw it. */
-function measureRange({ range }: State, { failures = 0, error = '' }: State): Measurement[] {
-  if (!range || failures <= range.failures) return [];
-  return error === 'RateLimited' ? retriesOf('Throttled', 1) : retryAfter(error);
+function measureRange(before: State, { failures = 0, error = '' }: State, now: Date): Measurement[] {
+  if (!before.range || failures <= before.range.failures) return [];
+  return error === 'RateLimited' ? retriesOf('Throttled', 1) : retryAfter(error, before, now);
 }
 
-function retryAfter(error: string): Measurement[] {
+function retryAfter(error: string, { token }: State, now: Date): Measurement[] {
+  // A token that came to its end while its window waited is renewed as one that was refused, and nobody needs to know.
+  if (error === 'TokenRefused' && token && Date.parse(token.expires_at) <= now.getTime()) return [];
   const kind = REPEATED.find((name) => name === error);
   return kind === undefined ? [] : retriesOf(kind, 1);
 }

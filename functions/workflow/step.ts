@@ -65,7 +65,7 @@ export function step<S extends z.ZodMiniType, D, O>(
       const came = entry(name, cameTo(output, state), now(), { tries: retry_count + 1 });
       return { ...output, timeline: append(timelineIn(state), [...caught, came]) };
     } catch (error) {
-      for (const measurement of measureError(error)) meter(measurement, about);
+      for (const measurement of measureError(state, error, now())) meter(measurement, about);
       const failure = report(error, log);
       const requestId = error instanceof ExportError ? error.facts.request_id : undefined;
       const came = entry(name, failure.name, now(), { requestId, tries: retry_count + 1 });

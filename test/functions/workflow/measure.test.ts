@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CopyFailed, errors, InvalidInput } from '../../../functions/workflow/errors.ts';
+import { CopyFailed, errors, InvalidInput, TokenRefused } from '../../../functions/workflow/errors.ts';
 import { measureError, measureStep } from '../../../functions/workflow/measure.ts';
 import { windowOf } from '../../support/steps.ts';
 
@@ -87,16 +87,18 @@ describe('retries', () => {
   });
 
   it('are counted of what a step threw, where the state machine answers with another try', () => {
-    expect(measureError(new CopyFailed('It broke off.'))).toEqual([
+    expect(measureError(window, new CopyFailed('It broke off.'), NOW)).toEqual([
       { values: { Retries: 1 }, dimensions: { kind: 'CopyFailed' } },
     ]);
     for (const error of [new InvalidInput('No.'), new TypeError('a fault of ours'), undefined]) {
-      expect(measureError(error)).toEqual([]);
+      expect(measureError(window, error, NOW)).toEqual([]);
     }
   });
 
   it('are none of the errors that are final at once', () => {
-    const repeated = Object.values(errors).filter((Class) => measureError(new Class('')).length > 0);
+    const repeated = Object.values(errors).filter(
+      (Class) => measureError(watched, new Class(''), NOW).length > 0,
+    );
     expect(repeated.map(({ name }) => name).sort()).toEqual([
       'AnswerLost',
       'AnswerUnreadable',
@@ -106,6 +108,17 @@ describe('retries', () => {
       'TokenRefused',
       'UrlExpired',
     ]);
+  });
+
+  it.each([
+    ['a second before its end', 1000, [['TokenRefused', 1]]],
+    ['at its end', 0, []],
+  ])('count a token that is refused %s as often as it should have been valid', (_, left, kinds) => {
+    const token = { expires_at: new Date(NOW.getTime() + left).toISOString() };
+    const [refused] = measureError({ ...watched, token }, new TokenRefused(''), NOW);
+    expect(refused ? [[refused.dimensions.kind, refused.values.Retries]] : []).toEqual(kinds);
+    const before = { ...watched, token, range: { failures: 0 } };
+    expect(kindsOf(before, { failures: 1, error: 'TokenRefused' })).toEqual(kinds);
   });
 });
 

@@ -42,7 +42,7 @@ describe('the dashboard', () => {
     const written = [
       ...measureStep(window, { outcome: 'delivered', window: window.window, bytes: 1, rows: 0 }, now),
       ...measureStep(window, { failure: { error: 'X' } }, now),
-      ...measureError(new TokenRefused('')),
+      ...measureError(window, new TokenRefused(''), now),
     ];
     for (const { values, dimensions } of written) {
       const schema = ['AdReportExport', 'service', ...Object.keys(dimensions)].join();
