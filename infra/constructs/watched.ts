@@ -73,11 +73,14 @@ export function watched({ stateMachine, functions, unstarted }: WatchedParts, st
   } as const satisfies Record<string, Watched>;
 }
 
-/** An alarm takes ten metrics at most. */
+/**
+ * An alarm takes ten metrics at most. A function that was not called has no data, and without FILL a sum would have none
+ * then: CheckReport may be throttled while nothing is there to be saved.
+ */
 function throttles(functions: WatchedParts['functions']): MathExpression {
   const metrics = CALLED_BY_WINDOWS.map((step, at) => [`f${at}`, functions[step].metricThrottles()] as const);
   return new MathExpression({
-    expression: metrics.map(([id]) => id).join(' + '),
+    expression: 'SUM(FILL(METRICS(), 0))',
     usingMetrics: Object.fromEntries(metrics),
     period: SOON,
   });

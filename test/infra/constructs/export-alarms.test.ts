@@ -88,6 +88,11 @@ describe('the alarms', () => {
     expect(text).not.toContain('GetToken');
   });
 
+  it('see the throttling of one function also where another has no data', () => {
+    const { Metrics } = alarms.get('FunctionsThrottled') ?? {};
+    expect(Metrics[0].Expression).toBe('SUM(FILL(METRICS(), 0))');
+  });
+
   it('look back for no longer than CloudWatch does', () => {
     for (const [name, { Period, Metrics, EvaluationPeriods }] of alarms) {
       const period = Period ?? Metrics.at(-1).MetricStat.Period;
