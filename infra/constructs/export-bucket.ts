@@ -12,7 +12,7 @@ import { Construct } from 'constructs';
 import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
 import { grantKey } from './encryption-key.ts';
 
-/** A copy takes 15 minutes at most, so what is unfinished after a day was killed. */
+/** A window ends within a day (see waits.ts), so what is unfinished after one was killed. */
 const ABORT_UPLOADS_AFTER = Duration.days(1);
 
 /** How long an object that a later run replaced, and which its manifest still names by version, can be read. */
