@@ -67,34 +67,43 @@ let days = 0;
  * one announcement (P4), and no secret written anywhere (P6).
  */
 export async function spend(workflow: Workflow, day: Day = {}): Promise<Outcome> {
-  const { sandbox, s3, secrets, bus, logs } = workflow;
   const request = workflow.request({ name: `day-${++days}`, ...day.request });
-  const name = String(request.name);
-  const before = [sandbox.journal, sandbox.reports(), s3.journal, secrets.journal, bus.events, logs].map(
-    ({ length }) => length,
-  );
+  const journals = sinceNow(workflow);
   plant(workflow, day);
   const [ended] = await Promise.all([workflow.run(request), day.meanwhile?.()]);
   plant(workflow, {});
-  const since = <T>(journal: readonly T[], at: number) => journal.slice(before[at]);
-  const calls = since(sandbox.journal, 0);
   const outcome: Outcome = {
     ...ended,
+    ...journals(),
+    ...(await visible(workflow, String(request.name))),
     request,
     card: ended.cause === undefined ? undefined : readCard(ended.cause),
-    calls,
-    reports: since(sandbox.reports(), 1),
-    s3: since(s3.journal, 2),
-    secrets: since(secrets.journal, 3),
-    announced: since(bus.events, 4),
-    logged: since(logs, 5).map(({ text }) => text),
-    ...(await visible(workflow, name)),
-    to: (endpoint) => calls.filter((call) => call.endpoint === endpoint),
   };
   expectPromisesKept(outcome);
   if (outcome.status === 'SUCCEEDED' && !givesBody(day)) expectSourcesBytes(workflow, outcome);
   expectNoSecretIn(await writtenOf(workflow, outcome), workflow, day.canaries);
   return outcome;
+}
+
+type Journals = Pick<Outcome, 'calls' | 'reports' | 's3' | 'secrets' | 'announced' | 'logged' | 'to'>;
+
+/** What comes into the journals from now on. */
+function sinceNow({ sandbox, s3, secrets, bus, logs }: Workflow): () => Journals {
+  const sources = [sandbox.journal, sandbox.reports(), s3.journal, secrets.journal, bus.events, logs];
+  const before = sources.map(({ length }) => length);
+  const since = <T>(source: readonly T[], at: number) => source.slice(before[at]);
+  return () => {
+    const calls = since(sandbox.journal, 0);
+    return {
+      calls,
+      reports: since(sandbox.reports(), 1),
+      s3: since(s3.journal, 2),
+      secrets: since(secrets.journal, 3),
+      announced: since(bus.events, 4),
+      logged: since(logs, 5).map(({ text }) => text),
+      to: (endpoint) => calls.filter((call) => call.endpoint === endpoint),
+    };
+  };
 }
 
 /** Ended with this error, and nothing is visible. */
