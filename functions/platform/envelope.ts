@@ -59,12 +59,15 @@ export function requestIdOf(answer: Answered): string {
   return named ?? (header || ABSENT);
 }
 
-/** The body as an object, every string in it freed of secrets; empty if it is no JSON object. */
-function errorBody(answer: Answered): Json {
+/** The body as an object, every string and every name in it freed of secrets; empty if it is no JSON object. */
+function errorBody({ text = '', secrets }: Answered): Json {
+  const clean = ([name, value]: [string, unknown]) => [redact(name, secrets), value];
+  const reviver = (_key: string, value: unknown) => {
+    if (typeof value === 'string') return redact(value, secrets);
+    return isObject(value) ? Object.fromEntries(Object.entries(value).map(clean)) : value;
+  };
   try {
-    const reviver = (_key: string, value: unknown) =>
-      typeof value === 'string' ? redact(value, answer.secrets) : value;
-    return asObject(JSON.parse(answer.text ?? '', reviver));
+    return asObject(JSON.parse(text, reviver));
   } catch {
     return {};
   }
@@ -100,5 +103,9 @@ function describe(detail: unknown): string | undefined {
 }
 
 function asObject(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+  return isObject(value) ? value : {};
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -51,6 +51,9 @@ function headersQuote(code: number): Answer {
 
 const servers: Record<string, Answer> = {
   'an envelope that quotes': status(422, envelope),
+  'an envelope whose names quote': status(422, (text) => ({
+    error: { type: 'x', detail: { [text]: 'no', validation: { [text]: { [text]: 'no' } } } },
+  })),
   'a sentence that quotes': status(500, (text) => ({ error: { type: 'x', detail: text } })),
   'an OAuth body that quotes': status(400, (error_description) => ({
     error: 'invalid_client',
