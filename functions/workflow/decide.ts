@@ -61,14 +61,19 @@ function decideAnswer(error: PlatformError, call: Call): ExportError {
 }
 
 function explain(error: PlatformError, call: Call): string {
-  const reason = error.reason ? `: ${error.reason}` : '';
+  const reason = quote(error.reason);
   const { length } = error.validation;
   if (length > 0) return `${reason}, and named ${length === 1 ? 'a fault' : `${length} faults`}.`;
   if (error.status === 403)
     return `${reason}. The credential lacks ${call.scope ? `the scope ${call.scope}` : 'the scope'}, or the advertiser.`;
   if (error.status === 400)
     return `${reason}. The header X-Service-Revision was ${call.revision}; is it published?`;
-  return error.detail ? `${reason}: ${error.detail}.` : `${reason}.`;
+  return `${reason}${quote(error.detail)}.`;
+}
+
+/** The platform's own words, within a sentence of ours. */
+function quote(words = ''): string {
+  return words && `: ${words.replace(/\.$/, '')}`;
 }
 
 function decideSilence(error: NoAnswer, call: Call): ExportError {
@@ -98,7 +103,7 @@ export function decideGrant(error: unknown, account: string): unknown {
     return decide(error, { doing, creates: false, revision: '', facts: { account } });
   }
   const facts: Facts = { account, status: error.status, type: error.error, request_id: error.requestId };
-  const description = error.errorDescription ? `: ${error.errorDescription}` : '';
+  const description = quote(error.errorDescription);
   if (error.error === 'invalid_grant') {
     const todo = `Sign in again: npm run export -- login --account ${account}`;
     return new LoginRequired(

@@ -35,6 +35,17 @@ describe('a decision (contract 7.2)', () => {
     expect(decide(error, call)).toMatchObject({ name, facts: { report_id: 'r' } });
   });
 
+  it('ends with one stop, whether or not the words of the platform have one', () => {
+    const refused = (words: string) => decide(answer(409, { reason: words, detail: words }), get) as Error;
+    const grant = (errorDescription: string) => {
+      const fields = { status: 401, error: 'invalid_client', requestId: 'absent', errorDescription };
+      return decideGrant(new OAuthError('POST /oauth2/token', fields), 'acme') as Error;
+    };
+    expect(refused('Not now.').message).toContain('look at report r: Not now: Not now.\n');
+    expect(refused('Not now').message).toBe(refused('Not now.').message);
+    expect(grant('No such client.').message).toContain('for account acme: No such client.\n');
+  });
+
   it('keeps the request_id, and names the header and its value on a 400', () => {
     const decided = decide(answer(400), get) as Error;
     expect(decided).toMatchObject({ facts: { request_id: 'req_1', status: 400 } });
