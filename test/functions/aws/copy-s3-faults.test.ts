@@ -11,9 +11,7 @@ function withFaults(faults: Fault[], file = body, tries = 1): Promise<Outcome> {
   return copyOnce({ body: file }, { s3: { faults }, tries });
 }
 
-test.each([
-  1, 2, 3, 4, 5, 6, 7,
-])('25: a 503 on part %i is sent again from the buffer', async (part) => {
+test.each([1, 2, 3, 4, 5, 6, 7])('25: a 503 on part %i is sent again from the buffer', async (part) => {
   const outcome = await withFaults([{ operation: 'UploadPart', part, answer: 'SlowDown', times: 3 }]);
   expectDelivered(outcome, body);
   expect(outcome.copied?.fetchedTwice).toBe(0);
