@@ -134,14 +134,20 @@ async function ask(
   }
 }
 
-/** Whether a 206 goes on exactly where the body broke off, in the same file. */
-function continues({ status, headers }: Head, file: FileHead, { at, to = file.bytes }: Progress): boolean {
+/**
+ * Whether a 206 goes on exactly where the body broke off, in the same file, to the end that was asked for. It says how
+ * long the file is, which is held to from then on where nothing had said so.
+ */
+function continues({ status, headers }: Head, file: FileHead, progress: Progress): boolean {
   if (status !== 206) return false;
-  const [, start, end, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
-  const sameLength = file.bytes === undefined || (Number(total) === file.bytes && Number(end) + 1 === to);
+  const range = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
+  const [, start, last, total] = range.map(Number);
+  const { at, to = total } = progress;
+  const sameLength = total === (file.bytes ?? total) && (last ?? 0) + 1 === to;
   const sameFile = strongEtag(headers) === file.etag && encodingOf(headers) === file.contentEncoding;
-  if (Number(start) === at && sameLength && sameFile) return true;
-  throw new NotTheSame();
+  if (start !== at || !sameLength || !sameFile) throw new NotTheSame();
+  progress.file = { ...file, bytes: total };
+  return true;
 }
 
 function begin(head: Head, source: Source, receiver: Receiver, progress: Progress, ranged: boolean): void {

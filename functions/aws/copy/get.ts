@@ -69,7 +69,8 @@ export async function get(connect: Connect, request: Get, receiver: Receiver): P
       answer.write(bytes);
       if (answer.whole()) void end(answer.end);
     } catch (error) {
-      fail(error);
+      socket?.destroy();
+      void end(() => raise(error)); // what is held is taken first: another answer may go on behind it
     }
   });
   const stop = () => fail(signal?.reason);
@@ -176,6 +177,6 @@ class TooSlow extends Error {
   readonly code = 'TOO_SLOW';
 }
 
-function raise(error: Error): never {
+function raise(error: unknown): never {
   throw error;
 }

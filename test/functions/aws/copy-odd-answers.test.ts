@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { type Copying, openCopying, PART } from '../../support/copying.ts';
+
+// Of no shape that could tell whether it is whole.
+const body = randomBytes(6 * PART + 1_234);
+const BEGINS = 'HTTP/1.1 200 OK\r\nETag: "one"\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+test('18: a body that breaks off while S3 is slow is gone on with behind what was held back', async () => {
+  await using copying = await openCopying({ body });
+  const held = 3_000;
+  await using host = await openHost((at) =>
+    at === undefined
+      ? [BEGINS, chunk(0, 2 * PART + 100), chunk(2 * PART + 100, 2 * PART + 100 + held), 'no size\r\n']
+      : [partial(at, body.length), chunk(at, body.length), '0\r\n\r\n'],
+  );
+  const slow = slowly(copying.destination.dispatcher);
+  const outcome = await copying.copy({
+    destination: { ...copying.destination, dispatcher: slow },
+    source: { url: host.url },
+    format: 'CSV',
+  });
+  expect(outcome.object?.equals(body)).toBe(true);
+  expect(outcome.copied?.fetchedTwice).toBe(0);
+});
+
+test.each([
+  ['says so', (at: number, end: number) => partial(at, end)],
+  ['does not say how long that is', (at: number, end: number) => partial(at, end, '*')],
+])('17: a range that ends before the file does, and %s, is not taken for the rest of it', async (_, head) => {
+  await using copying = await openCopying({ body });
+  await using host = await openHost((at) => {
+    if (at === undefined) return [BEGINS, chunk(0, PART), 'no size\r\n'];
+    return [head(at, at + PART), chunk(at, at + PART), '0\r\n\r\n'];
+  });
+  const outcome = await copying.copy({ source: { url: host.url }, format: 'CSV' });
+  expect(outcome.error).toMatchObject({ name: 'CopyFailed' });
+  expect(outcome).toMatchObject({ object: undefined, openUploads: 0 });
+});
+
+function chunk(from: number, to: number): Buffer {
+  return Buffer.concat([
+    Buffer.from(`${(to - from).toString(16)}\r\n`),
+    body.subarray(from, to),
+    Buffer.from('\r\n'),
+  ]);
+}
+
+function partial(from: number, to: number, total: number | '*' = body.length): string {
+  return `HTTP/1.1 206 OK\r\nETag: "one"\r\nContent-Range: bytes ${from}-${to - 1}/${total}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+}
+
+/** Each part waits before it goes out, so that what comes meanwhile is held back. */
+function slowly(dispatcher: Copying['destination']['dispatcher']) {
+  return dispatcher.compose((dispatch) => (options, handler) => {
+    setTimeout(() => dispatch(options, handler), 100);
+    return true;
+  });
+}
+
+/** @param answer the pieces of the answer to a request for all bytes from `at` on, or for the file */
+async function openHost(answer: (at: number | undefined) => (string | Buffer)[]) {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (request) => {
+      const [, at] = /range: bytes=(\d+)-/.exec(request.toString('latin1')) ?? [];
+      const pieces = answer(at === undefined ? undefined : Number(at));
+      socket.end(Buffer.concat(pieces.map((piece) => Buffer.from(piece))));
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as { port: number };
+  const close = async () => {
+    server.close();
+  };
+  return { url: `http://127.0.0.1:${port}/report.csv`, [Symbol.asyncDispose]: close };
+}
