@@ -90,7 +90,7 @@ function sumUp(failure: Failure, failed: readonly FailedWindow[], windows: numbe
     happened: `${failed.length} of ${windows} windows were not delivered. ${first?.happened}`,
     timeline: first?.timeline ?? [],
     report_ids: cards.flatMap(({ report_ids }) => report_ids).slice(0, 3 * MAX_WINDOWS_SHOWN),
-    request_ids: cards.flatMap(({ request_ids }) => request_ids).slice(0, MAX_WINDOWS_SHOWN),
+    request_ids: [...new Set(cards.flatMap(({ request_ids }) => request_ids))].slice(0, MAX_WINDOWS_SHOWN),
     failed_windows: cards.slice(0, MAX_WINDOWS_SHOWN),
     windows_failed: failed.length,
     windows_delivered: windows - failed.length,
@@ -101,8 +101,14 @@ function pick({ error, todo, runbook, faults }: Failure): Partial<Failure> {
   return { error, todo, runbook, ...(faults && { faults }) };
 }
 
+/** Those of a request that was refused may be anything: a name has no more characters than these. */
+const Name = z.pipe(
+  z.string(),
+  z.transform((text) => text.slice(0, 64)),
+);
+
 function namesIn(request: unknown): { account?: string | undefined; name?: string | undefined } {
-  const names = z.object({ account: z.optional(z.string()), name: z.optional(z.string()) });
+  const names = z.object({ account: z.optional(Name), name: z.optional(Name) });
   return names.safeParse(request).data ?? {};
 }
 

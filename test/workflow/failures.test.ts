@@ -100,6 +100,21 @@ describe('an export that cannot succeed', () => {
     expect(workflow.bus.events).toHaveLength(1);
   });
 
+  it('36: has a card that can be read, however long the names are that were refused', async () => {
+    await using workflow = await startWorkflow();
+    const { error, cause } = await workflow.run(workflow.request({ name: 'x'.repeat(100_000) }));
+    expect(error).toBe('InvalidInput');
+    expect(JSON.parse(cause ?? '')).toMatchObject({ account: 'sandbox', export: 'x'.repeat(64) });
+    expect(cause?.length).toBeLessThan(32_768);
+  });
+
+  it('names an answer to several windows once', async () => {
+    const quoted = 'create times=always status=422 header.x-request-id=req_1 body={}';
+    await using workflow = await startWorkflow({ sandbox: { faults: [quoted] } });
+    const { cause } = await workflow.run(workflow.request({ end_date: '2027-01-20' }));
+    expect(JSON.parse(cause ?? '')).toMatchObject({ windows_failed: 3, request_ids: ['req_1'] });
+  });
+
   it('is refused before any request where nobody has stored a credential for its account', async () => {
     await using workflow = await startWorkflow();
     const { error } = await workflow.run(workflow.request({ account: 'elsewhere' }));
