@@ -27,10 +27,8 @@ export async function checkReport(
   for (const report of state.reports.filter(({ given_up }) => !given_up)) {
     const sight = await look(report, state, access);
     // The count goes on until a whole round went through: the first of several reports may always be let pass.
-    if (sight instanceof Throttled) {
-      const window = decideWait({ ...state, reports, throttled: state.throttled + 1 }, access.now());
-      return { ...window, wait_seconds: Math.max(window.wait_seconds, sight.seconds) };
-    }
+    if (sight instanceof Throttled)
+      return waitOut({ ...state, reports, throttled: state.throttled + 1 }, sight, access.now());
     if (sight === 'useless') reports = countUseless(reports, report.id);
     else if (sight !== 'generating') {
       return { ...proven(state), reports, status: 'ready', ready_id: report.id, wait_seconds: MIN_WAIT };
@@ -58,6 +56,13 @@ async function look(
     access.log.warn('a replaced report cannot be looked at', { report_id: report.id, error: error.name });
     return 'useless';
   }
+}
+
+/** Who may not look cannot know that a report is stuck: it may well be READY, and a replacement would be asked for in vain. */
+function waitOut(window: ReportWindow, { seconds }: Throttled, now: Date): ReportWindow {
+  const newest = window.reports.at(-1);
+  const usual = newest ? pollWait(newest.created_at, now) : MIN_WAIT;
+  return { ...window, status: 'pending', wait_seconds: Math.max(usual, seconds) };
 }
 
 /** Nothing is READY: the newest report decides whether to wait on or to replace it. */
