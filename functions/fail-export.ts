@@ -1,7 +1,13 @@
 import * as z from 'zod/mini';
+import { openTaskAnswer, type TaskAnswer } from './aws/task-answer.ts';
+import { step } from './workflow/step.ts';
 
 const FailExportInput = z.object({
-  failure: z.looseObject({ error: z.string() }),
+  /** Of this try. Whoever may answer for the state machine could end it with this, until it is answered. */
+  task_token: z.string(),
+  /** The card, and its error. */
+  failure: z.unknown(),
+  error: z.string(),
   /** How often the execution had been redriven when the card was made, and by now. */
   redrives_before: z.number(),
   redrives: z.number(),
@@ -10,19 +16,23 @@ const FailExportInput = z.object({
 });
 type FailExportInput = z.infer<typeof FailExportInput>;
 
+interface Dependencies {
+  readonly answer: TaskAnswer;
+}
+
 /**
- * Ends the execution with the card: its error is the card's, and the message in its Cause is the card as JSON. A Fail
- * state could do that, but a redrive enters the state that failed once more, and a Fail can only fail again. This one
- * gives the execution's input on, asking only for the windows that were not delivered.
+ * Ends the execution with the card: its Error is the card's, its Cause the card as JSON. A Fail state could do that, but a
+ * redrive enters the state that failed once more, and a Fail can only fail again. This one then gives the execution's input
+ * on, asking only for the windows that were not delivered. Throwing the card would not do: Lambda wraps what is thrown.
  *
- * @throws Error that bears the card
+ * @throws AccessRefused, ServiceUnavailable
  */
-export async function failExport({ failure, redrives_before, redrives, input }: FailExportInput) {
-  if (redrives > redrives_before) return missingOnly(input);
-  const error = Object.assign(new Error(JSON.stringify(failure)), { name: failure.error });
-  // Lambda sends the stack as well, which begins with the message and would fill the Cause with it.
-  error.stack = failure.error;
-  throw error;
+export async function failExport(
+  { task_token, failure, error, redrives_before, redrives, input }: FailExportInput,
+  { answer }: Dependencies,
+): Promise<void> {
+  if (redrives > redrives_before) await answer.succeed(task_token, missingOnly(input));
+  else await answer.fail(task_token, error, JSON.stringify(failure));
 }
 
 /** An input that is no object was what failed, and will again. */
@@ -31,6 +41,4 @@ function missingOnly(input: unknown): unknown {
   return isRequest ? { ...input, only_missing: true } : input;
 }
 
-/** Without what every other step has around it: the error has to leave this function as it is. */
-export const handler = async (event: unknown): Promise<unknown> =>
-  failExport(z.object({ state: FailExportInput }).parse(event).state);
+export const handler = step(FailExportInput, failExport, () => ({ answer: openTaskAnswer() }));

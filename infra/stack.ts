@@ -44,7 +44,7 @@ export class ExportStack extends Stack {
       reserveTokenConcurrency: config.reserve_token_concurrency,
     });
 
-    // FailExport is granted nothing.
+    // What FailExport may do, the workflow grants.
     secrets.grantReadWriteCredentials(functions.GetToken);
     secrets.grantReadWriteTokens(functions.GetToken);
     for (const step of WITH_TOKEN) secrets.grantReadTokens(functions[step]);

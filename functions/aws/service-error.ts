@@ -2,7 +2,7 @@ import { AccessRefused, ServiceUnavailable } from '../workflow/errors.ts';
 
 /** Names of AWS errors that stay as they are until somebody changes a permission, a key or a bucket. */
 const REFUSALS =
-  /^(AccessDenied|AccessDeniedException|AllAccessDisabled|NoSuchBucket|NotFound|PermanentRedirect|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClientException|InvalidBucketOwnerAWSAccountID|DecryptionFailure|LimitExceededException|InvalidRequestException|EncryptionFailure|ResourceNotFoundException|KMS\..*|.*KMS.*)$/;
+  /^(AccessDenied|AccessDeniedException|AllAccessDisabled|NoSuchBucket|NotFound|PermanentRedirect|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClientException|InvalidBucketOwnerAWSAccountID|DecryptionFailure|LimitExceededException|InvalidRequestException|EncryptionFailure|ResourceNotFoundException|KmsAccessDeniedException|KmsInvalidStateException|KMS\..*|.*KMS.*)$/;
 
 /**
  * Sorts what an AWS call threw into "a person must act" and "again later".

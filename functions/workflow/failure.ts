@@ -56,8 +56,11 @@ const RUNBOOK = 'infra/RUNBOOK.md';
 /** Bytes of a window's card in the export's state: 100 of them, the request and the windows' dates stay below its 256 KB. */
 const WINDOW_CARD = 2_000;
 
-/** Bytes of any card as it stands in an execution's Cause, quoted in a JSON document; that holds 32,768 characters. */
-const CARD = 32_000;
+/** Bytes of any card: it is an execution's Cause, which holds 32,768 characters, none of which is less than a byte. */
+const CARD = 32_768;
+
+/** Characters of an execution's Error. */
+const ERROR_NAME = 256;
 
 /** Entries of a timeline that are kept as long as there is anything else to give up. */
 const LEAST_ENTRIES = 5;
@@ -82,7 +85,7 @@ export function describeFailure(caught: Caught, about: About): Failure {
   const timeline = append(about.timeline ?? [], entriesOf(caught, about.now));
   const card: Failure = {
     version: '1',
-    error: caught.Error,
+    error: cut(caught.Error, ERROR_NAME),
     happened: happened || 'Nothing more is known.',
     todo: isOurs(caught.Error) ? NEXT[caught.Error] : NEXT_AFTER_UNEXPECTED,
     runbook: runbookOf(hasSection(caught.Error) ? caught.Error : OTHER_ERROR, about.runbookUrl),
@@ -117,12 +120,12 @@ function requestIds({ request_id }: Facts, timeline: Timeline): string[] {
 
 /** For the state of an export, which holds the cards of all windows that failed. */
 export function trimToState(card: Failure): Failure {
-  return trim(card, (smaller) => bytesOf(smaller) <= WINDOW_CARD);
+  return trim(card, WINDOW_CARD);
 }
 
 /** For the Cause of an execution, as which it ends. */
 export function trimToCause(card: Failure): Failure {
-  return trim(card, (smaller) => bytesOf(JSON.stringify(smaller)) <= CARD);
+  return trim(card, CARD);
 }
 
 function bytesOf(value: unknown): number {
@@ -130,18 +133,18 @@ function bytesOf(value: unknown): number {
 }
 
 /** Gives up what can be missed, in this order, until the card fits: windows shown, the timeline's middle, faults, words, ids. */
-function trim(card: Failure, fits: (card: Failure) => boolean): Failure {
+function trim(card: Failure, bytes: number): Failure {
   const { failed_windows, timeline, faults, report_ids, request_ids, happened } = card;
-  if (fits(card)) return card;
-  if (failed_windows?.length) return trim({ ...card, failed_windows: failed_windows.slice(0, -1) }, fits);
+  if (bytesOf(card) <= bytes) return card;
+  if (failed_windows?.length) return trim({ ...card, failed_windows: failed_windows.slice(0, -1) }, bytes);
   if (timeline.length > LEAST_ENTRIES)
-    return trim({ ...card, timeline: shorten(timeline, timeline.length - 1) }, fits);
-  if (faults && faults.length > 1) return trim({ ...card, faults: faults.slice(0, -1) }, fits);
-  if (faults?.[0] && faults[0].length > 200) return trim({ ...card, faults: [cut(faults[0], 200)] }, fits);
+    return trim({ ...card, timeline: shorten(timeline, timeline.length - 1) }, bytes);
+  if (faults && faults.length > 1) return trim({ ...card, faults: faults.slice(0, -1) }, bytes);
+  if (faults?.[0] && faults[0].length > 200) return trim({ ...card, faults: [cut(faults[0], 200)] }, bytes);
   if (happened.length > 200)
-    return trim({ ...card, happened: cut(happened, Math.floor(happened.length / 2)) }, fits);
-  if (report_ids.length > 0) return trim({ ...card, report_ids: report_ids.slice(0, -1) }, fits);
-  if (timeline.length > 1) return trim({ ...card, timeline: timeline.slice(1) }, fits);
+    return trim({ ...card, happened: cut(happened, Math.floor(happened.length / 2)) }, bytes);
+  if (report_ids.length > 0) return trim({ ...card, report_ids: report_ids.slice(0, -1) }, bytes);
+  if (timeline.length > 1) return trim({ ...card, timeline: timeline.slice(1) }, bytes);
   return {
     ...card,
     request_ids: request_ids.slice(0, 1).map((id) => cut(id, 200)),

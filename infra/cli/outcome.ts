@@ -1,3 +1,4 @@
+import { readCause } from '../../functions/workflow/errors.ts';
 import type { ExportResult, Failure } from '../../functions/workflow/states.ts';
 import type { Timeline } from '../../functions/workflow/timeline.ts';
 
@@ -6,7 +7,7 @@ export type Outcome =
   | ({ readonly outcome: 'delivered' } & ExportResult)
   | ({ readonly outcome: 'failed' } & (Failure | Ended));
 
-/** An execution that ended without a card: stopped, or out of time. */
+/** An execution that ended without a card: stopped, out of time, or killed again and again while it was about to end. */
 interface Ended {
   readonly version: '1';
   readonly error: string;
@@ -29,18 +30,13 @@ export function outcomeOf(end: ExecutionEnd): Outcome {
   return { outcome: 'failed', ...(cardIn(end.cause) ?? endedWithoutCard(end)) };
 }
 
-/** The Cause of a failed export holds its card: as the message of the function that ended it, or as it is. */
-function cardIn(cause: string | undefined): Failure | undefined {
-  const { errorMessage, ...rest } = parseObject(cause);
-  const card = typeof errorMessage === 'string' ? parseObject(errorMessage) : rest;
-  return typeof card.happened === 'string' ? (card as Failure) : undefined;
-}
-
-function parseObject(text = ''): Partial<Failure> & { readonly errorMessage?: unknown } {
+/** The Cause of a failed export is its card. */
+function cardIn(cause = ''): Failure | undefined {
   try {
-    return Object(JSON.parse(text));
+    const card = Object(JSON.parse(cause)) as Partial<Failure>;
+    return typeof card.happened === 'string' ? (card as Failure) : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -48,7 +44,7 @@ function endedWithoutCard({ name, status, error, cause }: ExecutionEnd): Ended {
   return {
     version: '1',
     error: error ?? status,
-    happened: cause ?? `The execution ended as ${status}.`,
+    happened: cause === undefined ? `The execution ended as ${status}.` : readCause(cause).happened,
     todo: 'Resume the execution, or run its request again with --only-missing.',
     execution: name,
   };

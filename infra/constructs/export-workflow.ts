@@ -1,11 +1,22 @@
 import { Duration } from 'aws-cdk-lib';
+import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { CopyRange } from '../../functions/workflow/copying.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
 import { POLL_SECONDS } from './retries.ts';
-import { announce, catchAll, caught, invoke, is, isKind, isRange, type StepName } from './workflow-states.ts';
+import {
+  announce,
+  awaitAnswer,
+  catchAll,
+  caught,
+  invoke,
+  is,
+  isKind,
+  isRange,
+  type StepName,
+} from './workflow-states.ts';
 
 /**
  * A window ends within 24 h whatever happens, so 100 of them, one at a time, end within 100 days; nearly all do within
@@ -38,6 +49,19 @@ export class ExportWorkflow extends Construct {
       tracingEnabled: true,
       ...props,
     });
+    this.grantAnswer(functions.FailExport);
+  }
+
+  /**
+   * To end a task of this state machine. In a policy of its own: a function waits for its role's default one, which could
+   * not name the state machine then, since that names the function.
+   */
+  private grantAnswer({ role }: IFunction): void {
+    const statement = new PolicyStatement({
+      actions: ['states:SendTaskSuccess', 'states:SendTaskFailure'],
+      resources: [this.stateMachine.stateMachineArn],
+    });
+    role?.attachInlinePolicy(new Policy(this, 'AnswerPolicy', { statements: [statement] }));
   }
 
   /**
@@ -65,10 +89,12 @@ export class ExportWorkflow extends Construct {
 
     const announceFailure = announce(this, 'AnnounceFailure', 'Report Export Failed', '$.failure');
     // What the execution ends with, and what a redrive of it begins with.
-    const fail = invoke(this, 'FailExport', {
+    const fail = awaitAnswer(this, 'FailExport', {
       function: functions.FailExport,
       input: {
+        'execution.$': '$.failure.execution',
         'failure.$': '$.failure',
+        'error.$': '$.failure.error',
         'redrives_before.$': '$.redrives_before',
         'redrives.$': '$$.Execution.RedriveCount',
         'input.$': '$$.Execution.Input',

@@ -100,8 +100,9 @@ export const retries = {
   PublishWindow: [internal],
   PublishExport: [internal],
   DescribeFailure: [internal],
-  // What it throws is whatever the export failed with: only its own mishaps, 2 + 4 + 8 + 16 + 32 = 62 s.
-  FailExport: [retry([...NOT_STARTED, ...UNKNOWN_END], 2, 5)],
+  // A try whose answer got lost ends by its time-out. Where the card's own error is one of these, the card is given
+  // again as often: that costs a minute, and nothing else.
+  FailExport: [internal],
   // 2 + 4 + 8 + 16 + 32 + 64 = 126 s. Whatever it was, an announcement can be repeated.
   Announce: [retry(['States.TaskFailed', 'States.Timeout'], 2, 6)],
 } as const satisfies Record<string, readonly RetryProps[]>;

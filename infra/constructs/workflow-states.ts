@@ -17,6 +17,9 @@ export const EVENT_SOURCE = 'ad-report-export';
 /** The longest a Lambda function can run, and a minute for Step Functions to hear of its end. */
 const TASK_TIMEOUT = Duration.minutes(16);
 
+/** FailExport runs for 30 s at most; where it has not answered by then, its answer is lost. */
+const ANSWER_TIMEOUT = Duration.minutes(1);
+
 /** Where the state machine puts the failure that led to a state. */
 const CAUGHT = '$.caught';
 
@@ -53,6 +56,29 @@ export function invoke(scope: Construct, id: string, props: StepProps): LambdaIn
   for (const retry of retries[props.step ?? (id as StepName)]) task.addRetry(retry);
   if (props.curable) task.addCatch(props.curable.next, { errors: props.curable.errors, resultPath: CAUGHT });
   if (props.failed) catchAll(task, props.failed);
+  return task;
+}
+
+/**
+ * A step that tells Step Functions itself what its state comes to: the output, or Error and Cause as they are. It is handed
+ * the token of its try, and what it returns goes nowhere: the one task that cannot be `payloadResponseOnly`.
+ */
+export function awaitAnswer(
+  scope: Construct,
+  id: StepName,
+  props: Required<Pick<StepProps, 'function' | 'input'>>,
+): LambdaInvoke {
+  const task = new LambdaInvoke(scope, id, {
+    lambdaFunction: props.function,
+    integrationPattern: sfn.IntegrationPattern.WAIT_FOR_TASK_TOKEN,
+    retryOnServiceExceptions: false,
+    taskTimeout: sfn.Timeout.duration(ANSWER_TIMEOUT),
+    payload: sfn.TaskInput.fromObject({
+      state: { ...props.input, task_token: sfn.JsonPath.taskToken },
+      retry_count: sfn.JsonPath.numberAt('$$.State.RetryCount'),
+    } satisfies Record<keyof Invocation, unknown>),
+  });
+  for (const retry of retries[id]) task.addRetry(retry);
   return task;
 }
 

@@ -4,7 +4,7 @@ const RETRY_COUNT = '$$.State.RetryCount';
 
 /**
  * The interpreter has no `$$.State.RetryCount`. But it computes a task's Parameters anew at each try, from the same
- * object: where a member of them is the count, the task is handed that object instead, to be counted by.
+ * object: where a member of them, at any depth, is the count, the task is handed that object instead, to be counted by.
  */
 export function takeRetryCount(definition: Definition): Definition {
   const take = (state: State): State => ({
@@ -25,23 +25,29 @@ function isTask(state: State): state is State & { Parameters: object } {
 const MARK = ' (RetryCount)';
 
 function mark(parameters: object): object {
-  const entries = Object.entries(parameters).map(([name, value]) =>
-    value === RETRY_COUNT ? [name.replace(/\.\$$/, `${MARK}.$`), '$'] : [name, value],
-  );
+  const entries = Object.entries(parameters).map(([name, value]) => {
+    if (value === RETRY_COUNT) return [name.replace(/\.\$$/, `${MARK}.$`), '$'];
+    return [name, isObject(value) ? mark(value) : value];
+  });
   return Object.fromEntries(entries);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Puts the count into what a task is handed. */
 export function openRetryCounter(): (input: unknown) => unknown {
   const tries = new WeakMap<object, number>();
-  return (input) => {
-    if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
+  const count = (input: unknown): unknown => {
+    if (!isObject(input)) return input;
     const entries = Object.entries(input).map(([name, value]) => {
-      if (!name.endsWith(MARK)) return [name, value];
+      if (!name.endsWith(MARK)) return [name, count(value)];
       const before = tries.get(value) ?? 0;
       if (typeof value === 'object' && value !== null) tries.set(value, before + 1);
       return [name.slice(0, -MARK.length), before];
     });
     return Object.fromEntries(entries);
   };
+  return count;
 }

@@ -12,7 +12,9 @@ import { type ExecutionHistory, type HistoryFile, openHistory } from './history-
 import { CREDENTIALS, type JournalEntry, type S3, startS3 } from './s3/server.ts';
 import { type SecretsManager, startSecretsManager } from './secrets-manager.ts';
 import { type Secret, secretInFile, secretInMemory } from './secrets-store.ts';
-import { type Execution, type RunTask, startStateMachine } from './state-machine.ts';
+import { type Execution, startStateMachine } from './state-machine.ts';
+import { startTaskAnswers, type TaskAnswers } from './task-answers.ts';
+import { taskRunner } from './task-runner.ts';
 import { nameOf, type Place, resourcesOf, type Template } from './template.ts';
 import { readFunctions } from './template-functions.ts';
 
@@ -47,6 +49,8 @@ export interface LocalRun extends AsyncDisposable {
   readonly template: Template;
   readonly s3: S3;
   readonly secrets: SecretsManager;
+  /** What functions say to Step Functions. */
+  readonly answers: TaskAnswers;
   readonly bus: EventBus;
   readonly history: HistoryFile;
   /** Bytes that have arrived in S3 so far, by key; those of an upload that is not complete included. */
@@ -89,7 +93,8 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
 
   const logs: LogLine[] = [];
   const log = (line: LogLine) => void logs.push(line);
-  const environment = environmentHere(options.baseUrl, s3, secrets);
+  const answers = started.use(await startTaskAnswers(clock.now));
+  const environment = environmentHere(options.baseUrl, s3, secrets, answers);
   const specs = readFunctions({ template, place, codeOf, environment });
   const functions = specs.map((spec) => openFunction(spec, clock, log));
   started.defer(async () => void (await Promise.all(functions.map((each) => each.close()))));
@@ -97,7 +102,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const bus = openEventBus(join(options.out, 'events.jsonl'), place, clock.now);
   const history = openHistory(options.out);
   started.defer(() => history.save());
-  const runTask = taskRunner(functions, bus);
+  const runTask = taskRunner(functions, bus, answers);
   const machine = started.use(
     await startStateMachine({ ...readStateMachine(template, place), clock, runTask }),
   );
@@ -105,7 +110,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const close = () => running.disposeAsync();
   return {
     bucket: buckets[0] ?? '',
-    ...{ clock, template, s3, secrets, bus, history, logs, arrived },
+    ...{ clock, template, s3, secrets, answers, bus, history, logs, arrived },
     functionOf: (step) => find(functions, step),
     export: (request, name = `export-${history.executions.length + 1}`) =>
       record(machine.start(name, request), history.begin(name)),
@@ -152,12 +157,18 @@ function openSecrets(
 }
 
 /** What this machine adds: the SDK's own variables, and leave to use plain http where the platform is on this machine. */
-function environmentHere(baseUrl: string, s3: S3, secrets: SecretsManager): Record<string, string> {
+function environmentHere(
+  baseUrl: string,
+  s3: S3,
+  secrets: SecretsManager,
+  answers: TaskAnswers,
+): Record<string, string> {
   return {
     AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
     AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
     AWS_ENDPOINT_URL_S3: s3.endpoint,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,
+    AWS_ENDPOINT_URL_SFN: answers.endpoint,
     ...(isLoopback(baseUrl) && { ALLOW_LOOPBACK: 'true' }),
   };
 }
@@ -180,16 +191,6 @@ function find(functions: readonly LocalFunction[], step: string): LocalFunction 
   const found = functions.find(({ name }) => name.endsWith(step));
   if (!found) throw new RangeError(`The stack has no function ${step}`);
   return found;
-}
-
-function taskRunner(functions: readonly LocalFunction[], bus: EventBus): RunTask {
-  const byArn = new Map(functions.map((each) => [each.arn, each]));
-  return async (resource, input) => {
-    if (resource === 'arn:aws:states:::events:putEvents') return bus.putEvents(input);
-    const target = byArn.get(resource);
-    if (!target) throw new Error(`The local run cannot do ${resource}`);
-    return target.invoke(input);
-  };
 }
 
 /** The execution, its history being kept; its result is there once its history is complete. */

@@ -1,7 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
-import { closeServer, listenHere } from './loopback.ts';
+import { type JsonCall, startJsonService } from './json-service.ts';
 import { answerTo, type Parameters, SecretsError } from './secrets-operations.ts';
 import type { Secret } from './secrets-store.ts';
 
@@ -59,41 +56,38 @@ export interface SecretsManagerOptions {
 export async function startSecretsManager(options: SecretsManagerOptions): Promise<SecretsManager> {
   const journal: SecretsCall[] = [];
   const faults: SecretsFault[] = [];
-  const { now = Date.now } = options;
-  const server = createServer((request, response) => {
-    // The SDK takes a refusal for a matter of time where its own clock differs by minutes.
-    response.setHeader('Date', new Date(now()).toUTCString());
-    serve(options, faults, request, response)
-      .then((call) => journal.push(call))
-      .catch(() => response.destroy()); // the client went away
-  });
-  const port = await listenHere(server, options.port ?? 0);
-  const close = () => closeServer(server);
-  return { endpoint: `http://127.0.0.1:${port}`, journal, faults, close, [Symbol.asyncDispose]: close };
+  const { port = 0, now } = options;
+  const { endpoint, close } = await startJsonService(
+    { target: 'secretsmanager', version: '1.1', port, now },
+    async (call) => void journal.push(await serve(options, faults, call)),
+  );
+  return { endpoint, journal, faults, close, [Symbol.asyncDispose]: close };
 }
 
 async function serve(
   { secrets, now = Date.now }: SecretsManagerOptions,
   faults: SecretsFault[],
-  request: IncomingMessage,
-  response: ServerResponse,
+  { operation, parameters, send, reset }: JsonCall,
 ): Promise<SecretsCall> {
-  const operation = String(request.headers['x-amz-target']).replace('secretsmanager.', '');
-  const parameters = JSON.parse(await text(request)) as Parameters;
-  const name = nameIn(parameters.SecretId ?? '');
+  const { SecretId = '' } = parameters as Parameters;
+  const name = nameIn(SecretId);
   const call = { at: now(), operation, secret: name };
+  const lose = (): SecretsCall => {
+    reset();
+    return { ...call, error: 'reset' };
+  };
   try {
     const fault = takeFault(faults, operation, name);
-    if (fault === 'reset') return reset(response, call);
+    if (fault === 'reset') return lose();
     if (fault && fault !== 'lost answer') throw new SecretsError(fault, `${fault} (planted)`);
     const answer = await answerTo(operation, name, parameters, secrets);
-    if (fault === 'lost answer') return reset(response, call);
-    send(response, 200, answer);
+    if (fault === 'lost answer') return lose();
+    send(200, answer);
     return { ...call, ...(answer.VersionId !== undefined && { version: String(answer.VersionId) }) };
   } catch (error) {
     const { code, status, message } =
       error instanceof SecretsError ? error : new SecretsError('InternalServiceError', String(error));
-    send(response, status, { __type: code, message });
+    send(status, { __type: code, message });
     return { ...call, error: code };
   }
 }
@@ -109,21 +103,7 @@ function takeFault(faults: SecretsFault[], operation: string, secret: string) {
   return fault.answer;
 }
 
-function reset(response: ServerResponse, call: SecretsCall): SecretsCall {
-  response.socket?.resetAndDestroy();
-  return { ...call, error: 'reset' };
-}
-
 /** A secret is named by its name or by its ARN. */
 function nameIn(secretId: string): string {
   return secretId.startsWith('arn:') ? secretId.split(':').slice(6).join(':') : secretId;
-}
-
-function send(response: ServerResponse, status: number, body: Record<string, unknown>): void {
-  response.writeHead(status, {
-    'content-type': 'application/x-amz-json-1.1',
-    'x-amzn-requestid': randomUUID(),
-    ...(status >= 400 && { 'x-amzn-errortype': String(body.__type) }),
-  });
-  response.end(JSON.stringify(body));
 }

@@ -21,6 +21,16 @@ export interface Start {
   readonly redriven?: Pick<Redrive, 'count' | 'definition'>;
 }
 
+/** One try of a Task state. */
+export interface TaskCall {
+  readonly task: number;
+  readonly execution: string;
+  readonly state: string;
+  readonly input: unknown;
+  /** `$$.Task.Token`, whether or not the input has it. */
+  readonly token: string;
+}
+
 export type ToMachine =
   | { readonly start: Start }
   | { readonly abort: string }
@@ -29,6 +39,6 @@ export type ToMachine =
 export type FromMachine =
   /** The definition is valid, and executions can start. */
   | { readonly ready: true }
-  | { readonly task: number; readonly execution: string; readonly state: string; readonly input: unknown }
+  | TaskCall
   | { readonly event: HistoryEvent; readonly execution: string }
   | { readonly ended: string; readonly result: ExecutionResult };

@@ -8,6 +8,7 @@ import { isLead } from './redrive.ts';
 import { openRetryCounter } from './retry-count.ts';
 import type { FromMachine, MachineData, Start, ToMachine } from './state-machine-messages.ts';
 import { TaskError, type TaskFailure } from './task-error.ts';
+import { openTaskTokens } from './task-token.ts';
 
 /** The thread of the interpreter: its clock and its timers are the run's, and its tasks are done by the parent. */
 
@@ -30,6 +31,7 @@ type Json = Parameters<StateMachine['run']>[0];
 const pending = new Map<number, { resolve(output: Json): void; reject(error: Error): void }>();
 const aborts = new Map<string, () => void>();
 const countRetries = openRetryCounter();
+const tokens = openTaskTokens();
 let lastTask = 0;
 
 const tell = (message: FromMachine) => port.postMessage(message);
@@ -65,10 +67,10 @@ async function execute({ name, input, machine: { arn, name: machineName }, redri
   const runTask = (state: string) => async (taskInput: Json) => {
     // The interpreter wakes a Retry's wait when it is aborted, and would then try once more.
     if (ended) throw new TaskError({ error: 'States.TaskFailed', cause: 'The execution has ended.' });
-    const input = countRetries(taskInput);
+    const { input, token } = tokens.put(countRetries(taskInput));
     if (jsonBytes(input) > MAX_STATE_BYTES) throw new DataLimitExceeded('input');
     lastTask += 1;
-    tell({ task: lastTask, execution: name, state, input });
+    tell({ task: lastTask, execution: name, state, input, token });
     const { promise, resolve, reject } = Promise.withResolvers<Json>();
     pending.set(lastTask, { resolve, reject });
     return promise;
@@ -83,6 +85,7 @@ async function execute({ name, input, machine: { arn, name: machineName }, redri
     context: {
       Execution: { Id: id, Name: name, RedriveCount: redriven?.count ?? 0 },
       StateMachine: { Id: arn, Name: machineName },
+      Task: { Token: tokens.mark },
     },
   });
   aborts.set(name, () => {

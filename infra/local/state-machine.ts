@@ -22,8 +22,9 @@ export interface Execution {
  * Does what a Task state names. A rejection with a TaskError fails the task as AWS would report it.
  *
  * @param resource the state's Resource
+ * @param token of this try, for a resource that waits to be told by it what the task comes to
  */
-export type RunTask = (resource: string, input: unknown) => Promise<unknown>;
+export type RunTask = (resource: string, input: unknown, token: string) => Promise<unknown>;
 
 export interface StateMachineOptions {
   readonly arn: string;
@@ -118,8 +119,8 @@ function hear(
   tell: (message: ToMachine) => void,
 ): void {
   if ('task' in message) {
-    const { task, state, input } = message;
-    runTask(resources.get(state) ?? '', input).then(
+    const { task, state, input, token } = message;
+    runTask(resources.get(state) ?? '', input, token).then(
       (output) => tell({ task, output }),
       (error: unknown) => tell({ task, failure: failureOf(error) }),
     );

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeFailure as describeWith } from '../../functions/describe-failure.ts';
 import { ExportIncomplete, errors, RequestRefused } from '../../functions/workflow/errors.ts';
 import { MAX_REQUEST_BYTES } from '../../functions/workflow/request.ts';
-import type { FailedWindow, Failure } from '../../functions/workflow/states.ts';
+import type { FailedWindow } from '../../functions/workflow/states.ts';
 import { keepLog, stoppedClock, windowOf } from '../support/steps.ts';
 
 /** What Step Functions is told of an error that a handler threw. */
@@ -11,12 +11,6 @@ function caughtFrom(error: Error) {
     Error: error.name,
     Cause: JSON.stringify({ errorType: error.name, errorMessage: error.message, trace: [] }),
   };
-}
-
-/** The Cause of the execution, as Lambda words what FailExport throws. */
-function causeOf(failure: Failure): string {
-  const errorMessage = JSON.stringify(failure);
-  return JSON.stringify({ errorType: failure.error, errorMessage, trace: [failure.error] });
 }
 
 /** DescribeFailure with a bucket that keeps what it is given, as JSON. */
@@ -98,6 +92,12 @@ describe('DescribeFailure', () => {
     expect(result.failure.todo).toContain('history');
   });
 
+  it('has an error that fits into the Error of an execution', async () => {
+    const caught = { Error: 'x'.repeat(1000), Cause: 'y' };
+    const { failure } = await describeFailure({ execution: 'e', request: {}, caught });
+    expect(failure.error).toHaveLength(256);
+  });
+
   it('gives an export in which all windows failed alike the name of that error', async () => {
     const failed = (await describeFailure({ ...window, caught: caughtFrom(refused) })) as FailedWindow;
     const result = await describeFailure({
@@ -159,7 +159,7 @@ describe('DescribeFailure', () => {
     const state = { execution: 'e', request, warnings: [], windows, results, caught: incomplete };
     expect(Buffer.byteLength(JSON.stringify(state))).toBeLessThan(256 * 1024);
     const result = await describeFailure(state);
-    expect(causeOf(result.failure).length).toBeLessThan(32_768);
+    expect(JSON.stringify(result.failure).length).toBeLessThanOrEqual(32_768);
     expect(result.failure).toMatchObject({ error: 'RequestRefused', windows_failed: 100 });
   });
 });

@@ -1,3 +1,4 @@
+import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { allowedIn } from '../support/permissions.ts';
 import { readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
@@ -62,7 +63,10 @@ describe('permissions', () => {
     ['PublishWindow', [`s3:PutObject ${OBJECTS}`, `s3:DeleteObject ${FAILURES}`]],
     ['PublishExport', [`s3:DeleteObject ${FAILURES}`]],
     ['DescribeFailure', [`s3:AbortMultipartUpload ${OBJECTS}`, `s3:PutObject ${FAILURES}`]],
-    ['FailExport', []],
+    [
+      'FailExport',
+      ['SendTaskFailure', 'SendTaskSuccess'].map((action) => `states:${action} <WorkflowStateMachine>`),
+    ],
   ])('%s may do what it does and no more', (step, actions) => {
     expect(allowed(`Functions${step}Role`)).toEqual([...logging(step), ...actions].sort());
   });
@@ -100,6 +104,14 @@ describe('permissions', () => {
         Principal: { Service: 'scheduler.amazonaws.com' },
       },
     ]);
+  });
+
+  it.each([
+    ['as it is', {}],
+    ['with a key', { kms_key: 'create' }],
+  ])('the stack can be deployed: nothing in it waits for itself, %s', (_, config) => {
+    // It looks for circles.
+    expect(() => Template.fromJSON(synthesizeStack(config).template)).not.toThrow();
   });
 
   it('each function has a role of its own', () => {

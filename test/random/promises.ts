@@ -132,11 +132,9 @@ interface Card {
   readonly failed_windows?: readonly Card[];
 }
 
-/** As the Cause has it, or within what Lambda makes of an error. */
 function readCard(cause = ''): Card | undefined {
   try {
-    const read = JSON.parse(cause);
-    return typeof read.errorMessage === 'string' ? JSON.parse(read.errorMessage) : read;
+    return JSON.parse(cause);
   } catch {
     return undefined;
   }

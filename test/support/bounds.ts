@@ -9,7 +9,7 @@ export interface State {
   readonly Choices?: readonly { readonly Next: string }[];
   readonly Catch?: readonly { readonly ErrorEquals: readonly string[]; readonly Next: string }[];
   readonly Retry?: readonly Retry[];
-  /** Of a Lambda function, its logical id. */
+  /** Of a Lambda function, its logical id; of an integration of Step Functions, its ARN. */
   readonly Resource?: string;
   readonly TimeoutSeconds?: number;
   readonly ItemProcessor?: Machine & { readonly ProcessorConfig?: { readonly Mode: string } };
@@ -38,7 +38,7 @@ export function machineOf({ template }: Synthesized): Machine {
   return JSON.parse(text.join(''));
 }
 
-/** How long one call of a task may run: as long as its function, where it is one. */
+/** How long one call of a task may run: as long as its function, where it ends with that. */
 export function secondsOfCall(
   { Resource = '', TimeoutSeconds = 0 }: State,
   { template }: Synthesized,
@@ -94,13 +94,15 @@ export function hasCircleWithout({ States }: Machine, gates: readonly string[]):
   return Object.keys(States).some((name) => !gates.includes(name) && reaches(name, [name]));
 }
 
-/** Events that one entry of a state writes, with one call: entered, scheduled, started, ended, exited. */
-function eventsOfEntry({ Type }: State): number {
-  return Type === 'Task' || Type === 'Map' ? 5 : 2;
+/** Events that one entry of a state writes, with one call: entered, those of the call, exited. */
+function eventsOfEntry(state: State): number {
+  return 2 + (state.Type === 'Task' || state.Type === 'Map' ? eventsOfCall(state) : 0);
 }
 
-/** Scheduled, started and ended. */
-const EVENTS_OF_CALL = 3;
+/** Scheduled, started and ended; what waits for its token was submitted as well. */
+function eventsOfCall({ Resource = '' }: State): number {
+  return Resource.endsWith('.waitForTaskToken') ? 4 : 3;
+}
 
 /**
  * The most events that an execution writes in a time, if each state is entered so often. Calls fail at once, and the
@@ -116,24 +118,25 @@ export function mostEvents(
   const states = statesIn(machine);
   const entered = states.map(([name, state]) => (entries[name] ?? 0) * eventsOfEntry(state));
   const repetitions = states
-    .flatMap(([name, { Retry = [] }]) =>
-      Retry.flatMap((retry) =>
+    .flatMap(([name, state]) =>
+      (state.Retry ?? []).flatMap((retry) =>
         waitsOf(retry).map((wait) => ({
           wait: retry.JitterStrategy === 'FULL' ? 0 : wait,
           times: entries[name] ?? 0,
+          events: eventsOfCall(state),
         })),
       ),
     )
     .sort((one, other) => one.wait - other.wait);
   let left = seconds;
-  let calls = 0;
-  for (const { wait, times } of repetitions) {
+  let repeated = 0;
+  for (const { wait, times, events } of repetitions) {
     const affordable = wait === 0 ? times : Math.min(times, Math.floor(left / wait));
-    calls += affordable;
+    repeated += affordable * events;
     left -= affordable * wait;
   }
   const EXECUTION = 2;
-  return EXECUTION + sum(entered) + calls * EVENTS_OF_CALL;
+  return EXECUTION + sum(entered) + repeated;
 }
 
 export function sum(numbers: readonly number[]): number {

@@ -38,8 +38,6 @@ export interface WorkflowOptions {
 /** How an execution ended, with all that can be asserted about it. */
 export interface Ended extends ExecutionResult {
   readonly name: string;
-  /** The card of a failed export, out of the Cause that holds it. */
-  readonly cause?: string;
   readonly events: readonly HistoryEvent[];
 }
 
@@ -145,22 +143,7 @@ function weekOf({ advertiserIds, credentials }: Sandbox): Record<string, unknown
 /** Follows an execution to its end. */
 export async function follow(execution: Execution): Promise<Ended> {
   const [result, events] = await Promise.all([execution.result, Array.fromAsync(execution.events)]);
-  const { cause, ...rest } = result;
-  return {
-    ...rest,
-    ...(cause !== undefined && { cause: messageIn(cause) }),
-    name: execution.name,
-    events,
-  };
-}
-
-/** A function's failure is wrapped into JSON by Lambda; what Step Functions says itself is plain text. */
-function messageIn(cause: string): string {
-  try {
-    return JSON.parse(cause).errorMessage ?? cause;
-  } catch {
-    return cause;
-  }
+  return { ...result, name: execution.name, events };
 }
 
 async function keysUnder(directory: string): Promise<string[]> {

@@ -29,7 +29,8 @@ describe('a run that failed', () => {
     const [event] = (await readFile(join(out, 'events.jsonl'), 'utf8')).trim().split('\n');
     expect(JSON.parse(event ?? '').detail).toEqual(card);
     const history = JSON.parse(await readFile(join(out, 'history.json'), 'utf8'));
-    expect(JSON.parse(JSON.parse(history.executions[0].result.cause).errorMessage)).toEqual(card);
+    const { error, cause } = history.executions[0].result;
+    expect([error, JSON.parse(cause)]).toEqual([card.error, card]);
     const [left] = await filesIn(out, `end_date=${range.end_date}/_failure.json`);
     expect(JSON.parse(await readFile(join(out, left ?? ''), 'utf8'))).toEqual(card);
 

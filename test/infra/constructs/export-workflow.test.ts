@@ -116,6 +116,16 @@ describe('the state machine', () => {
     }
   });
 
+  it('waits for the answer of FailExport for longer than that can run, and then asks for it again', () => {
+    const { TimeoutSeconds = 0, Retry = [] } = machine.States.FailExport ?? { Type: '' };
+    expect(TimeoutSeconds).toBeGreaterThan(30);
+    expect(TimeoutSeconds).toBeLessThanOrEqual(60);
+    const repeated = Retry.flatMap(({ ErrorEquals }) => ErrorEquals);
+    expect(repeated).toEqual(
+      expect.arrayContaining(['States.Timeout', 'Runtime.ExitError', 'ServiceUnavailable']),
+    );
+  });
+
   it('carries neither a token nor a URL', () => {
     expect(JSON.stringify(machine)).not.toMatch(/access_token|download_url|client_secret/);
   });

@@ -25,6 +25,23 @@ test('a state is told how often it was tried before; each time it is entered, fr
   ]);
 });
 
+test('the count may stand anywhere in what the task is handed', async () => {
+  const Parameters = {
+    FunctionName: 'Step',
+    Payload: { list: [{ a: 1 }], 'count.$': '$$.State.RetryCount' },
+  };
+  const counts: unknown[] = [];
+  await using local = await machine({ Do: { ...COUNTED, Parameters, End: true } }, async (_, input) => {
+    counts.push(input);
+    if (counts.length < 3) throw new TaskError(functionFailure('Refused', 'not yet'));
+    return null;
+  });
+  expect((await local.start('daily', { item: 1 }).result).status).toBe('SUCCEEDED');
+  expect(counts).toEqual(
+    [0, 1, 2].map((count) => ({ FunctionName: 'Step', Payload: { list: [{ a: 1 }], count } })),
+  );
+});
+
 test('each window of a Map has its own count', async () => {
   const counts: Record<number, number[]> = {};
   const map = {

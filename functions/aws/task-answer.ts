@@ -1,0 +1,44 @@
+import {
+  InvalidToken,
+  SendTaskFailureCommand,
+  SendTaskSuccessCommand,
+  SFNClient,
+  TaskDoesNotExist,
+  TaskTimedOut,
+} from '@aws-sdk/client-sfn';
+import { asServiceError } from './service-error.ts';
+
+/** Long for a few kilobytes, and short beside the 30 s of the function. Milliseconds. */
+const CALL_TIMEOUT = 5_000;
+
+/** Says what a task comes to that waits for its token. A token must not be logged. Each throws AccessRefused or ServiceUnavailable. */
+export interface TaskAnswer {
+  /** @param output the state's; 256 KB as JSON at most */
+  succeed(token: string, output: unknown): Promise<void>;
+  /** @param error 256 characters at most @param cause 32,768 characters at most */
+  fail(token: string, error: string, cause: string): Promise<void>;
+}
+
+export function openTaskAnswer(): TaskAnswer {
+  // The state machine repeats what fails; a second layer below it would multiply the tries.
+  const client = new SFNClient({ maxAttempts: 1 });
+  const inTime = () => ({ abortSignal: AbortSignal.timeout(CALL_TIMEOUT) });
+  const refused = (permission: string) => (error: unknown) => {
+    if (!isClosed(error)) throw asServiceError(error, 'end the task of the state machine', permission);
+  };
+  return {
+    async succeed(taskToken, output) {
+      const command = new SendTaskSuccessCommand({ taskToken, output: JSON.stringify(output) });
+      await client.send(command, inTime()).catch(refused('states:SendTaskSuccess'));
+    },
+    async fail(taskToken, error, cause) {
+      const command = new SendTaskFailureCommand({ taskToken, error, cause });
+      await client.send(command, inTime()).catch(refused('states:SendTaskFailure'));
+    },
+  };
+}
+
+/** The try of this token is over: it was answered before, or has timed out, and then there is another one. */
+function isClosed(error: unknown): boolean {
+  return [TaskTimedOut, TaskDoesNotExist, InvalidToken].some((closed) => error instanceof closed);
+}
