@@ -11,6 +11,9 @@ import { checkRequest, onlyMissing, readInput, requestNamed } from './request-so
 import type { RunOptions } from './run-options.ts';
 import { INTERRUPTED, UsageError } from './usage.ts';
 
+/** Ctrl-C, and what a scheduler or a container says: what was synthesized is removed in either case. */
+const STOPPED_BY = ['SIGINT', 'SIGTERM'] as const;
+
 /** The platform that the run talks to, and what is needed to. */
 interface PlatformHere extends AsyncDisposable {
   readonly baseUrl: string;
@@ -22,7 +25,7 @@ interface PlatformHere extends AsyncDisposable {
  * Runs the synthesized workflow on this machine, against the platform that the options name or a sandbox of its own.
  * Everything that can be wrong with the command line is said before anything is started.
  *
- * @returns undefined where Ctrl-C ended it
+ * @returns undefined where a signal ended it
  */
 export async function runLocal(name: string | undefined, options: RunOptions): Promise<Outcome | undefined> {
   const clock = scaledClock(options.speed);
@@ -39,10 +42,10 @@ export async function runLocal(name: string | undefined, options: RunOptions): P
   await using _ = keepSaving(local.history);
   const execution = local.export(input, executionName(request, new Date(clock.now())));
   const abort = () => execution.abort();
-  process.once('SIGINT', abort);
+  for (const signal of STOPPED_BY) process.once(signal, abort);
   await showProgress(execution, local, options.json ? process.stderr : process.stdout);
   const result = await execution.result;
-  process.off('SIGINT', abort);
+  for (const signal of STOPPED_BY) process.off(signal, abort);
   if (result.status === 'ABORTED') {
     process.stderr.write(
       'Stopped. What was delivered stays; run it again with --only-missing for the rest.\n',

@@ -158,11 +158,14 @@ describe('run --local', () => {
     });
   });
 
-  it('stops cleanly at Ctrl-C: history and what was delivered stay', async () => {
+  it.each([
+    'SIGINT',
+    'SIGTERM',
+  ] as const)('stops cleanly at %s: history and what was delivered stay', async (signal) => {
     const { platform, created } = await startPlatform();
     const { child, ended } = startCommand(await optionsFor(`${platform.url}/eu/v3`, REQUEST));
     await created;
-    child.kill('SIGINT');
+    child.kill(signal);
     const { status } = await ended;
     expect(status).toBe(130);
     const history = JSON.parse(await readFile(join(directory, 'out', 'history.json'), 'utf8'));
