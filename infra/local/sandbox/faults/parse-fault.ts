@@ -58,16 +58,16 @@ function endpointOf(first: string, others: string[]): { on: Fault['on']; path?: 
   if (request) return { on: request, rest };
   if (first === 'GET' && /^\/[a-z_]+$/.test(path)) return { on: 'list', path, rest };
   throw new TypeError(
-    `A fault begins with an endpoint or a request of the platform, not with "${first} ${path}".`,
+    `A fault begins with an endpoint or a request of the platform, not with "${`${first} ${path}`.trim()}".`,
   );
 }
 
 type Reader = (value: string) => Partial<Fault>;
 
 const READERS: Readonly<Record<string, Reader>> = {
-  nth: (value) => ({ nth: count(value) }),
-  times: (value) => ({ times: value === 'always' ? Infinity : count(value) }),
-  report: (value) => ({ report: count(value) }),
+  nth: (value) => ({ nth: ordinal(value) }),
+  times: (value) => ({ times: value === 'always' ? Infinity : ordinal(value) }),
+  report: (value) => ({ report: ordinal(value) }),
   status: (value) => ({ status: count(value) }),
   retry_after: retryAfter,
   body: (value) => ({ body: value }),
@@ -112,6 +112,12 @@ function known<Item>(item: Item | undefined, word: string): Item {
 function count(value: string): number {
   if (!/^\d+$/.test(value)) throw new TypeError(`A fault needs a whole number, not "${value}".`);
   return Number(value);
+}
+
+/** What is counted from 1: the fault of a call before the first would never be seen. */
+function ordinal(value: string): number {
+  if (count(value) === 0) throw new TypeError('A fault counts calls and reports from 1, not from "0".');
+  return count(value);
 }
 
 function choice<Name extends string>(value: string, names: readonly Name[]): Name {

@@ -59,7 +59,10 @@ test.each([
   ['PUT /reports status=500', 'PUT /reports'],
   ['create explode', 'explode'],
   ['create wings=2', 'wings=2'],
+  ['nonsense', '"nonsense"'],
   ['create nth=first', 'first'],
+  ['create nth=0 status=500', 'from 1'],
+  ['create times=0 status=500', 'from 1'],
   ['create reset=maybe', 'before, after'],
   ['report retry_after=soon', 'soon'],
 ])('refuses "%s" and names what is wrong', (text, named) => {
