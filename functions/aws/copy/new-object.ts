@@ -1,14 +1,11 @@
-import { S3Client } from '@aws-sdk/client-s3';
 import { Agent } from 'undici';
 import { DownloadRefused } from '../../workflow/errors.ts';
 import type { Settings } from '../../workflow/settings.ts';
 import type { StoredObject } from '../../workflow/states.ts';
 import { openObjectWriter } from './object-writer.ts';
 import { openRing } from './part-writer.ts';
+import { openS3Client } from './s3-client.ts';
 import type { Kind } from './upload.ts';
-
-/** As for a copy: tried 4 times by the SDK, with pauses of at most 0.1 + 0.2 + 0.4 s. */
-const S3_TRIES = 4;
 
 /** An object that is written as its bytes come; visible only once `end` has returned. */
 export interface NewObject {
@@ -23,7 +20,7 @@ export type OpenObject = (key: string, kind: Kind) => NewObject;
 
 /** The bucket, for what is made here of the platform's answers. Memory stays that of two parts of 8 MiB. */
 export function openNewObjects({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: Settings): OpenObject {
-  const s3 = new S3Client({ maxAttempts: S3_TRIES });
+  const s3 = openS3Client();
   const dispatcher = new Agent({ allowH2: false });
   return (key, kind) => {
     const to = { s3, dispatcher, bucket: BUCKET, key, expectedBucketOwner: BUCKET_OWNER };

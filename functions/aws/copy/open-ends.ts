@@ -1,4 +1,3 @@
-import { S3Client } from '@aws-sdk/client-s3';
 import { Agent } from 'undici';
 import type { Copying } from '../../workflow/copying.ts';
 import { checkUrl, type HostPolicy, safeConnector } from '../../workflow/safe-hosts.ts';
@@ -6,10 +5,8 @@ import type { Settings } from '../../workflow/settings.ts';
 import type { StoredObject } from '../../workflow/states.ts';
 import { type Abandon, openAbandon } from './abandon.ts';
 import type { FileHead, Source } from './download.ts';
+import { openS3Client } from './s3-client.ts';
 import type { Destination, Stored } from './upload.ts';
-
-// Create, Complete, ListParts and PutObject are tried 4 times by the SDK, with pauses of at most 0.1 + 0.2 + 0.4 s.
-const S3_TRIES = 4;
 
 /** The two ends of a copy as the environment sets them up: the hosts that may be read from, and the bucket. */
 export interface Ends {
@@ -23,7 +20,7 @@ export function openEnds(settings: Settings): Ends {
     allowLoopback: settings.ALLOW_LOOPBACK === 'true',
     ...(settings.DOWNLOAD_HOSTS === undefined ? {} : { allowedHosts: settings.DOWNLOAD_HOSTS.split(',') }),
   };
-  const s3 = new S3Client({ maxAttempts: S3_TRIES });
+  const s3 = openS3Client();
   const { BUCKET: bucket, BUCKET_OWNER: expectedBucketOwner } = settings;
   const to = new Agent({ allowH2: false });
   return {

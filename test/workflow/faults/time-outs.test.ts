@@ -11,7 +11,10 @@ const workflow = await shareWorkflow({
   ...{ speed: 1000, hurry: true },
   sandbox: {
     tokenSeconds: 86_400,
-    report: { secondsToProcessing: 0, secondsToReady: 0, bytes: 200_000 },
+    report: {
+      ...{ secondsToProcessing: 0, secondsToReady: 0 },
+      bytes: ({ metrics }) => (metrics.length > 1 ? 9_000_000 : 200_000),
+    },
   },
 });
 
@@ -71,4 +74,18 @@ it('25: an S3 that answers 503 for ever fails the export, typed, with nothing vi
   });
   expectFailed(outcome, 'ServiceUnavailable');
   expect(await openUploads(workflow)).toBe(0);
+});
+
+it.each([
+  ['PutObject', ['spend']],
+  ['CreateMultipartUpload', ['spend', 'clicks']],
+  ['UploadPart', ['spend', 'clicks']],
+  ['CompleteMultipartUpload', ['spend', 'clicks']],
+] as const)('9: an S3 that takes %s and never answers is asked again', async (operation, metrics) => {
+  const outcome = await spend(workflow, {
+    request: { metrics },
+    s3: [{ operation, key: 'report.json', answer: 'stall' }],
+  });
+  expect(outcome.status).toBe('SUCCEEDED');
+  expect(outcome.s3.filter((call) => call.operation === operation).length).toBeGreaterThan(1);
 });
