@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { openTaskAnswer, type TaskAnswer } from './aws/task-answer.ts';
+import { onlyMissingSince } from './workflow/delivered.ts';
 import { step } from './workflow/step.ts';
 
 const FailExportInput = z.object({
@@ -11,8 +12,9 @@ const FailExportInput = z.object({
   /** How often the execution had been redriven when the card was made, and by now. */
   redrives_before: z.number(),
   redrives: z.number(),
-  /** The execution's. */
+  /** The execution's, and when it began. */
   input: z.unknown(),
+  started_at: z.string(),
 });
 type FailExportInput = z.infer<typeof FailExportInput>;
 
@@ -28,17 +30,17 @@ interface Dependencies {
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function failExport(
-  { task_token, failure, error, redrives_before, redrives, input }: FailExportInput,
+  { task_token, failure, error, redrives_before, redrives, input, started_at }: FailExportInput,
   { answer }: Dependencies,
 ): Promise<void> {
-  if (redrives > redrives_before) await answer.succeed(task_token, missingOnly(input));
+  if (redrives > redrives_before) await answer.succeed(task_token, missingSince(started_at, input));
   else await answer.fail(task_token, error, JSON.stringify(failure));
 }
 
 /** An input that is no object was what failed, and will again. */
-function missingOnly(input: unknown): unknown {
+function missingSince(started_at: string, input: unknown): unknown {
   const isRequest = typeof input === 'object' && input !== null && !Array.isArray(input);
-  return isRequest ? { ...input, only_missing: true } : input;
+  return isRequest ? onlyMissingSince(started_at, input) : input;
 }
 
 export const handler = step(FailExportInput, failExport, () => ({ answer: openTaskAnswer() }));

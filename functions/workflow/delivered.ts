@@ -12,11 +12,13 @@ interface Former {
   readonly store: Pick<ObjectStore, 'getText'>;
   /** X-Service-Revision where the request names none. */
   readonly revision: string;
+  /** What was delivered before is as good as missing: it was to be exported afresh. */
+  readonly since: Date;
 }
 
 /**
- * The windows that have no manifest, or one of another request, or have failed since: what is asked of the platform and the
- * revision decide, not what the export is called or how many windows it takes at a time.
+ * The windows that have no manifest, or an older one, or one of another request, or have failed since: what is asked of
+ * the platform and the revision decide, not what the export is called or how many windows it takes at a time.
  *
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -35,10 +37,16 @@ export async function findMissing(
   };
 }
 
+/** The request of an execution once more, for the windows that it has not delivered, or was not to deliver. */
+export function onlyMissingSince(begun: string, request: object): object {
+  const { only_missing } = request as { only_missing?: unknown };
+  return { ...request, only_missing: only_missing || begun };
+}
+
 async function look(
   request: ExportRequest,
   window: Window,
-  { store, revision }: Former,
+  { store, revision, since }: Former,
 ): Promise<'missing' | 'delivered' | 'other'> {
   const [text, failure] = await Promise.all([
     store.getText(manifestKey(request, window)),
@@ -48,7 +56,8 @@ async function look(
   // As the manifest has it: JSON knows no undefined.
   const asked = JSON.parse(JSON.stringify(askedOf(request, window)));
   const made = { kind: request.kind, request: asked, revision: request.revision ?? revision };
-  const { kind, request: before, revision: then } = parse(text);
+  const { kind, request: before, revision: then, published_at } = parse(text);
+  if (Date.parse(String(published_at)) < since.getTime()) return 'missing';
   return isDeepStrictEqual({ kind, request: before, revision: then }, made) ? 'delivered' : 'other';
 }
 

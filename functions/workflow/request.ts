@@ -26,7 +26,8 @@ interface Parsed {
 
 /** It says of this execution, and not of what is exported, that windows which are there already are left out. */
 export interface ParsedRequest extends Parsed {
-  readonly onlyMissing: boolean;
+  /** What was delivered before that is missing as well; absent: nothing is left out. */
+  readonly onlyMissingSince?: Date;
 }
 
 /**
@@ -38,10 +39,15 @@ export interface ParsedRequest extends Parsed {
  */
 export function parseRequest(input: unknown, now: Date): ParsedRequest {
   const { normalize, faults } = check(input, now);
-  if (normalize && faults.length === 0)
-    return { ...normalize(), onlyMissing: isObject(input) && input.only_missing === true };
+  if (normalize && faults.length === 0) return { ...normalize(), ...readOnlyMissing(input) };
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
   throw new InvalidInput(`The request has ${count}, and nothing was exported.`, { faults });
+}
+
+function readOnlyMissing(input: unknown): Pick<ParsedRequest, 'onlyMissingSince'> {
+  const { only_missing } = Object(input) as { only_missing?: boolean | string };
+  if (!only_missing) return {};
+  return { onlyMissingSince: new Date(only_missing === true ? 0 : only_missing) };
 }
 
 interface Checked {

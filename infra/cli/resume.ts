@@ -1,10 +1,10 @@
 import { DescribeExecutionCommand, type DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import { Command } from 'commander';
+import { onlyMissingSince } from '../../functions/workflow/delivered.ts';
 import { readStateMachineArn } from './deployed-outputs.ts';
 import { endWith } from './end-with.ts';
 import { startAndFollow, stepFunctionsOf } from './follow.ts';
 import type { Outcome } from './outcome.ts';
-import { onlyMissing } from './request-source.ts';
 import type { RunOptions } from './run-options.ts';
 import { UsageError } from './usage.ts';
 
@@ -23,7 +23,7 @@ export function resumeCommand(): Command {
 }
 
 /**
- * Starts a new execution of the same request for the windows that have no manifest. A redrive would go on with the old
+ * Starts a new execution of the same request for the windows that the former one has not delivered. A redrive would go on with the old
  * one, but only within 14 days; this one can be started whenever the request can.
  *
  * @returns undefined where Ctrl-C ended the following; the execution goes on
@@ -37,10 +37,11 @@ export async function resume(
   const former = await describe(await arnOf(execution, options));
   const faults = faultsOf(execution, former);
   if (faults.length > 0) throw new UsageError(faults);
-  const { stateMachineArn = '', input = '', startDate } = former;
+  const { stateMachineArn = '', input = '', startDate = new Date() } = former;
+  const begun = startDate.toISOString();
   // A period means the days that it meant to the execution itself.
-  const request = Object.assign({ scheduled_at: startDate?.toISOString() }, JSON.parse(input));
-  return startAndFollow(onlyMissing(request, { onlyMissing: true }), stateMachineArn, followEvery);
+  const request = Object.assign({ scheduled_at: begun }, JSON.parse(input));
+  return startAndFollow(onlyMissingSince(begun, request), stateMachineArn, followEvery);
 }
 
 /** The name of an execution stands in its ARN after that of the state machine. */

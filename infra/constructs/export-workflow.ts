@@ -98,6 +98,7 @@ export class ExportWorkflow extends Construct {
         'redrives_before.$': '$.redrives_before',
         'redrives.$': '$$.Execution.RedriveCount',
         'input.$': '$$.Execution.Input',
+        'started_at.$': '$$.Execution.StartTime',
       },
     });
     describe.next(catchAll(announceFailure, fail)).next(fail).next(take);

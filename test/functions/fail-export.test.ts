@@ -6,6 +6,7 @@ import { startTaskAnswers, type TaskAnswers } from '../../infra/local/task-answe
 
 const failure = { error: 'RequestRefused', happened: 'The platform said "no".', execution: 'daily-1' };
 const request = { name: 'daily', account: 'acme' };
+const STARTED = '2026-11-21T06:00:00.000Z';
 
 let stepFunctions: TaskAnswers;
 beforeAll(async () => {
@@ -32,6 +33,7 @@ function enter(state: { failure?: typeof failure; redrives?: number; input?: unk
     redrives_before: 1,
     redrives: 1,
     input: request,
+    started_at: STARTED,
   };
   return { answer, close, run: () => failExport({ ...about, ...state }, { answer: openTaskAnswer() }) };
 }
@@ -53,7 +55,12 @@ describe('FailExport', () => {
   });
 
   it.each([
-    ['a request', request, { ...request, only_missing: true }],
+    ['a request', request, { ...request, only_missing: STARTED }],
+    [
+      'one that had asked for no more',
+      { ...request, only_missing: true },
+      { ...request, only_missing: true },
+    ],
     ['what was no request', 'nonsense', 'nonsense'],
   ])('30: after a redrive it gives on %s, for the windows that are missing', async (_, input, expected) => {
     const { answer, run } = enter({ redrives: 2, input });
@@ -69,7 +76,15 @@ describe('FailExport', () => {
     late.close();
     await late.run();
     await failExport(
-      { task_token: 'unknown', failure, error: 'X', redrives_before: 0, redrives: 0, input: request },
+      {
+        task_token: 'unknown',
+        failure,
+        error: 'X',
+        redrives_before: 0,
+        redrives: 0,
+        input: request,
+        started_at: STARTED,
+      },
       { answer: openTaskAnswer() },
     );
     const errors = stepFunctions.journal.slice(-4).map(({ error }) => error);

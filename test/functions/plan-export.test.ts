@@ -122,6 +122,15 @@ describe('PlanExport of only what is missing', () => {
     expect(planned).toMatchObject({ already_delivered: delivered, warnings: [] });
   });
 
+  it.each([
+    ['2026-11-21T06:00:00.000Z', 1],
+    ['2026-11-21T05:59:59.999Z', 0],
+  ])('since an instant counts a manifest of %s as %i delivered', async (published_at, delivered) => {
+    const only_missing = '2026-11-21T06:00:00.000Z';
+    const planned = await plan({ [keyOf(0)]: manifest(0, { published_at }) }, { only_missing });
+    expect(planned).toMatchObject({ already_delivered: delivered, warnings: [] });
+  });
+
   it('does not mind what says nothing of the data', async () => {
     const planned = await plan({ [keyOf(0)]: manifest(0) }, { max_parallel: 9, revision: '2026-09-01' });
     expect(planned.already_delivered).toBe(1);

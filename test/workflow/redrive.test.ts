@@ -41,6 +41,17 @@ describe('30: a redrive', () => {
     ]);
   });
 
+  it('30: of one that was to refresh what an earlier one had delivered exports all of it', async () => {
+    await using workflow = await startWorkflow({ sandbox: { tokenSeconds: 40 } });
+    await workflow.run(threeWindows(workflow));
+    workflow.sandbox.faults.add('token status=401');
+    const { name, error } = await workflow.run(threeWindows(workflow));
+    expect(error).toBe('CredentialUnusable');
+    const again = await follow(workflow.redrive(name));
+    expect(again.output).toMatchObject({ already_delivered: 0, windows: [{}, {}, {}] });
+    expect(workflow.sandbox.reports()).toHaveLength(6);
+  });
+
   it('30: fails with a card again where nothing has changed, as often as it is redriven', async () => {
     await using workflow = await startWorkflow({ sandbox: { faults: ['create status=403 times=always'] } });
     const { name } = await workflow.run();

@@ -19,19 +19,22 @@ export const date = z
 export const word = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_.:-]{1,100}$/, 'must be a word of letters, digits and _.:-'));
+const instant = (error = 'must be an ISO 8601 instant') => z.iso.datetime({ offset: true, error });
 export const uuid = z.string().check(z.guid('must be a UUID'));
+
+const BOOLEAN_OR_INSTANT = 'must be true, false or an ISO 8601 instant';
 
 /** What every request has. */
 export const common = {
   name,
   account: name,
-  scheduled_at: z.optional(z.iso.datetime({ offset: true, error: 'must be an ISO 8601 instant' })),
+  scheduled_at: z.optional(instant()),
   time_zone: z.optional(
     z.string().check(z.refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')),
   ),
   revision: z.optional(date),
-  /** Leaves out the windows that were delivered before. */
-  only_missing: z.optional(z.boolean()),
+  /** Leaves out the windows that were delivered before; with an instant, those that were delivered since. */
+  only_missing: z.optional(z.union([z.boolean(), instant(BOOLEAN_OR_INSTANT)], BOOLEAN_OR_INSTANT)),
 };
 
 /** A range of dates, or a period that means one on the day of the export. */

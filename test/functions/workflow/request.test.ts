@@ -33,12 +33,15 @@ function faultsOf(change: Record<string, unknown> | string | null): readonly str
 
 describe('a request', () => {
   it('is taken as it is where nothing is wrong', () => {
-    expect(parseRequest(valid, NOW)).toEqual({ request: valid, warnings: [], onlyMissing: false });
+    expect(parseRequest(valid, NOW)).toEqual({ request: valid, warnings: [] });
   });
 
   it('says of an execution, and not of what is exported, that only what is missing is wanted', () => {
     const parsed = parseRequest({ ...valid, only_missing: true }, NOW);
-    expect(parsed).toEqual({ request: valid, warnings: [], onlyMissing: true });
+    expect(parsed).toEqual({ request: valid, warnings: [], onlyMissingSince: new Date(0) });
+    expect(() => parseRequest({ ...valid, only_missing: 'yes' }, NOW)).toThrow(/true, false or an ISO/);
+    const since = parseRequest({ ...valid, only_missing: '2026-11-21T06:00:00+01:00' }, NOW);
+    expect(since.onlyMissingSince).toEqual(new Date('2026-11-21T05:00:00Z'));
   });
 
   it('gets the defaults where it leaves something open (contract 2.2)', () => {

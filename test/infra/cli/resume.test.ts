@@ -33,7 +33,7 @@ describe('resume', () => {
     expect(JSON.parse(started[0]?.input ?? '')).toEqual({
       ...REQUEST,
       scheduled_at: '2026-11-01T05:00:00.000Z',
-      only_missing: true,
+      only_missing: '2026-11-01T05:00:00.000Z',
     });
   });
 
@@ -41,7 +41,17 @@ describe('resume', () => {
     const scheduled = { ...REQUEST, scheduled_at: '2026-10-31T23:30:00Z' };
     const { started } = await startStepFunctions(DELIVERED, { former: { 'daily-1': failed(scheduled) } });
     await resume(EXECUTION, {}, 1);
-    expect(JSON.parse(started[0]?.input ?? '')).toEqual({ ...scheduled, only_missing: true });
+    expect(JSON.parse(started[0]?.input ?? '')).toMatchObject(scheduled);
+  });
+
+  it.each([
+    true,
+    '2026-10-30T00:00:00Z',
+  ])('asks for no more than the execution did: %s', async (only_missing) => {
+    const former = failed({ ...REQUEST, only_missing });
+    const { started } = await startStepFunctions(DELIVERED, { former: { 'daily-1': former } });
+    await resume(EXECUTION, {}, 1);
+    expect(JSON.parse(started[0]?.input ?? '')).toMatchObject({ only_missing });
   });
 
   it.each([
