@@ -77,11 +77,13 @@ function answer(plan: Plan, request: IncomingMessage, response: ServerResponse):
   const end = Math.min(last ? Number(last) + 1 : Infinity, plan.body.length);
   const part = from !== undefined;
   const changed = match !== undefined && ranges && !plan.ignoresIfMatch && match !== etag;
-  const status = plan.status ?? (changed ? 412 : part ? 206 : 200);
+  const beyond = part && start >= plan.body.length;
+  const status = plan.status ?? (changed ? 412 : beyond ? 416 : part ? 206 : 200);
   const body = status === 200 || status === 206 ? plan.body.subarray(start, end) : Buffer.from('<Error/>');
   const head: Record<string, string> = { 'Content-Type': 'application/json', ...plan.headers };
   if (etag !== null) head.ETag = etag;
   if (status === 206) head['Content-Range'] = `bytes ${start}-${end - 1}/${plan.body.length}`;
+  if (status === 416) head['Content-Range'] = `bytes */${plan.body.length}`;
   if (framing === 'length') head['Content-Length'] = String(body.length);
   if (framing === 'close') {
     response.removeHeader('Transfer-Encoding');

@@ -20,7 +20,7 @@ export interface Receiver {
   begin(file: FileHead): void;
   /** Asks the sender to wait by returning a promise. */
   write(chunk: Buffer): Promise<void> | undefined;
-  /** Whether the file could end here, judged by its own shape: asked where the host does not say how long it is. */
+  /** Whether the file is whole, judged by its own shape: asked where the host does not say how long it is. */
   closed(): Promise<boolean>;
 }
 
@@ -112,6 +112,7 @@ async function ask(
   let answered = false;
   const onHead = (head: Head) => {
     answered = true;
+    if (resumed && nothingFollows(head, progress)) throw new Whole();
     if (resumed && continues(head, file, progress)) return;
     begin(head, source, receiver, progress, resumed);
   };
@@ -150,6 +151,11 @@ function continues({ status, headers }: Head, file: FileHead, progress: Progress
   return true;
 }
 
+/** Whether a 416 says that the file, whose length nothing had said, ends where the body did. */
+function nothingFollows({ status, headers }: Head, { file, at, to = file?.bytes }: Progress): boolean {
+  return to === undefined && status === 416 && headers['content-range'] === `bytes */${at}`;
+}
+
 function begin(head: Head, source: Source, receiver: Receiver, progress: Progress, ranged: boolean): void {
   const { status, headers } = head;
   if (progress.file !== undefined && [412, 416].includes(status)) throw new NotTheSame();
@@ -186,8 +192,9 @@ async function wholeness(
 function outcome(
   error: unknown,
   { first, progress, signal }: { first: boolean; progress: Progress; signal: AbortSignal | undefined },
-): 'broken' {
+): 'complete' | 'broken' {
   signal?.throwIfAborted();
+  if (error instanceof Whole) return 'complete';
   if (error instanceof NotTheSame && progress.to === undefined) {
     voidAll(progress);
     return 'broken';
@@ -233,6 +240,11 @@ class Unavailable extends Error {
 /** The file is another one than that of which some bytes are here, or the host serves no ranges of it. */
 export class NotTheSame extends Error {
   override readonly name = 'NotTheSame';
+}
+
+/** Not a failure: all of the file had come before this was asked. */
+class Whole extends Error {
+  override readonly name = 'Whole';
 }
 
 /** A failure of the network, of TLS or of HTTP's framing, as they are named in get.ts and by Node; a mistake of ours is none. */

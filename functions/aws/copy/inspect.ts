@@ -7,7 +7,7 @@ import { openJsonShape } from './json-shape.ts';
 export interface Inspection {
   /** Asks the sender to wait by returning a promise. @throws DownloadRefused */
   write(chunk: Buffer): Promise<void> | undefined;
-  /** Whether the file could end here, judged by its own shape. */
+  /** Whether the file is whole, judged by its own shape: lines may always be followed by more. */
   closed(): Promise<boolean>;
   /**
    * What another call's inspection goes on from, after the bytes written so far: printable, under 1 kB. undefined of gzip,
@@ -59,7 +59,7 @@ export function inspectPlain(format: string, contentType: string, saved?: string
       if (shape && !shape.write(chunk)) throw refused('notJson', { bytes });
       return undefined;
     },
-    closed: async () => shape?.closed() ?? false,
+    closed: async () => !isLines(contentType) && (shape?.ended() ?? false),
     save: () => shape?.save() ?? '',
     async end() {
       if (bytes === 0 && saved === undefined) throw refused('empty', { bytes });
@@ -104,6 +104,8 @@ export function joinInspections(
 
 const isJson = (format: string) => format.toUpperCase() === 'JSON';
 
+const isLines = (contentType: string) => /ndjson|jsonl|json-lines/.test(contentType);
+
 function judge(
   found: ReturnType<typeof joinJson>,
   contentType: string,
@@ -111,8 +113,7 @@ function judge(
 ): Inspected {
   if (found === 'not JSON') throw refused('notJson', facts);
   if (!found.closed) throw refused('open', facts);
-  const isLines = /ndjson|jsonl|json-lines/.test(contentType);
-  const rows = found.rows ?? (isLines ? 1 : undefined);
+  const rows = found.rows ?? (isLines(contentType) ? 1 : undefined);
   return rows === undefined ? {} : { rows };
 }
 

@@ -9,6 +9,8 @@ export interface JsonShape {
   write(chunk: Uint8Array): boolean;
   /** Whether the text could end here: something was opened, and all of it is closed. */
   closed(): boolean;
+  /** Whether the text has ended: one value, and it is closed. Where values follow each other, another may always come. */
+  ended(): boolean;
   /** Elements of the array, or values where several follow each other (NDJSON); undefined for a single object. */
   rows(): number | undefined;
   /** For {@link openJsonShape}: printable, under 1 kB. Not of a shape that is broken. */
@@ -50,6 +52,7 @@ export function openJsonShape(saved?: string): JsonShape {
       return intact;
     },
     closed: () => intact && isClosed(scan.scanned()),
+    ended: () => intact && isClosed(scan.scanned()) && scan.scanned().roots === 1,
     rows: () => rowsOf(scan.scanned()),
     save: () => JSON.stringify({ mark, scanned: pack(scan.scanned()) } satisfies SavedShape),
   };
