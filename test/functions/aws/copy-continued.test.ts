@@ -49,6 +49,18 @@ test('each call fetches no more than the part again in which its predecessor sto
   for (const [at, stop] of stops.entries()) expect(stop - (starts[at + 1] ?? 0)).toBeLessThan(2 * PART);
 });
 
+test('more parts than S3 lists at once are taken up', async () => {
+  const size = () => 64;
+  const file = jsonOf(1_100 * size()).body;
+  const turns = [{ after: 1_050 * size(), by: 'close' as const }, { status: 403 }];
+  await using copying = await openCopying({ body: file, turns });
+  const deadline = new AbortController().signal;
+  const unfinished = handedOn(await copying.copy({ deadline, size }));
+  expect(unfinished.part).toBe(1_051);
+  expectDelivered(await copying.copy({ deadline, size, unfinished }), file);
+  expect(copying.host.requests.at(-1)?.range).toBe(`bytes=${unfinished.at}-`);
+});
+
 test('28: the parts of a call that was killed are stored over', async () => {
   await using copying = await openCopying({ body });
   const first = handedOn(await callFor(copying, 2 * PART));
