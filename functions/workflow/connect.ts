@@ -4,8 +4,9 @@ import { safeAgent } from './safe-hosts.ts';
 import type { Settings } from './settings.ts';
 import type { PlatformAccess } from './watch.ts';
 
-// TCP and TLS within one region take well under 1 s; a SYN lost twice is sent again after 1 + 2 = 3 s. Milliseconds.
-const CONNECT_TIMEOUT = 5_000;
+// TCP and TLS within one region take well under 1 s; a SYN lost twice is sent again after 1 + 2 = 3 s. undici's timer
+// adds up to 0.8 s, and turns.ts has 5 s for both. Milliseconds.
+const CONNECT_TIMEOUT = 4_000;
 
 /**
  * The platform as the environment names it. A connection per call (`pipelining: 0`): calls are 10 s or more apart, so
