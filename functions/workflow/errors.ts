@@ -122,7 +122,7 @@ export class DownloadRefused extends ExportError {
   override readonly name = 'DownloadRefused';
 }
 
-/** S3 or Secrets Manager says no: a permission, a key or the bucket is missing. */
+/** S3, Secrets Manager or Step Functions says no: a permission, a key or the bucket is missing. */
 export class AccessRefused extends ExportError {
   override readonly name = 'AccessRefused';
 }
@@ -166,7 +166,7 @@ export class CopyFailed extends ExportError {
   override readonly name = 'CopyFailed';
 }
 
-/** S3, Secrets Manager or EventBridge throttles or is unavailable. */
+/** S3, Secrets Manager, Step Functions or EventBridge throttles or is unavailable. */
 export class ServiceUnavailable extends ExportError {
   override readonly name = 'ServiceUnavailable';
 }
