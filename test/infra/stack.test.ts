@@ -45,7 +45,7 @@ describe('the bucket', () => {
     ]);
   });
 
-  it('removes unfinished uploads after a day and replaced objects after 90', () => {
+  it('28: removes unfinished uploads after a day, and replaced objects after 90', () => {
     expect(bucket.Properties.LifecycleConfiguration.Rules).toEqual([
       expect.objectContaining({
         Status: 'Enabled',

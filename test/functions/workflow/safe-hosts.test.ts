@@ -56,7 +56,7 @@ test.each([
   ['unique local', 'https://[fd00:ec2::254]/r'],
   ['IPv6 multicast', 'https://[ff02::1]/r'],
   ['documentation', 'https://[2001:db8::1]/r'],
-])('%s is refused: %s', (_, url) => {
+])('21: %s is refused: %s', (_, url) => {
   expect(() => checkUrl(url, deployed)).toThrow(expect.objectContaining({ name: 'DownloadRefused' }));
 });
 
@@ -107,7 +107,7 @@ test.each([
   'http://localhost',
   'http://[::1]',
   'https://localhost',
-])('the agent connects to no loopback address: %s', async (origin) => {
+])('21: the agent connects to no loopback address: %s', async (origin) => {
   await using server = await listen((_, response) => response.end('secret'));
   const agent = safeAgent(deployed);
   const request = agent.request({ origin: `${origin}:${server.port}`, path: '/', method: 'GET' });
