@@ -3,8 +3,9 @@ import { type Abandon, openAbandon } from './aws/copy/abandon.ts';
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
 import { describeFailure as describe, trimToCause, trimToState } from './workflow/failure.ts';
 import { failureKey, objectKey } from './workflow/keys.ts';
+import { type LostWindow, outcomesOf } from './workflow/outcomes.ts';
 import { ExportRequest } from './workflow/request.ts';
-import { Caught, type FailedWindow, type Failure, WindowResult, WindowState } from './workflow/states.ts';
+import { Caught, type FailedWindow, type Failure, Window, WindowState } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
 
 /** A failed window's state, and the error that it ended with. */
@@ -14,6 +15,13 @@ type WindowFailure = z.infer<typeof WindowFailure>;
 /** Whatever the export had come to; of its request only what can be read is used, since it may be what failed. */
 const ExportFailure = z.looseObject({ execution: z.string(), caught: Caught });
 type ExportFailure = z.infer<typeof ExportFailure>;
+
+/** Of an export, once PlanExport has checked the request; with results once its windows have ended. */
+const Planned = z.object({
+  windows: z.array(Window),
+  request: ExportRequest,
+  results: z.optional(z.array(z.unknown())),
+});
 
 const DescribeFailureInput = z.union([WindowFailure, ExportFailure]);
 type DescribeFailureInput = z.infer<typeof DescribeFailureInput>;
@@ -46,7 +54,7 @@ export async function describeFailure(
     await leave(failure, failureKey(state.request, state.window), dependencies);
     return { outcome: 'failed', window: state.window, failure: trimToState(failure) };
   }
-  const failure = describeExport(state, dependencies);
+  const failure = await describeExport(state, dependencies);
   // An input that was refused names no place: a key is made of validated parts only.
   const key = keyOf(state);
   if (key !== undefined) await leave(failure, key, dependencies);
@@ -70,30 +78,49 @@ function describeWindow(state: WindowFailure, { now, runbookUrl }: Dependencies)
 }
 
 /** The names stand in the request, and beside the windows once the export was summed up. */
-function describeExport(state: ExportFailure, { now, runbookUrl }: Dependencies): Failure {
+async function describeExport(state: ExportFailure, dependencies: Dependencies): Promise<Failure> {
   const { caught, execution } = state;
+  const { now, runbookUrl } = dependencies;
   const { account, name } = namesIn(state.request ?? state);
   const failure = describe(caught, { execution, account, export: name, now: now(), runbookUrl });
-  const results = z.array(WindowResult).safeParse(state.results);
-  const failed = (results.data ?? []).filter((result): result is FailedWindow => result.outcome === 'failed');
-  return failed.length > 0 ? sumUp(failure, failed, results.data?.length ?? 0) : failure;
+  const { windows, request, results } = Planned.safeParse(state).data ?? {};
+  if (!windows || !request || !results) return failure;
+  const outcomes = outcomesOf(windows, results).filter((one) => one.outcome !== 'delivered');
+  const cards = await Promise.all(
+    outcomes.map((one) =>
+      one.outcome === 'lost' ? describeLost(one, { execution, request }, dependencies) : one.failure,
+    ),
+  );
+  return cards.length > 0 ? sumUp(failure, cards, windows.length) : failure;
+}
+
+/** What DescribeWindowFailure would have done, which did not run. */
+async function describeLost(
+  { window, caught }: LostWindow,
+  { execution, request }: Pick<WindowState, 'execution' | 'request'>,
+  dependencies: Dependencies,
+): Promise<Failure> {
+  const { now, runbookUrl } = dependencies;
+  const names = { account: request.account, export: request.name };
+  const failure = describe(caught, { execution, ...names, window, now: now(), runbookUrl });
+  await leave(failure, failureKey(request, window), dependencies);
+  return trimToState(failure);
 }
 
 /** Where all windows failed alike, the export failed in that way; the sentence of one then stands for all. */
-function sumUp(failure: Failure, failed: readonly FailedWindow[], windows: number): Failure {
-  const cards = failed.map((result) => result.failure);
+function sumUp(failure: Failure, cards: readonly Failure[], windows: number): Failure {
   const [first] = cards;
   const alike = first && cards.every(({ error }) => error === first.error);
   return trimToCause({
     ...failure,
     ...(alike && pick(first)),
-    happened: `${failed.length} of ${windows} windows were not delivered. ${first?.happened}`,
+    happened: `${cards.length} of ${windows} windows were not delivered. ${first?.happened}`,
     timeline: first?.timeline ?? [],
     report_ids: cards.flatMap(({ report_ids }) => report_ids).slice(0, 3 * MAX_WINDOWS_SHOWN),
     request_ids: [...new Set(cards.flatMap(({ request_ids }) => request_ids))].slice(0, MAX_WINDOWS_SHOWN),
     failed_windows: cards.slice(0, MAX_WINDOWS_SHOWN),
-    windows_failed: failed.length,
-    windows_delivered: windows - failed.length,
+    windows_failed: cards.length,
+    windows_delivered: windows - cards.length,
   });
 }
 
@@ -115,7 +142,7 @@ function namesIn(request: unknown): { account?: string | undefined; name?: strin
 /** Where the export's card belongs: the prefix of its whole range, once PlanExport has checked the request. */
 function keyOf(state: ExportFailure): string | undefined {
   const range = { account: z.string(), name: z.string(), start_date: z.string(), end_date: z.string() };
-  const planned = z.object({ windows: z.array(z.unknown()), request: ExportRequest }).safeParse(state);
+  const planned = Planned.safeParse(state);
   // Of what could not be announced there is the result, made of the same request.
   const summedUp = z.object({ bucket: z.string(), ...range }).safeParse(state);
   const checked = planned.data?.request ?? summedUp.data;

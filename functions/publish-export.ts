@@ -1,12 +1,8 @@
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { failureKey } from './workflow/keys.ts';
-import {
-  type DeliveredWindow,
-  type ExportResult,
-  type FailedWindow,
-  PublishExportInput,
-} from './workflow/states.ts';
+import { outcomesOf } from './workflow/outcomes.ts';
+import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 
 interface Dependencies {
@@ -17,22 +13,20 @@ interface Dependencies {
  * Sums up what the windows left: the export's result, which is what the event announces. The failure of a former run is
  * one no longer.
  *
- * @throws ExportIncomplete where a window failed; what was delivered stays delivered
+ * @throws ExportIncomplete where a window failed, or has no result; what was delivered stays delivered
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function publishExport(
-  { execution, request, results = [], warnings, already_delivered }: PublishExportInput,
+  { execution, request, windows: planned, results = [], warnings, already_delivered }: PublishExportInput,
   { store }: Dependencies,
 ): Promise<ExportResult> {
-  const failed = results.filter((result): result is FailedWindow => result.outcome === 'failed');
-  if (failed.length > 0) {
-    const happened = `${failed.length} of ${results.length} windows were not delivered.`;
-    throw new ExportIncomplete(happened, {
-      failed: failed.length,
-      delivered: results.length - failed.length,
-    });
+  const outcomes = outcomesOf(planned, results);
+  const delivered = outcomes.filter((one): one is DeliveredWindow => one.outcome === 'delivered');
+  const failed = outcomes.length - delivered.length;
+  if (failed > 0) {
+    const happened = `${failed} of ${outcomes.length} windows were not delivered.`;
+    throw new ExportIncomplete(happened, { failed, delivered: delivered.length });
   }
-  const delivered = results.filter((result): result is DeliveredWindow => result.outcome === 'delivered');
   // PublishWindow has done it where the one window is the whole range.
   if (!delivered.some(({ window }) => failureKey(request, window) === failureKey(request, request)))
     await store.remove(failureKey(request, request));

@@ -230,8 +230,8 @@ export const WindowResult = z.discriminatedUnion('outcome', [DeliveredWindow, Fa
 export type WindowResult = z.infer<typeof WindowResult>;
 
 export const PublishExportInput = z.extend(ExportPlan, {
-  /** Absent where there was no window to export. */
-  results: z.optional(z.array(WindowResult)),
+  /** Each a WindowResult, or what Step Functions put in its place. Absent where there was no window to export. */
+  results: z.optional(z.array(z.unknown())),
 });
 export type PublishExportInput = z.infer<typeof PublishExportInput>;
 

@@ -111,12 +111,16 @@ export class ExportWorkflow extends Construct {
     return take.next(plan).next(isAnyMissing);
   }
 
-  /** One child execution per window: a history holds 25,000 events, and one window may need 2,000 of them. */
+  /**
+   * One child execution per window: a history holds 25,000 events, and one window may need 2,000 of them. One that dies
+   * without a result must not stop the others: PublishExport misses it (see outcomes.ts).
+   */
   private windows(functions: ExportWorkflowProps['functions']): sfn.DistributedMap {
     const windows = new sfn.DistributedMap(this, 'ExportWindows', {
       itemsPath: '$.windows',
       maxConcurrencyPath: '$.request.max_parallel',
       mapExecutionType: sfn.StateMachineType.STANDARD,
+      toleratedFailurePercentage: 100,
       itemSelector: {
         'execution.$': '$.execution',
         'request.$': '$.request',

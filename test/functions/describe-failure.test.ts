@@ -103,7 +103,8 @@ describe('DescribeFailure', () => {
     const result = await describeFailure({
       execution: 'e',
       request: window.request,
-      results: [failed, failed],
+      windows: [failed.window, { start_date: '2026-11-02', end_date: '2026-11-03' }],
+      results: [failed, { ...failed, window: { start_date: '2026-11-02', end_date: '2026-11-03' } }],
       caught: { Error: 'ExportIncomplete', Cause: 'x' },
     });
     expect(result.failure).toMatchObject({
@@ -112,6 +113,27 @@ describe('DescribeFailure', () => {
       windows_delivered: 0,
       account: 'acme',
     });
+  });
+
+  it.each([
+    ['nothing', [], 'States.TaskFailed', /ended without a result.*Map Run of ExportWindows/],
+    ['what is no result', [null, 7], 'States.TaskFailed', /ended without a result/],
+    ['an error', [{ Error: 'States.Runtime', Cause: 'No such path.' }], 'States.Runtime', /^No such path\.$/],
+  ])('makes a card of a window of whose execution is left %s', async (_, results, error, happened) => {
+    const { dependencies, written } = openBucket();
+    const windows = [window.window, { start_date: '2026-11-02', end_date: '2026-11-03' }];
+    const delivered = {
+      ...{ outcome: 'delivered', window: windows[1], key: 'k', manifest_key: 'm', bytes: 1 },
+    };
+    const { request } = window;
+    const caught = caughtFrom(new ExportIncomplete('1 of 2 windows were not delivered.'));
+    const state = { execution: 'e', request, windows, results: [...results, delivered], caught };
+    const { failure } = await describeWith(state, dependencies);
+    const card = { error, happened: expect.stringMatching(happened), window: windows[0], account: 'acme' };
+    expect(failure).toMatchObject({ windows_failed: 1, windows_delivered: 1, failed_windows: [card] });
+    expect(failure.runbook).toBe(`infra/RUNBOOK.md#${error.toLowerCase().replace('.', '')}`);
+    const prefix = 'exports/account=acme/export=daily/start_date=2026-11-01/end_date=2026-11-02';
+    expect(written.get(`${prefix}/_failure.json`)).toMatchObject({ error });
   });
 
   it('reads what it can of an input that was refused', async () => {

@@ -10,8 +10,12 @@ const plan = {
   started_at: '2026-11-21T06:00:00.000Z',
   request,
   warnings: ['w'],
-  windows: [],
+  windows: ['2026-10-01', '2026-10-02'].map((start) => windowFrom(start)),
 };
+
+function windowFrom(start: string) {
+  return { start_date: start, end_date: '2026-11-02' };
+}
 
 /** A bucket that keeps what was removed from it. */
 function keepRemoved() {
@@ -23,7 +27,7 @@ function keepRemoved() {
 function delivered(start: string, rows?: number): DeliveredWindow {
   return {
     outcome: 'delivered',
-    window: { start_date: start, end_date: '2026-11-02' },
+    window: windowFrom(start),
     key: `${start}/report.json`,
     manifest_key: `${start}/_manifest.json`,
     report_id: 'r',
@@ -34,7 +38,7 @@ function delivered(start: string, rows?: number): DeliveredWindow {
 
 const failed: FailedWindow = {
   outcome: 'failed',
-  window: { start_date: '2026-11-01', end_date: '2026-11-02' },
+  window: windowFrom('2026-10-02'),
   failure: {
     version: '1',
     error: 'RequestRefused',
@@ -70,7 +74,8 @@ describe('PublishExport', () => {
 
   it('leaves the failure of a former run to the window that is the whole range', async () => {
     const { store, removed } = keepRemoved();
-    await publishExport({ ...plan, results: [delivered('2026-11-01')] }, { store });
+    const windows = [windowFrom('2026-11-01')];
+    await publishExport({ ...plan, windows, results: [delivered('2026-11-01')] }, { store });
     expect(removed).toEqual([]);
   });
 
@@ -82,10 +87,25 @@ describe('PublishExport', () => {
 
   it('fails where a window failed, and counts', async () => {
     const { store, removed } = keepRemoved();
-    const results = [delivered('2026-10-01'), failed, failed];
+    const results = [delivered('2026-10-01'), failed];
     await expect(publishExport({ ...plan, results }, { store })).rejects.toMatchObject({
       name: 'ExportIncomplete',
-      facts: { failed: 2, delivered: 1 },
+      facts: { failed: 1, delivered: 1 },
+    });
+    expect(removed).toEqual([]);
+  });
+
+  it.each([
+    ['nothing', []],
+    ['null', [null]],
+    ['an error', [{ Error: 'States.DataLimitExceeded', Cause: 'x' }]],
+    ['a shape that nobody knows', [{ Status: 'FAILED' }]],
+  ])('fails where a window’s execution left %s instead of a result', async (_, left) => {
+    const { store, removed } = keepRemoved();
+    const results = [delivered('2026-10-01'), ...left];
+    await expect(publishExport({ ...plan, results }, { store })).rejects.toMatchObject({
+      name: 'ExportIncomplete',
+      facts: { failed: 1, delivered: 1 },
     });
     expect(removed).toEqual([]);
   });

@@ -21,6 +21,7 @@ interface State {
   }[];
   readonly TimeoutSeconds?: number;
   readonly ItemProcessor?: Machine;
+  readonly ToleratedFailurePercentage?: number;
 }
 interface Machine {
   readonly StartAt: string;
@@ -97,6 +98,10 @@ describe('the state machine', () => {
     const repeated = retries.flatMap(({ ErrorEquals }) => ErrorEquals);
     expect(repeated).not.toContain('AnswerLost');
     expect(repeated).not.toContain('AnswerUnreadable');
+  });
+
+  it('lets the windows go on beside one whose execution died', () => {
+    expect(machine.States.ExportWindows?.ToleratedFailurePercentage).toBe(100);
   });
 
   it('names only errors that a step can throw, and what AWS reports', () => {
