@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
+import { HeadObjectCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, expect } from 'vitest';
 import type { Failure } from '../../functions/workflow/states.ts';
@@ -126,15 +126,23 @@ export function gapsIn({ calls, reports }: Pick<Outcome, 'calls' | 'reports'>): 
 }
 
 /** Uploads that are neither completed nor aborted. */
-export async function openUploads({ s3, bucket }: Workflow): Promise<number> {
-  const client = new S3Client({
-    ...{ endpoint: s3.endpoint, region: 'us-east-1', credentials: CREDENTIALS, forcePathStyle: true },
-  });
-  const ExpectedBucketOwner = ACCOUNT;
-  const { Uploads = [] } = await client.send(
-    new ListMultipartUploadsCommand({ Bucket: bucket, ExpectedBucketOwner }),
-  );
+export async function openUploads(workflow: Workflow): Promise<number> {
+  const { Uploads = [] } = await s3Of(workflow).send(new ListMultipartUploadsCommand(bucketOf(workflow)));
   return Uploads.length;
+}
+
+/** The Content-Encoding with which S3 serves the object that the manifest names. */
+export async function servedEncoding(workflow: Workflow, { manifest }: Outcome): Promise<string | undefined> {
+  const command = new HeadObjectCommand({ ...bucketOf(workflow), Key: String(manifest?.key) });
+  return (await s3Of(workflow).send(command)).ContentEncoding;
+}
+
+function s3Of({ s3: { endpoint } }: Workflow): S3Client {
+  return new S3Client({ endpoint, region: 'us-east-1', credentials: CREDENTIALS, forcePathStyle: true });
+}
+
+function bucketOf({ bucket }: Workflow) {
+  return { Bucket: bucket, ExpectedBucketOwner: ACCOUNT };
 }
 
 /** Takes the cached tokens away, so that the next export has to ask for one. */

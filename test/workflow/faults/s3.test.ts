@@ -69,6 +69,7 @@ it.each<Operation>([
   expect(refusals(once, 'BadDigest')).toBe(1);
   const answered = await store(operation, { s3: [{ ...fault, answer: 'wrong checksum' }] });
   expect(answered.status).toBe('SUCCEEDED');
+  expect(answered.to('storage')).toHaveLength(2);
 });
 
 it.each<Operation>([

@@ -5,6 +5,7 @@ import {
   expectFailed,
   type Outcome,
   openUploads,
+  servedEncoding,
   shareWorkflow,
   spend,
 } from '../../support/bad-day.ts';
@@ -83,6 +84,25 @@ it.each([
   const outcome = await download(LARGE, { faults });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(1);
+  // At once, and not by another try of SaveReport.
+  expect(outcome.to('report')).toHaveLength(2);
+});
+
+it.each(['weak', 'none'])('18: no range is asked for by an ETag that is %s', async (etag) => {
+  const outcome = await download(LARGE, {
+    faults: ['storage reset_after=2000000', `storage etag=${etag} times=always`],
+  });
+  expect(outcome.to('storage').map(({ headers }) => headers.range)).toEqual([undefined, undefined]);
+});
+
+it('18: a range of another file, whatever was asked for by If-Match, is not put behind what is there', async () => {
+  const outcome = await download(LARGE, {
+    faults: ['storage reset_after=2000000', 'storage nth=2 header.etag="another"'],
+  });
+  const [, resumed, again] = outcome.to('storage').map(({ headers }) => headers.range);
+  expect(resumed).toMatch(/^bytes=\d+-$/);
+  expect(again).toBeUndefined();
+  expect(outcome.to('storage')).toHaveLength(3);
 });
 
 it('19: a URL that is expired is replaced by a fresh one, through a new GET', async () => {
@@ -205,6 +225,7 @@ it.each([SMALL, LARGE])('24: gzip (of %i bytes) is stored as it came, and labell
   const outcome = await download(size, { faults: ['storage gzip=right times=always'] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.manifest).toMatchObject({ content_encoding: 'gzip', rows: expect.any(Number) });
+  expect(await servedEncoding(workflow, outcome)).toBe('gzip');
   const report = workflow.sandbox.expected(outcome.reports[0]?.id ?? '');
   expect(gunzipSync(outcome.object ?? '').length).toBe(report.length);
 });

@@ -4,6 +4,7 @@ import { expectFailed, forgetTokens, openUploads, shareWorkflow, spend } from '.
 import { listenTcp } from '../../support/listen.ts';
 import { connecting } from '../../support/platform.ts';
 import { startStep } from '../../support/steps.ts';
+import { startWorkflow } from '../../support/workflow.ts';
 
 // What a step waits for itself: servers that keep it waiting, and its pauses before it gives up. Both are real time; here
 // they are a twentieth of it: 1.5 s to the headers, 0.75 s between two pieces of an answer (1.5 s of a file), 3 s in all.
@@ -18,21 +19,26 @@ const workflow = await shareWorkflow({
   },
 });
 
+const HEADERS = 'UND_ERR_HEADERS_TIMEOUT';
+const IDLE = 'UND_ERR_BODY_TIMEOUT';
+const TOTAL = 'TOTAL_TIMEOUT';
+
 it.each([
-  ['a token endpoint', 'never answers', 'token hang', 1],
-  ['a token endpoint', 'sends a byte at a time', 'token trickle=100', 1],
-  ['POST /reports', 'never answers', 'create hang', 1],
-  ['POST /reports', 'never answers, having made one,', 'create hang processed', 2],
-  ['POST /reports', 'sends a byte at a time', 'create trickle=100', 2],
-  ['a GET in mid-poll', 'never answers', 'report hang', 1],
-  ['a GET in mid-poll', 'sends a byte in a while', 'report trickle=1000', 1],
-  ['a GET on save', 'sends a byte at a time', 'report nth=2 trickle=100', 1],
-  ['a storage host', 'never answers', 'storage hang', 1],
-] as const)('9: %s that %s is given up and tried again', async (_, __, fault, reports) => {
+  ['a token endpoint', 'never answers', 'token hang', 1, HEADERS],
+  ['a token endpoint', 'sends a byte at a time', 'token trickle=100', 1, TOTAL],
+  ['POST /reports', 'never answers', 'create hang', 1, HEADERS],
+  ['POST /reports', 'never answers, having made one,', 'create hang processed', 2, HEADERS],
+  ['POST /reports', 'sends a byte at a time', 'create trickle=100', 2, TOTAL],
+  ['a GET in mid-poll', 'never answers', 'report hang', 1, HEADERS],
+  ['a GET in mid-poll', 'sends a byte in a while', 'report trickle=1000', 1, IDLE],
+  ['a GET on save', 'sends a byte at a time', 'report nth=2 trickle=100', 1, TOTAL],
+  ['a storage host', 'never answers', 'storage hang', 1, 'TOO_SLOW'],
+] as const)('9: %s that %s is given up and tried again', async (_, __, fault, reports, code) => {
   await forgetTokens(workflow);
   const outcome = await spend(workflow, { faults: [fault] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(reports);
+  expect(outcome.logged.join()).toContain(code);
 });
 
 it.each([
@@ -54,6 +60,16 @@ it('9: a POST that never came through the handshake has made no report', async (
   };
   const creating = createReport(window, { ...access, platform: () => platform });
   await expect(creating).rejects.toMatchObject({ name: 'PlatformUnavailable' });
+});
+
+it('9: a platform that never comes through the handshake is given up, and tried again', async () => {
+  await using silent = await listenTcp(() => {});
+  await using unreachable = await startWorkflow({
+    ...{ speed: 1000, hurry: true, baseUrl: `https://127.0.0.1:${silent.port}` },
+  });
+  const ended = await unreachable.run();
+  expect(ended.error).toBe('PlatformUnavailable');
+  expect(ended.cause).toContain('UND_ERR_CONNECT_TIMEOUT');
 });
 
 it.each([
