@@ -73,9 +73,10 @@ describe('advance', () => {
   });
 
   test('a window ends as it says', () => {
-    const ended = (outcome: string): HistoryEvent => ({
+    const ended = (outcome: string, state = 'ExportWindows'): HistoryEvent => ({
       type: 'MapIterationSucceeded',
       time: at(9),
+      state,
       window: 0,
       output: { outcome },
     });
@@ -85,6 +86,9 @@ describe('advance', () => {
       'delivered',
     ]);
     expect(doing(PLANNED, ended('failed'))).toEqual(['waits its turn', 'failed']);
+    // What ends is a range of the window's file.
+    const ranges = doing(PLANNED, entered(1, 'SaveRanges'), ended('stored', 'SaveRanges'));
+    expect(ranges.at(-1)).toBe('copies the file in ranges');
   });
 });
 
