@@ -1,7 +1,7 @@
 import { VOID } from './aws/copy/copy-range.ts';
 import type { Ends } from './aws/copy/open-ends.ts';
 import { type JoinRanges, openRanges } from './aws/copy/open-ranges.ts';
-import type { CopyRange } from './workflow/copying.ts';
+import { asEnded, type CopyRange } from './workflow/copying.ts';
 import { CopyFailed, DownloadRefused, UrlExpired } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { DividedWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
@@ -25,10 +25,12 @@ interface Dependencies extends Pick<Common, 'log' | 'now'>, Pick<Ends, 'abandon'
  * @throws UrlExpired where a fresh URL was refused as well; DownloadRefused, AccessRefused, ServiceUnavailable
  */
 export async function joinRanges(
-  state: DividedWindow,
+  divided: DividedWindow,
   dependencies: Dependencies,
 ): Promise<ReportWindow | SavedWindow> {
-  const { ranges } = state.copying;
+  const { copying } = divided;
+  const ranges = asEnded(copying.ranges, copying.ended);
+  const state = { ...divided, copying: { ...copying, ranges, ended: [] } };
   if (ranges.every(({ status }) => status === 'stored')) return join(state, dependencies);
   if (ranges.some(({ status, error = '' }) => status === 'void' || FINAL.test(error)))
     return beginAgain(state, dependencies);

@@ -2,7 +2,7 @@ import type { Range } from './aws/copy/copy-range.ts';
 import { type Copy, type Left, openCopy, type StoredFile } from './aws/copy/open.ts';
 import type { Ends } from './aws/copy/open-ends.ts';
 import { openPlatform } from './workflow/connect.ts';
-import type { Copying, CopyRange } from './workflow/copying.ts';
+import { asEnded, type Copying, type CopyRange } from './workflow/copying.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
@@ -42,7 +42,11 @@ export async function saveReport(
   if (sight === 'useless' || sight === 'generating') return watchAgain(window);
 
   const copying = await mine(window, dependencies);
-  if (copying?.ranges) return divided(window, { ...copying, ranges: copying.ranges }, dependencies);
+  if (copying?.ranges) {
+    // Where JoinRanges has failed, nobody has looked at them yet.
+    const ranges = asEnded(copying.ranges, copying.ended);
+    return divided(window, { ...copying, ranges, ended: [] }, dependencies);
+  }
   const left = await save(window, sight.url, copying, dependencies);
   if (!('upload_id' in left)) return saved(window, left, dependencies);
   const begun = { ...left, report_id: state.ready_id, calls: window.copying?.calls ?? 0 };

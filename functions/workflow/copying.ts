@@ -52,8 +52,19 @@ export const Copying = z.object({
   position: z.optional(Position),
   /** Where it is copied in ranges: in the order of the file. */
   ranges: z.optional(z.array(CopyRange)),
+  /** The same, once they have ended: each a CopyRange, or what Step Functions put in its place where its execution died. */
+  ended: z.optional(z.array(z.unknown())),
   /** Rounds in a row in which no range came further, and the bytes of all of them before this round. */
   idle_rounds: z.optional(z.number()),
   stored_before: z.optional(z.number()),
 });
 export type Copying = z.infer<typeof Copying>;
+
+/** Each range as it ended. Of one whose execution died there is only what it began with: its bytes are copied again. */
+export function asEnded(begun: readonly CopyRange[], ended: readonly unknown[] = []): CopyRange[] {
+  const came = ended.flatMap((range) => CopyRange.safeParse(range).data ?? []);
+  return begun.map((range): CopyRange => {
+    const lost = range.status === 'open' ? { ...range, status: 'broken' as const } : range;
+    return came.find(({ first }) => first === range.first) ?? lost;
+  });
+}

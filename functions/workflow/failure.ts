@@ -42,7 +42,6 @@ export const AWS_ERRORS = [
   'States.Timeout',
   'States.TaskFailed',
   'States.DataLimitExceeded',
-  'States.ExceedToleratedFailureThreshold',
   'States.Runtime',
   'EventBridge.FailedEntry',
 ] as const;

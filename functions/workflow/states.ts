@@ -173,7 +173,7 @@ export type RangeWindow = z.infer<typeof RangeWindow>;
 
 /** All ranges have come as far as they could. */
 export const DividedWindow = z.extend(ReadyWindow, {
-  copying: z.extend(Copying, { ranges: z.array(CopyRange) }),
+  copying: z.extend(Copying, { ranges: z.array(CopyRange), ended: z.array(z.unknown()) }),
 });
 export type DividedWindow = z.infer<typeof DividedWindow>;
 

@@ -189,7 +189,7 @@ export class ExportWorkflow extends Construct {
   /**
    * A large file, side by side. Each range has turns of its own to GET the report in, 20 s from every other range's (see
    * turns.ts), and ends as it may: JoinRanges sees what became of them. Each is an execution of its own, because the turns
-   * of eight could fill the window's history.
+   * of eight could fill the window's history. Of one that dies, JoinRanges has what it began with.
    */
   private ranges(functions: ExportWorkflowProps['functions']): sfn.DistributedMap {
     const end = new sfn.Pass(this, 'RangeEnded', { outputPath: '$.range' });
@@ -208,6 +208,7 @@ export class ExportWorkflow extends Construct {
     const ranges = new sfn.DistributedMap(this, 'SaveRanges', {
       itemsPath: '$.copying.ranges',
       mapExecutionType: sfn.StateMachineType.STANDARD,
+      toleratedFailurePercentage: 100,
       itemSelector: {
         'execution.$': '$.execution',
         'request.$': '$.request',
@@ -220,7 +221,7 @@ export class ExportWorkflow extends Construct {
         copying: { 'upload_id.$': '$.copying.upload_id', 'file.$': '$.copying.file' },
         'range.$': '$$.Map.Item.Value',
       },
-      resultPath: '$.copying.ranges',
+      resultPath: '$.copying.ended',
     });
     return ranges.itemProcessor(isOpen);
   }

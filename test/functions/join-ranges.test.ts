@@ -20,7 +20,15 @@ function divided(ranges: readonly CopyRange[], copying: object = {}): DividedWin
     ...windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']),
     status: 'divided',
     ready_id: 'r1',
-    copying: { report_id: 'r1', upload_id: 'u1', file, calls: 1, ranges: [...ranges], ...copying },
+    copying: {
+      report_id: 'r1',
+      upload_id: 'u1',
+      file,
+      calls: 1,
+      ranges: [...ranges],
+      ended: [...ranges],
+      ...copying,
+    },
   };
 }
 
@@ -56,6 +64,20 @@ describe('JoinRanges', () => {
     const state = await joinRanges(divided([stored, broken]), access);
     expect(state).toMatchObject({ status: 'ready', wait_seconds: 10, copying: { stored_before: 300 } });
     expect([state.copying?.ranges, access.abandoned]).toEqual([[stored, broken], []]);
+  });
+
+  it.each([
+    ['nothing', []],
+    ['null', [null]],
+    ['an error', [{ Error: 'States.Runtime', Cause: 'x' }]],
+  ])('lets SaveReport go on with a range whose execution left %s', async (_, left) => {
+    const access = dependencies();
+    const begun: CopyRange = { ...missing, status: 'open' };
+    const ranges = [{ ...stored, status: 'open' as const, at: 0 }, begun];
+    const state = await joinRanges(divided(ranges, { ended: [...left, stored] }), access);
+    expect(state).toMatchObject({ status: 'ready', wait_seconds: 10 });
+    expect(state.copying?.ranges).toEqual([stored, missing]);
+    expect(access.abandoned).toEqual([]);
   });
 
   it('16: begins again as one after three rounds in which nothing came', async () => {

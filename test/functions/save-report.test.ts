@@ -155,7 +155,10 @@ describe('SaveReport', () => {
     });
   });
 
-  it('divides what is missing again, with turns that begin anew', async () => {
+  it.each([
+    ['JoinRanges left it', false],
+    ['the ranges did, where JoinRanges failed', true],
+  ])('divides what is missing again, as %s, with turns that begin anew', async (_, failed) => {
     const { window, dependencies, clock, copies } = await startReady();
     const turns = { turn: '2026-11-21T00:00:00.000Z', turn_every_seconds: 40, turns: 3 };
     const broken = { status: 'broken' as const, failures: 3, error: 'CopyFailed' };
@@ -163,7 +166,9 @@ describe('SaveReport', () => {
       { ...ranges[0], ...turns, part: 3, at: 200, status: 'stored' as const, failures: 0 },
       { ...ranges[1], ...turns, part: 4, at: 300, shape: 'seen', ...broken },
     ];
-    const copying = { upload_id: 'u1', report_id: window.ready_id, file, calls: 1, ranges: begun };
+    const before = begun.map((range) => ({ ...range, at: range.from, status: 'open' as const }));
+    const came = failed ? { ranges: before, ended: begun } : { ranges: begun };
+    const copying = { upload_id: 'u1', report_id: window.ready_id, file, calls: 1, ...came };
     const state = await saveReport(ReadyWindow.parse({ ...window, copying }), dependencies);
     const [first, second] = state.copying?.ranges ?? [];
     expect([state.status, first?.status, copies]).toEqual(['divided', 'stored', []]);

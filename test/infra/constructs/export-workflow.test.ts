@@ -100,8 +100,9 @@ describe('the state machine', () => {
     expect(repeated).not.toContain('AnswerUnreadable');
   });
 
-  it('lets the windows go on beside one whose execution died', () => {
+  it('lets windows and ranges go on beside one whose execution died', () => {
     expect(machine.States.ExportWindows?.ToleratedFailurePercentage).toBe(100);
+    expect(window.States.SaveRanges?.ToleratedFailurePercentage).toBe(100);
   });
 
   it('names only errors that a step can throw, and what AWS reports', () => {
