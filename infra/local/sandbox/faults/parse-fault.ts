@@ -23,15 +23,28 @@ import type { Fault } from './faults.ts';
  * etag=weak|none, changed, ignore_range, gzip=right|wrong, endless. Several names in one word are split by commas. A value with
  * spaces stands in double quotes.
  *
- * @throws TypeError that names the word it does not know
+ * @throws TypeError that names the word it does not know, or says that nothing would happen
  */
 export function parseFault(text: string): Fault {
   const [first = '', ...others] = words(text);
   const target = endpointOf(first, others);
   const fault: Fault = { on: target.on, ...(target.path === undefined ? {} : { path: target.path }) };
   for (const word of target.rest) Object.assign(fault, effectOf(word, fault));
+  if (Object.keys(fault).every((key) => ONLY_SELECTS.has(key)))
+    throw new TypeError(
+      `A fault says what happens to the calls, and "${text}" does not. Add for example: status=500`,
+    );
   return fault;
 }
+
+/** Fields that say which calls a fault is about, and nothing of what happens to them. */
+const ONLY_SELECTS: ReadonlySet<string> = new Set([
+  'on',
+  'path',
+  'report',
+  'nth',
+  'times',
+] satisfies (keyof Fault)[]);
 
 /** Words are split at spaces, but not at those within double quotes or, in a JSON value, within braces. */
 function words(text: string): string[] {
