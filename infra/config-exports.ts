@@ -19,6 +19,9 @@ export function exportFaults(context: unknown): string[] {
       ...(schedule !== undefined && request.period === undefined
         ? ['period: is missing; a schedule with fixed dates would export the same days for ever']
         : []),
+      ...(schedule !== undefined && request.only_missing
+        ? ['only_missing: is not for a schedule; once all is there, nothing would be delivered any more']
+        : []),
       ...(names.indexOf(names[at] ?? '') < at
         ? [`name: the account has another export ${request.name}`]
         : []),

@@ -124,6 +124,17 @@ describe('the config', () => {
     expect(faultsWith({ exports: [scheduled] })).toEqual([expect.stringMatching(/^exports\[0\]\.period: /)]);
   });
 
+  it.each([
+    true,
+    '2026-11-21T06:00:00Z',
+  ])('refuses a schedule with only_missing %s, which would deliver nothing in the end', (only_missing) => {
+    expect(faultsWith({ exports: [{ ...daily, only_missing }] })).toEqual([
+      expect.stringMatching(/^exports\[0\]\.only_missing: .*schedule/),
+    ]);
+    expect(faultsWith({ exports: [{ ...backfill, only_missing }] })).toEqual([]);
+    expect(faultsWith({ exports: [{ ...daily, only_missing: false }] })).toEqual([]);
+  });
+
   it('refuses an account that it does not list', () => {
     expect(faultsWith({ accounts: ['globex'] })).toEqual([
       'exports[0].account: acme is not one of accounts (globex)',
