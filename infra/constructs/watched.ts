@@ -11,8 +11,17 @@ const SOON = Duration.minutes(5);
 /** Throttling that passes is waited for; what lasts for three times five minutes delays exports. */
 const LASTING = 3;
 
-/** What each of a report's windows calls. GetToken is throttled by design, one at a time. */
-const CALLED_BY_WINDOWS = ['CreateReport', 'CheckReport', 'SaveReport', 'PublishWindow'] as const;
+/** What windows call, whatever they export. GetToken is throttled by design, one at a time. */
+const CALLED_BY_WINDOWS = [
+  'CreateReport',
+  'CheckReport',
+  'SaveReport',
+  'SaveRange',
+  'JoinRanges',
+  'QueryPurchases',
+  'ExportList',
+  'PublishWindow',
+] as const;
 
 export interface WatchedParts {
   readonly stateMachine: IStateMachine;
