@@ -215,6 +215,14 @@ test.each([
   expectNothing(outcome, 'DownloadRefused');
 });
 
+test('24: gzip is refused for its checksum alone, which comes after all of the file', async () => {
+  const packed = gzipSync(body, { level: 0 });
+  packed.writeUInt32LE(crc32('another'), packed.length - 8);
+  const headers = { 'Content-Encoding': 'gzip' };
+  const turns = [{ after: packed.length - 8, by: 'close' } as const];
+  expectNothing(await copyOnce({ body: packed, headers, turns }), 'DownloadRefused');
+});
+
 test('a signal ends the copy at once and leaves nothing', async () => {
   const stop = new AbortController();
   const onProgress = (bytes: number) => bytes > 5 * PART && stop.abort(new Error('stopped'));

@@ -231,7 +231,7 @@ export const DOWNLOAD_BREAKS: readonly Break[] = [
     file: 'functions/aws/copy/inspect.ts',
     find: 'if (failure !== undefined) throw failure;',
     replace: '',
-    tests: ['test/workflow/faults/storage.test.ts'],
+    tests: ['test/functions/aws/copy.test.ts'],
   },
   {
     number: 24,

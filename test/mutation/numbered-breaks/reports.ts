@@ -87,7 +87,7 @@ export const REPORT_BREAKS: readonly Break[] = [
     file: 'functions/workflow/watch.ts',
     find: "log.warn('the contract names no such status', { report_id: report.id, status: record.status });",
     replace: "return 'useless';",
-    tests: ['test/workflow/faults/answers.test.ts'],
+    tests: ['test/functions/check-report.test.ts'],
   },
   {
     number: 15,
