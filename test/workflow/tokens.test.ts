@@ -15,7 +15,10 @@ function entered({ events }: Ended, name: string): number {
 
 describe('a token', () => {
   it('40: is requested once by fifty executions that start at once', async () => {
-    await using workflow = await startWorkflow({ sandbox: { report: { secondsToReady: 30 } } });
+    // The answer takes long enough for all of them to come and find no token.
+    await using workflow = await startWorkflow({
+      sandbox: { report: { secondsToReady: 30 }, faults: ['token trickle=5 times=always'] },
+    });
     const runs = Array.from({ length: 50 }, (_, n) =>
       workflow.run(workflow.request({ name: `export-${n}` })),
     );
