@@ -7,7 +7,7 @@ import { type ErrorName, ExportError } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { RangeWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
-import { isTurn, turnAfter } from './workflow/turns.ts';
+import { isTurn, turnAfter, wakeLater } from './workflow/turns.ts';
 import { lookAt, type PlatformAccess, Throttled } from './workflow/watch.ts';
 
 /** As for SaveReport. */
@@ -41,8 +41,11 @@ export async function saveRange(state: RangeWindow, dependencies: Dependencies):
   const now = dependencies.now();
   const turns = range.turns + 1;
   if (turns > MAX_TURNS) return { ...range, status: 'broken', error: 'CopyFailed' };
-  // Its clock is behind that of the state machine: by so much that this would go on for ever, or not.
-  if (now < new Date(range.turn)) return { ...range, turns };
+  // Its clock is behind that of the state machine, which would call it again at once. Only a turn that is lost counts.
+  if (now < new Date(range.turn)) {
+    const later = wakeLater(range);
+    return { ...range, ...later, turns: later.turn === range.turn ? range.turns : turns };
+  }
   return takeTurn({ ...state, range: { ...range, turns } }, dependencies);
 }
 
@@ -58,7 +61,7 @@ async function takeTurn(state: RangeWindow, dependencies: Dependencies): Promise
     if (typeof sight === 'string') return { ...range, status: 'broken' };
     return moved(range, await copy(state, sight.url, dependencies), now());
   } catch (error) {
-    if (error instanceof TurnMissed) return { ...range, turn: turnAfter(range, now()) };
+    if (error instanceof TurnMissed) return { ...range, ...turnAfter(range, now()) };
     if (!(error instanceof ExportError)) throw error;
     log.warn('a range broke off', { error: error.name, first_part: range.first, ...error.facts });
     return failed(range, error.name, now());
@@ -94,13 +97,13 @@ function moved({ error: _, ...range }: CopyRange, to: Position | typeof VOID, no
   const { part, at, shape } = to;
   const position = { part, at, ...(shape === undefined ? {} : { shape }) };
   const status = at === range.to ? 'stored' : 'open';
-  return { ...range, ...position, status, failures: 0, turn: turnAfter(range, now) };
+  return { ...range, ...position, status, failures: 0, ...turnAfter(range, now) };
 }
 
 function failed(range: CopyRange, error: string, from: Date): CopyRange {
   const failures = range.failures + 1;
   const status = failures < (CURABLE[error] ?? 0) ? 'open' : 'broken';
-  return { ...range, status, failures, error, turn: turnAfter(range, from) };
+  return { ...range, status, failures, error, ...turnAfter(range, from) };
 }
 
 function secondsFrom(now: Date, seconds: number): Date {

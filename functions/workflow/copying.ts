@@ -32,6 +32,8 @@ export const CopyRange = z.extend(Position, {
   status: z.enum(['open', 'stored', 'broken', 'void']),
   /** When it may GET the report next, and how long after that again (see turns.ts). */
   turn: z.string(),
+  /** When it is called for that: later in the turn, where the function's clock was behind that of Step Functions. */
+  wake: z.string(),
   turn_every_seconds: z.number(),
   /** Turns that were taken, or missed. */
   turns: z.number(),

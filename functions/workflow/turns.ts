@@ -13,27 +13,42 @@ const APART_MS = 20_000;
 /** From the GET of the step that divides the file to the first turn. */
 const LEAD_MS = 10_000;
 
-type Turns = Pick<CopyRange, 'turn' | 'turn_every_seconds'>;
+/** A clock that is behind by less is waited for within the turn; the GET leaves so much later, by the clocks of the others. */
+const BEHIND_MS = 2_000;
+
+type Turn = Pick<CopyRange, 'turn' | 'wake'>;
+type Turns = Turn & Pick<CopyRange, 'turn_every_seconds'>;
 
 /** The turns of so many ranges, the first of them 10 s after `now`. */
 export function turnsFrom(now: Date, ranges: number): (at: number) => Turns {
   const first = Math.ceil(now.getTime() / 1000) * 1000 + LEAD_MS;
   return (at) => ({
-    turn: timestamp(first + at * APART_MS),
+    ...turnAt(first + at * APART_MS),
     turn_every_seconds: (ranges * APART_MS) / 1000,
   });
 }
 
-export function isTurn({ turn }: Turns, now: Date): boolean {
+export function isTurn({ turn }: Turn, now: Date): boolean {
   const since = now.getTime() - Date.parse(turn);
   return since >= 0 && since < TURN_MS;
 }
 
 /** The first of a range's turns that begins after a moment. */
-export function turnAfter({ turn, turn_every_seconds }: Turns, moment: Date): string {
+export function turnAfter({ turn, turn_every_seconds }: Omit<Turns, 'wake'>, moment: Date): Turn {
   const since = moment.getTime() - Date.parse(turn);
   const every = turn_every_seconds * 1000;
-  return timestamp(Date.parse(turn) + Math.max(0, Math.floor(since / every) + 1) * every);
+  return turnAt(Date.parse(turn) + Math.max(0, Math.floor(since / every) + 1) * every);
+}
+
+/** The same turn, for one that woke before it by its own clock; the next, where it did so a second time. */
+export function wakeLater(range: Turns): Turn {
+  const turn = Date.parse(range.turn);
+  if (range.wake !== range.turn) return turnAfter(range, new Date(turn));
+  return { turn: range.turn, wake: timestamp(turn + BEHIND_MS) };
+}
+
+function turnAt(time: number): Turn {
+  return { turn: timestamp(time), wake: timestamp(time) };
 }
 
 /** As a Wait state reads it. */

@@ -197,7 +197,7 @@ export class ExportWorkflow extends Construct {
       result: sfn.Result.fromString('broken' satisfies CopyRange['status']),
       resultPath: '$.range.status',
     });
-    const wait = new sfn.Wait(this, 'WaitForTurn', { time: sfn.WaitTime.timestampPath('$.range.turn') });
+    const wait = new sfn.Wait(this, 'WaitForTurn', { time: sfn.WaitTime.timestampPath('$.range.wake') });
     const saveRange = invoke(this, 'SaveRange', {
       function: functions.SaveRange,
       resultPath: '$.range',

@@ -10,7 +10,13 @@ const KEY = 'exports/account=acme/export=daily/start_date=2026-11-01/end_date=20
 
 const stored: CopyRange = {
   ...{ first: 1, from: 0, to: 200, part: 3, at: 200, status: 'stored' },
-  ...{ turn: '2026-11-21T06:00:00.000Z', turn_every_seconds: 40, turns: 1, failures: 0 },
+  ...{
+    turn: '2026-11-21T06:00:00.000Z',
+    wake: '2026-11-21T06:00:00.000Z',
+    turn_every_seconds: 40,
+    turns: 1,
+    failures: 0,
+  },
 };
 const missing: CopyRange = { ...stored, first: 3, from: 200, to: 400, part: 4, at: 300, status: 'broken' };
 

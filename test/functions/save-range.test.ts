@@ -20,7 +20,8 @@ async function startRange(options: SandboxOptions = {}, copies: readonly unknown
   clock.pass(10);
   const range: CopyRange = {
     ...{ first: 3, from: 200, to: 400, part: 3, at: 200, status: 'open' },
-    ...{ turn: clock.now().toISOString(), turn_every_seconds: 40, turns: 0, failures: 0 },
+    ...turnAfter({ turn: clock.now().toISOString(), turn_every_seconds: 40 }, new Date(0)),
+    ...{ turn_every_seconds: 40, turns: 0, failures: 0 },
   };
   const copying = {
     ...{ upload_id: 'u1', report_id: ready.ready_id, calls: 1 },
@@ -39,6 +40,9 @@ async function startRange(options: SandboxOptions = {}, copies: readonly unknown
   return { ...started, state, range, asked, dependencies, gets };
 }
 
+const secondsLater = (moment: Date, seconds: number) =>
+  new Date(moment.getTime() + 1000 * seconds).toISOString();
+
 describe('SaveRange', () => {
   it('fetches the URL itself, copies its bytes, and lets the URL go no further', async () => {
     const { state, dependencies, asked, sandbox, lines } = await startRange();
@@ -49,10 +53,32 @@ describe('SaveRange', () => {
     expect(JSON.stringify([saved, lines])).not.toMatch(/sbx_sig|https?:\/\//);
   });
 
-  it('P3: asks nothing before its turn, and counts that it came too soon', async () => {
-    const { state, dependencies, gets } = await startRange();
-    const range = { ...state.range, turn: new Date(dependencies.now().getTime() + 1).toISOString() };
-    expect(await saveRange({ ...state, range }, dependencies)).toEqual({ ...range, turns: 1 });
+  it('P3: asks nothing before its turn, and wakes later in it where its clock is behind', async () => {
+    const { state, dependencies, clock, gets } = await startRange();
+    const [turn, wake] = [1, 3].map((seconds) => secondsLater(clock.now(), seconds));
+    const range = { ...state.range, turn, wake: turn } as CopyRange;
+    const early = await saveRange({ ...state, range }, dependencies);
+    expect(early).toEqual({ ...range, wake, turns: 0 });
+    expect(gets()).toBe(0);
+    clock.pass(2);
+    expect(await saveRange({ ...state, range: early }, dependencies)).toMatchObject({
+      ...{ status: 'stored', turns: 1 },
+      ...turnAfter(range, clock.now()),
+    });
+    expect(gets()).toBe(1);
+  });
+
+  it('P3: lets a turn go by, and counts it, where its clock is further behind', async () => {
+    const { state, dependencies, clock, gets } = await startRange();
+    let { range } = state;
+    range = { ...range, ...turnAfter(range, clock.now()) };
+    const first = Date.parse(range.turn);
+    for (let turn = 1; turn <= 2; turn++) {
+      for (const _ of ['as its turn begins', 'later in it'])
+        range = await saveRange({ ...state, range }, dependencies);
+      const next = new Date(first + turn * 40_000).toISOString();
+      expect(range).toMatchObject({ status: 'open', turns: turn, turn: next, wake: next });
+    }
     expect(gets()).toBe(0);
   });
 
@@ -60,7 +86,7 @@ describe('SaveRange', () => {
     const { state, range, dependencies, clock, gets } = await startRange();
     clock.pass(5);
     const turn = turnAfter(range, clock.now());
-    expect(await saveRange(state, dependencies)).toEqual({ ...range, turn, turns: 1 });
+    expect(await saveRange(state, dependencies)).toEqual({ ...range, ...turn, turns: 1 });
     expect(gets()).toBe(0);
   });
 
@@ -77,7 +103,7 @@ describe('SaveRange', () => {
   it('goes on in its next turn where the time of a call was too short', async () => {
     const { state, range, dependencies } = await startRange({}, [{ part: 4, at: 300 }]);
     const turn = turnAfter(range, dependencies.now());
-    expect(await saveRange(state, dependencies)).toMatchObject({ status: 'open', part: 4, at: 300, turn });
+    expect(await saveRange(state, dependencies)).toMatchObject({ status: 'open', part: 4, at: 300, ...turn });
   });
 
   it('18: is void where the file is another one', async () => {
@@ -129,7 +155,7 @@ describe('SaveRange', () => {
     ['8: one that asks to wait', 'report nth=2 status=429 retry_after=50', 80],
   ])('%s costs it a turn or two', async (_, fault, seconds) => {
     const { state, range, dependencies } = await startRange({ faults: [fault] });
-    const turn = new Date(Date.parse(range.turn) + 1000 * seconds).toISOString();
+    const turn = secondsLater(new Date(range.turn), seconds);
     expect(await saveRange(state, dependencies)).toMatchObject({ status: 'open', failures: 1, turn });
   });
 

@@ -141,15 +141,18 @@ describe('SaveReport', () => {
     const { window, dependencies, clock } = await startReady();
     const copy: Copy = async () => ({ upload_id: 'u1', file, ranges });
     const state = await saveReport(window, { ...dependencies, copy });
-    const turn = (seconds: number) => new Date(clock.now().getTime() + 1000 * seconds).toISOString();
+    const turn = (seconds: number) => {
+      const time = new Date(clock.now().getTime() + 1000 * seconds).toISOString();
+      return { turn: time, wake: time };
+    };
     expect(state).toMatchObject({
       status: 'divided',
       copying: {
         upload_id: 'u1',
         calls: 1,
         ranges: [
-          { ...ranges[0], status: 'open', turn: turn(10), turn_every_seconds: 40, turns: 0, failures: 0 },
-          { ...ranges[1], status: 'open', turn: turn(30), turn_every_seconds: 40, turns: 0, failures: 0 },
+          { ...ranges[0], status: 'open', ...turn(10), turn_every_seconds: 40, turns: 0, failures: 0 },
+          { ...ranges[1], status: 'open', ...turn(30), turn_every_seconds: 40, turns: 0, failures: 0 },
         ],
       },
     });
@@ -160,7 +163,8 @@ describe('SaveReport', () => {
     ['the ranges did, where JoinRanges failed', true],
   ])('divides what is missing again, as %s, with turns that begin anew', async (_, failed) => {
     const { window, dependencies, clock, copies } = await startReady();
-    const turns = { turn: '2026-11-21T00:00:00.000Z', turn_every_seconds: 40, turns: 3 };
+    const past = '2026-11-21T00:00:00.000Z';
+    const turns = { turn: past, wake: past, turn_every_seconds: 40, turns: 3 };
     const broken = { status: 'broken' as const, failures: 3, error: 'CopyFailed' };
     const begun = [
       { ...ranges[0], ...turns, part: 3, at: 200, status: 'stored' as const, failures: 0 },
@@ -173,7 +177,11 @@ describe('SaveReport', () => {
     const [first, second] = state.copying?.ranges ?? [];
     expect([state.status, first?.status, copies]).toEqual(['divided', 'stored', []]);
     const turn = new Date(clock.now().getTime() + 30_000).toISOString();
-    expect(second).toEqual({ ...begun[1], ...{ status: 'open', failures: 0, turn }, error: undefined });
+    expect(second).toEqual({
+      ...begun[1],
+      ...{ status: 'open', failures: 0, turn, wake: turn },
+      error: undefined,
+    });
   });
 
   it('copies as one what cannot be had in ranges', async () => {

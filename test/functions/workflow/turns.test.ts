@@ -4,19 +4,20 @@ import { isTurn, turnAfter, turnsFrom } from '../../../functions/workflow/turns.
 
 const START = Date.parse('2026-11-21T06:00:00.400Z');
 const at = (seconds: number) => new Date(START + 1000 * seconds);
+const from = (turn: string) => ({ turn, wake: turn });
 
 describe('the turns of the ranges', () => {
   it('begin 10 s after the last GET or later, in whole seconds, 20 s apart', () => {
     const turns = Array.from({ length: 3 }, (_, range) => turnsFrom(at(0), 3)(range));
     expect(turns).toEqual([
-      { turn: '2026-11-21T06:00:11.000Z', turn_every_seconds: 60 },
-      { turn: '2026-11-21T06:00:31.000Z', turn_every_seconds: 60 },
-      { turn: '2026-11-21T06:00:51.000Z', turn_every_seconds: 60 },
+      { ...from('2026-11-21T06:00:11.000Z'), turn_every_seconds: 60 },
+      { ...from('2026-11-21T06:00:31.000Z'), turn_every_seconds: 60 },
+      { ...from('2026-11-21T06:00:51.000Z'), turn_every_seconds: 60 },
     ]);
   });
 
   it('last 5 s', () => {
-    const turn = { turn: at(100).toISOString(), turn_every_seconds: 40 };
+    const turn = from(at(100).toISOString());
     expect([99.999, 100, 104.999, 105].map((second) => isTurn(turn, at(second)))).toEqual([
       false,
       true,
@@ -27,7 +28,9 @@ describe('the turns of the ranges', () => {
 
   it('come again when all others have had theirs', () => {
     const turn = { turn: at(100).toISOString(), turn_every_seconds: 40 };
-    const next = [100, 139.999, 140, 1_000].map((second) => Date.parse(turnAfter(turn, at(second))) - START);
+    const next = [100, 139.999, 140, 1_000].map(
+      (second) => Date.parse(turnAfter(turn, at(second)).turn) - START,
+    );
     expect(next).toEqual([140_000, 140_000, 180_000, 1_020_000]);
   });
 
@@ -48,7 +51,7 @@ describe('the turns of the ranges', () => {
           if (one === other) return;
           const turnOf = (range: number, lateBy = 0, within = 0) => {
             const turns = turnsFrom(at(0), count)(range);
-            const turn = turnAfter(turns, new Date(Date.parse(turns.turn) + lateBy));
+            const { turn } = turnAfter(turns, new Date(Date.parse(turns.turn) + lateBy));
             return Date.parse(turn) + within;
           };
           const apart = Math.abs(turnOf(one, ms[0], ms[2]) - turnOf(other, ms[1], ms[3]));
