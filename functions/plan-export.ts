@@ -9,7 +9,7 @@ import { type Common, step } from './workflow/step.ts';
 interface Dependencies {
   /** The accounts that this deployment has secrets for. */
   readonly accounts: readonly string[];
-  readonly store: Pick<ObjectStore, 'getText'>;
+  readonly store: Pick<ObjectStore, 'getText' | 'head'>;
   /** X-Service-Revision where the request names none. */
   readonly revision: string;
 }

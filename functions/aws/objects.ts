@@ -1,17 +1,25 @@
-import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import type { Settings } from '../workflow/settings.ts';
 import { asServiceError } from './service-error.ts';
 
 /** Long for a few kilobytes, and short beside the 30 s of the functions that read or write them. Milliseconds. */
 const CALL_TIMEOUT = 5_000;
 
-/** The bucket, for the small objects beside the reports. Each throws AccessRefused or ServiceUnavailable. */
+/** The bucket, for the small objects beside the reports, and a look at those. Each throws AccessRefused or ServiceUnavailable. */
 export interface ObjectStore {
   readonly bucket: string;
   /** @param key under `exports/` */
   putJson(key: string, value: unknown): Promise<void>;
   /** @returns the object's text, undefined where there is none */
   getText(key: string): Promise<string | undefined>;
+  /** @returns what is at the key now, undefined where there is nothing */
+  head(key: string): Promise<{ readonly bytes?: number; readonly version_id?: string } | undefined>;
   /** Whether or not it is there. */
   remove(key: string): Promise<void>;
 }
@@ -45,6 +53,22 @@ export function openObjectStore({
       return read().catch((error: unknown) => {
         if (error instanceof Error && error.name === 'NoSuchKey') return undefined;
         return refused(`read ${key} of`, 's3:GetObject and s3:ListBucket')(error);
+      });
+    },
+    async head(key) {
+      const head = async () => {
+        const { ContentLength: bytes, VersionId } = await client.send(
+          new HeadObjectCommand(at(key)),
+          inTime(),
+        );
+        return {
+          ...(bytes !== undefined && { bytes }),
+          ...(VersionId !== undefined && { version_id: VersionId }),
+        };
+      };
+      return head().catch((error: unknown) => {
+        if (error instanceof Error && error.name === 'NotFound') return undefined;
+        return refused(`look at ${key} of`, 's3:GetObject and s3:ListBucket')(error);
       });
     },
     async remove(key) {

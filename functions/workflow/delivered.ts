@@ -9,7 +9,7 @@ import type { ExportPlan, Window } from './states.ts';
 const MAX_SHOWN = 10;
 
 interface Former {
-  readonly store: Pick<ObjectStore, 'getText'>;
+  readonly store: Pick<ObjectStore, 'getText' | 'head'>;
   /** X-Service-Revision where the request names none. */
   readonly revision: string;
   /** What was delivered before is as good as missing: it was to be exported afresh. */
@@ -17,8 +17,9 @@ interface Former {
 }
 
 /**
- * The windows that have no manifest, or an older one, or one of another request, or have failed since: what is asked of
- * the platform and the revision decide, not what the export is called or how many windows it takes at a time.
+ * The windows that have no manifest, or an older one, or one of another request or of an object that is not there any
+ * more, or have failed since: what is asked of the platform and the revision decide, not what the export is called or
+ * how many windows it takes at a time.
  *
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -56,9 +57,21 @@ async function look(
   // As the manifest has it: JSON knows no undefined.
   const asked = JSON.parse(JSON.stringify(askedOf(request, window)));
   const made = { kind: request.kind, request: asked, revision: request.revision ?? revision };
-  const { kind, request: before, revision: then, published_at } = parse(text);
+  const manifest = parse(text);
+  const { kind, request: before, revision: then, published_at } = manifest;
   if (Date.parse(String(published_at)) < since.getTime()) return 'missing';
-  return isDeepStrictEqual({ kind, request: before, revision: then }, made) ? 'delivered' : 'other';
+  if (!isDeepStrictEqual({ kind, request: before, revision: then }, made)) return 'other';
+  return (await isThere(manifest, store)) ? 'delivered' : 'missing';
+}
+
+/** Whether the key still has the object that the manifest is about; a bucket without versions tells it by its size. */
+async function isThere(
+  { key, bytes, version_id }: Readonly<Record<string, unknown>>,
+  store: Former['store'],
+): Promise<boolean> {
+  const found = await store.head(String(key));
+  if (version_id !== undefined) return found?.version_id === version_id;
+  return found !== undefined && found.bytes === bytes;
 }
 
 /** At the prefix of the only window, the card may be of an export that was delivered, and not announced. */

@@ -9,7 +9,7 @@ import {
   type CfnBucket,
 } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE } from '../../functions/workflow/keys.ts';
 import { grantKey } from './encryption-key.ts';
 
 /** A window ends within a day (see waits.ts), so what is unfinished after one was killed. */
@@ -67,12 +67,13 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * The manifests and failures of earlier runs, and to be told that there are none: without s3:ListBucket, S3 answers 403
-   * for what is missing, as it does where a permission is. It cannot be limited to a prefix, which no GetObject has.
+   * The manifests and failures of earlier runs, to see whether the objects are still there, which HeadObject has no
+   * permission of its own for, and to be told what is not: without s3:ListBucket, S3 answers 403 for what is missing, as it
+   * does where a permission is. It cannot be limited to a prefix, which no GetObject has.
    */
   grantReadOutcomes(grantee: IGrantable): void {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
-    for (const file of [MANIFEST, FAILURE]) this.grant(grantee, ['s3:GetObject'], `*/${file}`);
+    this.grant(grantee, ['s3:GetObject']);
     grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
   }
 

@@ -3,14 +3,17 @@ import { planExport } from '../../functions/plan-export.ts';
 import { splitIntoWindows } from '../../functions/workflow/dates.ts';
 import { keepLog, windowOf } from '../support/steps.ts';
 
+type Reports = Readonly<Record<string, { bytes: number; version_id?: string }>>;
+
 /** A bucket with these objects, and what was asked of it. */
-function keepObjects(objects: Readonly<Record<string, string>> = {}) {
+function keepObjects(objects: Readonly<Record<string, string>> = {}, reports: Reports = {}) {
   const asked: string[] = [];
   const getText = async (key: string) => {
     asked.push(key);
     return objects[key];
   };
-  return { asked, former: { store: { getText }, revision: '2026-09-01' } };
+  const head = async (key: string) => reports[key];
+  return { asked, former: { store: { getText, head }, revision: '2026-09-01' } };
 }
 
 const { former } = keepObjects();
@@ -78,12 +81,18 @@ describe('PlanExport of only what is missing', () => {
       kind: 'report',
       request: { ...asked, ...windows[at] },
       revision: '2026-09-01',
+      key: 'report.json',
+      bytes: 7,
       ...fields,
     });
 
-  async function plan(objects: Readonly<Record<string, string>>, fields = {}) {
+  async function plan(
+    objects: Readonly<Record<string, string>>,
+    fields = {},
+    reports: Reports = { 'report.json': { bytes: 7 } },
+  ) {
     const { log } = keepLog();
-    const bucket = keepObjects(objects);
+    const bucket = keepObjects(objects, reports);
     const planned = await planExport(
       { ...input, request: { ...long, ...fields } },
       { accounts: ['acme'], log, ...bucket.former },
@@ -110,6 +119,18 @@ describe('PlanExport of only what is missing', () => {
     expect(planned.warnings).toEqual([
       expect.stringMatching(/another request.*exported again: 2026-02-15 to 2026-04-01$/),
     ]);
+  });
+
+  it.each<[string, number, object, Reports]>([
+    ['is gone', 0, {}, {}],
+    ['is gone, of which it names the version', 0, { version_id: 'v1' }, {}],
+    ['is of another size', 0, {}, { 'report.json': { bytes: 8 } }],
+    ['is another version', 0, { version_id: 'v1' }, { 'report.json': { bytes: 7, version_id: 'v2' } }],
+    ['is the very version', 1, { version_id: 'v1' }, { 'report.json': { bytes: 7, version_id: 'v1' } }],
+    ['it does not name', 0, { key: undefined }, { 'report.json': { bytes: 7 } }],
+  ])('looks at the object of a manifest, which %s: %i delivered', async (_, delivered, fields, reports) => {
+    const planned = await plan({ [keyOf(0)]: manifest(0, fields) }, {}, reports);
+    expect(planned).toMatchObject({ already_delivered: delivered, warnings: [] });
   });
 
   it.each([

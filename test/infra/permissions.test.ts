@@ -23,14 +23,7 @@ const FAILURES = `${OBJECTS}/_failure.json`;
 
 describe('permissions', () => {
   it.each([
-    [
-      'PlanExport',
-      [
-        `s3:GetObject ${OBJECTS}/_manifest.json`,
-        `s3:GetObject ${FAILURES}`,
-        's3:ListBucket <ExportsBucket.Arn>',
-      ],
-    ],
+    ['PlanExport', [`s3:GetObject ${OBJECTS}`, 's3:ListBucket <ExportsBucket.Arn>']],
     [
       'GetToken',
       [

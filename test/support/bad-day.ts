@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import { HeadObjectCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, expect } from 'vitest';
 import type { Failure } from '../../functions/workflow/states.ts';
@@ -135,6 +140,11 @@ export async function openUploads(workflow: Workflow): Promise<number> {
 export async function servedEncoding(workflow: Workflow, { manifest }: Outcome): Promise<string | undefined> {
   const command = new HeadObjectCommand({ ...bucketOf(workflow), Key: String(manifest?.key) });
   return (await s3Of(workflow).send(command)).ContentEncoding;
+}
+
+/** As somebody who tidies the bucket up. */
+export async function removeObject(workflow: Workflow, key: string): Promise<void> {
+  await s3Of(workflow).send(new DeleteObjectCommand({ ...bucketOf(workflow), Key: key }));
 }
 
 function s3Of({ s3: { endpoint } }: Workflow): S3Client {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { removeObject } from '../support/bad-day.ts';
 import { callsTo } from '../support/journal.ts';
 import { startWorkflow, type Workflow } from '../support/workflow.ts';
 
@@ -79,6 +80,26 @@ describe('an export of only what is missing', () => {
       windows: [{ window: { start_date: '2026-11-15' } }],
     });
     expect((await workflow.keys()).filter((key) => key.endsWith('_failure.json'))).toEqual([]);
+  });
+
+  it('exports again what somebody has removed since', async () => {
+    await using workflow = await startWorkflow();
+    await workflow.run();
+    const isReport = (key: string) => key.endsWith('report.json');
+    const key = (await workflow.keys()).find(isReport) ?? '';
+    await removeObject(workflow, key);
+    const { output } = await workflow.run(workflow.request({ only_missing: true }));
+    expect(output).toMatchObject({ already_delivered: 0, windows: [{ key }], warnings: [] });
+    expect((await workflow.keys()).filter(isReport)).toEqual([key]);
+  });
+
+  it('says which permissions it lacks where S3 refuses to look at an object', async () => {
+    await using workflow = await startWorkflow();
+    await workflow.run();
+    workflow.s3.faults.push({ operation: 'HeadObject', answer: 'AccessDenied' });
+    const { error, cause } = await workflow.run(workflow.request({ only_missing: true }));
+    expect(error).toBe('AccessRefused');
+    expect(JSON.parse(cause ?? '').happened).toContain('s3:GetObject and s3:ListBucket');
   });
 
   it('says which permissions it lacks where S3 refuses to say what is there', async () => {
