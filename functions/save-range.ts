@@ -13,7 +13,7 @@ import { lookAt, type PlatformAccess, Throttled } from './workflow/watch.ts';
 /** As for SaveReport. */
 const STOP_BEFORE_MS = 60_000;
 
-/** The 12 h of a window hold 43 calls of 14 min, and 160 s until the next of eight ranges' turns after each. */
+/** The 12 h of a window hold 42 calls of 14 min, and 176 s until the next of eight ranges' turns after each. */
 export const MAX_TURNS = 60;
 
 /** What another turn may cure, and how many in a row may meet it. A second URL that is refused wants another report. */

@@ -187,7 +187,7 @@ export class ExportWorkflow extends Construct {
   }
 
   /**
-   * A large file, side by side. Each range has turns of its own to GET the report in, 20 s from every other range's (see
+   * A large file, side by side. Each range has turns of its own to GET the report in, 22 s from every other range's (see
    * turns.ts), and ends as it may: JoinRanges sees what became of them. Each is an execution of its own, because the turns
    * of eight could fill the window's history. Of one that dies, JoinRanges has what it began with.
    */

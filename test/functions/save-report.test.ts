@@ -151,8 +151,8 @@ describe('SaveReport', () => {
         upload_id: 'u1',
         calls: 1,
         ranges: [
-          { ...ranges[0], status: 'open', ...turn(10), turn_every_seconds: 40, turns: 0, failures: 0 },
-          { ...ranges[1], status: 'open', ...turn(30), turn_every_seconds: 40, turns: 0, failures: 0 },
+          { ...ranges[0], status: 'open', ...turn(10), turn_every_seconds: 44, turns: 0, failures: 0 },
+          { ...ranges[1], status: 'open', ...turn(32), turn_every_seconds: 44, turns: 0, failures: 0 },
         ],
       },
     });
@@ -164,7 +164,7 @@ describe('SaveReport', () => {
   ])('divides what is missing again, as %s, with turns that begin anew', async (_, failed) => {
     const { window, dependencies, clock, copies } = await startReady();
     const past = '2026-11-21T00:00:00.000Z';
-    const turns = { turn: past, wake: past, turn_every_seconds: 40, turns: 3 };
+    const turns = { turn: past, wake: past, turn_every_seconds: 44, turns: 3 };
     const broken = { status: 'broken' as const, failures: 3, error: 'CopyFailed' };
     const begun = [
       { ...ranges[0], ...turns, part: 3, at: 200, status: 'stored' as const, failures: 0 },
@@ -176,7 +176,7 @@ describe('SaveReport', () => {
     const state = await saveReport(ReadyWindow.parse({ ...window, copying }), dependencies);
     const [first, second] = state.copying?.ranges ?? [];
     expect([state.status, first?.status, copies]).toEqual(['divided', 'stored', []]);
-    const turn = new Date(clock.now().getTime() + 30_000).toISOString();
+    const turn = new Date(clock.now().getTime() + 32_000).toISOString();
     expect(second).toEqual({
       ...begun[1],
       ...{ status: 'open', failures: 0, turn, wake: turn },

@@ -41,8 +41,8 @@ const ASKING = [
   'ExportList',
 ];
 
-/** What a Wait waits for at most; eight ranges' turns come round every 160 s. */
-const LONGEST_WAIT = MAX_RETRY_AFTER + 160;
+/** What a Wait waits for at most; eight ranges' turns come round every 176 s, and may wake 2 s into one. */
+const LONGEST_WAIT = MAX_RETRY_AFTER + 176 + 2;
 
 /** Looks at a report, one after the other, until it is stuck. */
 function polls(): number {

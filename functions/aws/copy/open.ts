@@ -9,7 +9,7 @@ import { type Ends, fromState, openEnds, storedFile, toState } from './open-ends
 import { partBytes } from './part-writer.ts';
 import { createUpload } from './upload.ts';
 
-/** With it come turns of 20 s each, of which eight are within the time that a range takes (see PARALLEL_ABOVE_BYTES). */
+/** With it come turns of 22 s each, of which eight are within the time that a range takes (see PARALLEL_ABOVE_BYTES). */
 const RANGES_MAX = 8;
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = { JSON: 'application/json' };

@@ -7,12 +7,12 @@ const at = (seconds: number) => new Date(START + 1000 * seconds);
 const from = (turn: string) => ({ turn, wake: turn });
 
 describe('the turns of the ranges', () => {
-  it('begin 10 s after the last GET or later, in whole seconds, 20 s apart', () => {
+  it('begin 10 s after the last GET or later, in whole seconds, 22 s apart', () => {
     const turns = Array.from({ length: 3 }, (_, range) => turnsFrom(at(0), 3)(range));
     expect(turns).toEqual([
-      { ...from('2026-11-21T06:00:11.000Z'), turn_every_seconds: 60 },
-      { ...from('2026-11-21T06:00:31.000Z'), turn_every_seconds: 60 },
-      { ...from('2026-11-21T06:00:51.000Z'), turn_every_seconds: 60 },
+      { ...from('2026-11-21T06:00:11.000Z'), turn_every_seconds: 66 },
+      { ...from('2026-11-21T06:00:33.000Z'), turn_every_seconds: 66 },
+      { ...from('2026-11-21T06:00:55.000Z'), turn_every_seconds: 66 },
     ]);
   });
 
@@ -35,29 +35,22 @@ describe('the turns of the ranges', () => {
   });
 
   it('P3: keep the GETs of two ranges 10 s apart, however late each wakes and how slowly it connects', () => {
+    // Of the clock that all are woken by; a function's own may be 2 s behind.
+    const within = fc.nat(11_999);
     const late = fc.nat(100_000);
     const ranges = fc.integer({ min: 2, max: 8 });
     fc.assert(
-      fc.property(
-        ranges,
-        fc.nat(),
-        fc.nat(),
-        late,
-        late,
-        fc.nat(9_999),
-        fc.nat(9_999),
-        (count, a, b, ...ms) => {
-          const [one, other] = [a % count, b % count];
-          if (one === other) return;
-          const turnOf = (range: number, lateBy = 0, within = 0) => {
-            const turns = turnsFrom(at(0), count)(range);
-            const { turn } = turnAfter(turns, new Date(Date.parse(turns.turn) + lateBy));
-            return Date.parse(turn) + within;
-          };
-          const apart = Math.abs(turnOf(one, ms[0], ms[2]) - turnOf(other, ms[1], ms[3]));
-          expect(apart).toBeGreaterThanOrEqual(10_000);
-        },
-      ),
+      fc.property(ranges, fc.nat(), fc.nat(), late, late, within, within, (count, a, b, ...ms) => {
+        const [one, other] = [a % count, b % count];
+        if (one === other) return;
+        const turnOf = (range: number, lateBy = 0, within = 0) => {
+          const turns = turnsFrom(at(0), count)(range);
+          const { turn } = turnAfter(turns, new Date(Date.parse(turns.turn) + lateBy));
+          return Date.parse(turn) + within;
+        };
+        const apart = Math.abs(turnOf(one, ms[0], ms[2]) - turnOf(other, ms[1], ms[3]));
+        expect(apart).toBeGreaterThanOrEqual(10_000);
+      }),
     );
   });
 });
