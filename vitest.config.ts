@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -7,6 +8,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
+    // The default leaves one core to the main thread, which waits; of two that would be half of the machine.
+    maxWorkers: Math.max(2, availableParallelism()),
     sequence: { shuffle: true },
   },
 });
