@@ -187,14 +187,6 @@ export const DOWNLOAD_BREAKS: readonly Break[] = [
   },
   {
     number: 23,
-    broken: 'text is delivered',
-    file: 'functions/aws/copy/inspect.ts',
-    find: "if (shape && !shape.write(chunk)) throw refused('notJson', { bytes });",
-    replace: 'shape?.write(chunk);',
-    tests: ['test/workflow/faults/storage.test.ts'],
-  },
-  {
-    number: 23,
     broken: 'the manifest does not say that it is empty',
     file: 'functions/publish-window.ts',
     find: '...(object.rows !== undefined && { empty: object.rows === 0 }),',

@@ -195,9 +195,7 @@ it('22: a file that is announced to be larger than the cap is refused before its
   const outcome = await download(MAX_BYTES + 1, {});
   expectFailed(outcome, 'DownloadRefused');
   expect(outcome.to('storage')).toHaveLength(1);
-  expect(outcome.s3.filter(({ method }) => method === 'PUT').map(({ key }) => key)).not.toContainEqual(
-    expect.stringContaining('report.json'),
-  );
+  expect(outcome.s3.map(({ key }) => key)).not.toContainEqual(expect.stringContaining('report.json'));
 });
 
 it('23: an empty array is delivered with 0 rows, and says so', async () => {
