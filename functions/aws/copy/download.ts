@@ -38,6 +38,8 @@ export interface FileHead {
 // 3.2 = 6.2 s before the 6th answer in a row without a KiB gives up. Breaks that bring the file on are only counted.
 const BREAKS_MAX = 40;
 const FRUITLESS_MAX = 6;
+// What came is void each time: a file of 50 GiB that goes on to begin again is fetched 5 times, not 40, before it is given up.
+const BEGIN_AGAINS_MAX = 4;
 const PAUSE_MS = 200;
 
 // A host that sends less than this in one idle time-out is stalled: 6 answers × 30 s = 3 min before it is given up.
@@ -68,8 +70,9 @@ interface Progress {
   at: number;
   /** Where the range that is asked for ends (exclusive), if it is not the file's end. */
   readonly to: number | undefined;
-  /** Bytes that came and were void. */
+  /** Bytes that came and were void, and how often that was so. */
   fetchedTwice: number;
+  beginAgains: number;
 }
 
 /**
@@ -85,11 +88,18 @@ export async function download(
   { signal, pause = PAUSE_MS, from }: Options = {},
 ): Promise<{ bytes: number; fetchedTwice: number }> {
   source.checkUrl(source.url);
-  const progress: Progress = { file: from?.file, at: from?.at ?? 0, to: from?.to, fetchedTwice: 0 };
+  const progress: Progress = {
+    file: from?.file,
+    at: from?.at ?? 0,
+    to: from?.to,
+    fetchedTwice: 0,
+    beginAgains: 0,
+  };
   let fruitless = 0;
   if (from !== undefined && from.at === (from.to ?? from.file.bytes))
     return { bytes: from.at, fetchedTwice: 0 };
   for (let breaks = 0; breaks < BREAKS_MAX && fruitless < FRUITLESS_MAX; breaks++) {
+    if (progress.beginAgains > BEGIN_AGAINS_MAX) break;
     const before = progress.at + progress.fetchedTwice;
     const ended = await ask(source, receiver, progress, signal);
     if (ended === 'complete') return { bytes: progress.at, fetchedTwice: progress.fetchedTwice };
@@ -208,6 +218,7 @@ function outcome(
 }
 
 function voidAll(progress: Progress): void {
+  if (progress.at >= MIN_BYTES) progress.beginAgains += 1;
   progress.fetchedTwice += progress.at;
   progress.at = 0;
   progress.file = progress.file && { ...progress.file, etag: undefined };

@@ -98,3 +98,12 @@ test('each range holds two, and all of them fetch the file once', async () => {
   }
   expect(fetched).toBeLessThanOrEqual(body.length + HEADS);
 });
+
+test('17: a file that has to begin again each time is fetched five times, and given up', async () => {
+  const turns: Turn[] = Array.from({ length: 40 }, () => ({ after: 6 * PART, by: 'close' }));
+  await using copying = await openCopying({ body, etag: null, turns });
+  const { error, object, openUploads } = await copying.copy({ size: () => PART });
+  expect(error).toMatchObject({ name: 'CopyFailed' });
+  expect([object, openUploads]).toEqual([undefined, 0]);
+  expect(copying.host.sent()).toBe(5 * 6 * PART);
+});
