@@ -1,11 +1,18 @@
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
+import { buildSync, type OutputFile } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Some dependencies are CommonJS and call `require`, which an ES module does not have. */
 const REQUIRE = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`;
+
+/** Nothing is written there: where the files go is decided afterwards. */
+const NOWHERE = join(ROOT, 'bundled');
+
+/** By their names, for as long as this process lives: a test synthesizes many stacks, all of the same functions. */
+const bundled = new Map<string, readonly OutputFile[]>();
 
 /**
  * Bundles `functions/<name>.ts` into `<outdir>/<name>/index.mjs`, its dependencies included. One call parses each file
@@ -14,12 +21,23 @@ const REQUIRE = `import { createRequire } from 'node:module'; const require = cr
  * Not minified: the code loads no faster for it, and a stack trace keeps its names without a source map.
  */
 export function bundle(names: readonly string[], outdir: string): void {
-  buildSync({
+  const files = bundled.get(names.join()) ?? build(names);
+  bundled.set(names.join(), files);
+  for (const { path, contents } of files) {
+    const file = join(outdir, path.slice(NOWHERE.length));
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, contents);
+  }
+}
+
+function build(names: readonly string[]): readonly OutputFile[] {
+  return buildSync({
     absWorkingDir: ROOT,
     entryPoints: Object.fromEntries(
       names.map((name) => [join(name, 'index'), join('functions', `${name}.ts`)]),
     ),
-    outdir,
+    outdir: NOWHERE,
+    write: false,
     bundle: true,
     platform: 'node',
     target: 'node24',
@@ -28,5 +46,5 @@ export function bundle(names: readonly string[], outdir: string): void {
     outExtension: { '.js': '.mjs' },
     banner: { js: REQUIRE },
     logLevel: 'error',
-  });
+  }).outputFiles;
 }
