@@ -1,19 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
 import { JitterType, type RetryProps } from 'aws-cdk-lib/aws-stepfunctions';
 import type { ErrorName } from '../../functions/workflow/errors.ts';
+import type { AWS_ERRORS } from '../../functions/workflow/failure.ts';
 
-/** What Step Functions itself reports about a function, beside the errors that a step throws. */
-export type ServiceErrorName =
-  | 'Lambda.TooManyRequestsException'
-  | 'Lambda.ServiceException'
-  | 'Lambda.AWSLambdaException'
-  | 'Lambda.SdkClientException'
-  | 'Lambda.ClientExecutionTimeoutException'
-  | 'Lambda.Unknown'
-  | 'Sandbox.Timedout'
-  | 'Runtime.ExitError'
-  | 'States.Timeout'
-  | 'States.TaskFailed';
+/** What Step Functions itself reports about a function, beside the errors that a step throws: the runbook has each. */
+export type ServiceErrorName = (typeof AWS_ERRORS)[number];
 
 type Retry = RetryProps & { readonly errors: readonly (ErrorName | ServiceErrorName)[] };
 

@@ -1,9 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { Agent, buildConnector } from 'undici';
+import { expect } from 'vitest';
 import type { Unfinished } from '../../functions/aws/copy/attempt.ts';
 import { type Copied, type CopyOptions, copyToS3 } from '../../functions/aws/copy/copy.ts';
+import { base64Crc32 } from '../../functions/aws/copy/crc32.ts';
 import type { Source } from '../../functions/aws/copy/download.ts';
 import type { Connect } from '../../functions/aws/copy/get.ts';
 import type { Destination } from '../../functions/aws/copy/upload.ts';
@@ -109,4 +112,19 @@ export function jsonOf(bytes: number): { body: Buffer; rows: number } {
   const rows = Math.max(1, Math.floor((bytes - 2) / (row.length + 1)));
   const text = `[${Array.from({ length: rows }, () => row).join(',')}`;
   return { body: Buffer.from(`${text}${' '.repeat(Math.max(0, bytes - text.length - 1))}]`), rows };
+}
+
+/** The very bytes, verified, and no upload left open. */
+export function expectDelivered({ error, copied, object, openUploads }: Outcome, bytes: Buffer): void {
+  expect(error).toBeUndefined();
+  expect(object?.equals(bytes)).toBe(true);
+  expect(copied?.bytes).toBe(bytes.length);
+  expect(copied?.checksum.value).toBe(base64Crc32(crc32(bytes)));
+  expect(openUploads).toBe(0);
+}
+
+/** Failed by this name, with nothing visible and no upload left open. */
+export function expectNothing({ error, object, openUploads }: Outcome, name: string): void {
+  expect(error).toMatchObject({ name });
+  expect([object, openUploads]).toEqual([undefined, 0]);
 }

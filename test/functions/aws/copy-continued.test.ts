@@ -1,8 +1,15 @@
-import { crc32, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { Unfinished } from '../../../functions/aws/copy/attempt.ts';
-import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
-import { type Copying, jsonOf, type Outcome, openCopying, PART } from '../../support/copying.ts';
+import {
+  type Copying,
+  expectDelivered,
+  expectNothing,
+  jsonOf,
+  type Outcome,
+  openCopying,
+  PART,
+} from '../../support/copying.ts';
 import type { FileOptions } from '../../support/storage-host.ts';
 
 const { body, rows } = jsonOf(12 * PART + 17);
@@ -171,16 +178,3 @@ test('what cannot be cured gives up the upload of an earlier call too', async ()
   const first = handedOn(await callFor(copying, 5 * PART));
   expectNothing(await callFor(copying, Infinity, first), 'AccessRefused');
 });
-
-function expectDelivered({ error, copied, object, openUploads }: Outcome, bytes: Buffer): void {
-  expect(error).toBeUndefined();
-  expect(object?.equals(bytes)).toBe(true);
-  expect(copied?.bytes).toBe(bytes.length);
-  expect(copied?.checksum.value).toBe(base64Crc32(crc32(bytes)));
-  expect(openUploads).toBe(0);
-}
-
-function expectNothing({ error, object, openUploads }: Outcome, name: string): void {
-  expect(error).toMatchObject({ name });
-  expect([object, openUploads]).toEqual([undefined, 0]);
-}

@@ -1,8 +1,13 @@
-import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
 import type { Fault } from '../../../infra/local/s3/faults.ts';
-import { copyOnce, jsonOf, type Outcome, PART } from '../../support/copying.ts';
+import {
+  copyOnce,
+  expectDelivered,
+  expectNothing,
+  jsonOf,
+  type Outcome,
+  PART,
+} from '../../support/copying.ts';
 
 const { body } = jsonOf(6 * PART + 17);
 const small = jsonOf(PART / 2).body;
@@ -89,15 +94,3 @@ test('every call names the owner that is expected', async () => {
     expect([error, s3.journal.filter(({ status }) => status >= 400)]).toEqual([undefined, []]);
   }
 });
-
-function expectDelivered({ error, copied, object, openUploads }: Outcome, bytes: Buffer): void {
-  expect(error).toBeUndefined();
-  expect(object?.equals(bytes)).toBe(true);
-  expect(copied?.checksum.value).toBe(base64Crc32(crc32(bytes)));
-  expect(openUploads).toBe(0);
-}
-
-function expectNothing({ error, object, openUploads }: Outcome, name: string): void {
-  expect(error).toMatchObject({ name });
-  expect([object, openUploads]).toEqual([undefined, 0]);
-}

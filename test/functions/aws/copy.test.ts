@@ -1,8 +1,14 @@
 import { crc32, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
 import { makeCertificate } from '../../support/certificate.ts';
-import { copyOnce, jsonOf, type Outcome, openCopying, PART } from '../../support/copying.ts';
+import {
+  copyOnce,
+  expectDelivered,
+  expectNothing,
+  jsonOf,
+  openCopying,
+  PART,
+} from '../../support/copying.ts';
 
 const { body, rows } = jsonOf(20 * PART + 17);
 
@@ -248,16 +254,3 @@ test('a host that cannot be connected to is tried again by the state machine, wi
   expectNothing(outcome, 'CopyFailed');
   expect(String(outcome.error)).toContain('did not answer (ECONNREFUSED)');
 });
-
-function expectDelivered({ error, copied, object, openUploads }: Outcome, bytes: Buffer): void {
-  expect(error).toBeUndefined();
-  expect(object?.equals(bytes)).toBe(true);
-  expect(copied?.bytes).toBe(bytes.length);
-  expect(copied?.checksum.value).toBe(base64Crc32(crc32(bytes)));
-  expect(openUploads).toBe(0);
-}
-
-function expectNothing({ error, object, openUploads }: Outcome, name: string): void {
-  expect(error).toMatchObject({ name });
-  expect([object, openUploads]).toEqual([undefined, 0]);
-}
