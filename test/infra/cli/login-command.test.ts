@@ -2,22 +2,14 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { consentUrlOf, startCommand } from './command.ts';
-import { consent, exchanges, get, openPlatform } from './support.ts';
+import { consent, exchanges, get, loginTo, openPlatform } from './support.ts';
 
 async function startLogin(more: readonly string[] = [], environment: Record<string, string> = {}) {
   const platform = await openPlatform();
-  const { baseUrl } = platform.sandbox;
-  const args = [
-    'login',
-    '--account',
-    'acme',
-    '--local',
-    '--base-url',
-    baseUrl,
-    '--credential',
-    platform.file,
-  ];
-  return { ...platform, ...startCommand([...args, ...more], { BROWSER: 'true', ...environment }) };
+  return {
+    ...platform,
+    ...startCommand([...loginTo(platform), ...more], { BROWSER: 'true', ...environment }),
+  };
 }
 
 describe('login', () => {

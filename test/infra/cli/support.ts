@@ -82,3 +82,9 @@ export function pasted(): { input: PassThrough; paste(line: string): void } {
   const input = new PassThrough();
   return { input, paste: (line) => void input.end(`${line}\n`) };
 }
+
+/** `login` for the account of a platform that {@link openPlatform} has opened. */
+export function loginTo({ sandbox, file }: { sandbox: Sandbox; file: string }): string[] {
+  const { baseUrl } = sandbox;
+  return ['login', '--account', 'acme', '--local', '--base-url', baseUrl, '--credential', file];
+}

@@ -1,0 +1,77 @@
+import type { CachedTokens } from '../../functions/aws/secrets.ts';
+import type { Token } from '../../functions/platform/token.ts';
+import type { Credential, OAuthCredential } from '../../functions/workflow/credential.ts';
+import { keepLog, stoppedClock, windowOf } from './steps.ts';
+
+const BASE_URL = 'https://api.example.com/v1';
+
+/** What GetToken needs: secrets in memory, and a token endpoint that counts. The clock moves only when a test moves it. */
+export function startGetToken(options: { expiresIn?: number; failure?: Error; now?: string } = {}) {
+  const clock = stoppedClock(options.now);
+  const versions: CachedTokens[] = [];
+  const asked: { refresh_token: string | undefined; scope: string | undefined }[] = [];
+  const rotations: string[] = [];
+  let credential: Credential = { client_id: 'client', client_secret: 'canary-secret' };
+  let credentialVersion = 1;
+  let beforeReplacing = () => {};
+  const setCredential = (next: Credential) => {
+    credential = next;
+    credentialVersion += 1;
+  };
+  let issued = 0;
+  const { lines, log } = keepLog();
+  const dependencies = {
+    log,
+    now: clock.now,
+    baseUrl: BASE_URL,
+    secrets: {
+      readCredential: async () => ({
+        credential,
+        text: JSON.stringify(credential),
+        version: `c${credentialVersion}`,
+      }),
+      async replaceCredential(_: string, version: string, text: string) {
+        beforeReplacing();
+        if (version !== `c${credentialVersion}`) return false;
+        setCredential(JSON.parse(text));
+        return true;
+      },
+      async readTokens(_: string, version = `v${versions.length}`) {
+        const tokens = versions[Number(version.slice(1)) - 1];
+        return tokens && { version, tokens };
+      },
+      async writeTokens(_: string, tokens: CachedTokens) {
+        versions.push(tokens);
+        return `v${versions.length}`;
+      },
+    },
+    async requestToken({ refresh_token }: OAuthCredential, scope: string | undefined): Promise<Token> {
+      asked.push({ refresh_token, scope });
+      if (options.failure) throw options.failure;
+      issued += 1;
+      const rotated = rotations.shift();
+      return {
+        accessToken: `canary-token-${issued}`,
+        tokenType: 'Bearer',
+        expiresIn: options.expiresIn ?? 3600,
+        ...(rotated && { refreshToken: rotated }),
+      };
+    },
+  };
+  const { token: _, ...window } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
+  return {
+    clock,
+    dependencies,
+    lines,
+    versions,
+    window,
+    asked,
+    rotations,
+    issued: () => issued,
+    credential: () => credential,
+    setCredential,
+    beforeReplacing: (action: () => void) => {
+      beforeReplacing = action;
+    },
+  };
+}
