@@ -44,11 +44,14 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
   }),
 ) as fc.Arbitrary<Fault>;
 
+/** What nothing looks into has no closing bracket that would tell that it was cut short. */
+const format = fc.constantFrom('JSON', 'CSV');
+
 test('whatever goes wrong, in any order: all of the file and its checksum, or a typed error and nothing', async () => {
   await fc.assert(
-    fc.asyncProperty(file, fc.array(fault, { maxLength: 2 }), async (host, faults) => {
+    fc.asyncProperty(file, fc.array(fault, { maxLength: 2 }), format, async (host, faults, format) => {
       const timeouts = { idle: 150, headers: 500 };
-      const options = { s3: { faults: structuredClone(faults) }, source: { timeouts }, tries: 2 };
+      const options = { s3: { faults: structuredClone(faults) }, source: { timeouts }, tries: 2, format };
       const { copied, error, object, openUploads } = await copyOnce(
         { ...host, body } as FileOptions,
         options,
@@ -64,7 +67,7 @@ test('whatever goes wrong, in any order: all of the file and its checksum, or a 
       }
       expect(object?.length).toBe(copied.bytes);
       expect(copied.checksum.value).toBe(base64Crc32(crc32(object ?? '')));
-      if (copied.bytes === body.length) expect(copied.rows).toBe(rows);
+      if (copied.bytes === body.length) expect(copied.rows).toBe(format === 'JSON' ? rows : undefined);
     }),
     { numRuns: Number(process.env.RUNS ?? 150) },
   );
