@@ -1,4 +1,4 @@
-import { defineConfig, mergeConfig } from 'vitest/config';
+import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import standard from '../../vitest.config.ts';
 
@@ -10,12 +10,11 @@ class StepsFirst extends BaseSequencer {
   }
 }
 
-export default mergeConfig(
-  standard,
-  defineConfig({
-    test: {
-      include: ['test/functions/**/*.test.ts', 'test/workflow/**/*.test.ts'],
-      sequence: { shuffle: false, sequencer: StepsFirst },
-    },
-  }),
-);
+// Not merged: that would add to the files of the standard configuration instead of taking their place.
+export default defineConfig({
+  test: {
+    ...standard.test,
+    include: ['test/functions/**/*.test.ts', 'test/workflow/**/*.test.ts'],
+    sequence: { shuffle: false, sequencer: StepsFirst },
+  },
+});
