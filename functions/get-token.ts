@@ -11,6 +11,7 @@ import { openConnection } from './workflow/connect.ts';
 import type { ApiKeyCredential, OAuthCredential } from './workflow/credential.ts';
 import { CredentialUnusable, TokenRefusedAgain } from './workflow/errors.ts';
 import { logCalls } from './workflow/log-calls.ts';
+import { failAsBefore, isRefusal, refusalOf } from './workflow/refusal.ts';
 import { scopeOf } from './workflow/scope.ts';
 import { readSettingObject } from './workflow/settings.ts';
 import { type TokenRef, TokenRequest } from './workflow/states.ts';
@@ -37,6 +38,8 @@ interface Wanted {
   readonly issued_for: string;
   /** The token that the platform has refused, if it did. */
   readonly refused: string | undefined;
+  /** Whether a credential that is known to be refused is tried once more: where an export starts, and not in its windows. */
+  readonly anew: boolean;
 }
 
 type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
@@ -47,8 +50,9 @@ type Authorized = TokenRequest & { token: TokenRef };
 /**
  * Makes sure that a valid token is cached, and gives its version: the token itself stays in Secrets Manager. One is
  * requested only where none is valid, or where the platform has refused the very one that is cached; whoever comes
- * second after a refusal finds the renewed one (contract 5.4). A legacy API key takes a token's place (contract 5.7).
- * Both GetToken, once for an export, and GetWindowToken run it.
+ * second after a refusal finds the renewed one (contract 5.4). Where the platform has refused the credential itself, the
+ * windows that come after fail as the first one did, and ask nothing; an export that starts asks anew. A legacy API key
+ * takes a token's place (contract 5.7). Both GetToken, once for an export, and GetWindowToken run it.
  *
  * @throws TokenRefusedAgain where the refused token was itself the answer to a refusal
  * @throws CredentialUnusable, LoginRequired, PlatformUnavailable, AnswerUnreadable
@@ -68,6 +72,7 @@ export async function getToken(state: TokenRequest, dependencies: Dependencies):
     scope: scope ?? ALL_SCOPES,
     issued_for: `${credential.client_id} ${dependencies.baseUrl}`,
     refused: await tokenBehind(refusedToken, account, dependencies),
+    anew: state.reports === undefined,
   };
   const newest = await dependencies.secrets.readTokens(account);
   const found =
@@ -93,7 +98,8 @@ async function tokenBehind(
   account: string,
   { secrets }: Dependencies,
 ): Promise<string | undefined> {
-  return ref && (await secrets.readTokens(account, ref.version))?.tokens[ref.scope]?.value;
+  const token = ref && (await secrets.readTokens(account, ref.version))?.tokens[ref.scope];
+  return token && !isRefusal(token) ? token.value : undefined;
 }
 
 function findUsable(
@@ -102,7 +108,8 @@ function findUsable(
   now: Date,
 ): Found | undefined {
   const token = newest?.tokens[scope];
-  if (!newest || !token || token.value === refused || token.issued_for !== issued_for) return undefined;
+  if (!newest || !token || isRefusal(token)) return undefined;
+  if (token.value === refused || token.issued_for !== issued_for) return undefined;
   return endsSoon(token, now) ? undefined : { version: newest.version, scope, expires_at: token.expires_at };
 }
 
@@ -117,13 +124,19 @@ function endsSoon({ expires_at }: CachedToken, now: Date): boolean {
 async function renew(
   stored: StoredCredential<OAuthCredential>,
   requested: string | undefined,
-  { account, scope, issued_for }: Wanted,
+  { account, scope, issued_for, anew }: Wanted,
   others: CachedTokens | undefined,
   dependencies: Dependencies,
 ): Promise<Found> {
   const { now, log } = dependencies;
+  const known = others?.[scope];
+  if (!anew && known && isRefusal(known) && known.credential === stored.version) failAsBefore(known);
   const requestedAt = now().getTime();
-  const token = await grantToken(account, stored, requested, dependencies);
+  const token = await grantToken(account, stored, requested, dependencies).catch(async (error) => {
+    const refusal = refusalOf(error, stored.version);
+    if (refusal) await remember(account, { ...others, [scope]: refusal }, dependencies);
+    throw error;
+  });
   const expires_at = new Date(requestedAt + token.expiresIn * 1000).toISOString();
   const cached: CachedToken = { scheme: 'Bearer', value: token.accessToken, expires_at, issued_for };
   const version = await write(account, { ...others, [scope]: cached }, dependencies);
@@ -131,9 +144,16 @@ async function renew(
   return { version, scope, expires_at };
 }
 
+/** A refusal that cannot be kept costs the next window a request, and nothing else. */
+async function remember(account: string, tokens: CachedTokens, dependencies: Dependencies): Promise<void> {
+  await write(account, tokens, dependencies).catch(({ name }) =>
+    dependencies.log.warn('the refusal of the credential could not be kept', { account, error: name }),
+  );
+}
+
 /** What has ended is not kept. */
 function write(account: string, tokens: CachedTokens, { secrets, now }: Dependencies): Promise<string> {
-  const alive = Object.entries(tokens).filter(([, token]) => !endsSoon(token, now()));
+  const alive = Object.entries(tokens).filter(([, token]) => isRefusal(token) || !endsSoon(token, now()));
   return secrets.writeTokens(account, Object.fromEntries(alive));
 }
 
@@ -157,7 +177,8 @@ async function useApiKey(
   log.warn(warning, { account });
   const newest = await secrets.readTokens(account);
   const expires_at = API_KEY_SUNSET.toISOString();
-  const isCached = newest?.tokens[API_KEY_SCOPE]?.value === api_key;
+  const key = newest?.tokens[API_KEY_SCOPE];
+  const isCached = key && !isRefusal(key) && key.value === api_key;
   const cached: CachedToken = { scheme: 'ApiKey', value: api_key, expires_at, issued_for: 'an API key' };
   const version = isCached
     ? newest.version

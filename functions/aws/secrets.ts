@@ -9,6 +9,7 @@ import {
 import * as z from 'zod/mini';
 import { type Credential, parseCredential } from '../workflow/credential.ts';
 import { CredentialUnusable, TokenRefused } from '../workflow/errors.ts';
+import { isRefusal, Refusal } from '../workflow/refusal.ts';
 import type { TokenRef } from '../workflow/states.ts';
 import { asServiceError } from './service-error.ts';
 
@@ -23,7 +24,7 @@ export const CachedToken = z.object({
 export type CachedToken = z.infer<typeof CachedToken>;
 
 /** By the scope that each was requested with, so that a list and a report do not drive out each other's. */
-export const CachedTokens = z.record(z.string(), CachedToken);
+export const CachedTokens = z.record(z.string(), z.union([CachedToken, Refusal]));
 export type CachedTokens = z.infer<typeof CachedTokens>;
 
 /** A credential, the text that it was read from, and what tells it from a later one. */
@@ -122,7 +123,7 @@ export function openSecrets(prefix: string): Secrets {
 
     async readToken(account, { version, scope }) {
       const token = parseTokens((await read(tokenId(account), version))?.SecretString)?.[scope];
-      if (token) return token;
+      if (token && !isRefusal(token)) return token;
       // Old versions are removed in time; a new token is the way out.
       throw new TokenRefused(`The token of account ${account} that this window was given is gone.`, {
         account,

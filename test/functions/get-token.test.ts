@@ -125,11 +125,10 @@ describe('GetToken', () => {
       requestId: 'absent',
     });
     const { dependencies, window, versions } = start({ failure });
-    await expect(getToken(window, dependencies)).rejects.toMatchObject({
-      name,
-      facts: { account: 'acme', status },
-    });
-    expect(versions).toEqual([]);
+    const failed = { name, facts: { account: 'acme', status } };
+    await expect(getToken(window, dependencies)).rejects.toMatchObject(failed);
+    expect(versions).toHaveLength(1);
+    expect(JSON.stringify(versions)).not.toContain('canary');
   });
 });
 

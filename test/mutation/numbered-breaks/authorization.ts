@@ -66,6 +66,14 @@ export const AUTHORIZATION_BREAKS: readonly Break[] = [
     tests: ['test/workflow/faults/token.test.ts'],
   },
   {
+    number: 2,
+    broken: 'each window asks for a token with a credential that was refused',
+    file: 'functions/get-token.ts',
+    find: 'known.credential === stored.version',
+    replace: 'false',
+    tests: ['test/workflow/faults/token.test.ts'],
+  },
+  {
     number: 3,
     broken: 'a dead refresh token is taken for a bad client',
     file: 'functions/workflow/decide.ts',

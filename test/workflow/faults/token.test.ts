@@ -27,6 +27,21 @@ it.each([
   expect(outcome.secrets.filter(({ secret }) => secret === CREDENTIAL)).toHaveLength(2);
 });
 
+it.each([
+  1, 4,
+])('2: a client that is revoked while an export of four windows runs, %i at a time, is asked for once more', async (max_parallel) => {
+  expect((await spend(workflow)).status).toBe('SUCCEEDED');
+  const outcome = await spend(workflow, {
+    faults: ['token status=401 times=always', 'create status=401 times=always'],
+    request: { start_date: '2026-01-01', end_date: '2026-06-01', max_parallel },
+  });
+  expectFailed(outcome, 'CredentialUnusable');
+  expect(outcome.card.windows_failed).toBe(4);
+  expect(outcome.to('token').map(({ status }) => status)).toEqual([401]);
+  // Who starts an export again asks the platform, whether the credential has changed or not.
+  expect((await spend(workflow)).status).toBe('SUCCEEDED');
+});
+
 it('2: a secret that an operator replaces while the old one is refused is used at once', async () => {
   const { journal } = workflow.sandbox;
   const before = journal.length;

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { getToken } from '../../functions/get-token.ts';
+import { OAuthError } from '../../functions/platform/errors.ts';
+import { errors, ServiceUnavailable } from '../../functions/workflow/errors.ts';
+import { startGetToken as start } from '../support/get-token.ts';
+
+describe('2: a credential that the platform has refused', () => {
+  const clientRevoked = () => {
+    const answer = { status: 401, error: 'invalid_client', requestId: 'r-1' };
+    const failure = new OAuthError('POST https://api.example.com/oauth2/token', answer);
+    const started = start({ failure });
+    const { reports: _, ...plan } = started.window;
+    return { ...started, plan };
+  };
+  const failed = {
+    name: 'CredentialUnusable',
+    facts: { account: 'acme', status: 401, type: 'invalid_client', request_id: 'r-1' },
+  };
+
+  it('is asked about by the first window, and by none after it', async () => {
+    const { dependencies, window, asked, clock } = clientRevoked();
+    for (const _ of [1, 2, 3]) {
+      await expect(getToken(window, dependencies)).rejects.toMatchObject(failed);
+      clock.pass(86_400);
+    }
+    expect(asked).toHaveLength(1);
+  });
+
+  it('is asked about anew by an export that starts, and forgotten once a token is issued', async () => {
+    const { dependencies, window, plan, asked, issued } = clientRevoked();
+    await expect(getToken(window, dependencies)).rejects.toMatchObject(failed);
+    await expect(getToken(plan, dependencies)).rejects.toMatchObject(failed);
+    expect(asked).toHaveLength(2);
+    const accepted = { ...dependencies, requestToken: start().dependencies.requestToken };
+    const { token } = await getToken(plan, accepted);
+    expect(await getToken(window, dependencies)).toMatchObject({ token });
+    expect([asked.length, issued()]).toEqual([2, 0]);
+  });
+
+  it('is asked about again once another is stored', async () => {
+    const { dependencies, window, asked, setCredential } = clientRevoked();
+    await expect(getToken(window, dependencies)).rejects.toMatchObject(failed);
+    setCredential({ client_id: 'client', client_secret: 'canary-corrected' });
+    await expect(getToken(window, dependencies)).rejects.toMatchObject(failed);
+    await expect(getToken(window, dependencies)).rejects.toMatchObject(failed);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('leaves the tokens of other scopes as they are', async () => {
+    const { dependencies, window, versions } = clientRevoked();
+    const accepted = { ...dependencies, requestToken: start().dependencies.requestToken };
+    const { name, account, start_date, end_date, max_parallel } = window.request;
+    const common = { name, account, start_date, end_date, max_parallel };
+    const request = { ...common, kind: 'list' as const, resource: 'apps', limit: 100, filters: {} };
+    const list = { ...window, request };
+    await getToken(list, accepted);
+    await expect(getToken(window, dependencies)).rejects.toMatchObject(failed);
+    expect(versions.at(-1)).toMatchObject(versions[0] ?? {});
+    await expect(getToken(list, dependencies)).resolves.toBeDefined();
+  });
+
+  it('is asked about again where its refusal could not be kept', async () => {
+    const { dependencies, window, asked, lines } = clientRevoked();
+    const writeTokens = () => Promise.reject(new ServiceUnavailable('Throttled.'));
+    const broken = { ...dependencies, secrets: { ...dependencies.secrets, writeTokens } };
+    for (const _ of [1, 2]) await expect(getToken(window, broken)).rejects.toMatchObject(failed);
+    expect(asked).toHaveLength(2);
+    expect(JSON.stringify(lines)).toContain('ServiceUnavailable');
+  });
+
+  it.each([
+    'PlatformUnavailable',
+    'AnswerUnreadable',
+  ] as const)('is not what a request has shown that ended in %s', async (name) => {
+    const { dependencies, window, versions } = start({ failure: new errors[name]('It may pass.') });
+    await expect(getToken(window, dependencies)).rejects.toMatchObject({ name });
+    expect(versions).toEqual([]);
+  });
+});
