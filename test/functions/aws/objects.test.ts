@@ -1,0 +1,190 @@
+import { crc32 } from 'node:zlib';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
+import { type ObjectStore, openObjectStore } from '../../../functions/aws/objects.ts';
+import { ACCOUNT } from '../../../infra/local/s3/server.ts';
+import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
+import { type Answer, listen } from '../../support/listen.ts';
+import { BUCKET, openS3 } from '../../support/s3.ts';
+
+const KEY = 'exports/account=acme/_manifest.json';
+const PATH = `/${BUCKET}/exports/account%3Dacme/_manifest.json`;
+
+/** The store over a bucket of this machine that takes no call without the owner. */
+async function openBucket() {
+  const s3 = await openS3({ requireOwner: true });
+  onTestFinished(() => s3.close());
+  setEnvironment(awsEnvironment({ S3: s3.endpoint }));
+  const put = (Body: string) =>
+    s3.client.send(
+      new PutObjectCommand({
+        ...{ Bucket: BUCKET, Key: KEY, ExpectedBucketOwner: ACCOUNT },
+        ...{ Body, ContentLength: Buffer.byteLength(Body) },
+      }),
+    );
+  return { s3, put, store: openObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }) };
+}
+
+/** The store over a server that answers in this way, and what was sent to it. */
+async function openServer(answer: Answer) {
+  const server = await listen(answer);
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  setEnvironment(awsEnvironment({ S3: server.url }));
+  return { requests: server.requests, store: openObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }) };
+}
+
+describe('the bucket', () => {
+  it('is the one of the settings', async () => {
+    const { store } = await openBucket();
+    expect(store.bucket).toBe(BUCKET);
+  });
+
+  it('gets a value as indented JSON that ends with a line break, with its type, its checksum and the expected owner', async () => {
+    const { store, requests } = await openServer((_, response) => response.end());
+    await store.putJson(KEY, { version: '1', rows: [1, 'é'] });
+    const body = '{\n  "version": "1",\n  "rows": [\n    1,\n    "é"\n  ]\n}\n';
+    expect(requests.map(({ method, path, body }) => ({ method, path, body }))).toEqual([
+      { method: 'PUT', path: `${PATH}?x-id=PutObject`, body },
+    ]);
+    expect(requests[0]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+      'x-amz-expected-bucket-owner': ACCOUNT,
+      'x-amz-checksum-crc32': base64Crc32(crc32(body)),
+    });
+  });
+
+  it.each<[string, string, (store: ObjectStore) => Promise<unknown>]>([
+    ['read', 'GET', (store) => store.getText(KEY)],
+    ['looked at', 'HEAD', (store) => store.head(KEY)],
+    ['removed from', 'DELETE', (store) => store.remove(KEY)],
+  ])('is %s by a key, and only where the expected account owns it', async (_, method, call) => {
+    const { store, requests } = await openServer((_seen, response) => response.end());
+    await call(store);
+    expect(requests).toMatchObject([{ method, headers: { 'x-amz-expected-bucket-owner': ACCOUNT } }]);
+    expect(requests[0]?.path.split('?')[0]).toBe(PATH);
+  });
+
+  it('gives back what was put, and what stands there by its size', async () => {
+    const { store } = await openBucket();
+    await store.putJson(KEY, ['é']);
+    expect(await store.getText(KEY)).toBe('[\n  "é"\n]\n');
+    expect(await store.head(KEY)).toEqual({ bytes: 11 });
+  });
+
+  it('gives an empty object as an empty text, and not as none', async () => {
+    const { store, put } = await openBucket();
+    await put('');
+    expect(await store.getText(KEY)).toBe('');
+    expect(await store.head(KEY)).toEqual({ bytes: 0 });
+  });
+
+  it('names the version of what stands there, where the bucket has versions', async () => {
+    const { store } = await openServer((_, response) =>
+      response.writeHead(200, { 'content-length': '7', 'x-amz-version-id': 'v1' }).end(),
+    );
+    expect(await store.head(KEY)).toEqual({ bytes: 7, version_id: 'v1' });
+  });
+
+  it('says nothing of a size that was not told', async () => {
+    const { store } = await openServer((_, response) => response.writeHead(200).end());
+    expect(await store.head(KEY)).toEqual({});
+  });
+
+  it('has neither text nor size of what is not there, and removes it all the same', async () => {
+    const { store, s3 } = await openBucket();
+    expect([await store.getText(KEY), await store.head(KEY)]).toEqual([undefined, undefined]);
+    await store.remove(KEY);
+    expect(s3.journal.map(({ operation, status }) => [operation, status])).toEqual([
+      ['GetObject', 404],
+      ['HeadObject', 404],
+      ['DeleteObject', 204],
+    ]);
+  });
+
+  it('has no object any more once it was removed', async () => {
+    const { store } = await openBucket();
+    await store.putJson(KEY, {});
+    await store.remove(KEY);
+    expect(await store.getText(KEY)).toBeUndefined();
+  });
+});
+
+const READ = 's3:GetObject and s3:ListBucket';
+type Operation = 'PutObject' | 'GetObject' | 'HeadObject' | 'DeleteObject';
+const CALLS: readonly [Operation, string, string, (store: ObjectStore) => Promise<unknown>][] = [
+  ['PutObject', `write ${KEY} to`, 's3:PutObject', (store) => store.putJson(KEY, {})],
+  ['GetObject', `read ${KEY} of`, READ, (store) => store.getText(KEY)],
+  ['HeadObject', `look at ${KEY} of`, READ, (store) => store.head(KEY)],
+  ['DeleteObject', `remove ${KEY} from`, 's3:DeleteObject', (store) => store.remove(KEY)],
+];
+
+describe.each(CALLS)('%s', (operation, doing, permission, call) => {
+  it('27: says which permission is missing where S3 refuses it', async () => {
+    const { store, s3 } = await openBucket();
+    s3.faults.push({ operation, answer: 'AccessDenied' });
+    // Of a HEAD there is nothing but the status.
+    const name = operation === 'HeadObject' ? 'Unknown' : 'AccessDenied';
+    await expect(call(store)).rejects.toMatchObject({
+      name: 'AccessRefused',
+      message: expect.stringContaining(
+        `AWS refused to ${doing} bucket ${BUCKET} (${name}). The function's role needs ${permission}, and`,
+      ),
+      facts: {
+        aws_error: name,
+        status: 403,
+        aws_request_id: expect.stringMatching(/^[\w-]{36}$/),
+        permission,
+      },
+    });
+  });
+
+  it('25: calls once, and leaves it to the state machine to repeat what S3 could not do', async () => {
+    const { store, s3 } = await openBucket();
+    s3.faults.push({ operation, answer: 'SlowDown', times: 9 });
+    await expect(call(store)).rejects.toMatchObject({
+      name: 'ServiceUnavailable',
+      message: expect.stringContaining(`AWS could not ${doing} bucket ${BUCKET} (`),
+      facts: { status: 503 },
+    });
+    expect(s3.journal).toHaveLength(1);
+  });
+
+  it('25: gives up after 5 s what S3 does not answer', async () => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    const hurried = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 50));
+    onTestFinished(() => hurried.mockRestore());
+    const { store, s3 } = await openBucket();
+    s3.faults.push({ operation, answer: 'stall', times: 9 });
+    await expect(call(store)).rejects.toMatchObject({ name: 'ServiceUnavailable' });
+    expect(hurried.mock.calls).toEqual([[5_000]]);
+  });
+});
+
+describe('a bucket that another account owns', () => {
+  it('27: is neither read nor written', async () => {
+    const { s3 } = await openBucket();
+    const store = openObjectStore({ BUCKET, BUCKET_OWNER: '111111111111' });
+    for (const [, , , call] of CALLS)
+      await expect(call(store)).rejects.toMatchObject({ name: 'AccessRefused' });
+    expect(s3.journal.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
+  });
+});
+
+it('27: a bucket that does not exist is refused, and no object is taken for missing', async () => {
+  await openBucket();
+  const store = openObjectStore({ BUCKET: 'elsewhere', BUCKET_OWNER: ACCOUNT });
+  await expect(store.getText(KEY)).rejects.toMatchObject({
+    name: 'AccessRefused',
+    facts: { aws_error: 'NoSuchBucket' },
+  });
+});
+
+it('25: a body that breaks off is no text', async () => {
+  const { store } = await openServer((_, response) => {
+    response.writeHead(200, { 'content-length': '100' }).write('{"half":');
+    setImmediate(() => response.destroy());
+  });
+  await expect(store.getText(KEY)).rejects.toMatchObject({ name: 'ServiceUnavailable' });
+});
