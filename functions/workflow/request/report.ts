@@ -33,10 +33,10 @@ const KNOWN = {
 } as const;
 
 /** Renamed on the current platform (contract 9.5). */
-const RENAMED_DIMENSIONS: Readonly<Record<string, string>> = {
-  conv_integration_id: 'event_source_id',
-  conv_integration_os: 'event_source_platform',
-};
+const RENAMED_DIMENSIONS: ReadonlyMap<unknown, string> = new Map([
+  ['conv_integration_id', 'event_source_id'],
+  ['conv_integration_os', 'event_source_platform'],
+]);
 
 const names = z
   .array(word)
@@ -81,10 +81,10 @@ export function normalizeReport(
   now: Date,
 ): { request: ReportRequest; warnings: string[] } {
   const renamed = input.upgrade_dimensions
-    ? (input.dimensions ?? []).filter((name) => RENAMED_DIMENSIONS[name])
+    ? (input.dimensions ?? []).filter((name) => RENAMED_DIMENSIONS.has(name))
     : [];
   const dimensions = input.dimensions && [
-    ...new Set(input.dimensions.map((name) => RENAMED_DIMENSIONS[name] ?? name)),
+    ...new Set(input.dimensions.map((name) => RENAMED_DIMENSIONS.get(name) ?? name)),
   ];
   const request: ReportRequest = {
     name: input.name,
@@ -101,7 +101,9 @@ export function normalizeReport(
     ...(input.revision && { revision: input.revision }),
   };
   const warnings = [
-    ...renamed.map((name) => `dimensions: ${name} was sent as ${RENAMED_DIMENSIONS[name]}, its name today`),
+    ...renamed.map(
+      (name) => `dimensions: ${name} was sent as ${RENAMED_DIMENSIONS.get(name)}, its name today`,
+    ),
     ...unlisted('metrics', request.metrics),
     ...unlisted('dimensions', request.dimensions ?? []),
   ];
@@ -150,8 +152,7 @@ function repetitionFaults(field: string, list: unknown): string[] {
 function dimensionFaults({ dimensions, upgrade_dimensions }: Fields): string[] {
   if (!Array.isArray(dimensions) || upgrade_dimensions === true) return [];
   return dimensions.flatMap((name, at) => {
-    const today =
-      typeof name === 'string' && Object.hasOwn(RENAMED_DIMENSIONS, name) && RENAMED_DIMENSIONS[name];
+    const today = RENAMED_DIMENSIONS.get(name);
     return today
       ? [`dimensions[${at}]: ${name} is now called ${today} (or set upgrade_dimensions to true)`]
       : [];

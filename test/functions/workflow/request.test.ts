@@ -36,6 +36,15 @@ describe('a request', () => {
     expect(parseRequest(valid, NOW)).toEqual({ request: valid, warnings: [] });
   });
 
+  it.each([
+    true,
+    false,
+  ])('38: has dimensions that may be called anything, upgraded or not: %s', (upgrade_dimensions) => {
+    const dimensions = ['constructor', 'toString', 'campaign_id'];
+    const { request } = parseRequest({ ...valid, dimensions, upgrade_dimensions }, NOW);
+    expect(request).toEqual({ ...valid, dimensions });
+  });
+
   it('says of an execution, and not of what is exported, that only what is missing is wanted', () => {
     const parsed = parseRequest({ ...valid, only_missing: true }, NOW);
     expect(parsed).toEqual({ request: valid, warnings: [], onlyMissingSince: new Date(0) });
