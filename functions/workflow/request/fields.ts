@@ -112,7 +112,19 @@ function tooLong(days: number, most: number): string {
 export function optionFaults({ options }: Fields, owned: readonly string[]): string[] {
   if (!isObject(options)) return [];
   const repeated = Object.keys(options).filter((key) => owned.includes(key));
-  return repeated.map((key) => `options.${key}: belongs at the top level of the request`);
+  return [
+    ...repeated.map((key) => `options.${key}: belongs at the top level of the request`),
+    ...roundedFaults(options, 'options'),
+  ];
+}
+
+/** An id of 19 digits that is written as a number is the id of another campaign by the time that JSON is read. */
+export function roundedFaults(value: unknown, path: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((item, at) => roundedFaults(item, `${path}[${at}]`));
+  if (isObject(value))
+    return Object.entries(value).flatMap(([key, inner]) => roundedFaults(inner, `${path}.${key}`));
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return [];
+  return [`${path}: has more digits than a number can hold; write it as a string`];
 }
 
 export function isObject(value: unknown): value is Fields {

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { PAGE_LIMIT } from '../../platform/lists.ts';
 import { addDays } from '../dates.ts';
-import { common, date, type Fields, isObject, today } from './fields.ts';
+import { common, date, type Fields, isObject, roundedFaults, today } from './fields.ts';
 
 /** Contract 4.6 and 8. */
 export const ListInput = z.strictObject({
@@ -42,7 +42,10 @@ export type ListRequest = z.infer<typeof ListRequest>;
 export function listFaults({ filters }: Fields): string[] {
   if (!isObject(filters)) return [];
   const ours = ['limit', 'offset'].filter((key) => Object.hasOwn(filters, key));
-  return ours.map((key) => `filters.${key}: is set by the export itself (limit is a field of the request)`);
+  return [
+    ...ours.map((key) => `filters.${key}: is set by the export itself (limit is a field of the request)`),
+    ...roundedFaults(filters, 'filters'),
+  ];
 }
 
 export function normalizeList(input: z.infer<typeof ListInput>, now: Date): ListRequest {

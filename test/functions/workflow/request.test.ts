@@ -153,6 +153,11 @@ describe('36: a faulty request is refused (contract 2.2)', () => {
       { options: { start_date: '2026-01-01' } },
       ['options.start_date: belongs at the top level'],
     ],
+    [
+      'an option that is another number by now',
+      { options: { filters: [{ campaign_id: 2 ** 53 }], top: 2 ** 53 - 1, share: 0.1 } },
+      ['options.filters[0].campaign_id: has more digits'],
+    ],
     ['a format that is no extension', { format: '../sh' }, ['format: must be 1 to 16 letters or digits']],
     ['more than a state can carry', { options: { filter: 'x'.repeat(120_000) } }, ['the request has']],
     ['another kind', { kind: 'audience' }, ['kind: must be']],
@@ -252,12 +257,26 @@ describe('a list (contract 4.6, 8)', () => {
   it('is refused with every fault at once', () => {
     const faults = refused({
       ...list,
-      ...{ resource: 'a/b', limit: 5001, filters: { offset: 1, x: [] }, items: '.', advertiser_ids: [] },
+      ...{
+        resource: 'a/b',
+        limit: 5001,
+        filters: { offset: 1, x: [], id: 1e19 },
+        items: '.',
+        advertiser_ids: [],
+      },
     });
-    for (const field of ['resource', 'limit', 'filters.x', 'filters.offset', 'items', 'advertiser_ids']) {
+    for (const field of [
+      'resource',
+      'limit',
+      'filters.x',
+      'filters.offset',
+      'filters.id',
+      'items',
+      'advertiser_ids',
+    ]) {
       expect(faults).toContainEqual(expect.stringContaining(`${field}:`));
     }
-    expect(faults).toHaveLength(6);
+    expect(faults).toHaveLength(7);
   });
 });
 
