@@ -19,7 +19,7 @@ export const date = z
 export const word = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_.:-]{1,100}$/, 'must be a word of letters, digits and _.:-'));
-const instant = (error = 'must be an ISO 8601 instant') => z.iso.datetime({ offset: true, error });
+const instant = (error = 'must be an ISO 8601 instant') => z.string(error).check(z.refine(isInstant, error));
 export const uuid = z.string().check(z.guid('must be a UUID'));
 
 const BOOLEAN_OR_INSTANT = 'must be true, false or an ISO 8601 instant';
@@ -129,6 +129,12 @@ export function roundedFaults(value: unknown, path: string): string[] {
 
 export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A period's dates are counted from its date, which has to be one of the calendar. */
+function isInstant(text: string): boolean {
+  const form = z.iso.datetime({ offset: true });
+  return form.safeParse(text).success && isCalendarDate(text.slice(0, 'YYYY-MM-DD'.length));
 }
 
 function isTimeZone(text: string): boolean {

@@ -140,6 +140,7 @@ describe('36: a faulty request is refused (contract 2.2)', () => {
       { start_date: undefined, end_date: undefined, period: 'last_9999_days' },
       ['period: 9999'],
     ],
+    ['a moment before the calendar', { scheduled_at: '0001-01-01T00:00:00Z' }, ['scheduled_at: must be']],
     ['a date that ends the calendar', { end_date: '9999-12-31' }, ['end_date: must be a date that exists']],
     [
       'duplicates beside other faults',
