@@ -24,7 +24,7 @@ export async function checkReport(
   // Nothing is asked, so that nothing can come between and have the URL fetched once more.
   if (caught?.Error === 'UrlExpired') return abandonReady(state, access.now());
   let { reports } = state;
-  for (const report of state.reports.filter(({ given_up }) => !given_up)) {
+  for (const report of watched(state)) {
     const sight = await look(report, state, access);
     // The count goes on until a whole round went through: the first of several reports may always be let pass.
     if (sight instanceof Throttled)
@@ -35,6 +35,12 @@ export async function checkReport(
     }
   }
   return decideWait({ ...proven(state), reports }, access.now());
+}
+
+/** Each one once: a platform may answer the same request with the same report, and two GETs of it would follow each other. */
+function watched({ reports }: ReportWindow): ReportRef[] {
+  const isLast = (id: string, at: number) => reports.findLastIndex((report) => report.id === id) === at;
+  return reports.filter(({ id, given_up }, at) => !given_up && isLast(id, at));
 }
 
 /** A report whose URL was refused, fresh as it was, is watched no more. */

@@ -73,6 +73,16 @@ describe('CheckReport', () => {
     expect(sandbox.reports()).toHaveLength(2);
   });
 
+  it('12: looks once at a report with which the platform answered the wish for a replacement as well (contract 4.4)', async () => {
+    const { access, window, clock, sandbox } = await startCreated({ report: { secondsToReady: 9000 } });
+    clock.pass(1801);
+    const created_at = clock.now().toISOString();
+    const reports = window.reports.flatMap((report) => [report, { ...report, created_at }]);
+    clock.pass(10);
+    expect(await checkReport({ ...window, reports }, access)).toMatchObject({ status: 'pending', reports });
+    expect(sandbox.journal.filter(({ endpoint }) => endpoint === 'report')).toHaveLength(1);
+  });
+
   it('8: counts answers 429 by rounds, so that a platform that lets only the first GET pass is not asked for ever', async () => {
     const { access, window, clock } = await startCreated({
       report: { secondsToReady: 9000 },
