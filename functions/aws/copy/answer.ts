@@ -62,18 +62,18 @@ export function openAnswer(receiver: Receiver): AnswerReader {
     const before = text.length;
     text += bytes.toString('latin1', at, Math.min(bytes.length, at + HEAD_MAX));
     const end = text.indexOf('\r\n\r\n', Math.max(0, before - 3));
-    if (end < 0 && text.length > HEAD_MAX) throw new BadAnswer('its head is too long');
+    if (end < 0 && text.length >= HEAD_MAX) throw new BadAnswer('its head is too long');
     if (end < 0) return bytes.length;
-    const head = parseHead(text.slice(0, end));
+    const { version, ...head } = parseHead(text.slice(0, end));
     text = '';
     const next = at + end + 4 - before;
-    if (head.status >= 200) begin(head);
+    if (head.status >= 200) begin(head, version);
     else if (head.status === 101) throw new BadAnswer('it changes the protocol');
     return next;
   }
 
-  function begin(head: Head): void {
-    const framing = framingOf(head);
+  function begin(head: Head, version: string): void {
+    const framing = framingOf(head, version);
     if (framing === 'chunked') state = 'chunk size';
     else if (framing === 'until closed') state = framing;
     else {
@@ -123,10 +123,10 @@ export class BadAnswer extends Error {
   }
 }
 
-function parseHead(text: string): Head {
+function parseHead(text: string): Head & { version: string } {
   const [first = '', ...lines] = text.split('\r\n');
-  const [, status] = /^HTTP\/1\.[01] ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/.exec(first) ?? [];
-  if (status === undefined) throw new BadAnswer('it begins with no status');
+  const [, version, status] = /^HTTP\/(1\.[01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/.exec(first) ?? [];
+  if (version === undefined) throw new BadAnswer('it begins with no status');
   const headers: Record<string, string> = Object.create(null);
   for (const line of lines) {
     const [, name, value] =
@@ -135,15 +135,16 @@ function parseHead(text: string): Head {
     const key = name.toLowerCase();
     headers[key] = key in headers ? `${headers[key]}, ${value}` : value;
   }
-  return { status: Number(status), headers };
+  return { version, status: Number(status), headers };
 }
 
 /** How the end of the body is known: its bytes, chunks, or that the connection closes. */
-function framingOf({ status, headers }: Head): number | 'chunked' | 'until closed' {
+function framingOf({ status, headers }: Head, version: string): number | 'chunked' | 'until closed' {
   const { 'content-length': length, 'transfer-encoding': coding } = headers;
   if (status === 204 || status === 304) return 0;
   if (coding !== undefined) {
     if (length !== undefined) throw new BadAnswer('it has a length and a transfer coding');
+    if (version === '1.0') throw new BadAnswer('it has a transfer coding in HTTP/1.0');
     if (coding.toLowerCase() !== 'chunked') throw new BadAnswer('its transfer coding is not chunked');
     return 'chunked';
   }

@@ -78,6 +78,7 @@ test.each([
   ['a length with a sign', `${OK}Content-Length: +1\r\n\r\nx`],
   ['a length beside chunks', `${CHUNKED.slice(0, -2)}Content-Length: 1\r\n\r\n1\r\nx\r\n0\r\n\r\n`],
   ['a coding that nobody asked for', `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+  ['chunks, which HTTP/1.0 does not know', `${CHUNKED.replace('1.1', '1.0')}1\r\nx\r\n0\r\n\r\n`],
   ['a chunk without a size', `${CHUNKED}\r\nx\r\n`],
   ['a chunk of a negative size', `${CHUNKED}-1\r\nx\r\n`],
   ['a chunk that is longer than it says', `${CHUNKED}1\r\nxy\r\n0\r\n\r\n`],
@@ -91,4 +92,9 @@ test.each([
 ])('an answer with %s is refused', (_, text) => {
   expect(() => read(text)).toThrow(expect.objectContaining({ name: 'BadAnswer', code: 'BAD_ANSWER' }));
   expect(() => read(text, [1])).toThrow(expect.objectContaining({ name: 'BadAnswer' }));
+});
+
+test('a head of which one read brings more than may be kept is refused, and not read on from behind it', () => {
+  const text = `${OK}x: ${'y'.repeat(100_000)}\r\nContent-Length: 1\r\n\r\nx`;
+  expect(() => read(text, [100_000])).toThrow(expect.objectContaining({ name: 'BadAnswer' }));
 });
