@@ -1,0 +1,273 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { NewObject, OpenObject } from '../../functions/aws/copy/new-object.ts';
+import { exportList, handler } from '../../functions/export-list.ts';
+import type { ListRequest } from '../../functions/workflow/request.ts';
+import type { ListWindow } from '../../functions/workflow/states.ts';
+import { ACCOUNT } from '../../infra/local/s3/server.ts';
+import type { Sandbox } from '../../infra/local/sandbox/sandbox.ts';
+import { callsTo } from '../support/journal.ts';
+import { json, listen, type Seen } from '../support/listen.ts';
+import { platformAt } from '../support/platform.ts';
+import { BUCKET } from '../support/s3.ts';
+import { keepLog, startStep, stoppedClock, windowOf } from '../support/steps.ts';
+import { openObjects, startSurroundings } from '../support/surroundings.ts';
+
+const KEY = 'exports/account=acme/export=all/start_date=2026-11-21/end_date=2026-11-22/campaigns.ndjson';
+const AT = '2026-11-21T06:00:00.000Z';
+const request: ListRequest = {
+  ...{ name: 'all', account: 'acme', kind: 'list', resource: 'campaigns', limit: 5000, filters: {} },
+  ...{ start_date: '2026-11-21', end_date: '2026-11-22', max_parallel: 1 },
+};
+const { start_date, end_date } = request;
+const state: ListWindow = { ...windowOf([]), request, window: { start_date, end_date } };
+
+function asking(fields: Partial<ListRequest>): ListWindow {
+  return { ...state, request: { ...request, ...fields } };
+}
+
+/** A bucket that keeps what is done to it; nothing of it is written anywhere. */
+function openKept() {
+  const done: string[] = [];
+  const openObject: OpenObject = (key, { contentType }) => {
+    done.push(`open ${key} ${contentType}`);
+    let bytes = 0;
+    const object: NewObject = {
+      async write(chunk) {
+        bytes += chunk.length;
+        done.push(String(chunk));
+      },
+      async end() {
+        done.push('end');
+        return { key, bytes, crc32: 'AAAAAA==', content_type: contentType };
+      },
+      abort: async () => void done.push('abort'),
+    };
+    return object;
+  };
+  return { done, openObject };
+}
+
+/** A platform whose pages these are, and a bucket that keeps what is done to it. */
+async function startPages(pages: (seen: Seen, at: number) => unknown) {
+  const server = await listen((seen, response) => {
+    const page = pages(seen, server.requests.length - 1);
+    if (typeof page === 'string') response.writeHead(200).end(page);
+    else if (page === undefined) json(response, 500, { error: { type: 'internal_error', request_id: 'q' } });
+    else json(response, 200, page);
+  });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const { done, openObject } = openKept();
+  const access = {
+    ...{ log: keepLog().log, now: stoppedClock(AT).now, openObject },
+    platform: () => platformAt(server.url),
+    readToken: async () => ({ scheme: 'Bearer', value: 'token' }) as const,
+  };
+  return { server, done, access };
+}
+
+function queriesTo(sandbox: Sandbox) {
+  return callsTo(sandbox, 'list').map(({ query }) => Object.fromEntries(new URLSearchParams(query)));
+}
+
+describe('ExportList', () => {
+  it('writes every page to one object, an item a line, and says what is at its key', async () => {
+    const { access, sandbox } = await startStep({ lists: { campaigns: { count: 5 } } });
+    const { s3, openObject } = await openObjects();
+    const caught = { Error: 'CopyFailed' };
+    const token = { ...state.token, unproven: true };
+    const asked = { ...asking({ limit: 2 }), token, throttled: 3, caught };
+    const saved = await exportList(asked, { ...access, openObject });
+    const bytes = await readFile(join(s3.directory, BUCKET, KEY));
+    expect(saved).toStrictEqual({
+      ...asking({ limit: 2 }),
+      status: 'saved',
+      object: {
+        ...{ key: KEY, bytes: bytes.length, crc32: expect.stringMatching(/^[\w+/]{6}==$/) },
+        ...{ content_type: 'application/x-ndjson', rows: 5, repeated_items: 0, copied_at: AT },
+      },
+    });
+    const items = String(bytes).trimEnd().split('\n');
+    expect(items.map((line) => JSON.parse(line).name)).toEqual(
+      [5, 4, 3, 2, 1].map((at) => `campaigns ${at}`),
+    );
+    expect(queriesTo(sandbox)).toEqual(['0', '2', '4'].map((offset) => ({ limit: '2', offset })));
+  });
+
+  it('asks for what the request filters, and finds the items where it says (contract 4.6, 8)', async () => {
+    const { access, done, server } = await startPages(() => ({ a: [], b: { c: [{ id: 1 }] } }));
+    const filters = { created_at_lte: '2026-11-21T00:00:00Z' };
+    await exportList(asking({ filters, items: 'b.c', resource: 'audiences' }), access);
+    expect(server.requests.map(({ path }) => path)).toEqual([
+      '/audiences?created_at_lte=2026-11-21T00%3A00%3A00Z&limit=5000&offset=0',
+    ]);
+    const key = KEY.replace('campaigns', 'audiences');
+    expect(done).toEqual([`open ${key} application/x-ndjson`, '{"id":1}\n', 'end']);
+  });
+
+  it('writes once what comes again on a later page, by its id, and counts it', async () => {
+    const pages = [[{ id: 1 }, { id: 2, v: 'old' }], [{ id: 2, v: 'new' }, { id: 3 }], []];
+    const { access, done } = await startPages((_, at) => pages[at]);
+    const { object } = await exportList(asking({ limit: 2 }), access);
+    expect(done.slice(1)).toEqual(['{"id":1}\n{"id":2,"v":"old"}\n', '{"id":3}\n', 'end']);
+    expect(object).toMatchObject({ rows: 3, repeated_items: 1 });
+  });
+
+  it('tells ids apart by all of their digits, and a number from a text', async () => {
+    const ids = ['12345678901234567890', '12345678901234567891', '"1"', '1', '12345678901234567890'];
+    const lines = ids.map((id) => `{"id":${id}}`);
+    const { access, done } = await startPages(() => `[${lines.join(',')}]`);
+    const { object } = await exportList(state, access);
+    expect(done[1]).toBe(`${lines.slice(0, 4).join('\n')}\n`);
+    expect(object).toMatchObject({ rows: 4, repeated_items: 1 });
+  });
+
+  it('writes each time what has no id', async () => {
+    const lines = [
+      '{"a":1}',
+      '{"a":1}',
+      '{"id":null}',
+      '{"id":null}',
+      'null',
+      'null',
+      '"x"',
+      '"x"',
+      '7',
+      '7',
+    ];
+    const { access, done } = await startPages(() => `[${lines.join(',')}]`);
+    const { object } = await exportList(state, access);
+    expect(done[1]).toBe(`${lines.join('\n')}\n`);
+    expect(object).toMatchObject({ rows: 10, repeated_items: 0 });
+  });
+
+  it.each([
+    [500, [500]],
+    [501, [500, 1]],
+    [1000, [500, 500]],
+  ])('makes of %i items no more than 500 into text at once', async (count, batches) => {
+    const items = Array.from({ length: count }, (_, id) => ({ id }));
+    const { access, done } = await startPages(() => items);
+    await exportList(state, access);
+    const writes = done.slice(1, -1);
+    expect(writes.map((text) => text.split('\n').length - 1)).toEqual(batches);
+    expect(writes.join('')).toBe(items.map(({ id }) => `{"id":${id}}\n`).join(''));
+  });
+
+  it('23: makes an empty object of an empty list', async () => {
+    const { access } = await startPages(() => []);
+    const { s3, openObject } = await openObjects();
+    const { object } = await exportList(state, { ...access, openObject });
+    expect(object).toMatchObject({ bytes: 0, crc32: 'AAAAAA==', rows: 0, repeated_items: 0 });
+    expect(await readFile(join(s3.directory, BUCKET, KEY), 'utf8')).toBe('');
+  });
+});
+
+describe('ExportList that does not come to its end', () => {
+  it('8: waits where it is throttled on any page, leaves nothing, and begins again', async () => {
+    const faults = ['list nth=2 status=429 retry_after=30'];
+    const { access, sandbox } = await startStep({ lists: { campaigns: { count: 5 } }, faults });
+    const { done, openObject } = openKept();
+    const caught = { Error: 'CopyFailed' };
+    const asked = asking({ limit: 2 });
+    const dependencies = { ...access, openObject };
+    const waiting = await exportList({ ...asked, caught, throttled: 1 }, dependencies);
+    expect(waiting).toStrictEqual({ ...asked, wait_seconds: 30, throttled: 2 });
+    expect([done.includes('end'), done.at(-1)]).toEqual([false, 'abort']);
+    expect(await exportList(asked, dependencies)).toMatchObject({ status: 'saved', object: { rows: 5 } });
+    expect(queriesTo(sandbox).map(({ offset }) => offset)).toEqual(['0', '2', '0', '2', '4']);
+  });
+
+  it.each([
+    ['1: a refused token', 'status=401', 'TokenRefused'],
+    ['4: a scope that is missing', 'status=403', 'RequestRefused'],
+    ['7: a platform that is down', 'status=500', 'PlatformUnavailable'],
+    ['10: a lost answer', 'reset=after', 'PlatformUnavailable'],
+    ['11: a page for people', 'body="<html>"', 'AnswerUnreadable'],
+  ])('leaves %s to the state machine, and gives up the object', async (_, fault, name) => {
+    const faults = [`list nth=2 ${fault}`];
+    const { access } = await startStep({ lists: { campaigns: { count: 5 } }, faults });
+    const { done, openObject } = openKept();
+    const exporting = exportList(asking({ limit: 2 }), { ...access, openObject });
+    await expect(exporting).rejects.toMatchObject({
+      name,
+      message: expect.stringContaining('list campaigns'),
+    });
+    expect([done.includes('end'), done.at(-1)]).toEqual([false, 'abort']);
+  });
+
+  it('7: leaves no part of an object in the bucket where a later page fails', async () => {
+    const large = Array.from({ length: 90 }, (_, id) => ({ id, text: 'x'.repeat(100_000) }));
+    const { access } = await startPages((_, at) => (at === 0 ? large : undefined));
+    const { s3, openObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '100000000' });
+    const exporting = exportList(asking({ limit: 90 }), { ...access, openObject });
+    await expect(exporting).rejects.toMatchObject({
+      name: 'PlatformUnavailable',
+      facts: { request_id: 'q' },
+    });
+    const [first, ...others] = s3.journal.map(({ operation }) => operation);
+    expect([first, others.at(-1)]).toEqual(['CreateMultipartUpload', 'AbortMultipartUpload']);
+    const listing = new ListMultipartUploadsCommand({ Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT });
+    expect((await s3.client.send(listing)).Uploads ?? []).toEqual([]);
+    await expect(readFile(join(s3.directory, BUCKET, KEY))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('22: stops at a list that is larger than the settings allow, and takes one that is as large', async () => {
+    const { access } = await startPages(() => [{ id: 1 }]);
+    const { openObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '9' });
+    expect(await exportList(state, { ...access, openObject })).toMatchObject({ object: { bytes: 9 } });
+    const { openObject: openSmaller, s3 } = await openObjects({ MAX_DOWNLOAD_BYTES: '8' });
+    const exporting = exportList(state, { ...access, openObject: openSmaller });
+    await expect(exporting).rejects.toMatchObject({
+      name: 'DownloadRefused',
+      message: expect.stringContaining(`${KEY} is larger than the 8 bytes`),
+    });
+    expect(s3.journal).toEqual([]);
+  });
+
+  it('27: says what S3 refused', async () => {
+    const { access } = await startPages(() => [{ id: 1 }]);
+    const { s3, openObject } = await openObjects();
+    s3.faults.push({ operation: 'PutObject', answer: 'AccessDenied' });
+    await expect(exportList(state, { ...access, openObject })).rejects.toMatchObject({
+      name: 'AccessRefused',
+    });
+  });
+
+  it('gives up an object that cannot be ended', async () => {
+    const { access } = await startPages(() => [{ id: 1 }]);
+    const { done, openObject } = openKept();
+    const failing: OpenObject = (key, kind) => ({
+      ...openObject(key, kind),
+      end: () => Promise.reject(new Error('S3 is away')),
+    });
+    await expect(exportList(state, { ...access, openObject: failing })).rejects.toThrow('S3 is away');
+    expect(done.at(-1)).toBe('abort');
+  });
+});
+
+describe('ExportList as a function', () => {
+  it('calls the platform with the very token that the state names, and writes into the bucket', async () => {
+    const { lambda, window, s3, sandbox, secrets } = await startSurroundings('ExportList', 'campaigns:read');
+    const input = JSON.parse(JSON.stringify({ ...window, request, window: { start_date, end_date } }));
+    const saved = await lambda.call(handler, input);
+    expect(saved).toMatchObject({
+      status: 'saved',
+      token: { unproven: false },
+      object: { key: KEY, rows: 57 },
+    });
+    expect(callsTo(sandbox, 'list').map(({ status }) => status)).toEqual([200]);
+    expect(callsTo(sandbox, 'list')[0]?.headers).toMatchObject({ 'x-service-revision': sandbox.revision });
+    expect(secrets.journal.map(({ secret, version }) => [secret, version])).toEqual([
+      ['exports-test/acme/token', window.token.version],
+    ]);
+    expect(s3.journal.map(({ operation, key, status }) => [operation, key, status])).toEqual([
+      ['PutObject', KEY, 200],
+    ]);
+    const lines = lambda.lines();
+    expect(lines.map(({ message }) => message)).toEqual(['the platform answered', 'done']);
+    expect(JSON.stringify(lines)).not.toMatch(/sbx_/);
+  });
+});

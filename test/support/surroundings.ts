@@ -1,0 +1,42 @@
+import { onTestFinished } from 'vitest';
+import { openNewObjects } from '../../functions/aws/copy/new-object.ts';
+import type { Settings } from '../../functions/workflow/settings.ts';
+import type { S3Options } from '../../infra/local/s3/server.ts';
+import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
+import { startSecretsManager } from '../../infra/local/secrets-manager.ts';
+import { secretInMemory } from '../../infra/local/secrets-store.ts';
+import { asLambda, awsEnvironment, SETTINGS, setEnvironment } from './lambda.ts';
+import { openS3 } from './s3.ts';
+import { startStep } from './steps.ts';
+
+/** A bucket of this machine that takes no call without its owner, and what a step writes new objects into it with. */
+export async function openObjects(settings: Partial<Settings> = {}, options: Partial<S3Options> = {}) {
+  const s3 = await openS3({ requireOwner: true, ...options });
+  onTestFinished(() => s3.close());
+  setEnvironment(awsEnvironment({ S3: s3.endpoint }));
+  return { s3, openObject: openNewObjects({ ...SETTINGS, ...settings }) };
+}
+
+/** Everything that a step's handler reaches: the sandbox, the bucket, and the secret that holds the account's token. */
+export async function startSurroundings(step: string, scope: string, sandboxOptions: SandboxOptions = {}) {
+  const { sandbox, access, window } = await startStep(sandboxOptions);
+  const s3 = await openS3({ requireOwner: true });
+  onTestFinished(() => s3.close());
+  const authorization = await access.readToken('acme', window.token);
+  const expires_at = window.token.expires_at;
+  const cached = { [scope]: { ...authorization, expires_at, issued_for: 'client' } };
+  const secret = secretInMemory(Date.now, JSON.stringify(cached));
+  const secrets = await startSecretsManager({ secrets: new Map([['exports-test/acme/token', secret]]) });
+  onTestFinished(() => secrets.close());
+  // A later version, as another window's renewal leaves it: what the state names is what counts.
+  const [{ id: version } = { id: '' }] = await secret.versions();
+  await secret.put('0'.repeat(32), JSON.stringify({ [scope]: { ...cached[scope], value: 'another' } }));
+  const lambda = asLambda({
+    ...{ ...SETTINGS, STEP: step, ALLOW_LOOPBACK: 'true' },
+    ...{ PLATFORM_BASE_URL: sandbox.baseUrl, PLATFORM_REVISION: sandbox.revision },
+    ...awsEnvironment({ S3: s3.endpoint, SECRETS_MANAGER: secrets.endpoint }),
+  });
+  const begun_at = new Date().toISOString();
+  const token = { version, scope, expires_at, unproven: true };
+  return { sandbox, s3, secrets, lambda, window: { ...window, begun_at, token } };
+}
