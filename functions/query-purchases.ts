@@ -1,6 +1,7 @@
 import { inspect } from './aws/copy/inspect.ts';
 import { type NewObject, type OpenObject, openNewObjects } from './aws/copy/new-object.ts';
 import { type PurchasesAnswer, queryPurchases as postQuery } from './platform/purchases.ts';
+import { codeOf } from './platform/request.ts';
 import { queryOf } from './workflow/asked.ts';
 import { openPlatform } from './workflow/connect.ts';
 import { AnswerUnreadable, CopyFailed, ExportError } from './workflow/errors.ts';
@@ -38,12 +39,12 @@ export async function queryPurchases(
   if (answer instanceof Throttled) {
     return { ...state, wait_seconds: answer.seconds, throttled: state.throttled + 1 };
   }
-  const stored = await deliver(answer, objectKey(request, window), dependencies.openObject);
+  const stored = await deliver(answer, objectKey(request, window), dependencies.openObject, total);
   const object = { ...stored, copied_at: dependencies.now().toISOString() };
   return { ...proven(state), status: 'saved', object };
 }
 
-async function deliver(answer: PurchasesAnswer, key: string, openObject: OpenObject) {
+async function deliver(answer: PurchasesAnswer, key: string, openObject: OpenObject, total: AbortSignal) {
   const contentType = header(answer, 'content-type') ?? 'application/json';
   const contentEncoding = header(answer, 'content-encoding');
   const kind = { contentType, ...(contentEncoding !== undefined && { contentEncoding }) };
@@ -57,7 +58,7 @@ async function deliver(answer: PurchasesAnswer, key: string, openObject: OpenObj
     await object.abort();
     if (error instanceof ExportError) throw error;
     throw new CopyFailed('The answer to the purchase query broke off. Nothing is visible; try again.', {
-      code: String((error as { code?: unknown }).code ?? 'UNKNOWN'),
+      code: codeOf(error, total),
     });
   }
 }

@@ -144,7 +144,7 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 /** The code alone: an error of the transport may hold the socket, the headers or the whole URL. */
-function codeOf(error: unknown, total: AbortSignal): string {
+export function codeOf(error: unknown, total: AbortSignal): string {
   if (total.aborted) return 'TOTAL_TIMEOUT';
   const { code, name } = error as { code?: unknown; name?: unknown };
   return String(typeof code === 'string' ? code : (name ?? 'UNKNOWN'));
