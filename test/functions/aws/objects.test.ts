@@ -70,26 +70,26 @@ describe('the bucket', () => {
     const { store } = await openBucket();
     await store.putJson(KEY, ['é']);
     expect(await store.getText(KEY)).toBe('[\n  "é"\n]\n');
-    expect(await store.head(KEY)).toEqual({ bytes: 11 });
+    expect(await store.head(KEY)).toStrictEqual({ bytes: 11 });
   });
 
   it('gives an empty object as an empty text, and not as none', async () => {
     const { store, put } = await openBucket();
     await put('');
     expect(await store.getText(KEY)).toBe('');
-    expect(await store.head(KEY)).toEqual({ bytes: 0 });
+    expect(await store.head(KEY)).toStrictEqual({ bytes: 0 });
   });
 
   it('names the version of what stands there, where the bucket has versions', async () => {
     const { store } = await openServer((_, response) =>
       response.writeHead(200, { 'content-length': '7', 'x-amz-version-id': 'v1' }).end(),
     );
-    expect(await store.head(KEY)).toEqual({ bytes: 7, version_id: 'v1' });
+    expect(await store.head(KEY)).toStrictEqual({ bytes: 7, version_id: 'v1' });
   });
 
   it('says nothing of a size that was not told', async () => {
     const { store } = await openServer((_, response) => response.writeHead(200).end());
-    expect(await store.head(KEY)).toEqual({});
+    expect(await store.head(KEY)).toStrictEqual({});
   });
 
   it('has neither text nor size of what is not there, and removes it all the same', async () => {

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { asServiceError } from '../../../functions/aws/service-error.ts';
+import { AccessRefused, ServiceUnavailable } from '../../../functions/workflow/errors.ts';
+
+function errorNamed(name: string, $metadata?: object): Error {
+  return Object.assign(new Error('quotes the secret'), { name, ...($metadata && { $metadata }) });
+}
+
+function sorted(error: unknown): Error {
+  return asServiceError(error, 'read the secret x/y', 'secretsmanager:GetSecretValue');
+}
+
+describe('what an AWS call threw', () => {
+  it.each([
+    ...['AccessDenied', 'AccessDeniedException', 'AllAccessDisabled', 'InvalidAccessKeyId'],
+    ...['SignatureDoesNotMatch', 'UnrecognizedClientException', 'InvalidBucketOwnerAWSAccountID'],
+    ...['NoSuchBucket', 'NotFound', 'PermanentRedirect', 'ResourceNotFoundException'],
+    ...['LimitExceededException', 'InvalidRequestException', 'EncryptionFailure', 'DecryptionFailure'],
+    ...['KMS.DisabledException', 'KMSInvalidStateException', 'KmsAccessDeniedException'],
+    'KmsInvalidStateException',
+  ])('27, 33: is for a person where it is %s, whatever its status', (name) => {
+    expect(sorted(errorNamed(name, { httpStatusCode: 400 }))).toBeInstanceOf(AccessRefused);
+  });
+
+  it.each([
+    ...['SlowDown', 'InternalError', 'ThrottlingException', 'TimeoutError', 'AbortError', 'NoSuchKey'],
+    ...['AccessDeniedLater', 'NotAccessDenied', 'FileNotFound', 'NotFoundYet'],
+  ])('25, 33: is for later where it is %s', (name) => {
+    expect(sorted(errorNamed(name, { httpStatusCode: 400 }))).toBeInstanceOf(ServiceUnavailable);
+  });
+
+  it('27: is for a person where its status is 403, whatever its name', () => {
+    expect(sorted(errorNamed('Unknown', { httpStatusCode: 403 }))).toBeInstanceOf(AccessRefused);
+    expect(sorted(errorNamed('Unknown', { httpStatusCode: 404 }))).toBeInstanceOf(ServiceUnavailable);
+  });
+
+  it('is told by its name, its status and its id, with the permission, and without its own words', () => {
+    const { message, facts } = sorted(
+      errorNamed('AccessDenied', { httpStatusCode: 403, requestId: 'a1' }),
+    ) as AccessRefused;
+    expect(message.split('\n')[0]).toBe(
+      'AWS refused to read the secret x/y (AccessDenied). ' +
+        "The function's role needs secretsmanager:GetSecretValue, and the key that encrypts it.",
+    );
+    expect(facts).toStrictEqual({
+      ...{ aws_error: 'AccessDenied', status: 403, aws_request_id: 'a1' },
+      permission: 'secretsmanager:GetSecretValue',
+    });
+  });
+
+  it.each<[string, unknown, string]>([
+    ['no answer', errorNamed('ECONNREFUSED'), 'ECONNREFUSED'],
+    ['an answer without status and id', errorNamed('TimeoutError', {}), 'TimeoutError'],
+    ['no error at all', 'SlowDown', 'unknown'],
+    ['nothing', undefined, 'unknown'],
+  ])('is told by its name alone where there was %s', (_, error, aws_error) => {
+    const { message, facts } = sorted(error) as ServiceUnavailable;
+    expect(message.split('\n')[0]).toBe(`AWS could not read the secret x/y (${aws_error}).`);
+    expect(facts).toEqual({ aws_error });
+  });
+});
