@@ -12,6 +12,7 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Settings } from '../../functions/workflow/settings.ts';
+import { MAX_REPORTS } from '../../functions/workflow/waits.ts';
 import { bundle } from './bundle.ts';
 import { COPY_ENVIRONMENT } from './copy-environment.ts';
 import type { StepName } from './workflow-states.ts';
@@ -23,8 +24,10 @@ interface Size {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** A step that calls the platform gives up after a minute (its own time-outs); half a minute is for the rest. */
-const CALLS_PLATFORM: Size = { timeout: Duration.seconds(90), memory: 256 };
+/** A request to the platform is given up after a minute; half a minute is for the rest. */
+function calls(requests: number): Size {
+  return { timeout: Duration.seconds(60 * requests + 30), memory: 256 };
+}
 
 /** Sends nothing to the platform. CPU grows with memory, and loading the AWS SDK is most of a cold start. */
 const INTERNAL: Size = { timeout: Duration.seconds(30), memory: 256 };
@@ -44,9 +47,10 @@ const LISTS: Size = { timeout: Duration.minutes(15), memory: 1024 };
 
 const SIZES: Readonly<Record<StepName, Size>> = {
   PlanExport: INTERNAL,
-  GetToken: CALLS_PLATFORM,
-  CreateReport: CALLS_PLATFORM,
-  CheckReport: CALLS_PLATFORM,
+  // The second one where a refused credential has changed meanwhile.
+  GetToken: calls(2),
+  CreateReport: calls(1),
+  CheckReport: calls(MAX_REPORTS),
   SaveReport: COPIES,
   SaveRange: COPIES,
   JoinRanges: JOINS,

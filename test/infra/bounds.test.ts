@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { TIMEOUTS } from '../../functions/platform/connection.ts';
 import { MAX_TURNS } from '../../functions/save-range.ts';
 import { MAX_CALLS } from '../../functions/save-report.ts';
 import { MAX_WINDOWS } from '../../functions/workflow/request/report.ts';
@@ -19,6 +20,7 @@ import {
   machineOf,
   mostEvents,
   secondsIn,
+  secondsOfCall,
   statesIn,
   sum,
 } from '../support/bounds.ts';
@@ -121,6 +123,16 @@ describe('P4: a window', () => {
     expect(hasCircleWithout(window, [])).toBe(true);
     expect(hasCircleWithout(window, ['WaitForReport', 'GetWindowToken'])).toBe(false);
     expect(hasCircleWithout(window, [...ASKING, 'GetWindowToken'])).toBe(false);
+  });
+
+  // A refused credential is read again and tried again; each of the reports may have to be watched.
+  it.each([
+    ['GetWindowToken', 2],
+    ['CreateReport', 1],
+    ['CheckReport', MAX_REPORTS],
+  ])('lets %s wait for the answers of %i requests, and say itself that none came', (name, requests) => {
+    const call = secondsOfCall(window.States[name] ?? { Type: '' }, stack);
+    expect(call).toBeGreaterThanOrEqual((requests * TIMEOUTS.total) / 1000 + 20);
   });
 
   it('ends within the 24 hours for which a URL is valid (contract 2.3, 8)', () => {

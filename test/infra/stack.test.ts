@@ -109,9 +109,9 @@ describe('the functions', () => {
     });
     expect(Object.fromEntries(timeouts)).toEqual({
       PlanExport: 30,
-      GetToken: 90,
+      GetToken: 150,
       CreateReport: 90,
-      CheckReport: 90,
+      CheckReport: 210,
       SaveReport: 900,
       SaveRange: 900,
       JoinRanges: 900,
