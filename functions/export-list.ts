@@ -2,15 +2,19 @@ import { type NewObject, type OpenObject, openNewObjects } from './aws/copy/new-
 import { listPages } from './platform/lists.ts';
 import { listOf } from './workflow/asked.ts';
 import { openPlatform } from './workflow/connect.ts';
+import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { type AuthorizedWindow, ListWindow, type SavedWindow } from './workflow/states.ts';
-import { step } from './workflow/step.ts';
+import { type Common, step } from './workflow/step.ts';
 import { callPlatform, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
 
 /** Items that are made into text at once: of 12 kB each they are 6 MB. */
 const BATCH = 500;
 
-interface Dependencies extends PlatformAccess {
+/** A page may take a minute, and another one is to end the object in. */
+const STOP_BEFORE_MS = 120_000;
+
+interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> {
   readonly openObject: OpenObject;
 }
 
@@ -34,7 +38,7 @@ export async function exportList(
   const object = dependencies.openObject(objectKey(request, window), { contentType: 'application/x-ndjson' });
   try {
     const counted = await callPlatform(state, dependencies, about, (platform, authorization) =>
-      writeItems(listPages(platform, authorization, listOf(request)), object),
+      writeItems(listPages(platform, authorization, listOf(request)), object, dependencies),
     );
     if (counted instanceof Throttled) {
       await object.abort();
@@ -50,7 +54,11 @@ export async function exportList(
 }
 
 /** Holds one page and the ids of all: 200 bytes an item at most (1,000,000 items peak at 370 MB), and nothing else that grows. */
-async function writeItems(pages: AsyncIterable<readonly unknown[]>, object: NewObject): Promise<Counted> {
+async function writeItems(
+  pages: AsyncIterable<readonly unknown[]>,
+  object: NewObject,
+  { millisecondsLeft }: Dependencies,
+): Promise<Counted> {
   const seen = new Set<string>();
   let rows = 0;
   let repeated_items = 0;
@@ -62,8 +70,16 @@ async function writeItems(pages: AsyncIterable<readonly unknown[]>, object: NewO
       const lines = fresh.slice(at, at + BATCH).map((item) => `${JSON.stringify(item)}\n`);
       await object.write(Buffer.from(lines.join('')));
     }
+    if (millisecondsLeft() < STOP_BEFORE_MS) throw tooLong(rows);
   }
   return { rows, repeated_items };
+}
+
+function tooLong(items: number): DownloadRefused {
+  return new DownloadRefused(
+    'The list did not come to its end in the time of one call. Filter it, and export it in pieces.',
+    { items },
+  );
 }
 
 /** What has no id cannot be known again, and is written each time. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { NewObject, OpenObject } from '../../functions/aws/copy/new-object.ts';
-import { exportList, handler } from '../../functions/export-list.ts';
+import { handler, exportList as run } from '../../functions/export-list.ts';
 import type { ListRequest } from '../../functions/workflow/request.ts';
 import type { ListWindow } from '../../functions/workflow/states.ts';
 import { ACCOUNT } from '../../infra/local/s3/server.ts';
@@ -23,6 +23,13 @@ const request: ListRequest = {
 };
 const { start_date, end_date } = request;
 const state: ListWindow = { ...windowOf([]), request, window: { start_date, end_date } };
+
+type Access = Omit<Parameters<typeof run>[1], 'millisecondsLeft'>;
+
+/** @param minutes that are left of the call, each time that it is asked for */
+function exportList(window: ListWindow, access: Access, minutes: Iterator<number> = [].values()) {
+  return run(window, { ...access, millisecondsLeft: () => 60_000 * (minutes.next().value ?? 15) });
+}
 
 function asking(fields: Partial<ListRequest>): ListWindow {
   return { ...state, request: { ...request, ...fields } };
@@ -225,6 +232,14 @@ describe('ExportList that does not come to its end', () => {
       message: expect.stringContaining(`${KEY} is larger than the 8 bytes`),
     });
     expect(s3.journal).toEqual([]);
+  });
+
+  it('22: stops at a list that takes longer than one call while there is time to say so', async () => {
+    const { access, done, server } = await startPages((_, at) => (at < 9 ? [{ id: at }] : []));
+    const exporting = exportList(asking({ limit: 1 }), access, [14, 8, 2, 1.9].values());
+    await expect(exporting).rejects.toMatchObject({ name: 'DownloadRefused', facts: { items: 4 } });
+    expect(server.requests).toHaveLength(4);
+    expect([done.includes('end'), done.at(-1)]).toEqual([false, 'abort']);
   });
 
   it('27: says what S3 refused', async () => {
