@@ -80,7 +80,8 @@ const Config = z.strictObject({
   runbook_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
   /** `create`, or the ARN of a key; absent: keys that AWS manages, at no monthly cost. */
   kms_key: z
-    .union([z.literal('create'), z.string().regex(KEY_ARN)], 'must be "create" or the ARN of a KMS key')
+    .string()
+    .refine((text) => text === 'create' || KEY_ARN.test(text), 'must be "create" or the ARN of a KMS key')
     .optional(),
 });
 
@@ -122,8 +123,12 @@ export function readConfig(): Config {
 
 /** @throws InvalidConfig with every fault, those of the exports' requests included */
 export function parseConfig(context: unknown): Config {
-  const parsed = Config.safeParse(context);
-  const faults = [...(parsed.error?.issues ?? []).flatMap(describeIssue), ...exportFaults(context)];
+  const parsed = Config.safeParse(context, { reportInput: true });
+  const faults = [
+    ...(parsed.error?.issues ?? []).flatMap(describeIssue),
+    ...exportFaults(context),
+    ...legacyAccountFaults(context),
+  ];
   if (!parsed.success || faults.length > 0) throw new InvalidConfig(faults);
   return { ...parsed.data, exports: parsed.data.exports.map(inItsTimeZone) };
 }
@@ -135,6 +140,17 @@ export function parseConfig(context: unknown): Config {
 function inItsTimeZone(entry: z.infer<typeof Config>['exports'][number]): ConfiguredExport {
   const { time_zone } = entry.schedule ?? {};
   return { ...(time_zone && { time_zone }), ...entry } as ConfiguredExport;
+}
+
+/** A name that is nobody's would warn of no key. Looked at on the raw config, as the exports are. */
+function legacyAccountFaults(context: unknown): string[] {
+  const { legacy_api_key_accounts: legacy, accounts } = Object(context) as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(legacy) || !Array.isArray(accounts)) return [];
+  return legacy.flatMap((name, at) =>
+    accounts.includes(name)
+      ? []
+      : [`legacy_api_key_accounts[${at}]: ${name} is not one of accounts (${accounts.join(', ')})`],
+  );
 }
 
 function isDistinct(names: readonly string[]): boolean {

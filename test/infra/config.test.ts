@@ -90,6 +90,21 @@ describe('the config', () => {
     }
   });
 
+  it('says of each fault what it is: missing, of another type, or of another form', () => {
+    const { revision, ...without } = CONTEXT;
+    expect(faultsOf({ ...without, reserve_token_concurrency: 'no', kms_key: 'alias/exports' })).toEqual([
+      'revision: is missing',
+      'reserve_token_concurrency: Invalid input: expected boolean, received string',
+      'kms_key: must be "create" or the ARN of a KMS key',
+    ]);
+  });
+
+  it('refuses a legacy API key of an account that it does not list', () => {
+    expect(faultsWith({ legacy_api_key_accounts: ['acme', 'acne'] })).toEqual([
+      `legacy_api_key_accounts[1]: acne is not one of accounts (${CONTEXT.accounts.join(', ')})`,
+    ]);
+  });
+
   it.each([undefined, null, 'text', [], 7])('that is %j is refused', (context) => {
     expect(faultsOf(context)).not.toEqual([]);
   });
