@@ -40,6 +40,12 @@ test('a field that is named like a secret is hidden, but for the code of a faile
   expect(line).toMatchObject({ access_token: '…', code: '…', failed: { code: 'ECONNRESET' } });
 });
 
+test('text that a server made long is cut, and costs no time', () => {
+  const [line] = linesOf(`log.warn('seen', { status: 'https://'.repeat(130_000) + '${SECRET}' })`);
+  expect(line.status).toHaveLength(10_000);
+  expect(line.status).toMatch(/^https:.*…$/);
+});
+
 test('what the runtime prints of an error that nobody caught has no secret either', () => {
   const runtime = `process.on('uncaughtException', ({ message, stack }) =>
     process.stdout.write(JSON.stringify({ message, stack })));`;
