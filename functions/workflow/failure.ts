@@ -61,6 +61,9 @@ const CARD = 32_768;
 /** Characters of an execution's Error. */
 const ERROR_NAME = 256;
 
+/** Characters of a text that are kept in any case; at six bytes each, the six texts of a card have 900 bytes. */
+const LEAST_CHARACTERS = 25;
+
 /** Entries of a timeline that are kept as long as there is anything else to give up. */
 const LEAST_ENTRIES = 5;
 
@@ -131,7 +134,7 @@ function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** Gives up what can be missed, in this order, until the card fits: windows shown, the timeline's middle, faults, words, ids. */
+/** Gives up what can be missed, in this order, until the card fits: windows shown, the timeline's middle, faults, words, ids, texts. */
 function trim(card: Failure, bytes: number): Failure {
   const { failed_windows, timeline, faults, report_ids, request_ids, happened } = card;
   if (bytesOf(card) <= bytes) return card;
@@ -144,11 +147,25 @@ function trim(card: Failure, bytes: number): Failure {
     return trim({ ...card, happened: cut(happened, Math.floor(happened.length / 2)) }, bytes);
   if (report_ids.length > 0) return trim({ ...card, report_ids: report_ids.slice(0, -1) }, bytes);
   if (timeline.length > 1) return trim({ ...card, timeline: timeline.slice(1) }, bytes);
-  return {
+  return cutTexts({ ...card, request_ids: request_ids.slice(0, 1) }, bytes, 200);
+}
+
+/** What others have written may take six bytes a character in JSON: each text is cut to half as many until the card fits. */
+function cutTexts(card: Failure, bytes: number, most: number): Failure {
+  const { error, happened, faults, timeline, request_ids } = card;
+  const all = (texts: readonly string[]) => texts.map((text) => cut(text, most));
+  const shorter: Failure = {
     ...card,
-    request_ids: request_ids.slice(0, 1).map((id) => cut(id, 200)),
-    error: cut(card.error, 200),
+    error: cut(error, most),
+    happened: cut(happened, most),
+    ...(faults && { faults: all(faults) }),
+    timeline: timeline.map(({ outcome, request_id, ...entry }) => ({
+      ...{ ...entry, outcome: cut(outcome, most) },
+      ...(request_id !== undefined && { request_id: cut(request_id, most) }),
+    })),
+    request_ids: all(request_ids),
   };
+  return bytesOf(shorter) <= bytes || most <= LEAST_CHARACTERS ? shorter : cutTexts(shorter, bytes, most / 2);
 }
 
 function isOurs(name: string): name is ErrorName {
