@@ -1,4 +1,4 @@
-import { pathToFileURL } from 'node:url';
+import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { installDate } from './clock.ts';
 import type { Answer, FunctionData, Invocation } from './function-messages.ts';
@@ -26,7 +26,9 @@ function crash(error: unknown): void {
 process.on('uncaughtException', crash);
 process.on('unhandledRejection', crash);
 
-const loaded = import(pathToFileURL(file).href) as Promise<Record<string, Handler>>;
+/** As Lambda loads CommonJS: an `import` would first read all of it for the names that it exports. */
+const load = async () => createRequire(import.meta.url)(file) as Record<string, Handler>;
+const loaded = load();
 loaded.then(
   () => tell({ ready: true }),
   () => tell({ ready: true }), // each invocation says why it could not be loaded

@@ -31,7 +31,7 @@ function readFunction(id: string, { Properties = {} }: Resource, source: Templat
   return {
     name,
     arn: arnOf(template, place, id),
-    file: join(code, `${file}.mjs`),
+    file: join(code, `${file}.cjs`),
     exportName,
     environment: {
       ...runtimeEnvironment(name, memoryMb, code, place),

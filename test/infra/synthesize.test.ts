@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { synthesizeStack } from '../support/stack.ts';
 
@@ -16,9 +15,9 @@ describe('a synth in this process', () => {
 
   // In a process of its own: vitest would hand the module a `require`, and this environment.
   it.each(functionIds)('bundles %s with all it needs, and importing it asks for no setting', (id) => {
-    const url = pathToFileURL(join(stack.codeOf(id), 'index.mjs')).href;
-    const script = `const { handler } = await import(${JSON.stringify(url)}); console.log(typeof handler);`;
-    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    const file = join(stack.codeOf(id), 'index.cjs');
+    const script = `const { handler } = require(${JSON.stringify(file)}); console.log(typeof handler);`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['--eval', script], {
       env: {},
       encoding: 'utf8',
     });

@@ -1,4 +1,4 @@
-import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { createRequire } from 'node:module';
 
 /**
  * Loaded before a function's bundle, it makes the timers of that thread run faster: time-outs of 30 s and the pauses of
@@ -16,4 +16,3 @@ globalThis.setInterval = ((callback: () => void, ms = 0, ...args: []) =>
 
 const { setTimeout: sleep } = promises;
 promises.setTimeout = (ms = 0, ...args: unknown[]) => sleep(ms / FASTER, ...args);
-syncBuiltinESMExports();

@@ -85,7 +85,7 @@ test('a function has the environment of the template, that of the runtime, and w
   const [spec] = readFunctions(source);
   expect(spec).toMatchObject({
     name: 'exports-GetToken',
-    file: '/assets/get-token/index.mjs',
+    file: '/assets/get-token/index.cjs',
     exportName: 'handler',
     timeoutSeconds: 90,
     memoryMb: 256,
