@@ -7,6 +7,8 @@ import { UsageError } from './usage.ts';
 /** Where `npm run deploy` notes the stack's outputs. */
 export const OUTPUTS_FILE = 'cdk.out/outputs.json';
 
+const STATE_MACHINE_ARN = /^arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:stateMachine:.+$/;
+
 /** An output of the stack as it was deployed from this checkout; undefined where it was not. */
 export async function readOutput(output: keyof typeof OUTPUTS): Promise<string | undefined> {
   try {
@@ -21,6 +23,8 @@ export async function readOutput(output: keyof typeof OUTPUTS): Promise<string |
 export async function readStateMachineArn({
   stateMachine,
 }: Pick<RunOptions, 'stateMachine'>): Promise<string> {
+  if (stateMachine !== undefined && !STATE_MACHINE_ARN.test(stateMachine))
+    throw new UsageError([`--state-machine ${stateMachine} is not the ARN of a state machine`]);
   const arn = stateMachine ?? (await readOutput('stateMachine'));
   if (arn) return arn;
   throw new UsageError([

@@ -1,5 +1,5 @@
 import { describeOutcome, type Outcome } from './outcome.ts';
-import { BAD_USAGE, DELIVERED, FAILED, UsageError } from './usage.ts';
+import { BAD_USAGE, CommandFailed, DELIVERED, FAILED, UsageError } from './usage.ts';
 
 interface Shown {
   /** One JSON document on stdout, and all else on stderr. */
@@ -22,12 +22,15 @@ export async function endWith({ json, root }: Shown, run: () => Promise<Outcome 
     else (delivered ? process.stdout : process.stderr).write(`${describeOutcome(outcome, root)}\n`);
     process.exitCode = delivered ? DELIVERED : FAILED;
   } catch (error) {
-    if (!(error instanceof UsageError) || !json) throw error;
-    // Whoever reads JSON gets the faults as JSON too.
+    if (!json || !(error instanceof UsageError || error instanceof CommandFailed)) throw error;
+    // Whoever reads JSON gets it as JSON too.
     process.stderr.write(`${error.message}\n`);
-    process.stdout.write(
-      `${JSON.stringify({ outcome: 'failed', error: 'InvalidInput', faults: error.faults })}\n`,
-    );
-    process.exitCode = BAD_USAGE;
+    process.stdout.write(`${JSON.stringify({ outcome: 'failed', ...describe(error) })}\n`);
+    process.exitCode = error instanceof UsageError ? BAD_USAGE : FAILED;
   }
+}
+
+function describe(error: UsageError | CommandFailed): Readonly<Record<string, unknown>> {
+  if (error instanceof UsageError) return { error: 'InvalidInput', faults: error.faults };
+  return { error: error.name, happened: error.happened, todo: error.todo };
 }

@@ -7,6 +7,7 @@ import {
   SFNClient,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
+import { awsFault } from './aws-fault.ts';
 import { executionName } from './execution-name.ts';
 import { type ExecutionEnd, type Outcome, outcomeOf } from './outcome.ts';
 import { checkRequest } from './request-source.ts';
@@ -14,6 +15,8 @@ import { FAILED, INTERRUPTED } from './usage.ts';
 
 /** DescribeExecution costs nothing; an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
+
+const FOLLOWING_NEEDS = 'states:DescribeExecution, states:ListMapRuns and states:DescribeMapRun';
 
 /** Step Functions in the Region that an ARN names. */
 export function stepFunctionsOf(arn: string): SFNClient {
@@ -25,6 +28,7 @@ export function stepFunctionsOf(arn: string): SFNClient {
  *
  * @returns undefined where Ctrl-C ended the following; the execution goes on
  * @throws UsageError where the request has a fault; nothing is started
+ * @throws CommandFailed where AWS does not let it
  */
 export async function startAndFollow(
   request: unknown,
@@ -34,17 +38,18 @@ export async function startAndFollow(
   const now = new Date();
   const { request: checked } = checkRequest(request, now);
   const sfn = stepFunctionsOf(stateMachineArn);
-  const { executionArn = '' } = await sfn.send(
-    new StartExecutionCommand({
-      stateMachineArn,
-      name: executionName(checked, now),
-      input: JSON.stringify(request),
-    }),
-  );
+  const start = new StartExecutionCommand({
+    stateMachineArn,
+    name: executionName(checked, now),
+    input: JSON.stringify(request),
+  });
+  const { executionArn = '' } = await sfn.send(start).catch((error) => {
+    throw awsFault(error, `start an execution of ${stateMachineArn}`, 'states:StartExecution');
+  });
   process.stderr.write(`started ${executionArn}\n`);
   return follow(sfn, executionArn, followEvery).catch((error) => {
     leave(executionArn);
-    throw error;
+    throw awsFault(error, `say how ${executionArn} goes on`, FOLLOWING_NEEDS);
   });
 }
 

@@ -1,6 +1,7 @@
 import { DescribeExecutionCommand, type DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import { Command } from 'commander';
 import { onlyMissingSince } from '../../functions/workflow/delivered.ts';
+import { awsFault } from './aws-fault.ts';
 import { readStateMachineArn } from './deployed-outputs.ts';
 import { endWith } from './end-with.ts';
 import { startAndFollow, stepFunctionsOf } from './follow.ts';
@@ -9,6 +10,8 @@ import type { RunOptions } from './run-options.ts';
 import { UsageError } from './usage.ts';
 
 type ResumeOptions = Pick<RunOptions, 'json' | 'stateMachine'>;
+
+const EXECUTION_ARN = /^arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:execution:.+:.+$/;
 
 /** Exports what an execution that failed did not deliver. */
 export function resumeCommand(): Command {
@@ -28,6 +31,7 @@ export function resumeCommand(): Command {
  *
  * @returns undefined where Ctrl-C ended the following; the execution goes on
  * @throws UsageError where there is nothing to resume
+ * @throws CommandFailed where AWS does not let it
  */
 export async function resume(
   execution: string,
@@ -46,7 +50,8 @@ export async function resume(
 
 /** The name of an execution stands in its ARN after that of the state machine. */
 async function arnOf(execution: string, options: ResumeOptions): Promise<string> {
-  if (execution.startsWith('arn:')) return execution;
+  if (EXECUTION_ARN.test(execution)) return execution;
+  if (execution.startsWith('arn:')) throw new UsageError([`${execution} is not the ARN of an execution`]);
   const stateMachine = await readStateMachineArn(options);
   return `${stateMachine.replace(':stateMachine:', ':execution:')}:${execution}`;
 }
@@ -56,7 +61,8 @@ async function describe(executionArn: string): Promise<DescribeExecutionOutput> 
     return await stepFunctionsOf(executionArn).send(new DescribeExecutionCommand({ executionArn }));
   } catch (error) {
     const name = error instanceof Error ? error.name : '';
-    if (!/^(ExecutionDoesNotExist|InvalidArn|ValidationException)$/.test(name)) throw error;
+    if (!/^(ExecutionDoesNotExist|InvalidArn|ValidationException)$/.test(name))
+      throw awsFault(error, `describe ${executionArn}`, 'states:DescribeExecution');
     throw new UsageError([`there is no execution ${executionArn} (${name})`]);
   }
 }

@@ -6,6 +6,7 @@ import {
   type SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
+import { awsFault } from '../aws-fault.ts';
 import { CommandFailed } from '../usage.ts';
 import type { CredentialStore, Stored } from './store.ts';
 
@@ -26,7 +27,7 @@ export function credentialInSecretsManager(client: SecretsManagerClient, SecretI
         return { text: secret.SecretString, version: secret.VersionId };
     } catch (error) {
       if (!(error instanceof ResourceNotFoundException))
-        throw awsFault(error, `read ${place}`, 'GetSecretValue');
+        throw secretFault(error, `read ${place}`, 'GetSecretValue');
     }
     throw new CommandFailed(
       `${place} does not exist or has no value yet.`,
@@ -44,7 +45,7 @@ export function credentialInSecretsManager(client: SecretsManagerClient, SecretI
       // Also where the first answer was lost and the SDK asked again.
       const { version } = await read();
       if (version !== from) return version === to;
-      throw awsFault(error, `write ${place}`, 'UpdateSecretVersionStage');
+      throw secretFault(error, `write ${place}`, 'UpdateSecretVersionStage');
     }
   }
 
@@ -55,18 +56,13 @@ export function credentialInSecretsManager(client: SecretsManagerClient, SecretI
       const ClientRequestToken = randomUUID();
       const put = { SecretId, SecretString, ClientRequestToken, VersionStages: [WAITING] };
       await client.send(new PutSecretValueCommand(put)).catch((error) => {
-        throw awsFault(error, `write ${place}`, 'PutSecretValue');
+        throw secretFault(error, `write ${place}`, 'PutSecretValue');
       });
       return moveCurrent(version, ClientRequestToken);
     },
   };
 }
 
-/** By its name alone: an SDK error's message may quote what was sent. */
-function awsFault(error: unknown, doing: string, action: string): CommandFailed {
-  const { name } = error as Error;
-  return new CommandFailed(
-    `AWS could not ${doing} (${name}).`,
-    `Check the AWS credentials and region in use, and that they may secretsmanager:${action} and use its key.`,
-  );
+function secretFault(error: unknown, doing: string, action: string): CommandFailed {
+  return awsFault(error, doing, `secretsmanager:${action} and use its key`);
 }

@@ -75,6 +75,13 @@ describe('resume', () => {
     await expect(resume(EXECUTION, {}, 1)).rejects.toThrow(`there is no execution ${EXECUTION}`);
   });
 
+  it('refuses what is no ARN of an execution', async () => {
+    await expect(resume('arn:aws:s3:::bucket', {}, 1)).rejects.toThrow('is not the ARN of an execution');
+    await expect(resume('daily-1', { stateMachine: 'exports' }, 1)).rejects.toThrow(
+      '--state-machine exports is not the ARN of a state machine',
+    );
+  });
+
   it.each([
     ['delivered', DELIVERED, 0],
     ['failed', { status: 'FAILED', error: 'ReportStuck', cause: '{"happened":"x"}' }, 1],
@@ -83,6 +90,19 @@ describe('resume', () => {
     const { status, stdout } = await startCommand(['resume', EXECUTION, '--json']).ended;
     expect(status).toBe(expected);
     expect(JSON.parse(stdout)).toMatchObject({ outcome });
+  });
+
+  it('as a command says what AWS refused, in one document and with no stack trace', async () => {
+    await startStepFunctions(DELIVERED, { refuses: 'DescribeExecution' });
+    const { status, stdout, stderr } = await startCommand(['resume', EXECUTION, '--json']).ended;
+    expect(status).toBe(1);
+    expect(stderr).not.toContain('    at ');
+    expect(JSON.parse(stdout)).toEqual({
+      outcome: 'failed',
+      error: 'CommandFailed',
+      happened: `AWS could not describe ${EXECUTION} (AccessDeniedException).`,
+      todo: 'Check the AWS credentials and region in use, and that they may states:DescribeExecution.',
+    });
   });
 
   it('as a command exits 2 where there is nothing to resume', async () => {

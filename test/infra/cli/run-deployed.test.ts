@@ -60,6 +60,20 @@ describe('run', () => {
     expect(JSON.parse(started[0]?.input ?? '')).toEqual({ ...REQUEST, only_missing: true });
   });
 
+  it.each([
+    ['StartExecution', `start an execution of ${ARN}`],
+    ['DescribeExecution', 'say how arn:aws:states:eu-west-1:123456789012:execution:exports:daily-'],
+    ['DescribeMapRun', 'say how arn:aws:states:eu-west-1:123456789012:execution:exports:daily-'],
+  ])('says what it was that AWS did not let it: %s', async (refuses, doing) => {
+    await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { refuses });
+    const run = runDeployed(undefined, { input: await requestFile(), stateMachine: ARN }, 1);
+    await expect(run).rejects.toMatchObject({
+      name: 'CommandFailed',
+      happened: expect.stringContaining(`AWS could not ${doing}`),
+      todo: expect.stringContaining(`states:${refuses}`),
+    });
+  });
+
   it('refuses a name and an input together, and neither', async () => {
     await expect(runDeployed('x', { input: 'y' }, 1)).rejects.toMatchObject({ name: 'UsageError' });
     await expect(runDeployed(undefined, {}, 1)).rejects.toMatchObject({ name: 'UsageError' });

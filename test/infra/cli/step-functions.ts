@@ -9,11 +9,16 @@ type Described = Readonly<Record<string, unknown>>;
 /**
  * Step Functions, as far as a command speaks to it; what is started runs for `polls` looks and then ends.
  *
+ * @param refuses an operation that the credentials in use may not
  * @param former executions that there were before, by name; there are no others
  */
 export async function startStepFunctions(
   end: Described,
-  { polls = 2, former = {} }: { polls?: number; former?: Readonly<Record<string, Described>> } = {},
+  {
+    polls = 2,
+    former = {},
+    refuses = '',
+  }: { polls?: number; former?: Readonly<Record<string, Described>>; refuses?: string } = {},
 ) {
   const started: { name: string; input: string; stateMachineArn: string }[] = [];
   const executions = STATE_MACHINE.replace('stateMachine', 'execution');
@@ -42,9 +47,11 @@ export async function startStepFunctions(
       }),
       DescribeMapRun: () => ({ mapRunArn: 'map', itemCounts: { total: 9, succeeded: 3, running: 4 } }),
     };
-    const answer = answers[operation ?? '']?.();
+    const isRefused = operation === refuses;
+    const answer = isRefused ? undefined : answers[operation ?? '']?.();
+    const __type = isRefused ? 'AccessDeniedException' : 'ExecutionDoesNotExist';
     response.writeHead(answer ? 200 : 400, { 'content-type': 'application/x-amz-json-1.0' });
-    response.end(JSON.stringify(answer ?? { __type: 'ExecutionDoesNotExist' }));
+    response.end(JSON.stringify(answer ?? { __type }));
   });
   vi.stubEnv('AWS_ENDPOINT_URL_SFN', server.url);
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
