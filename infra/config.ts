@@ -111,9 +111,18 @@ export class InvalidConfig extends Error {
   }
 }
 
-/** cdk.json's context: the config, and the feature flags that a synth outside the CDK CLI needs as well. */
+/**
+ * cdk.json's context: the config, and the feature flags that a synth outside the CDK CLI needs as well.
+ *
+ * @throws InvalidConfig where it is not JSON
+ */
 export function readContext(): Readonly<Record<string, unknown>> {
-  return JSON.parse(readFileSync(CDK_JSON, 'utf8')).context;
+  const text = readFileSync(CDK_JSON, 'utf8');
+  try {
+    return JSON.parse(text).context ?? {};
+  } catch (error) {
+    throw new InvalidConfig([`it is not JSON: ${(error as Error).message}`]);
+  }
 }
 
 /** @throws InvalidConfig with every fault */

@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { isCalendarDate } from '../../functions/workflow/dates.ts';
 import { scopeOf } from '../../functions/workflow/scope.ts';
-import { type ConfiguredExport, readConfig } from '../config.ts';
+import type { ConfiguredExport } from '../config.ts';
+import { configHere } from './configured.ts';
 import { openTarget, type Target, type TargetOptions, targetFaults } from './credential/target.ts';
 import { checkAdvertisers } from './doctor/advertisers.ts';
 import { checkDeployedBucket } from './doctor/bucket.ts';
@@ -57,7 +58,7 @@ function revisionFaults({ local, revision }: Options): string[] {
 
 async function* diagnoseAll(options: Options): AsyncGenerator<Check, void> {
   const { account, local } = options;
-  const accounts = local ? [account ?? UNNAMED] : account === undefined ? readConfig().accounts : [account];
+  const accounts = local ? [account ?? UNNAMED] : account === undefined ? configHere().accounts : [account];
   for (const name of accounts) {
     await using target = await openTarget(name, options);
     for await (const check of diagnose(target, needsOf(name, options))) yield { account: name, ...check };
@@ -86,7 +87,7 @@ export async function* diagnose(
 
 /** The pinned revision and those that the account's exports name instead, and what else they name. */
 function needsOf(account: string, { local, revision }: Options): Needs {
-  const config = readConfig();
+  const config = configHere();
   const exports = config.exports.filter((entry) => entry.account === account);
   const revisions =
     local && revision !== undefined ? [revision] : [config.revision, ...strings(exports, 'revision')];

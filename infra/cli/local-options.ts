@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { access, constants, readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { parseCredential } from '../../functions/workflow/credential.ts';
 import { isCalendarDate } from '../../functions/workflow/dates.ts';
 import { CredentialUnusable, DownloadRefused } from '../../functions/workflow/errors.ts';
@@ -32,6 +33,21 @@ export function urlFaults(baseUrl: string): string[] {
   } catch (error) {
     if (error instanceof DownloadRefused) return [`--base-url: ${firstLine(error)}`];
     throw error;
+  }
+}
+
+/** Why nothing can be written into a folder, which may have to be made first. */
+export async function outFaults(out: string): Promise<string[]> {
+  for (let path = resolve(out); ; path = dirname(path)) {
+    try {
+      if (!(await stat(path)).isDirectory()) return [`--out ${out}: ${path} is not a folder`];
+      await access(path, constants.W_OK | constants.X_OK);
+      return [];
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException;
+      // What is below a file is looked for in vain as well.
+      if (!['ENOENT', 'ENOTDIR'].includes(code)) return [`--out ${out} cannot be written (${code})`];
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { parseRequest } from '../../functions/workflow/request.ts';
-import { readConfig } from '../config.ts';
+import { configHere } from './configured.ts';
 import type { RunOptions } from './run-options.ts';
 import { UsageError } from './usage.ts';
 
@@ -20,7 +20,7 @@ export async function readInput(file: string): Promise<unknown> {
 
 /** The request of an export in the config, without its schedule. */
 export function requestNamed(name: string): unknown {
-  const { exports } = readConfig();
+  const { exports } = configHere();
   const found = exports.filter((entry) => entry.name === name);
   const [first] = found;
   if (!first) {

@@ -3,9 +3,10 @@ import { keepSaving } from '../local/history-file.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
 import { startSandbox } from '../local/sandbox/sandbox.ts';
 import { showProgress } from '../local/show-progress.ts';
+import { configFaults } from './configured.ts';
 import { exampleRequest } from './example.ts';
 import { executionName } from './execution-name.ts';
-import { platformFaults } from './local-options.ts';
+import { outFaults, platformFaults } from './local-options.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { checkRequest, onlyMissing, readInput, requestNamed } from './request-source.ts';
 import type { RunOptions } from './run-options.ts';
@@ -58,7 +59,7 @@ export async function runLocal(name: string | undefined, options: RunOptions): P
 
 /** The options and the request, their faults named together. */
 async function checkAll(name: string | undefined, options: RunOptions, now: Date) {
-  const faults = await platformFaults(options);
+  const faults = [...(await platformFaults(options)), ...(await outFaults(options.out)), ...configFaults()];
   try {
     const input = onlyMissing(await inputOf(name, options, now), options);
     const checked = checkRequest(input, now);
@@ -67,7 +68,7 @@ async function checkAll(name: string | undefined, options: RunOptions, now: Date
     if (!(error instanceof UsageError)) throw error;
     faults.push(...error.faults);
   }
-  throw new UsageError(faults);
+  throw new UsageError([...new Set(faults)]);
 }
 
 async function inputOf(

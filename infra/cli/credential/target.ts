@@ -1,7 +1,7 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Connection } from '../../../functions/platform/connection.ts';
 import { safeAgent } from '../../../functions/workflow/safe-hosts.ts';
-import { readConfig } from '../../config.ts';
+import { configHere } from '../configured.ts';
 import { deployedIn } from '../deployed-outputs.ts';
 import { credentialFaults, urlFaults } from '../local-options.ts';
 import { credentialInFile } from './in-file.ts';
@@ -48,7 +48,7 @@ export async function targetFaults(account: string | undefined, options: TargetO
 }
 
 function accountFaults(account: string | undefined): string[] {
-  const { accounts } = readConfig();
+  const { accounts } = configHere();
   if (account === undefined || accounts.includes(account)) return [];
   return [`the config has no account ${account} (it has ${accounts.join(', ')})`];
 }
@@ -59,7 +59,7 @@ export async function openTarget(account: string, options: TargetOptions): Promi
   if (local && baseUrl !== undefined && credential !== undefined) {
     return target(account, baseUrl, { allowLoopback: true }, credentialInFile(credential));
   }
-  const { base_url, stack } = readConfig();
+  const { base_url, stack } = configHere();
   const { region } = await deployedIn();
   const client = new SecretsManagerClient({ ...(region && { region }) });
   const store = credentialInSecretsManager(client, `${stack}/${account}/credential`);

@@ -127,6 +127,10 @@ describe('run --local', () => {
     ],
     [['--revision', '2026-01-01'], ['--revision needs --base-url']],
     [['--input', '/no/such/file'], ['cannot be read (ENOENT)']],
+    [
+      ['--out', `${import.meta.filename}/out`, '--input', '/no/such/file'],
+      ['run-local.test.ts is not a folder', 'cannot be read (ENOENT)'],
+    ],
     [['--state-machine', 'arn'], ['--state-machine cannot be used with --local']],
     [['--speed', '0'], ['from 1 to 1000']],
     [['no-such-export'], ['the config has no export no-such-export']],
