@@ -10,6 +10,9 @@ export const PAGE_LIMIT = 5_000;
 // 5,000 items of 12 kB. A page is held whole while it is read, and a Lambda has memory for a few of them.
 const PAGE_CAP = 64 * 1024 * 1024;
 
+// A wrapper has two levels or three.
+const DEPTH_MAX = 10;
+
 export interface ListRequest {
   /** One segment of the path: `campaigns`. */
   readonly resource: string;
@@ -51,16 +54,25 @@ export async function* listPages(
   }
 }
 
-/** The wrapper is not shown: a bare array, or an object with exactly one array, is taken for the items. */
+/** The wrapper is not shown: a bare array, or one in an object that has no other, is taken for the items. */
 function findItems(answer: Answer, path: string | undefined): readonly unknown[] {
   const body = parseJson(answer, parseExactJson);
   if (path !== undefined) return itemsAt(answer, body, path);
-  if (Array.isArray(body)) return body;
-  const arrays = Object.entries(body ?? {}).filter(([, value]) => Array.isArray(value));
+  const arrays = [...arraysIn(body)];
   const [only, ...others] = arrays;
-  if (only && others.length === 0) return only[1] as unknown[];
-  const found = arrays.map(([key]) => key).join(', ') || 'none';
+  if (only && only.path.length <= 1 && others.length === 0) return only.items;
+  const found = arrays.map((array) => array.path.join('.')).join(', ') || 'none';
   throw unreadable(answer, `no single array of items (${found}): name its path with the setting "items"`);
+}
+
+/** However deep they are, short of those in an item: a list of warnings may well be the only one at the top. */
+function* arraysIn(
+  value: unknown,
+  path: readonly string[] = [],
+): Generator<{ path: readonly string[]; items: readonly unknown[] }> {
+  if (Array.isArray(value)) yield { path, items: value };
+  else if (typeof value === 'object' && value !== null && path.length < DEPTH_MAX)
+    for (const [key, inner] of Object.entries(value)) yield* arraysIn(inner, [...path, key]);
 }
 
 function itemsAt(answer: Answer, body: unknown, path: string): readonly unknown[] {

@@ -86,6 +86,13 @@ test('contract 4.6: the items are found in a bare array, in the one array, and w
 test.each([
   ['no array', { data: {} }, {}, 'no single array of items (none): name its path with the setting "items"'],
   ['two arrays', { a: [], b: [] }, {}, 'no single array of items (a, b)'],
+  [
+    'one deeper down, beside another',
+    { data: { items: [{ id: 1 }] }, warnings: [] },
+    {},
+    'no single array of items (data.items, warnings): name its path',
+  ],
+  ['one deeper down alone', { data: { items: [] } }, {}, 'no single array of items (data.items)'],
   ['null', null, {}, 'no single array of items (none)'],
   ['no array at the path', { data: [] }, { items: 'data.items' }, 'no array at "data.items"'],
 ])('an answer with %s names the setting', async (_what, body, asked, reason) => {
