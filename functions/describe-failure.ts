@@ -128,15 +128,16 @@ function pick({ error, todo, runbook, faults }: Failure): Partial<Failure> {
   return { error, todo, runbook, ...(faults && { faults }) };
 }
 
-/** Those of a request that was refused may be anything: a name has no more characters than these. */
+/** Of a request that was refused, a name may be anything; one that is right has no more characters than these. */
 const Name = z.pipe(
   z.string(),
   z.transform((text) => text.slice(0, 64)),
 );
 
+/** Each by itself: what is wrong may be the other one. */
 function namesIn(request: unknown): { account?: string | undefined; name?: string | undefined } {
-  const names = z.object({ account: z.optional(Name), name: z.optional(Name) });
-  return names.safeParse(request).data ?? {};
+  const { account, name } = Object(request) as { account?: unknown; name?: unknown };
+  return { account: Name.safeParse(account).data, name: Name.safeParse(name).data };
 }
 
 /** Where the export's card belongs: the prefix of its whole range, once PlanExport has checked the request. */

@@ -1,34 +1,18 @@
-import { describe, expect, it } from 'vitest';
-import { describeFailure as describeWith } from '../../functions/describe-failure.ts';
+import {
+  CreateMultipartUploadCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+} from '@aws-sdk/client-s3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { describeFailure as describeWith, handler } from '../../functions/describe-failure.ts';
 import { ExportIncomplete, errors, RequestRefused } from '../../functions/workflow/errors.ts';
 import { MAX_REQUEST_BYTES } from '../../functions/workflow/request.ts';
 import type { FailedWindow } from '../../functions/workflow/states.ts';
-import { keepLog, stoppedClock, windowOf } from '../support/steps.ts';
-
-/** What Step Functions is told of an error that a handler threw. */
-function caughtFrom(error: Error) {
-  return {
-    Error: error.name,
-    Cause: JSON.stringify({ errorType: error.name, errorMessage: error.message, trace: [] }),
-  };
-}
-
-/** DescribeFailure with a bucket that keeps what it is given, as JSON. */
-function openBucket() {
-  const written = new Map<string, unknown>();
-  const { log, lines } = keepLog();
-  const abandoned: string[][] = [];
-  const abandon = async (...upload: string[]) => void abandoned.push(upload);
-  const putJson = async (key: string, value: unknown) => {
-    written.set(key, JSON.parse(JSON.stringify(value)));
-  };
-  return {
-    written,
-    lines,
-    abandoned,
-    dependencies: { store: { putJson }, abandon, log, now: stoppedClock().now, runbookUrl: undefined },
-  };
-}
+import { ACCOUNT } from '../../infra/local/s3/server.ts';
+import { caughtFrom, openBucket } from '../support/failures.ts';
+import { asLambda, awsEnvironment, SETTINGS } from '../support/lambda.ts';
+import { BUCKET, openS3 } from '../support/s3.ts';
+import { windowOf } from '../support/steps.ts';
 
 function describeFailure(state: Parameters<typeof describeWith>[0]) {
   return describeWith(state, openBucket().dependencies);
@@ -49,6 +33,25 @@ describe('DescribeFailure', () => {
     await describeWith({ ...window, copying, caught: caughtFrom(refused) }, dependencies);
     await describeWith({ ...window, caught: caughtFrom(refused) }, dependencies);
     expect(abandoned).toEqual([[expect.stringMatching(/^exports\/.*report\.json$/), 'u1']]);
+  });
+
+  it('leaves the whole card where the objects would have been, and gives on what the export’s state has room for', async () => {
+    const { dependencies, written } = openBucket();
+    const happened = 'It was refused. '.repeat(300);
+    const caught = caughtFrom(new RequestRefused(happened, { request_id: 'req_1' }));
+    const { failure } = (await describeWith({ ...window, caught }, dependencies)) as FailedWindow;
+    expect(failure.happened).toBe(`${happened.slice(0, 1199)}…`);
+    const key = 'exports/account=acme/export=daily/start_date=2026-11-01/end_date=2026-11-02/_failure.json';
+    expect([...written]).toEqual([[key, { ...failure, happened }]]);
+  });
+
+  it('31: is described all the same where its card cannot be written', async () => {
+    const { dependencies, lines, abandoned } = openBucket();
+    const putJson = () => Promise.reject(new TypeError('quotes a secret'));
+    const state = { ...window, caught: caughtFrom(refused) };
+    const described = await describeWith(state, { ...dependencies, store: { putJson } });
+    expect(described).toMatchObject({ outcome: 'failed', failure: { error: 'RequestRefused' } });
+    expect([lines.length, JSON.stringify(lines).includes('secret'), abandoned]).toEqual([1, false, []]);
   });
 
   it('makes a card of a window: what happened, to which ids, what to do', async () => {
@@ -183,5 +186,32 @@ describe('DescribeFailure', () => {
     const result = await describeFailure(state);
     expect(JSON.stringify(result.failure).length).toBeLessThanOrEqual(32_768);
     expect(result.failure).toMatchObject({ error: 'RequestRefused', windows_failed: 100 });
+  });
+});
+
+describe('DescribeFailure as a function', () => {
+  it('28: leaves the card in the bucket, and no part of an upload, with a link into the runbook', async () => {
+    const s3 = await openS3({ requireOwner: true });
+    onTestFinished(() => s3.close());
+    const RUNBOOK_URL = 'https://wiki.example/runbook';
+    const environment = { ...SETTINGS, ...awsEnvironment({ S3: s3.endpoint }), RUNBOOK_URL };
+    const lambda = asLambda({ ...environment, STEP: 'DescribeFailure' });
+    const owned = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT };
+    const prefix = 'exports/account=acme/export=daily/start_date=2026-11-01/end_date=2026-11-02/';
+    const key = { ...owned, Key: `${prefix}report.json` };
+    const { UploadId: upload_id = '' } = await s3.client.send(new CreateMultipartUploadCommand(key));
+    const file = { etag: '"one"', content_type: 'application/json' };
+    const copying = { report_id: 'r1', upload_id, file, calls: 1, position: { part: 2, at: 8 } };
+    const described = await lambda.call(handler, { ...window, copying, caught: caughtFrom(refused) });
+    expect((await s3.client.send(new ListMultipartUploadsCommand(owned))).Uploads ?? []).toEqual([]);
+    const card = { ...owned, Key: `${prefix}_failure.json` };
+    const { Body } = await s3.client.send(new GetObjectCommand(card));
+    const { failure } = described as FailedWindow;
+    expect(JSON.parse((await Body?.transformToString()) ?? '')).toEqual(failure);
+    expect(failure.runbook).toBe('https://wiki.example/runbook#requestrefused');
+    expect(lambda.lines()).toMatchObject([{ message: 'done', step: 'DescribeFailure', status: 'failed' }]);
+    expect(lambda.metrics()).toMatchObject([
+      { name: 'Failures', value: 1, dimensions: { error: 'RequestRefused' } },
+    ]);
   });
 });
