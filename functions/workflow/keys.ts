@@ -13,10 +13,7 @@ export const FAILURE = '_failure.json';
  * Where a window's objects lie. Known before the export runs, and made of validated parts only, in the `name=value`
  * form that Athena, Spark and Snowflake read as partitions.
  */
-export function windowPrefix(
-  { account, name }: Pick<ExportRequest, 'account' | 'name'>,
-  window: Window,
-): string {
+function windowPrefix({ account, name }: Pick<ExportRequest, 'account' | 'name'>, window: Window): string {
   const range = `start_date=${window.start_date}/end_date=${window.end_date}`;
   return `${EXPORTS_PREFIX}account=${account}/export=${name}/${range}/`;
 }

@@ -112,18 +112,6 @@ export const WindowState = z.object({
 });
 export type WindowState = z.infer<typeof WindowState>;
 
-/** What a Map item starts with. */
-export const WindowInput = z.pick(WindowState, {
-  execution: true,
-  request: true,
-  warnings: true,
-  window: true,
-  status: true,
-  wait_seconds: true,
-  throttled: true,
-  reports: true,
-});
-
 /**
  * What a token is asked for: a plan, before any of its windows starts, or a window, where one may be hours old or
  * refused. The rest of either goes through unchanged.
@@ -218,8 +206,6 @@ export const DeliveredWindow = z.object({
   report_id: z.optional(z.string()),
   bytes: z.number(),
   rows: z.optional(z.number()),
-  /** Those that a step has added to the export's own. */
-  warnings: z.optional(z.array(z.string())),
 });
 export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
 

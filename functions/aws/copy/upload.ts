@@ -175,7 +175,7 @@ export async function abortUpload(
 }
 
 /** Sorts an error of S3, from the SDK or from a part's answer. */
-export function asCopyError(to: Destination, permission: string, error: unknown): Error {
+function asCopyError(to: Destination, permission: string, error: unknown): Error {
   if (error instanceof ExportError) return error;
   const name = error instanceof Error ? error.name : 'unknown';
   if (!BROKEN.test(name)) return asServiceError(error, `write ${to.key} to bucket ${to.bucket}`, permission);
