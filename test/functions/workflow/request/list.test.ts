@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { faultsOf, parsed } from '../../../support/requests.ts';
+
+const list = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
+const least = {
+  ...{ ...list, limit: 5000, filters: {}, max_parallel: 1 },
+  ...{ start_date: '2026-11-21', end_date: '2026-11-22' },
+};
+
+describe('a list (contract 4.6, 8)', () => {
+  it('is today’s, in the largest pages, unless told', () => {
+    expect(parsed(list)).toStrictEqual({ request: least, warnings: [] });
+  });
+
+  it('is what it is told to be', () => {
+    const told = { limit: 20, items: 'data.items', revision: '2026-05-01' };
+    const day = { start_date: '2026-02-28', end_date: '2026-03-01' };
+    expect(parsed({ ...list, ...told, snapshot_date: '2026-02-28' })).toStrictEqual({
+      request: { ...least, ...told, ...day },
+      warnings: [],
+    });
+  });
+
+  it('has each filter as text, as a query has it', () => {
+    const filters = { status: 'active', archived: false, min: 7, share: 0.5, 'created_at[lt]': '2026' };
+    expect(parsed({ ...list, filters })).toMatchObject({
+      request: {
+        filters: { status: 'active', archived: 'false', min: '7', share: '0.5', 'created_at[lt]': '2026' },
+      },
+    });
+  });
+
+  it.each([
+    [{ limit: 0 }, 'limit: must be at least 1'],
+    [{ limit: 5001 }, 'limit: must be at most 5000'],
+    [{ limit: 1.5 }, 'limit: must be of type int'],
+    [{ limit: '20' }, 'limit: must be of type number'],
+    [
+      { filters: { limit: 20 } },
+      'filters.limit: is set by the export itself (limit is a field of the request)',
+    ],
+    [
+      { filters: { offset: 0 } },
+      'filters.offset: is set by the export itself (limit is a field of the request)',
+    ],
+    [{ filters: { x: [1] } }, 'filters.x: must be a string, a number or a boolean'],
+    [{ filters: { x: null } }, 'filters.x: must be a string, a number or a boolean'],
+    [{ filters: [] }, 'filters: must be of type record'],
+    [{ resource: undefined }, 'resource: is missing'],
+    [{ resource: '' }, 'resource: must be one segment of a path, such as campaigns or audiences'],
+    [{ resource: '..' }, 'resource: must be one segment of a path, such as campaigns or audiences'],
+    [{ resource: 'a/b' }, 'resource: must be one segment of a path, such as campaigns or audiences'],
+    [{ resource: 'a'.repeat(65) }, 'resource: must be one segment of a path, such as campaigns or audiences'],
+    [{ items: '' }, 'items: must be a path, such as data.items'],
+    [{ items: 'data..items' }, 'items: must be a path, such as data.items'],
+    [{ snapshot_date: '2026-02-29' }, 'snapshot_date: must be a date that exists, written YYYY-MM-DD'],
+    [{ start_date: '2026-01-01' }, 'start_date: is not a field of a request'],
+    [{ options: {} }, 'options: is not a field of a request'],
+  ])('36: is refused with %j', (change, fault) => {
+    expect(faultsOf({ ...list, ...change })).toEqual([fault]);
+  });
+
+  it.each([
+    { limit: 1 },
+    { limit: 5000 },
+    { resource: 'a' },
+    { resource: 'Impression_tracking-2' },
+    { resource: 'a'.repeat(64) },
+    { items: 'items' },
+    { filters: {} },
+  ])('is taken with %j', (change) => {
+    expect(parsed({ ...list, ...change }).request).toEqual({ ...least, ...change });
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { ADVERTISER, faultsOf, parsed } from '../../../support/requests.ts';
+
+const purchases = {
+  ...{ name: 'purchases', account: 'acme', kind: 'purchases', advertiser_id: ADVERTISER },
+  ...{ start_date: '2026-01-01', end_date: '2026-10-01' },
+};
+
+describe('a purchase query (contract 2.4)', () => {
+  it('has no options and no revision of its own unless told', () => {
+    expect(parsed(purchases)).toStrictEqual({
+      request: { ...purchases, options: {}, max_parallel: 1 },
+      warnings: [],
+    });
+  });
+
+  it('is what it is told to be', () => {
+    const told = { options: { currency: 'USD' }, revision: '2026-05-01' };
+    const { request } = parsed({ ...purchases, ...told });
+    expect(request).toStrictEqual({ ...purchases, ...told, max_parallel: 1 });
+  });
+
+  it('takes its dates from a period', () => {
+    const { start_date, end_date, ...rest } = purchases;
+    expect(parsed({ ...rest, period: 'previous_month' }).request).toMatchObject({
+      ...{ start_date: '2026-10-01', end_date: '2026-11-01' },
+    });
+  });
+
+  it.each([
+    ['one day, by either meaning of its end', '2026-01-01', '2026-01-01'],
+    ['4,500 days', '2014-01-01', '2026-04-28'],
+  ])('may span %s', (_, start_date, end_date) => {
+    expect(faultsOf({ ...purchases, start_date, end_date })).toEqual([]);
+  });
+
+  it.each([
+    [
+      { start_date: '2014-01-01', end_date: '2026-04-29' },
+      'end_date: 4501 days are more than the 4500 that one export may span; split it',
+    ],
+    [{ end_date: '2025-12-31' }, 'end_date: 2025-12-31 is before start_date 2026-01-01'],
+    [{ advertiser_id: 'acme' }, 'advertiser_id: must be a UUID'],
+    [{ advertiser_id: undefined }, 'advertiser_id: is missing'],
+    [{ options: { advertiser_id: 'x' } }, 'options.advertiser_id: belongs at the top level of the request'],
+    [{ options: { start_date: 'x' } }, 'options.start_date: belongs at the top level of the request'],
+    [{ options: { end_date: 'x' } }, 'options.end_date: belongs at the top level of the request'],
+    [{ advertiser_ids: [ADVERTISER] }, 'advertiser_ids: is not a field of a request'],
+    [{ max_parallel: 1 }, 'max_parallel: is not a field of a request'],
+  ])('36: is refused with %j', (change, fault) => {
+    expect(faultsOf({ ...purchases, ...change })).toEqual([fault]);
+  });
+});
