@@ -96,11 +96,28 @@ function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>): strin
     `The export failed: ${failure.error}`,
     failure.happened,
     ...faults.map((fault) => `  ${fault}`),
+    ...describeWindows(card ?? {}),
     ...(request_ids.length > 0 ? [`request_id: ${request_ids.join(', ')}`] : []),
     ...(timeline.length > 1 ? ['What went before:', ...describeTimeline(timeline)] : []),
     `What to do: ${failure.todo}`,
     ...(card ? [`More: ${card.runbook}`] : []),
   ].join('\n');
+}
+
+/** Of the only window, the rest has said everything. The card shows the first ten. */
+function describeWindows(card: Partial<Failure>): string[] {
+  const { windows_failed = 0, windows_delivered = 0, failed_windows = [] } = card;
+  const all = windows_failed + windows_delivered;
+  if (all < 2) return [];
+  const shown = failed_windows.map(
+    ({ window, error }) => `  ${window?.start_date} to ${window?.end_date}  ${error}`,
+  );
+  const more = windows_failed - shown.length;
+  return [
+    `Not delivered, ${windows_failed} of ${all} windows:`,
+    ...shown,
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ];
 }
 
 function describeTimeline(timeline: Timeline): string[] {

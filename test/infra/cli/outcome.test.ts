@@ -58,6 +58,26 @@ describe('what a person reads', () => {
     ]);
   });
 
+  it('of an export of several windows: which of them were not delivered, and why each', () => {
+    const window = (start_date: string, end_date: string) => ({ start_date, end_date });
+    const failed_windows = [
+      { ...card, window: window('2026-10-01', '2026-11-15') },
+      { ...card, error: 'ReportStuck', window: window('2026-11-15', '2026-12-30') },
+    ];
+    const many = { ...card, report_ids: [], windows_delivered: 1, windows_failed: 12, failed_windows };
+    const outcome = outcomeOf({ name: 'daily-1', status: 'FAILED', cause: JSON.stringify(many) });
+    expect(describeOutcome(outcome, 's3://')).toContain(
+      [
+        'No.',
+        'Not delivered, 12 of 13 windows:',
+        '  2026-10-01 to 2026-11-15  RequestRefused',
+        '  2026-11-15 to 2026-12-30  ReportStuck',
+        '  and 10 more',
+        'What to do: Correct it.',
+      ].join('\n'),
+    );
+  });
+
   it.each([
     [
       'where nothing was missing',
