@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { App } from 'aws-cdk-lib';
+import { App, AssetStaging } from 'aws-cdk-lib';
 import type { Template } from 'aws-cdk-lib/assertions';
+import { DISABLE_ASSET_STAGING_CONTEXT } from 'aws-cdk-lib/cx-api';
 import { type Config, readContext } from './config.ts';
 import { ExportStack } from './stack.ts';
 import type { Definition } from './workflow-picture.ts';
@@ -20,21 +23,25 @@ export interface Synthesized {
 /**
  * Synthesizes the stack in this process, under the same feature flags as `cdk synth`, without an account. The checks
  * against policies and against CloudFormation's schemas are left out: they take seconds, and `cdk synth` makes them.
- *
- * @param outdir where the assembly goes; what it holds from before is overwritten
+ * The functions' code stays where it was bundled, and of the assembly only the template is kept.
  */
-export function synthesize({ config, outdir }: { config: Config; outdir: string }): Synthesized {
-  const app = new App({ context: readContext(), builtinCloudFormationValidation: false, outdir });
-  const { stackName } = new ExportStack(app, config);
-  const template: Json = app.synth().getStackByName(stackName).template;
-  return {
-    template,
-    definition: definitionIn(template),
-    codeOf(functionId) {
-      const { Code } = template.Resources[functionId].Properties;
-      return join(outdir, `asset.${Code.S3Key.replace(/\.zip$/, '')}`);
-    },
-  };
+export function synthesize(config: Config): Synthesized {
+  const outdir = mkdtempSync(join(tmpdir(), 'ad-report-export-'));
+  try {
+    const context = { ...readContext(), [DISABLE_ASSET_STAGING_CONTEXT]: true };
+    const app = new App({ context, builtinCloudFormationValidation: false, outdir });
+    const stack = new ExportStack(app, config);
+    const template: Json = app.synth().getStackByName(stack.stackName).template;
+    return { template, definition: definitionIn(template), codeOf: codeIn(stack, template) };
+  } finally {
+    rmSync(outdir, { recursive: true });
+  }
+}
+
+function codeIn(stack: ExportStack, template: Json): Synthesized['codeOf'] {
+  const assets = stack.node.findAll().filter((construct) => construct instanceof AssetStaging);
+  const directories = new Map(assets.map(({ assetHash, sourcePath }) => [`${assetHash}.zip`, sourcePath]));
+  return (functionId) => directories.get(template.Resources[functionId].Properties.Code.S3Key) ?? '';
 }
 
 function definitionIn(template: Json): Definition {

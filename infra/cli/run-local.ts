@@ -12,7 +12,7 @@ import { checkRequest, onlyMissing, readInput, requestNamed } from './request-so
 import type { RunOptions } from './run-options.ts';
 import { INTERRUPTED, UsageError } from './usage.ts';
 
-/** Ctrl-C, and what a scheduler or a container says: what was synthesized is removed in either case. */
+/** Ctrl-C, and what a scheduler or a container says: the history is written in either case. */
 const STOPPED_BY = ['SIGINT', 'SIGTERM'] as const;
 
 /** The platform that the run talks to, and what is needed to. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Duration, RemovalPolicy, Stage } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
@@ -82,18 +82,17 @@ export class WorkflowFunctions extends Construct {
 
   constructor(scope: Construct, id: string, props: WorkflowFunctionsProps) {
     super(scope, id);
-    const outdir = join(Stage.of(this)?.assetOutdir ?? '', 'functions');
-    bundle(STEPS.map(fileName), outdir);
-    const functions = STEPS.map((step) => [step, this.function(step, outdir, props)] as const);
+    const bundles = bundle(STEPS.map(fileName));
+    const functions = STEPS.map((step) => [step, this.function(step, bundles, props)] as const);
     this.functions = Object.fromEntries(functions) as Record<StepName, LambdaFunction>;
   }
 
-  private function(step: StepName, outdir: string, props: WorkflowFunctionsProps): LambdaFunction {
+  private function(step: StepName, bundles: string, props: WorkflowFunctionsProps): LambdaFunction {
     const { timeout, memory, environment } = SIZES[step];
     return new LambdaFunction(this, step, {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      code: Code.fromAsset(join(outdir, fileName(step))),
+      code: Code.fromAsset(join(bundles, fileName(step))),
       handler: 'index.handler',
       timeout,
       memorySize: memory,

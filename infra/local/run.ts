@@ -1,6 +1,5 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
 import { type ClockAnchor, scaledClock } from './clock.ts';
@@ -76,7 +75,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const config = localConfig(options);
   const clock = scaledClock(options.clock?.speed ?? 1, options.clock?.start);
   const place: Place = { ...HERE, stack: config.stack };
-  const { template: json, codeOf } = options.synthesized ?? (await synthesizeHere(config, started));
+  const { template: json, codeOf } = options.synthesized ?? (await synthesizeHere(config));
   const template = json as Template;
 
   const buckets = resourcesOf(template, 'AWS::S3::Bucket').map(([id]) => nameOf(template, place, id));
@@ -130,12 +129,10 @@ function localConfig({ baseUrl, revision, credentials, config }: LocalOptions): 
   return { ...configured, exports: [], ...config, base_url: baseUrl.replace(/\/+$/, ''), revision, accounts };
 }
 
-async function synthesizeHere(config: Config, started: AsyncDisposableStack): Promise<Synthesized> {
-  const outdir = await mkdtemp(join(tmpdir(), 'ad-report-export-'));
-  started.defer(() => rm(outdir, { recursive: true, force: true }));
+async function synthesizeHere(config: Config): Promise<Synthesized> {
   // CDK takes a second to load, which a stack that was synthesized before does not need.
   const { synthesize } = await import('../synthesize.ts');
-  return synthesize({ config, outdir });
+  return synthesize(config);
 }
 
 function openSecrets(

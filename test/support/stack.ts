@@ -31,10 +31,10 @@ export const CONTEXT = {
   ],
 };
 
-/** The stack of {@link CONTEXT}, or of one that differs from it; its assembly is removed after the file's tests. */
+/** The stack of {@link CONTEXT}, or of one that differs from it. */
 export function synthesizeStack(changes: Readonly<Record<string, unknown>> = {}): Synthesized {
   const config: Config = parseConfig({ ...CONTEXT, ...changes });
-  return synthesize({ config, outdir: temporaryDirectory() });
+  return synthesize(config);
 }
 
 export function temporaryDirectory(): string {
