@@ -16,6 +16,9 @@ const STOP_BEFORE_MS = 60_000;
 /** The 12 h of a window hold 42 calls of 14 min, and 176 s until the next of eight ranges' turns after each. */
 export const MAX_TURNS = 60;
 
+/** A cold start or a slow secret may cost one. More in a row mean that its clock is not the one that wakes it. */
+const MAX_MISSED = 5;
+
 /** What another turn may cure, and how many in a row may meet it. A second URL that is refused wants another report. */
 const CURABLE: Readonly<Partial<Record<string, number>>> = {
   UrlExpired: 2,
@@ -44,7 +47,8 @@ export async function saveRange(state: RangeWindow, dependencies: Dependencies):
   // Its clock is behind that of the state machine, which would call it again at once. Only a turn that is lost counts.
   if (now < new Date(range.turn)) {
     const later = wakeLater(range);
-    return { ...range, ...later, turns: later.turn === range.turn ? range.turns : turns };
+    if (later.turn === range.turn) return { ...range, ...later };
+    return missed({ ...range, turns }, new Date(range.turn));
   }
   return takeTurn({ ...state, range: { ...range, turns } }, dependencies);
 }
@@ -61,7 +65,7 @@ async function takeTurn(state: RangeWindow, dependencies: Dependencies): Promise
     if (typeof sight === 'string') return { ...range, status: 'broken' };
     return moved(range, await copy(state, sight.url, dependencies), now());
   } catch (error) {
-    if (error instanceof TurnMissed) return { ...range, ...turnAfter(range, now()) };
+    if (error instanceof TurnMissed) return missed(range, now());
     if (!(error instanceof ExportError)) throw error;
     log.warn('a range broke off', { error: error.name, first_part: range.first, ...error.facts });
     return failed(range, error.name, now());
@@ -92,7 +96,18 @@ function copy(
   return copyRange({ url, key: objectKey(request, window), format, copying, range, deadline });
 }
 
-function moved({ error: _, ...range }: CopyRange, to: Position | typeof VOID, now: Date): CopyRange {
+/** Those of a clock that is wrong are all missed: JoinRanges then has the file begun again as one, which needs no turns. */
+function missed(range: CopyRange, moment: Date): CopyRange {
+  const count = (range.missed ?? 0) + 1;
+  const turn = { ...range, missed: count, ...turnAfter(range, moment) };
+  return count < MAX_MISSED ? turn : { ...turn, status: 'broken', error: 'CopyFailed' };
+}
+
+function moved(
+  { error: _, missed: __, ...range }: CopyRange,
+  to: Position | typeof VOID,
+  now: Date,
+): CopyRange {
   if (to === VOID) return { ...range, status: 'void' };
   const { part, at, shape } = to;
   const position = { part, at, ...(shape === undefined ? {} : { shape }) };
@@ -100,7 +115,7 @@ function moved({ error: _, ...range }: CopyRange, to: Position | typeof VOID, no
   return { ...range, ...position, status, failures: 0, ...turnAfter(range, now) };
 }
 
-function failed(range: CopyRange, error: string, from: Date): CopyRange {
+function failed({ missed: _, ...range }: CopyRange, error: string, from: Date): CopyRange {
   const failures = range.failures + 1;
   const status = failures < (CURABLE[error] ?? 0) ? 'open' : 'broken';
   return { ...range, status, failures, error, ...turnAfter(range, from) };

@@ -37,6 +37,8 @@ export const CopyRange = z.extend(Position, {
   turn_every_seconds: z.number(),
   /** Turns that were taken, or missed. */
   turns: z.number(),
+  /** Those that were missed in a row. */
+  missed: z.optional(z.number()),
   /** Turns in a row that failed, and the name of the last error. */
   failures: z.number(),
   error: z.optional(z.string()),

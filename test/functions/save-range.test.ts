@@ -77,7 +77,7 @@ describe('SaveRange', () => {
       for (const _ of ['as its turn begins', 'later in it'])
         range = await saveRange({ ...state, range }, dependencies);
       const next = new Date(first + turn * 40_000).toISOString();
-      expect(range).toMatchObject({ status: 'open', turns: turn, turn: next, wake: next });
+      expect(range).toMatchObject({ status: 'open', turns: turn, missed: turn, turn: next, wake: next });
     }
     expect(gets()).toBe(0);
   });
@@ -86,7 +86,7 @@ describe('SaveRange', () => {
     const { state, range, dependencies, clock, gets } = await startRange();
     clock.pass(5);
     const turn = turnAfter(range, clock.now());
-    expect(await saveRange(state, dependencies)).toEqual({ ...range, ...turn, turns: 1 });
+    expect(await saveRange(state, dependencies)).toEqual({ ...range, ...turn, turns: 1, missed: 1 });
     expect(gets()).toBe(0);
   });
 
@@ -98,6 +98,28 @@ describe('SaveRange', () => {
     };
     expect(await saveRange(state, { ...dependencies, readToken })).toMatchObject({ status: 'open', at: 200 });
     expect(gets()).toBe(0);
+  });
+
+  it.each([
+    ['ahead', 600],
+    ['behind', -600],
+  ])('35: breaks with the fifth turn in a row that it missed, by a clock that is %s of the one that wakes it', async (_, seconds) => {
+    const { state, dependencies, gets } = await startRange();
+    let { range } = state;
+    const now = () => new Date(Date.parse(range.wake) + 1000 * seconds);
+    const turns = new Set<string>();
+    for (let call = 0; range.status === 'open' && call < 100; call++) {
+      turns.add(range.turn);
+      range = await saveRange({ ...state, range }, { ...dependencies, now });
+    }
+    expect([range.status, turns.size, gets()]).toEqual(['broken', 5, 0]);
+  });
+
+  it('counts the turns that it missed from the last one that it took', async () => {
+    const { state, dependencies, clock } = await startRange({}, [{ part: 4, at: 300 }]);
+    const range = await saveRange({ ...state, range: { ...state.range, missed: 4 } }, dependencies);
+    clock.pass(45);
+    expect(await saveRange({ ...state, range }, dependencies)).toMatchObject({ status: 'open', missed: 1 });
   });
 
   it('goes on in its next turn where the time of a call was too short', async () => {
