@@ -187,8 +187,10 @@ describe('a card that is too large', () => {
   it('then faults from the last one on, and then all but 200 characters of the first', () => {
     const happened = 'h'.repeat(300);
     const long = { ...short, happened, faults: ['f'.repeat(300), 'f2', 'f3'] };
-    const one = { ...long, faults: ['f'.repeat(300)] };
-    expect(trimmed(long, one)).toMatchObject(one);
+    for (const left of [2, 1]) {
+      const fewer = { ...long, faults: long.faults.slice(0, left) };
+      expect(trimmed(long, fewer)).toMatchObject(fewer);
+    }
     const cut = { ...long, faults: [`${'f'.repeat(199)}…`] };
     expect(trimmed(long, cut)).toMatchObject(cut);
     const exactly = { ...short, happened, faults: ['f'.repeat(200)] };
@@ -225,6 +227,12 @@ describe('a card that is too large', () => {
       timeline: [entry('s', { outcome: one, request_id: one })],
     });
     expect(trimmed(texts(text), texts(half))).toMatchObject(texts(half));
+  });
+
+  it('keeps 25 characters of each text where nothing of the sort makes it fit', () => {
+    const runbook = `https://wiki.example/${'x'.repeat(2_000)}`;
+    const cut = trimToState({ ...card, runbook, error: 'e'.repeat(300), happened: 'h'.repeat(300) });
+    expect(cut).toMatchObject({ runbook, error: `${'e'.repeat(24)}…`, happened: `${'h'.repeat(24)}…` });
   });
 
   it('fits all the same, whatever others have written into it', () => {

@@ -94,7 +94,10 @@ describe('a report (contract 2.2)', () => {
       'end_date: 4501 days are more than the 4500 that one export may span; split it',
     ],
     ...['start_date', 'end_date', 'advertiser_ids', 'metrics', 'dimensions', 'granularity', 'format'].map(
-      (field) => [{ options: { [field]: 1 } }, `options.${field}: belongs at the top level of the request`],
+      (field): [object, string] => [
+        { options: { [field]: 1 } },
+        `options.${field}: belongs at the top level of the request`,
+      ],
     ),
   ])('36: is refused with %j', (change, fault) => {
     expect(faultsOf({ ...report, ...change })).toEqual([fault]);
