@@ -58,7 +58,7 @@ const WAITING = 'REFRESHED';
 
 /**
  * A rotated refresh token that is not stored is lost, and the state machine cannot bring it back: so this one write is
- * tried here, 5 times, with pauses of at most 0.1 + 0.2 + 0.4 + 0.8 s.
+ * tried here, 5 times, with pauses of at most 0.1 + 0.2 + 0.4 + 0.8 s, and after throttling of five times that.
  */
 const CREDENTIAL_TRIES = 5;
 
