@@ -1,36 +1,5 @@
-import { Command, CommanderError } from 'commander';
-import { doctorCommand } from './doctor.ts';
-import { loginCommand } from './login.ts';
-import { resumeCommand } from './resume.ts';
-import { runCommand } from './run.ts';
-import { sandboxCommand } from './sandbox.ts';
-import { BAD_USAGE, CommandFailed, FAILED, UsageError } from './usage.ts';
+import { keepCompiled } from '../kept.ts';
 
-/** `npm run export -- <command>`. Exit status: 0 delivered, 1 failed, 2 bad usage or input. */
-async function main(): Promise<void> {
-  const program = new Command('export')
-    .description("Exports an advertising platform's reports to S3.")
-    .exitOverride()
-    .configureHelp({ showGlobalOptions: true });
-  const commands = [runCommand(), resumeCommand(), loginCommand(), doctorCommand(), sandboxCommand()];
-  for (const command of commands) program.addCommand(command.exitOverride());
-  await program.parseAsync();
-}
-
-try {
-  await main();
-} catch (error) {
-  if (error instanceof CommanderError) {
-    // commander has said what is wrong; asking for help is no fault.
-    process.exitCode = error.exitCode === 0 ? 0 : BAD_USAGE;
-  } else if (error instanceof UsageError) {
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = BAD_USAGE;
-  } else if (error instanceof CommandFailed) {
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = FAILED;
-  } else {
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exitCode = FAILED;
-  }
-}
+// Before anything large is loaded.
+keepCompiled();
+await import('./program.ts');

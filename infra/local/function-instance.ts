@@ -105,6 +105,7 @@ function startWorker(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine
   const { name, arn, memoryMb } = spec;
   // Node would read the options from a thread's environment, and refuse V8's: those are the whole process's.
   const { NODE_OPTIONS, ...environment } = spec.environment;
+  const { NODE_COMPILE_CACHE } = process.env;
   const workerData: FunctionData = {
     file: spec.file,
     exportName: spec.exportName,
@@ -121,7 +122,8 @@ function startWorker(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine
   };
   const worker = new Worker(new URL('./function-worker.ts', import.meta.url), {
     workerData,
-    env: environment,
+    // The thread takes it out again before a handler can see it.
+    env: { ...environment, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) },
     execArgv: [],
     // What a handler writes is a log line, never part of what this process prints.
     stdout: true,

@@ -13,6 +13,7 @@ if (!port) throw new Error('function-worker.ts runs as a worker');
 const { file, exportName, clock, nodeOptions, context: constant } = workerData as FunctionData;
 // Before the handler's module is loaded, which may keep what it finds.
 installDate(clock);
+delete process.env.NODE_COMPILE_CACHE;
 if (nodeOptions !== undefined) process.env.NODE_OPTIONS = nodeOptions;
 
 const tell = (answer: Answer) => port.postMessage(answer);
