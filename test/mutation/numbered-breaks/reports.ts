@@ -37,8 +37,8 @@ export const REPORT_BREAKS: readonly Break[] = [
     number: 12,
     broken: 'the old one is not watched',
     file: 'functions/check-report.ts',
-    find: 'state.reports.filter(({ given_up }) => !given_up)',
-    replace: 'state.reports.slice(-1)',
+    find: 'of watched(state)',
+    replace: 'of state.reports.slice(-1)',
     tests: ['test/functions/check-report.test.ts'],
   },
   {
