@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { isCalendarDate } from '../functions/workflow/dates.ts';
 import { checkUrl } from '../functions/workflow/safe-hosts.ts';
 import { exportFaults } from './config-exports.ts';
+import { isCron } from './schedule-gap.ts';
 
 /** Where cdk.json's context holds the config. */
 export const CONFIG_KEY = 'ad-report-export';
@@ -42,9 +43,13 @@ const Host = z
 const Schedule = z.strictObject({
   expression: z
     .string()
-    .regex(
-      /^(cron\(([^\s()]+ ){5}[^\s()]+\)|rate\([1-9]\d* (minute|hour|day)s?\))$/,
-      'must be cron(...) of six fields, or rate(...) in minutes, hours or days',
+    .regex(/^(cron\(([^\s()]+ ){5}[^\s()]+\)|rate\([1-9]\d* (minute|hour|day)s?\))$/, {
+      error: 'must be cron(...) of six fields, or rate(...) in minutes, hours or days',
+      abort: true,
+    })
+    .refine(
+      (text) => !text.startsWith('cron(') || isCron(text),
+      'must be minute, hour, day of month, month, day of week and year, one of the two days being ?',
     ),
   time_zone: z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').optional(),
 });

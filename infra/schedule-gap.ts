@@ -21,10 +21,34 @@ type DayTest = (day: Date) => boolean;
 export function longestGap(expression: string): number | undefined {
   const rate = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression);
   if (rate) return Number(rate[1]) * MINUTES[rate[2] as keyof typeof MINUTES];
-  const fields = /^cron\((.*)\)$/.exec(expression)?.[1]?.toUpperCase().split(' ');
-  if (fields?.length !== 6 || fields[5] !== '*') return undefined;
+  const fields = fieldsOf(expression);
+  return fields.length === 6 && fields[5] === '*' ? ifCron(() => longestCronGap(fields)) : undefined;
+}
+
+/** Whether EventBridge Scheduler takes a cron expression, which it would only say when the stack is deployed. */
+export function isCron(expression: string): boolean {
+  const [minute = '', hour = '', ofMonth = '', month = '', ofWeek = '', year = '', ...rest] =
+    fieldsOf(expression);
+  const parse = () => {
+    numbers(minute, 0, 59);
+    numbers(hour, 0, 23);
+    numbers(month, 1, 12, MONTHS);
+    numbers(year, 1970, 2199);
+    dayTest(ofMonth, ofWeek);
+    return rest.length === 0;
+  };
+  // Of the two days, exactly one is not asked for.
+  return (ofMonth === '?') !== (ofWeek === '?') && ifCron(parse) === true;
+}
+
+function fieldsOf(expression: string): string[] {
+  return /^cron\((.*)\)$/.exec(expression)?.[1]?.toUpperCase().split(' ') ?? [];
+}
+
+/** What was parsed; undefined where it is no cron expression. */
+function ifCron<T>(parse: () => T): T | undefined {
   try {
-    return longestCronGap(fields);
+    return parse();
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

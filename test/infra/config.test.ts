@@ -170,6 +170,17 @@ describe('the config', () => {
     ['cron(0 6 * * ?)', ['exports[0].schedule.expression']],
     ['rate(0 days)', ['exports[0].schedule.expression']],
     ['at(2026-01-01T00:00:00)', ['exports[0].schedule.expression']],
+    ['cron(0/15 6-9,18 ? JAN-NOV MON#1,5L 2026-2030)', []],
+    ['cron(0 6 L,15W * ? *)', []],
+    // EventBridge takes none of these, and would only say so when the stack is deployed.
+    ['cron(0 24 * * ? *)', ['exports[0].schedule.expression']],
+    ['cron(60 6 * * ? *)', ['exports[0].schedule.expression']],
+    ['cron(0 6 32 * ? *)', ['exports[0].schedule.expression']],
+    ['cron(0 6 ? * MONDAY *)', ['exports[0].schedule.expression']],
+    ['cron(0 6 1 * MON *)', ['exports[0].schedule.expression']],
+    ['cron(0 6 * * * *)', ['exports[0].schedule.expression']],
+    ['cron(0 6 ? * ? *)', ['exports[0].schedule.expression']],
+    ['cron(0 6 * * ? never)', ['exports[0].schedule.expression']],
   ])('judges the schedule %s', (expression, fields) => {
     const faults = faultsWith({ exports: [{ ...daily, schedule: { expression } }] });
     expect(faults.map((fault) => fault.split(':', 1)[0])).toEqual(fields);
