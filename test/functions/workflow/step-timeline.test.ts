@@ -146,7 +146,10 @@ describe('a step that fails', () => {
       {
         ...{ level: 'ERROR', message: 'failed unexpectedly', step: 'CheckReport' },
         ...{ invocation: 'invocation-1', ...ABOUT, attempt: 1, error: 'RangeError' },
-        ...{ happened: 'no https://files.example/1?… here', stack: expect.stringContaining('step-timeline.test.ts') },
+        ...{
+          happened: 'no https://files.example/1?… here',
+          stack: expect.stringContaining('step-timeline.test.ts'),
+        },
       },
     ]);
     expect(JSON.stringify([lines, thrown.stack])).not.toContain('canary');
