@@ -26,6 +26,8 @@ type Upload = {
   checksumType: 'FULL_OBJECT' | 'COMPOSITE';
   initiated: string;
   parts: Map<number, Part>;
+  /** Ends when the parts have been joined, or could not be. */
+  joined?: Promise<unknown>;
 };
 
 export type Uploads = Map<string, Upload>;
@@ -111,13 +113,22 @@ export async function listParts(call: Call): Promise<Answer> {
   return { status: 200, body: xml('ListPartsResult', listing) };
 }
 
+/** A client that repeats the request while the first is at work must not have the same file written twice at once. */
 export async function completeUpload(call: Call): Promise<Answer> {
-  const upload = find(call);
-  const parts = chosenParts(
-    upload,
-    await receiveDocument(call.request, COMPLETE_BYTES_MAX),
-    call.minPartBytes,
-  );
+  find(call);
+  const document = await receiveDocument(call.request, COMPLETE_BYTES_MAX);
+  for (let upload = find(call); ; upload = find(call)) {
+    if (upload.joined === undefined) {
+      const answer = joinParts(call, upload, document);
+      upload.joined = answer.catch(() => delete upload.joined);
+      return await answer;
+    }
+    await upload.joined;
+  }
+}
+
+async function joinParts(call: Call, upload: Upload, document: string): Promise<Answer> {
+  const parts = chosenParts(upload, document, call.minPartBytes);
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   const claimedBytes = call.header('x-amz-mp-object-size');
   if (claimedBytes !== undefined && Number(claimedBytes) !== bytes) throw new S3Error('InvalidRequest');
@@ -136,6 +147,7 @@ export async function completeUpload(call: Call): Promise<Answer> {
 }
 
 export async function abortUpload(call: Call): Promise<Answer> {
+  await find(call).joined;
   const upload = find(call);
   call.uploads.delete(upload.id);
   await rm(upload.folder, { recursive: true, force: true });

@@ -107,6 +107,19 @@ test('ListParts gives every part, page by page', async () => {
   );
 });
 
+test('of several Completes at once one joins the parts, and the others find no upload', async () => {
+  await using s3 = await openS3();
+  const upload = await create(s3);
+  const done: CompletedPart[] = [];
+  for (const [at, part] of parts.entries()) done.push(await put(s3, upload, at + 1, part));
+  const completes = [1, 2, 3, 4].map(() => complete(s3, upload, done));
+  const outcomes = await Promise.allSettled(completes);
+  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? outcome.reason.name : []));
+  expect(refused).toEqual(['NoSuchUpload', 'NoSuchUpload', 'NoSuchUpload']);
+  const { Body } = await s3.client.send(new GetObjectCommand(at));
+  expect(Buffer.concat(parts).equals((await Body?.transformToByteArray()) ?? Buffer.of())).toBe(true);
+});
+
 test('an error inside a 200 answer to Complete is an error, and leaves the upload', async () => {
   await using s3 = await openS3({
     faults: [{ operation: 'CompleteMultipartUpload', answer: 'error inside 200' }],
