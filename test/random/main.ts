@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { type Outcome, runAll } from './lane.ts';
 import { scenarios } from './scenario.ts';
 
-// npm run test:random -- [--runs 1000] [--seed 1] [--run 17] [--lanes 3] [--speed 1000]
+// npm run test:random -- [--runs 1000] [--seed 1] [--run 17] [--lanes 3] [--speed 1000] [--ranges]
 // `--run` replays one run of the seed alone, as often as `--runs` says.
 
 const { values } = parseArgs({
@@ -11,7 +11,8 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     run: { type: 'string' },
     lanes: { type: 'string', default: '3' },
-    speed: { type: 'string', default: '1000' },
+    speed: { type: 'string' },
+    ranges: { type: 'boolean', default: false },
   },
 });
 const seed = Number(values.seed);
@@ -20,7 +21,11 @@ const ends = new Map<string, number>();
 const failed: number[] = [];
 let heard = 0;
 
-await runAll(runs, { lanes: Number(values.lanes), speed: Number(values.speed) }, (outcome) => {
+const { lanes, ranges } = values;
+// A turn of a range's is 22 s, of which a machine needs to see each.
+const speed = values.speed ?? (ranges ? '25' : '1000');
+
+await runAll(runs, { lanes: Number(lanes), speed: Number(speed), ranges }, (outcome) => {
   heard += 1;
   count(outcome);
   if (outcome.broken.length > 0) tell(outcome);
