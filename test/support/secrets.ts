@@ -1,0 +1,49 @@
+import { expect, onTestFinished } from 'vitest';
+import { openSecrets } from '../../functions/aws/secrets.ts';
+import {
+  type SecretsFaultAnswer,
+  type SecretsOperation,
+  startSecretsManager,
+} from '../../infra/local/secrets-manager.ts';
+import { secretInMemory } from '../../infra/local/secrets-store.ts';
+import { awsEnvironment, setEnvironment } from './lambda.ts';
+
+export const CREDENTIAL = 'exports/acme/credential';
+export const TOKEN = 'exports/acme/token';
+export const LOGIN = {
+  client_id: 'client',
+  client_secret: 'canary-secret',
+  refresh_token: 'canary-refresh',
+};
+
+/** The secrets of one account, in Secrets Manager on this machine. */
+export async function openAccount({ credential, token }: { credential?: string; token?: string } = {}) {
+  const stored = {
+    credential: secretInMemory(Date.now, credential),
+    token: secretInMemory(Date.now, token),
+  };
+  const manager = await startSecretsManager({
+    secrets: new Map([
+      [CREDENTIAL, stored.credential],
+      [TOKEN, stored.token],
+    ]),
+  });
+  onTestFinished(() => manager.close());
+  setEnvironment(awsEnvironment({ SECRETS_MANAGER: manager.endpoint }));
+  const idOf = async (secret: keyof typeof stored) => (await stored[secret].versions()).at(-1)?.id ?? '';
+  const textOf = async (secret: keyof typeof stored) => (await stored[secret].versions()).at(-1)?.text;
+  const fail = (operation: SecretsOperation, answer: SecretsFaultAnswer, times = 1) =>
+    manager.faults.push({ operation, answer, times });
+  const calls = () => manager.journal.map(({ operation }) => operation);
+  return { secrets: openSecrets('exports'), manager, stored, idOf, textOf, fail, calls };
+}
+
+/** What a call throws, which never says a secret. */
+export async function errorOf(call: Promise<unknown>) {
+  const error = await call.then(
+    () => new Error('nothing was thrown'),
+    (thrown) => thrown,
+  );
+  expect(JSON.stringify([error.message, error.facts])).not.toContain('canary');
+  return { name: error.name, happened: error.message.split('\n')[0], facts: error.facts };
+}
