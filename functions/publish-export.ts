@@ -44,15 +44,19 @@ export async function publishExport(
     windows,
     ...(already_delivered !== undefined && { already_delivered }),
     bytes: windows.reduce((sum, { bytes }) => sum + bytes, 0),
-    ...sumRows(delivered),
+    ...sumRows(delivered, already_delivered),
     warnings,
   };
 }
 
-/** Rows of all that was exported, known only where every window's are; of nothing, nothing can be said. */
-function sumRows(delivered: readonly DeliveredWindow[]): { rows?: number; empty?: boolean } {
+/**
+ * Rows of all that was exported, known only where every window's are; of nothing, nothing can be said. No rows do not mean
+ * that there are none where other windows were delivered before.
+ */
+function sumRows(delivered: readonly DeliveredWindow[], before = 0): { rows?: number; empty?: boolean } {
   const rows = delivered.reduce((sum, { rows }) => sum + (rows ?? Number.NaN), 0);
-  return Number.isNaN(rows) || delivered.length === 0 ? {} : { rows, empty: rows === 0 };
+  if (Number.isNaN(rows) || delivered.length === 0) return {};
+  return rows === 0 && before > 0 ? { rows } : { rows, empty: rows === 0 };
 }
 
 export const handler = step(PublishExportInput, publishExport, (settings) => ({

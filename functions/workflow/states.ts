@@ -236,7 +236,7 @@ export const ExportResult = z.object({
   already_delivered: z.optional(z.number()),
   bytes: z.number(),
   rows: z.optional(z.number()),
-  /** Whether the platform had no rows at all; absent where they cannot be counted. */
+  /** Whether the platform had no rows at all; absent where that is not known. */
   empty: z.optional(z.boolean()),
   warnings: z.array(z.string()),
 });
