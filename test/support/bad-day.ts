@@ -15,6 +15,7 @@ import type { Call, Endpoint } from '../../infra/local/sandbox/exchange.ts';
 import type { Fault } from '../../infra/local/sandbox/faults/faults.ts';
 import { parseFault } from '../../infra/local/sandbox/faults/parse-fault.ts';
 import type { Report } from '../../infra/local/sandbox/reporting/reports.ts';
+import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 import type { SecretsCall, SecretsFault } from '../../infra/local/secrets-manager.ts';
 import { secretsOf } from './log-in.ts';
 import { expectNoSecretIn, expectNoSecretWritten } from './secrecy.ts';
@@ -24,6 +25,8 @@ import { type Ended, startWorkflow, type Workflow, type WorkflowOptions } from '
 export interface Day {
   /** Of the platform and its storage host. */
   readonly faults?: readonly (string | Fault)[];
+  /** What the sandbox does otherwise on that day. */
+  readonly sandbox?: Omit<SandboxOptions, 'faults' | 'credentials' | 'revisions'>;
   readonly s3?: readonly S3Fault[];
   readonly secrets?: readonly SecretsFault[];
   /** How many announcements fail. */
@@ -74,9 +77,11 @@ let days = 0;
 export async function spend(workflow: Workflow, day: Day = {}): Promise<Outcome> {
   const request = workflow.request({ name: `day-${++days}`, ...day.request });
   const journals = sinceNow(workflow);
+  const restore = change(workflow.sandbox.options, day.sandbox ?? {});
   plant(workflow, day);
   const [ended] = await Promise.all([workflow.run(request), day.meanwhile?.()]);
   plant(workflow, {});
+  restore();
   const outcome: Outcome = {
     ...ended,
     ...journals(),
@@ -85,15 +90,16 @@ export async function spend(workflow: Workflow, day: Day = {}): Promise<Outcome>
     card: ended.cause === undefined ? undefined : readCard(ended.cause),
   };
   expectPromisesKept(outcome);
-  if (outcome.status === 'SUCCEEDED' && !givesBody(day)) expectSourcesBytes(workflow, outcome);
+  if (outcome.status === 'SUCCEEDED' && isReport(request) && !givesBody(day))
+    expectSourcesBytes(workflow, outcome);
   expectNoSecretIn(await writtenOf(workflow, outcome), workflow, day.canaries);
   return outcome;
 }
 
-type Journals = Pick<Outcome, 'calls' | 'reports' | 's3' | 'secrets' | 'announced' | 'logged' | 'to'>;
+export type Journals = Pick<Outcome, 'calls' | 'reports' | 's3' | 'secrets' | 'announced' | 'logged' | 'to'>;
 
 /** What comes into the journals from now on. */
-function sinceNow({ sandbox, s3, secrets, bus, logs }: Workflow): () => Journals {
+export function sinceNow({ sandbox, s3, secrets, bus, logs }: Workflow): () => Journals {
   const sources = [sandbox.journal, sandbox.reports(), s3.journal, secrets.journal, bus.events, logs];
   const before = sources.map(({ length }) => length);
   const since = <T>(source: readonly T[], at: number) => source.slice(before[at]);
@@ -161,6 +167,14 @@ export async function forgetTokens(workflow: Workflow, account = 'sandbox'): Pro
   await secretsOf(workflow).send(new PutSecretValueCommand({ SecretId, SecretString: '{}' }));
 }
 
+/** Changes some options, and returns what changes them back. */
+function change(options: SandboxOptions, changes: SandboxOptions): () => void {
+  const names = Object.keys(changes) as (keyof SandboxOptions)[];
+  const before = Object.fromEntries(names.map((name) => [name, options[name]]));
+  Object.assign(options, changes);
+  return () => void Object.assign(options, before);
+}
+
 function plant({ sandbox, s3, secrets, bus }: Workflow, day: Day): void {
   sandbox.faults.clear();
   for (const fault of day.faults ?? []) sandbox.faults.add(fault);
@@ -170,7 +184,7 @@ function plant({ sandbox, s3, secrets, bus }: Workflow, day: Day): void {
 }
 
 /** Keys of the objects that an export of this name has left. */
-async function keysOf(workflow: Workflow, name: string): Promise<string[]> {
+export async function keysOf(workflow: Workflow, name: string): Promise<string[]> {
   return (await workflow.keys()).filter((key) => key.includes(`/export=${name}/`));
 }
 
@@ -185,13 +199,13 @@ async function writtenOf(workflow: Workflow, outcome: Outcome): Promise<string> 
 
 async function visible(workflow: Workflow, name: string): Promise<Pick<Outcome, 'object' | 'manifest'>> {
   const keys = await keysOf(workflow, name);
-  const read = async (file: string) => {
-    const key = keys.find((one) => one.endsWith(`/${file}`));
+  const read = async (file: RegExp) => {
+    const key = keys.find((one) => file.test(one));
     return key === undefined ? undefined : workflow.object(key);
   };
-  const manifest = await read('_manifest.json');
+  const manifest = await read(/\/_manifest\.json$/);
   return {
-    object: await read('report.json'),
+    object: await read(/\/[^_/][^/]*$/),
     manifest: manifest && (JSON.parse(String(manifest)) as Record<string, unknown>),
   };
 }
@@ -210,6 +224,10 @@ function expectPromisesKept(outcome: Outcome): void {
   const puts = s3.filter((entry) => entry.method === 'PUT' && entry.status === 200);
   expect(puts.at(-1)?.key).toMatch(/\/_manifest\.json$/);
   expect(manifest).toMatchObject({ bytes: object?.length });
+}
+
+function isReport({ kind = 'report' }: Readonly<Record<string, unknown>>): boolean {
+  return kind === 'report';
 }
 
 /** Whether a fault gives the file, so that it is not the report's. */

@@ -1,42 +1,41 @@
-import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ReportSettings } from '../../infra/local/sandbox/settings.ts';
-import { startWorkflow, type Workflow } from '../support/workflow.ts';
+import { forgetTokens, keysOf, shareWorkflow, spend } from '../support/bad-day.ts';
 
-const PREFIX = 'exports/account=sandbox/export=daily-campaigns/start_date=2026-10-01/end_date=2026-10-08/';
+const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });
 
-async function manifestOf(workflow: Workflow, prefix = PREFIX) {
-  return JSON.parse(String(await workflow.object(`${prefix}_manifest.json`)));
+function prefixOf(name: string): string {
+  return `exports/account=sandbox/export=${name}/start_date=2026-10-01/end_date=2026-10-08/`;
 }
 
 describe('an export of one window', () => {
   it('leaves the report, its manifest, and an event, in this order (P2)', async () => {
-    await using workflow = await startWorkflow();
-    const ended = await workflow.run();
-    expect(ended.status).toBe('SUCCEEDED');
-    expect(await workflow.keys()).toEqual([`${PREFIX}_manifest.json`, `${PREFIX}report.json`]);
-    const puts = workflow.s3.journal.filter(({ method }) => method === 'PUT').map(({ key }) => key);
-    expect(puts).toEqual([`${PREFIX}report.json`, `${PREFIX}_manifest.json`]);
-    expect(workflow.bus.events).toMatchObject([
-      { source: 'ad-report-export', 'detail-type': 'Report Exported', detail: ended.output },
+    const { status, output, s3, announced, manifest } = await spend(workflow, { request: { name: 'one' } });
+    expect(status).toBe('SUCCEEDED');
+    const prefix = prefixOf('one');
+    expect(await keysOf(workflow, 'one')).toEqual([`${prefix}_manifest.json`, `${prefix}report.json`]);
+    const puts = s3.filter(({ method }) => method === 'PUT').map(({ key }) => key);
+    expect(puts).toEqual([`${prefix}report.json`, `${prefix}_manifest.json`]);
+    expect(announced).toMatchObject([
+      { source: 'ad-report-export', 'detail-type': 'Report Exported', detail: output },
     ]);
-    const published = Date.parse((await manifestOf(workflow)).published_at);
-    expect(Date.parse(workflow.bus.events[0]?.time ?? '')).toBeGreaterThanOrEqual(published - 1000);
+    const published = Date.parse(String(manifest?.published_at));
+    expect(Date.parse(announced[0]?.time ?? '')).toBeGreaterThanOrEqual(published - 1000);
   });
 
   it('says in the manifest what was asked, when, and how the bytes can be checked', async () => {
-    await using workflow = await startWorkflow();
-    const request = workflow.request({ dimensions: ['campaign_id'], options: { attribution_window: '7d' } });
-    const { name } = await workflow.run(request);
-    const [report] = workflow.sandbox.reports();
-    const bytes = await workflow.object(`${PREFIX}report.json`);
+    const asked = { dimensions: ['campaign_id'], options: { attribution_window: '7d' } };
+    const { name, object, manifest, reports } = await spend(workflow, {
+      request: { name: 'told', ...asked },
+    });
+    const bytes = object ?? Buffer.alloc(0);
     const checksum = Buffer.alloc(4);
     checksum.writeUInt32BE(crc32(bytes));
-    expect(await manifestOf(workflow)).toMatchObject({
+    expect(manifest).toMatchObject({
       version: '1',
       account: 'sandbox',
-      export: 'daily-campaigns',
+      export: 'told',
       request: {
         start_date: '2026-10-01',
         end_date: '2026-10-08',
@@ -45,9 +44,9 @@ describe('an export of one window', () => {
         attribution_window: '7d',
       },
       revision: workflow.sandbox.revision,
-      report_id: report?.id,
+      report_id: reports[0]?.id,
       bucket: workflow.bucket,
-      key: `${PREFIX}report.json`,
+      key: `${prefixOf('told')}report.json`,
       bytes: bytes.length,
       rows: JSON.parse(String(bytes)).length,
       checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: checksum.toString('base64') },
@@ -61,23 +60,19 @@ describe('an export of one window', () => {
     ['1 row', { rows: 1 }, 1],
     ['200 MB', { bytes: 200 * 1024 * 1024 }, undefined],
   ])('delivers the source’s bytes: %s', async (_, report, rows) => {
-    await using workflow = await startWorkflow({ sandbox: { report } });
-    const { status } = await workflow.run();
+    // Holds the object to the source's length and digest.
+    const { status, reports, manifest } = await spend(workflow, { sandbox: { report } });
     expect(status).toBe('SUCCEEDED');
-    const expected = workflow.sandbox.expected(workflow.sandbox.reports()[0]?.id ?? '');
-    const bytes = await workflow.object(`${PREFIX}report.json`);
-    expect(bytes.length).toBe(expected.length);
-    expect(createHash('sha256').update(bytes).digest('hex')).toBe(expected.sha256());
-    expect(await manifestOf(workflow)).toMatchObject({ bytes: expected.length, rows: rows ?? expected.rows });
+    const expected = workflow.sandbox.expected(reports[0]?.id ?? '');
+    expect(manifest).toMatchObject({ bytes: expected.length, rows: rows ?? expected.rows });
   });
 
   it('P5: run twice, converges to the same objects with one token', async () => {
-    await using workflow = await startWorkflow();
-    await workflow.run();
-    const first = await workflow.object(`${PREFIX}report.json`);
-    await workflow.run();
-    expect(await workflow.object(`${PREFIX}report.json`)).toEqual(first);
-    expect(await workflow.keys()).toHaveLength(2);
-    expect(workflow.sandbox.journal.filter(({ endpoint }) => endpoint === 'token')).toHaveLength(1);
+    await forgetTokens(workflow);
+    const day = { request: { name: 'twice' } };
+    const [first, second] = [await spend(workflow, day), await spend(workflow, day)];
+    expect(second.object).toEqual(first.object);
+    expect(await keysOf(workflow, 'twice')).toHaveLength(2);
+    expect([...first.to('token'), ...second.to('token')]).toHaveLength(1);
   });
 });

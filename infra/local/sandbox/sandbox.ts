@@ -26,6 +26,8 @@ export type Sandbox = AsyncDisposable & {
   /** Every request as the servers saw it, in the order of arrival. */
   journal: readonly Call[];
   faults: FaultControl;
+  /** As it was started; what is changed holds from the next request on, but for the credentials and the revisions. */
+  options: SandboxOptions;
   /** The reports created so far, in order. */
   reports(): readonly Report[];
   /** What a report's file holds. @throws RangeError for an unknown id */
@@ -82,6 +84,7 @@ function handles(world: World): Omit<Sandbox, 'baseUrl' | 'close' | typeof Symbo
     credentials: world.credentials,
     journal: world.journal,
     faults: world.faults,
+    options: world.options,
     reports: () => [...world.reports.values()],
     expected: (reportId) => expected(world, reportId),
     addAdvertiser: (id, account = first.account) => addAdvertiser(world, id, account),
