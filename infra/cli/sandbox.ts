@@ -25,7 +25,7 @@ export function sandboxCommand(): Command {
 
 async function sandbox({ port, speed, json, fault }: Options): Promise<void> {
   const clock = scaledClock(speed);
-  await using platform = await startSandbox({ port, faults: fault, now: clock.now }).catch(refuseTakenPort);
+  await using platform = await startSandbox({ port, faults: fault, now: clock.now }).catch(refusePort);
   const facts = {
     base_url: platform.baseUrl,
     client_id: platform.clientId,
@@ -49,7 +49,9 @@ function collectFault(rule: string, previous: string[]): string[] {
   return [...previous, rule];
 }
 
-function refuseTakenPort(error: NodeJS.ErrnoException): never {
-  if (error.code === 'EADDRINUSE') throw new UsageError(['--port is in use by another program']);
-  throw error;
+function refusePort(error: NodeJS.ErrnoException): never {
+  if (error.syscall !== 'listen') throw error;
+  const why =
+    error.code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be listened on (${error.code})`;
+  throw new UsageError([`--port ${why}`]);
 }
