@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,4 +30,13 @@ it.each(BREAKS)('"$broken" is to be noticed by tests that are there, and that na
     const named = new RegExp(`['\`](\\d+, )*${number}(, \\d+)*: |\\['${number}'`);
     expect(await read(file)).toMatch(named);
   }
+});
+
+it('the command breaks nothing where it is asked for a fault that there is not', () => {
+  const command = join(ROOT, 'test/mutation/numbered.ts');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [command, '12', '41', 'x'], {
+    encoding: 'utf8',
+  });
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr).toBe('error: nothing is broken for 41, x; give numbers from 1 to 40\n');
 });

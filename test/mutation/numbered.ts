@@ -100,8 +100,13 @@ async function tryAll(tree: string, breaks: readonly Break[]): Promise<number> {
   return unnoticed;
 }
 
-const asked = process.argv.slice(2).map(Number);
-const breaks = BREAKS.filter(({ number }) => asked.length === 0 || asked.includes(number));
+const asked = process.argv.slice(2);
+const unknown = asked.filter((text) => !BREAKS.some(({ number }) => String(number) === text));
+if (unknown.length > 0) {
+  console.error(`error: nothing is broken for ${unknown.join(', ')}; give numbers from 1 to 40`);
+  process.exit(2);
+}
+const breaks = BREAKS.filter(({ number }) => asked.length === 0 || asked.includes(String(number)));
 const tree = await mkdtemp(join(tmpdir(), 'numbered-'));
 try {
   await copyTree(tree);
