@@ -6,10 +6,8 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import type { Settings } from '../workflow/settings.ts';
+import { inTime } from './in-time.ts';
 import { asServiceError } from './service-error.ts';
-
-/** Long for a few kilobytes, and short beside the 30 s of the functions that read or write them. Milliseconds. */
-const CALL_TIMEOUT = 5_000;
 
 /** The bucket, for the small objects beside the reports, and a look at those. Each throws AccessRefused or ServiceUnavailable. */
 export interface ObjectStore {
@@ -30,7 +28,6 @@ export function openObjectStore({
 }: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>): ObjectStore {
   const client = new S3Client({ maxAttempts: 1 });
   const at = (key: string) => ({ Bucket: BUCKET, Key: key, ExpectedBucketOwner: BUCKET_OWNER });
-  const inTime = () => ({ abortSignal: AbortSignal.timeout(CALL_TIMEOUT) });
   const refused = (doing: string, permission: string) => (error: unknown) => {
     throw asServiceError(error, `${doing} bucket ${BUCKET}`, permission);
   };

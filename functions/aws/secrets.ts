@@ -11,6 +11,7 @@ import { type Credential, parseCredential } from '../workflow/credential.ts';
 import { CredentialUnusable, TokenRefused } from '../workflow/errors.ts';
 import { isRefusal, Refusal } from '../workflow/refusal.ts';
 import type { TokenRef } from '../workflow/states.ts';
+import { inTime } from './in-time.ts';
 import { asServiceError } from './service-error.ts';
 
 /** What calls to the platform are authorized with, as it is cached in the account's token secret. */
@@ -71,7 +72,8 @@ export function openSecrets(prefix: string): Secrets {
 
   async function read(SecretId: string, VersionId?: string) {
     try {
-      return await client.send(new GetSecretValueCommand({ SecretId, ...(VersionId && { VersionId }) }));
+      const command = new GetSecretValueCommand({ SecretId, ...(VersionId && { VersionId }) });
+      return await client.send(command, inTime());
     } catch (error) {
       // A secret that exists and has no value yet is answered in the same way.
       if (error instanceof ResourceNotFoundException) return undefined;
@@ -103,8 +105,8 @@ export function openSecrets(prefix: string): Secrets {
         RemoveFromVersionId: version,
       };
       try {
-        await patient.send(new PutSecretValueCommand(put));
-        await patient.send(new UpdateSecretVersionStageCommand(move));
+        await patient.send(new PutSecretValueCommand(put), inTime(CREDENTIAL_TRIES));
+        await patient.send(new UpdateSecretVersionStageCommand(move), inTime(CREDENTIAL_TRIES));
         return true;
       } catch (error) {
         // Also where the first answer was lost and the SDK asked again.
@@ -136,7 +138,7 @@ export function openSecrets(prefix: string): Secrets {
         SecretString: JSON.stringify(tokens),
       });
       try {
-        const { VersionId } = await client.send(command);
+        const { VersionId } = await client.send(command, inTime());
         if (VersionId) return VersionId;
         throw new Error(`Secrets Manager named no version for ${tokenId(account)}`);
       } catch (error) {

@@ -6,10 +6,8 @@ import {
   TaskDoesNotExist,
   TaskTimedOut,
 } from '@aws-sdk/client-sfn';
+import { inTime } from './in-time.ts';
 import { asServiceError } from './service-error.ts';
-
-/** Long for a few kilobytes, and short beside the 30 s of the function. Milliseconds. */
-const CALL_TIMEOUT = 5_000;
 
 /** Says what a task comes to that waits for its token. A token must not be logged. Each throws AccessRefused or ServiceUnavailable. */
 export interface TaskAnswer {
@@ -22,7 +20,6 @@ export interface TaskAnswer {
 export function openTaskAnswer(): TaskAnswer {
   // The state machine repeats what fails; a second layer below it would multiply the tries.
   const client = new SFNClient({ maxAttempts: 1 });
-  const inTime = () => ({ abortSignal: AbortSignal.timeout(CALL_TIMEOUT) });
   const refused = (permission: string) => (error: unknown) => {
     if (!isClosed(error)) throw asServiceError(error, 'end the task of the state machine', permission);
   };

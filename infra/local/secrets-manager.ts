@@ -17,7 +17,8 @@ export type SecretsFaultAnswer =
   | 'InvalidRequestException'
   | 'ResourceNotFoundException'
   | 'reset'
-  | 'lost answer';
+  | 'lost answer'
+  | 'hang';
 
 export interface SecretsFault {
   readonly operation: SecretsOperation;
@@ -78,6 +79,7 @@ async function serve(
   };
   try {
     const fault = takeFault(faults, operation, name);
+    if (fault === 'hang') return { ...call, error: 'hang' };
     if (fault === 'reset') return lose();
     if (fault && fault !== 'lost answer') throw new SecretsError(fault, `${fault} (planted)`);
     const answer = await answerTo(operation, name, parameters, secrets);

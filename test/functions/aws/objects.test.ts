@@ -1,9 +1,10 @@
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
 import { type ObjectStore, openObjectStore } from '../../../functions/aws/objects.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
+import { hurry } from '../../support/hurried.ts';
 import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
 import { type Answer, listen } from '../../support/listen.ts';
 import { BUCKET, openS3 } from '../../support/s3.ts';
@@ -152,9 +153,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
   });
 
   it('25: gives up after 5 s what S3 does not answer', async () => {
-    const timeout = AbortSignal.timeout.bind(AbortSignal);
-    const hurried = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 50));
-    onTestFinished(() => hurried.mockRestore());
+    const hurried = hurry();
     const { store, s3 } = await openBucket();
     s3.faults.push({ operation, answer: 'stall', times: 9 });
     await expect(call(store)).rejects.toMatchObject({ name: 'ServiceUnavailable' });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { Secrets } from '../../../functions/aws/secrets.ts';
 import type { Refusal } from '../../../functions/workflow/refusal.ts';
 import type { SecretsFaultAnswer } from '../../../infra/local/secrets-manager.ts';
+import { hurry } from '../../support/hurried.ts';
 import { errorOf, openAccount, TOKEN } from '../../support/secrets.ts';
 
 const REPORTING = {
@@ -69,6 +71,17 @@ describe('the tokens of an account', () => {
     expect(await errorOf(secrets.readTokens('acme'))).toMatchObject(about('read'));
     expect(await errorOf(secrets.writeTokens('acme', tokens))).toMatchObject(about('write'));
     expect(calls()).toEqual(['GetSecretValue', 'PutSecretValue']);
+  });
+
+  it.each([
+    ['GetSecretValue', ({ readTokens }: Secrets) => readTokens('acme')],
+    ['PutSecretValue', ({ writeTokens }: Secrets) => writeTokens('acme', tokens)],
+  ] as const)('33: are given up after 5 s where %s is not answered', async (operation, call) => {
+    const hurried = hurry();
+    const { secrets, fail } = await openAccount({ token: JSON.stringify(tokens) });
+    fail(operation, 'hang');
+    await expect(call(secrets)).rejects.toMatchObject({ name: 'ServiceUnavailable' });
+    expect(hurried.mock.calls).toEqual([[5_000]]);
   });
 
   it('33: name the permission that is missing', async () => {
