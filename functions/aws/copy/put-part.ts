@@ -11,7 +11,8 @@ import { asPartError, type Destination, type Part, type Upload } from './upload.
 const TRIES = 5;
 const PAUSE_MS = 200;
 
-// 8 MiB within 60 s is 140 kB/s: slower than that, another connection is better.
+// In which nothing of the part goes out, or no answer comes once all of it has; while it goes, undici waits on, and a call's
+// deadline ends it.
 export const TIMEOUT_MS = 60_000;
 
 const SLICE_BYTES = 256 * 1024;
