@@ -25,7 +25,9 @@ export abstract class ExportError extends Error {
    *   last line of the message, because Lambda hands Step Functions nothing of an error but its name and message
    */
   constructor(happened: string, facts: Facts = {}) {
-    super(`${happened.slice(0, MAX_MESSAGE / 2)}\n${JSON.stringify(shorten(facts, MAX_MESSAGE / 2))}`);
+    // A cut may fall into the middle of a character, whose half is no text.
+    const said = happened.slice(0, MAX_MESSAGE / 2).toWellFormed();
+    super(`${said}\n${JSON.stringify(shorten(facts, MAX_MESSAGE / 2))}`);
     this.facts = facts;
   }
 }

@@ -177,5 +177,5 @@ function strings(value: Facts[string]): readonly string[] {
 }
 
 function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }
