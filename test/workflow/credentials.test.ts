@@ -1,99 +1,115 @@
-import { describe, expect, it } from 'vitest';
-import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
-import { callsTo } from '../support/journal.ts';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { expectFailed, forgetTokens, type Outcome, shareWorkflow, spend } from '../support/bad-day.ts';
 import { CONSENTED, logIn, storeCredential, storedCredential } from '../support/log-in.ts';
 import { expectNoSecretWritten } from '../support/secrecy.ts';
-import { startWorkflow, type Workflow, type WorkflowOptions } from '../support/workflow.ts';
+import { startWorkflow, type Workflow } from '../support/workflow.ts';
 
-function grantsOf({ sandbox }: Workflow): (string | null)[] {
-  return callsTo(sandbox, 'token').map(({ body }) => new URLSearchParams(body).get('grant_type'));
+const workflow = await shareWorkflow({
+  sandbox: { credentials: [CONSENTED], tokenSeconds: 86_400 },
+  config: { refresh_parameters: { audience: 'ads' } },
+});
+const CLIENT = JSON.stringify(await storedCredential(workflow));
+
+function formsOf(outcome: Outcome): URLSearchParams[] {
+  return outcome.to('token').map(({ body }) => new URLSearchParams(body));
 }
 
-async function startLoggedIn(sandbox: SandboxOptions = {}, options: WorkflowOptions = {}) {
-  const workflow = await startWorkflow({ ...options, sandbox: { ...sandbox, credentials: [CONSENTED] } });
-  await storeCredential(workflow, await logIn(workflow));
-  return workflow;
+function grantsOf(outcome: Outcome): (string | null)[] {
+  return formsOf(outcome).map((form) => form.get('grant_type'));
 }
+
+beforeEach(() => forgetTokens(workflow));
 
 describe('4.1: a refresh token', () => {
+  beforeEach(async () => storeCredential(workflow, await logIn(workflow)));
+
   it.each([
     true,
     false,
   ])('lasts for 3 windows that take longer than a token lives, on one login (rotated: %s)', async (rotateRefreshTokens) => {
-    await using workflow = await startLoggedIn({
-      ...{ rotateRefreshTokens, tokenSeconds: 100, report: { secondsToReady: 90 } },
-    });
     const first = (await storedCredential(workflow)).refresh_token;
-    const range = { start_date: '2026-01-01', end_date: '2026-05-01', max_parallel: 1 };
-    const ended = await workflow.run(workflow.request(range));
-    expect(ended.status).toBe('SUCCEEDED');
-    expect(workflow.sandbox.reports()).toHaveLength(3);
-    const [login, ...refreshes] = grantsOf(workflow);
-    expect(login).toBe('authorization_code');
-    expect(new Set(refreshes)).toEqual(new Set(['refresh_token']));
-    expect(refreshes.length).toBeGreaterThanOrEqual(2);
+    const outcome = await spend(workflow, {
+      sandbox: { rotateRefreshTokens, tokenSeconds: 100, report: { secondsToReady: 90 } },
+      request: { start_date: '2026-01-01', end_date: '2026-05-01', max_parallel: 1 },
+    });
+    expect(outcome.status).toBe('SUCCEEDED');
+    expect(outcome.reports).toHaveLength(3);
+    expect(new Set(grantsOf(outcome))).toEqual(new Set(['refresh_token']));
+    expect(grantsOf(outcome).length).toBeGreaterThanOrEqual(2);
     expect((await storedCredential(workflow)).refresh_token !== first).toBe(rotateRefreshTokens);
-    await expectNoSecretWritten(workflow);
   });
 
   it('is asked for with the parameters that the config sets, since the contract shows none', async () => {
-    await using workflow = await startLoggedIn({}, { config: { refresh_parameters: { audience: 'ads' } } });
-    expect((await workflow.run()).status).toBe('SUCCEEDED');
-    const form = new URLSearchParams(callsTo(workflow.sandbox, 'token').at(-1)?.body);
-    expect([...form.keys()].sort()).toEqual(['audience', 'grant_type', 'refresh_token']);
+    const [form, ...others] = formsOf(await spend(workflow));
+    expect([...(form?.keys() ?? [])].sort()).toEqual(['audience', 'grant_type', 'refresh_token']);
+    expect(others).toEqual([]);
   });
 
   it('3: that is dead ends in a failure that says to log in again, with the command', async () => {
-    await using workflow = await startLoggedIn();
-    await storeCredential(
-      workflow,
-      JSON.stringify({ ...(await storedCredential(workflow)), refresh_token: 'sbx_rt_dead' }),
-    );
-    const ended = await workflow.run();
-    expect(ended).toMatchObject({ status: 'FAILED', error: 'LoginRequired' });
-    expect(JSON.parse(ended.cause ?? '').happened).toContain('npm run export -- login --account sandbox');
-    await expectNoSecretWritten(workflow);
+    const stored = await storedCredential(workflow);
+    await storeCredential(workflow, JSON.stringify({ ...stored, refresh_token: 'sbx_rt_dead' }));
+    const outcome = await spend(workflow);
+    expectFailed(outcome, 'LoginRequired');
+    expect(outcome.card.happened).toContain('npm run export -- login --account sandbox');
   });
 
   it('that was rotated is stored although Secrets Manager throttles that write', async () => {
-    await using workflow = await startLoggedIn({ rotateRefreshTokens: true });
     const secret = 'ad-report-export/sandbox/credential';
-    workflow.secrets.faults.push({
-      ...{ operation: 'PutSecretValue', secret, answer: 'ThrottlingException', times: 2 },
-    });
-    expect((await workflow.run()).status).toBe('SUCCEEDED');
-    expect(grantsOf(workflow)).toEqual(['authorization_code', 'refresh_token']);
+    const throttled = {
+      operation: 'PutSecretValue',
+      secret,
+      answer: 'ThrottlingException',
+      times: 2,
+    } as const;
+    const outcome = await spend(workflow, { sandbox: { rotateRefreshTokens: true }, secrets: [throttled] });
+    expect(outcome.status).toBe('SUCCEEDED');
+    expect(grantsOf(outcome)).toEqual(['refresh_token']);
+    const writes = outcome.secrets.filter(
+      ({ operation, secret: name }) => operation === 'PutSecretValue' && name === secret,
+    );
+    expect(writes).toHaveLength(3);
   });
 });
 
 describe('2: a revoked client', () => {
   it('is asked for a token once where its secret has not changed', async () => {
-    await using workflow = await startWorkflow({ sandbox: { faults: ['token status=401 times=always'] } });
-    expect((await workflow.run()).error).toBe('CredentialUnusable');
-    expect(callsTo(workflow.sandbox, 'token')).toHaveLength(1);
+    await storeCredential(workflow, CLIENT);
+    const outcome = await spend(workflow, { faults: ['token status=401 times=always'] });
+    expectFailed(outcome, 'CredentialUnusable');
+    expect(outcome.to('token')).toHaveLength(1);
   });
 });
 
 describe('5.7: an API key', () => {
   const KEY = 'sbx_ak_test';
-  const startWithKey = (now: string, sandbox: SandboxOptions = {}) =>
+  const started = new Map<string, Promise<Workflow>>();
+  const startWithKey = (now: string) =>
     startWorkflow({
-      ...{ now, sandbox: { ...sandbox, credentials: [{ apiKey: KEY }] } },
+      ...{ now, sandbox: { credentials: [{ apiKey: KEY }] } },
       credentials: { sandbox: JSON.stringify({ api_key: KEY }) },
     });
+  /** A workflow in which it is this moment, or a little later. */
+  const at = (now: string): Promise<Workflow> => {
+    const workflow = started.get(now) ?? startWithKey(now);
+    started.set(now, workflow);
+    return workflow;
+  };
+  afterAll(async () => {
+    for (const workflow of started.values()) await (await workflow).close();
+  });
 
   it.each([
     ['2026-11-21T06:00:00Z', 41],
     ['2026-12-31T06:00:00Z', 1],
   ])('39: exports at %s, and warns in result, log and metric that %i days are left (contract 9.6)', async (now, days) => {
-    await using workflow = await startWithKey(now);
-    const ended = await workflow.run();
-    expect(ended).toMatchObject({
+    const workflow = await at(now);
+    const outcome = await spend(workflow);
+    expect(outcome).toMatchObject({
       status: 'SUCCEEDED',
       output: { warnings: [expect.stringMatching(`disables on 2027-01-01: ${days} day`)] },
     });
-    expect(callsTo(workflow.sandbox, 'token')).toEqual([]);
-    const logged = JSON.stringify(workflow.logs);
+    expect(outcome.to('token')).toEqual([]);
+    const logged = JSON.stringify(outcome.logged);
     expect(logged).toContain('disables on 2027-01-01');
     expect(logged).toContain('AdReportExport');
     expect(logged).toMatch(new RegExp(`ApiKeyDaysLeft[^\\d]+${days}\\b`));
@@ -101,24 +117,31 @@ describe('5.7: an API key', () => {
   });
 
   it('39: is refused from 2027-01-01 on, before any request (contract 9.6)', async () => {
-    await using workflow = await startWithKey('2027-01-01T00:00:10Z');
-    const ended = await workflow.run();
-    expect(ended.error).toBe('CredentialUnusable');
-    expect(JSON.parse(ended.cause ?? '').happened).toContain('Store {"client_id","client_secret"}');
-    expect(workflow.sandbox.journal).toEqual([]);
+    const workflow = await at('2027-01-01T00:00:10Z');
+    const outcome = await spend(workflow);
+    expectFailed(outcome, 'CredentialUnusable');
+    expect(outcome.card.happened).toContain('Store {"client_id","client_secret"}');
+    expect(outcome.calls).toEqual([]);
     await expectNoSecretWritten(workflow);
   });
 
   it('is refused for a list, before any request', async () => {
-    await using workflow = await startWithKey('2026-11-21T06:00:00Z');
-    const list = { name: 'list', account: 'sandbox', kind: 'list', resource: 'campaigns' };
-    expect((await workflow.run(list)).error).toBe('CredentialUnusable');
-    expect(workflow.sandbox.journal).toEqual([]);
+    const notAReports = {
+      start_date: undefined,
+      end_date: undefined,
+      advertiser_ids: undefined,
+      metrics: undefined,
+    };
+    const outcome = await spend(await at('2026-11-21T06:00:00Z'), {
+      request: { ...notAReports, kind: 'list', resource: 'campaigns' },
+    });
+    expectFailed(outcome, 'CredentialUnusable');
+    expect(outcome.calls).toEqual([]);
   });
 
   it('that the platform refuses fails at once', async () => {
-    await using workflow = await startWithKey('2026-11-21T06:00:00Z', { faults: ['create status=401'] });
-    expect((await workflow.run()).error).toBe('CredentialUnusable');
-    expect(workflow.sandbox.journal).toHaveLength(1);
+    const outcome = await spend(await at('2026-11-21T06:00:00Z'), { faults: ['create status=401'] });
+    expectFailed(outcome, 'CredentialUnusable');
+    expect(outcome.calls).toHaveLength(1);
   });
 });

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { startWorkflow, type Workflow } from '../support/workflow.ts';
+import { forgetTokens, type Outcome, shareWorkflow, spend } from '../support/bad-day.ts';
+
+const workflow = await shareWorkflow({ speed: 200, sandbox: { tokenSeconds: 86_400 } });
 
 const WINDOW = '2026-10-01/2026-10-08';
 
@@ -10,9 +12,9 @@ const OF_A_REPORT = ['CheckReport', 'SaveReport', 'PublishWindow'];
 type Line = Readonly<Record<string, unknown>>;
 
 /** Every line that the functions wrote, the metrics apart. */
-function linesOf({ logs }: Workflow): { lines: Line[]; metrics: Line[] } {
-  const all = logs.map(({ text }) => JSON.parse(text) as Line);
-  for (const line of all) expect(line).toMatchObject({ execution: 'export-1', service: 'ad-report-export' });
+function linesOf({ logged, name }: Outcome): { lines: Line[]; metrics: Line[] } {
+  const all = logged.map((text) => JSON.parse(text) as Line);
+  for (const line of all) expect(line).toMatchObject({ execution: name, service: 'ad-report-export' });
   return { lines: all.filter((line) => !line._aws), metrics: all.filter((line) => line._aws) };
 }
 
@@ -24,9 +26,9 @@ it('each line is one JSON object that names execution, window, report and attemp
     'storage nth=1 status=403',
     'storage nth=2 status=503',
   ];
-  await using workflow = await startWorkflow({ speed: 200, sandbox: { faults } });
-  expect((await workflow.run()).status).toBe('SUCCEEDED');
-  const { lines, metrics } = linesOf(workflow);
+  const outcome = await spend(workflow, { faults });
+  expect(outcome.status).toBe('SUCCEEDED');
+  const { lines, metrics } = linesOf(outcome);
   for (const line of lines) {
     expect(line).toMatchObject({ step: expect.any(String), attempt: expect.any(Number) });
     if (OF_A_WINDOW.includes(String(line.step))) expect(line).toMatchObject({ window: WINDOW });
@@ -39,11 +41,11 @@ it('each line is one JSON object that names execution, window, report and attemp
 
 it('each request to the platform is a line: what was asked, its status, request id and time', async () => {
   const faults = ['token nth=1 status=503', 'create status=500 times=1', 'report nth=1 reset=after'];
-  await using workflow = await startWorkflow({ speed: 200, sandbox: { faults } });
-  await workflow.run();
-  const { lines } = linesOf(workflow);
+  await forgetTokens(workflow);
+  const outcome = await spend(workflow, { faults });
+  const { lines } = linesOf(outcome);
   const told = lines.filter(({ method }) => method !== undefined);
-  const asked = workflow.sandbox.journal.filter(({ endpoint }) => endpoint !== 'storage');
+  const asked = outcome.calls.filter(({ endpoint }) => endpoint !== 'storage');
   expect(told).toHaveLength(asked.length);
   for (const [at, { method, path, status, requestId }] of asked.entries()) {
     const became = status
@@ -56,12 +58,9 @@ it('each request to the platform is a line: what was asked, its status, request 
 });
 
 it('the lines of an export that fails name what failed as well', async () => {
-  await using workflow = await startWorkflow({
-    speed: 200,
-    sandbox: { faults: ['create status=403 times=always'] },
-  });
-  expect((await workflow.run()).status).toBe('FAILED');
-  const { lines } = linesOf(workflow);
+  const outcome = await spend(workflow, { faults: ['create status=403 times=always'] });
+  expect(outcome.status).toBe('FAILED');
+  const { lines } = linesOf(outcome);
   expect(lines.at(-1)).toMatchObject({ step: 'DescribeFailure', attempt: 1 });
   expect(lines).toContainEqual(
     expect.objectContaining({

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { type Outcome, shareWorkflow, spend } from '../support/bad-day.ts';
 import { type Metric, metricsIn } from '../support/emf.ts';
-import { expectNoSecretWritten } from '../support/secrecy.ts';
-import { startWorkflow } from '../support/workflow.ts';
+
+const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });
+
+function metricsOf({ logged }: Outcome): Metric[] {
+  return metricsIn(logged.map((text) => ({ function: 'any', stream: 'stdout', text })));
+}
 
 function total(metrics: readonly Metric[], name: string, dimensions: Readonly<Record<string, string>> = {}) {
   const all = { service: 'ad-report-export', ...dimensions };
@@ -12,13 +17,12 @@ function total(metrics: readonly Metric[], name: string, dimensions: Readonly<Re
 
 describe('the metrics of a whole run', () => {
   it('are valid in the embedded metric format, say what was delivered and what was retried, and hold no secret', async () => {
-    await using workflow = await startWorkflow({
-      sandbox: { faults: ['create nth=1 status=401', 'report nth=1 status=429', 'storage nth=1 status=403'] },
+    const ended = await spend(workflow, {
+      faults: ['create nth=1 status=401', 'report nth=1 status=429', 'storage nth=1 status=403'],
     });
-    const ended = await workflow.run();
-    const metrics = metricsIn(workflow.logs);
+    const metrics = metricsOf(ended);
     const { bytes, rows } = ended.output as { bytes: number; rows: number };
-    const of = { account: 'sandbox', export: 'daily-campaigns' };
+    const of = { account: 'sandbox', export: String(ended.request.name) };
     expect(total(metrics, 'Deliveries', of)).toBe(1);
     expect(total(metrics, 'Bytes', of)).toBe(bytes);
     expect(total(metrics, 'Rows', of)).toBe(rows);
@@ -28,30 +32,27 @@ describe('the metrics of a whole run', () => {
       expect(total(metrics, 'Retries', { kind }), kind).toBe(1);
     }
     expect(total(metrics, 'ApiKeyDaysLeft')).toBe(0);
-    await expectNoSecretWritten(workflow);
   });
 
   it('say whose they are in the line, not in a dimension that would be paid for', async () => {
-    await using workflow = await startWorkflow({ sandbox: { faults: ['create nth=1 status=401'] } });
-    const { name } = await workflow.run();
-    const [refused] = metricsIn(workflow.logs).filter(({ dimensions }) => dimensions.kind === 'TokenRefused');
+    const ended = await spend(workflow, { faults: ['create nth=1 status=401'] });
+    const [refused] = metricsOf(ended).filter(({ dimensions }) => dimensions.kind === 'TokenRefused');
     expect(refused).toMatchObject({
       namespace: 'AdReportExport',
       dimensions: { service: 'ad-report-export', kind: 'TokenRefused' },
       properties: {
-        execution: name,
+        execution: ended.name,
         account: 'sandbox',
-        export: 'daily-campaigns',
+        export: ended.request.name,
         window: '2026-10-01/2026-10-08',
       },
     });
   });
 
   it('count a failed window once, by its error', async () => {
-    await using workflow = await startWorkflow();
-    await workflow.run(workflow.request({ metrics: ['no_such_metric'] }));
-    await workflow.run({ ...workflow.request(), end_date: 'never' });
-    const failures = metricsIn(workflow.logs).filter((metric) => metric.name === 'Failures');
+    const refused = await spend(workflow, { request: { metrics: ['no_such_metric'] } });
+    const invalid = await spend(workflow, { request: { end_date: 'never' } });
+    const failures = [refused, invalid].flatMap(metricsOf).filter((metric) => metric.name === 'Failures');
     expect(failures.map(({ dimensions, value }) => [dimensions.error, value])).toEqual([
       ['RequestRefused', 1],
       ['InvalidInput', 1],

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { addDays, daysBetween } from '../../functions/workflow/dates.ts';
 import type { HistoryEvent } from '../../infra/local/history.ts';
-import { callsTo, gaps } from '../support/journal.ts';
+import { forgetTokens, gapsIn, keysOf, shareWorkflow, spend } from '../support/bad-day.ts';
 import { startWorkflow } from '../support/workflow.ts';
+
+const SPEED = 100;
+const workflow = await shareWorkflow({ speed: SPEED, sandbox: { tokenSeconds: 86_400 } });
 
 const DAYS_400 = { start_date: '2025-01-01', end_date: addDays('2025-01-01', 400) };
 
@@ -19,11 +22,11 @@ function mostAtOnce(events: readonly HistoryEvent[]): number {
 
 describe('an export of 400 days', () => {
   it('2.2, 5.4: is nine reports of at most 45 days, no day missing or twice, four at a time, with one token request', async () => {
-    await using workflow = await startWorkflow();
-    const { status, events } = await workflow.run(workflow.request(DAYS_400));
-    expect(status).toBe('SUCCEEDED');
+    await forgetTokens(workflow);
+    const outcome = await spend(workflow, { request: { name: 'days-400', ...DAYS_400 } });
+    expect(outcome.status).toBe('SUCCEEDED');
 
-    const windows = workflow.sandbox.reports().map(({ request }) => request);
+    const windows = outcome.reports.map(({ request }) => request);
     const days = windows.flatMap(({ start_date, end_date }) => {
       const length = daysBetween(start_date, end_date);
       expect(length).toBeLessThanOrEqual(45);
@@ -31,17 +34,14 @@ describe('an export of 400 days', () => {
     });
     expect(windows).toHaveLength(9);
     expect(days.sort()).toEqual(Array.from({ length: 400 }, (_, day) => addDays('2025-01-01', day)));
-    expect(callsTo(workflow.sandbox, 'token')).toHaveLength(1);
-    expect(mostAtOnce(events)).toBe(4);
-    expect(await workflow.keys()).toHaveLength(18);
-    expect(Math.min(...gaps(workflow.sandbox))).toBeGreaterThanOrEqual(10);
+    expect(outcome.to('token')).toHaveLength(1);
+    expect(mostAtOnce(outcome.events)).toBe(4);
+    expect(await keysOf(workflow, 'days-400')).toHaveLength(18);
   });
 
   it('is done as many windows at a time as the request says', async () => {
-    await using workflow = await startWorkflow();
-    const { events } = await workflow.run(
-      workflow.request({ ...DAYS_400, end_date: '2025-05-01', max_parallel: 1 }),
-    );
+    const request = { ...DAYS_400, end_date: '2025-05-01', max_parallel: 1 };
+    const { events } = await spend(workflow, { request });
     expect(mostAtOnce(events)).toBe(1);
   });
 });
@@ -50,12 +50,12 @@ describe('an export of 400 days', () => {
 const unready = 'report set.status=PROCESSING omit=download_url times=3';
 
 describe('P3: the platform sees 10 s or more between two GETs of a report (contract 4.4, 8)', () => {
-  it.each([1000, 100])('at speed %i', async (speed) => {
-    await using workflow = await startWorkflow({ speed, sandbox: { faults: [unready] } });
-    const { status } = await workflow.run();
-    expect(status).toBe('SUCCEEDED');
-    expect(gaps(workflow.sandbox).length).toBeGreaterThan(2);
-    expect(Math.min(...gaps(workflow.sandbox))).toBeGreaterThanOrEqual(10);
-    expect(callsTo(workflow.sandbox, 'report').filter(({ status }) => status === 429)).toEqual([]);
+  it.each([1000, SPEED])('at speed %i', async (speed) => {
+    await using other = speed === SPEED ? undefined : await startWorkflow({ speed });
+    const outcome = await spend(other ?? workflow, { faults: [unready] });
+    expect(outcome.status).toBe('SUCCEEDED');
+    expect(gapsIn(outcome).length).toBeGreaterThan(3);
+    expect(Math.min(...gapsIn(outcome))).toBeGreaterThanOrEqual(10);
+    expect(outcome.to('report').filter(({ status }) => status === 429)).toEqual([]);
   });
 });

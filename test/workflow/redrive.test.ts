@@ -1,13 +1,23 @@
-import { describe, expect, it } from 'vitest';
-import { callsTo, gaps } from '../support/journal.ts';
-import { follow, startWorkflow, type Workflow } from '../support/workflow.ts';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { forgetTokens, gapsIn, keysOf, shareWorkflow, sinceNow } from '../support/bad-day.ts';
+import { follow } from '../support/workflow.ts';
+
+// A token has ended long before the execution is redriven.
+const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 40, report: { secondsToReady: 60 } } });
+
+beforeEach(() => forgetTokens(workflow));
 
 /** A request for three windows, one at a time. */
-function threeWindows(workflow: Workflow) {
-  return workflow.request({ end_date: '2027-01-20', max_parallel: 1 });
+function threeWindows(name: string) {
+  return workflow.request({ name, end_date: '2027-01-20', max_parallel: 1 });
 }
 
-async function abortAt(workflow: Workflow, request: unknown, state: string, window: number): Promise<string> {
+function plant(fault: string): void {
+  workflow.sandbox.faults.add(fault);
+  onTestFinished(() => workflow.sandbox.faults.clear());
+}
+
+async function abortAt(request: unknown, state: string, window: number): Promise<string> {
   const execution = workflow.export(request);
   for await (const event of execution.events) {
     if (event.type === 'StateEntered' && event.state === state && event.window === window) break;
@@ -19,68 +29,65 @@ async function abortAt(workflow: Workflow, request: unknown, state: string, wind
 
 describe('30: a redrive', () => {
   it('30: of an execution that failed exports what is missing, with a fresh token', async () => {
-    await using workflow = await startWorkflow({
-      sandbox: { faults: ['create nth=2 status=403'], tokenSeconds: 40 },
-    });
-    const first = await workflow.run(threeWindows(workflow));
+    plant('create nth=2 status=403');
+    const since = sinceNow(workflow);
+    const first = await workflow.run(threeWindows('failed'));
     expect([first.status, first.error]).toEqual(['FAILED', 'RequestRefused']);
     expect(JSON.parse(first.cause ?? '')).toMatchObject({ windows_delivered: 2, windows_failed: 1 });
-    const before = {
-      created: workflow.sandbox.reports().length,
-      tokens: callsTo(workflow.sandbox, 'token').length,
-    };
+    const before = since();
 
     const again = await follow(workflow.redrive(first.name));
     expect(again.status).toBe('SUCCEEDED');
-    expect(workflow.sandbox.reports()).toHaveLength(before.created + 1);
-    expect(callsTo(workflow.sandbox, 'token').length).toBeGreaterThan(before.tokens);
-    expect((await workflow.keys()).filter((key) => key.endsWith('_manifest.json'))).toHaveLength(3);
-    expect(workflow.bus.events.map((event) => event['detail-type'])).toEqual([
+    expect(since().reports).toHaveLength(before.reports.length + 1);
+    expect(since().to('token').length).toBeGreaterThan(before.to('token').length);
+    const keys = await keysOf(workflow, 'failed');
+    expect(keys.filter((key) => key.endsWith('_manifest.json'))).toHaveLength(3);
+    expect(since().announced.map((event) => event['detail-type'])).toEqual([
       'Report Export Failed',
       'Report Exported',
     ]);
   });
 
   it('30: of one that was to refresh what an earlier one had delivered exports all of it', async () => {
-    await using workflow = await startWorkflow({ sandbox: { tokenSeconds: 40 } });
-    await workflow.run(threeWindows(workflow));
-    workflow.sandbox.faults.add('token status=401');
-    const { name, error } = await workflow.run(threeWindows(workflow));
+    const since = sinceNow(workflow);
+    await workflow.run(threeWindows('refreshed'));
+    plant('token status=401');
+    const { name, error } = await workflow.run(threeWindows('refreshed'));
     expect(error).toBe('CredentialUnusable');
     const again = await follow(workflow.redrive(name));
     expect(again.output).toMatchObject({ already_delivered: 0, windows: [{}, {}, {}] });
-    expect(workflow.sandbox.reports()).toHaveLength(6);
+    expect(since().reports).toHaveLength(6);
   });
 
   it('30: fails with a card again where nothing has changed, as often as it is redriven', async () => {
-    await using workflow = await startWorkflow({ sandbox: { faults: ['create status=403 times=always'] } });
+    plant('create status=403 times=always');
+    const since = sinceNow(workflow);
     const { name } = await workflow.run();
     for (const creates of [2, 3]) {
       const again = await follow(workflow.redrive(name));
       expect([again.status, again.error]).toEqual(['FAILED', 'RequestRefused']);
       expect(JSON.parse(again.cause ?? '').execution).toBe(name);
-      expect(callsTo(workflow.sandbox, 'create')).toHaveLength(creates);
+      expect(since().to('create')).toHaveLength(creates);
     }
   });
 
   it('30: of one that was aborted in the middle of a window goes on with its report, after its token has ended', async () => {
-    await using workflow = await startWorkflow({
-      sandbox: { tokenSeconds: 40, report: { secondsToReady: 60 } },
-    });
-    const name = await abortAt(workflow, threeWindows(workflow), 'CheckReport', 1);
-    const created = workflow.sandbox.reports().map(({ id }) => id);
+    const since = sinceNow(workflow);
+    const name = await abortAt(threeWindows('aborted'), 'CheckReport', 1);
+    const created = since().reports.map(({ id }) => id);
     expect(created).toHaveLength(2);
     const until = workflow.clock.now() + 60_000;
     await expect.poll(() => workflow.clock.now(), { interval: 50 }).toBeGreaterThan(until);
 
     const again = await follow(workflow.redrive(name));
     expect(again.status).toBe('SUCCEEDED');
-    const reports = workflow.sandbox.reports().map(({ id }) => id);
+    const reports = since().reports.map(({ id }) => id);
     expect(reports).toHaveLength(3);
     expect(reports.slice(0, 2)).toEqual(created);
     const caught = again.events.filter(({ type, window }) => type === 'StateCaught' && window === 1);
     expect(caught.length).toBeGreaterThan(0);
-    expect((await workflow.keys()).filter((key) => key.endsWith('report.json'))).toHaveLength(3);
-    expect(Math.min(...gaps(workflow.sandbox))).toBeGreaterThanOrEqual(10);
+    const keys = await keysOf(workflow, 'aborted');
+    expect(keys.filter((key) => key.endsWith('report.json'))).toHaveLength(3);
+    expect(Math.min(...gapsIn(since()))).toBeGreaterThanOrEqual(10);
   });
 });

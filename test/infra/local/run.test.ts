@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { forgetTokens, shareWorkflow, sinceNow, spend } from '../../support/bad-day.ts';
 import { startWorkflow } from '../../support/workflow.ts';
 
 const SECRET_CANARIES = ['sbx_cs_', 'Bearer ', 'X-Sandbox-Signature', 'download_url'];
+
+const workflow = await shareWorkflow({});
 
 describe('a run', () => {
   test('leaves the report, its manifest, an event and the history', async () => {
@@ -49,9 +52,8 @@ describe('a run', () => {
   });
 
   test('writes no secret anywhere, and its sweep sees what the functions print', async () => {
-    const workflow = await startWorkflow();
-    await using _ = workflow;
-    await workflow.run();
+    await forgetTokens(workflow);
+    await spend(workflow);
     const written = await workflow.everythingWritten();
     expect(written).toContain('a token was issued');
     expect(written).toContain('ReservedConcurrentExecutions');
@@ -70,20 +72,20 @@ describe('a run', () => {
   });
 
   test('an announcement that fails is made again', async () => {
-    const workflow = await startWorkflow();
-    await using _ = workflow;
-    workflow.bus.failNext(2);
-    expect((await workflow.run()).status).toBe('SUCCEEDED');
-    expect(workflow.bus.events).toHaveLength(1);
+    const { status, announced } = await spend(workflow, { events: 2 });
+    expect(status).toBe('SUCCEEDED');
+    expect(announced).toHaveLength(1);
   });
 
   test('a function that is killed in the middle is called again', async () => {
-    const workflow = await startWorkflow({ sandbox: { faults: [{ on: 'token', hang: true }] } });
-    await using _ = workflow;
-    const run = workflow.run();
-    await expect.poll(() => workflow.sandbox.journal.length).toBe(1);
-    expect(await workflow.functionOf('GetToken').kill()).toBe(1);
-    const { status, events } = await run;
+    await forgetTokens(workflow);
+    const since = sinceNow(workflow);
+    const kill = async () => {
+      await expect.poll(() => since().calls.length).toBe(1);
+      expect(await workflow.functionOf('GetToken').kill()).toBe(1);
+    };
+    const hangs = { on: 'token', hang: true } as const;
+    const { status, events } = await spend(workflow, { faults: [hangs], meanwhile: kill });
     expect(status).toBe('SUCCEEDED');
     const failed = events.filter(({ type }) => type === 'StateFailed');
     expect(failed).toMatchObject([{ state: 'GetToken', error: 'Runtime.ExitError' }]);
