@@ -20,8 +20,12 @@ interface TestReport {
   }[];
 }
 
-/** What became of the tests of a number: one failed, all passed, or none was run. */
-type Outcome = 'red' | 'green' | 'not run';
+/** What became of the tests of a number. */
+interface Outcome {
+  /** One failed, all passed, or none was run. */
+  readonly color: 'red' | 'green' | 'not run';
+  readonly failed: readonly string[];
+}
 
 /** The working tree as it is, with what is not committed, and its packages. */
 async function copyTree(to: string): Promise<void> {
@@ -61,8 +65,9 @@ async function runTests(
   const { testResults } = JSON.parse(await readFile(report, 'utf8')) as TestReport;
   const results = testResults.flatMap(({ assertionResults }) => assertionResults);
   // A break that does not even load says nothing about the tests.
-  if (results.some(({ status }) => status === 'failed')) return 'red';
-  return results.some(({ status }) => status === 'passed') ? 'green' : 'not run';
+  const failed = results.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName);
+  if (failed.length > 0) return { color: 'red', failed };
+  return { color: results.some(({ status }) => status === 'passed') ? 'green' : 'not run', failed };
 }
 
 async function tryBreak(tree: string, one: Break): Promise<Outcome> {
@@ -87,15 +92,17 @@ async function tryAll(tree: string, breaks: readonly Break[]): Promise<number> {
   const tests = [...new Set(breaks.flatMap((one) => one.tests))];
   const numbers = [...new Set(breaks.map(({ number }) => number))];
   const whole = await timed(() => runTests(tree, tests, numbers));
-  console.log(`unbroken  ${whole.outcome}  ${whole.seconds}  ${tests.length} files`);
-  if (whole.outcome !== 'green') return breaks.length;
+  const { color, failed } = whole.outcome;
+  console.log(`unbroken  ${color}  ${whole.seconds}  ${tests.length} files`);
+  for (const name of failed) console.log(`  ${name}`);
+  if (color !== 'green') return breaks.length;
   let unnoticed = 0;
   for (const one of breaks) {
     const { outcome, seconds } = await timed(() => tryBreak(tree, one));
     console.log(
-      `${String(one.number).padStart(2)}  ${outcome.padEnd(7)}  ${seconds}  ${one.file}: ${one.broken}`,
+      `${String(one.number).padStart(2)}  ${outcome.color.padEnd(7)}  ${seconds}  ${one.file}: ${one.broken}`,
     );
-    if (outcome !== 'red') unnoticed += 1;
+    if (outcome.color !== 'red') unnoticed += 1;
   }
   return unnoticed;
 }
