@@ -4,6 +4,9 @@ import { AccessRefused, ServiceUnavailable } from '../workflow/errors.ts';
 const REFUSALS =
   /^(AccessDenied|AccessDeniedException|AllAccessDisabled|NoSuchBucket|NotFound|PermanentRedirect|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClientException|InvalidBucketOwnerAWSAccountID|DecryptionFailure|LimitExceededException|InvalidRequestException|EncryptionFailure|ResourceNotFoundException|KmsAccessDeniedException|KmsInvalidStateException|KMS\..*|.*KMS.*)$/;
 
+/** What AWS says of a clock that is wrong. The SDK learns the difference from such an answer, and signs by it from then on. */
+const SKEWED = /^(RequestTimeTooSkewed|RequestInTheFuture|RequestExpired)$/;
+
 /**
  * Sorts what an AWS call threw into "a person must act" and "again later".
  *
@@ -13,7 +16,7 @@ const REFUSALS =
 export function asServiceError(error: unknown, doing: string, permission: string): Error {
   const { name, status, requestId } = describe(error);
   const facts = { aws_error: name, status, aws_request_id: requestId };
-  if (REFUSALS.test(name) || status === 403) {
+  if (REFUSALS.test(name) || (status === 403 && !SKEWED.test(name))) {
     return new AccessRefused(
       `AWS refused to ${doing} (${name}). The function's role needs ${permission}, and the key that encrypts it.`,
       { ...facts, permission },

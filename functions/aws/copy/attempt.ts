@@ -31,7 +31,7 @@ export interface AttemptOptions extends PartsOptions {
   readonly contentType?: string;
 }
 
-/** @throws DownloadRefused where the encoding is one that cannot be checked */
+/** @throws DownloadRefused where the encoding is one that cannot be checked, or the file a web page */
 export function begin(options: AttemptOptions, file: FileHead, ring: Ring): Attempt {
   const contentType = file.contentType ?? options.contentType ?? 'application/octet-stream';
   const inspection = inspect(options.format, contentType, file.contentEncoding);

@@ -27,10 +27,10 @@ export interface Inspected {
 }
 
 /**
- * @param format as requested of the platform; anything but JSON is not looked into
+ * @param format as requested of the platform; anything but JSON is not looked into, beyond that no format is a web page
  * @param contentEncoding gzip is decoded to look inside; the stored bytes stay as they came
  * @param saved by the inspection of the bytes before, which were not gzip
- * @throws DownloadRefused if the encoding is one that cannot be checked
+ * @throws DownloadRefused if the encoding is one that cannot be checked, or the file a web page
  */
 export function inspect(
   format: string,
@@ -38,6 +38,7 @@ export function inspect(
   contentEncoding: string | undefined,
   saved?: string,
 ): Inspection {
+  if (!isJson(format) && /^text\/html\b/i.test(contentType)) throw refused('page', {});
   const plain = inspectPlain(format, contentType, saved);
   if (contentEncoding === undefined) return plain;
   if (contentEncoding === 'gzip') return inspectGzip(plain);
@@ -120,6 +121,7 @@ function judge(
 const FAULTS = {
   empty: 'is empty',
   notJson: 'is not JSON, although JSON was asked for',
+  page: 'is a web page (text/html), which no report is',
   open: 'ends in the middle of its JSON, and the storage host says that is all',
 };
 

@@ -28,6 +28,21 @@ test('a file whose last bytes were seen by the call before is not empty', async 
   await expect(inspect('CSV', 'text/csv', undefined).end()).rejects.toThrow('The file is empty');
 });
 
+test.each([
+  'text/html',
+  'text/html; charset=utf-8',
+  'Text/HTML',
+])('23: a web page (%s) is no CSV', (contentType) => {
+  expect(() => inspect('CSV', contentType, undefined)).toThrow('is a web page');
+  expect(() => inspect('CSV', contentType, undefined)).toThrow(DownloadRefused);
+});
+
+test('JSON is what it holds, whatever it is labelled as', async () => {
+  const inspection = inspect('JSON', 'text/html', undefined);
+  await inspection.write(text);
+  expect(await inspection.end()).toEqual({ rows: 3 });
+});
+
 test('gzip cannot be saved', async () => {
   const gzip = inspect('JSON', JSON_TYPE, 'gzip');
   await gzip.write(gzipSync(text));

@@ -29,6 +29,14 @@ describe('what an AWS call threw', () => {
     expect(sorted(errorNamed(name, { httpStatusCode: 400 }))).toBeInstanceOf(ServiceUnavailable);
   });
 
+  it.each([
+    'RequestTimeTooSkewed',
+    'RequestInTheFuture',
+    'RequestExpired',
+  ])('35: is for later where it is %s, which says that the clock is wrong', (name) => {
+    expect(sorted(errorNamed(name, { httpStatusCode: 403 }))).toBeInstanceOf(ServiceUnavailable);
+  });
+
   it('27: is for a person where its status is 403, whatever its name', () => {
     expect(sorted(errorNamed('Unknown', { httpStatusCode: 403 }))).toBeInstanceOf(AccessRefused);
     expect(sorted(errorNamed('Unknown', { httpStatusCode: 404 }))).toBeInstanceOf(ServiceUnavailable);
