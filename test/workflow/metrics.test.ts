@@ -4,8 +4,10 @@ import { type Metric, metricsIn } from '../support/emf.ts';
 
 const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });
 
-function metricsOf({ logged }: Outcome): Metric[] {
-  return metricsIn(logged.map((text) => ({ function: 'any', stream: 'stdout', text })));
+/** What another test's functions wrote may come late. */
+function metricsOf({ logged, name }: Outcome): Metric[] {
+  const own = logged.filter((text) => text.includes(JSON.stringify(name)));
+  return metricsIn(own.map((text) => ({ function: 'any', stream: 'stdout', text })));
 }
 
 function total(metrics: readonly Metric[], name: string, dimensions: Readonly<Record<string, string>> = {}) {
