@@ -52,6 +52,23 @@ test('the request id of a success is a header; of an error, the one in its envel
   expect(ids.flat()).toMatchObject(['of-header', 'req_1', 'req_1'].map((requestId) => ({ requestId })));
 });
 
+test('the milliseconds of a request are no more than it took', async () => {
+  await using server = await listen((_seen, response) => json(response, 200, { id: 'r', status: 'READY' }));
+  const heard: Exchange[] = [];
+  const began = performance.now();
+  await getReport(platformAt(server.url, { heard: (exchange) => heard.push(exchange) }), bearer, 'r');
+  const took = Math.ceil(performance.now() - began);
+  expect(heard).toHaveLength(1);
+  for (const { milliseconds } of heard) {
+    expect(Number.isInteger(milliseconds)).toBe(true);
+    expect(milliseconds).toBeLessThanOrEqual(took);
+  }
+});
+
+test('what is no request, since there is no such address, is not told of', async () => {
+  expect(await hear('no address', (platform) => getReport(platform, bearer, 'r'))).toEqual([]);
+});
+
 test('a request without an answer is told of too', async () => {
   await using server = await listen((_seen, response) => response.destroy());
   expect(await hear(server.url, (platform) => getReport(platform, bearer, 'r'))).toMatchObject([

@@ -50,13 +50,18 @@ test('a page is asked for only when the one before was taken', async () => {
 
 test('a last page that is full is followed by one that is empty', async () => {
   await using server = await campaigns(6);
-  expect(await collect(server.url, { limit: 3 })).toHaveLength(6);
-  expect(server.requests).toHaveLength(3);
+  const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 3 });
+  expect(await Array.fromAsync(pages)).toEqual([
+    [{ id: 'c-0' }, { id: 'c-1' }, { id: 'c-2' }],
+    [{ id: 'c-3' }, { id: 'c-4' }, { id: 'c-5' }],
+  ]);
+  expect(server.requests.map(queryOf)).toEqual(['0', '3', '6'].map((offset) => ({ limit: '3', offset })));
 });
 
 test('an empty list is one request', async () => {
   await using server = await campaigns(0);
-  expect(await collect(server.url)).toEqual([]);
+  const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns' });
+  expect(await Array.fromAsync(pages)).toEqual([]);
   expect(server.requests).toHaveLength(1);
 });
 
@@ -95,6 +100,9 @@ test.each([
   ['one deeper down alone', { data: { items: [] } }, {}, 'no single array of items (data.items)'],
   ['null', null, {}, 'no single array of items (none)'],
   ['no array at the path', { data: [] }, { items: 'data.items' }, 'no array at "data.items"'],
+  ['null on the path', { data: null }, { items: 'data.items' }, 'no array at "data.items"'],
+  ['nothing on the path', {}, { items: 'data.more.items' }, 'no array at "data.more.items"'],
+  ['no object at all', null, { items: 'data' }, 'no array at "data"'],
 ])('an answer with %s names the setting', async (_what, body, asked, reason) => {
   await using server = await listen((_seen, response) => json(response, 200, body));
   const error = await errorOf(UnreadableAnswer, collect(server.url, asked));
@@ -131,6 +139,13 @@ test('a failure on a later page is thrown after the pages before it', async () =
   const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 2 });
   expect((await pages.next()).value).toEqual([1, 2]);
   expect(await errorOf(PlatformError, pages.next())).toMatchObject({ status: 500, type: 'internal_error' });
+});
+
+test('contract 8: a limit of 1 is taken, and its pages may be as many as the items', async () => {
+  await using server = await campaigns(2);
+  const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 1 });
+  expect(await Array.fromAsync(pages)).toEqual([[{ id: 'c-0' }], [{ id: 'c-1' }]]);
+  expect(server.requests.map(queryOf)).toEqual(['0', '1', '2'].map((offset) => ({ limit: '1', offset })));
 });
 
 test.each([0, -1, 1.5, 5_001, Number.NaN])('a limit of %s is refused before any request', async (limit) => {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { NoAnswer, PlatformError } from '../../../functions/platform/errors.ts';
@@ -43,6 +44,29 @@ test('an answer that is no success is a PlatformError', async () => {
   );
   const error = await errorOf(PlatformError, queryPurchases(platformAt(server.url), bearer, QUERY, never));
   expect(error).toMatchObject({ status: 403, type: 'insufficient_scope', requestId: 'r1' });
+});
+
+test.each([300, 302, 400])('an answer %i is a PlatformError, and is read', async (status) => {
+  await using server = await listen((_seen, response) =>
+    json(response, status, { error: { type: 'moved', request_id: 'r1' } }),
+  );
+  const error = await errorOf(PlatformError, queryPurchases(platformAt(server.url), bearer, QUERY, never));
+  expect(error).toMatchObject({ status, type: 'moved', requestId: 'r1' });
+});
+
+test('an answer that was read leaves nothing behind at the caller’s signal', async () => {
+  await using server = await listen(({ path }, response) =>
+    json(response, path === '/reports/purchases' ? 200 : 404, []),
+  );
+  const total = new AbortController();
+  for (const prefix of ['', '/none']) {
+    const query = queryPurchases(platformAt(server.url + prefix), bearer, QUERY, total.signal);
+    await query.then(
+      ({ body }) => text(body),
+      () => {},
+    );
+  }
+  expect(getEventListeners(total.signal, 'abort')).toEqual([]);
 });
 
 test('a body that nobody reads can be destroyed', async () => {

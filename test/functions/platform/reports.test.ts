@@ -102,6 +102,7 @@ test('contract 2.3: a download_url of null is none', async () => {
 test.each([
   ['HTML', 201, '<html></html>', 'not JSON (content type text/html)'],
   ['an empty body', 201, '', 'an empty body'],
+  ['a body of blanks', 201, ' \r\n\t', 'an empty body'],
   ['broken JSON', 201, '{"id":', 'not JSON'],
   ['no id', 201, '{"status":"CREATED"}', 'id: neither a string nor an exact integer'],
   ['an id that JavaScript cannot hold', 201, '{"id":12345678901234567890,"status":"CREATED"}', 'id: neither'],
@@ -118,6 +119,7 @@ test.each([
   ['a list', 201, '[]', 'not an object'],
   ['200 for 201', 200, '{"id":"r","status":"CREATED"}', 'a status other than 201'],
   ['204', 204, '', 'a status other than 201'],
+  ['299', 299, '{"id":"r","status":"CREATED"}', 'a status other than 201'],
 ])('%s from POST /reports is an unreadable answer', async (_what, status, body, reason) => {
   await using server = await listen((_seen, response) =>
     response.writeHead(status, { 'content-type': 'text/html', 'x-request-id': 'req-9' }).end(body),

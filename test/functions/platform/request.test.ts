@@ -3,6 +3,7 @@ import { Agent } from 'undici';
 import { expect, test } from 'vitest';
 import { NoAnswer, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
 import { createReport, getReport } from '../../../functions/platform/reports.ts';
+import { type Call, send } from '../../../functions/platform/request.ts';
 import { type Answer, json, listen, listenTcp } from '../../support/listen.ts';
 import { bearer, connecting, errorOf, platformAt } from '../../support/platform.ts';
 
@@ -10,7 +11,7 @@ const BODY = { start_date: '2026-10-01', end_date: '2026-10-02', advertiser_ids:
 
 test('a server that accepts and never answers ends at the headers time-out, and may have got the request', async () => {
   await using server = await listen(() => {});
-  const platform = platformAt(server.url, { timeouts: { headers: 50 } });
+  const platform = platformAt(server.url, { timeouts: { headers: 50, total: 20_000 } });
   const error = await errorOf(NoAnswer, createReport(platform, bearer, BODY));
   expect(error).toMatchObject({ name: 'NoAnswer', sent: true, code: 'UND_ERR_HEADERS_TIMEOUT' });
 });
@@ -20,7 +21,7 @@ test('a body that stops ends at the idle time-out', async () => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.write('{"id":');
   });
-  const platform = platformAt(server.url, { timeouts: { idle: 50 } });
+  const platform = platformAt(server.url, { timeouts: { idle: 50, total: 10_000 } });
   const error = await errorOf(NoAnswer, getReport(platform, bearer, 'r'));
   expect(error).toMatchObject({ sent: true, code: 'UND_ERR_BODY_TIMEOUT' });
 });
@@ -45,7 +46,9 @@ test('headers of a byte at a time end at the total', async () => {
 
 test('a TLS handshake that never ends is a connect time-out, and nothing was sent', async () => {
   await using server = await listenTcp(() => {});
-  const platform = platformAt(server.url.replace('http:', 'https:'), { dispatcher: connecting(50) });
+  const platform = platformAt(server.url.replace('http:', 'https:'), {
+    ...{ dispatcher: connecting(50), timeouts: { total: 5_000 } },
+  });
   const error = await errorOf(NoAnswer, createReport(platform, bearer, BODY));
   expect(error).toMatchObject({ sent: false, code: 'UND_ERR_CONNECT_TIMEOUT' });
 });
@@ -127,6 +130,34 @@ test('an endless answer is read to the cap only', async () => {
   expect(error.message).toContain('larger');
   // The cap is 1 MiB; the rest is what sockets buffer on the way.
   expect(written).toBeLessThan(16 * 1024 * 1024);
+});
+
+test.each([
+  ['as long as the cap', ['0123456789'], '0123456789', false],
+  ['a byte longer', ['0123456789x'], '0123456789', true],
+  ['a byte longer, which comes by itself', ['0123456789', 'x'], '0123456789', true],
+  ['a byte shorter', ['012345', '678'], '012345678', false],
+])('a body that is %s is told from one that was cut', async (_what, pieces, whole, truncated) => {
+  await using server = await listen((_seen, response) => {
+    for (const piece of pieces) response.write(piece);
+    response.end();
+  });
+  const call: Call = { method: 'GET', path: '/r', headers: {}, secrets: [] };
+  expect(await send(platformAt(server.url), call, 10)).toMatchObject({ status: 200, text: whole, truncated });
+});
+
+test('a call leaves no timer behind that would keep the process, whatever became of it', async () => {
+  await using server = await listen(({ path }, response) =>
+    path === '/reports/r' ? json(response, 200, { id: 'r', status: 'CREATED' }) : response.destroy(),
+  );
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  for (let calls = 0; calls < 10; calls += 1) {
+    await getReport(platformAt(server.url), bearer, 'r');
+    await errorOf(NoAnswer, getReport(platformAt(server.url), bearer, 'lost'));
+  }
+  // Others of this process have timers as well, though not one for each call.
+  expect(timers() - before).toBeLessThan(10);
 });
 
 test('each call has a connection of its own, so that none is sent on one that died meanwhile', async () => {

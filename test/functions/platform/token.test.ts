@@ -155,7 +155,13 @@ test('contract 7.3: a 400 with the API envelope, or with nothing at all, is an O
   expect(await errorOf(OAuthError, answered(404, ''))).toMatchObject({ status: 404, error: 'absent' });
 });
 
-test.each([429, 408, 500, 503, 302])('%i says that later it may work, and when', async (status) => {
+test('contract 7.3: what was not sent is no secret: the word "undefined" stays in a refusal', async () => {
+  const error_description = 'scope is undefined';
+  const refused = answered(400, { error: 'invalid_scope', error_description });
+  expect(await errorOf(OAuthError, refused)).toMatchObject({ errorDescription: error_description });
+});
+
+test.each([429, 408, 500, 503, 300, 302])('%i says that later it may work, and when', async (status) => {
   const headers = { 'retry-after': '7', location: 'http://127.0.0.1:9/' };
   const error = await errorOf(PlatformError, answered(status, { error: 'temporarily_unavailable' }, headers));
   expect(error).toMatchObject({ status, type: 'temporarily_unavailable', retryAfterSeconds: 7 });
