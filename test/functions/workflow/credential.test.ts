@@ -27,6 +27,17 @@ describe('32: a credential secret', () => {
     expect(failure.message).not.toContain('canary');
   });
 
+  it('tells every field that is wrong, as facts as well', () => {
+    const faults = ['client_id is empty', 'client_secret is missing or not a string'];
+    const form = '{"client_id","client_secret"} or {"api_key"}';
+    expect(refusal('{"client_id":""}')).toMatchObject({
+      message: expect.stringContaining(
+        `The credential of account acme cannot be used: ${faults.join('; ')}. Store it as ${form}.`,
+      ),
+      facts: { account: 'acme', faults },
+    });
+  });
+
   it('is taken in either form', () => {
     const login = { client_id: 'a', client_secret: 'b', refresh_token: 'c' };
     expect(parseCredential(JSON.stringify(login), 'acme')).toEqual(login);

@@ -41,7 +41,8 @@ describe('a range is split into windows (contract 8)', () => {
 
 describe('a date', () => {
   it('must exist', () => {
-    expect(['2024-02-29', '2026-12-31', '2026-01-01'].filter(isCalendarDate)).toHaveLength(3);
+    const dates = ['2024-02-29', '2026-12-31', '2026-01-01', '1900-01-01', '2199-12-31'];
+    expect(dates.filter(isCalendarDate)).toEqual(dates);
     expect(
       [
         '2026-02-30',
@@ -51,6 +52,9 @@ describe('a date', () => {
         '2026-1-1',
         '20260101',
         '2026-01-01T00:00:00Z',
+        '+012026-01-01',
+        '1899-12-31',
+        '2200-01-01',
         '',
       ].filter(isCalendarDate),
     ).toEqual([]);
@@ -68,6 +72,9 @@ describe('a period', () => {
   it.each([
     ['yesterday', '2026-03-01', '2026-02-28', '2026-03-01'],
     ['last_7_days', '2026-03-01', '2026-02-22', '2026-03-01'],
+    ['last_1_days', '2026-03-01', '2026-02-28', '2026-03-01'],
+    ['last_9999_days', '2026-03-01', '1998-10-15', '2026-03-01'],
+    ['month_to_date', '2026-03-02', '2026-03-01', '2026-03-02'],
     ['previous_month', '2026-03-15', '2026-02-01', '2026-03-01'],
     ['previous_month', '2026-01-01', '2025-12-01', '2026-01-01'],
     ['month_to_date', '2026-03-15', '2026-03-01', '2026-03-15'],
@@ -92,7 +99,10 @@ describe('a period', () => {
 
   it('is none of any other word', () => {
     expect(
-      ['last_0_days', 'last_-1_days', 'tomorrow', 'last_7_days ', 'last__days'].filter(isPeriod),
+      [
+        ...['last_0_days', 'last_-1_days', 'last_07_days', 'last_10000_days', 'last__days', 'last_7_days '],
+        ...['tomorrow', ' yesterday', 'yesterday\n', 'the_previous_month', 'month_to_dates', ''],
+      ].filter(isPeriod),
     ).toEqual([]);
   });
 });

@@ -42,6 +42,19 @@ describe('the time to READY', () => {
     ]);
     expect(measureStep(ready, ready, NOW)).toEqual([]);
   });
+
+  it('is that of the report that is READY, where it is not the first', () => {
+    const second = { ...report, id: 'r2', created_at: '2026-11-02T05:58:00.000Z' };
+    const both = { ...watched, reports: [report, second] };
+    expect(measureStep(both, { ...both, status: 'ready', ready_id: 'r2' }, NOW)).toEqual([
+      { values: { TimeToReady: 120 }, dimensions: OF_EXPORT },
+    ]);
+  });
+
+  it('is not measured before that, nor of a report that is not the window’s', () => {
+    expect(measureStep(watched, { ...watched, ready_id: 'r1' }, NOW)).toEqual([]);
+    expect(measureStep(watched, { ...watched, status: 'ready', ready_id: 'other' }, NOW)).toEqual([]);
+  });
 });
 
 describe('failures', () => {
@@ -70,6 +83,43 @@ describe('retries', () => {
     expect(kindsOf(before, after)).toEqual([[kind, 1]]);
   });
 
+  it('are as many as were added, each kind by itself, where several things happened at once', () => {
+    const before = {
+      ...{ ...watched, throttled: 3, lost_answers: 1 },
+      reports: [{ ...report, useless_answers: 2 }],
+    };
+    const after = {
+      ...{ ...watched, throttled: 5, lost_answers: 4 },
+      reports: [
+        { ...report, useless_answers: 3 },
+        { ...report, id: 'r2', useless_answers: 4 },
+      ],
+    };
+    expect(kindsOf(before, after)).toEqual([
+      ['Throttled', 2],
+      ['AnswerLost', 3],
+      ['UselessAnswer', 5],
+      ['ReportResubmitted', 1],
+    ]);
+    expect(kindsOf(before, before)).toEqual([]);
+    expect(kindsOf(before, window)).toEqual([]);
+  });
+
+  it('are counted from none where the state before had nothing of the kind', () => {
+    const { throttled: _, reports: __, ...bare } = watched;
+    const after = {
+      ...{ ...bare, throttled: 2, lost_answers: 1 },
+      reports: [{ ...report, useless_answers: 1 }],
+    };
+    expect(kindsOf(bare, after)).toEqual([
+      ['Throttled', 2],
+      ['AnswerLost', 1],
+      ['UselessAnswer', 1],
+    ]);
+    expect(kindsOf({ ...bare, lost_answers: 1 }, { ...bare, lost_answers: 2 })).toEqual([['AnswerLost', 1]]);
+    expect(kindsOf(after, bare)).toEqual([]);
+  });
+
   it.each([
     ['CopyFailed', [['CopyFailed', 1]]],
     ['RateLimited', [['Throttled', 1]]],
@@ -77,6 +127,7 @@ describe('retries', () => {
   ])('of a range are counted by what stopped it: %s', (error, kinds) => {
     const before = { ...watched, range: { failures: 1 } };
     expect(kindsOf(before, { failures: 2, error })).toEqual(kinds);
+    expect(kindsOf(before, { failures: 1, error })).toEqual([]);
     expect(kindsOf(before, { failures: 0, error })).toEqual([]);
   });
 
@@ -119,6 +170,15 @@ describe('retries', () => {
     expect(refused ? [[refused.dimensions.kind, refused.values.Retries]] : []).toEqual(kinds);
     const before = { ...watched, token, range: { failures: 0 } };
     expect(kindsOf(before, { failures: 1, error: 'TokenRefused' })).toEqual(kinds);
+  });
+
+  it('count what else is thrown beside a token that has come to its end, and a refused one of which nothing is known', () => {
+    const token = { expires_at: NOW.toISOString() };
+    const once = (kind: string) => [{ values: { Retries: 1 }, dimensions: { kind } }];
+    expect(measureError({ ...watched, token }, new CopyFailed(''), NOW)).toEqual(once('CopyFailed'));
+    for (const input of [{}, undefined]) {
+      expect(measureError(input, new TokenRefused(''), NOW)).toEqual(once('TokenRefused'));
+    }
   });
 });
 

@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest';
+import dns, { type LookupAddress } from 'node:dns';
+import { syncBuiltinESMExports } from 'node:module';
+import { expect, onTestFinished, test } from 'vitest';
 import { checkUrl, safeAgent } from '../../../functions/workflow/safe-hosts.ts';
-import { listen } from '../../support/listen.ts';
+import { listen, listenTcp } from '../../support/listen.ts';
 
 const deployed = { allowLoopback: false };
 const local = { allowLoopback: true };
@@ -11,6 +13,8 @@ test.each([
   'https://8.8.8.8/r',
   'https://[2606:4700::1111]/r',
   'https://storage.example.com./r',
+  'https://localhost.example.com/r',
+  'https://notlocalhost/r',
 ])('%s is let through', (url) => {
   expect(checkUrl(url, deployed).href).toBe(new URL(url).href);
 });
@@ -22,6 +26,7 @@ test.each([
   ['a file', 'file:///etc/passwd'],
   ['userinfo', 'https://user:pass@storage.example.com/r'],
   ['a user', 'https://user@storage.example.com/r'],
+  ['a password alone', 'https://:pass@storage.example.com/r'],
   ['loopback', 'https://127.0.0.1/r'],
   ['all of loopback', 'https://127.8.9.1/r'],
   ['a decimal address', 'https://2130706433/r'],
@@ -76,6 +81,8 @@ test.each([
   'http://169.254.169.254/r',
   'http://[::ffff:127.0.0.1]/r',
   'http://user@127.0.0.1/r',
+  'ftp://127.0.0.1/r',
+  'ws://localhost/r',
 ])('not even a local run may use %s', (url) => {
   expect(() => checkUrl(url, local)).toThrow(expect.objectContaining({ name: 'DownloadRefused' }));
 });
@@ -94,6 +101,16 @@ test('an allow-list admits its hosts and their subdomains where it has a star, a
   expect(admitted('amazonaws.com')).toBe(false);
   expect(admitted('evilamazonaws.com')).toBe(false);
   expect(admitted('storage.example.com.evil.example')).toBe(false);
+});
+
+test.each([
+  ' storage.example.com',
+  'Storage.Example.COM\n',
+  ' *.example.com ',
+])('an allowed host is read without the blanks around it, and in any case: "%s"', (allowed) => {
+  const policy = { ...deployed, allowedHosts: [allowed] };
+  expect(checkUrl('https://storage.example.com/r', policy).host).toBe('storage.example.com');
+  expect(() => checkUrl('https://storage.example.org/r', policy)).toThrow('not one of those');
 });
 
 test('a refusal names the address without its query', () => {
@@ -116,6 +133,53 @@ test.each([
   await agent.destroy();
 });
 
+test.each([
+  ['https://10.0.0.1', 'The host 10.0.0.1 was refused: it is not a public address.'],
+  ['http://8.8.8.8', 'The host 8.8.8.8 was refused: plain http is for a loopback address only.'],
+  ['https://[::ffff:8.8.8.8]', 'The host ::ffff:808:808 was refused: it is not a public address.'],
+])('21: the agent says why it does not connect to %s', async (origin, happened) => {
+  const agent = safeAgent(local);
+  const request = agent.request({ origin, path: '/', method: 'GET' });
+  await expect(request).rejects.toMatchObject({ name: 'DownloadRefused', message: `${happened}\n{}` });
+  await agent.destroy();
+});
+
+test.each([
+  ['the second', ['8.8.8.8', '10.0.0.1']],
+  ['the first', ['10.0.0.1', '8.8.8.8']],
+  ['each', ['10.0.0.1', '169.254.169.254']],
+])('21: the agent does not connect to a name of which %s address is private', async (_, addresses) => {
+  resolveTo(addresses);
+  const agent = safeAgent(deployed);
+  const request = agent.request({ origin: 'https://rebound.test', path: '/', method: 'GET' });
+  const happened = 'The host rebound.test was refused: it is not a public address.';
+  await expect(request).rejects.toMatchObject({ name: 'DownloadRefused', message: `${happened}\n{}` });
+  await agent.destroy();
+});
+
+test.each([
+  ['an error', new Error('no such name')],
+  ['no address', []],
+])('a name that comes to %s is not connected to', async (_, found) => {
+  resolveTo(found);
+  const agent = safeAgent(deployed);
+  const request = agent.request({ origin: 'https://unknown.test', path: '/', method: 'GET' });
+  await expect(request).rejects.toThrow(/^no (such name|address)$/);
+  await agent.destroy();
+});
+
+test('a connection that does not come about is given up after the time-out that is asked for', async () => {
+  await using server = await listenTcp(() => {});
+  const agent = safeAgent(local, { connectTimeout: 50 });
+  const origin = `https://127.0.0.1:${server.port}`;
+  const signal = AbortSignal.timeout(5_000);
+  const request = agent.request({ origin, path: '/', method: 'GET', signal, headersTimeout: 5_000 });
+  await expect(Promise.race([request, aborted(signal)])).rejects.toMatchObject({
+    code: 'UND_ERR_CONNECT_TIMEOUT',
+  });
+  await agent.destroy();
+});
+
 test('in a local run the agent reaches this machine, and follows no redirect', async () => {
   await using server = await listen((_, response) => response.writeHead(302, { location: '/other' }).end());
   const agent = safeAgent(local);
@@ -128,3 +192,26 @@ test('in a local run the agent reaches this machine, and follows no redirect', a
   expect(server.requests).toHaveLength(2);
   await agent.destroy();
 });
+
+/** The machine's resolver, for this test: every name has these addresses, or none for this reason. */
+function resolveTo(found: readonly string[] | Error): void {
+  const { lookup } = dns;
+  onTestFinished(() => {
+    dns.lookup = lookup;
+    syncBuiltinESMExports();
+  });
+  type Found = (error: Error | null, addresses?: readonly LookupAddress[]) => void;
+  const answer = (_name: string, _options: object, callback: Found) =>
+    found instanceof Error
+      ? callback(found)
+      : callback(
+          null,
+          found.map((address) => ({ address, family: 4 })),
+        );
+  dns.lookup = answer as typeof dns.lookup;
+  syncBuiltinESMExports();
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+}

@@ -43,6 +43,15 @@ describe('a timeline', () => {
     expect(append([plain], [plain])).toEqual([{ ...plain, times: 2 }]);
   });
 
+  it('has of an unknown step nothing, of a moment no milliseconds, and of names and ids the first 200 characters', () => {
+    const at = { from: '2026-11-21T06:00:00Z', to: '2026-11-21T06:00:00Z' };
+    const known = entry(undefined, 'x'.repeat(201), SIX, { requestId: 'y'.repeat(201), tries: 2 });
+    const cut = { outcome: 'x'.repeat(200), request_id: 'y'.repeat(200) };
+    expect(known).toStrictEqual({ ...at, ...cut, times: 1, tries: 2 });
+    const unknown = entry('CheckReport', cut.outcome, SIX, { requestId: 7 });
+    expect(unknown).toStrictEqual({ step: 'CheckReport', ...at, outcome: cut.outcome, times: 1 });
+  });
+
   it.each([
     ['another step', entry('SaveReport', 'pending', SIX)],
     ['another outcome', entry('CheckReport', 'ready', SIX)],
@@ -71,6 +80,35 @@ describe('a timeline', () => {
     const short = shorten(timelineOf('abcdef'), most);
     expect(short.map(({ step }) => step)).toEqual(steps);
     expect(short.reduce((sum, { times }) => sum + times, 0)).toBe(6);
+  });
+});
+
+describe('what is left out of a timeline', () => {
+  const moments = [0, 1, 2, 3, 4].map((minute) => new Date(Date.UTC(2026, 10, 21, 6, minute)));
+  const timeline = moments.map((now, at) => ({ ...entry(`s${at}`, 'pending', now), times: at + 1 }));
+
+  it('says from when to when, and how often', () => {
+    const { from, to } = { from: '2026-11-21T06:01:00Z', to: '2026-11-21T06:03:00Z' };
+    expect(shorten(timeline, 3)).toEqual([
+      timeline[0],
+      { outcome: 'left out', from, to, times: 2 + 3 + 4 },
+      timeline[4],
+    ]);
+  });
+
+  it('is counted on where it is left out again', () => {
+    const again = shorten([...shorten(timeline, 4), entry('s5', 'pending', SEVEN)], 3);
+    expect(again.map(({ step, times }) => [step, times])).toEqual([
+      ['s0', 1],
+      [undefined, 2 + 3 + 4 + 5],
+      ['s5', 1],
+    ]);
+  });
+
+  it('is nothing where there are no more than the most, which is a copy', () => {
+    expect(shorten(timeline, 5)).toEqual(timeline);
+    expect(shorten(timeline, 5)).not.toBe(timeline);
+    expect(shorten([], 1)).toEqual([]);
   });
 });
 

@@ -17,8 +17,9 @@ function start(now: Credential, answers: (Error | Partial<Token>)[], isWon: () =
   const asked: OAuthCredential[] = [];
   const stored: string[] = [];
   const text = JSON.stringify(now);
+  const { lines, log } = keepLog();
   const access = {
-    ...{ log: keepLog().log, now: stoppedClock().now },
+    ...{ log, now: stoppedClock().now },
     secrets: {
       readCredential: async () => ({ credential: now, text, version: 'v1' }),
       async replaceCredential(_: string, version: string, next: string) {
@@ -35,7 +36,7 @@ function start(now: Credential, answers: (Error | Partial<Token>)[], isWon: () =
   };
   const grant = (credential: OAuthCredential) =>
     grantToken('acme', { credential, text: JSON.stringify(credential), version: 'v1' }, undefined, access);
-  return { asked, stored, grant };
+  return { asked, stored, grant, lines };
 }
 
 describe('a refused credential', () => {
@@ -44,9 +45,10 @@ describe('a refused credential', () => {
     'invalid_grant',
   ])('2: is tried again where it was changed since: %s', async (error) => {
     const changed = { ...client, client_secret: 'two' };
-    const { grant, asked } = start(changed, [refusal(error), {}]);
+    const { grant, asked, lines } = start(changed, [refusal(error), {}]);
     expect(await grant(client)).toMatchObject({ accessToken: 'token' });
     expect(asked).toEqual([client, changed]);
+    expect(lines.map(({ level, fields }) => [level, fields])).toEqual([['warn', { account: 'acme', error }]]);
   });
 
   it.each<[string, Credential, Error]>([
@@ -70,9 +72,10 @@ describe('a refused credential', () => {
 
 describe('a refresh token', () => {
   it('is stored where it was rotated, at the version that was read', async () => {
-    const { grant, stored } = start(signedIn, [{ refreshToken: 'r2' }]);
+    const { grant, stored, lines } = start(signedIn, [{ refreshToken: 'r2' }]);
     await grant(signedIn);
     expect(stored).toEqual(['v1 r2']);
+    expect(lines.map(({ level, fields }) => [level, fields])).toEqual([['info', { account: 'acme' }]]);
   });
 
   it.each<[string, OAuthCredential, Partial<Token>]>([
@@ -85,10 +88,15 @@ describe('a refresh token', () => {
     expect(stored).toEqual([]);
   });
 
-  it('is not stored over an API key that was stored meanwhile', async () => {
-    const { grant, stored } = start({ api_key: 'key' }, [{ refreshToken: 'r2' }]);
-    await grant(signedIn);
+  it.each<[string, Credential]>([
+    ['an API key', { api_key: 'key' }],
+    ['another login', { ...client, refresh_token: 'r9' }],
+    ['a client without a login', client],
+  ])('is not stored over %s that was stored meanwhile', async (_, now) => {
+    const { grant, stored, lines } = start(now, [{ refreshToken: 'r2' }]);
+    expect(await grant(signedIn)).toMatchObject({ accessToken: 'token', refreshToken: 'r2' });
     expect(stored).toEqual([]);
+    expect(lines.map(({ level, fields }) => [level, fields])).toEqual([['warn', { account: 'acme' }]]);
   });
 
   it('is put five times at most against others who write as well, and then typed', async () => {
