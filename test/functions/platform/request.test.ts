@@ -47,7 +47,7 @@ test('headers of a byte at a time end at the total', async () => {
 test('a TLS handshake that never ends is a connect time-out, and nothing was sent', async () => {
   await using server = await listenTcp(() => {});
   const platform = platformAt(server.url.replace('http:', 'https:'), {
-    ...{ dispatcher: connecting(50), timeouts: { total: 5_000 } },
+    ...{ dispatcher: connecting(50), timeouts: { total: 8_000 } },
   });
   const error = await errorOf(NoAnswer, createReport(platform, bearer, BODY));
   expect(error).toMatchObject({ sent: false, code: 'UND_ERR_CONNECT_TIMEOUT' });

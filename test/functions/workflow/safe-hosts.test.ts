@@ -172,8 +172,8 @@ test('a connection that does not come about is given up after the time-out that 
   await using server = await listenTcp(() => {});
   const agent = safeAgent(local, { connectTimeout: 50 });
   const origin = `https://127.0.0.1:${server.port}`;
-  const signal = AbortSignal.timeout(5_000);
-  const request = agent.request({ origin, path: '/', method: 'GET', signal, headersTimeout: 5_000 });
+  const signal = AbortSignal.timeout(8_000);
+  const request = agent.request({ origin, path: '/', method: 'GET', signal });
   await expect(Promise.race([request, aborted(signal)])).rejects.toMatchObject({
     code: 'UND_ERR_CONNECT_TIMEOUT',
   });
