@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
+  accessSync,
+  constants,
   existsSync,
   globSync,
   mkdirSync,
@@ -12,6 +14,7 @@ import {
   utimesSync,
 } from 'node:fs';
 import { enableCompileCache } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,10 +23,31 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** `npm ci` empties it. */
 const CACHE = join(ROOT, 'node_modules', '.cache', 'ad-report-export');
 
+let cache: string | undefined;
+
+/** Where the project may not be written to, what is kept lasts as long as the process: nobody else may put code there. */
+function openCache(): string {
+  if (cache !== undefined) return cache;
+  try {
+    mkdirSync(CACHE, { recursive: true });
+    accessSync(CACHE, constants.W_OK);
+    cache = CACHE;
+  } catch {
+    const directory = mkdtempSync(join(tmpdir(), 'ad-report-export-cache-'));
+    process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+    cache = directory;
+  }
+  return cache;
+}
+
 /** The second is npm's own account of what is installed. */
 const PACKAGES = ['package-lock.json', 'node_modules/.package-lock.json'];
 
-const DAY = 24 * 60 * 60 * 1000;
+const HOUR = 60 * 60 * 1000;
+const DAY = 24 * HOUR;
+
+/** Those that were used last; the others may be in use for as long as a run takes. */
+const MOST = 20;
 
 /**
  * Where something is kept for as long as nothing changes that it is made of; there is no such directory until it was made.
@@ -32,7 +56,7 @@ const DAY = 24 * 60 * 60 * 1000;
  * @param settings what else decides
  */
 export function placeOf(sources: readonly string[], settings: unknown): string {
-  const place = join(CACHE, fingerprint(sources, settings));
+  const place = join(openCache(), fingerprint(sources, settings));
   const now = new Date();
   if (existsSync(place)) utimesSync(place, now, now);
   return place;
@@ -40,9 +64,8 @@ export function placeOf(sources: readonly string[], settings: unknown): string {
 
 /** Makes what is kept there, whole or not at all. */
 export function fill(place: string, make: (directory: string) => void): void {
-  mkdirSync(CACHE, { recursive: true });
   removeUnused();
-  const draft = mkdtempSync(join(CACHE, 'draft-'));
+  const draft = mkdtempSync(join(openCache(), 'draft-'));
   try {
     make(draft);
     renameSync(draft, place);
@@ -55,7 +78,7 @@ export function fill(place: string, make: (directory: string) => void): void {
 
 /** Keeps what this process, its threads and its children compile: to load CDK and the SDKs is half of the work then. */
 export function keepCompiled(): void {
-  process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'compiled');
+  process.env.NODE_COMPILE_CACHE ??= join(openCache(), 'compiled');
   enableCompileCache(process.env.NODE_COMPILE_CACHE);
 }
 
@@ -67,11 +90,14 @@ function fingerprint(sources: readonly string[], settings: unknown): string {
   return hash.digest('hex').slice(0, 24);
 }
 
-/** Every change of a source leaves a directory behind. */
+/** Every change of a source leaves directories behind, of 60 MB some of them. */
 function removeUnused(): void {
-  for (const name of readdirSync(CACHE)) {
-    const directory = join(CACHE, name);
-    const used = statSync(directory, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
-    if (used < Date.now() - DAY) rmSync(directory, { recursive: true, force: true });
+  const used = readdirSync(openCache()).map((name) => {
+    const directory = join(openCache(), name);
+    return { directory, at: statSync(directory, { throwIfNoEntry: false })?.mtimeMs ?? Infinity };
+  });
+  for (const [rank, { directory, at }] of used.sort((one, other) => other.at - one.at).entries()) {
+    const kept = rank < MOST ? DAY : HOUR;
+    if (at < Date.now() - kept) rmSync(directory, { recursive: true, force: true });
   }
 }

@@ -19,6 +19,14 @@ function newPlace(): string {
   return place;
 }
 
+function madeHoursAgo(hours: number): string {
+  const place = newPlace();
+  const then = new Date(Date.now() - hours * 60 * 60 * 1000);
+  mkdirSync(place, { recursive: true });
+  utimesSync(place, then, then);
+  return place;
+}
+
 function write(text: string): (to: string) => void {
   return (to) => writeFileSync(join(to, 'made'), text);
 }
@@ -69,13 +77,15 @@ it('what another process made meanwhile stays', () => {
 });
 
 it('what nobody asked for in a day is removed when something else is made', () => {
-  const dayAgo = new Date(Date.now() - 25 * 60 * 60 * 1000);
-  const [used, unused] = [newPlace(), newPlace()];
-  for (const place of [used, unused]) {
-    mkdirSync(place, { recursive: true });
-    utimesSync(place, dayAgo, dayAgo);
-  }
+  const [used, unused] = [madeHoursAgo(25), madeHoursAgo(25)];
   expect(placeOf([], [directory, places - 1])).toBe(used);
   fill(newPlace(), write(''));
   expect([used, unused].map((place) => existsSync(place))).toEqual([true, false]);
+});
+
+it('of much that was made, what nobody asked for in an hour is removed', () => {
+  const [recent, old] = [madeHoursAgo(0.9), madeHoursAgo(1.1)];
+  for (let count = 0; count < 20; count += 1) madeHoursAgo(0.5);
+  fill(newPlace(), write(''));
+  expect([recent, old].map((place) => existsSync(place))).toEqual([true, false]);
 });
