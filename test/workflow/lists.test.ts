@@ -41,7 +41,7 @@ function of(resource: string, settings: NonNullable<SandboxOptions['lists']>[str
 }
 
 describe('4.6: a list', () => {
-  it('8: of 12,345 campaigns arrives as 12,345 lines in 3 requests', async () => {
+  it('contract 8: of 12,345 campaigns arrives as 12,345 lines in 3 requests', async () => {
     const outcome = await list({ name: 'all' }, of('campaigns', { count: 12_345 }));
     expect(outcome).toMatchObject({ status: 'SUCCEEDED', output: { kind: 'list', rows: 12_345 } });
     const ids = idsOf(outcome);
@@ -56,7 +56,7 @@ describe('4.6: a list', () => {
   });
 
   // What a list has gained stays in the sandbox: each of these has a list of its own.
-  it('8: that grows between pages is written without repetitions, and those are counted', async () => {
+  it('contract 8: that grows between pages is written without repetitions, and those are counted', async () => {
     const growing = of('audiences', { count: 100, growPerPage: 3 });
     const outcome = await list({ resource: 'audiences', limit: 40 }, growing);
     const ids = idsOf(outcome);
@@ -64,7 +64,7 @@ describe('4.6: a list', () => {
     expect(outcome.manifest).toMatchObject({ rows: 100, repeated_items: 6 });
   });
 
-  it('8: that is bounded by created_at is a consistent snapshot, whatever is created meanwhile', async () => {
+  it('contract 8: that is bounded by created_at is a consistent snapshot, whatever is created meanwhile', async () => {
     const created_at_lte = new Date(workflow.clock.now()).toISOString();
     const growing = of('creatives', { count: 100, growPerPage: 3 });
     const outcome = await list({ resource: 'creatives', limit: 40, filters: { created_at_lte } }, growing);
