@@ -54,7 +54,7 @@ export async function callPlatform<T>(
     }
     if (state.throttled < MAX_THROTTLED)
       return new Throttled(throttleWait(error.retryAfterSeconds, state.throttled));
-    const happened = `The platform answered 429 ${MAX_THROTTLED} times in a row to the attempt to ${about.doing}.`;
+    const happened = `The platform answered 429 ${MAX_THROTTLED + 1} times in a row to the attempt to ${about.doing}.`;
     throw new RateLimited(happened, { request_id: error.requestId, status: 429, ...about.facts });
   }
 }

@@ -118,4 +118,5 @@ it.each(
   const outcome = await spend(workflow, { faults: [`${call} status=429 times=always`] });
   expectFailed(outcome, 'RateLimited');
   expect(outcome.calls.filter(({ status }) => status === 429)).toHaveLength(13);
+  expect(outcome.card.happened).toContain('answered 429 13 times in a row');
 });
