@@ -3,7 +3,7 @@ import { forgetTokens, gapsIn, keysOf, shareWorkflow, sinceNow } from '../suppor
 import { follow } from '../support/workflow.ts';
 
 // A token has ended long before the execution is redriven.
-const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 40, report: { secondsToReady: 60 } } });
+const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 40 } });
 
 beforeEach(() => forgetTokens(workflow));
 
@@ -51,6 +51,7 @@ describe('30: a redrive', () => {
   it('30: of one that was to refresh what an earlier one had delivered exports all of it', async () => {
     const since = sinceNow(workflow);
     await workflow.run(threeWindows('refreshed'));
+    await forgetTokens(workflow);
     plant('token status=401');
     const { name, error } = await workflow.run(threeWindows('refreshed'));
     expect(error).toBe('CredentialUnusable');
@@ -72,6 +73,8 @@ describe('30: a redrive', () => {
   });
 
   it('30: of one that was aborted in the middle of a window goes on with its report, after its token has ended', async () => {
+    workflow.sandbox.options.report = { secondsToReady: 60 };
+    onTestFinished(() => void delete workflow.sandbox.options.report);
     const since = sinceNow(workflow);
     const name = await abortAt(threeWindows('aborted'), 'CheckReport', 1);
     const created = since().reports.map(({ id }) => id);
