@@ -83,10 +83,34 @@ describe('GetToken', () => {
     const authorized = await getToken(window, dependencies);
     const unproven = await getToken({ ...authorized, caught: refused }, dependencies);
     const again = { ...refused, Cause: JSON.stringify({ errorMessage: 'Refused.\n{"request_id":"r-2"}' }) };
-    await expect(getToken({ ...unproven, caught: again }, dependencies)).rejects.toMatchObject({
+    const report = { id: 'r1', created_at: '2026-11-21T06:00:00.000Z', useless_answers: 0, given_up: false };
+    const watching = { ...unproven, reports: [report] };
+    await expect(getToken({ ...watching, caught: again }, dependencies)).rejects.toMatchObject({
       name: 'TokenRefusedAgain',
-      facts: { request_id: 'r-2' },
+      message: expect.stringContaining(
+        'The platform refused a token of account acme that it had just issued.',
+      ),
+      facts: { account: 'acme', report_ids: ['r1'], request_id: 'r-2' },
     });
+    // As a local run words a Cause; and where a function was killed there is none.
+    const bare = { ...refused, Cause: 'Refused.\n{"request_id":"r-3"}' };
+    const none = { Error: 'TokenRefused' };
+    for (const [caught, request_id] of [[bare, 'r-3'] as const, [none, undefined] as const])
+      await expect(getToken({ ...unproven, caught }, dependencies)).rejects.toMatchObject({
+        name: 'TokenRefusedAgain',
+        facts: { request_id },
+      });
+    expect(issued()).toBe(2);
+  });
+
+  it('hands out a token that is valid for more than 30 s, and none for less', async () => {
+    const { dependencies, window, clock, issued } = start({ expiresIn: 3600 });
+    await getToken(window, dependencies);
+    clock.pass(3569);
+    await getToken(window, dependencies);
+    expect(issued()).toBe(1);
+    clock.pass(1);
+    await getToken(window, dependencies);
     expect(issued()).toBe(2);
   });
 
