@@ -99,7 +99,7 @@ it.each(
   CALLS.flatMap(([where, call]) =>
     RETRY_AFTER.map(([form, ...rest]) => [where, form, call, ...rest] as const),
   ),
-)('8: a 429 %s with Retry-After %s is waited for in a Wait state', async (_, __, call, header, least, most) => {
+)('8: a 429 %s with Retry-After %s is waited for in a Wait state', async (where, _, call, header, least, most) => {
   const outcome = await spend(workflow, { faults: [`${call} status=429 ${header}`] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(1);
@@ -109,7 +109,9 @@ it.each(
   const waits = outcome.events.flatMap(({ type, stateType, input }) =>
     type === 'StateEntered' && stateType === 'Wait' ? [(input as { wait_seconds: number }).wait_seconds] : [],
   );
-  expect(waits.filter((seconds) => seconds >= least && seconds <= most).length).toBeGreaterThan(0);
+  // Between two polls the wait is the usual one where that is longer, and it is a minute where a busy machine was late.
+  const longest = where === 'in mid-poll' ? Math.max(most, 60) : most;
+  expect(waits.filter((seconds) => seconds >= least && seconds <= longest).length).toBeGreaterThan(0);
 });
 
 it.each(
