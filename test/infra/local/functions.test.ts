@@ -178,8 +178,10 @@ describe('instances', () => {
 
 test('where the clock runs faster, reserved concurrency is waited for a moment, and then refused', async () => {
   await using step = open({ reserved: 1 }, scaledClock(100));
-  const first = step.invoke({ do: 'wait', ms: 20 });
+  // Its thread is there: a busy machine takes longer than that moment to start one.
   expect(await step.invoke({ do: 'count' })).toBe(1);
+  const first = step.invoke({ do: 'wait', ms: 20 });
+  expect(await step.invoke({ do: 'count' })).toBe(2);
   expect(await first).toBe('waited');
   const forever = step.invoke({ do: 'hang' }).catch(() => 'killed');
   await expect(step.invoke({ do: 'echo' })).rejects.toMatchObject({
