@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { base64Crc32 } from './crc32.ts';
-import { readPartAnswer, TIMEOUT_MS } from './put-part.ts';
-import { signPut } from './sign.ts';
+import { requestPart } from './part-request.ts';
 import { asPartError, type Destination, type Part, type Upload } from './upload.ts';
 
 /** S3 takes chunks of 8 KiB and more, but for the last. */
@@ -29,13 +28,20 @@ export function openPartStream(
   const body = new PassThrough({ highWaterMark: CHUNK_BYTES });
   body.on('error', () => {}); // undici destroys it with what it also rejects with
   let crc = 0;
-  const put = request(to, upload, { number, bytes }, body, signal);
-  const sent = put.then((answer) => readPartAnswer(to, number, answer, base64Crc32(crc)));
-  const failed = sent.catch((error: unknown) => {
+  const part = {
+    ...{ number, body, length: encodedBytes(bytes), checksum: () => base64Crc32(crc) },
+    headers: {
+      'content-encoding': 'aws-chunked',
+      'x-amz-decoded-content-length': String(bytes),
+      'x-amz-trailer': TRAILER,
+    },
+    payload: 'STREAMING-UNSIGNED-PAYLOAD-TRAILER',
+  };
+  const sent = requestPart(to, upload, part, signal).catch((error: unknown) => {
     signal.throwIfAborted();
     throw asPartError(to, error);
   });
-  failed.catch(() => {}); // whoever writes or ends hears of it
+  sent.catch(() => {}); // whoever writes or ends hears of it
   let chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let used = 0;
 
@@ -65,44 +71,16 @@ export function openPartStream(
   }
 
   async function drained(): Promise<void> {
-    await Promise.race([once(body, 'drain'), failed]);
+    await Promise.race([once(body, 'drain'), sent]);
   }
 
   async function end(): Promise<Part> {
     if (used > 0) send();
     body.end(`0\r\n${TRAILER}:${base64Crc32(crc)}\r\n\r\n`);
-    return { number, bytes, crc32: crc, etag: await failed };
+    return { number, bytes, crc32: crc, etag: await sent };
   }
 
   return { write, end };
-}
-
-async function request(
-  to: Destination,
-  { id, origin, path }: Upload,
-  { number, bytes }: { number: number; bytes: number },
-  body: PassThrough,
-  signal: AbortSignal,
-) {
-  const { config } = to.s3;
-  const [region, credentials] = await Promise.all([config.region(), config.credentials()]);
-  const now = new Date(Date.now() + config.systemClockOffset);
-  const owner = to.expectedBucketOwner;
-  const headers = {
-    'content-encoding': 'aws-chunked',
-    'x-amz-decoded-content-length': String(bytes),
-    'x-amz-trailer': TRAILER,
-    ...(owner === undefined ? {} : { 'x-amz-expected-bucket-owner': owner }),
-  };
-  const query = { partNumber: String(number), uploadId: id };
-  const payload = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
-  const unsigned = { host: new URL(origin).host, path, query, headers, payload };
-  const signed = signPut(unsigned, { region, credentials, now });
-  return to.dispatcher.request({
-    ...{ origin, path: signed.path, method: 'PUT', body, signal },
-    headers: { ...signed.headers, 'content-length': String(encodedBytes(bytes)) },
-    ...{ headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS },
-  });
 }
 
 /** With the framing of aws-chunked: each chunk's size in hex before it, and the trailer behind all of them. */

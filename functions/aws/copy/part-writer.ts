@@ -4,7 +4,10 @@ import { putPart } from './put-part.ts';
 import type { Destination, Part, Upload } from './upload.ts';
 
 const MiB = 1024 * 1024;
-const PARTS_MAX = 10_000;
+
+/** Of one upload, which is S3's limit. */
+export const PARTS_MAX = 10_000;
+
 const RING_PARTS = 2; // a third changed neither speed nor CPU, and took 8 MiB more
 
 // What is on its way when a call's time is up has half of the minute that is left; two parts of 8 MiB at 0.6 MB/s.
@@ -18,6 +21,12 @@ export const SETTLE_MS = 30_000;
 export function partBytes(number: number): number {
   if (number <= 4_000) return 8 * MiB;
   return number <= 6_000 ? 16 * MiB : number <= 8_000 ? 32 * MiB : 64 * MiB;
+}
+
+/** @throws DownloadRefused where S3 takes no part of that number */
+export function checkPart(number: number): void {
+  if (number > PARTS_MAX)
+    throw new DownloadRefused(`The file needs more than the ${PARTS_MAX} parts that S3 allows.`);
 }
 
 /** How far the parts of a file are stored, without a gap: what a later call goes on from. */
@@ -112,8 +121,7 @@ export function openPartWriter(
   }
 
   function room(): Buffer {
-    if (filling.part > PARTS_MAX)
-      throw new DownloadRefused(`The file needs more than the ${PARTS_MAX} parts that S3 allows.`);
+    checkPart(filling.part);
     return ring.take(slot, size(filling.part));
   }
 

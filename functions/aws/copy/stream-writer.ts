@@ -1,11 +1,17 @@
-import { CopyFailed, DownloadRefused } from '../../workflow/errors.ts';
+import { CopyFailed } from '../../workflow/errors.ts';
 import { openPartStream, type PartStream } from './part-stream.ts';
-import { type PartOptions, type PartWriter, type Position, SETTLE_MS } from './part-writer.ts';
+import {
+  checkPart,
+  PARTS_MAX,
+  type PartOptions,
+  type PartWriter,
+  type Position,
+  SETTLE_MS,
+} from './part-writer.ts';
 import type { Destination, Part, Upload } from './upload.ts';
 
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;
-const PARTS_MAX = 10_000;
 
 /** What S3 takes as one part. */
 const PART_MAX = 5 * GiB;
@@ -48,8 +54,7 @@ export function openStreamWriter(
   }
 
   async function begin(): Promise<PartStream> {
-    if (position.part > PARTS_MAX)
-      throw new DownloadRefused(`The file needs more than the ${PARTS_MAX} parts that S3 allows.`);
+    checkPart(position.part);
     const created = await upload();
     if (failure) throw failure.error;
     open = openPartStream(to, created, { number: position.part, bytes: partBytes() }, stopped);

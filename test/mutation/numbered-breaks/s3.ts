@@ -44,8 +44,8 @@ export const S3_BREAKS: readonly Break[] = [
   {
     number: 26,
     broken: 'what S3 says of a part is not compared',
-    file: 'functions/aws/copy/put-part.ts',
-    find: "header('x-amz-checksum-crc32') !== checksum",
+    file: 'functions/aws/copy/part-request.ts',
+    find: "header('x-amz-checksum-crc32') !== checksum()",
     replace: 'false',
     tests: ['test/workflow/faults/s3.test.ts'],
   },
