@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { openNewObjects } from '../../functions/aws/copy/new-object.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import type { S3Options } from '../../infra/local/s3/server.ts';
@@ -39,4 +39,20 @@ export async function startSurroundings(step: string, scope: string, sandboxOpti
   const begun_at = new Date().toISOString();
   const token = { version, scope, expires_at, unproven: true };
   return { sandbox, s3, secrets, lambda, window: { ...window, begun_at, token } };
+}
+
+/** One question, with the token that the state names, one object, and no token in the log. */
+export function expectOneObject(
+  { lambda, secrets, s3, window }: Awaited<ReturnType<typeof startSurroundings>>,
+  key: string,
+): void {
+  expect(secrets.journal.map(({ secret, version }) => [secret, version])).toEqual([
+    ['exports-test/acme/token', window.token.version],
+  ]);
+  expect(s3.journal.map((call) => [call.operation, call.key, call.status])).toEqual([
+    ['PutObject', key, 200],
+  ]);
+  const lines = lambda.lines();
+  expect(lines.map(({ message }) => message)).toEqual(['the platform answered', 'done']);
+  expect(JSON.stringify(lines)).not.toMatch(/sbx_/);
 }
