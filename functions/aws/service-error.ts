@@ -4,8 +4,12 @@ import { AccessRefused, ServiceUnavailable } from '../workflow/errors.ts';
 const REFUSALS =
   /^(AccessDenied|AccessDeniedException|AllAccessDisabled|NoSuchBucket|NotFound|PermanentRedirect|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClientException|InvalidBucketOwnerAWSAccountID|DecryptionFailure|LimitExceededException|InvalidRequestException|EncryptionFailure|ResourceNotFoundException|KmsAccessDeniedException|KmsInvalidStateException|KMS\..*|.*KMS.*)$/;
 
-/** What AWS says of a clock that is wrong. The SDK learns the difference from such an answer, and signs by it from then on. */
-const SKEWED = /^(RequestTimeTooSkewed|RequestInTheFuture|RequestExpired)$/;
+/**
+ * What looks like a refusal and passes: a clock that is wrong, which the SDK learns from such an answer and signs by from
+ * then on, and a key that is there, but whose KMS is overloaded or does not answer.
+ */
+const PASSING =
+  /^(RequestTimeTooSkewed|RequestInTheFuture|RequestExpired|KMS\.?(Throttling|DependencyTimeout|KeyUnavailable|KMSInternal)Exception)$/;
 
 /**
  * Sorts what an AWS call threw into "a person must act" and "again later".
@@ -16,7 +20,7 @@ const SKEWED = /^(RequestTimeTooSkewed|RequestInTheFuture|RequestExpired)$/;
 export function asServiceError(error: unknown, doing: string, permission: string): Error {
   const { name, status, requestId } = describe(error);
   const facts = { aws_error: name, status, aws_request_id: requestId };
-  if (REFUSALS.test(name) || (status === 403 && !SKEWED.test(name))) {
+  if (!PASSING.test(name) && (REFUSALS.test(name) || status === 403)) {
     return new AccessRefused(
       `AWS refused to ${doing} (${name}). The function's role needs ${permission}, and the key that encrypts it.`,
       { ...facts, permission },

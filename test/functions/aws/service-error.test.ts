@@ -25,6 +25,8 @@ describe('what an AWS call threw', () => {
   it.each([
     ...['SlowDown', 'InternalError', 'ThrottlingException', 'TimeoutError', 'AbortError', 'NoSuchKey'],
     ...['AccessDeniedLater', 'NotAccessDenied', 'FileNotFound', 'NotFoundYet'],
+    ...['KMS.ThrottlingException', 'KMSThrottlingException', 'KmsThrottlingException'],
+    ...['KMS.DependencyTimeoutException', 'KMS.KeyUnavailableException', 'KMS.KMSInternalException'],
   ])('25, 33: is for later where it is %s', (name) => {
     expect(sorted(errorNamed(name, { httpStatusCode: 400 }))).toBeInstanceOf(ServiceUnavailable);
   });
