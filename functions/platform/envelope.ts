@@ -3,6 +3,7 @@ import { ABSENT, OAuthError, PlatformError, UnreadableAnswer } from './errors.ts
 import type { Answer, Head } from './request.ts';
 import { readRetryAfter } from './retry-after.ts';
 import { listValidation } from './validation.ts';
+import { withoutSecrets } from './without-secrets.ts';
 
 // An error travels in a workflow's state (256 KB in all) and in a line on a screen.
 const SENTENCE_CAP = 500;
@@ -75,10 +76,8 @@ function errorBody({ text = '', secrets }: Answered): Json {
 
 /** A server may quote what it got. Also takes the query off URLs (it may be a signature) and control characters. */
 function redact(text: string, secrets: readonly string[]): string {
-  let clean = text;
-  for (const secret of secrets) if (secret) clean = clean.replaceAll(secret, '[redacted]');
-  // Cut only now, so that no secret is cut in two; and before the pattern, whose time grows with the square.
-  return clean
+  // Cut only then, so that no secret is cut in two; and before the next pattern, whose time grows with the square.
+  return withoutSecrets(text, secrets)
     .slice(0, DETAIL_CAP)
     .replace(/(https?:\/\/[^\s"'<>?]*)\?[^\s"'<>]*/gi, '$1')
     .replace(/\p{Cc}+/gu, ' ');

@@ -94,7 +94,5 @@ function secretsOf(
 ): string[] {
   const { code, refresh_token } = parameters;
   const credentials = headers.authorization?.replace('Basic ', '');
-  return [client.client_secret, credentials, code, refresh_token]
-    .filter((secret) => secret !== undefined)
-    .flatMap((secret) => [secret, formEncode(secret)]);
+  return [client.client_secret, credentials, code, refresh_token].filter((secret) => secret !== undefined);
 }

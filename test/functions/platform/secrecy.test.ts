@@ -21,6 +21,12 @@ function quote({ headers, body }: Seen): string {
     decodeURIComponent(basic.replaceAll('+', ' ')),
     body,
     ...new URLSearchParams(body).values(),
+    encodeURIComponent(body),
+    ...[...new URLSearchParams(body).values()].flatMap((value) => [
+      encodeURIComponent(value),
+      JSON.stringify(value),
+      Buffer.from(value).toString('base64url'),
+    ]),
     'https://store.example/r?X-Amz-Signature=canary-signature',
   ].join(' | ');
 }
