@@ -46,11 +46,13 @@ export async function* listPages(
     const answer = await callApi(platform, call, 200, PAGE_CAP);
     const items = findItems(answer, asked.items);
     if (items.length > limit) throw unreadable(answer, `${items.length} items where the limit is ${limit}`);
-    if (items.length > 0 && answer.text === previous)
+    // Of the items alone: what stands around them, such as the moment of the answer, may change each time.
+    const page = JSON.stringify(items);
+    if (items.length > 0 && page === previous)
       throw unreadable(answer, 'the page before: offset has no effect');
     if (items.length > 0) yield items;
     if (items.length < limit) return;
-    previous = answer.text;
+    previous = page;
   }
 }
 

@@ -109,8 +109,15 @@ test.each([
   expect(error.reason).toContain(reason);
 });
 
-test('a server that has no regard for offset is stopped at the second page', async () => {
-  await using server = await listen((_seen, response) => json(response, 200, [{ id: 1 }, { id: 2 }]));
+test.each<[string, (answers: number) => unknown]>([
+  ['the very same answer', () => [{ id: 1 }, { id: 2 }]],
+  ['the same items in a wrapper that changes', (answers) => ({ answers, items: [{ id: 1 }, { id: 2 }] })],
+])('a server that has no regard for offset is stopped at the second page: %s', async (_, body) => {
+  let answers = 0;
+  await using server = await listen((_seen, response) => {
+    answers += 1;
+    json(response, answers > 5 ? 500 : 200, body(answers));
+  });
   const error = await errorOf(UnreadableAnswer, collect(server.url, { limit: 2 }));
   expect(error.reason).toContain('offset has no effect');
   expect(server.requests).toHaveLength(2);
