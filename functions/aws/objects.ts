@@ -7,6 +7,7 @@ import {
 } from '@aws-sdk/client-s3';
 import type { Settings } from '../workflow/settings.ts';
 import { inTime } from './in-time.ts';
+import { ONE_TRY } from './one-try.ts';
 import { asServiceError } from './service-error.ts';
 
 /** The bucket, for the small objects beside the reports, and a look at those. Each throws AccessRefused or ServiceUnavailable. */
@@ -26,7 +27,7 @@ export function openObjectStore({
   BUCKET,
   BUCKET_OWNER,
 }: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>): ObjectStore {
-  const client = new S3Client({ maxAttempts: 1 });
+  const client = new S3Client(ONE_TRY);
   const at = (key: string) => ({ Bucket: BUCKET, Key: key, ExpectedBucketOwner: BUCKET_OWNER });
   const refused = (doing: string, permission: string) => (error: unknown) => {
     throw asServiceError(error, `${doing} bucket ${BUCKET}`, permission);

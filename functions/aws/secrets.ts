@@ -12,6 +12,7 @@ import { CredentialUnusable, TokenRefused } from '../workflow/errors.ts';
 import { isRefusal, Refusal } from '../workflow/refusal.ts';
 import type { TokenRef } from '../workflow/states.ts';
 import { inTime } from './in-time.ts';
+import { ONE_TRY } from './one-try.ts';
 import { asServiceError } from './service-error.ts';
 
 /** What calls to the platform are authorized with, as it is cached in the account's token secret. */
@@ -64,8 +65,7 @@ const WAITING = 'REFRESHED';
 const CREDENTIAL_TRIES = 5;
 
 export function openSecrets(prefix: string): Secrets {
-  // The state machine repeats what fails; a second layer below it would multiply the tries.
-  const client = new SecretsManagerClient({ maxAttempts: 1 });
+  const client = new SecretsManagerClient(ONE_TRY);
   const patient = new SecretsManagerClient({ maxAttempts: CREDENTIAL_TRIES });
   const credentialId = (account: string) => `${prefix}/${account}/credential`;
   const tokenId = (account: string) => `${prefix}/${account}/token`;

@@ -7,6 +7,7 @@ import {
   TaskTimedOut,
 } from '@aws-sdk/client-sfn';
 import { inTime } from './in-time.ts';
+import { ONE_TRY } from './one-try.ts';
 import { asServiceError } from './service-error.ts';
 
 /** Says what a task comes to that waits for its token. A token must not be logged. Each throws AccessRefused or ServiceUnavailable. */
@@ -18,8 +19,7 @@ export interface TaskAnswer {
 }
 
 export function openTaskAnswer(): TaskAnswer {
-  // The state machine repeats what fails; a second layer below it would multiply the tries.
-  const client = new SFNClient({ maxAttempts: 1 });
+  const client = new SFNClient(ONE_TRY);
   const refused = (permission: string) => (error: unknown) => {
     if (!isClosed(error)) throw asServiceError(error, 'end the task of the state machine', permission);
   };

@@ -52,9 +52,9 @@ export const CONFIGURATION_BREAKS: readonly Break[] = [
   {
     number: 33,
     broken: 'asked more often than it says',
-    file: 'functions/aws/secrets.ts',
-    find: 'const client = new SecretsManagerClient({ maxAttempts: 1 })',
-    replace: 'const client = new SecretsManagerClient({ maxAttempts: 3 })',
+    file: 'functions/aws/one-try.ts',
+    find: 'maxAttempts: 1',
+    replace: 'maxAttempts: 3',
     tests: ['test/workflow/faults/configuration.test.ts'],
   },
   {

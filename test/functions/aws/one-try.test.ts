@@ -1,0 +1,59 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { openObjectStore } from '../../../functions/aws/objects.ts';
+import { openSecrets } from '../../../functions/aws/secrets.ts';
+import { openTaskAnswer } from '../../../functions/aws/task-answer.ts';
+import { setEnvironment } from '../../support/lambda.ts';
+
+/** AWS, as a function finds it that was frozen after each call: whatever comes on a connection that it had before is reset. */
+async function openAfterFreeze(answer: (response: ServerResponse) => unknown) {
+  const before = new Set<unknown>();
+  const server = createServer((request, response) => {
+    if (before.has(request.socket)) request.socket.resetAndDestroy();
+    else request.resume().once('end', () => answer(response));
+    before.add(request.socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  setEnvironment({
+    ...{ AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'any', AWS_SECRET_ACCESS_KEY: 'any' },
+    AWS_ENDPOINT_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  });
+  return before;
+}
+
+const json = (value: object) => (response: ServerResponse) => response.end(JSON.stringify(value));
+const bucket = { BUCKET: 'exports-test', BUCKET_OWNER: '000000000000' };
+
+it.each<[string, (response: ServerResponse) => unknown, () => (call: number) => Promise<unknown>]>([
+  [
+    'reads the token',
+    json({ SecretString: '{}', VersionId: 'v1' }),
+    () => {
+      const { readTokens } = openSecrets('exports');
+      return () => readTokens('acme');
+    },
+  ],
+  [
+    'leaves a card',
+    (response) => response.end(),
+    () => {
+      const { putJson } = openObjectStore(bucket);
+      return (call) => putJson('exports/_failure.json', { call });
+    },
+  ],
+  [
+    'ends a task',
+    json({}),
+    () => {
+      const { fail } = openTaskAnswer();
+      return (call) => fail(`token-${call}`, 'RequestRefused', '{}');
+    },
+  ],
+])('a function that was frozen since %s as before, on a connection that is alive', async (_, answer, open) => {
+  const connections = await openAfterFreeze(answer);
+  const call = open();
+  for (const at of [1, 2, 3]) await call(at);
+  expect(connections.size).toBe(3);
+});
