@@ -49,6 +49,24 @@ describe('the windows that are missing', () => {
     });
   });
 
+  it('are looked for ten at a time, so that no call waits long for its turn', async () => {
+    const hundred = Array.from({ length: 10 }, () => daysFrom(1, 10)).flat();
+    const { former } = openBucket(hundred);
+    let under_way = 0;
+    let most = 0;
+    const { getText, head } = former.store;
+    const counted =
+      <T>(call: (key: string) => Promise<T>) =>
+      async (key: string) => {
+        most = Math.max(most, ++under_way);
+        await new Promise(setImmediate);
+        return call(key).finally(() => under_way--);
+      };
+    const store = { getText: counted(getText), head: counted(head) };
+    const found = await findMissing(request, hundred, { ...former, store });
+    expect([found.already_delivered, most]).toEqual([100, 20]);
+  });
+
   it('are none where all were delivered, and all where none was', async () => {
     const all = { windows: [], already_delivered: 3, warnings: [] };
     expect(await findMissing(request, windows, openBucket(windows).former)).toEqual(all);
