@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { NoAnswer, PlatformError } from '../../../functions/platform/errors.ts';
+import { NoAnswer, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
 import { queryPurchases } from '../../../functions/platform/purchases.ts';
 import { json, listen } from '../../support/listen.ts';
 import { bearer, errorOf, platformAt } from '../../support/platform.ts';
@@ -52,6 +52,22 @@ test.each([300, 302, 400])('an answer %i is a PlatformError, and is read', async
   );
   const error = await errorOf(PlatformError, queryPurchases(platformAt(server.url), bearer, QUERY, never));
   expect(error).toMatchObject({ status, type: 'moved', requestId: 'r1' });
+});
+
+test.each([
+  202, 203, 204, 206, 299,
+])('11: an answer %i, which is no whole one, is unreadable', async (status) => {
+  await using server = await listen((_seen, response) =>
+    json(response, status, [], { 'x-request-id': 'r1' }),
+  );
+  const error = await errorOf(UnreadableAnswer, queryPurchases(platformAt(server.url), bearer, QUERY, never));
+  expect(error).toMatchObject({ status, requestId: 'r1', reason: 'a status other than 200 and 201' });
+});
+
+test('an answer 201 is one too', async () => {
+  await using server = await listen((_seen, response) => json(response, 201, [1]));
+  const { body } = await queryPurchases(platformAt(server.url), bearer, QUERY, never);
+  expect(await text(body)).toBe('[1]');
 });
 
 test('an answer that was read leaves nothing behind at the caller’s signal', async () => {
