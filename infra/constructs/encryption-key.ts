@@ -28,11 +28,12 @@ export function encryptionKey(scope: Construct, id: string, wanted: string | und
 }
 
 /** Services that act for nobody's role: log groups, the delivery of executions' logs to one, and alarms to the topic. */
-function servicesThatEncrypt({ partition, region, account, stackName }: Stack): PolicyStatement[] {
+function servicesThatEncrypt({ partition, region, account, urlSuffix, stackName }: Stack): PolicyStatement[] {
   const logs = `arn:${partition}:logs:${region}:${account}`;
   return [
     new PolicyStatement({
-      principals: [new ServicePrincipal(`logs.${region}.amazonaws.com`)],
+      // The only one of them whose name is a Region's, and in China ends with .cn.
+      principals: [new ServicePrincipal(`logs.${region}.${urlSuffix}`)],
       actions: ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:DescribeKey'],
       resources: ['*'],
       conditions: { ArnLike: { 'kms:EncryptionContext:aws:logs:arn': `${logs}:log-group:*` } },
@@ -85,13 +86,16 @@ export function encryptExecutions(machine: StateMachine, key: IKey | undefined):
   };
   const { partition, region, account } = Stack.of(machine);
   const arn = machine.stateMachineArn;
-  const statements = [
-    new PolicyStatement({
-      actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
-      resources: [key.keyArn],
-      // A child execution belongs to `<state machine>/<label of its Distributed Map>`.
-      conditions: { ArnLike: { 'kms:EncryptionContext:aws:states:stateMachineArn': [arn, `${arn}/*`] } },
-    }),
+  const executions = new PolicyStatement({
+    actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
+    resources: [key.keyArn],
+    // A child execution belongs to `<state machine>/<label of its Distributed Map>`.
+    conditions: { ArnLike: { 'kms:EncryptionContext:aws:states:stateMachineArn': [arn, `${arn}/*`] } },
+  });
+  // Of its own, since the state machine waits for its role's default policy, which could not name it then.
+  new Policy(machine, 'KeyPolicy', { roles: [machine.role], statements: [executions] });
+  // In that one, since Step Functions looks whether the role may deliver logs when it creates the state machine.
+  machine.addToRolePolicy(
     new PolicyStatement({
       actions: ['kms:GenerateDataKey'],
       resources: [key.keyArn],
@@ -99,7 +103,5 @@ export function encryptExecutions(machine: StateMachine, key: IKey | undefined):
         StringEquals: { 'kms:EncryptionContext:SourceArn': `arn:${partition}:logs:${region}:${account}:*` },
       },
     }),
-  ];
-  // Of its own, since the state machine waits for its role's default policy, which could not name it then.
-  new Policy(machine, 'KeyPolicy', { roles: [machine.role], statements });
+  );
 }

@@ -45,7 +45,7 @@ describe('the key', () => {
       },
       {
         Effect: 'Allow',
-        Principal: { Service: 'logs.<AWS::Region>.amazonaws.com' },
+        Principal: { Service: 'logs.<AWS::Region>.<AWS::URLSuffix>' },
         Action: ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey*', 'kms:ReEncrypt*'],
         Resource: '*',
         Condition: {
@@ -131,6 +131,15 @@ describe('with the key', () => {
       `kms:GenerateDataKey ${ARN} ${executions}`,
       `kms:GenerateDataKey ${ARN} when {"StringEquals":{"kms:EncryptionContext:SourceArn":"${logs}"}}`,
     ]);
+  });
+
+  it('the state machine may deliver logs before it is created, when Step Functions looks', () => {
+    const policies = [...resourcesOf(stack, 'AWS::IAM::Policy')];
+    const delivering = policies.filter(([, { Properties }]) => JSON.stringify(Properties).includes(':logs:'));
+    expect(delivering).toHaveLength(1);
+    const [[, machine] = []] = resourcesOf(stack, 'AWS::StepFunctions::StateMachine');
+    const before = machine?.DependsOn?.map((id) => readable({ Ref: id }));
+    expect(before).toEqual(expect.arrayContaining(delivering.map(([id]) => `<${id}>`)));
   });
 
   it('that the customer has already, everything uses that one', () => {

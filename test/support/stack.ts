@@ -46,6 +46,7 @@ export function temporaryDirectory(): string {
 interface Resource {
   readonly Type: string;
   readonly Properties: Synthesized['template'];
+  readonly DependsOn?: readonly string[];
   readonly DeletionPolicy?: string;
   readonly UpdateReplacePolicy?: string;
 }
