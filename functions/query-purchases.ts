@@ -1,4 +1,5 @@
 import { inspect } from './aws/copy/inspect.ts';
+import { openJsonShape } from './aws/copy/json-shape.ts';
 import { type NewObject, type OpenObject, openNewObjects } from './aws/copy/new-object.ts';
 import { type PurchasesAnswer, queryPurchases as postQuery } from './platform/purchases.ts';
 import { codeOf } from './platform/request.ts';
@@ -71,18 +72,36 @@ async function copyBody(
   // Without a length, the end of the connection may be the end of the answer or not: then its JSON has to close.
   const isDelimited = ['content-length', 'transfer-encoding'].some((name) => header(answer, name));
   const inspection = inspect(isDelimited ? 'any' : 'JSON', contentType, contentEncoding);
+  const ending = watchEnding(contentType, contentEncoding);
   let bytes = 0;
   for await (const chunk of answer.body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
+    ending.write(chunk);
     await inspection.write(chunk);
     await object.write(chunk);
   }
   if (bytes === 0) throw unreadable('an empty body');
+  if (isDelimited && ending.isMissing()) throw unreadable('JSON that ends in its middle');
   if (!isDelimited && !(await inspection.closed()))
     throw new CopyFailed(
       'The answer to the purchase query has no length, and ends in the middle of its JSON.',
     );
   await inspection.end();
+}
+
+/**
+ * A server that fails in the middle may end its answer as if that were all. What is said to be JSON and opens a bracket
+ * has to close it; of a value without brackets, nobody can tell.
+ */
+function watchEnding(contentType: string, contentEncoding: string | undefined) {
+  const shape = openJsonShape();
+  let intact = contentEncoding === undefined && /json/i.test(contentType);
+  return {
+    write(chunk: Buffer): void {
+      intact &&= shape.write(chunk);
+    },
+    isMissing: () => intact && !shape.closed(),
+  };
 }
 
 function unreadable(what: string): AnswerUnreadable {

@@ -104,7 +104,9 @@ describe('QueryPurchases', () => {
     ['a text of any kind', 'a,b\n1,2\n', { 'content-type': 'text/csv' }],
     ['what only begins like a page', 'x', { 'content-type': 'text/html5' }],
     ['what has page in another place', 'x', { 'content-type': 'application/x; of=text/html' }],
-    ['what is called JSON and is none', '{', { 'content-type': 'application/json' }],
+    ['a value that is JSON without brackets', '"none"', { 'content-type': 'application/json' }],
+    ['an open bracket in what is no JSON', '{', { 'content-type': 'text/csv' }],
+    ['lines of JSON', '{}\n[]\n', { 'content-type': 'application/x-ndjson' }],
   ])('delivers %s, since the contract shows no shape', async (_, body, headers) => {
     for (const respond of [answering, inChunks]) {
       const { access, object } = await start(respond(body, headers));
@@ -175,6 +177,17 @@ describe('QueryPurchases that does not deliver', () => {
       message: expect.stringContaining('The platform answered the purchase query with an empty body.'),
       facts: { request_id: 'absent' },
     });
+  });
+
+  it.each([
+    ['{"purchases":[1],', 'application/json'],
+    ['[1', 'application/vnd.platform+JSON'],
+    [' \n', 'application/json'],
+    ['{}\n{"id":', 'application/x-ndjson'],
+  ])('11: does not take %j for an answer, which is said to be whole (%s)', async (body, type) => {
+    const message = expect.stringContaining('answered the purchase query with JSON that ends in its middle.');
+    for (const respond of [answering, inChunks])
+      await expectNothing(respond(body, { 'content-type': type }), { name: 'AnswerUnreadable', message });
   });
 
   it.each<[string, IncomingHttpHeaders, string]>([
