@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CopyFailed, ServiceUnavailable } from '../../workflow/errors.ts';
 import { base64Crc32 } from './crc32.ts';
 import { PartRefused, requestPart } from './part-request.ts';
 import { asPartError, type Destination, type Part, type Upload } from './upload.ts';
@@ -58,8 +57,8 @@ function* slices(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += SLICE_BYTES) yield body.subarray(at, at + SLICE_BYTES);
 }
 
+/** What S3 answered and may answer otherwise; else a failure of the network, which Node and undici give a code. */
 function passes(error: unknown): boolean {
   if (error instanceof PartRefused) return error.$metadata.httpStatusCode >= 500 || PASSING.test(error.name);
-  if (error instanceof ServiceUnavailable) return true;
-  return !(error instanceof CopyFailed) && typeof (error as { code?: unknown }).code === 'string';
+  return typeof (error as { code?: unknown }).code === 'string';
 }

@@ -156,6 +156,12 @@ test('25: a part that S3 refuses for too long leaves what is before it, not what
   expectDelivered(await callFor(copying, Infinity, first), body);
 });
 
+test('25: where it is the first, nothing is left, though parts behind it are stored', async () => {
+  const faults = [{ operation: 'UploadPart' as const, part: 1, answer: 'SlowDown' as const, times: 5 }];
+  await using copying = await openCopying({ body }, { faults });
+  expectNothing(await callFor(copying, Infinity), 'ServiceUnavailable');
+});
+
 test('25: an S3 that is down for the last step is left the parts', async () => {
   const faults = [{ operation: 'CompleteMultipartUpload' as const, answer: 'InternalError' as const }];
   await using copying = await openCopying({ body }, { faults });
