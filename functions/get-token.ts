@@ -11,7 +11,7 @@ import { openConnection } from './workflow/connect.ts';
 import type { ApiKeyCredential, OAuthCredential } from './workflow/credential.ts';
 import { CredentialUnusable, TokenRefusedAgain } from './workflow/errors.ts';
 import { logCalls } from './workflow/log-calls.ts';
-import { failAsBefore, isRefusal, refusalOf } from './workflow/refusal.ts';
+import { failAsBefore, isRefusal, type Refusal, refusalOf } from './workflow/refusal.ts';
 import { scopeOf } from './workflow/scope.ts';
 import { readSettingObject } from './workflow/settings.ts';
 import { type TokenRef, TokenRequest } from './workflow/states.ts';
@@ -129,12 +129,14 @@ async function renew(
   dependencies: Dependencies,
 ): Promise<Found> {
   const { now, log } = dependencies;
-  const known = others?.[scope];
-  if (!anew && known && isRefusal(known) && known.credential === stored.version) failAsBefore(known);
+  const known = refusalIn(others?.[scope], stored.version);
+  if (!anew && known) failAsBefore(known);
   const requestedAt = now().getTime();
   const token = await grantToken(account, stored, requested, dependencies).catch(async (error) => {
     const refusal = refusalOf(error, stored.version);
-    if (refusal) await remember(account, { ...others, [scope]: refusal }, dependencies);
+    // Secrets Manager keeps every version for a day, and some hundred of them: those that exports would write in vain
+    // would leave no room for the token of the credential that is stored next.
+    if (refusal && !known) await remember(account, { ...others, [scope]: refusal }, dependencies);
     throw error;
   });
   const expires_at = new Date(requestedAt + token.expiresIn * 1000).toISOString();
@@ -142,6 +144,11 @@ async function renew(
   const version = await write(account, { ...others, [scope]: cached }, dependencies);
   log.info('a token was issued', { account, expires_at, scope: token.scope });
   return { version, scope, expires_at };
+}
+
+/** What is known of this very credential. */
+function refusalIn(cached: CachedTokens[string] | undefined, credential: string): Refusal | undefined {
+  return cached && isRefusal(cached) && cached.credential === credential ? cached : undefined;
 }
 
 /** A refusal that cannot be kept costs the next window a request, and nothing else. */

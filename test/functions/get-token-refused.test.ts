@@ -46,6 +46,15 @@ describe('2: a credential that the platform has refused', () => {
     expect(asked).toHaveLength(2);
   });
 
+  it('is written down once, however many exports start with it: a secret has room for some 100 versions a day', async () => {
+    const { dependencies, plan, versions, asked, setCredential } = clientRevoked();
+    for (const _ of [1, 2, 3]) await expect(getToken(plan, dependencies)).rejects.toMatchObject(failed);
+    expect([asked.length, versions.length]).toEqual([3, 1]);
+    setCredential({ client_id: 'client', client_secret: 'canary-corrected' });
+    for (const _ of [1, 2]) await expect(getToken(plan, dependencies)).rejects.toMatchObject(failed);
+    expect([asked.length, versions.length]).toEqual([5, 2]);
+  });
+
   it('leaves the tokens of other scopes as they are', async () => {
     const { dependencies, window, versions } = clientRevoked();
     const accepted = { ...dependencies, requestToken: start().dependencies.requestToken };

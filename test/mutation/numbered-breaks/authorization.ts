@@ -69,7 +69,7 @@ export const AUTHORIZATION_BREAKS: readonly Break[] = [
     number: 2,
     broken: 'each window asks for a token with a credential that was refused',
     file: 'functions/get-token.ts',
-    find: 'known.credential === stored.version',
+    find: 'cached.credential === credential',
     replace: 'false',
     tests: ['test/workflow/faults/token.test.ts'],
   },
