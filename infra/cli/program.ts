@@ -17,6 +17,12 @@ async function main(): Promise<void> {
   await program.parseAsync();
 }
 
+/** Whoever was reading may be gone, as `| head` soon is: the export goes on, and the status says how it ended. */
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+
 try {
   await main();
 } catch (error) {

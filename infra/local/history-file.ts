@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ExecutionResult, HistoryEvent } from './history.ts';
@@ -68,8 +68,13 @@ export function openHistory(directory: string): HistoryFile {
     async save() {
       const draft = join(directory, `.history.${randomUUID()}.json`);
       await mkdir(directory, { recursive: true });
-      await writeFile(draft, `${JSON.stringify({ executions }, undefined, 2)}\n`);
-      await rename(draft, join(directory, 'history.json'));
+      try {
+        await writeFile(draft, `${JSON.stringify({ executions }, undefined, 2)}\n`);
+        await rename(draft, join(directory, 'history.json'));
+      } catch (error) {
+        await rm(draft, { force: true });
+        throw error;
+      }
     },
   };
 }

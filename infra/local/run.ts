@@ -100,7 +100,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
 
   const bus = openEventBus(join(options.out, 'events.jsonl'), place, clock.now);
   const history = openHistory(options.out);
-  started.defer(() => history.save());
+  started.defer(() => history.save().catch(warnOfHistory));
   const runTask = taskRunner(functions, bus, answers);
   const machine = started.use(
     await startStateMachine({ ...readStateMachine(template, place), clock, runTask }),
@@ -182,6 +182,11 @@ function isLoopback(url: string): boolean {
   return (
     hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'))
   );
+}
+
+/** How the export ended is worth more than how it went: on a full disk there is still that. */
+function warnOfHistory({ code, message }: NodeJS.ErrnoException): void {
+  process.stderr.write(`warning: history.json could not be written (${code ?? message})\n`);
 }
 
 function find(functions: readonly LocalFunction[], step: string): LocalFunction {

@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommand, startCommand } from '../../support/cli.ts';
@@ -88,5 +89,28 @@ describe('a run that was killed', () => {
     const bytes = await Promise.all(reports.map(async (path) => (await readFile(join(out, path))).length));
     const created = [0, 2, 3].map((at) => sandbox.expected(sandbox.reports()[at]?.id ?? '').length);
     expect(bytes).toEqual(created);
+  });
+});
+
+describe('a run that is delivered', () => {
+  it('goes on where nobody reads what it prints', async () => {
+    const { args, out } = await openCommandRun(ONE_WINDOW);
+    const { child, ended } = startCommand(args);
+    ended.catch(() => {}); // it would read to the end
+    const exited = once(child, 'exit');
+    child.stdout.destroy();
+    child.stderr.destroy();
+    expect(await exited).toEqual([0, null]);
+    expect(await filesIn(out, '_manifest.json')).toHaveLength(1);
+  });
+
+  it('says so where its history cannot be written, as on a full disk', async () => {
+    const { args, out } = await openCommandRun(ONE_WINDOW);
+    await mkdir(join(out, 'history.json'), { recursive: true });
+    const { status, stdout, stderr } = await runCommand(args);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'delivered' });
+    expect(stderr).toContain('warning: history.json could not be written (EISDIR)');
+    expect((await readdir(out)).filter((name) => name.startsWith('.history'))).toEqual([]);
   });
 });
