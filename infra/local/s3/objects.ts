@@ -27,7 +27,8 @@ export async function putObject(call: Call): Promise<Answer> {
     await publish(directory, bucket, key, temporary, meta);
     return { status: 200, headers: { ETag: meta.etag, ...checksumHeaders(meta.crc32) } };
   } catch (error) {
-    await writer.close();
+    // Where the disk is full it fails as well, and what takes the room has to go all the same.
+    await writer.close().catch(() => {});
     await rm(temporary, { force: true });
     throw error;
   }

@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -11,6 +14,10 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { BUCKET, openS3 } from '../../../support/s3.ts';
+
+const execute = promisify(execFile);
+
+const TOO_LARGE = fileURLToPath(new URL('./too-large.ts', import.meta.url));
 
 const KEY = 'exports/account=acme/report.json';
 const at = { Bucket: BUCKET, Key: KEY };
@@ -131,3 +138,9 @@ async function visible(directory: string): Promise<string[]> {
   const names = await readdir(directory, { recursive: true, withFileTypes: true });
   return names.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
+
+test('an object that the disk has no room for leaves none of its bytes', async () => {
+  // As little as a file may hold, in blocks of 512 or 1,024 bytes: what a full disk does, without filling one.
+  const { stdout } = await execute('sh', ['-c', 'ulimit -f 16; exec "$0" "$1"', process.execPath, TOO_LARGE]);
+  expect(JSON.parse(stdout)).toEqual({ stored: false, left: [] });
+});

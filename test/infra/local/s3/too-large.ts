@@ -1,0 +1,18 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { BUCKET, openS3 } from '../../../support/s3.ts';
+
+// Run by itself, where no file may be as large: prints how that ends.
+await using s3 = await openS3();
+const put = new PutObjectCommand({
+  Bucket: BUCKET,
+  Key: 'exports/report.json',
+  Body: Buffer.alloc(1_000_000),
+});
+const stored = await s3.client.send(put).then(
+  () => true,
+  () => false,
+);
+const left = await readdir(join(s3.directory, BUCKET, '.uploads'));
+process.stdout.write(JSON.stringify({ stored, left }));
