@@ -1,6 +1,7 @@
 import { readCause } from '../../functions/workflow/errors.ts';
 import type { ExportResult, Failure } from '../../functions/workflow/states.ts';
 import type { Timeline } from '../../functions/workflow/timeline.ts';
+import { printable } from './printable.ts';
 
 /** How an export ended, wherever it ran: the document that `--json` prints. */
 export type Outcome =
@@ -56,10 +57,11 @@ function endedWithoutCard({ name, status, error, cause }: ExecutionEnd): Ended {
  * @param root where the buckets are, with a slash at the end: `s3://`, or a directory
  */
 export function describeOutcome(outcome: Outcome, root: string): string {
-  return outcome.outcome === 'delivered' ? describeDelivered(outcome, root) : describeFailed(outcome);
+  const lines = outcome.outcome === 'delivered' ? describeDelivered(outcome, root) : describeFailed(outcome);
+  return lines.map(printable).join('\n');
 }
 
-function describeDelivered(result: ExportResult, root: string): string {
+function describeDelivered(result: ExportResult, root: string): string[] {
   const lines = result.windows.map(({ window, rows, bytes, key }) => [
     `${window.start_date} to ${window.end_date}`,
     rows === undefined ? '' : `${rows}`,
@@ -73,7 +75,7 @@ function describeDelivered(result: ExportResult, root: string): string {
     ...(already > 0 ? [`Delivered before, and left as they are: ${already} windows.`] : []),
     ...result.warnings.map((warning) => `warning: ${warning}`),
     ...(result.empty ? ['The platform had no rows for this request.'] : []),
-  ].join('\n');
+  ];
 }
 
 /** Columns as wide as their widest cell; numbers to the right. */
@@ -89,7 +91,7 @@ function align(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>): string {
+function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>): string[] {
   const card = 'report_ids' in failure ? failure : undefined;
   const { faults = [], request_ids = [], timeline = [] } = card ?? {};
   return [
@@ -101,7 +103,7 @@ function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>): strin
     ...(timeline.length > 1 ? ['What went before:', ...describeTimeline(timeline)] : []),
     `What to do: ${failure.todo}`,
     ...(card ? [`More: ${card.runbook}`] : []),
-  ].join('\n');
+  ];
 }
 
 /** Of the only window, the rest has said everything. The card shows the first ten. */

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { printable } from './printable.ts';
 
 export const DELIVERED = 0;
 export const FAILED = 1;
@@ -12,7 +13,7 @@ export class UsageError extends Error {
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
-    super(faults.map((fault) => `error: ${fault}`).join('\n'));
+    super(faults.map((fault) => printable(`error: ${fault}`)).join('\n'));
     this.faults = faults;
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeOutcome, outcomeOf } from '../../../infra/cli/outcome.ts';
+import { UsageError } from '../../../infra/cli/usage.ts';
 
 const card = {
   version: '1',
@@ -56,6 +57,20 @@ describe('what a person reads', () => {
       'What to do: Correct it.',
       'More: infra/RUNBOOK.md#requestrefused',
     ]);
+  });
+
+  it('has nothing in it that a terminal obeys, whoever wrote it', () => {
+    const odd = {
+      ...card,
+      report_ids: [],
+      happened: 'Not \u001b[2J(r\u009b1, \u202er2).',
+      faults: ['a\nb\tc: no'],
+    };
+    const outcome = outcomeOf({ name: 'daily-1', status: 'FAILED', cause: JSON.stringify(odd) });
+    expect(describeOutcome(outcome, 's3://')).toContain('\nNot  [2J(r 1,  r2).\n  a b c: no\n');
+    expect(new UsageError(['\u001b[2Ja: is not a field', 'b']).message).toBe(
+      'error:  [2Ja: is not a field\nerror: b',
+    );
   });
 
   it('of an export of several windows: which of them were not delivered, and why each', () => {
