@@ -27,7 +27,7 @@ function crash(error: unknown): void {
 process.on('uncaughtException', crash);
 process.on('unhandledRejection', crash);
 
-/** As Lambda loads CommonJS: an `import` would first read all of it for the names that it exports. */
+/** Lambda's runtime says `import`, which first reads all of it for the names that it exports: a sixth of the time, in each thread. */
 const load = async () => createRequire(import.meta.url)(file) as Record<string, Handler>;
 const loaded = load();
 loaded.then(
