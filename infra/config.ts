@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
-import { isCalendarDate } from '../functions/workflow/dates.ts';
+import { isCalendarDate, isTimeZone } from '../functions/workflow/dates.ts';
 import { checkUrl } from '../functions/workflow/safe-hosts.ts';
 import { exportFaults } from './config-exports.ts';
 import { isCron } from './schedule-gap.ts';
@@ -54,6 +54,9 @@ const Schedule = z.strictObject({
   time_zone: z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').optional(),
 });
 
+/** Parameters of a refresh that would replace ours, or stand in the template and be a secret. */
+const NOT_OURS = /^(?!(grant_type|refresh_token|client_secret)$)/;
+
 const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/;
 
 const Config = z.strictObject({
@@ -71,7 +74,9 @@ const Config = z.strictObject({
   /** Accounts whose credential is an API key, so that the synth can warn of its end (contract 9.6). */
   legacy_api_key_accounts: z.array(Account).optional(),
   /** Sent with a refresh beside what RFC 6749 names, since the contract shows nothing (contract 4.1). */
-  refresh_parameters: z.record(z.string(), z.string()).optional(),
+  refresh_parameters: z
+    .record(z.string().regex(NOT_OURS, 'is sent by the export itself, or is a secret'), z.string())
+    .optional(),
   reserve_token_concurrency: z.boolean().default(true),
   max_download_bytes: z.int().min(1).default(MAX_DOWNLOAD_BYTES),
   parallel_above_bytes: z.int().min(1).default(PARALLEL_ABOVE_BYTES),
@@ -80,7 +85,10 @@ const Config = z.strictObject({
     .literal(RETENTIONS, `must be one of ${RETENTIONS.join(', ')}`)
     .default(LOG_RETENTION_DAYS),
   /** Who is told when an alarm goes off. */
-  alarm_emails: z.array(z.email('must be an e-mail address')).default([]),
+  alarm_emails: z
+    .array(z.email('must be an e-mail address'))
+    .refine(isDistinct, 'must not repeat an address')
+    .default([]),
   /** Where the runbook can be read, for the links of alarms and failures; absent: its path in the repository. */
   runbook_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
   /** `create`, or the ARN of a key; absent: keys that AWS manages, at no monthly cost. */
@@ -178,14 +186,6 @@ function checkBaseUrl(text: string, context: z.core.$RefinementCtx<string>): voi
     checkUrl(text, { allowLoopback: false });
   } catch (error) {
     context.addIssue((error as Error).message.split('\n', 1)[0] ?? '');
-  }
-}
-
-function isTimeZone(text: string): boolean {
-  try {
-    return Boolean(new Intl.DateTimeFormat('en', { timeZone: text }));
-  } catch {
-    return false;
   }
 }
 

@@ -78,8 +78,8 @@ function monthDay(text: string): DayTest {
   if (text === 'L') return (day) => day.getUTCDate() === lengthOfMonth(day);
   const [, nearest] = /^(\d{1,2}|L)W$/.exec(text) ?? [];
   // Moved by two days at most, which a gap of a month does not notice.
-  if (nearest) return (day) => day.getUTCDate() === (nearest === 'L' ? lengthOfMonth(day) : Number(nearest));
-  const dates = numbers(text, 1, 31);
+  if (nearest === 'L') return (day) => day.getUTCDate() === lengthOfMonth(day);
+  const dates = numbers(nearest ?? text, 1, 31);
   return (day) => dates.includes(day.getUTCDate());
 }
 
@@ -110,11 +110,10 @@ function numbers(field: string, least: number, most: number, names: readonly str
     throw new SyntaxError(`${text} is not from ${least} to ${most}`);
   };
   const values = field.split(',').flatMap((part) => {
-    const [range = '', step] = part.split('/');
-    const [first = '', last] = range.split('-');
+    const [, first = '', last, step] = /^([^-/]+)(?:-([^-/]+))?(?:\/([1-9]\d*))?$/.exec(part) ?? [];
     const from = first === '*' ? least : number(first);
     const to = last !== undefined ? number(last) : first === '*' || step !== undefined ? most : from;
-    const by = step === undefined ? 1 : Math.max(1, Number(step));
+    const by = Number(step ?? 1);
     return Array.from({ length: Math.floor((to - from) / by) + 1 }, (_, n) => from + n * by);
   });
   return [...new Set(values)].sort((a, b) => a - b);

@@ -29,6 +29,15 @@ export function daysBetween(start: string, end: string): number {
   return (Date.parse(end) - Date.parse(start)) / DAY_MS;
 }
 
+/** Whether the text names an IANA time zone: an offset such as +05:30 is none, though JavaScript takes it for one. */
+export function isTimeZone(text: string): boolean {
+  try {
+    return !/^[+-]/.test(text) && Boolean(new Intl.DateTimeFormat('en', { timeZone: text }));
+  } catch {
+    return false;
+  }
+}
+
 /** The calendar date of an instant in an IANA time zone. */
 export function dateIn(timeZone: string, instant: Date): string {
   const parts = new Intl.DateTimeFormat('en', {

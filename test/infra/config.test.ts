@@ -99,6 +99,20 @@ describe('the config', () => {
     ]);
   });
 
+  it('refuses what would only show when the stack is synthesized, deployed or used', () => {
+    expect(faultsWith({ alarm_emails: ['ops@example.com', 'ops@example.com'] })).toEqual([
+      'alarm_emails: must not repeat an address',
+    ]);
+    const schedule = { expression: 'rate(1 day)', time_zone: '+01:00' };
+    expect(faultsWith({ exports: [{ ...daily, schedule }] })).toContainEqual(
+      'exports[0].schedule.time_zone: must be an IANA time zone, such as Europe/Berlin',
+    );
+    for (const name of ['grant_type', 'refresh_token', 'client_secret'])
+      expect(faultsWith({ refresh_parameters: { [name]: 'x', grant_types: 'y' } })).toEqual([
+        expect.stringMatching(new RegExp(`^refresh_parameters\\.${name}: `)),
+      ]);
+  });
+
   it('refuses a legacy API key of an account that it does not list', () => {
     expect(faultsWith({ legacy_api_key_accounts: ['acme', 'acne'] })).toEqual([
       `legacy_api_key_accounts[1]: acne is not one of accounts (${CONTEXT.accounts.join(', ')})`,
@@ -181,6 +195,14 @@ describe('the config', () => {
     ['cron(0 6 * * * *)', ['exports[0].schedule.expression']],
     ['cron(0 6 ? * ? *)', ['exports[0].schedule.expression']],
     ['cron(0 6 * * ? never)', ['exports[0].schedule.expression']],
+    ['cron(0/x 6 * * ? *)', ['exports[0].schedule.expression']],
+    ['cron(0/0 6 * * ? *)', ['exports[0].schedule.expression']],
+    ['cron(0/ 6 * * ? *)', ['exports[0].schedule.expression']],
+    ['cron(0/-5 6 * * ? *)', ['exports[0].schedule.expression']],
+    ['cron(0/5/5 6 * * ? *)', ['exports[0].schedule.expression']],
+    ['cron(0 6-7-8 * * ? *)', ['exports[0].schedule.expression']],
+    ['cron(0 6 45W * ? *)', ['exports[0].schedule.expression']],
+    ['cron(0 6 LW,31W * ? *)', []],
   ])('judges the schedule %s', (expression, fields) => {
     const faults = faultsWith({ exports: [{ ...daily, schedule: { expression } }] });
     expect(faults.map((fault) => fault.split(':', 1)[0])).toEqual(fields);

@@ -1,5 +1,13 @@
 import * as z from 'zod/mini';
-import { type DateRange, dateIn, daysBetween, isCalendarDate, isPeriod, resolvePeriod } from '../dates.ts';
+import {
+  type DateRange,
+  dateIn,
+  daysBetween,
+  isCalendarDate,
+  isPeriod,
+  isTimeZone,
+  resolvePeriod,
+} from '../dates.ts';
 
 /** Fields that requests of several kinds have, and what can be wrong between them. */
 
@@ -135,12 +143,4 @@ export function isObject(value: unknown): value is Fields {
 function isInstant(text: string): boolean {
   const form = z.iso.datetime({ offset: true });
   return form.safeParse(text).success && isCalendarDate(text.slice(0, 'YYYY-MM-DD'.length));
-}
-
-function isTimeZone(text: string): boolean {
-  try {
-    return Boolean(new Intl.DateTimeFormat('en', { timeZone: text }));
-  } catch {
-    return false;
-  }
 }

@@ -6,6 +6,7 @@ import {
   daysBetween,
   isCalendarDate,
   isPeriod,
+  isTimeZone,
   MAX_WINDOW_DAYS,
   resolvePeriod,
   splitIntoWindows,
@@ -104,5 +105,22 @@ describe('a period', () => {
         ...['tomorrow', ' yesterday', 'yesterday\n', 'the_previous_month', 'month_to_dates', ''],
       ].filter(isPeriod),
     ).toEqual([]);
+  });
+});
+
+describe('a time zone', () => {
+  it('has a name, which an offset is not', () => {
+    const names = [
+      'Europe/Berlin',
+      'UTC',
+      'Etc/GMT-14',
+      '+05:30',
+      '-0800',
+      '+14',
+      'Europe/Atlantis',
+      ' ',
+      '',
+    ];
+    expect(names.filter(isTimeZone)).toEqual(['Europe/Berlin', 'UTC', 'Etc/GMT-14']);
   });
 });
