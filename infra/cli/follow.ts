@@ -3,6 +3,7 @@ import {
   DescribeExecutionCommand,
   type DescribeExecutionOutput,
   DescribeMapRunCommand,
+  ExecutionDoesNotExist,
   ListMapRunsCommand,
   SFNClient,
   StartExecutionCommand,
@@ -15,6 +16,9 @@ import { FAILED, INTERRUPTED } from './usage.ts';
 
 /** DescribeExecution costs nothing; an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
+
+/** In a row, a minute altogether: what Step Functions shows of an execution may be behind what it has said of it. */
+const LOOKS_BEHIND = 12;
 
 const FOLLOWING_NEEDS = 'states:DescribeExecution, states:ListMapRuns and states:DescribeMapRun';
 
@@ -58,10 +62,11 @@ async function follow(sfn: SFNClient, executionArn: string, every: number): Prom
   const interrupt = () => interrupted.abort();
   process.once('SIGINT', interrupt);
   try {
-    for (let before = ''; ; ) {
-      const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-      if (hasEnded(execution)) return outcomeOf(endOf(execution));
-      const now = await progressOf(sfn, executionArn);
+    for (let before = '', behind = 0; ; ) {
+      const execution = await describe(sfn, executionArn, behind < LOOKS_BEHIND);
+      if (execution && hasEnded(execution)) return outcomeOf(endOf(execution));
+      behind = execution ? 0 : behind + 1;
+      const now = execution ? await progressOf(sfn, executionArn) : before;
       if (now !== before) process.stderr.write(`${now}\n`);
       before = now;
       await wait(every, undefined, { signal: interrupted.signal }).catch(() => undefined);
@@ -69,6 +74,22 @@ async function follow(sfn: SFNClient, executionArn: string, every: number): Prom
     }
   } finally {
     process.off('SIGINT', interrupt);
+  }
+}
+
+/** Undefined where it is not there yet, or its output is not. */
+async function describe(
+  sfn: SFNClient,
+  executionArn: string,
+  mayBeBehind: boolean,
+): Promise<DescribeExecutionOutput | undefined> {
+  try {
+    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+    const lacksOutput = execution.status === 'SUCCEEDED' && execution.output === undefined;
+    return lacksOutput && mayBeBehind ? undefined : execution;
+  } catch (error) {
+    if (error instanceof ExecutionDoesNotExist && mayBeBehind) return undefined;
+    throw error;
   }
 }
 

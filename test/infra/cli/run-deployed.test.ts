@@ -46,6 +46,19 @@ describe('run', () => {
     expect(outcome).toMatchObject({ outcome: 'failed', error: 'ABORTED' });
   });
 
+  it('waits for an execution that AWS does not show yet, and for an output that it does not', async () => {
+    const end = { status: 'SUCCEEDED', output: '{"version":"1","bytes":7}' };
+    await startStepFunctions(end, { behind: 3 });
+    const outcome = await runDeployed(undefined, { input: await requestFile(), stateMachine: ARN }, 1);
+    expect(outcome).toEqual({ outcome: 'delivered', version: '1', bytes: 7 });
+  });
+
+  it('gives up an execution that AWS does not show for a minute', async () => {
+    await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { behind: 13 });
+    const run = runDeployed(undefined, { input: await requestFile(), stateMachine: ARN }, 1);
+    await expect(run).rejects.toMatchObject({ happened: expect.stringContaining('ExecutionDoesNotExist') });
+  });
+
   it('starts an export of the config by its name', async () => {
     const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { polls: 0 });
     await runDeployed('daily-campaigns', { stateMachine: ARN }, 1);

@@ -9,6 +9,7 @@ type Described = Readonly<Record<string, unknown>>;
 /**
  * Step Functions, as far as a command speaks to it; what is started runs for `polls` looks and then ends.
  *
+ * @param behind looks at which what was started is not there yet, and as many at which its output is not
  * @param refuses an operation that the credentials in use may not
  * @param former executions that there were before, by name; there are no others
  */
@@ -16,9 +17,15 @@ export async function startStepFunctions(
   end: Described,
   {
     polls = 2,
+    behind = 0,
     former = {},
     refuses = '',
-  }: { polls?: number; former?: Readonly<Record<string, Described>>; refuses?: string } = {},
+  }: {
+    polls?: number;
+    behind?: number;
+    former?: Readonly<Record<string, Described>>;
+    refuses?: string;
+  } = {},
 ) {
   const started: { name: string; input: string; stateMachineArn: string }[] = [];
   const executions = STATE_MACHINE.replace('stateMachine', 'execution');
@@ -29,7 +36,10 @@ export async function startStepFunctions(
     if (former[name]) return { ...about, ...former[name] };
     if (!started.some((execution) => execution.name === name)) return undefined;
     looks += 1;
-    return { ...about, ...(looks > polls ? end : { status: 'RUNNING' }) };
+    if (looks <= behind) return undefined;
+    if (looks <= behind + polls) return { ...about, status: 'RUNNING' };
+    const { output, ...ended } = end;
+    return { ...about, ...(looks > behind + polls + behind ? end : ended) };
   };
   const server = await listen(({ headers, body }, response) => {
     const operation = String(headers['x-amz-target']).split('.')[1];
