@@ -17,8 +17,8 @@ export interface ObjectStore {
   putJson(key: string, value: unknown): Promise<void>;
   /** @returns the object's text, undefined where there is none */
   getText(key: string): Promise<string | undefined>;
-  /** @returns what is at the key now, undefined where there is nothing */
-  head(key: string): Promise<{ readonly bytes?: number; readonly version_id?: string } | undefined>;
+  /** @returns what is at the key now, its checksum in base64, as S3 states it; undefined where there is nothing */
+  head(key: string): Promise<{ readonly crc32?: string; readonly version_id?: string } | undefined>;
   /** Whether or not it is there. */
   remove(key: string): Promise<void>;
 }
@@ -55,12 +55,10 @@ export function openObjectStore({
     },
     async head(key) {
       const head = async () => {
-        const { ContentLength: bytes, VersionId } = await client.send(
-          new HeadObjectCommand(at(key)),
-          inTime(),
-        );
+        const command = new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' });
+        const { ChecksumCRC32: crc32, VersionId } = await client.send(command, inTime());
         return {
-          ...(bytes !== undefined && { bytes }),
+          ...(crc32 !== undefined && { crc32 }),
           ...(VersionId !== undefined && { version_id: VersionId }),
         };
       };

@@ -76,14 +76,17 @@ async function look(
   return (await isThere(manifest, store)) ? 'delivered' : 'missing';
 }
 
-/** Whether the key still has the object that the manifest is about; a bucket without versions tells it by its size. */
+/**
+ * Whether the key still has the object that the manifest is about: a run that was killed before it wrote a manifest has left
+ * its object beside the former one's. A bucket without versions, such as a local run's, tells it by its checksum.
+ */
 async function isThere(
-  { key, bytes, version_id }: Readonly<Record<string, unknown>>,
+  { key, checksum, version_id }: Readonly<Record<string, unknown>>,
   store: Former['store'],
 ): Promise<boolean> {
   const found = await store.head(String(key));
   if (version_id !== undefined) return found?.version_id === version_id;
-  return found !== undefined && found.bytes === bytes;
+  return found?.crc32 !== undefined && found.crc32 === Object(checksum).value;
 }
 
 /** At the prefix of the only window, the card may be of an export that was delivered, and not announced. */

@@ -3,7 +3,7 @@ import { planExport } from '../../functions/plan-export.ts';
 import { splitIntoWindows } from '../../functions/workflow/dates.ts';
 import { keepLog, windowOf } from '../support/steps.ts';
 
-type Reports = Readonly<Record<string, { bytes: number; version_id?: string }>>;
+type Reports = Readonly<Record<string, { crc32?: string; version_id?: string }>>;
 
 /** A bucket with these objects, and what was asked of it. */
 function keepObjects(objects: Readonly<Record<string, string>> = {}, reports: Reports = {}) {
@@ -82,14 +82,14 @@ describe('PlanExport of only what is missing', () => {
       request: { ...asked, ...windows[at] },
       revision: '2026-09-01',
       key: 'report.json',
-      bytes: 7,
+      checksum: { value: 'AA' },
       ...fields,
     });
 
   async function plan(
     objects: Readonly<Record<string, string>>,
     fields = {},
-    reports: Reports = { 'report.json': { bytes: 7 } },
+    reports: Reports = { 'report.json': { crc32: 'AA' } },
   ) {
     const { log } = keepLog();
     const bucket = keepObjects(objects, reports);
@@ -124,10 +124,11 @@ describe('PlanExport of only what is missing', () => {
   it.each<[string, number, object, Reports]>([
     ['is gone', 0, {}, {}],
     ['is gone, of which it names the version', 0, { version_id: 'v1' }, {}],
-    ['is of another size', 0, {}, { 'report.json': { bytes: 8 } }],
-    ['is another version', 0, { version_id: 'v1' }, { 'report.json': { bytes: 7, version_id: 'v2' } }],
-    ['is the very version', 1, { version_id: 'v1' }, { 'report.json': { bytes: 7, version_id: 'v1' } }],
-    ['it does not name', 0, { key: undefined }, { 'report.json': { bytes: 7 } }],
+    ['is of another checksum', 0, {}, { 'report.json': { crc32: 'BB' } }],
+    ['has no checksum', 0, { checksum: undefined }, { 'report.json': {} }],
+    ['is another version', 0, { version_id: 'v1' }, { 'report.json': { crc32: 'AA', version_id: 'v2' } }],
+    ['is the very version', 1, { version_id: 'v1' }, { 'report.json': { crc32: 'AA', version_id: 'v1' } }],
+    ['it does not name', 0, { key: undefined }, { 'report.json': { crc32: 'AA' } }],
   ])('looks at the object of a manifest, which %s: %i delivered', async (_, delivered, fields, reports) => {
     const planned = await plan({ [keyOf(0)]: manifest(0, fields) }, {}, reports);
     expect(planned).toMatchObject({ already_delivered: delivered, warnings: [] });

@@ -1,4 +1,6 @@
+import { crc32 } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { base64Crc32 } from '../../functions/aws/copy/crc32.ts';
 import { keysOf, removeObject, shareWorkflow, sinceNow, spend } from '../support/bad-day.ts';
 
 const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });
@@ -104,6 +106,28 @@ describe('an export of only what is missing', () => {
     const { output } = await workflow.run(onlyMissing);
     expect(output).toMatchObject({ already_delivered: 0, windows: [{ key }], warnings: [] });
     expect(await reports()).toEqual([key]);
+  });
+
+  it('28: exports again what a run has replaced that ended before its manifest, with not a word of it', async () => {
+    const { name, all, onlyMissing } = requests();
+    const read = async (end: string) => {
+      const key = (await keysOf(workflow, name)).find((one) => one.endsWith(end));
+      return workflow.object(key ?? end);
+    };
+    await workflow.run(all);
+    const before = await read('/report.json');
+    workflow.sandbox.faults.add('storage changed');
+    for (const key of ['_manifest.json', '_failure.json'])
+      failOnce({ operation: 'PutObject', key, answer: 'AccessDenied', times: 9 });
+    expect((await workflow.run(all)).status).toBe('FAILED');
+    const replaced = await read('/report.json');
+    expect([replaced.length, replaced.equals(before)]).toEqual([before.length, false]);
+    workflow.s3.faults.splice(0);
+
+    const { output } = await workflow.run(onlyMissing);
+    expect(output).toMatchObject({ already_delivered: 0, windows: [{}], warnings: [] });
+    const { checksum } = JSON.parse(String(await read('/_manifest.json')));
+    expect(checksum.value).toBe(base64Crc32(crc32(await read('/report.json'))));
   });
 
   it('says which permissions it lacks where S3 refuses to look at an object', async () => {

@@ -67,33 +67,33 @@ describe('the bucket', () => {
     expect(requests[0]?.path.split('?')[0]).toBe(PATH);
   });
 
-  it('gives back what was put, and what stands there by its size', async () => {
+  it('gives back what was put, and what stands there by its checksum', async () => {
     const { store } = await openBucket();
     await store.putJson(KEY, ['é']);
     expect(await store.getText(KEY)).toBe('[\n  "é"\n]\n');
-    expect(await store.head(KEY)).toStrictEqual({ bytes: 11 });
+    expect(await store.head(KEY)).toStrictEqual({ crc32: base64Crc32(crc32('[\n  "é"\n]\n')) });
   });
 
   it('gives an empty object as an empty text, and not as none', async () => {
     const { store, put } = await openBucket();
     await put('');
     expect(await store.getText(KEY)).toBe('');
-    expect(await store.head(KEY)).toStrictEqual({ bytes: 0 });
+    expect(await store.head(KEY)).toStrictEqual({ crc32: 'AAAAAA==' });
   });
 
   it('names the version of what stands there, where the bucket has versions', async () => {
     const { store } = await openServer((_, response) =>
-      response.writeHead(200, { 'content-length': '7', 'x-amz-version-id': 'v1' }).end(),
+      response.writeHead(200, { 'x-amz-checksum-crc32': 'c', 'x-amz-version-id': 'v1' }).end(),
     );
-    expect(await store.head(KEY)).toStrictEqual({ bytes: 7, version_id: 'v1' });
+    expect(await store.head(KEY)).toStrictEqual({ crc32: 'c', version_id: 'v1' });
   });
 
-  it('says nothing of a size that was not told', async () => {
+  it('says nothing of a checksum that was not told', async () => {
     const { store } = await openServer((_, response) => response.writeHead(200).end());
     expect(await store.head(KEY)).toStrictEqual({});
   });
 
-  it('has neither text nor size of what is not there, and removes it all the same', async () => {
+  it('has neither text nor checksum of what is not there, and removes it all the same', async () => {
     const { store, s3 } = await openBucket();
     expect([await store.getText(KEY), await store.head(KEY)]).toEqual([undefined, undefined]);
     await store.remove(KEY);

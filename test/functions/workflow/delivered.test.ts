@@ -8,7 +8,7 @@ import { windowOf } from '../../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const SINCE = '2026-11-21T06:00:00.000Z';
-const OBJECT = { bytes: 7, version_id: 'v1' };
+const OBJECT = { crc32: 'AA', version_id: 'v1' };
 
 function daysFrom(day: number, days: number): Window[] {
   const dateOf = (at: number) => `2026-10-${String(at).padStart(2, '0')}`;
@@ -108,7 +108,7 @@ describe('the windows that are missing', () => {
 
   it('are also those whose object is another one by now, without a word of the request', async () => {
     const { objects, former } = openBucket(windows);
-    objects.set('2026-10-01.json', { bytes: 7, version_id: 'v2' });
+    objects.set('2026-10-01.json', { crc32: 'AA', version_id: 'v2' });
     objects.delete('2026-10-02.json');
     expect(await findMissing(request, windows, former)).toEqual({
       ...{ windows: [first, second], already_delivered: 1, warnings: [] },
