@@ -38,7 +38,13 @@ export function checkUrl(url: string, policy: HostPolicy): URL {
   const parsed = new URL(url);
   const fault = faultOf(parsed, policy);
   if (fault === undefined) return parsed;
-  throw new DownloadRefused(`The address ${parsed.origin}${parsed.pathname} was refused: ${fault}.`);
+  throw new DownloadRefused(`The address ${nameOf(parsed)} was refused: ${fault}.`);
+}
+
+/** Nothing that may sign it: neither a query, whose ? may be escaped, nor all that follows a scheme without a host. */
+function nameOf({ protocol, origin, host, pathname }: URL): string {
+  if (origin === 'null') return host === '' ? protocol : `${protocol}//${host}`;
+  return `${origin}${pathname.replace(/%3f.*$/i, '')}`;
 }
 
 function faultOf(url: URL, { allowLoopback, allowedHosts }: HostPolicy): string | undefined {
