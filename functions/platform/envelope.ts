@@ -45,7 +45,7 @@ export function unreadable(answer: Head, reason: string): UnreadableAnswer {
   return new UnreadableAnswer(answer.call, {
     status: answer.status,
     requestId: requestIdOf(answer),
-    reason: redact(reason, answer.secrets).slice(0, SENTENCE_CAP),
+    reason: wordsOf(answer, reason),
   });
 }
 
@@ -56,8 +56,13 @@ export function unreadable(answer: Head, reason: string): UnreadableAnswer {
 export function requestIdOf(answer: Answered): string {
   const isSuccess = answer.status >= 200 && answer.status < 300;
   const named = isSuccess ? undefined : sentence(asObject(errorBody(answer).error).request_id);
-  const header = redact(headerOf(answer, 'x-request-id') ?? '', answer.secrets).slice(0, SENTENCE_CAP);
+  const header = wordsOf(answer, headerOf(answer, 'x-request-id') ?? '');
   return named ?? (header || ABSENT);
+}
+
+/** What an answer says somewhere, as it may be shown: free of secrets, and no longer than a sentence. */
+export function wordsOf({ secrets }: Pick<Answered, 'secrets'>, text: string): string {
+  return redact(text, secrets).slice(0, SENTENCE_CAP);
 }
 
 /** The body as an object, every string and every name in it freed of secrets; empty if it is no JSON object. */

@@ -46,6 +46,13 @@ test('contract 4.4: GET /reports/{id} carries the same headers and no body, and 
   expect(seen?.headers).not.toHaveProperty('content-type');
 });
 
+test('a status is any text: what it quotes of the token is taken out, and its end where it has none', async () => {
+  const status = `FAILED: ${bearer.value}\n${'x'.repeat(1_000)}`;
+  await using server = await listen((_seen, response) => json(response, 200, { id: 'r-1', status }));
+  const record = await getReport(platformAt(server.url), bearer, 'r-1');
+  expect(record.status).toBe(`FAILED: [redacted] ${'x'.repeat(1_000)}`.slice(0, 500));
+});
+
 test('contract 5.7: a legacy key goes into X-API-Key, and no Authorization beside it', async () => {
   await using server = await listen((_seen, response) => json(response, 200, { id: 'r', status: 'CREATED' }));
   await getReport(platformAt(server.url), { scheme: 'ApiKey', value: 'legacy' }, 'r');
