@@ -13,12 +13,15 @@ export function logAllElse(log: Log): void {
     console[method as keyof typeof LEVELS] = (...written: unknown[]) => log[level](format(...written));
   process.removeAllListeners('warning'); // Node's own, which prints it
   process.on('warning', ({ name, message }) => log.warn('Node warns', { error: name, happened: message }));
-  const uncaught = (error: unknown) => {
+  const uncaught = (event: 'uncaughtException' | 'unhandledRejection') => (error: unknown) => {
     log.error('nobody caught', { happened: format(error) });
-    // The runtime prints it as well.
+    // A runtime that listens as well prints it.
     if (error instanceof Error)
       Object.assign(error, { message: redact(error.message), stack: redact(error.stack ?? '') });
+    // The one for Node 24 does not, and leaves it to Node to end the process; with a listener Node would not, and the call
+    // might hang until its time is up.
+    if (process.listenerCount(event) === 1) process.exit(1);
   };
-  process.prependListener('uncaughtException', uncaught);
-  process.prependListener('unhandledRejection', uncaught);
+  process.prependListener('uncaughtException', uncaught('uncaughtException'));
+  process.prependListener('unhandledRejection', uncaught('unhandledRejection'));
 }

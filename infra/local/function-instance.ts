@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
+import { inspect } from 'node:util';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import type { ClockAnchor } from './clock.ts';
 import type { Answer, FunctionData, Invocation } from './function-messages.ts';
@@ -54,13 +55,17 @@ export function startInstance(
   const answer = (given: Answer) => {
     if ('ready' in given) return loaded.resolve();
     if ('failure' in given) loaded.reject(new TaskError(given.failure));
-    if ('crashed' in given) alive = false;
     settle?.(given);
     settle = undefined;
   };
   worker.on('message', answer);
-  // An error here is the thread's own: out of memory, or a module that cannot be read.
-  worker.on('error', (error) => answer({ failure: exited(error.message) }));
+  // What nobody caught, which Node prints, or the thread's own: out of memory, or a module that cannot be read.
+  worker.on('error', (error) => {
+    alive = false;
+    const isKilled = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
+    if (!isKilled) log({ function: spec.name, stream: 'stderr', text: inspect(error) });
+    answer({ failure: exited(isKilled ? 'signal: killed' : 'exit status 1') });
+  });
   worker.on('exit', (code) => {
     alive = false;
     answer({ failure: exited(code === 0 ? 'exited without providing a reason' : `exit status ${code}`) });

@@ -21,11 +21,8 @@ export interface Invocation {
   readonly deadline: number;
 }
 
-/**
- * `ready`: the module is loaded, or could not be, which every invocation will say. `output` is JSON. `crashed`: the
- * thread ends with it.
- */
+/** `ready`: the module is loaded, or could not be, which every invocation will say. `output` is JSON. */
 export type Answer =
   | { readonly ready: true }
   | { readonly output: string }
-  | { readonly failure: TaskFailure; readonly crashed?: true };
+  | { readonly failure: TaskFailure };

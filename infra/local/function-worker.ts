@@ -4,7 +4,10 @@ import { installDate } from './clock.ts';
 import type { Answer, FunctionData, Invocation } from './function-messages.ts';
 import { functionFailure, type TaskFailure } from './task-error.ts';
 
-/** The thread of one function: Lambda's runtime, as far as a handler can see it. One invocation at a time. */
+/**
+ * The thread of one function: Lambda's runtime, as far as a handler can see it. One invocation at a time. It does not listen
+ * for what nobody caught, as the runtime for Node 24 does not: the thread ends with that.
+ */
 
 type Handler = (event: unknown, context: object) => unknown;
 
@@ -17,15 +20,6 @@ delete process.env.NODE_COMPILE_CACHE;
 if (nodeOptions !== undefined) process.env.NODE_OPTIONS = nodeOptions;
 
 const tell = (answer: Answer) => port.postMessage(answer);
-
-/** The runtime ends after a throw that nobody caught, and says what it was. */
-function crash(error: unknown): void {
-  tell({ failure: describe(error), crashed: true });
-  // The exit would overtake the message.
-  setImmediate(() => process.exit(129));
-}
-process.on('uncaughtException', crash);
-process.on('unhandledRejection', crash);
 
 /** Lambda's runtime says `import`, which first reads all of it for the names that it exports: a sixth of the time, in each thread. */
 const load = async () => createRequire(import.meta.url)(file) as Record<string, Handler>;

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 
 const SECRET = 'https://files.example/1?signature=canary';
 
-/** What a process writes in which this runs after everything else was made to log. */
-function linesOf(script: string) {
+/** A process in which this runs after everything else was made to log. */
+function run(script: string) {
   const modules = ['log-all-else', 'logger'].map(
     (name) => `${import.meta.dirname}/../../../functions/aws/${name}.ts`,
   );
@@ -15,9 +15,13 @@ function linesOf(script: string) {
     log.setKeys({ execution: 'daily-1' });
     logAllElse(log);
   `;
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', preamble + script], {
-    encoding: 'utf8',
-  });
+  const args = ['--input-type=module', '-e', preamble + script];
+  return spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 });
+}
+
+/** What it writes. */
+function linesOf(script: string) {
+  const { stdout, stderr } = run(script);
   return [stdout, stderr].flatMap((text) => text.split('\n').filter(Boolean)).map((text) => JSON.parse(text));
 }
 
@@ -44,6 +48,16 @@ test('text that a server made long is cut, and costs no time', () => {
   const [line] = linesOf(`log.warn('seen', { status: 'https://'.repeat(130_000) + '${SECRET}' })`);
   expect(line.status).toHaveLength(10_000);
   expect(line.status).toMatch(/^https:.*…$/);
+});
+
+test.each([
+  ['an error that nobody caught', "setImmediate(() => { throw new Error('late') })"],
+  ['a promise that nobody waited for', "Promise.reject(new Error('late'))"],
+  ['one that was refused with no error', "Promise.reject('late')"],
+])('%s ends the process, as it would if nobody listened', (_, script) => {
+  const { status, stdout, stderr } = run(`setInterval(() => {}, 1000); ${script}`);
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(JSON.parse(stderr)).toMatchObject({ level: 'ERROR', happened: expect.stringContaining('late') });
 });
 
 test('what the runtime prints of an error that nobody caught has no secret either', () => {

@@ -202,14 +202,22 @@ describe('a bad end', () => {
   });
 
   test.each([
-    ['exit', 'Runtime.ExitError', 'exit status 3'],
-    ['later', 'RangeError', 'too late'],
-    ['unhandled', 'RangeError', 'nobody'],
-  ])('%s: the thread ends and the next invocation has a new one', async (deed, name, message) => {
+    ['exit', 'exit status 3'],
+    ['later', 'exit status 1'],
+    ['unhandled', 'exit status 1'],
+  ])('%s: the thread ends, and the next invocation has a new one', async (deed, message) => {
     await using step = open({ reserved: 1 });
     const { error, cause } = await failureOf(step.invoke({ do: deed }));
-    expect([error, cause.errorMessage]).toEqual([name, expect.stringContaining(message)]);
+    expect([error, cause.errorMessage]).toEqual(['Runtime.ExitError', expect.stringContaining(message)]);
     expect(await step.invoke({ do: 'count' })).toBe(1);
+  });
+
+  test('what nobody caught is printed, as Node does', async () => {
+    await using step = open({ name: 'Careless' });
+    await failureOf(step.invoke({ do: 'later' }));
+    const printed = lines.filter((line) => line.function === 'Careless');
+    expect(printed).toEqual([expect.objectContaining({ stream: 'stderr' })]);
+    expect(printed[0]?.text).toContain('too late');
   });
 
   test('running out of memory is Runtime.ExitError, and this process lives on', async () => {
