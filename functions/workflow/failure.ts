@@ -38,6 +38,7 @@ export const AWS_ERRORS = [
   'Lambda.ClientExecutionTimeoutException',
   'Lambda.Unknown',
   'Sandbox.Timedout',
+  'Runtime.OutOfMemory',
   'Runtime.ExitError',
   'States.Timeout',
   'States.TaskFailed',

@@ -39,6 +39,7 @@ const UNKNOWN_END: ServiceErrorName[] = [
   'Lambda.ClientExecutionTimeoutException',
   'Lambda.Unknown',
   'Sandbox.Timedout',
+  'Runtime.OutOfMemory',
   'Runtime.ExitError',
   'States.Timeout',
 ];

@@ -62,9 +62,10 @@ export function startInstance(
   // What nobody caught, which Node prints, or the thread's own: out of memory, or a module that cannot be read.
   worker.on('error', (error) => {
     alive = false;
-    const isKilled = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
-    if (!isKilled) log({ function: spec.name, stream: 'stderr', text: inspect(error) });
-    answer({ failure: exited(isKilled ? 'signal: killed' : 'exit status 1') });
+    const isOutOfMemory = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
+    if (isOutOfMemory) return answer({ failure: exited('signal: killed', 'Runtime.OutOfMemory') });
+    log({ function: spec.name, stream: 'stderr', text: inspect(error) });
+    answer({ failure: exited('exit status 1') });
   });
   worker.on('exit', (code) => {
     alive = false;
@@ -166,6 +167,6 @@ function timedOut(requestId: string, seconds: number): TaskFailure {
   return functionFailure('Sandbox.Timedout', message);
 }
 
-function exited(reason: string): TaskFailure {
-  return functionFailure('Runtime.ExitError', `Error: Runtime exited with error: ${reason}`);
+function exited(reason: string, name = 'Runtime.ExitError'): TaskFailure {
+  return functionFailure(name, `Error: Runtime exited with error: ${reason}`);
 }

@@ -17,7 +17,7 @@ export interface LocalFunction {
   /**
    * Calls the function; waits for an instance where it reserves no concurrency.
    *
-   * @throws TaskError: what the handler threw, `Lambda.TooManyRequestsException`, `Sandbox.Timedout`, `Runtime.ExitError`
+   * @throws TaskError: what the handler threw, `Lambda.TooManyRequestsException`, `Sandbox.Timedout`, `Runtime.OutOfMemory`, `Runtime.ExitError`
    */
   invoke(event: unknown): Promise<unknown>;
   /** Kills every instance that is in the middle of an invocation; says how many. */

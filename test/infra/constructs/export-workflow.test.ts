@@ -128,8 +128,22 @@ describe('the state machine', () => {
     expect(TimeoutSeconds).toBeLessThanOrEqual(60);
     const repeated = Retry.flatMap(({ ErrorEquals }) => ErrorEquals);
     expect(repeated).toEqual(
-      expect.arrayContaining(['States.Timeout', 'Runtime.ExitError', 'ServiceUnavailable']),
+      expect.arrayContaining([
+        'States.Timeout',
+        'Runtime.ExitError',
+        'Runtime.OutOfMemory',
+        'ServiceUnavailable',
+      ]),
     );
+  });
+
+  it('28: tries a function that was killed again in every state, whatever Lambda calls its end', () => {
+    const ends = ['Runtime.ExitError', 'Runtime.OutOfMemory', 'Sandbox.Timedout', 'Lambda.Unknown'];
+    const functions = tasks.filter(([name]) => !name.startsWith('Announce'));
+    for (const [name, { Retry = [] }] of functions) {
+      const retry = Retry.find(({ ErrorEquals }) => ErrorEquals.includes('Lambda.Unknown'));
+      expect(retry?.ErrorEquals, name).toEqual(expect.arrayContaining(ends));
+    }
   });
 
   it('carries neither a token nor a URL', () => {

@@ -220,9 +220,9 @@ describe('a bad end', () => {
     expect(printed[0]?.text).toContain('too late');
   });
 
-  test('running out of memory is Runtime.ExitError, and this process lives on', async () => {
+  test('running out of memory is Runtime.OutOfMemory, and this process lives on', async () => {
     await using step = open({ memoryMb: 32 });
-    expect((await failureOf(step.invoke({ do: 'memory' }))).error).toBe('Runtime.ExitError');
+    expect((await failureOf(step.invoke({ do: 'memory' }))).error).toBe('Runtime.OutOfMemory');
   });
 
   test('a kill ends what is in the middle of an invocation', async () => {
