@@ -4,7 +4,7 @@ import { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { IConstruct } from 'constructs';
-import { EXPORTS_PREFIX, FAILURE } from '../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../functions/workflow/keys.ts';
 import type { ExportStack } from './stack.ts';
 
 /** Fails the synth on every finding of cdk-nag's AwsSolutions pack, but for those that are acknowledged here. */
@@ -28,11 +28,13 @@ function acknowledgeBucket(stack: ExportStack): void {
     wildcard(`<${bucket}.Arn>/${EXPORTS_PREFIX}*`),
     'Keys are made of the account, the export and the dates of each window; all of them lie under this one prefix.',
   );
-  acknowledge(
-    stack.node.findChild('Functions'),
-    wildcard(`<${bucket}.Arn>/${EXPORTS_PREFIX}*/${FAILURE}`),
-    'It lies beside the objects of any account, export and window; this names it and nothing else.',
-  );
+  for (const name of [FAILURE, MANIFEST]) {
+    acknowledge(
+      stack.node.findChild('Functions'),
+      wildcard(`<${bucket}.Arn>/${EXPORTS_PREFIX}*/${name}`),
+      'It lies beside the objects of any account, export and window; this names it and nothing else.',
+    );
+  }
 }
 
 function acknowledgeSecrets(stack: ExportStack): void {

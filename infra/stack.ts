@@ -50,7 +50,7 @@ export class ExportStack extends Stack {
     for (const step of WITH_TOKEN) secrets.grantReadTokens(functions[step]);
     for (const step of STORING) exports.grantUpload(functions[step]);
     exports.grantReadOutcomes(functions.PlanExport);
-    exports.grantPut(functions.PublishWindow);
+    exports.grantLeaveManifest(functions.PublishWindow);
     exports.grantRemoveFailure(functions.PublishWindow);
     exports.grantRemoveFailure(functions.PublishExport);
     exports.grantLeaveFailure(functions.DescribeFailure);

@@ -9,7 +9,7 @@ import {
   type CfnBucket,
 } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { EXPORTS_PREFIX, FAILURE } from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
 import { grantKey } from './encryption-key.ts';
 
 /** A window ends within a day (see waits.ts), so what is unfinished after one was killed. */
@@ -53,9 +53,9 @@ export class ExportBucket extends Construct {
     );
   }
 
-  /** One PutObject; what is overwritten stays as an older version. */
-  grantPut(grantee: IGrantable): void {
-    this.grant(grantee, ['s3:PutObject']);
+  /** The manifest, and no object that one names; what is overwritten stays as an older version. */
+  grantLeaveManifest(grantee: IGrantable): void {
+    this.grant(grantee, ['s3:PutObject'], `*/${MANIFEST}`);
     grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
   }
 

@@ -20,6 +20,7 @@ const READ_TOKENS = ['acme', 'globex'].map(
 );
 const OBJECTS = '<ExportsBucket.Arn>/exports/*';
 const FAILURES = `${OBJECTS}/_failure.json`;
+const MANIFESTS = `${OBJECTS}/_manifest.json`;
 
 describe('permissions', () => {
   it.each([
@@ -53,7 +54,7 @@ describe('permissions', () => {
         (action) => `s3:${action} ${OBJECTS}`,
       ),
     ],
-    ['PublishWindow', [`s3:PutObject ${OBJECTS}`, `s3:DeleteObject ${FAILURES}`]],
+    ['PublishWindow', [`s3:PutObject ${MANIFESTS}`, `s3:DeleteObject ${FAILURES}`]],
     ['PublishExport', [`s3:DeleteObject ${FAILURES}`]],
     ['DescribeFailure', [`s3:AbortMultipartUpload ${OBJECTS}`, `s3:PutObject ${FAILURES}`]],
     [
