@@ -14,7 +14,6 @@ import { openRing } from './part-writer.ts';
 
 export interface CopyOptions extends AttemptOptions {
   readonly source: Source;
-  readonly signal?: AbortSignal;
   /** Ends the call before its time is up: what is stored by then is gone on with by a later call. */
   readonly deadline?: AbortSignal;
   /** What an earlier call left. */
@@ -61,12 +60,12 @@ export class Divisible extends Error {
  * If it stored none, it throws, and what an earlier call left stays as it was.
  *
  * @throws Divisible; UrlExpired (fetch a fresh URL), CopyFailed and ServiceUnavailable (try again), DownloadRefused and
- *   AccessRefused (nothing helps but a person); the signal's reason
+ *   AccessRefused (nothing helps but a person)
  */
 export function copyToS3(options: CopyOptions & { readonly deadline?: never }): Promise<Copied>;
 export function copyToS3(options: CopyOptions): Promise<Copied | Unfinished>;
 export async function copyToS3(options: CopyOptions): Promise<Copied | Unfinished> {
-  const { signal, deadline, unfinished, ring = openRing() } = options;
+  const { deadline, unfinished, ring = openRing() } = options;
   const taken = unfinished && (await resume(options, unfinished, ring));
   let attempt = taken;
   let gone: Promise<void> | undefined; // what a beginning left behind, once it is removed
@@ -93,7 +92,7 @@ export async function copyToS3(options: CopyOptions): Promise<Copied | Unfinishe
   };
   try {
     const { fetchedTwice } = await download(options.source, receiver, {
-      signal: signal && deadline ? AbortSignal.any([signal, deadline]) : (signal ?? deadline),
+      signal: deadline,
       from: taken && unfinished,
       ...(options.pause === undefined ? {} : { pause: options.pause }),
     });

@@ -33,7 +33,7 @@ export async function requestPart(
   to: Destination,
   { id, origin, path }: Upload,
   { number, headers, payload, body, length, checksum }: PartRequest,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<string> {
   const { config } = to.s3;
   const [region, credentials] = await Promise.all([config.region(), config.credentials()]);
@@ -46,7 +46,7 @@ export async function requestPart(
   };
   const signed = signPut(unsigned, { region, credentials, now });
   const answer = await to.dispatcher.request({
-    ...{ origin, path: signed.path, method: 'PUT', body, signal: signal ?? null },
+    ...{ origin, path: signed.path, method: 'PUT', body, signal },
     headers: { ...signed.headers, 'content-length': String(length) },
     ...{ headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS },
   });

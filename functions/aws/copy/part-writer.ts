@@ -80,7 +80,6 @@ export function openRing(): Ring {
 }
 
 export interface PartOptions {
-  readonly signal?: AbortSignal | undefined;
   /** The bytes of part `number`. */
   readonly size?: typeof partBytes;
   /** The first of the growing pauses before a part is sent again, in milliseconds. */
@@ -95,10 +94,9 @@ export function openPartWriter(
   to: Destination,
   upload: () => Promise<Upload>,
   ring: Ring,
-  { signal, size = partBytes, pause, from, mark = () => undefined }: PartOptions = {},
+  { size = partBytes, pause, from, mark = () => undefined }: PartOptions = {},
 ): PartWriter {
   const stopping = new AbortController();
-  const stopped = signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal;
   const sending = Array.from({ length: ring.slots }, () => Promise.resolve());
   const parts: Part[] = [];
   let position: Position = from ?? { part: 1, at: 0 };
@@ -136,7 +134,7 @@ export function openPartWriter(
     const body = rest();
     const part = { number: filling.part, body, crc32: crc32(body) };
     const sent = upload().then(async (created) => {
-      const options = { signal: stopped, ...(pause === undefined ? {} : { pause }) };
+      const options = { signal: stopping.signal, ...(pause === undefined ? {} : { pause }) };
       parts.push(await putPart(to, created, part, options));
     });
     sending[slot] = sent;

@@ -23,17 +23,17 @@ export async function putPart(
   to: Destination,
   upload: Upload,
   part: { number: number; body: Buffer; crc32: number },
-  { signal, pause = PAUSE_MS }: { signal?: AbortSignal | undefined; pause?: number } = {},
+  { signal, pause = PAUSE_MS }: { signal: AbortSignal; pause?: number },
 ): Promise<Part> {
   const { number, body, crc32 } = part;
   for (let tries = 1; ; tries++) {
     const etag = await putOnce(to, upload, part, signal).catch((error: unknown) => {
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       if (tries === TRIES || !passes(error)) throw asPartError(to, error);
       return undefined;
     });
     if (etag !== undefined) return { number, bytes: body.length, crc32, etag };
-    await sleep(pause * 2 ** (tries - 1), undefined, signal && { signal });
+    await sleep(pause * 2 ** (tries - 1), undefined, { signal });
   }
 }
 
@@ -41,7 +41,7 @@ function putOnce(
   to: Destination,
   upload: Upload,
   { number, body, crc32 }: { number: number; body: Buffer; crc32: number },
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<string> {
   const checksum = base64Crc32(crc32);
   const part = {

@@ -34,10 +34,9 @@ export function openStreamWriter(
   to: Destination,
   upload: () => Promise<Upload>,
   bytes: number,
-  { signal, size = () => streamedPartBytes(bytes), from, mark = () => undefined }: PartOptions = {},
+  { size = () => streamedPartBytes(bytes), from, mark = () => undefined }: PartOptions = {},
 ): PartWriter {
   const stopping = new AbortController();
-  const stopped = signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal;
   const parts: Part[] = [];
   let position: Position = from ?? { part: 1, at: 0 };
   let open: PartStream | undefined;
@@ -57,7 +56,7 @@ export function openStreamWriter(
     checkPart(position.part);
     const created = await upload();
     if (failure) throw failure.error;
-    open = openPartStream(to, created, { number: position.part, bytes: partBytes() }, stopped);
+    open = openPartStream(to, created, { number: position.part, bytes: partBytes() }, stopping.signal);
     return open;
   }
 

@@ -229,17 +229,6 @@ test('24: gzip is refused for its checksum alone, which comes after all of the f
   expectNothing(await copyOnce({ body: packed, headers, turns }), 'DownloadRefused');
 });
 
-test('a signal ends the copy at once and leaves nothing', async () => {
-  const stop = new AbortController();
-  const onProgress = (bytes: number) => bytes > 5 * PART && stop.abort(new Error('stopped'));
-  const outcome = await copyOnce(
-    { body, turns: [{ after: 9 * PART, by: 'stall' }] },
-    { signal: stop.signal, onProgress },
-  );
-  expect(outcome.error).toMatchObject({ message: 'stopped' });
-  expect([outcome.object, outcome.openUploads]).toEqual([undefined, 0]);
-});
-
 test("no message names the URL's query", async () => {
   for (const status of [302, 403, 404, 500]) {
     const { error } = await copyOnce({ body, turns: [{ status }] });

@@ -9,6 +9,7 @@ import { type Answer, listen } from '../../support/listen.ts';
 
 const body = Buffer.from('a part of a file');
 const part = { number: 7, body, crc32: crc32(body) };
+const { signal } = new AbortController();
 const STORED = { etag: '"of the part"', 'x-amz-checksum-crc32': base64Crc32(part.crc32) };
 
 const stored: Answer = (_, response) => response.writeHead(200, STORED).end();
@@ -38,7 +39,7 @@ const slowDown = refuse(503, '<Error><Code>SlowDown</Code></Error>');
 
 test('a part is put with its checksum, and named by the ETag that S3 gives it', async () => {
   const { to, upload, server } = await startParts([stored]);
-  const put = await putPart(to, upload, part);
+  const put = await putPart(to, upload, part, { signal });
   expect(put).toEqual({ number: 7, bytes: body.length, crc32: part.crc32, etag: '"of the part"' });
   const [seen] = server.requests;
   expect(seen).toMatchObject({
@@ -51,7 +52,7 @@ test('a part is put with its checksum, and named by the ETag that S3 gives it', 
 
 test('the owner of the bucket is named, and signed, where it is known', async () => {
   const { to, upload, server } = await startParts([stored]);
-  await putPart({ ...to, expectedBucketOwner: ACCOUNT }, upload, part);
+  await putPart({ ...to, expectedBucketOwner: ACCOUNT }, upload, part, { signal });
   const headers = server.requests[0]?.headers;
   expect(headers?.['x-amz-expected-bucket-owner']).toBe(ACCOUNT);
   expect(headers?.authorization).toContain('x-amz-expected-bucket-owner');
@@ -61,7 +62,7 @@ test('35: it is signed by the time that S3 has told, where the clock is off', as
   const ahead = 20 * 60 * 1000;
   const { to, upload, server } = await startParts([stored], { systemClockOffset: ahead });
   const before = Date.now();
-  await putPart(to, upload, part);
+  await putPart(to, upload, part, { signal });
   const told = String(server.requests[0]?.headers['x-amz-date']);
   const [, ...numbers] = /^(....)(..)(..)T(..)(..)(..)Z$/.exec(told) ?? [];
   const [year = 0, month = 0, ...rest] = numbers.map(Number);
@@ -75,7 +76,7 @@ test('25: each pause before it is sent again is twice as long as the one before'
     return (at.length === 5 ? stored : slowDown)(seen, response);
   };
   const { to, upload } = await startParts([noted]);
-  await putPart(to, upload, part, { pause: 20 });
+  await putPart(to, upload, part, { signal, pause: 20 });
   const pauses = at.slice(1).map((time, index) => time - (at[index] ?? 0));
   expect(pauses).toHaveLength(4);
   // A timer of Node may go off a millisecond early.
@@ -84,7 +85,7 @@ test('25: each pause before it is sent again is twice as long as the one before'
 
 test('25: it is sent five times, and no more', async () => {
   const { to, upload, server } = await startParts([slowDown]);
-  await expect(putPart(to, upload, part, { pause: 0 })).rejects.toMatchObject({
+  await expect(putPart(to, upload, part, { signal, pause: 0 })).rejects.toMatchObject({
     name: 'ServiceUnavailable',
     facts: { aws_error: 'SlowDown', status: 503 },
   });
@@ -93,10 +94,10 @@ test('25: it is sent five times, and no more', async () => {
 
 test('25: a gateway that answers for S3, and not in XML, is met as S3 itself is', async () => {
   const { to, upload, server } = await startParts([refuse(502, '<html>Bad gateway</html>'), stored]);
-  await putPart(to, upload, part, { pause: 0 });
+  await putPart(to, upload, part, { signal, pause: 0 });
   expect(server.requests).toHaveLength(2);
   const always = await startParts([refuse(502, '')]);
-  await expect(putPart(always.to, always.upload, part, { pause: 0 })).rejects.toMatchObject({
+  await expect(putPart(always.to, always.upload, part, { signal, pause: 0 })).rejects.toMatchObject({
     facts: { aws_error: 'Status502', status: 502 },
   });
 });
@@ -109,7 +110,7 @@ test.each([
   const answer = refuse(status, `<Error><Code>${code}</Code></Error>`, { 'x-amz-request-id': 'S3RQ7' });
   const { to, upload, server } = await startParts([answer]);
   const facts = name === 'AccessRefused' ? { aws_error: code, aws_request_id: 'S3RQ7' } : { aws_error: code };
-  await expect(putPart(to, upload, part, { pause: 0 })).rejects.toMatchObject({ name, facts });
+  await expect(putPart(to, upload, part, { signal, pause: 0 })).rejects.toMatchObject({ name, facts });
   expect(server.requests).toHaveLength(1);
 });
 
@@ -117,7 +118,7 @@ test('26: a checksum that S3 has otherwise is not asked for again here', async (
   const { to, upload, server } = await startParts([
     refuse(200, '', { ...STORED, 'x-amz-checksum-crc32': 'AAAAAA==' }),
   ]);
-  await expect(putPart(to, upload, part, { pause: 0 })).rejects.toMatchObject({ name: 'CopyFailed' });
+  await expect(putPart(to, upload, part, { signal, pause: 0 })).rejects.toMatchObject({ name: 'CopyFailed' });
   expect(server.requests).toHaveLength(1);
 });
 
@@ -128,7 +129,9 @@ test('credentials that cannot be had are not asked for again, and nothing is sen
     throw new Error('no credentials');
   };
   const { to, upload, server } = await startParts([stored], { credentials });
-  await expect(putPart(to, upload, part, { pause: 0 })).rejects.toMatchObject({ name: 'ServiceUnavailable' });
+  await expect(putPart(to, upload, part, { signal, pause: 0 })).rejects.toMatchObject({
+    name: 'ServiceUnavailable',
+  });
   expect([asked, server.requests.length]).toEqual([1, 0]);
 });
 
