@@ -1,11 +1,10 @@
 import { crc32 } from 'node:zlib';
-import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import { Agent } from 'undici';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
 import { putPart } from '../../../functions/aws/copy/put-part.ts';
-import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
-import { type Answer, listen } from '../../support/listen.ts';
+import { ACCOUNT } from '../../../infra/local/s3/server.ts';
+import type { Answer } from '../../support/listen.ts';
+import { errorOf, refuse, startS3Answers } from '../../support/s3-answers.ts';
 
 const body = Buffer.from('a part of a file');
 const part = { number: 7, body, crc32: crc32(body) };
@@ -14,31 +13,15 @@ const STORED = { etag: '"of the part"', 'x-amz-checksum-crc32': base64Crc32(part
 
 const stored: Answer = (_, response) => response.writeHead(200, STORED).end();
 
-/** What S3 does with one PUT after the other, the last of them again and again. */
-async function startParts(answers: Answer[], config: S3ClientConfig = {}) {
-  const left = [...answers];
-  const server = await listen((seen, response) =>
-    (left.length > 1 ? left.shift() : left[0])?.(seen, response),
-  );
-  const s3 = new S3Client({ region: 'eu-west-1', credentials: CREDENTIALS, ...config });
-  const dispatcher = new Agent();
-  onTestFinished(async () => {
-    await dispatcher.destroy();
-    s3.destroy();
-    await server[Symbol.asyncDispose]();
-  });
-  const to = { s3, dispatcher, bucket: 'exports', key: 'exports/report.json' };
-  return { to, upload: { id: 'an upload', origin: server.url, path: '/exports/report.json' }, server };
+/** One PUT after the other; the last answer comes again and again. */
+function inTurn(...answers: Answer[]): Answer {
+  return (seen, response) => (answers.length > 1 ? answers.shift() : answers[0])?.(seen, response);
 }
 
-function refuse(status: number, text: string, headers: Record<string, string> = {}): Answer {
-  return (_, response) => response.writeHead(status, headers).end(text);
-}
-
-const slowDown = refuse(503, '<Error><Code>SlowDown</Code></Error>');
+const slowDown = refuse(503, errorOf('SlowDown'));
 
 test('a part is put with its checksum, and named by the ETag that S3 gives it', async () => {
-  const { to, upload, server } = await startParts([stored]);
+  const { to, upload, server } = await startS3Answers(stored);
   const put = await putPart(to, upload, part, { signal });
   expect(put).toEqual({ number: 7, bytes: body.length, crc32: part.crc32, etag: '"of the part"' });
   const [seen] = server.requests;
@@ -51,7 +34,7 @@ test('a part is put with its checksum, and named by the ETag that S3 gives it', 
 });
 
 test('the owner of the bucket is named, and signed, where it is known', async () => {
-  const { to, upload, server } = await startParts([stored]);
+  const { to, upload, server } = await startS3Answers(stored);
   await putPart({ ...to, expectedBucketOwner: ACCOUNT }, upload, part, { signal });
   const headers = server.requests[0]?.headers;
   expect(headers?.['x-amz-expected-bucket-owner']).toBe(ACCOUNT);
@@ -60,7 +43,7 @@ test('the owner of the bucket is named, and signed, where it is known', async ()
 
 test('35: it is signed by the time that S3 has told, where the clock is off', async () => {
   const ahead = 20 * 60 * 1000;
-  const { to, upload, server } = await startParts([stored], { systemClockOffset: ahead });
+  const { to, upload, server } = await startS3Answers(stored, { systemClockOffset: ahead });
   const before = Date.now();
   await putPart(to, upload, part, { signal });
   const told = String(server.requests[0]?.headers['x-amz-date']);
@@ -75,7 +58,7 @@ test('25: each pause before it is sent again is twice as long as the one before'
     at.push(performance.now());
     return (at.length === 5 ? stored : slowDown)(seen, response);
   };
-  const { to, upload } = await startParts([noted]);
+  const { to, upload } = await startS3Answers(noted);
   await putPart(to, upload, part, { signal, pause: 20 });
   const pauses = at.slice(1).map((time, index) => time - (at[index] ?? 0));
   expect(pauses).toHaveLength(4);
@@ -84,7 +67,7 @@ test('25: each pause before it is sent again is twice as long as the one before'
 });
 
 test('25: it is sent five times, and no more', async () => {
-  const { to, upload, server } = await startParts([slowDown]);
+  const { to, upload, server } = await startS3Answers(slowDown);
   await expect(putPart(to, upload, part, { signal, pause: 0 })).rejects.toMatchObject({
     name: 'ServiceUnavailable',
     facts: { aws_error: 'SlowDown', status: 503 },
@@ -93,10 +76,12 @@ test('25: it is sent five times, and no more', async () => {
 });
 
 test('25: a gateway that answers for S3, and not in XML, is met as S3 itself is', async () => {
-  const { to, upload, server } = await startParts([refuse(502, '<html>Bad gateway</html>'), stored]);
+  const { to, upload, server } = await startS3Answers(
+    inTurn(refuse(502, '<html>Bad gateway</html>'), stored),
+  );
   await putPart(to, upload, part, { signal, pause: 0 });
   expect(server.requests).toHaveLength(2);
-  const always = await startParts([refuse(502, '')]);
+  const always = await startS3Answers(refuse(502));
   await expect(putPart(always.to, always.upload, part, { signal, pause: 0 })).rejects.toMatchObject({
     facts: { aws_error: 'Status502', status: 502 },
   });
@@ -107,17 +92,17 @@ test.each([
   ['27', 'NoSuchBucket', 404, 'AccessRefused'],
   ['25', 'NoSuchUpload', 404, 'CopyFailed'],
 ])('%s: %s is not tried again, and has the id that S3 gave its answer', async (_, code, status, name) => {
-  const answer = refuse(status, `<Error><Code>${code}</Code></Error>`, { 'x-amz-request-id': 'S3RQ7' });
-  const { to, upload, server } = await startParts([answer]);
+  const answer = refuse(status, errorOf(code), { 'x-amz-request-id': 'S3RQ7' });
+  const { to, upload, server } = await startS3Answers(answer);
   const facts = name === 'AccessRefused' ? { aws_error: code, aws_request_id: 'S3RQ7' } : { aws_error: code };
   await expect(putPart(to, upload, part, { signal, pause: 0 })).rejects.toMatchObject({ name, facts });
   expect(server.requests).toHaveLength(1);
 });
 
 test('26: a checksum that S3 has otherwise is not asked for again here', async () => {
-  const { to, upload, server } = await startParts([
+  const { to, upload, server } = await startS3Answers(
     refuse(200, '', { ...STORED, 'x-amz-checksum-crc32': 'AAAAAA==' }),
-  ]);
+  );
   await expect(putPart(to, upload, part, { signal, pause: 0 })).rejects.toMatchObject({ name: 'CopyFailed' });
   expect(server.requests).toHaveLength(1);
 });
@@ -128,7 +113,7 @@ test('credentials that cannot be had are not asked for again, and nothing is sen
     asked += 1;
     throw new Error('no credentials');
   };
-  const { to, upload, server } = await startParts([stored], { credentials });
+  const { to, upload, server } = await startS3Answers(stored, { credentials });
   await expect(putPart(to, upload, part, { signal, pause: 0 })).rejects.toMatchObject({
     name: 'ServiceUnavailable',
   });
@@ -144,7 +129,7 @@ test.each([
     answer(seen, response);
     resolve();
   };
-  const { to, upload, server } = await startParts([noted]);
+  const { to, upload, server } = await startS3Answers(noted);
   const stopping = new AbortController();
   const put = putPart(to, upload, part, { signal: stopping.signal, pause });
   await asked;
