@@ -64,10 +64,12 @@ test('ranges are whole parts, follow each other and hold the file', () => {
     [40 * 1024 ** 3 + 5, 7],
     [17 * 1024 ** 2, 8],
     [16 * 1024 ** 2, 2],
+    [16 * 1024 ** 2, 8],
   ] as const) {
     const ranges = divide(bytes, count);
     expect(ranges.length).toBeLessThanOrEqual(count);
     expect([ranges[0]?.from, ranges.at(-1)?.to, ranges[0]?.first]).toEqual([0, bytes, 1]);
+    expect(ranges.filter(({ from, to }) => from >= to)).toEqual([]);
     for (const [at, { from, to, first }] of ranges.slice(0, -1).entries()) {
       const next = ranges[at + 1];
       const parts = Array.from({ length: (next?.first ?? 0) - first }, (_, part) =>
@@ -106,8 +108,26 @@ test('one that stops in the middle is gone on with, and the others are not', asy
   expect(stopped.at).toBeLessThan(first.to);
   const done = moved(second, await callFor(opened, opened.divided, second));
   const copied = moved(stopped, await callFor(opened, opened.divided, stopped));
+  expect(opened.host.requests.at(-1)?.range).toBe(`bytes=${stopped.at}-${first.to - 1}`);
+  expect(stopped.at).toBeGreaterThan(first.from);
   expect(await join(opened, [copied, done])).toMatchObject({ bytes: body.length, rows });
   expect((await opened.object())?.equals(body)).toBe(true);
+});
+
+test('one whose parts S3 has not, whatever the state says, is begun again', async () => {
+  await using opened = await openRanges(2);
+  const [first] = opened.ranges as [Range, Range];
+  await callFor(opened, opened.divided, first, 2.5 * PART);
+  const ahead = { ...first, part: first.first + 5, at: first.from + 5 * PART };
+  await callFor(opened, opened.divided, ahead);
+  expect(opened.host.requests.at(-1)?.range).toBe(`bytes=${first.from}-${first.to - 1}`);
+});
+
+test('19: whether ranges are served is not known where the URL has expired', async () => {
+  await using opened = await openRanges(2, { turns: [{ status: 403 }] });
+  await expect(servesRanges(opened.source, opened.divided.file)).rejects.toMatchObject({
+    name: 'UrlExpired',
+  });
 });
 
 test('28: the parts of a call that was killed are stored over', async () => {

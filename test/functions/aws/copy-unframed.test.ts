@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { copyOnce } from '../../support/copying.ts';
+import { copyOnce, expectDelivered, jsonOf } from '../../support/copying.ts';
 
 const text = Array.from({ length: 20_000 }, (_, row) => `{"row":${row}}\n`).join('');
 const body = Buffer.from(text);
@@ -17,6 +17,13 @@ test.each([
   expect(outcome.object?.equals(body)).toBe(true);
   expect(outcome.copied?.fetchedTwice).toBe(0);
   expect(outcome.host.requests.map(({ range }) => range)).toEqual([undefined, `bytes=${after}-`]);
+});
+
+test('17: JSON whose body simply closes is whole once its brackets do, and nothing more is asked', async () => {
+  const whole = jsonOf(40_000).body;
+  const outcome = await copyOnce({ body: whole, framing: 'close', etag: null });
+  expectDelivered(outcome, whole);
+  expect(outcome.host.requests).toHaveLength(1);
 });
 
 test('18: a file that is shorter by now is not whole because nothing follows', async () => {

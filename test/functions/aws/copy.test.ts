@@ -1,4 +1,5 @@
 import { crc32, gzipSync } from 'node:zlib';
+import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../../support/certificate.ts';
 import {
@@ -206,9 +207,17 @@ test.each([
 test('24: gzip is stored as it came, labelled, and its rows are counted', async () => {
   const packed = gzipSync(body, { level: 0 });
   const headers = { 'Content-Encoding': 'gzip' };
-  const outcome = await copyOnce({ body: packed, headers, turns: [{ after: 3 * PART, by: 'reset' }] });
+  await using copying = await openCopying({
+    body: packed,
+    headers,
+    turns: [{ after: 3 * PART, by: 'reset' }],
+  });
+  const outcome = await copying.copy();
   expectDelivered(outcome, packed);
   expect(outcome.copied).toMatchObject({ rows, contentEncoding: 'gzip' });
+  const { bucket: Bucket, key: Key, expectedBucketOwner: ExpectedBucketOwner } = copying.destination;
+  const stored = await copying.s3.client.send(new HeadObjectCommand({ Bucket, Key, ExpectedBucketOwner }));
+  expect(stored).toMatchObject({ ContentEncoding: 'gzip', ContentType: outcome.copied?.contentType });
 });
 
 test.each([

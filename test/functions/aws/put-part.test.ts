@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import type { Dispatcher } from 'undici';
 import { expect, test } from 'vitest';
 import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
 import { putPart } from '../../../functions/aws/copy/put-part.ts';
@@ -105,6 +106,23 @@ test('26: a checksum that S3 has otherwise is not asked for again here', async (
   );
   await expect(putPart(to, upload, part, { signal, pause: 0 })).rejects.toMatchObject({ name: 'CopyFailed' });
   expect(server.requests).toHaveLength(1);
+});
+
+test('26: a part that S3 gives no ETag cannot be joined', async () => {
+  const { 'x-amz-checksum-crc32': checksum } = STORED;
+  const { to, upload } = await startS3Answers(refuse(200, '', { 'x-amz-checksum-crc32': checksum }));
+  await expect(putPart(to, upload, part, { signal, pause: 0 })).rejects.toMatchObject({ name: 'CopyFailed' });
+});
+
+test('9: it has a minute for every sign of life', async () => {
+  const { to, upload } = await startS3Answers(stored);
+  const asked: Dispatcher.DispatchOptions[] = [];
+  const dispatcher = to.dispatcher.compose((dispatch) => (options, handler) => {
+    asked.push(options);
+    return dispatch(options, handler);
+  });
+  await putPart({ ...to, dispatcher }, upload, part, { signal });
+  expect(asked).toMatchObject([{ headersTimeout: 60_000, bodyTimeout: 60_000 }]);
 });
 
 test('credentials that cannot be had are not asked for again, and nothing is sent', async () => {

@@ -1,5 +1,7 @@
+import { crc32 } from 'node:zlib';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { abortUpload, createUpload, findUpload } from '../../../functions/aws/copy/upload.ts';
+import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
+import { abortUpload, createUpload, findUpload, putWhole } from '../../../functions/aws/copy/upload.ts';
 import type { Answer } from '../../support/listen.ts';
 import { errorOf, refuse, startS3Answers } from '../../support/s3-answers.ts';
 
@@ -41,6 +43,20 @@ test('an answer that names no upload begins none', async () => {
     sendXml('<InitiateMultipartUploadResult></InitiateMultipartUploadResult>'),
   );
   await expect(createUpload(to, KIND)).rejects.toMatchObject({ name: 'CopyFailed' });
+});
+
+test.each([
+  [
+    { ETag: '"e"', 'x-amz-version-id': 'v7' },
+    { etag: '"e"', versionId: 'v7' },
+  ],
+  [{ ETag: '"e"' }, { etag: '"e"' }],
+  [{}, {}],
+])('an object is what S3 says of it: %j', async (headers, said) => {
+  const body = Buffer.from('[]');
+  const crc = base64Crc32(crc32(body));
+  const { to } = await startS3Answers(refuse(200, '', { ...headers, 'x-amz-checksum-crc32': crc }));
+  expect(await putWhole(to, KIND, body, crc32(body))).toEqual({ bytes: 2, crc32: crc, ...said });
 });
 
 test('an abort that S3 does not answer is left after 8 s, and one that it refuses at once', async () => {
