@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { type Abandon, openAbandon } from './aws/copy/abandon.ts';
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
+import { ServiceUnavailable } from './workflow/errors.ts';
 import { describeFailure as describe, trimToCause, trimToState } from './workflow/failure.ts';
 import { failureKey, objectKey } from './workflow/keys.ts';
 import { type LostWindow, outcomesOf } from './workflow/outcomes.ts';
@@ -150,10 +151,17 @@ function keyOf(state: ExportFailure): string | undefined {
   return checked && failureKey(checked, checked);
 }
 
-/** The failure is announced whether or not this succeeds. */
+/**
+ * The failure is announced whether or not this succeeds, so no state would repeat it: what may pass, such as a 503 of S3,
+ * is met by a second try here.
+ */
 async function leave(card: Failure, key: string, { store, log }: Dependencies): Promise<void> {
+  const put = () => store.putJson(key, card);
   try {
-    await store.putJson(key, card);
+    await put().catch((error: unknown) => {
+      if (error instanceof ServiceUnavailable) return put();
+      throw error;
+    });
   } catch (error) {
     const name = error instanceof Error ? error.name : 'unknown';
     log.warn('the card of the failure could not be written', { key, error: name });

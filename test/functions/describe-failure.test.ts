@@ -5,7 +5,13 @@ import {
 } from '@aws-sdk/client-s3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { describeFailure as describeWith, handler } from '../../functions/describe-failure.ts';
-import { ExportIncomplete, errors, RequestRefused } from '../../functions/workflow/errors.ts';
+import {
+  AccessRefused,
+  ExportIncomplete,
+  errors,
+  RequestRefused,
+  ServiceUnavailable,
+} from '../../functions/workflow/errors.ts';
 import { MAX_REQUEST_BYTES } from '../../functions/workflow/request.ts';
 import type { FailedWindow } from '../../functions/workflow/states.ts';
 import { ACCOUNT } from '../../infra/local/s3/server.ts';
@@ -52,6 +58,32 @@ describe('DescribeFailure', () => {
     const described = await describeWith(state, { ...dependencies, store: { putJson } });
     expect(described).toMatchObject({ outcome: 'failed', failure: { error: 'RequestRefused' } });
     expect([lines.length, JSON.stringify(lines).includes('secret'), abandoned]).toEqual([1, false, []]);
+  });
+
+  it.each([
+    ['what may pass', new ServiceUnavailable('SlowDown'), 2],
+    ['what stays as it is', new AccessRefused('AccessDenied'), 1],
+  ])('31: tries a card once more after %s, and no more', async (_, error, tries) => {
+    const { dependencies, lines } = openBucket();
+    let tried = 0;
+    const putJson = () => {
+      tried += 1;
+      return Promise.reject(error);
+    };
+    await describeWith({ ...window, caught: caughtFrom(refused) }, { ...dependencies, store: { putJson } });
+    expect([tried, lines.length]).toEqual([tries, 1]);
+  });
+
+  it('31: leaves a card that S3 takes at the second try, and says nothing of the first', async () => {
+    const { dependencies, lines, written } = openBucket();
+    const faults = [new ServiceUnavailable('SlowDown')];
+    const putJson = async (key: string, card: unknown) => {
+      const fault = faults.shift();
+      if (fault) throw fault;
+      written.set(key, card);
+    };
+    await describeWith({ ...window, caught: caughtFrom(refused) }, { ...dependencies, store: { putJson } });
+    expect([written.size, lines]).toEqual([1, []]);
   });
 
   it('makes a card of a window: what happened, to which ids, what to do', async () => {
