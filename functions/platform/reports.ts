@@ -4,6 +4,7 @@ import { type Authorization, isSegment, type Platform, segment } from './connect
 import { unreadable, wordsOf } from './envelope.ts';
 import { parseAnswer } from './parse.ts';
 import type { Answer } from './request.ts';
+import { withoutSecrets } from './without-secrets.ts';
 
 /** The statuses that the contract names (contract 3); others may come. */
 export const STATUSES = ['CREATED', 'PROCESSING', 'READY'] as const;
@@ -79,9 +80,10 @@ function isId(value: unknown): boolean {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
-/** A status may be any text, and is logged where the contract does not name it. */
+/** An id goes into state and manifest, and a status, which may be any text, into the log where the contract does not name it. */
 function readRecord(answer: Answer): ReportRecord {
   const { id, status, download_url } = parseAnswer(answer, Report);
+  if (withoutSecrets(id, answer.secrets) !== id) throw unreadable(answer, 'an id that quotes the token');
   const downloadUrl = download_url == null ? {} : { downloadUrl: download_url };
   return { id, status: wordsOf(answer, status), ...downloadUrl };
 }

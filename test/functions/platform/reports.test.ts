@@ -53,6 +53,13 @@ test('a status is any text: what it quotes of the token is taken out, and its en
   expect(record.status).toBe(`FAILED: [redacted] ${'x'.repeat(1_000)}`.slice(0, 500));
 });
 
+test('11: an id that quotes the token is none', async () => {
+  const id = `r-${encodeURIComponent(bearer.value)}`;
+  await using server = await listen((_seen, response) => json(response, 201, { id, status: 'CREATED' }));
+  const error = await errorOf(UnreadableAnswer, createReport(platformAt(server.url), bearer, BODY));
+  expect(error).toMatchObject({ reason: 'an id that quotes the token', status: 201 });
+});
+
 test('contract 5.7: a legacy key goes into X-API-Key, and no Authorization beside it', async () => {
   await using server = await listen((_seen, response) => json(response, 200, { id: 'r', status: 'CREATED' }));
   await getReport(platformAt(server.url), { scheme: 'ApiKey', value: 'legacy' }, 'r');
