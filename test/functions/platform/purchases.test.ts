@@ -56,7 +56,7 @@ test.each([300, 302, 400])('an answer %i is a PlatformError, and is read', async
 
 test.each([
   202, 203, 204, 206, 299,
-])('11: an answer %i, which is no whole one, is unreadable', async (status) => {
+])('11: an answer %i, which is no whole one, is unreadable (contract 4.5)', async (status) => {
   await using server = await listen((_seen, response) =>
     json(response, status, [], { 'x-request-id': 'r1' }),
   );
