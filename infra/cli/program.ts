@@ -17,11 +17,18 @@ async function main(): Promise<void> {
   await program.parseAsync();
 }
 
-/** Whoever was reading may be gone, as `| head` soon is: the export goes on, and the status says how it ended. */
-for (const stream of [process.stdout, process.stderr])
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+/**
+ * An export goes on though nobody reads what it prints, as with `| head`, and though it cannot be written, as on a full
+ * disk; but the latter is no success, because the result was not said.
+ */
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE') return;
+  process.stderr.write(`error: the output cannot be written (${code})\n`);
+  process.on('exit', () => {
+    process.exitCode ||= FAILED;
   });
+});
 
 try {
   await main();

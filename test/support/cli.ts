@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../infra/cli/main.ts', import.meta.url));
+/** The command. */
+export const MAIN = fileURLToPath(new URL('../../infra/cli/main.ts', import.meta.url));
 
 /** How a command ended. */
 export interface CommandEnd {

@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { runCommand, startCommand } from '../../support/cli.ts';
+import { MAIN, runCommand, startCommand } from '../../support/cli.ts';
 import { openCommandRun } from '../../support/command-run.ts';
 import { callsTo } from '../../support/journal.ts';
 
@@ -101,6 +104,17 @@ describe('a run that is delivered', () => {
     child.stdout.destroy();
     child.stderr.destroy();
     expect(await exited).toEqual([0, null]);
+    expect(await filesIn(out, '_manifest.json')).toHaveLength(1);
+  });
+
+  it.runIf(existsSync('/dev/full'))('is no success where its output cannot be written', async () => {
+    const { args, out } = await openCommandRun(ONE_WINDOW);
+    const command = ['-c', 'exec "$0" "$@" > /dev/full', process.execPath, MAIN, ...args];
+    const child = spawn('sh', command, { stdio: 'pipe' });
+    const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    expect(status).toBe(1);
+    expect(stderr.match(/error: the output cannot be written \(ENOSPC\)/g)).toHaveLength(1);
+    expect(stderr).not.toContain('    at ');
     expect(await filesIn(out, '_manifest.json')).toHaveLength(1);
   });
 
