@@ -176,7 +176,7 @@ function begin(head: Head, source: Source, receiver: Receiver, progress: Progres
   if (bytes !== undefined && bytes > source.maxBytes) throw tooLarge(source.maxBytes);
   voidAll(progress);
   progress.file = {
-    contentType: headers['content-type'],
+    contentType: headers['content-type'] || undefined,
     contentEncoding: encodingOf(headers),
     etag: strongEtag(headers),
     bytes,

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { VOID } from '../../../functions/aws/copy/copy-range.ts';
 import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
 import { type CopyRequest, type Left, openCopy, type StoredFile } from '../../../functions/aws/copy/open.ts';
+import { storedFile } from '../../../functions/aws/copy/open-ends.ts';
 import { openRanges } from '../../../functions/aws/copy/open-ranges.ts';
 import type { Settings } from '../../../functions/workflow/settings.ts';
 import { jsonOf } from '../../support/copying.ts';
@@ -58,6 +59,26 @@ test('a file is stored, and described by what was counted', async () => {
   expect(calls()).toEqual(['PutObject']);
 });
 
+test('a file whose type nobody says has that of its format', async () => {
+  const { copy } = await open({ ...small, headers: { 'Content-Type': '' } });
+  expect(await copy()).toEqual(stored(small));
+});
+
+test('a file of which an earlier call left no position is begun again', async () => {
+  const { copy, host } = await open(small);
+  const file = { etag: '"one"', content_type: 'application/json', bytes: small.body.length };
+  expect(await copy({ copying: { upload_id: 'gone', file } })).toEqual(stored(small));
+  expect(host.requests.map(({ range }) => range)).toEqual([undefined]);
+});
+
+test('what was not counted, and what S3 has no version of, is not said', () => {
+  const counted = { bytes: 7, crc32: 'AAAAAA==' };
+  const said = { bytes: 7, crc32: 'AAAAAA==', content_type: 'text/csv' };
+  expect(storedFile(counted, { contentType: 'text/csv' })).toStrictEqual(said);
+  const versioned = storedFile({ ...counted, versionId: 'v1' }, { contentType: 'text/csv', rows: 0 });
+  expect(versioned).toStrictEqual({ ...said, rows: 0, version_id: 'v1' });
+});
+
 test('a file that is compressed is stored as it comes, and called so', async () => {
   const body = gzipSync(small.body);
   const { copy } = await open({ body, headers: GZIP });
@@ -79,9 +100,9 @@ test('a host among the allowed is asked', async () => {
 });
 
 test('a file larger than the settings allow is refused', async () => {
-  const { copy, calls } = await open(small, { MAX_DOWNLOAD_BYTES: '49999' });
+  const { copy, calls, host } = await open(small, { MAX_DOWNLOAD_BYTES: '49999' });
   await expect(copy()).rejects.toMatchObject({ name: 'DownloadRefused' });
-  expect(calls()).toEqual([]);
+  expect([host.requests.length, calls()]).toEqual([1, []]);
 });
 
 test('a large file is left to be copied in ranges, and joined', async () => {
