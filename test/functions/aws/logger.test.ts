@@ -77,6 +77,10 @@ describe('a field', () => {
     expect(lineOf({ code })).toMatchObject({ code: '…' });
   });
 
+  it('that is secret by its name may look like the code of a failed connection', () => {
+    expect(lineOf({ password: 'CANARY' })).toMatchObject({ password: '…' });
+  });
+
   it('is redacted wherever it is', () => {
     expect(lineOf({ deep: [{ happened: 'https://files.example/?canary', secret: 'canary' }] })).toMatchObject(
       {

@@ -3,6 +3,7 @@ import { openNewObjects } from '../../../functions/aws/copy/new-object.ts';
 import { DownloadRefused } from '../../../functions/workflow/errors.ts';
 import { awsEnvironment, SETTINGS, setEnvironment } from '../../support/lambda.ts';
 import { startS3Answers } from '../../support/s3-answers.ts';
+import { openObjects } from '../../support/surroundings.ts';
 
 const KEY = 'exports/items.ndjson';
 const lines = { contentType: 'application/x-ndjson' };
@@ -23,7 +24,7 @@ test.each([
   const { open, server } = await openBucket(headers);
   const object = open(KEY, lines);
   await object.write(Buffer.from('{"a":1}\n'));
-  expect(await object.end()).toEqual({
+  expect(await object.end()).toStrictEqual({
     ...{ key: KEY, bytes: 8, crc32: 'dOijRg==', content_type: 'application/x-ndjson' },
     ...told,
   });
@@ -47,4 +48,13 @@ test('a new object may be as large as the settings allow, and a byte more is ref
   expect(String(refused)).toContain(`${KEY} is larger than the 10 bytes that are allowed`);
   await object.abort();
   expect(server.requests).toEqual([]);
+});
+
+test('a new object that is given up leaves no parts behind', async () => {
+  const { s3, openObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '20000000' });
+  const object = openObject(KEY, lines);
+  await object.write(Buffer.alloc(16_800_000));
+  await object.abort();
+  const [first, ...others] = s3.journal.map(({ operation }) => operation);
+  expect([first, others.at(-1)]).toEqual(['CreateMultipartUpload', 'AbortMultipartUpload']);
 });
