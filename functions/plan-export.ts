@@ -25,7 +25,7 @@ export async function planExport(
   { request: input, execution, started_at }: PlanExportInput,
   { accounts, log, ...former }: Dependencies & Pick<Common, 'log'>,
 ): Promise<ExportPlan> {
-  const { request, warnings, onlyMissingSince: since } = parseRequest(input, new Date(started_at));
+  const { request, warnings, onlyMissingSince: since, overIn } = parseRequest(input, new Date(started_at));
   if (!accounts.includes(request.account)) {
     const faults = [`account: ${request.account} is not one of this deployment's (${accounts.join(', ')})`];
     throw new InvalidInput(`The request has a fault, and nothing was exported: ${faults.join()}.`, {
@@ -33,7 +33,9 @@ export async function planExport(
     });
   }
   const windows = windowsOf(request);
-  const plan = since ? await findMissing(request, windows, { ...former, since }) : { windows, warnings: [] };
+  const plan = since
+    ? await findMissing(request, windows, { ...former, since, ...(overIn && { overIn }) })
+    : { windows, warnings: [] };
   const planned = { execution, started_at, request, ...plan, warnings: [...warnings, ...plan.warnings] };
   for (const warning of planned.warnings) log.warn(warning, { execution });
   return planned;

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ObjectStore } from '../aws/objects.ts';
 import { askedOf } from './asked.ts';
+import { dateIn } from './dates.ts';
 import { failureKey, manifestKey } from './keys.ts';
 import type { ExportRequest } from './request.ts';
 import type { ExportPlan, Window } from './states.ts';
@@ -14,7 +15,13 @@ const AT_A_TIME = 10;
 /** Windows that a warning names; the rest are counted. */
 const MAX_SHOWN = 10;
 
-type Found = 'missing' | 'delivered' | 'other';
+type Found = 'missing' | 'delivered' | keyof typeof AGAIN;
+
+/** Why what was delivered before is exported again, where a person would not expect it. */
+const AGAIN = {
+  other: 'delivered before, but for another request, and so exported again',
+  early: 'delivered before their last day was over, and so exported again',
+} as const;
 
 interface Former {
   readonly store: Pick<ObjectStore, 'getText' | 'head'>;
@@ -22,12 +29,14 @@ interface Former {
   readonly revision: string;
   /** What was delivered before is as good as missing: it was to be exported afresh. */
   readonly since: Date;
+  /** A time zone: what was made before a window's last day was over there is as good as missing. */
+  readonly overIn?: string;
 }
 
 /**
  * The windows that have no manifest, or an older one, or one of another request or of an object that is not there any
- * more, or have failed since: what is asked of the platform and the revision decide, not what the export is called or
- * how many windows it takes at a time.
+ * more, or have failed since, or were exported while their days lasted: what is asked of the platform and the revision
+ * decide, not what the export is called or how many windows it takes at a time.
  *
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -42,12 +51,13 @@ export async function findMissing(
     found.push(...(await Promise.all(some.map((window) => look(request, window, former)))));
   }
   const missing = windows.filter((_, at) => found[at] !== 'delivered');
-  const others = windows.filter((_, at) => found[at] === 'other');
-  return {
-    windows: missing,
-    already_delivered: windows.length - missing.length,
-    warnings: others.length > 0 ? [describeOthers(others)] : [],
-  };
+  const again = (['other', 'early'] as const).flatMap((why) =>
+    describeAgain(
+      why,
+      windows.filter((_, at) => found[at] === why),
+    ),
+  );
+  return { windows: missing, already_delivered: windows.length - missing.length, warnings: again };
 }
 
 /** The request of an execution once more, for the windows that it has not delivered, or was not to deliver. */
@@ -59,7 +69,7 @@ export function onlyMissingSince(begun: string, request: object): object {
 async function look(
   request: ExportRequest,
   window: Window,
-  { store, revision, since }: Former,
+  { store, revision, since, overIn }: Former,
 ): Promise<Found> {
   const [text, failure] = await Promise.all([
     store.getText(manifestKey(request, window)),
@@ -73,7 +83,18 @@ async function look(
   const { kind, request: before, revision: then, published_at } = manifest;
   if (Date.parse(String(published_at)) < since.getTime()) return 'missing';
   if (!isDeepStrictEqual({ kind, request: before, revision: then }, made)) return 'other';
+  if (overIn !== undefined && isEarly(manifest, window, overIn)) return 'early';
   return (await isThere(manifest, store)) ? 'delivered' : 'missing';
+}
+
+/** Whether rows of its last days could not all be there yet. A list is a snapshot, made in the course of its day. */
+function isEarly(
+  { kind, report_created_at, copied_at }: Readonly<Record<string, unknown>>,
+  { end_date }: Window,
+  timeZone: string,
+): boolean {
+  const made = new Date(String(report_created_at ?? copied_at));
+  return kind !== 'list' && !Number.isNaN(made.getTime()) && dateIn(timeZone, made) < end_date;
 }
 
 /**
@@ -104,8 +125,9 @@ function parse(text = '{}'): Readonly<Record<string, unknown>> {
   }
 }
 
-function describeOthers(windows: readonly Window[]): string {
+function describeAgain(why: keyof typeof AGAIN, windows: readonly Window[]): string[] {
+  if (windows.length === 0) return [];
   const shown = windows.slice(0, MAX_SHOWN).map(({ start_date, end_date }) => `${start_date} to ${end_date}`);
   const more = windows.length > MAX_SHOWN ? ` and ${windows.length - MAX_SHOWN} more` : '';
-  return `only_missing: delivered before, but for another request, and so exported again: ${shown.join(', ')}${more}`;
+  return [`only_missing: ${AGAIN[why]}: ${shown.join(', ')}${more}`];
 }

@@ -28,6 +28,8 @@ interface Parsed {
 export interface ParsedRequest extends Parsed {
   /** What was delivered before that is missing as well; absent: nothing is left out. */
   readonly onlyMissingSince?: Date;
+  /** Where no instant is named: the time zone in which days must have been over when what is there was made. */
+  readonly overIn?: string;
 }
 
 /**
@@ -44,10 +46,14 @@ export function parseRequest(input: unknown, now: Date): ParsedRequest {
   throw new InvalidInput(`The request has ${count}, and nothing was exported.`, { faults });
 }
 
-function readOnlyMissing(input: unknown): Pick<ParsedRequest, 'onlyMissingSince'> {
-  const { only_missing } = Object(input) as { only_missing?: boolean | string };
+function readOnlyMissing(input: unknown): Pick<ParsedRequest, 'onlyMissingSince' | 'overIn'> {
+  const { only_missing, time_zone = 'UTC' } = Object(input) as {
+    only_missing?: boolean | string;
+    time_zone?: string;
+  };
   if (!only_missing) return {};
-  return { onlyMissingSince: new Date(only_missing === true ? 0 : only_missing) };
+  if (only_missing === true) return { onlyMissingSince: new Date(0), overIn: time_zone };
+  return { onlyMissingSince: new Date(only_missing) };
 }
 
 interface Checked {

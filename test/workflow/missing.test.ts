@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { base64Crc32 } from '../../functions/aws/copy/crc32.ts';
+import { addDays, dateIn } from '../../functions/workflow/dates.ts';
 import { keysOf, removeObject, shareWorkflow, sinceNow, spend } from '../support/bad-day.ts';
 
 const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });
@@ -10,12 +11,15 @@ let exports = 0;
 /** Requests of a name of their own, with these fields. */
 function requests(fields: Record<string, unknown> = {}) {
   exports += 1;
-  const all = workflow.request({ name: `missing-${exports}`, ...fields });
+  const all = workflow.request({ name: `missing-${exports}`, ...OVER, ...fields });
   return { name: String(all.name), all, onlyMissing: { ...all, only_missing: true } };
 }
 
+/** Days that are over, whenever the test runs. */
+const OVER = { start_date: '2025-10-01', end_date: '2025-10-08' };
+
 /** Three windows, one at a time. */
-const THREE_WINDOWS = { end_date: '2027-01-20', max_parallel: 1 };
+const THREE_WINDOWS = { end_date: '2026-01-20', max_parallel: 1 };
 
 async function failuresOf(name: string): Promise<string[]> {
   return (await keysOf(workflow, name)).filter((key) => key.endsWith('_failure.json'));
@@ -34,15 +38,15 @@ describe('an export of only what is missing', () => {
     workflow.sandbox.faults.add('create nth=2 status=403');
     expect((await workflow.run(all)).status).toBe('FAILED');
     expect((await failuresOf(name)).map((key) => key.split('/').slice(3, 5).join(' '))).toEqual([
-      'start_date=2026-10-01 end_date=2027-01-20',
-      'start_date=2026-11-15 end_date=2026-12-30',
+      'start_date=2025-10-01 end_date=2026-01-20',
+      'start_date=2025-11-15 end_date=2025-12-30',
     ]);
 
     const { status, output } = await workflow.run(onlyMissing);
     expect(status).toBe('SUCCEEDED');
     expect(output).toMatchObject({
       already_delivered: 2,
-      windows: [{ window: { start_date: '2026-11-15', end_date: '2026-12-30' } }],
+      windows: [{ window: { start_date: '2025-11-15', end_date: '2025-12-30' } }],
     });
     expect(since().announced.at(-1)?.detail).toEqual(output);
     expect(since().to('create')).toHaveLength(4);
@@ -84,6 +88,19 @@ describe('an export of only what is missing', () => {
     expect(since().to('create')).toHaveLength(2);
   });
 
+  it('exports again, with a warning, what was delivered while its last day still lasted', async () => {
+    const dayFrom = (days: number) => addDays(dateIn('UTC', new Date(workflow.clock.now())), days);
+    const { all, onlyMissing } = requests({ start_date: dayFrom(-3), end_date: dayFrom(2) });
+    const since = sinceNow(workflow);
+    await workflow.run(all);
+    const { output } = await workflow.run(onlyMissing);
+    expect(output).toMatchObject({ already_delivered: 0, windows: [{}] });
+    expect(output).toMatchObject({
+      warnings: expect.arrayContaining([expect.stringContaining('before their last day was over')]),
+    });
+    expect(since().to('create')).toHaveLength(2);
+  });
+
   it('exports again what has failed since it was delivered, and leaves no failure behind', async () => {
     const { name, all, onlyMissing } = requests(THREE_WINDOWS);
     await workflow.run(all);
@@ -92,7 +109,7 @@ describe('an export of only what is missing', () => {
     const { output } = await workflow.run(onlyMissing);
     expect(output).toMatchObject({
       already_delivered: 2,
-      windows: [{ window: { start_date: '2026-11-15' } }],
+      windows: [{ window: { start_date: '2025-11-15' } }],
     });
     expect(await failuresOf(name)).toEqual([]);
   });

@@ -53,7 +53,8 @@ it('31: an event that cannot be announced is announced again, once', async () =>
 
 it('31: an export that can never be announced fails, and is announced without another delivery once that is asked for', async () => {
   workflow.bus.failNext(7);
-  const request = workflow.request({ name: 'unannounced' });
+  const over = { start_date: '2025-10-01', end_date: '2025-10-08' };
+  const request = workflow.request({ name: 'unannounced', ...over });
   const { status, error, cause } = await workflow.run(request);
   expect([status, error]).toEqual(['FAILED', 'EventBridge.FailedEntry']);
   expect(workflow.bus.events.at(-1)).toMatchObject({ 'detail-type': 'Report Export Failed' });

@@ -36,6 +36,10 @@ function openBucket(windows: readonly Window[], made: ExportRequest = request, c
   return { texts, objects, former: { store, revision: '2026-09-01', since: new Date(SINCE) } };
 }
 
+/** Enough of a purchase query or a list, which a report's request is not. */
+const NOT_A_REPORT = { advertiser_id: 'a', resource: 'campaigns', limit: 20, filters: {} };
+
+const EARLY = 'only_missing: delivered before their last day was over, and so exported again: ';
 const OTHER = 'only_missing: delivered before, but for another request, and so exported again: ';
 
 describe('the windows that are missing', () => {
@@ -131,6 +135,37 @@ describe('the windows that are missing', () => {
     const { former } = openBucket(windows, request, { published_at });
     expect(await findMissing(request, windows, former)).toMatchObject({
       ...{ already_delivered: count, warnings: [] },
+    });
+  });
+
+  it.each<[string, object, string, string | undefined, number]>([
+    ['was asked for while they lasted', { report_created_at: '2026-10-01T23:59:59Z' }, 'report', 'UTC', 0],
+    ['was asked for once they were over', { report_created_at: '2026-10-02T00:00:00Z' }, 'report', 'UTC', 1],
+    [
+      'was over where the request counts its days',
+      { report_created_at: '2026-10-01T22:30:00Z' },
+      'report',
+      'Europe/Berlin',
+      1,
+    ],
+    [
+      'came while they lasted, and has no report',
+      { copied_at: '2026-10-01T12:00:00Z' },
+      'purchases',
+      'UTC',
+      0,
+    ],
+    ['is a snapshot of its day', { copied_at: '2026-10-01T12:00:00Z' }, 'list', 'UTC', 1],
+    ['does not say when it was made', {}, 'report', 'UTC', 1],
+    ['was delivered since an instant', { report_created_at: '2026-10-01T12:00:00Z' }, 'report', undefined, 1],
+  ])('are also those whose days were not over when the data was made: what %s', async (_, made, kind, overIn, delivered) => {
+    const asked = { ...request, ...NOT_A_REPORT, kind } as ExportRequest;
+    const { former } = openBucket([first ?? never], asked, { ...made, kind });
+    const found = await findMissing(asked, [first ?? never], { ...former, ...(overIn && { overIn }) });
+    expect(found).toEqual({
+      windows: delivered ? [] : [first],
+      already_delivered: delivered,
+      warnings: delivered ? [] : [`${EARLY}2026-10-01 to 2026-10-02`],
     });
   });
 
