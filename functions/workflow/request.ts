@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { InvalidInput } from './errors.ts';
-import { type Fields, isObject } from './request/fields.ts';
+import { type Fields, isObject, type Moment, today } from './request/fields.ts';
 import { ListInput, ListRequest, listFaults, normalizeList } from './request/list.ts';
 import {
   normalizePurchases,
@@ -41,9 +41,19 @@ export interface ParsedRequest extends Parsed {
  */
 export function parseRequest(input: unknown, now: Date): ParsedRequest {
   const { normalize, faults } = check(input, now);
-  if (normalize && faults.length === 0) return { ...normalize(), ...readOnlyMissing(input) };
+  if (normalize && faults.length === 0) {
+    const { request, warnings } = normalize();
+    const unfinished = describeUnfinished(request, today(input as Moment, now));
+    return { request, warnings: [...warnings, ...unfinished], ...readOnlyMissing(input) };
+  }
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
   throw new InvalidInput(`The request has ${count}, and nothing was exported.`, { faults });
+}
+
+/** Nothing in the rows would show that more of them are to come. A list is a snapshot, and its day is today. */
+function describeUnfinished({ kind, end_date }: ExportRequest, day: string): string[] {
+  if (kind === 'list' || end_date <= day) return [];
+  return [`end_date: ${end_date} is still to come (it is ${day}), so the last days are not complete`];
 }
 
 function readOnlyMissing(input: unknown): Pick<ParsedRequest, 'onlyMissingSince' | 'overIn'> {

@@ -57,6 +57,23 @@ describe('PlanExport', () => {
     expect(lines).toMatchObject([{ level: 'warn', message: plan.warnings[0] }]);
   });
 
+  it.each([
+    ['2026-11-22', 'UTC', 'report', 1],
+    ['2026-11-21', 'UTC', 'report', 0],
+    ['2026-11-22', 'Pacific/Kiritimati', 'report', 1],
+    ['2026-11-21', 'Pacific/Honolulu', 'report', 1],
+    ['2026-11-22', 'UTC', 'purchases', 1],
+  ])('warns of days that are not over yet: to %s in %s, of a %s', async (end_date, time_zone, kind, warnings) => {
+    const { advertiser_ids, metrics, granularity, format, max_parallel, ...purchases } = request;
+    const asked = kind === 'report' ? request : { ...purchases, kind, advertiser_id: advertiser_ids[0] };
+    const plan = await planExport(
+      { ...input, request: { ...asked, end_date, time_zone } },
+      { accounts: ['acme'], log: keepLog().log, ...former },
+    );
+    expect(plan.warnings).toHaveLength(warnings);
+    for (const warning of plan.warnings) expect(warning).toContain(`${end_date} is still to come`);
+  });
+
   it('refuses an account that this deployment does not have, and names those it has', async () => {
     const { log } = keepLog();
     await expect(

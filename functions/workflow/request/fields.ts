@@ -57,7 +57,8 @@ export const range = {
 /** What the platform's contract does not name, as JSON. */
 export const options = z.optional(z.record(z.string(), z.json()));
 
-interface Moment {
+/** What says which day it is. */
+export interface Moment {
   readonly scheduled_at?: string | undefined;
   readonly time_zone?: string | undefined;
 }
