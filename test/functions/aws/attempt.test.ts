@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { fill } from '../../../functions/aws/copy/attempt.ts';
+import { failureOf, fill, pass } from '../../../functions/aws/copy/attempt.ts';
+import { CopyFailed, UrlExpired } from '../../../functions/workflow/errors.ts';
 
 const size = (number: number) => (number < 3 ? 10 : 20);
 
@@ -23,4 +24,64 @@ test.each([
   ['a last one that is too long', parts([1, 10], [2, 12]), { from: 0, to: 22 }, 1, false],
 ])('%s', (_, listed, bounds, first, fills) => {
   expect(fill(listed, bounds, size, first)).toBe(fills);
+});
+
+/** Two that take the same bytes, of which the second ends a part after every four; either may ask to wait. */
+function takers(waits: { inspection?: Promise<void>; writer?: Promise<void> } = {}) {
+  const pieces: { inspection: string[]; writer: string[] } = { inspection: [], writer: [] };
+  let used = 0;
+  const inspection = {
+    write(chunk: Buffer) {
+      pieces.inspection.push(chunk.toString());
+      return waits.inspection;
+    },
+  };
+  const writer = {
+    left: () => 4 - (used % 4),
+    write(chunk: Buffer) {
+      pieces.writer.push(chunk.toString());
+      used += chunk.length;
+      return waits.writer;
+    },
+  };
+  return { inspection, writer, pieces };
+}
+
+test.each([
+  ['abc', ['abc']],
+  ['abcd', ['abcd']],
+  ['abcde', ['abcd', 'e']],
+  ['abcdefghij', ['abcd', 'efgh', 'ij']],
+])('%s is passed on to both, cut where a part ends, and without a wait where nobody asks for one', (text, cut) => {
+  const { inspection, writer, pieces } = takers();
+  expect(pass(inspection, writer, Buffer.from(text))).toBeUndefined();
+  expect(pieces).toEqual({ inspection: cut, writer: cut });
+});
+
+test.each([
+  'inspection',
+  'writer',
+] as const)('what follows the end of a part waits for the %s', async (slow) => {
+  const waiting = Promise.withResolvers<void>();
+  const both = { inspection: Promise.resolve(), writer: Promise.resolve(), [slow]: waiting.promise };
+  for (const waits of [{ [slow]: waiting.promise }, both]) {
+    const { inspection, writer, pieces } = takers(waits);
+    const passed = pass(inspection, writer, Buffer.from('abcde'));
+    await new Promise((next) => setImmediate(next));
+    expect(pieces).toEqual({ inspection: ['abcd'], writer: ['abcd'] });
+    if (waits === both) {
+      waiting.resolve();
+      await passed;
+      expect(pieces).toEqual({ inspection: ['abcd', 'e'], writer: ['abcd', 'e'] });
+    }
+  }
+});
+
+test('a copy whose time is up failed by that, unless it knows better', () => {
+  const [broken, expired] = [new Error('terminated'), new UrlExpired('The URL is refused.')];
+  const up = AbortSignal.abort();
+  expect(failureOf(broken, undefined)).toBe(broken);
+  expect(failureOf(broken, new AbortController().signal)).toBe(broken);
+  expect(failureOf(expired, up)).toBe(expired);
+  expect(failureOf(broken, up)).toBeInstanceOf(CopyFailed);
 });
