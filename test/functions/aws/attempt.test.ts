@@ -59,22 +59,20 @@ test.each([
 });
 
 test.each([
-  'inspection',
-  'writer',
-] as const)('what follows the end of a part waits for the %s', async (slow) => {
+  ['the inspection', 'inspection', {}],
+  ['the writer', 'writer', {}],
+  ['the inspection, where the writer asks as well', 'inspection', { writer: Promise.resolve() }],
+  ['the writer, where the inspection asks as well', 'writer', { inspection: Promise.resolve() }],
+])('what follows the end of a part waits for %s', async (_, slow, other) => {
   const waiting = Promise.withResolvers<void>();
-  const both = { inspection: Promise.resolve(), writer: Promise.resolve(), [slow]: waiting.promise };
-  for (const waits of [{ [slow]: waiting.promise }, both]) {
-    const { inspection, writer, pieces } = takers(waits);
-    const passed = pass(inspection, writer, Buffer.from('abcde'));
-    await new Promise((next) => setImmediate(next));
-    expect(pieces).toEqual({ inspection: ['abcd'], writer: ['abcd'] });
-    if (waits === both) {
-      waiting.resolve();
-      await passed;
-      expect(pieces).toEqual({ inspection: ['abcd', 'e'], writer: ['abcd', 'e'] });
-    }
-  }
+  const { inspection, writer, pieces } = takers({ ...other, [slow]: waiting.promise });
+  const passed = pass(inspection, writer, Buffer.from('abcde'));
+  await new Promise((next) => setImmediate(next));
+  expect(pieces).toEqual({ inspection: ['abcd'], writer: ['abcd'] });
+  waiting.resolve();
+  await new Promise((next) => setImmediate(next));
+  expect(pieces).toEqual({ inspection: ['abcd', 'e'], writer: ['abcd', 'e'] });
+  await passed;
 });
 
 test('a copy whose time is up failed by that, unless it knows better', () => {
