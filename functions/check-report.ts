@@ -11,6 +11,7 @@ import {
   proven,
   type Sight,
   Throttled,
+  waiting,
 } from './workflow/watch.ts';
 
 /**
@@ -27,8 +28,7 @@ export async function checkReport(
   for (const report of watched(state)) {
     const sight = await look(report, state, access);
     // The count goes on until a whole round went through: the first of several reports may always be let pass.
-    if (sight instanceof Throttled)
-      return waitOut({ ...state, reports, throttled: state.throttled + 1 }, sight, access.now());
+    if (sight instanceof Throttled) return waitOut(waiting({ ...state, reports }, sight), access.now());
     if (sight === 'useless') reports = countUseless(reports, report.id);
     else if (sight !== 'generating') {
       return { ...proven(state), reports, status: 'ready', ready_id: report.id, wait_seconds: MIN_WAIT };
@@ -65,10 +65,10 @@ async function look(
 }
 
 /** Who may not look cannot know that a report is stuck: it may well be READY, and a replacement would be asked for in vain. */
-function waitOut(window: ReportWindow, { seconds }: Throttled, now: Date): ReportWindow {
+function waitOut(window: ReportWindow, now: Date): ReportWindow {
   const newest = window.reports.at(-1);
   const usual = newest ? pollWait(newest.created_at, now) : MIN_WAIT;
-  return { ...window, status: 'pending', wait_seconds: Math.max(usual, seconds) };
+  return { ...window, status: 'pending', wait_seconds: Math.max(usual, window.wait_seconds) };
 }
 
 /** Nothing is READY: the newest report decides whether to wait on or to replace it. */

@@ -5,7 +5,7 @@ import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts'
 import { ReportWindow } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './workflow/waits.ts';
-import { callPlatform, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
+import { callPlatform, type PlatformAccess, proven, Throttled, waiting } from './workflow/watch.ts';
 
 /**
  * Creates the window's report, or a replacement for one that is stuck or of no use any more (contract 4.3). It is
@@ -30,14 +30,7 @@ export async function createReport(
     const lost_answers = (window.lost_answers ?? 0) + 1;
     return { ...window, status: 'planned', wait_seconds: MIN_WAIT, lost_answers };
   }
-  if (created instanceof Throttled) {
-    return {
-      ...window,
-      status: 'planned',
-      wait_seconds: created.seconds,
-      throttled: window.throttled + 1,
-    };
-  }
+  if (created instanceof Throttled) return { ...waiting(window, created), status: 'planned' };
   const created_at = access.now().toISOString();
   return {
     ...proven(window),

@@ -6,7 +6,7 @@ import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { type AuthorizedWindow, ListWindow, type SavedWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
-import { callPlatform, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
+import { callPlatform, type PlatformAccess, proven, Throttled, waiting } from './workflow/watch.ts';
 
 /** Items that are made into text at once: of 12 kB each they are 6 MB. */
 const BATCH = 500;
@@ -42,7 +42,7 @@ export async function exportList(
     );
     if (counted instanceof Throttled) {
       await object.abort();
-      return { ...state, wait_seconds: counted.seconds, throttled: state.throttled + 1 };
+      return waiting(state, counted);
     }
     const stored = { ...(await object.end()), ...counted };
     const copied_at = dependencies.now().toISOString();

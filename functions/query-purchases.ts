@@ -9,7 +9,7 @@ import { AnswerUnreadable, CopyFailed, ExportError } from './workflow/errors.ts'
 import { objectKey } from './workflow/keys.ts';
 import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
-import { callPlatform, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
+import { callPlatform, type PlatformAccess, proven, Throttled, waiting } from './workflow/watch.ts';
 
 /** The function's 15 minutes, less one to end the upload in. Milliseconds. */
 const LONGEST_ANSWER = 14 * 60 * 1000;
@@ -37,9 +37,7 @@ export async function queryPurchases(
     { doing, creates: false, facts: {} },
     (platform, authorization) => postQuery(platform, authorization, queryOf(request), total),
   );
-  if (answer instanceof Throttled) {
-    return { ...state, wait_seconds: answer.seconds, throttled: state.throttled + 1 };
-  }
+  if (answer instanceof Throttled) return waiting(state, answer);
   const stored = await deliver(answer, objectKey(request, window), dependencies.openObject, total);
   const object = { ...stored, copied_at: dependencies.now().toISOString() };
   return { ...proven(state), status: 'saved', object };

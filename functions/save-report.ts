@@ -9,7 +9,7 @@ import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/sta
 import { type Common, step } from './workflow/step.ts';
 import { turnsFrom } from './workflow/turns.ts';
 import { MIN_WAIT } from './workflow/waits.ts';
-import { countUseless, lookAt, type PlatformAccess, proven, Throttled } from './workflow/watch.ts';
+import { countUseless, lookAt, type PlatformAccess, proven, Throttled, waiting } from './workflow/watch.ts';
 
 /** What is on its way when a call stops has half of it to arrive, and the state machine is to hear of the rest. */
 const STOP_BEFORE_MS = 60_000;
@@ -35,9 +35,7 @@ export async function saveReport(
   const report = state.reports.find(({ id }) => id === state.ready_id);
   if (!report) throw new Error(`The state names no report ${state.ready_id}`);
   const sight = await lookAt(report, state, dependencies);
-  if (sight instanceof Throttled) {
-    return { ...state, wait_seconds: sight.seconds, throttled: state.throttled + 1 };
-  }
+  if (sight instanceof Throttled) return waiting(state, sight);
   const window = proven(state);
   if (sight === 'useless' || sight === 'generating') return watchAgain(window);
 

@@ -90,6 +90,8 @@ export const WindowState = z.object({
   wait_seconds: z.number(),
   /** Answers 429 in a row. */
   throttled: z.number(),
+  /** The same since the window began. */
+  throttled_in_all: z.optional(z.number()),
   /** Oldest first. */
   reports: z.array(ReportRef),
   /** The one of `reports` that is READY. */

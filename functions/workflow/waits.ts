@@ -16,6 +16,12 @@ export const MAX_REPORTS = 3;
 export const MAX_RETRY_AFTER = 15 * 60;
 export const MAX_THROTTLED = 12;
 
+/**
+ * Answers 429 that a window waits for in all. A copy may take 120 calls, in ranges and then without, and each of them ends a
+ * row: 12 before each would be 1,440 rounds of 13 events, beside all else that the 25,000 of a history have to hold.
+ */
+export const MAX_THROTTLED_IN_ALL = 120;
+
 /** The wait after a 429 that does not say how long: 10, 20, 40 … at most 300 s; twelve of them are 2,410 s. */
 const MAX_UNNAMED_WAIT = 300;
 

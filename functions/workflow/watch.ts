@@ -5,9 +5,9 @@ import { type Call, decide } from './decide.ts';
 import { OutOfTime, RateLimited } from './errors.ts';
 import { logCalls } from './log-calls.ts';
 import { scopeOf } from './scope.ts';
-import type { AuthorizedWindow, ReportRef, TokenRef } from './states.ts';
+import type { AuthorizedWindow, ReportRef, TokenRef, WindowState } from './states.ts';
 import type { Common } from './step.ts';
-import { isOutOfTime, MAX_THROTTLED, MAX_WINDOW_HOURS, throttleWait } from './waits.ts';
+import { isOutOfTime, MAX_THROTTLED, MAX_THROTTLED_IN_ALL, MAX_WINDOW_HOURS, throttleWait } from './waits.ts';
 
 /** What a step needs to call the platform. */
 export interface PlatformAccess extends Pick<Common, 'log' | 'now'> {
@@ -25,7 +25,10 @@ export class Throttled {
 }
 
 /** What a call needs of the state: of a window, or of one range of its file. */
-type Caller = Pick<AuthorizedWindow, 'request' | 'token' | 'throttled' | 'begun_at' | 'reports'>;
+type Caller = Pick<
+  AuthorizedWindow,
+  'request' | 'token' | 'throttled' | 'throttled_in_all' | 'begun_at' | 'reports'
+>;
 
 /**
  * One call to the platform with the window's token. Every way on through the workflow leads over one, so a window that
@@ -52,9 +55,12 @@ export async function callPlatform<T>(
         scope: scopeOf(state.request),
       });
     }
-    if (state.throttled < MAX_THROTTLED)
-      return new Throttled(throttleWait(error.retryAfterSeconds, state.throttled));
-    const happened = `The platform answered 429 ${MAX_THROTTLED + 1} times in a row to the attempt to ${about.doing}.`;
+    const { throttled, throttled_in_all = 0 } = state;
+    if (throttled < MAX_THROTTLED && throttled_in_all < MAX_THROTTLED_IN_ALL)
+      return new Throttled(throttleWait(error.retryAfterSeconds, throttled));
+    const times =
+      throttled < MAX_THROTTLED ? `${throttled_in_all + 1} times` : `${throttled + 1} times in a row`;
+    const happened = `The platform answered 429 ${times}, the last time to the attempt to ${about.doing}.`;
     throw new RateLimited(happened, { request_id: error.requestId, status: 429, ...about.facts });
   }
 }
@@ -100,6 +106,17 @@ function judge(record: ReportRecord | undefined, report: ReportRef, { log }: Pla
     return { url: record.downloadUrl };
   log.warn('the report is READY without a URL', { report_id: report.id });
   return 'useless';
+}
+
+/** A window that waits for as long as the platform asked. */
+export function waiting<W extends WindowState>(window: W, { seconds }: Throttled): W {
+  const { throttled, throttled_in_all = 0 } = window;
+  return {
+    ...window,
+    wait_seconds: seconds,
+    throttled: throttled + 1,
+    throttled_in_all: throttled_in_all + 1,
+  };
 }
 
 /** The platform has taken the token and was not throttling: what was counted against either starts anew. */

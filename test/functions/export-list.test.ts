@@ -181,7 +181,7 @@ describe('ExportList that does not come to its end', () => {
     const asked = asking({ limit: 2 });
     const dependencies = { ...access, openObject };
     const waiting = await exportList({ ...asked, caught, throttled: 1 }, dependencies);
-    expect(waiting).toStrictEqual({ ...asked, wait_seconds: 30, throttled: 2 });
+    expect(waiting).toStrictEqual({ ...asked, wait_seconds: 30, throttled: 2, throttled_in_all: 1 });
     expect([done.includes('end'), done.at(-1)]).toEqual([false, 'abort']);
     expect(await exportList(asked, dependencies)).toMatchObject({ status: 'saved', object: { rows: 5 } });
     expect(queriesTo(sandbox).map(({ offset }) => offset)).toEqual(['0', '2', '0', '2', '4']);

@@ -137,7 +137,7 @@ describe('QueryPurchases that does not deliver', () => {
     const { s3, openObject } = await openObjects();
     const caught = { Error: 'CopyFailed' };
     const waiting = await queryPurchases({ ...state, caught, throttled: 1 }, { ...access, openObject });
-    expect(waiting).toStrictEqual({ ...state, wait_seconds: 30, throttled: 2 });
+    expect(waiting).toStrictEqual({ ...state, wait_seconds: 30, throttled: 2, throttled_in_all: 1 });
     expect([s3.journal, callsTo(sandbox, 'purchases').length]).toEqual([[], 1]);
   });
 

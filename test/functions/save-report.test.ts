@@ -184,6 +184,23 @@ describe('SaveReport', () => {
     });
   });
 
+  it('8: comes to an end where each call of a long copy is throttled as often as is allowed', async () => {
+    const { window, dependencies, sandbox, clock } = await startReady({ tokenSeconds: 86_400 });
+    let part = 1;
+    const copy: Copy = async () => ({ upload_id: 'u1', file, position: { part: part++, at: 8 * part } });
+    let state: ReadyWindow = window;
+    let entries = 0;
+    const goOn = async () => {
+      for (; entries < 1000; entries += 1) {
+        if (entries % 13 === 0) sandbox.faults.add('report times=12 status=429 retry_after=10');
+        state = ReadyWindow.parse(await saveReport(state, { ...dependencies, copy }));
+        clock.pass(state.wait_seconds);
+      }
+    };
+    await expect(goOn()).rejects.toMatchObject({ name: 'RateLimited' });
+    expect(entries).toBe(130);
+  });
+
   it('copies as one what cannot be had in ranges', async () => {
     const { window, dependencies, copies } = await startReady();
     await saveReport({ ...window, undivided: true }, dependencies);

@@ -9,7 +9,7 @@ import {
   MAX_RENEWALS,
   MAX_REPORTS,
   MAX_RETRY_AFTER,
-  MAX_THROTTLED,
+  MAX_THROTTLED_IN_ALL,
   MAX_WINDOW_HOURS,
   pollWait,
 } from '../../functions/workflow/waits.ts';
@@ -62,14 +62,15 @@ function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number
   const ready = MAX_REPORTS * 2;
   // Calls that left the rest of a file to a later one, in ranges and then without.
   const calls = isReport ? 2 * MAX_CALLS : 0;
+  const again = MAX_RENEWALS + MAX_THROTTLED_IN_ALL;
   const asking = {
-    CreateReport: isReport ? MAX_REPORTS * (MAX_THROTTLED + 1) + MAX_LOST_ANSWERS : 0,
+    CreateReport: isReport ? MAX_REPORTS + MAX_LOST_ANSWERS : 0,
     // Where a URL was refused, it only gives the report up.
     CheckReport: isReport ? MAX_REPORTS * (polls() + 1) + ready + MAX_REPORTS : 0,
-    // A refused token has the state that met it entered once more: this one has the most repetitions.
-    SaveReport: isReport ? ready * (MAX_THROTTLED + 1) + calls + MAX_RENEWALS : 0,
-    QueryPurchases: kind === 'purchases' ? MAX_THROTTLED + 1 + MAX_RENEWALS : 0,
-    ExportList: kind === 'list' ? MAX_THROTTLED + 1 + MAX_RENEWALS : 0,
+    // A refused token, or an answer 429, has the state that met it entered once more: this one has the most repetitions.
+    SaveReport: isReport ? ready + calls + again : 0,
+    QueryPurchases: kind === 'purchases' ? 1 + again : 0,
+    ExportList: kind === 'list' ? 1 + again : 0,
   };
   const GetWindowToken = 1 + MAX_RENEWALS;
   const WaitForReport = sum(Object.values(asking));

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createReport } from '../../../functions/create-report.ts';
-import { MAX_THROTTLED, MAX_WINDOW_HOURS } from '../../../functions/workflow/waits.ts';
-import { countUseless, giveUp, lookAt, proven } from '../../../functions/workflow/watch.ts';
+import { MAX_THROTTLED, MAX_THROTTLED_IN_ALL, MAX_WINDOW_HOURS } from '../../../functions/workflow/waits.ts';
+import {
+  countUseless,
+  giveUp,
+  lookAt,
+  proven,
+  Throttled,
+  waiting,
+} from '../../../functions/workflow/watch.ts';
 import { callsTo } from '../../support/journal.ts';
 import { startStep } from '../../support/steps.ts';
 
@@ -16,6 +23,18 @@ describe('a call of a window', () => {
     await expect(look).rejects.toMatchObject({ name: 'RateLimited', facts: { report_id: 'r', status: 429 } });
     const { facts } = (await look.catch((error) => error)) as { facts: { request_id: string } };
     expect(facts.request_id).toBe(callsTo(sandbox, 'report')[0]?.requestId);
+  });
+
+  it.each([
+    [MAX_THROTTLED_IN_ALL - 1, { seconds: 10 }],
+    [
+      MAX_THROTTLED_IN_ALL,
+      { name: 'RateLimited', message: expect.stringContaining('429 121 times, the last') },
+    ],
+  ])('8: waits for a number of answers 429 in all, however often one went through: after %i of them', async (throttled_in_all, came) => {
+    const { access, window } = await startStep({ faults: ['report status=429 times=always retry_after=10'] });
+    const look = lookAt(watched('r'), { ...window, throttled_in_all }, access);
+    expect(await look.catch((error) => error)).toMatchObject(came);
   });
 
   it('is not made where the window is out of time, and names its reports', async () => {
@@ -75,6 +94,12 @@ describe('the reports of a window', () => {
       watched('a'),
       { ...watched('b'), given_up: true },
     ]);
+  });
+
+  it('8: count what they were throttled in a row, and in all, of which a success changes nothing', async () => {
+    const { window } = await startStep();
+    const once = waiting(proven(waiting(window, new Throttled(20))), new Throttled(30));
+    expect(once).toMatchObject({ wait_seconds: 30, throttled: 1, throttled_in_all: 2 });
   });
 
   it('begin anew once the platform has taken the token', async () => {
