@@ -46,7 +46,8 @@ export async function exportList(
     }
     const stored = { ...(await object.end()), ...counted };
     const copied_at = dependencies.now().toISOString();
-    return { ...proven(state), status: 'saved', object: { ...stored, copied_at } };
+    const warnings = [...state.warnings, ...describePages(counted, request)];
+    return { ...proven(state), warnings, status: 'saved', object: { ...stored, copied_at } };
   } catch (error) {
     await object.abort();
     throw error;
@@ -73,6 +74,18 @@ async function writeItems(
     if (millisecondsLeft() < STOP_BEFORE_MS) throw tooLong(rows);
   }
   return { rows, repeated_items };
+}
+
+/** What is deleted meanwhile moves others to a page that has been read (contract 8); a page that is full has a next one. */
+function describePages(
+  { rows, repeated_items }: Counted,
+  { limit, filters }: ListWindow['request'],
+): string[] {
+  const isBounded = Object.keys(filters).some((name) => name.includes('created_at'));
+  if (rows + repeated_items < limit || isBounded) return [];
+  return [
+    `the list came in pages of ${limit} without a bound on created_at: items may be missing if others were deleted meanwhile`,
+  ];
 }
 
 function tooLong(items: number): DownloadRefused {

@@ -90,6 +90,7 @@ describe('ExportList', () => {
     const bytes = await readFile(join(s3.directory, BUCKET, KEY));
     expect(saved).toStrictEqual({
       ...asking({ limit: 2 }),
+      warnings: [expect.stringMatching(/^the list came in pages of 2 without a bound on created_at: /)],
       status: 'saved',
       object: {
         ...{ key: KEY, bytes: bytes.length, crc32: expect.stringMatching(/^[\w+/]{6}==$/) },
@@ -112,6 +113,22 @@ describe('ExportList', () => {
     ]);
     const key = KEY.replace('campaigns', 'audiences');
     expect(done).toEqual([`open ${key} application/x-ndjson`, '{"id":1}\n', 'end']);
+  });
+
+  it.each<[string, Partial<ListRequest>, number]>([
+    ['pages that nothing bounds', { limit: 2 }, 1],
+    ['pages that another filter bounds', { limit: 2, filters: { status: 'active' } }, 1],
+    ['pages of what was created by then', { limit: 2, filters: { 'created_at[lt]': '2026-11-21' } }, 0],
+    ['a full page and an empty one', { limit: 3 }, 1],
+    ['one page', { limit: 4 }, 0],
+  ])('says that it may not be one snapshot, of %s (contract 8)', async (_, asked, warnings) => {
+    const items = [{ id: 1 }, { id: 2 }, { id: 3 }];
+    const { access } = await startPages(({ path }) => {
+      const { searchParams } = new URL(path, 'http://x');
+      const offset = Number(searchParams.get('offset'));
+      return items.slice(offset, offset + Number(searchParams.get('limit')));
+    });
+    expect((await exportList(asking(asked), access)).warnings).toHaveLength(warnings);
   });
 
   it('writes once what comes again on a later page, by its id, and counts it', async () => {
