@@ -1,6 +1,7 @@
 import { apiCall, callApi } from './api.ts';
 import { type Authorization, type Platform, segment } from './connection.ts';
 import { unreadable } from './envelope.ts';
+import { PlatformError } from './errors.ts';
 import { parseExactJson } from './exact-json.ts';
 import { parseJson } from './parse.ts';
 import type { Answer } from './request.ts';
@@ -25,8 +26,8 @@ export interface ListRequest {
 }
 
 /**
- * Every page of a list (contract 4.6, 8), in order, one at a time: limit and offset until a page is short. Order is not
- * guaranteed across requests, so an item may come twice. Numbers that JavaScript cannot hold stay as they were sent.
+ * Every page of a list (contract 4.6, 8), in order, one at a time: limit and offset until a page is shorter than the first.
+ * Order is not guaranteed across requests, so an item may come twice. Numbers that JavaScript cannot hold stay as they were sent.
  * Throws as a report does; UnreadableAnswer also where the items are not found, or limit or offset has no effect.
  */
 export async function* listPages(
@@ -38,22 +39,47 @@ export async function* listPages(
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= PAGE_LIMIT)) {
     throw new RangeError(`limit is ${limit}; it must be an integer from 1 to ${PAGE_LIMIT}`);
   }
-  const path = `/${segment(asked.resource)}`;
   let previous = '';
-  for (let offset = 0; ; offset += limit) {
-    const query = { ...asked.filters, limit: String(limit), offset: String(offset) };
-    const call = apiCall(platform, authorization, { method: 'GET', path, query });
-    const answer = await callApi(platform, call, 200, PAGE_CAP);
-    const items = findItems(answer, asked.items);
-    if (items.length > limit) throw unreadable(answer, `${items.length} items where the limit is ${limit}`);
+  let size = limit;
+  for (let offset = 0; ; offset += size) {
+    // A first page that is short is the whole list, unless the server gives fewer items at a time than it is asked for.
+    const isBehind = offset === size && size < limit;
+    const found = await readPage(platform, authorization, asked, { limit, offset }).catch(
+      (error: unknown) => {
+        if (isBehind && isNothingThere(error)) return undefined;
+        throw error;
+      },
+    );
+    if (!found || found.items.length === 0) return;
+    const { answer, items } = found;
     // Of the items alone: what stands around them, such as the moment of the answer, may change each time.
     const page = JSON.stringify(items);
-    if (items.length > 0 && page === previous)
-      throw unreadable(answer, 'the page before: offset has no effect');
-    if (items.length > 0) yield items;
-    if (items.length < limit) return;
+    if (page === previous && isBehind) return;
+    if (page === previous) throw unreadable(answer, 'the page before: offset has no effect');
+    yield items;
+    if (offset === 0) size = items.length;
+    if (items.length < size) return;
     previous = page;
   }
+}
+
+async function readPage(
+  platform: Platform,
+  authorization: Authorization,
+  { resource, filters, items: at }: ListRequest,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ answer: Answer; items: readonly unknown[] }> {
+  const query = { ...filters, limit: String(limit), offset: String(offset) };
+  const call = apiCall(platform, authorization, { method: 'GET', path: `/${segment(resource)}`, query });
+  const answer = await callApi(platform, call, 200, PAGE_CAP);
+  const items = findItems(answer, at);
+  if (items.length > limit) throw unreadable(answer, `${items.length} items where the limit is ${limit}`);
+  return { answer, items };
+}
+
+/** How a server may say that an offset lies behind the end of its list, which the contract leaves open. */
+function isNothingThere(error: unknown): boolean {
+  return error instanceof PlatformError && [400, 404, 416, 422].includes(error.status);
 }
 
 /** The wrapper is not shown: a bare array, or one in an object that has no other, is taken for the items. */

@@ -110,6 +110,7 @@ describe('ExportList', () => {
     await exportList(asking({ filters, items: 'b.c', resource: 'audiences' }), access);
     expect(server.requests.map(({ path }) => path)).toEqual([
       '/audiences?created_at_lte=2026-11-21T00%3A00%3A00Z&limit=5000&offset=0',
+      '/audiences?created_at_lte=2026-11-21T00%3A00%3A00Z&limit=5000&offset=1',
     ]);
     const key = KEY.replace('campaigns', 'audiences');
     expect(done).toEqual([`open ${key} application/x-ndjson`, '{"id":1}\n', 'end']);
@@ -291,8 +292,8 @@ describe('ExportList as a function', () => {
       token: { unproven: false },
       object: { key: KEY, rows: 57 },
     });
-    expect(callsTo(sandbox, 'list').map(({ status }) => status)).toEqual([200]);
+    expect(callsTo(sandbox, 'list').map(({ status }) => status)).toEqual([200, 200]);
     expect(callsTo(sandbox, 'list')[0]?.headers).toMatchObject({ 'x-service-revision': sandbox.revision });
-    expectOneObject(surroundings, KEY);
+    expectOneObject(surroundings, KEY, 2);
   });
 });

@@ -96,7 +96,7 @@ describe('4.6: a list', () => {
 
   it('2.6: is of items with any fields, each written as it came', async () => {
     const items = ['{"id":12345678901234567890,"é":{"a":[null]}}', '{"spend":1e400}', '"text"'];
-    const body = `list header.content-type=application/json body=[${items.join(',')}]`;
+    const body = `list times=always header.content-type=application/json body=[${items.join(',')}]`;
     expect(linesOf(await list({}, { faults: [body] }))).toEqual(items);
   });
 

@@ -65,6 +65,38 @@ test('an empty list is one request', async () => {
   expect(server.requests).toHaveLength(1);
 });
 
+test('a server that gives fewer items at a time than it is asked for is asked for the rest', async () => {
+  await using server = await campaigns(45, (items) => items.slice(0, 20));
+  expect(await collect(server.url)).toHaveLength(45);
+  expect(server.requests.map(queryOf)).toEqual(
+    ['0', '20', '40'].map((offset) => ({ limit: '5000', offset })),
+  );
+});
+
+test.each([
+  [200, [{ id: 1 }]],
+  [200, []],
+  [400, { error: { type: 'validation' } }],
+  [404, {}],
+  [416, {}],
+  [422, {}],
+])('a list of one page is whole where nothing new comes behind it: %i %o', async (status, body) => {
+  await using server = await listen((seen, response) =>
+    queryOf(seen).offset === '0' ? json(response, 200, [{ id: 1 }]) : json(response, status, body),
+  );
+  expect(await collect(server.url)).toEqual([{ id: 1 }]);
+  expect(server.requests).toHaveLength(2);
+});
+
+test.each([
+  401, 403, 429, 500,
+])('a list is not taken for whole where what is behind its page answers %i', async (status) => {
+  await using server = await listen((seen, response) =>
+    queryOf(seen).offset === '0' ? json(response, 200, [{ id: 1 }]) : json(response, status, {}),
+  );
+  expect(await errorOf(PlatformError, collect(server.url))).toMatchObject({ status });
+});
+
 test('contract 8: filters are sent with each page, and cannot replace limit or offset', async () => {
   await using server = await campaigns(4);
   await collect(server.url, { limit: 3, filters: { 'created_at[lt]': '2026-10-01T00:00:00Z', limit: '9' } });

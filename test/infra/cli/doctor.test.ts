@@ -50,6 +50,7 @@ test('all that an export needs is found, and no report was created', async () =>
     'POST token',
     'GET report',
     'GET list',
+    'GET list',
   ]);
 });
 
