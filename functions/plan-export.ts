@@ -1,4 +1,5 @@
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
+import { platformOf } from './workflow/asked.ts';
 import { splitIntoWindows } from './workflow/dates.ts';
 import { findMissing } from './workflow/delivered.ts';
 import { InvalidInput } from './workflow/errors.ts';
@@ -10,6 +11,8 @@ interface Dependencies {
   /** The accounts that this deployment has secrets for. */
   readonly accounts: readonly string[];
   readonly store: Pick<ObjectStore, 'getText' | 'head'>;
+  /** See {@link platformOf}. */
+  readonly platform: string;
   /** X-Service-Revision where the request names none. */
   readonly revision: string;
 }
@@ -50,5 +53,6 @@ function windowsOf(request: ExportRequest): Window[] {
 export const handler = step(PlanExportInput, planExport, (settings) => ({
   accounts: settings.ACCOUNTS.split(','),
   store: openObjectStore(settings),
+  platform: platformOf(settings.PLATFORM_BASE_URL),
   revision: settings.PLATFORM_REVISION,
 }));

@@ -1,11 +1,13 @@
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
-import { askedOf } from './workflow/asked.ts';
+import { askedOf, platformOf } from './workflow/asked.ts';
 import { failureKey, manifestKey } from './workflow/keys.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
 
 interface Dependencies extends Pick<Common, 'now'> {
   readonly store: ObjectStore;
+  /** See {@link platformOf}. */
+  readonly platform: string;
   /** X-Service-Revision where the request names none. */
   readonly revision: string;
 }
@@ -18,13 +20,13 @@ interface Dependencies extends Pick<Common, 'now'> {
  */
 export async function publishWindow(
   state: SavedWindow,
-  { store, now, revision }: Dependencies,
+  { store, now, ...made }: Dependencies,
 ): Promise<DeliveredWindow> {
   const { request, window, object, ready_id } = state;
   const manifest_key = manifestKey(request, window);
   // Where there was none, the versioned bucket keeps a delete marker, which its lifecycle removes.
   await store.remove(failureKey(request, window));
-  await store.putJson(manifest_key, manifestOf(state, revision, store.bucket, now()));
+  await store.putJson(manifest_key, manifestOf(state, made, store.bucket, now()));
   return {
     outcome: 'delivered',
     window,
@@ -36,7 +38,12 @@ export async function publishWindow(
   };
 }
 
-function manifestOf(state: SavedWindow, revision: string, bucket: string, publishedAt: Date) {
+function manifestOf(
+  state: SavedWindow,
+  { platform, revision }: Pick<Dependencies, 'platform' | 'revision'>,
+  bucket: string,
+  publishedAt: Date,
+) {
   const { request, window, object, reports, ready_id } = state;
   const { copied_at, crc32, ...stored } = object;
   return {
@@ -46,6 +53,7 @@ function manifestOf(state: SavedWindow, revision: string, bucket: string, publis
     kind: request.kind,
     ...window,
     request: askedOf(request, window),
+    platform,
     revision: request.revision ?? revision,
     ...(ready_id !== undefined && {
       report_id: ready_id,
@@ -66,5 +74,6 @@ function manifestOf(state: SavedWindow, revision: string, bucket: string, publis
 
 export const handler = step(SavedWindow, publishWindow, (settings) => ({
   store: openObjectStore(settings),
+  platform: platformOf(settings.PLATFORM_BASE_URL),
   revision: settings.PLATFORM_REVISION,
 }));

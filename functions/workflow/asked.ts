@@ -10,6 +10,12 @@ export function askedOf(request: ExportRequest, window: Window): ReportBody | Pu
   return request.kind === 'purchases' ? queryOf(request) : listOf(request);
 }
 
+/** Of whom it is asked: host and path. A sandbox on this machine has another port each time. */
+export function platformOf(baseUrl: string): string {
+  const { hostname, pathname } = new URL(baseUrl);
+  return `${hostname}${pathname}`.replace(/\/+$/, '');
+}
+
 /** The body of POST /reports (contract 2.2). */
 export function bodyOf(request: ReportRequest, window: Window): ReportBody {
   return {

@@ -19,12 +19,14 @@ type Found = 'missing' | 'delivered' | keyof typeof AGAIN;
 
 /** Why what was delivered before is exported again, where a person would not expect it. */
 const AGAIN = {
-  other: 'delivered before, but for another request, and so exported again',
+  other: 'delivered before, but for another request or of another platform, and so exported again',
   early: 'delivered before their last day was over, and so exported again',
 } as const;
 
 interface Former {
   readonly store: Pick<ObjectStore, 'getText' | 'head'>;
+  /** See platformOf in asked.ts. */
+  readonly platform: string;
   /** X-Service-Revision where the request names none. */
   readonly revision: string;
   /** What was delivered before is as good as missing: it was to be exported afresh. */
@@ -35,7 +37,7 @@ interface Former {
 
 /**
  * The windows that have no manifest, or an older one, or one of another request or of an object that is not there any
- * more, or have failed since, or were exported while their days lasted: what is asked of the platform and the revision
+ * more, or have failed since, or were exported while their days lasted: what is asked of which platform, and the revision,
  * decide, not what the export is called or how many windows it takes at a time.
  *
  * @throws AccessRefused, ServiceUnavailable
@@ -69,7 +71,7 @@ export function onlyMissingSince(begun: string, request: object): object {
 async function look(
   request: ExportRequest,
   window: Window,
-  { store, revision, since, overIn }: Former,
+  { store, platform, revision, since, overIn }: Former,
 ): Promise<Found> {
   const [text, failure] = await Promise.all([
     store.getText(manifestKey(request, window)),
@@ -78,11 +80,11 @@ async function look(
   if (text === undefined || isOfWindow(failure)) return 'missing';
   // As the manifest has it: JSON knows no undefined.
   const asked = JSON.parse(JSON.stringify(askedOf(request, window)));
-  const made = { kind: request.kind, request: asked, revision: request.revision ?? revision };
+  const made = { kind: request.kind, request: asked, platform, revision: request.revision ?? revision };
   const manifest = parse(text);
-  const { kind, request: before, revision: then, published_at } = manifest;
+  const { kind, request: before, platform: where, revision: then, published_at } = manifest;
   if (Date.parse(String(published_at)) < since.getTime()) return 'missing';
-  if (!isDeepStrictEqual({ kind, request: before, revision: then }, made)) return 'other';
+  if (!isDeepStrictEqual({ kind, request: before, platform: where, revision: then }, made)) return 'other';
   if (overIn !== undefined && isEarly(manifest, window, overIn)) return 'early';
   return (await isThere(manifest, store)) ? 'delivered' : 'missing';
 }

@@ -5,6 +5,9 @@ import { keepLog, windowOf } from '../support/steps.ts';
 
 type Reports = Readonly<Record<string, { crc32?: string; version_id?: string }>>;
 
+/** Where what a manifest is about was made. */
+const MADE = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
+
 /** A bucket with these objects, and what was asked of it. */
 function keepObjects(objects: Readonly<Record<string, string>> = {}, reports: Reports = {}) {
   const asked: string[] = [];
@@ -13,7 +16,7 @@ function keepObjects(objects: Readonly<Record<string, string>> = {}, reports: Re
     return objects[key];
   };
   const head = async (key: string) => reports[key];
-  return { asked, former: { store: { getText, head }, revision: '2026-09-01' } };
+  return { asked, former: { store: { getText, head }, ...MADE } };
 }
 
 const { former } = keepObjects();
@@ -97,7 +100,7 @@ describe('PlanExport of only what is missing', () => {
     JSON.stringify({
       kind: 'report',
       request: { ...asked, ...windows[at] },
-      revision: '2026-09-01',
+      ...MADE,
       key: 'report.json',
       checksum: { value: 'AA' },
       ...fields,

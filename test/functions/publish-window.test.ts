@@ -43,7 +43,8 @@ function openBucket() {
     getText: async () => undefined,
     head: async () => undefined,
   };
-  const dependencies = { store, now: stoppedClock(NOW).now, revision: '2026-09-01' };
+  const made = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
+  const dependencies = { store, now: stoppedClock(NOW).now, ...made };
   return { done, dependencies, manifest: () => JSON.parse(written.join('')) };
 }
 
@@ -69,6 +70,7 @@ const manifest = {
     granularity: 'DAY',
     format: 'JSON',
   },
+  platform: 'api.platform.example/v1',
   revision: '2026-09-01',
   report_id: 'r1',
   abandoned_report_ids: [],
@@ -206,7 +208,7 @@ describe('PublishWindow of what is no report', () => {
 });
 
 describe('PublishWindow as a function', () => {
-  it('writes into the bucket of its settings, with the revision of its settings', async () => {
+  it('writes into the bucket of its settings, with the platform and revision of its settings', async () => {
     const s3 = await openS3({ requireOwner: true });
     onTestFinished(() => s3.close());
     const lambda = asLambda({ ...SETTINGS, ...awsEnvironment({ S3: s3.endpoint }), STEP: 'PublishWindow' });
@@ -221,7 +223,8 @@ describe('PublishWindow as a function', () => {
       new GetObjectCommand({ Bucket: BUCKET, Key: `${PREFIX}_manifest.json`, ExpectedBucketOwner: ACCOUNT }),
     );
     const written = JSON.parse((await Body?.transformToString()) ?? '');
-    expect(written).toEqual({ ...manifest, published_at: expect.stringMatching(/^20.*Z$/) });
+    const made = { platform: 'platform.invalid', published_at: expect.stringMatching(/^20.*Z$/) };
+    expect(written).toEqual({ ...manifest, ...made });
     expect(lambda.lines()).toMatchObject([{ message: 'done', step: 'PublishWindow', status: 'delivered' }]);
   });
 });

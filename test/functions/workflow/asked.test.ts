@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { askedOf, bodyOf, listOf, queryOf } from '../../../functions/workflow/asked.ts';
+import { askedOf, bodyOf, listOf, platformOf, queryOf } from '../../../functions/workflow/asked.ts';
 import type { ListRequest, PurchasesRequest } from '../../../functions/workflow/request.ts';
 import { windowOf } from '../../support/steps.ts';
 
@@ -47,5 +47,15 @@ describe('what is asked of the platform', () => {
     const pages = { resource: 'campaigns', limit: 20, filters: { status: 'active' } };
     expect(askedOf(list, window)).toStrictEqual(pages);
     expect(listOf({ ...list, items: 'data.items' })).toStrictEqual({ ...pages, items: 'data.items' });
+  });
+});
+
+describe('the platform that is asked', () => {
+  it.each([
+    ['https://api.platform.example/v1', 'api.platform.example/v1'],
+    ['https://api.platform.example/', 'api.platform.example'],
+    ['http://127.0.0.1:40123', '127.0.0.1'],
+  ])('%s is %s, whatever its port', (baseUrl, name) => {
+    expect(platformOf(baseUrl)).toBe(name);
   });
 });

@@ -8,6 +8,7 @@ import { windowOf } from '../../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const SINCE = '2026-11-21T06:00:00.000Z';
+const PLATFORM = 'api.platform.example/v1';
 const OBJECT = { crc32: 'AA', version_id: 'v1' };
 
 function daysFrom(day: number, days: number): Window[] {
@@ -24,6 +25,7 @@ function openBucket(windows: readonly Window[], made: ExportRequest = request, c
   for (const window of windows) {
     const manifest = {
       ...{ kind: made.kind, request: askedOf(made, window), revision: made.revision ?? '2026-09-01' },
+      platform: PLATFORM,
       ...{ key: `${window.start_date}.json`, ...OBJECT, published_at: SINCE, ...changes },
     };
     texts.set(manifestKey(made, window), JSON.stringify(manifest));
@@ -33,14 +35,19 @@ function openBucket(windows: readonly Window[], made: ExportRequest = request, c
     getText: async (key: string) => texts.get(key),
     head: async (key: string) => objects.get(key),
   };
-  return { texts, objects, former: { store, revision: '2026-09-01', since: new Date(SINCE) } };
+  return {
+    texts,
+    objects,
+    former: { store, platform: PLATFORM, revision: '2026-09-01', since: new Date(SINCE) },
+  };
 }
 
 /** Enough of a purchase query or a list, which a report's request is not. */
 const NOT_A_REPORT = { advertiser_id: 'a', resource: 'campaigns', limit: 20, filters: {} };
 
 const EARLY = 'only_missing: delivered before their last day was over, and so exported again: ';
-const OTHER = 'only_missing: delivered before, but for another request, and so exported again: ';
+const OTHER =
+  'only_missing: delivered before, but for another request or of another platform, and so exported again: ';
 
 describe('the windows that are missing', () => {
   const windows = daysFrom(1, 3);
@@ -83,6 +90,8 @@ describe('the windows that are missing', () => {
     ['other options', { options: { currency: 'USD' } }, {}],
     ['a revision of its own', { revision: '2026-05-01' }, {}],
     ['another kind in its manifest', {}, { kind: 'list' }],
+    ['another platform, such as one to try things on', {}, { platform: 'sandbox.platform.example/v1' }],
+    ['a platform that nothing names', {}, { platform: undefined }],
     ['a manifest that names no request', {}, { request: undefined }],
   ])('are also what was made with %s, of which the warning names the dates', async (_, changes, manifest) => {
     const { former } = openBucket([first ?? never], { ...request, ...changes }, manifest);
