@@ -1,8 +1,10 @@
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
 import { askedOf, platformOf } from './workflow/asked.ts';
+import { OutOfTime } from './workflow/errors.ts';
 import { failureKey, manifestKey } from './workflow/keys.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
+import { isOutOfTime, MAX_WINDOW_HOURS } from './workflow/waits.ts';
 
 interface Dependencies extends Pick<Common, 'now'> {
   readonly store: ObjectStore;
@@ -16,13 +18,15 @@ interface Dependencies extends Pick<Common, 'now'> {
  * Writes the window's manifest, the last thing that is written: who sees it can rely on the object that it names, and
  * finds no failure of a former run beside it.
  *
- * @throws AccessRefused, ServiceUnavailable
+ * @throws OutOfTime where the object was copied too long ago; AccessRefused, ServiceUnavailable
  */
 export async function publishWindow(
   state: SavedWindow,
   { store, now, ...made }: Dependencies,
 ): Promise<DeliveredWindow> {
   const { request, window, object, ready_id } = state;
+  // It was stopped here and redriven: another run may have replaced the object meanwhile, and left a manifest of its own.
+  if (isOutOfTime(object.copied_at, now())) throw tooLate(state);
   const manifest_key = manifestKey(request, window);
   // Where there was none, the versioned bucket keeps a delete marker, which its lifecycle removes.
   await store.remove(failureKey(request, window));
@@ -36,6 +40,13 @@ export async function publishWindow(
     bytes: object.bytes,
     ...(object.rows !== undefined && { rows: object.rows }),
   };
+}
+
+function tooLate({ object, reports }: SavedWindow): OutOfTime {
+  const happened =
+    `The object ${object.key} was copied at ${object.copied_at}, more than ${MAX_WINDOW_HOURS} h before its manifest: ` +
+    'another run may have replaced it. Resume the export.';
+  return new OutOfTime(happened, { report_ids: reports.map(({ id }) => id) });
 }
 
 function manifestOf(

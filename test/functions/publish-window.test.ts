@@ -93,6 +93,18 @@ describe('PublishWindow', () => {
     expect(done).toEqual([`remove ${PREFIX}_failure.json`, `put ${PREFIX}_manifest.json`]);
   });
 
+  it.each([
+    ['2026-11-20T18:00:01.000Z', 2],
+    ['2026-11-20T18:00:00.000Z', 0],
+  ])('30: leaves the manifest of a later run alone where a redrive comes to it long after the copy: at %s', async (copied_at, calls) => {
+    const { dependencies, done } = openBucket();
+    const publishing = publishWindow(savedWindow({ object: { ...object, copied_at } }), dependencies);
+    expect(await publishing.catch(({ name, facts }) => ({ name, facts }))).toMatchObject(
+      calls > 0 ? { outcome: 'delivered' } : { name: 'OutOfTime', facts: { report_ids: ['r1'] } },
+    );
+    expect(done).toHaveLength(calls);
+  });
+
   it('says in it what was asked, what lies at which key, and where it came from', async () => {
     expect(await manifestOf(savedWindow())).toEqual(manifest);
   });
@@ -212,7 +224,9 @@ describe('PublishWindow as a function', () => {
     const s3 = await openS3({ requireOwner: true });
     onTestFinished(() => s3.close());
     const lambda = asLambda({ ...SETTINGS, ...awsEnvironment({ S3: s3.endpoint }), STEP: 'PublishWindow' });
-    const state = JSON.parse(JSON.stringify(SavedWindow.parse(savedWindow())));
+    const copied_at = new Date().toISOString();
+    const saved = savedWindow({ object: { ...object, copied_at } });
+    const state = JSON.parse(JSON.stringify(SavedWindow.parse(saved)));
     const published = await lambda.call(handler, state);
     expect(published).toMatchObject({ outcome: 'delivered', manifest_key: `${PREFIX}_manifest.json` });
     expect(s3.journal.map(({ operation, bucket, key }) => [operation, bucket, key])).toEqual([
@@ -223,7 +237,7 @@ describe('PublishWindow as a function', () => {
       new GetObjectCommand({ Bucket: BUCKET, Key: `${PREFIX}_manifest.json`, ExpectedBucketOwner: ACCOUNT }),
     );
     const written = JSON.parse((await Body?.transformToString()) ?? '');
-    const made = { platform: 'platform.invalid', published_at: expect.stringMatching(/^20.*Z$/) };
+    const made = { platform: 'platform.invalid', copied_at, published_at: expect.stringMatching(/^20.*Z$/) };
     expect(written).toEqual({ ...manifest, ...made });
     expect(lambda.lines()).toMatchObject([{ message: 'done', step: 'PublishWindow', status: 'delivered' }]);
   });
