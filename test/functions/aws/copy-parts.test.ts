@@ -22,6 +22,9 @@ test('10,000 parts, each allowed by S3, hold 250 GiB, and the first 31 GiB take 
   const sizes = Array.from({ length: 10_000 }, (_, at) => partBytes(at + 1));
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(250 * 1024 ** 3);
   expect(sizes.slice(0, 4_000).every((size) => size === 8 * 1024 ** 2)).toBe(true);
+  expect([6_000, 6_001, 8_000, 8_001].map((number) => partBytes(number) / 1024 ** 2)).toEqual([
+    16, 32, 32, 64,
+  ]);
 });
 
 test('rows are those that JSON.parse finds, however the bytes are cut', () => {
