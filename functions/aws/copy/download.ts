@@ -146,15 +146,16 @@ async function ask(
 }
 
 /**
- * Whether a 206 goes on exactly where the body broke off, in the same file, to the end that was asked for. It says how
- * long the file is, which is held to from then on where nothing had said so.
+ * Whether a 206 goes on exactly where the body broke off, in the same file, to the end that was asked for, with a body as
+ * long as that. It says how long the file is, which is held to from then on where nothing had said so.
  */
 function continues({ status, headers }: Head, file: FileHead, progress: Progress): boolean {
   if (status !== 206) return false;
   const range = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
   const [, start, last, total] = range.map(Number);
   const { at, to = total } = progress;
-  const sameLength = total === (file.bytes ?? total) && (last ?? 0) + 1 === to;
+  const length = Number(headers['content-length'] ?? Number(to) - at);
+  const sameLength = total === (file.bytes ?? total) && (last ?? 0) + 1 === to && length === to - at;
   const sameFile = strongEtag(headers) === file.etag && encodingOf(headers) === file.contentEncoding;
   if (start !== at || !sameLength || !sameFile) throw new NotTheSame();
   progress.file = { ...file, bytes: total };
@@ -192,7 +193,10 @@ async function wholeness(
   progress: Progress,
 ): Promise<'complete' | 'broken'> {
   const { file, at, to = file?.bytes } = progress;
-  if (to !== undefined) return at === to ? 'complete' : 'broken';
+  if (at === to) return 'complete';
+  // It broke nowhere: what came is another body than the one that its head announced, an error page for example.
+  if (to !== undefined && ended.framed) throw new NotTheSame();
+  if (to !== undefined) return 'broken';
   if (ended.framed || (await receiver.closed())) return 'complete';
   if (file?.etag === undefined) voidAll(progress);
   return 'broken';

@@ -43,12 +43,23 @@ describe('the rest of a file', () => {
     ['a weak ETag', { ETag: 'W/"one"' }],
     ['no ETag', { ETag: '' }],
     ['another encoding', { 'Content-Encoding': 'gzip' }],
-  ])('is begun again where the answer has %s', async (_, headers) => {
+    ['a body that is shorter than its range', { 'Content-Length': '5' }],
+    ['a body that is longer than its range', { 'Content-Length': '7' }],
+  ])('18: is begun again where the answer has %s', async (_, headers) => {
     const { ended, text, begins, requests } = await downloadFrom([whole(4), rest(headers), whole()]);
     expect(ended).toEqual({ bytes: 10, fetchedTwice: 4 });
     expect([text, begins.length]).toEqual([TEXT, 2]);
     expect(requests.map(({ range }) => range)).toEqual([undefined, 'bytes=4-', undefined]);
     expect(begins[1]).toMatchObject({ ignoresRanges: false });
+  });
+
+  test('18: is begun again where a body that says where it ends is shorter than its range', async () => {
+    const head = { ...ETAG, 'Content-Range': 'bytes 4-9/10', 'Transfer-Encoding': 'chunked' };
+    const page = answer(206, head, '4\r\n<p/>\r\n0\r\n\r\n');
+    const { ended, text, requests } = await downloadFrom([whole(4), page, whole()]);
+    expect(ended).toEqual({ bytes: 10, fetchedTwice: 8 });
+    expect(text).toBe(TEXT);
+    expect(requests.map(({ range }) => range)).toEqual([undefined, 'bytes=4-', undefined]);
   });
 
   test.each([412, 416])('is begun again after a %i', async (status) => {

@@ -105,6 +105,14 @@ it('18: a range of another file, whatever was asked for by If-Match, is not put 
   expect(outcome.to('storage')).toHaveLength(3);
 });
 
+it('18: a page that comes as if it were the rest of the file is not put behind what is there', async () => {
+  const outcome = await download(SMALL, {
+    faults: ['storage cut_after=3 framing=close', 'storage nth=2 body="<html>Try again</html>"'],
+  });
+  const ranges = outcome.to('storage').map(({ headers }) => headers.range);
+  expect(ranges).toEqual([undefined, 'bytes=3-', undefined]);
+});
+
 it('19: a URL that is expired is replaced by a fresh one, through a new GET', async () => {
   const outcome = await download(SMALL, { faults: ['storage status=403'] });
   expect(outcome.status).toBe('SUCCEEDED');
