@@ -64,11 +64,14 @@ export const Copying = z.object({
 });
 export type Copying = z.infer<typeof Copying>;
 
-/** Each range as it ended. Of one whose execution died there is only what it began with: its bytes are copied again. */
+/**
+ * Each range as it ended; one that is open still was lost, and comes no further for now. Of one whose execution died there
+ * is only what it began with: its bytes are copied again.
+ */
 export function asEnded(begun: readonly CopyRange[], ended: readonly unknown[] = []): CopyRange[] {
   const came = ended.flatMap((range) => CopyRange.safeParse(range).data ?? []);
-  return begun.map((range): CopyRange => {
-    const lost = range.status === 'open' ? { ...range, status: 'broken' as const } : range;
-    return came.find(({ first }) => first === range.first) ?? lost;
+  return begun.map((before): CopyRange => {
+    const range = came.find(({ first }) => first === before.first) ?? before;
+    return range.status === 'open' ? { ...range, status: 'broken' } : range;
   });
 }

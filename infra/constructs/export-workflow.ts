@@ -3,7 +3,6 @@ import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import type { CopyRange } from '../../functions/workflow/copying.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
 import { POLL_SECONDS } from './retries.ts';
 import {
@@ -193,15 +192,11 @@ export class ExportWorkflow extends Construct {
    */
   private ranges(functions: ExportWorkflowProps['functions']): sfn.DistributedMap {
     const end = new sfn.Pass(this, 'RangeEnded', { outputPath: '$.range' });
-    const lost = new sfn.Pass(this, 'RangeLost', {
-      result: sfn.Result.fromString('broken' satisfies CopyRange['status']),
-      resultPath: '$.range.status',
-    });
     const wait = new sfn.Wait(this, 'WaitForTurn', { time: sfn.WaitTime.timestampPath('$.range.wake') });
     const saveRange = invoke(this, 'SaveRange', {
       function: functions.SaveRange,
       resultPath: '$.range',
-      failed: lost.next(end),
+      failed: end,
     });
     const isOpen = new sfn.Choice(this, 'IsRangeOpen').when(isRange('open'), wait).otherwise(end);
     wait.next(saveRange).next(isOpen);

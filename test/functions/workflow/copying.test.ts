@@ -30,6 +30,11 @@ describe('the ranges of a copy, once they have ended', () => {
     expect(begun.map(({ status }) => status)).toEqual(['open', 'open', 'open']);
   });
 
+  it('28: are broken where they had come when their function was lost', () => {
+    const lost = rangeOf(5, { at: 40, part: 7, turns: 2 });
+    expect(asEnded([rangeOf(5)], [lost])).toEqual([{ ...lost, status: 'broken' }]);
+  });
+
   it.each<CopyRange['status']>([
     'stored',
     'broken',
