@@ -7,7 +7,16 @@ import type { Call } from '../exchange.ts';
 import type { Misbehaviour } from '../faults/faults.ts';
 import { reshape } from '../faults/reshape.ts';
 import { reset } from '../listen.ts';
-import type { Download } from './storage.ts';
+import type { ReportFile } from '../reporting/rows.ts';
+
+/** The bytes of a file from start to end (exclusive), with the status and headers that go before them. */
+export type Download = {
+  status: 200 | 206;
+  headers: Record<string, string>;
+  file: ReportFile;
+  start: number;
+  end: number;
+};
 
 type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;
 

@@ -6,7 +6,7 @@ import { headersOf, reset, write } from '../listen.ts';
 import type { Report } from '../reporting/reports.ts';
 import { type ReportFile, reportFile } from '../reporting/rows.ts';
 import type { World } from '../world.ts';
-import { sendBody } from './body.ts';
+import { type Download, sendBody } from './body.ts';
 import { signatureFault } from './signature.ts';
 
 /** Headers that must never reach the storage host: the platform's. */
@@ -31,15 +31,6 @@ export async function serveStorage(
   if ('file' in answer) return sendBody(response, answer, call, fault, world.now());
   await write(response, reshape(answer, fault, world.now()), call, fault);
 }
-
-/** The bytes of a file from start to end (exclusive), with the status and headers that go before them. */
-export type Download = {
-  status: 200 | 206;
-  headers: Record<string, string>;
-  file: ReportFile;
-  start: number;
-  end: number;
-};
 
 function answerTo(
   world: World,
