@@ -56,8 +56,10 @@ export async function publish(
   const beside = metaPath(directory, bucket, key);
   await Promise.all([mkdir(dirname(path), { recursive: true }), mkdir(dirname(beside), { recursive: true })]);
   await writeFile(`${temporary}.json`, JSON.stringify(meta));
-  await rename(`${temporary}.json`, beside);
-  await rename(temporary, path);
+  await inTurn(path, async () => {
+    await rename(`${temporary}.json`, beside);
+    await rename(temporary, path);
+  });
 }
 
 /** @throws S3Error NoSuchKey */
@@ -81,8 +83,25 @@ export async function readMeta(directory: string, bucket: string, key: string): 
 }
 
 export async function remove(directory: string, bucket: string, key: string): Promise<void> {
-  await rm(objectPath(directory, bucket, key), { force: true });
-  await rm(metaPath(directory, bucket, key), { force: true });
+  const path = objectPath(directory, bucket, key);
+  await inTurn(path, async () => {
+    await rm(path, { force: true });
+    await rm(metaPath(directory, bucket, key), { force: true });
+  });
+}
+
+/** Changes of an object's two files under way. Two at once could leave the object of the one with the meta of the other. */
+const changes = new Map<string, Promise<void>>();
+
+async function inTurn(path: string, change: () => Promise<void>): Promise<void> {
+  const before = changes.get(path) ?? Promise.resolve();
+  const turn = before.catch(() => {}).then(change);
+  changes.set(path, turn);
+  try {
+    await turn;
+  } finally {
+    if (changes.get(path) === turn) changes.delete(path);
+  }
 }
 
 /** The bucket's keys that begin with `prefix`, in S3's order (by their UTF-8 bytes). */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { crc32 } from 'node:zlib';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -13,6 +14,7 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
+import { base64Crc32 } from '../../../../functions/aws/copy/crc32.ts';
 import { BUCKET, openS3 } from '../../../support/s3.ts';
 
 const execute = promisify(execFile);
@@ -143,4 +145,16 @@ test('an object that the disk has no room for leaves none of its bytes', async (
   // As little as a file may hold, in blocks of 512 or 1,024 bytes: what a full disk does, without filling one.
   const { stdout } = await execute('sh', ['-c', 'ulimit -f 16; exec "$0" "$1"', process.execPath, TOO_LARGE]);
   expect(JSON.parse(stdout)).toEqual({ stored: false, left: [] });
+});
+
+test('an object has its own metadata, whatever is done to its key at once', async () => {
+  await using s3 = await openS3();
+  const paths = [join(s3.directory, BUCKET, KEY), join(s3.directory, BUCKET, '.meta', `${KEY}.json`)];
+  const read = (path = '') => readFile(path, 'utf8').catch(() => undefined);
+  for (let round = 0; round < 40; round++) {
+    const put = (Body: string) => s3.client.send(new PutObjectCommand({ ...at, Body }));
+    await Promise.all([put('[1]'), s3.client.send(new DeleteObjectCommand(at)), put('[2]')]);
+    const [body, meta] = await Promise.all(paths.map(read));
+    expect([round, meta && JSON.parse(meta).crc32]).toEqual([round, body && base64Crc32(crc32(body))]);
+  }
 });
