@@ -140,18 +140,7 @@ function killAll(workflow: Workflow): void {
   for (const [id] of functions) void workflow.functionOf(id.replace(/[0-9A-F]{8}$/, '')).kill();
 }
 
-/** A call that a killed function had made may still be on its way, and take an object away meanwhile. */
-async function objectsUnder(workflow: Workflow, prefix: string, looks = 5): Promise<Map<string, StoredFile>> {
-  try {
-    return await readObjects(workflow, prefix);
-  } catch (error) {
-    if (looks === 1 || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    await sleep(50);
-    return objectsUnder(workflow, prefix, looks - 1);
-  }
-}
-
-async function readObjects(workflow: Workflow, prefix: string): Promise<Map<string, StoredFile>> {
+async function objectsUnder(workflow: Workflow, prefix: string): Promise<Map<string, StoredFile>> {
   const keys = (await workflow.keys()).filter((key) => key.startsWith(prefix));
   const files = keys.map(async (key) => {
     const meta = JSON.parse(String(await workflow.object(`.meta/${key}.json`)));
