@@ -69,7 +69,7 @@ describe('the rest of a file', () => {
     expect(requests.map(({ range }) => range)).toEqual([undefined, 'bytes=4-', undefined]);
   });
 
-  test('is begun again with the answer where all of the file comes, and that is remembered', async () => {
+  test('18: is begun again with the answer where all of the file comes, and that is remembered', async () => {
     const { ended, begins, requests } = await downloadFrom([whole(4), whole(5), whole(6), whole()]);
     expect(ended).toEqual({ bytes: 10, fetchedTwice: 15 });
     expect(begins.map(({ ignoresRanges }) => ignoresRanges)).toEqual([false, true, true, true]);

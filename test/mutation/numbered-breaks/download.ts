@@ -71,7 +71,7 @@ export const DOWNLOAD_BREAKS: readonly Break[] = [
     file: 'functions/aws/copy/download.ts',
     find: 'if (status !== 206) return false;',
     replace: 'if (status !== 206) return true;',
-    tests: ['test/functions/aws/copy.test.ts'],
+    tests: ['test/functions/aws/download-ranges.test.ts'],
   },
   {
     number: 18,
