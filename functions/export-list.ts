@@ -23,6 +23,11 @@ interface Counted {
   readonly repeated_items: number;
 }
 
+interface Written extends Counted {
+  /** Items of the first page: a server may give fewer at a time than it is asked for. */
+  readonly page: number;
+}
+
 /**
  * Every page of a list (contract 4.6, 8), streamed to one object, an item a line. Order is not guaranteed across
  * requests, so an item may come twice: it is written once, by its `id`. Whatever goes wrong, the list begins again.
@@ -37,16 +42,17 @@ export async function exportList(
   const about = { doing: `list ${request.resource}`, creates: false, facts: {} };
   const object = dependencies.openObject(objectKey(request, window), { contentType: 'application/x-ndjson' });
   try {
-    const counted = await callPlatform(state, dependencies, about, (platform, authorization) =>
+    const written = await callPlatform(state, dependencies, about, (platform, authorization) =>
       writeItems(listPages(platform, authorization, listOf(request)), object, dependencies),
     );
-    if (counted instanceof Throttled) {
+    if (written instanceof Throttled) {
       await object.abort();
-      return waiting(state, counted);
+      return waiting(state, written);
     }
+    const { page: _, ...counted } = written;
     const stored = { ...(await object.end()), ...counted };
     const copied_at = dependencies.now().toISOString();
-    const warnings = [...state.warnings, ...describePages(counted, request)];
+    const warnings = [...state.warnings, ...describePages(written, request)];
     return { ...proven(state), warnings, status: 'saved', object: { ...stored, copied_at } };
   } catch (error) {
     await object.abort();
@@ -59,11 +65,13 @@ async function writeItems(
   pages: AsyncIterable<readonly unknown[]>,
   object: NewObject,
   { millisecondsLeft }: Dependencies,
-): Promise<Counted> {
+): Promise<Written> {
   const seen = new Set<string>();
   let rows = 0;
   let repeated_items = 0;
+  let first = 0;
   for await (const page of pages) {
+    first ||= page.length;
     const fresh = page.filter((item) => isFirst(item, seen));
     rows += fresh.length;
     repeated_items += page.length - fresh.length;
@@ -73,18 +81,19 @@ async function writeItems(
     }
     if (millisecondsLeft() < STOP_BEFORE_MS) throw tooLong(rows);
   }
-  return { rows, repeated_items };
+  return { rows, repeated_items, page: first };
 }
 
 /** What is deleted meanwhile moves others to a page that has been read (contract 8); a page that is full has a next one. */
 function describePages(
-  { rows, repeated_items }: Counted,
+  { rows, repeated_items, page }: Written,
   { limit, filters }: ListWindow['request'],
 ): string[] {
   const isBounded = Object.keys(filters).some((name) => name.includes('created_at'));
-  if (rows + repeated_items < limit || isBounded) return [];
+  const isOnePage = rows + repeated_items === page && page < limit;
+  if (isOnePage || isBounded) return [];
   return [
-    `the list came in pages of ${limit} without a bound on created_at: items may be missing if others were deleted meanwhile`,
+    `the list came in pages of ${page} without a bound on created_at: items may be missing if others were deleted meanwhile`,
   ];
 }
 

@@ -132,6 +132,17 @@ describe('ExportList', () => {
     expect((await exportList(asking(asked), access)).warnings).toHaveLength(warnings);
   });
 
+  it.each<[string, number[][], number]>([
+    ['pages shorter than was asked for', [[1, 2], [3, 4], [5]], 1],
+    ['a short page and another one of what it had', [[1, 2], [2]], 1],
+    ['a full page in which an item comes twice', [[1, 2, 3, 3, 4], []], 1],
+    ['a short page in which one does', [[1, 2, 2], []], 0],
+    ['no items', [[]], 0],
+  ])('says so where a server gives %s', async (_, pages, warnings) => {
+    const { access } = await startPages((_seen, at) => pages[at]?.map((id) => ({ id })));
+    expect((await exportList(asking({ limit: 5 }), access)).warnings).toHaveLength(warnings);
+  });
+
   it('writes once what comes again on a later page, by its id, and counts it', async () => {
     const pages = [[{ id: 1 }, { id: 2, v: 'old' }], [{ id: 2, v: 'new' }, { id: 3 }], []];
     const { access, done } = await startPages((_, at) => pages[at]);
