@@ -1,8 +1,4 @@
-import { openPlatform } from './workflow/connect.ts';
-import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
-import { type ReportRef, ReportWindow } from './workflow/states.ts';
-import { step } from './workflow/step.ts';
-import { isStuck, MIN_WAIT, pollWait } from './workflow/waits.ts';
+import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
 import {
   countUseless,
   giveUp,
@@ -12,7 +8,11 @@ import {
   type Sight,
   Throttled,
   waiting,
-} from './workflow/watch.ts';
+} from './token/call-platform.ts';
+import { openPlatform } from './token/platform-access.ts';
+import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
+import { type ReportRef, ReportWindow } from './workflow/states.ts';
+import { step } from './workflow/step.ts';
 
 /**
  * Looks once at each report that is watched, the oldest first: the first READY one wins, also where it was replaced

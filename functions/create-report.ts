@@ -1,11 +1,11 @@
+import { bodyOf } from './decisions/platform-request.ts';
+import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
 import { createReport as postReport } from './platform/reports.ts';
-import { bodyOf } from './workflow/asked.ts';
-import { openPlatform } from './workflow/connect.ts';
+import { callPlatform, type PlatformAccess, proven, Throttled, waiting } from './token/call-platform.ts';
+import { openPlatform } from './token/platform-access.ts';
 import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
 import { ReportWindow } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
-import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './workflow/waits.ts';
-import { callPlatform, type PlatformAccess, proven, Throttled, waiting } from './workflow/watch.ts';
 
 /**
  * Creates the window's report, or a replacement for one that is stuck or of no use any more (contract 4.3). It is

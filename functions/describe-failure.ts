@@ -1,11 +1,11 @@
 import * as z from 'zod/mini';
-import { type Abandon, openAbandon } from './aws/copy/abandon.ts';
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
+import { type Abandon, openAbandon } from './copy/abandon.ts';
+import { describeFailure as describe, trimToCause, trimToState } from './decisions/failure-report.ts';
+import { type LostWindow, outcomesOf } from './decisions/outcomes.ts';
 import { ServiceUnavailable } from './workflow/errors.ts';
-import { describeFailure as describe, trimToCause, trimToState } from './workflow/failure.ts';
 import { failureKey, objectKey } from './workflow/keys.ts';
-import { type LostWindow, outcomesOf } from './workflow/outcomes.ts';
-import { ExportRequest } from './workflow/request.ts';
+import { ExportRequest } from './workflow/request/request.ts';
 import { Caught, type FailedWindow, type Failure, Window, WindowState } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
 

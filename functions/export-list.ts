@@ -1,12 +1,12 @@
-import { type NewObject, type OpenObject, openNewObjects } from './aws/copy/new-object.ts';
+import { type NewObject, type OpenObject, openNewObjects } from './copy/new-object.ts';
+import { listOf } from './decisions/platform-request.ts';
 import { listPages } from './platform/lists.ts';
-import { listOf } from './workflow/asked.ts';
-import { openPlatform } from './workflow/connect.ts';
+import { callPlatform, type PlatformAccess, proven, Throttled, waiting } from './token/call-platform.ts';
+import { openPlatform } from './token/platform-access.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { type AuthorizedWindow, ListWindow, type SavedWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
-import { callPlatform, type PlatformAccess, proven, Throttled, waiting } from './workflow/watch.ts';
 
 /** Items that are made into text at once: of 12 kB each they are 6 MB. */
 const BATCH = 500;

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { openTaskAnswer, type TaskAnswer } from './aws/task-answer.ts';
-import { onlyMissingSince } from './workflow/delivered.ts';
+import { onlyMissingSince } from './decisions/missing.ts';
 import { step } from './workflow/step.ts';
 
 const FailExportInput = z.object({

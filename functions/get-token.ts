@@ -5,19 +5,19 @@ import {
   type Secrets,
   type StoredCredential,
 } from './aws/secrets.ts';
+import { MAX_RENEWALS } from './decisions/waits.ts';
+import { logCalls } from './platform/log-calls.ts';
 import { refreshToken, requestToken } from './platform/token.ts';
-import { API_KEY_SCOPE, API_KEY_SUNSET, apiKeyWarning, requireApiKeyAllowed } from './workflow/api-key.ts';
-import { openConnection } from './workflow/connect.ts';
-import type { ApiKeyCredential, OAuthCredential } from './workflow/credential.ts';
+import { API_KEY_SCOPE, API_KEY_SUNSET, apiKeyWarning, requireApiKeyAllowed } from './token/api-key.ts';
+import type { ApiKeyCredential, OAuthCredential } from './token/credential.ts';
+import { type GrantAccess, grantToken } from './token/grant.ts';
+import { openConnection } from './token/platform-access.ts';
+import { failAsBefore, isRefusal, type Refusal, refusalOf } from './token/refusal.ts';
+import { scopeOf } from './token/scope.ts';
 import { CredentialUnusable, TokenRefusedAgain } from './workflow/errors.ts';
-import { logCalls } from './workflow/log-calls.ts';
-import { failAsBefore, isRefusal, type Refusal, refusalOf } from './workflow/refusal.ts';
-import { scopeOf } from './workflow/scope.ts';
 import { readSettingObject } from './workflow/settings.ts';
 import { type TokenRef, TokenRequest } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
-import { type GrantAccess, grantToken } from './workflow/token-grant.ts';
-import { MAX_RENEWALS } from './workflow/waits.ts';
 
 /** A token that ends within this time is not handed out: a call may take a minute. Half of the shortest lifetime. */
 const MARGIN_MS = 30_000;

@@ -1,12 +1,12 @@
-import { VOID } from './aws/copy/copy-range.ts';
-import type { Ends } from './aws/copy/open-ends.ts';
-import { type JoinRanges, openRanges } from './aws/copy/open-ranges.ts';
+import { VOID } from './copy/copy-range.ts';
+import type { Ends } from './copy/open-ends.ts';
+import { type JoinRanges, openRanges } from './copy/open-ranges.ts';
+import { MIN_WAIT } from './decisions/waits.ts';
 import { asEnded, type CopyRange } from './workflow/copying.ts';
 import { CopyFailed, DownloadRefused, UrlExpired } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { DividedWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
-import { MIN_WAIT } from './workflow/waits.ts';
 
 /** Rounds in a row that may bring no range further, until the file is begun again as one. */
 const IDLE_ROUNDS_MAX = 3;

@@ -1,9 +1,9 @@
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
-import { platformOf } from './workflow/asked.ts';
-import { splitIntoWindows } from './workflow/dates.ts';
-import { findMissing } from './workflow/delivered.ts';
+import { findMissing } from './decisions/missing.ts';
+import { platformOf } from './decisions/platform-request.ts';
 import { InvalidInput } from './workflow/errors.ts';
-import { type ExportRequest, parseRequest } from './workflow/request.ts';
+import { splitIntoWindows } from './workflow/request/dates.ts';
+import { type ExportRequest, parseRequest } from './workflow/request/request.ts';
 import { type ExportPlan, PlanExportInput, type Window } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
 

@@ -1,7 +1,7 @@
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
+import { outcomesOf } from './decisions/outcomes.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { failureKey } from './workflow/keys.ts';
-import { outcomesOf } from './workflow/outcomes.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
 

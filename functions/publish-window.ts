@@ -1,10 +1,10 @@
 import { type ObjectStore, openObjectStore } from './aws/objects.ts';
-import { askedOf, platformOf } from './workflow/asked.ts';
+import { askedOf, platformOf } from './decisions/platform-request.ts';
+import { isOutOfTime, MAX_WINDOW_HOURS } from './decisions/waits.ts';
 import { OutOfTime } from './workflow/errors.ts';
 import { failureKey, manifestKey } from './workflow/keys.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
-import { isOutOfTime, MAX_WINDOW_HOURS } from './workflow/waits.ts';
 
 interface Dependencies extends Pick<Common, 'now'> {
   readonly store: ObjectStore;

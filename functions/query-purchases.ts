@@ -1,15 +1,15 @@
-import { inspect } from './aws/copy/inspect.ts';
-import { openJsonShape } from './aws/copy/json-shape.ts';
-import { type NewObject, type OpenObject, openNewObjects } from './aws/copy/new-object.ts';
+import { inspect } from './copy/inspect.ts';
+import { openJsonShape } from './copy/json-shape.ts';
+import { type NewObject, type OpenObject, openNewObjects } from './copy/new-object.ts';
+import { queryOf } from './decisions/platform-request.ts';
 import { type PurchasesAnswer, queryPurchases as postQuery } from './platform/purchases.ts';
 import { codeOf } from './platform/request.ts';
-import { queryOf } from './workflow/asked.ts';
-import { openPlatform } from './workflow/connect.ts';
+import { callPlatform, type PlatformAccess, proven, Throttled, waiting } from './token/call-platform.ts';
+import { openPlatform } from './token/platform-access.ts';
 import { AnswerUnreadable, CopyFailed, ExportError } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
-import { callPlatform, type PlatformAccess, proven, Throttled, waiting } from './workflow/watch.ts';
 
 /** The function's 15 minutes, less one to end the upload in. Milliseconds. */
 const LONGEST_ANSWER = 14 * 60 * 1000;

@@ -1,14 +1,14 @@
-import { VOID } from './aws/copy/copy-range.ts';
-import { type CopyOneRange, openRanges } from './aws/copy/open-ranges.ts';
-import type { Position } from './aws/copy/part-writer.ts';
-import { openPlatform } from './workflow/connect.ts';
+import { VOID } from './copy/copy-range.ts';
+import { type CopyOneRange, openRanges } from './copy/open-ranges.ts';
+import type { Position } from './copy/part-writer.ts';
+import { lookAt, type PlatformAccess, Throttled } from './token/call-platform.ts';
+import { openPlatform } from './token/platform-access.ts';
 import type { CopyRange } from './workflow/copying.ts';
 import { type ErrorName, ExportError } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { RangeWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
 import { isTurn, turnAfter, wakeLater } from './workflow/turns.ts';
-import { lookAt, type PlatformAccess, Throttled } from './workflow/watch.ts';
 
 /** As for SaveReport. */
 const STOP_BEFORE_MS = 60_000;

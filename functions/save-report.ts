@@ -1,15 +1,22 @@
-import type { Range } from './aws/copy/copy-range.ts';
-import { type Copy, type Left, openCopy, type StoredFile } from './aws/copy/open.ts';
-import type { Ends } from './aws/copy/open-ends.ts';
-import { openPlatform } from './workflow/connect.ts';
+import type { Range } from './copy/copy-range.ts';
+import { type Copy, type Left, openCopy, type StoredFile } from './copy/open.ts';
+import type { Ends } from './copy/open-ends.ts';
+import { MIN_WAIT } from './decisions/waits.ts';
+import {
+  countUseless,
+  lookAt,
+  type PlatformAccess,
+  proven,
+  Throttled,
+  waiting,
+} from './token/call-platform.ts';
+import { openPlatform } from './token/platform-access.ts';
 import { asEnded, type Copying, type CopyRange } from './workflow/copying.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
 import { turnsFrom } from './workflow/turns.ts';
-import { MIN_WAIT } from './workflow/waits.ts';
-import { countUseless, lookAt, type PlatformAccess, proven, Throttled, waiting } from './workflow/watch.ts';
 
 /** What is on its way when a call stops has half of it to arrive, and the state machine is to hear of the rest. */
 const STOP_BEFORE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { Annotations } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { apiKeyWarning } from '../functions/workflow/api-key.ts';
+import { apiKeyWarning } from '../functions/token/api-key.ts';
 import type { Config } from './config.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { InvalidInput } from '../functions/workflow/errors.ts';
-import { parseRequest } from '../functions/workflow/request.ts';
+import { parseRequest } from '../functions/workflow/request/request.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
-import { isCalendarDate, isTimeZone } from '../functions/workflow/dates.ts';
-import { checkUrl } from '../functions/workflow/safe-hosts.ts';
+import { checkUrl } from '../functions/platform/safe-hosts.ts';
+import { isCalendarDate, isTimeZone } from '../functions/workflow/request/dates.ts';
 import { exportFaults } from './config-exports.ts';
 import { isCron } from './schedule-gap.ts';
 

@@ -7,9 +7,9 @@ import {
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
-import { type Credential, parseCredential } from '../workflow/credential.ts';
+import { type Credential, parseCredential } from '../token/credential.ts';
+import { isRefusal, Refusal } from '../token/refusal.ts';
 import { CredentialUnusable, TokenRefused } from '../workflow/errors.ts';
-import { isRefusal, Refusal } from '../workflow/refusal.ts';
 import type { TokenRef } from '../workflow/states.ts';
 import { inTime } from './in-time.ts';
 import { ONE_TRY } from './one-try.ts';

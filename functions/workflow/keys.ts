@@ -1,4 +1,4 @@
-import type { ExportRequest } from './request.ts';
+import type { ExportRequest } from './request/request.ts';
 import type { Window } from './states.ts';
 
 /** Everything we write in the bucket lies under this prefix, and the functions may write nowhere else. */

@@ -1,4 +1,4 @@
-import { API_KEY_SCOPE, apiKeyDaysLeft } from './api-key.ts';
+import { API_KEY_SCOPE, apiKeyDaysLeft } from '../token/api-key.ts';
 import { type ErrorName, ExportError } from './errors.ts';
 import type { DeliveredWindow, Failure, ReportRef, WindowState } from './states.ts';
 

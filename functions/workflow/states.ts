@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { Copying, CopyRange } from './copying.ts';
-import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request.ts';
+import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request/request.ts';
 import { TimelineEntry } from './timeline.ts';
 
 /**

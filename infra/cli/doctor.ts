@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { isCalendarDate } from '../../functions/workflow/dates.ts';
-import { scopeOf } from '../../functions/workflow/scope.ts';
+import { scopeOf } from '../../functions/token/scope.ts';
+import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
 import type { ConfiguredExport } from '../config.ts';
 import { configHere } from './configured.ts';
 import { openTarget, type Target, type TargetOptions, targetFaults } from './credential/target.ts';

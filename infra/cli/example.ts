@@ -1,4 +1,4 @@
-import { addDays } from '../../functions/workflow/dates.ts';
+import { addDays } from '../../functions/workflow/request/dates.ts';
 import { EXAMPLE_ADVERTISERS } from '../local/sandbox/settings.ts';
 
 /** What `npm start` exports: the last week of the sandbox's advertisers, by campaign. */

@@ -1,4 +1,4 @@
-import type { ExportRequest } from '../../functions/workflow/request.ts';
+import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 
 /** What Step Functions allows. A name cannot be used again for 90 days, so it ends with the moment. */
 const MAX_LENGTH = 80;

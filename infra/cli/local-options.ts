@@ -1,9 +1,9 @@
 import { access, constants, readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { parseCredential } from '../../functions/workflow/credential.ts';
-import { isCalendarDate } from '../../functions/workflow/dates.ts';
+import { checkUrl } from '../../functions/platform/safe-hosts.ts';
+import { parseCredential } from '../../functions/token/credential.ts';
 import { CredentialUnusable, DownloadRefused } from '../../functions/workflow/errors.ts';
-import { checkUrl } from '../../functions/workflow/safe-hosts.ts';
+import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
 import type { RunOptions } from './run-options.ts';
 
 /** What is wrong with the options that name a platform; nothing where none is named. */

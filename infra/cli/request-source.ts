@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
-import { parseRequest } from '../../functions/workflow/request.ts';
+import { parseRequest } from '../../functions/workflow/request/request.ts';
 import { configHere } from './configured.ts';
 import type { RunOptions } from './run-options.ts';
 import { UsageError } from './usage.ts';

@@ -1,6 +1,6 @@
 import { DescribeExecutionCommand, type DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import { Command } from 'commander';
-import { onlyMissingSince } from '../../functions/workflow/delivered.ts';
+import { onlyMissingSince } from '../../functions/decisions/missing.ts';
 import { awsFault } from './aws-fault.ts';
 import { readStateMachineArn } from './deployed-outputs.ts';
 import { endWith } from './end-with.ts';

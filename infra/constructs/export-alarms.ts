@@ -3,7 +3,7 @@ import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-clo
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { runbookOf } from '../../functions/workflow/failure.ts';
+import { runbookOf } from '../../functions/decisions/failure-report.ts';
 import type { ConfiguredExport } from '../config.ts';
 import { longestGap } from '../schedule-gap.ts';
 import { deliveriesOf } from './export-metrics.ts';

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { JitterType, type RetryProps } from 'aws-cdk-lib/aws-stepfunctions';
+import type { AWS_ERRORS } from '../../functions/decisions/failure-report.ts';
 import type { ErrorName } from '../../functions/workflow/errors.ts';
-import type { AWS_ERRORS } from '../../functions/workflow/failure.ts';
 
 /** What Step Functions itself reports about a function, beside the errors that a step throws: the runbook has each. */
 export type ServiceErrorName = (typeof AWS_ERRORS)[number];

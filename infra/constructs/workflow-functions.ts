@@ -11,8 +11,8 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { MAX_REPORTS } from '../../functions/decisions/waits.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
-import { MAX_REPORTS } from '../../functions/workflow/waits.ts';
 import { bundle } from './bundle.ts';
 import { COPY_ENVIRONMENT } from './copy-environment.ts';
 import type { StepName } from './workflow-states.ts';

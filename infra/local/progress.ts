@@ -1,5 +1,5 @@
 import { objectKey } from '../../functions/workflow/keys.ts';
-import type { ExportRequest } from '../../functions/workflow/request.ts';
+import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/states.ts';
 import type { HistoryEvent } from './history.ts';
 

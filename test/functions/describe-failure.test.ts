@@ -12,7 +12,7 @@ import {
   RequestRefused,
   ServiceUnavailable,
 } from '../../functions/workflow/errors.ts';
-import { MAX_REQUEST_BYTES } from '../../functions/workflow/request.ts';
+import { MAX_REQUEST_BYTES } from '../../functions/workflow/request/request.ts';
 import type { FailedWindow } from '../../functions/workflow/states.ts';
 import { ACCOUNT } from '../../infra/local/s3/server.ts';
 import { caughtFrom, openBucket } from '../support/failures.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { getToken } from '../../functions/get-token.ts';
 import { OAuthError } from '../../functions/platform/errors.ts';
-import type { Credential } from '../../functions/workflow/credential.ts';
+import type { Credential } from '../../functions/token/credential.ts';
 import { startGetToken as start } from '../support/get-token.ts';
 
 const refused = { Error: 'TokenRefused', Cause: '{}' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JoinRanges } from '../../functions/aws/copy/open-ranges.ts';
+import type { JoinRanges } from '../../functions/copy/open-ranges.ts';
 import { joinRanges } from '../../functions/join-ranges.ts';
 import type { CopyRange } from '../../functions/workflow/copying.ts';
 import { CopyFailed, DownloadRefused, ServiceUnavailable } from '../../functions/workflow/errors.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planExport } from '../../functions/plan-export.ts';
-import { splitIntoWindows } from '../../functions/workflow/dates.ts';
+import { splitIntoWindows } from '../../functions/workflow/request/dates.ts';
 import { keepLog, windowOf } from '../support/steps.ts';
 
 type Reports = Readonly<Record<string, { crc32?: string; version_id?: string }>>;

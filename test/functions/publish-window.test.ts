@@ -1,7 +1,7 @@
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { handler, publishWindow } from '../../functions/publish-window.ts';
-import { ListRequest, PurchasesRequest } from '../../functions/workflow/request.ts';
+import { ListRequest, PurchasesRequest } from '../../functions/workflow/request/request.ts';
 import { SavedWindow, type StoredObject } from '../../functions/workflow/states.ts';
 import { ACCOUNT } from '../../infra/local/s3/server.ts';
 import { asLambda, awsEnvironment, SETTINGS } from '../support/lambda.ts';

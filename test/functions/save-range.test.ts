@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CopyOneRange } from '../../functions/aws/copy/open-ranges.ts';
 import { checkReport } from '../../functions/check-report.ts';
+import type { CopyOneRange } from '../../functions/copy/open-ranges.ts';
 import { createReport } from '../../functions/create-report.ts';
 import { MAX_TURNS, saveRange } from '../../functions/save-range.ts';
 import type { CopyRange } from '../../functions/workflow/copying.ts';

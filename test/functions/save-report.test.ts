@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Copy } from '../../functions/aws/copy/open.ts';
 import { checkReport } from '../../functions/check-report.ts';
+import type { Copy } from '../../functions/copy/open.ts';
 import { createReport } from '../../functions/create-report.ts';
 import { MAX_CALLS, saveReport } from '../../functions/save-report.ts';
 import { UrlExpired } from '../../functions/workflow/errors.ts';

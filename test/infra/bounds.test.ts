@@ -1,8 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { TIMEOUTS } from '../../functions/platform/connection.ts';
-import { MAX_TURNS } from '../../functions/save-range.ts';
-import { MAX_CALLS } from '../../functions/save-report.ts';
-import { MAX_WINDOWS } from '../../functions/workflow/request/report.ts';
 import {
   isStuck,
   MAX_LOST_ANSWERS,
@@ -12,7 +8,11 @@ import {
   MAX_THROTTLED_IN_ALL,
   MAX_WINDOW_HOURS,
   pollWait,
-} from '../../functions/workflow/waits.ts';
+} from '../../functions/decisions/waits.ts';
+import { TIMEOUTS } from '../../functions/platform/connection.ts';
+import { MAX_TURNS } from '../../functions/save-range.ts';
+import { MAX_CALLS } from '../../functions/save-report.ts';
+import { MAX_WINDOWS } from '../../functions/workflow/request/report.ts';
 import {
   following,
   hasCircleWithout,

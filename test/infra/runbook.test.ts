@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import {
+  AWS_ERRORS,
+  describeFailure,
+  OTHER_ERROR,
+  runbookOf,
+} from '../../functions/decisions/failure-report.ts';
 import { errors } from '../../functions/workflow/errors.ts';
-import { AWS_ERRORS, describeFailure, OTHER_ERROR, runbookOf } from '../../functions/workflow/failure.ts';
 import { retries } from '../../infra/constructs/retries.ts';
 import { runCommand } from '../support/cli.ts';
 import { resourcesOf, synthesizeStack } from '../support/stack.ts';

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { base64Crc32 } from '../../functions/aws/copy/crc32.ts';
+import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import { errors } from '../../functions/workflow/errors.ts';
 import type { JournalEntry } from '../../infra/local/s3/server.ts';
 import type { Sandbox } from '../../infra/local/sandbox/sandbox.ts';

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import { Agent } from 'undici';
-import type { Unfinished } from '../../functions/aws/copy/attempt.ts';
-import { type Copied, copyToS3 } from '../../functions/aws/copy/copy.ts';
-import { copyRange, type Divided, type Range, type VOID } from '../../functions/aws/copy/copy-range.ts';
-import type { Source } from '../../functions/aws/copy/download.ts';
-import type { Connect } from '../../functions/aws/copy/get.ts';
-import { openRing, type Position } from '../../functions/aws/copy/part-writer.ts';
+import type { Unfinished } from '../../functions/copy/attempt.ts';
+import { type Copied, copyToS3 } from '../../functions/copy/copy.ts';
+import { copyRange, type Divided, type Range, type VOID } from '../../functions/copy/copy-range.ts';
+import type { Source } from '../../functions/copy/download.ts';
+import type { Connect } from '../../functions/copy/get.ts';
+import { openRing, type Position } from '../../functions/copy/part-writer.ts';
 import type { Copying } from './copying.ts';
 
 /** How a call of a function ends before its work is done: after so many bytes of the file. */

@@ -6,7 +6,7 @@ import {
   type FileHead,
   type Receiver,
   type Source,
-} from '../../functions/aws/copy/download.ts';
+} from '../../functions/copy/download.ts';
 import { listenTcp } from './listen.ts';
 
 /** What one download asked for, what it was told, and how it ended. */

@@ -1,6 +1,6 @@
 import type { CachedTokens } from '../../functions/aws/secrets.ts';
 import type { Token } from '../../functions/platform/token.ts';
-import type { Credential, OAuthCredential } from '../../functions/workflow/credential.ts';
+import type { Credential, OAuthCredential } from '../../functions/token/credential.ts';
 import { keepLog, stoppedClock, windowOf } from './steps.ts';
 
 const BASE_URL = 'https://api.example.com/v1';

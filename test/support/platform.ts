@@ -1,5 +1,5 @@
 import type { Authorization, Platform } from '../../functions/platform/connection.ts';
-import { safeAgent } from '../../functions/workflow/safe-hosts.ts';
+import { safeAgent } from '../../functions/platform/safe-hosts.ts';
 
 /** The platform at this URL, with a transport as the steps have it: a connection per call. */
 export function platformAt(baseUrl: string, overrides: Partial<Platform> = {}): Platform {

@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../functions/workflow/errors.ts';
-import { type ParsedRequest, parseRequest } from '../../functions/workflow/request.ts';
+import { type ParsedRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 
 /** The moment of every request. */
 const NOW = new Date('2026-11-21T06:00:00Z');

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
+import { safeAgent } from '../../functions/platform/safe-hosts.ts';
 import { requestToken } from '../../functions/platform/token.ts';
-import { safeAgent } from '../../functions/workflow/safe-hosts.ts';
+import type { PlatformAccess } from '../../functions/token/call-platform.ts';
 import type { ReportWindow } from '../../functions/workflow/states.ts';
-import type { PlatformAccess } from '../../functions/workflow/watch.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import { openNewObjects } from '../../functions/aws/copy/new-object.ts';
+import { openNewObjects } from '../../functions/copy/new-object.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import type { S3Options } from '../../infra/local/s3/server.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';

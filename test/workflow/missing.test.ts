@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { base64Crc32 } from '../../functions/aws/copy/crc32.ts';
-import { addDays, dateIn } from '../../functions/workflow/dates.ts';
+import { base64Crc32 } from '../../functions/copy/crc32.ts';
+import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
 import { keysOf, removeObject, shareWorkflow, sinceNow, spend } from '../support/bad-day.ts';
 
 const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addDays, daysBetween } from '../../functions/workflow/dates.ts';
+import { addDays, daysBetween } from '../../functions/workflow/request/dates.ts';
 import type { HistoryEvent } from '../../infra/local/history.ts';
 import { forgetTokens, gapsIn, keysOf, shareWorkflow, spend } from '../support/bad-day.ts';
 import { startWorkflow } from '../support/workflow.ts';

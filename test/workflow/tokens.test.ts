@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { addDays } from '../../functions/workflow/dates.ts';
+import { addDays } from '../../functions/workflow/request/dates.ts';
 import { expectFailed, forgetTokens, gapsIn, shareWorkflow, sinceNow, spend } from '../support/bad-day.ts';
 import { storeCredential, storedCredential } from '../support/log-in.ts';
 import { type Ended, startWorkflow } from '../support/workflow.ts';

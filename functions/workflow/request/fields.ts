@@ -7,7 +7,7 @@ import {
   isPeriod,
   isTimeZone,
   resolvePeriod,
-} from '../dates.ts';
+} from './dates.ts';
 
 /** Fields that requests of several kinds have, and what can be wrong between them. */
 

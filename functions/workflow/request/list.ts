@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { PAGE_LIMIT } from '../../platform/lists.ts';
-import { addDays } from '../dates.ts';
+import { addDays } from './dates.ts';
 import { common, date, type Fields, isObject, roundedFaults, today } from './fields.ts';
 
 /** Contract 4.6 and 8. */

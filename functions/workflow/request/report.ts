@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { MAX_WINDOW_DAYS } from '../dates.ts';
+import { MAX_WINDOW_DAYS } from './dates.ts';
 import {
   common,
   type Fields,

@@ -1,4 +1,4 @@
-import { type OAuthCredential, parseCredential } from '../../../functions/workflow/credential.ts';
+import { type OAuthCredential, parseCredential } from '../../../functions/token/credential.ts';
 import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import { CommandFailed } from '../usage.ts';
 

@@ -1,6 +1,6 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Connection } from '../../../functions/platform/connection.ts';
-import { safeAgent } from '../../../functions/workflow/safe-hosts.ts';
+import { safeAgent } from '../../../functions/platform/safe-hosts.ts';
 import { configHere } from '../configured.ts';
 import { deployedIn } from '../deployed-outputs.ts';
 import { credentialFaults, urlFaults } from '../local-options.ts';

@@ -1,12 +1,12 @@
 import type { Authorization } from '../../../functions/platform/connection.ts';
 import { NoAnswer, OAuthError, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
 import { refreshToken, requestToken, type Token } from '../../../functions/platform/token.ts';
-import { API_KEY_SUNSET, apiKeyDaysLeft } from '../../../functions/workflow/api-key.ts';
+import { API_KEY_SUNSET, apiKeyDaysLeft } from '../../../functions/token/api-key.ts';
 import {
   type Credential,
   type OAuthCredential,
   parseCredential,
-} from '../../../functions/workflow/credential.ts';
+} from '../../../functions/token/credential.ts';
 import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import { readLoginCredential, storeRefreshToken } from '../credential/store.ts';
 import type { Target } from '../credential/target.ts';

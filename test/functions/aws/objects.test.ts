@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
 import { type ObjectStore, openObjectStore } from '../../../functions/aws/objects.ts';
+import { base64Crc32 } from '../../../functions/copy/crc32.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { hurry } from '../../support/hurried.ts';
 import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';

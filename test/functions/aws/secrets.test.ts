@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Secrets } from '../../../functions/aws/secrets.ts';
-import type { Refusal } from '../../../functions/workflow/refusal.ts';
+import type { Refusal } from '../../../functions/token/refusal.ts';
 import type { SecretsFaultAnswer } from '../../../infra/local/secrets-manager.ts';
 import { hurry } from '../../support/hurried.ts';
 import { errorOf, openAccount, TOKEN } from '../../support/secrets.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { failureKey, manifestKey, objectKey } from '../../../functions/workflow/keys.ts';
-import type { ExportRequest } from '../../../functions/workflow/request.ts';
+import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 
 const FOLDER = 'exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-08/';
 const window = { start_date: '2026-10-01', end_date: '2026-10-08' };

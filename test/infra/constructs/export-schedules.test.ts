@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseRequest } from '../../../functions/workflow/request.ts';
+import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import { CONTEXT, readable, resourcesOf, synthesizeStack } from '../../support/stack.ts';
 
 const stack = synthesizeStack();

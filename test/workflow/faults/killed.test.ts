@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { expect, it, vi } from 'vitest';
-import { base64Crc32 } from '../../../functions/aws/copy/crc32.ts';
+import { base64Crc32 } from '../../../functions/copy/crc32.ts';
 import { runCommand, startCommand } from '../../support/cli.ts';
 import { type CommandRun, openCommandRun } from '../../support/command-run.ts';
 import type { callsTo } from '../../support/journal.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { pollWait } from '../../../functions/decisions/waits.ts';
 import type { WindowState } from '../../../functions/workflow/states.ts';
-import { pollWait } from '../../../functions/workflow/waits.ts';
 import type { Fault } from '../../../infra/local/sandbox/faults/faults.ts';
 import { expectFailed, forgetTokens, shareWorkflow, spend } from '../../support/bad-day.ts';
 

@@ -1,6 +1,6 @@
 import { Agent } from 'undici';
-import { copyToS3 } from '../../../../functions/aws/copy/copy.ts';
-import { safeConnector } from '../../../../functions/workflow/safe-hosts.ts';
+import { copyToS3 } from '../../../../functions/copy/copy.ts';
+import { safeConnector } from '../../../../functions/platform/safe-hosts.ts';
 import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
 import { BUCKET, client } from './client.ts';
 

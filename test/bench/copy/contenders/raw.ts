@@ -1,5 +1,5 @@
 import { Agent } from 'undici';
-import { signPut } from '../../../../functions/aws/copy/sign.ts';
+import { signPut } from '../../../../functions/copy/sign.ts';
 import { CREDENTIALS } from '../../../../infra/local/s3/server.ts';
 
 /** The limit: the body of one undici request is that of the other, and nobody looks at the bytes. */

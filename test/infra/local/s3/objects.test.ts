@@ -14,7 +14,7 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { base64Crc32 } from '../../../../functions/aws/copy/crc32.ts';
+import { base64Crc32 } from '../../../../functions/copy/crc32.ts';
 import { BUCKET, openS3 } from '../../../support/s3.ts';
 
 const execute = promisify(execFile);

@@ -1,0 +1,149 @@
+import { lookup as resolve } from 'node:dns';
+import { BlockList, isIP, type LookupFunction, type OnReadOpts } from 'node:net';
+import { Agent, buildConnector } from 'undici';
+import { DownloadRefused } from '../workflow/errors.ts';
+
+/** Which hosts may be spoken to. */
+export interface HostPolicy {
+  /** Lets a loopback address through, and plain http to one. For a local run alone. */
+  readonly allowLoopback: boolean;
+  /** `storage.example.com` or `*.example.com`; any public host unless given. */
+  readonly allowedHosts?: readonly string[];
+}
+
+const LOOPBACK = blockList(['127.0.0.0/8'], []);
+
+// The special-purpose registries of IANA (RFC 6890): private, shared (CGNAT), link-local and with it the metadata
+// address 169.254.169.254, documentation, benchmarking, multicast, reserved.
+const SPECIAL = blockList(
+  [
+    ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
+    ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15'],
+    ...['198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+  ],
+  ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
+);
+
+// All that is public in IPv6 is in here; what stands for an IPv4 address (mapped, NAT64 …) is not, nor unique local.
+const GLOBAL_UNICAST = blockList([], ['2000::/3']);
+
+/**
+ * Checks all of a URL that can be seen without a look-up; {@link safeAgent} checks the rest when it connects.
+ *
+ * @returns the parsed URL
+ * @throws DownloadRefused naming the fault and the URL without its query
+ */
+export function checkUrl(url: string, policy: HostPolicy): URL {
+  if (!URL.canParse(url)) throw new DownloadRefused('The address is not a URL.');
+  const parsed = new URL(url);
+  const fault = faultOf(parsed, policy);
+  if (fault === undefined) return parsed;
+  throw new DownloadRefused(`The address ${nameOf(parsed)} was refused: ${fault}.`);
+}
+
+/** Nothing that may sign it: neither a query, whose ? may be escaped, nor all that follows a scheme without a host. */
+function nameOf({ protocol, origin, host, pathname }: URL): string {
+  if (origin === 'null') return host === '' ? protocol : `${protocol}//${host}`;
+  return `${origin}${pathname.replace(/%3f.*$/i, '')}`;
+}
+
+function faultOf(url: URL, { allowLoopback, allowedHosts }: HostPolicy): string | undefined {
+  const host = bareHost(url.hostname);
+  if (url.protocol !== 'https:' && !(allowLoopback && url.protocol === 'http:')) return 'it is not https';
+  if (url.username !== '' || url.password !== '') return 'it has a user or password in it';
+  if (/(^|\.)localhost$/.test(host) && !allowLoopback) return 'it names this machine';
+  if (allowedHosts && !allowedHosts.some((allowed) => matches(host, allowed))) {
+    return 'its host is not one of those that are allowed';
+  }
+  return isIP(host) === 0 ? undefined : addressFault(host, url.protocol, allowLoopback);
+}
+
+/** Why an IP address may not be connected to, if so. Plain http never leaves this machine. */
+function addressFault(address: string, protocol: string, allowLoopback: boolean): string | undefined {
+  if (isLoopback(address)) return allowLoopback ? undefined : 'it is a loopback address';
+  if (protocol !== 'https:') return 'plain http is for a loopback address only';
+  const usable = isIP(address) === 4 || contains(GLOBAL_UNICAST, address);
+  return usable && !contains(SPECIAL, address) ? undefined : 'it is not a public address';
+}
+
+/**
+ * A dispatcher that connects to no address that {@link checkUrl} would refuse: every address that a name resolves to is
+ * checked at the moment of connecting, so that a name cannot be public when checked and private when used. It follows
+ * no redirect, and speaks HTTP/1.1 only, over which undici keeps its time-outs.
+ */
+export function safeAgent(
+  policy: Pick<HostPolicy, 'allowLoopback'>,
+  { connectTimeout, ...options }: Omit<Agent.Options, 'connect'> = {},
+): Agent {
+  const timeout = connectTimeout === undefined ? {} : { timeout: connectTimeout };
+  return new Agent({ allowH2: false, ...options, connect: safeConnector(policy, timeout) });
+}
+
+/** What {@link safeAgent} connects with. */
+export function safeConnector(
+  { allowLoopback }: Pick<HostPolicy, 'allowLoopback'>,
+  options: { readonly timeout?: number; readonly onread?: OnReadOpts } = {},
+): buildConnector.connector {
+  const connectors = new Map(
+    ['https:', 'http:'].map((protocol) => {
+      const lookup = checkedLookup((address) => addressFault(address, protocol, allowLoopback));
+      return [protocol, buildConnector({ ...options, allowH2: false, lookup })] as const;
+    }),
+  );
+  return (target, callback) => {
+    const host = bareHost(target.hostname);
+    // No look-up is made for a literal address.
+    const fault = isIP(host) === 0 ? undefined : addressFault(host, target.protocol, allowLoopback);
+    const connector = connectors.get(target.protocol);
+    if (fault === undefined && connector) connector(target, callback);
+    else callback(refusal(host, fault ?? 'its protocol is unknown'), null);
+  };
+}
+
+function checkedLookup(faultOfAddress: (address: string) => string | undefined): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      const [first] = addresses ?? [];
+      if (error || first === undefined) return callback(error ?? new Error('no address'), '');
+      const fault = addresses.map(({ address }) => faultOfAddress(address)).find((one) => one !== undefined);
+      if (fault !== undefined) return callback(refusal(hostname, fault), '');
+      return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
+    });
+  };
+}
+
+function refusal(host: string, fault: string): DownloadRefused {
+  return new DownloadRefused(`The host ${host} was refused: ${fault}.`);
+}
+
+function bareHost(hostname: string): string {
+  return hostname
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '');
+}
+
+function matches(host: string, allowed: string): boolean {
+  const name = allowed.trim().toLowerCase();
+  return name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;
+}
+
+/** A BlockList takes an IPv4-mapped address for the IPv4 one; that disguise is never let through. */
+function isLoopback(address: string): boolean {
+  return isIP(address) === 4 ? contains(LOOPBACK, address) : address === '::1';
+}
+
+function contains(list: BlockList, address: string): boolean {
+  return list.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+}
+
+function blockList(ipv4: readonly string[], ipv6: readonly string[]): BlockList {
+  const list = new BlockList();
+  const add = (family: 'ipv4' | 'ipv6') => (subnet: string) => {
+    const [network = '', bits] = subnet.split('/');
+    list.addSubnet(network, Number(bits), family);
+  };
+  ipv4.forEach(add('ipv4'));
+  ipv6.forEach(add('ipv6'));
+  return list;
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { openNewObjects } from '../../../functions/copy/new-object.ts';
+import { DownloadRefused } from '../../../functions/workflow/errors.ts';
+import { awsEnvironment, SETTINGS, setEnvironment } from '../../support/lambda.ts';
+import { startS3Answers } from '../../support/s3-answers.ts';
+import { openObjects } from '../../support/surroundings.ts';
+
+const KEY = 'exports/items.ndjson';
+const lines = { contentType: 'application/x-ndjson' };
+
+/** What writes new objects of at most ten bytes. */
+async function openBucket(headers: Record<string, string> = {}) {
+  const { server } = await startS3Answers(({ headers: { 'x-amz-checksum-crc32': crc32 = '' } }, response) =>
+    response.writeHead(200, { 'x-amz-checksum-crc32': crc32, ...headers }).end(),
+  );
+  setEnvironment(awsEnvironment({ S3: server.url }));
+  return { server, open: openNewObjects({ ...SETTINGS, MAX_DOWNLOAD_BYTES: '10' }) };
+}
+
+test.each([
+  ['its version, where the bucket keeps them', { 'x-amz-version-id': 'v1' }, { version_id: 'v1' }],
+  ['no version, where the bucket keeps none', {}, {}],
+])('a new object is told with %s', async (_, headers, told) => {
+  const { open, server } = await openBucket(headers);
+  const object = open(KEY, lines);
+  await object.write(Buffer.from('{"a":1}\n'));
+  expect(await object.end()).toStrictEqual({
+    ...{ key: KEY, bytes: 8, crc32: 'dOijRg==', content_type: 'application/x-ndjson' },
+    ...told,
+  });
+  expect(server.requests).toMatchObject([
+    { method: 'PUT', headers: { 'x-amz-expected-bucket-owner': SETTINGS.BUCKET_OWNER } },
+  ]);
+});
+
+test('a new object is told with how it is compressed', async () => {
+  const { open } = await openBucket();
+  const object = open(KEY, { ...lines, contentEncoding: 'gzip' });
+  expect(await object.end()).toMatchObject({ bytes: 0, content_encoding: 'gzip' });
+});
+
+test('a new object may be as large as the settings allow, and a byte more is refused by its name', async () => {
+  const { open, server } = await openBucket();
+  const object = open(KEY, lines);
+  await object.write(Buffer.from('0123456789'));
+  const refused = await object.write(Buffer.from('x')).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(DownloadRefused);
+  expect(String(refused)).toContain(`${KEY} is larger than the 10 bytes that are allowed`);
+  await object.abort();
+  expect(server.requests).toEqual([]);
+});
+
+test('a new object that is given up leaves no parts behind', async () => {
+  const { s3, openObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '20000000' });
+  const object = openObject(KEY, lines);
+  await object.write(Buffer.alloc(16_800_000));
+  await object.abort();
+  const [first, ...others] = s3.journal.map(({ operation }) => operation);
+  expect([first, others.at(-1)]).toEqual(['CreateMultipartUpload', 'AbortMultipartUpload']);
+});

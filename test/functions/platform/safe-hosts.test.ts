@@ -1,0 +1,224 @@
+import dns, { type LookupAddress } from 'node:dns';
+import { syncBuiltinESMExports } from 'node:module';
+import { expect, onTestFinished, test } from 'vitest';
+import { checkUrl, safeAgent } from '../../../functions/platform/safe-hosts.ts';
+import { listen, listenTcp } from '../../support/listen.ts';
+
+const deployed = { allowLoopback: false };
+const local = { allowLoopback: true };
+
+test.each([
+  'https://storage.example.com/report.json?X-Amz-Signature=canary',
+  'https://storage.example.com:8443/r',
+  'https://8.8.8.8/r',
+  'https://[2606:4700::1111]/r',
+  'https://storage.example.com./r',
+  'https://localhost.example.com/r',
+  'https://notlocalhost/r',
+])('%s is let through', (url) => {
+  expect(checkUrl(url, deployed).href).toBe(new URL(url).href);
+});
+
+test.each([
+  ['not a URL', 'report.json'],
+  ['http', 'http://storage.example.com/r'],
+  ['another scheme', 'ftp://storage.example.com/r'],
+  ['a file', 'file:///etc/passwd'],
+  ['userinfo', 'https://user:pass@storage.example.com/r'],
+  ['a user', 'https://user@storage.example.com/r'],
+  ['a password alone', 'https://:pass@storage.example.com/r'],
+  ['loopback', 'https://127.0.0.1/r'],
+  ['all of loopback', 'https://127.8.9.1/r'],
+  ['a decimal address', 'https://2130706433/r'],
+  ['a hexadecimal address', 'https://0x7f.1/r'],
+  ['an octal address', 'https://0177.0.0.1/r'],
+  ['a short address', 'https://127.1/r'],
+  ['a trailing dot', 'https://127.0.0.1./r'],
+  ['localhost', 'https://localhost/r'],
+  ['localhost with a dot', 'https://LOCALHOST./r'],
+  ['a name under localhost', 'https://a.localhost/r'],
+  ['any address', 'https://0.0.0.0/r'],
+  ['private 10', 'https://10.1.2.3/r'],
+  ['private 172', 'https://172.31.255.255/r'],
+  ['private 192', 'https://192.168.0.1/r'],
+  ['CGNAT', 'https://100.64.0.1/r'],
+  ['metadata', 'https://169.254.169.254/latest/meta-data'],
+  ['container credentials', 'https://169.254.170.2/v2'],
+  ['benchmarking', 'https://198.19.0.1/r'],
+  ['multicast', 'https://224.0.0.1/r'],
+  ['broadcast', 'https://255.255.255.255/r'],
+  ['IPv6 loopback', 'https://[::1]/r'],
+  ['IPv6 unspecified', 'https://[::]/r'],
+  ['IPv4-mapped loopback', 'https://[::ffff:127.0.0.1]/r'],
+  ['IPv4-mapped metadata', 'https://[::ffff:169.254.169.254]/r'],
+  ['IPv4-mapped public', 'https://[::ffff:8.8.8.8]/r'],
+  ['IPv4-compatible', 'https://[::7f00:1]/r'],
+  ['NAT64', 'https://[64:ff9b::10.0.0.1]/r'],
+  ['local NAT64', 'https://[64:ff9b:1::10.0.0.1]/r'],
+  ['6to4', 'https://[2002:7f00:1::]/r'],
+  ['Teredo', 'https://[2001::1]/r'],
+  ['link-local', 'https://[fe80::1]/r'],
+  ['unique local', 'https://[fd00:ec2::254]/r'],
+  ['IPv6 multicast', 'https://[ff02::1]/r'],
+  ['documentation', 'https://[2001:db8::1]/r'],
+])('21: %s is refused: %s', (_, url) => {
+  expect(() => checkUrl(url, deployed)).toThrow(expect.objectContaining({ name: 'DownloadRefused' }));
+});
+
+test.each([
+  'http://127.0.0.1:1/r',
+  'http://[::1]:1/r',
+  'http://localhost:1/r',
+  'https://127.0.0.1/r',
+])('a local run may use %s', (url) => {
+  expect(checkUrl(url, local).href).toBe(url);
+});
+
+test.each([
+  'http://8.8.8.8/r',
+  'https://10.0.0.1/r',
+  'https://169.254.169.254/r',
+  'http://169.254.169.254/r',
+  'http://[::ffff:127.0.0.1]/r',
+  'http://user@127.0.0.1/r',
+  'ftp://127.0.0.1/r',
+  'ws://localhost/r',
+])('not even a local run may use %s', (url) => {
+  expect(() => checkUrl(url, local)).toThrow(expect.objectContaining({ name: 'DownloadRefused' }));
+});
+
+test('an allow-list admits its hosts and their subdomains where it has a star, and no look-alike', () => {
+  const policy = { ...deployed, allowedHosts: ['storage.example.com', '*.amazonaws.com'] };
+  const admitted = (host: string) => {
+    try {
+      return checkUrl(`https://${host}/r`, policy).host === host;
+    } catch {
+      return false;
+    }
+  };
+  expect(admitted('storage.example.com')).toBe(true);
+  expect(admitted('b.s3.eu-west-1.amazonaws.com')).toBe(true);
+  expect(admitted('amazonaws.com')).toBe(false);
+  expect(admitted('evilamazonaws.com')).toBe(false);
+  expect(admitted('storage.example.com.evil.example')).toBe(false);
+});
+
+test.each([
+  ' storage.example.com',
+  'Storage.Example.COM\n',
+  ' *.example.com ',
+])('an allowed host is read without the blanks around it, and in any case: "%s"', (allowed) => {
+  const policy = { ...deployed, allowedHosts: [allowed] };
+  expect(checkUrl('https://storage.example.com/r', policy).host).toBe('storage.example.com');
+  expect(() => checkUrl('https://storage.example.org/r', policy)).toThrow('not one of those');
+});
+
+test.each([
+  ['https://10.0.0.1/r?X-Amz-Signature=canary', 'https://10.0.0.1/r'],
+  ['https://10.0.0.1/r%3FX-Amz-Signature=canary', 'https://10.0.0.1/r'],
+  ['https://10.0.0.1/r%3fX-Amz-Signature=canary', 'https://10.0.0.1/r'],
+  ['https://user:canary@files.example/r#canary', 'https://files.example/r'],
+  ['s3://bucket/canary?X-Amz-Signature=canary', 's3://bucket'],
+  ['data:text/plain,canary', 'data:'],
+])('a refusal of %s names %s, and nothing that may sign it', (url, name) => {
+  expect(() => checkUrl(url, deployed)).toThrow(
+    new RegExp(`^The address ${name} was refused: (?!.*canary)`, 's'),
+  );
+});
+
+test.each([
+  'http://127.0.0.1',
+  'http://localhost',
+  'http://[::1]',
+  'https://localhost',
+])('21: the agent connects to no loopback address: %s', async (origin) => {
+  await using server = await listen((_, response) => response.end('secret'));
+  const agent = safeAgent(deployed);
+  const request = agent.request({ origin: `${origin}:${server.port}`, path: '/', method: 'GET' });
+  await expect(request).rejects.toMatchObject({ name: 'DownloadRefused' });
+  expect(server.requests).toEqual([]);
+  await agent.destroy();
+});
+
+test.each([
+  ['https://10.0.0.1', 'The host 10.0.0.1 was refused: it is not a public address.'],
+  ['http://8.8.8.8', 'The host 8.8.8.8 was refused: plain http is for a loopback address only.'],
+  ['https://[::ffff:8.8.8.8]', 'The host ::ffff:808:808 was refused: it is not a public address.'],
+])('21: the agent says why it does not connect to %s', async (origin, happened) => {
+  const agent = safeAgent(local);
+  const request = agent.request({ origin, path: '/', method: 'GET' });
+  await expect(request).rejects.toMatchObject({ name: 'DownloadRefused', message: `${happened}\n{}` });
+  await agent.destroy();
+});
+
+test.each([
+  ['the second', ['8.8.8.8', '10.0.0.1']],
+  ['the first', ['10.0.0.1', '8.8.8.8']],
+  ['each', ['10.0.0.1', '169.254.169.254']],
+])('21: the agent does not connect to a name of which %s address is private', async (_, addresses) => {
+  resolveTo(addresses);
+  const agent = safeAgent(deployed);
+  const request = agent.request({ origin: 'https://rebound.test', path: '/', method: 'GET' });
+  const happened = 'The host rebound.test was refused: it is not a public address.';
+  await expect(request).rejects.toMatchObject({ name: 'DownloadRefused', message: `${happened}\n{}` });
+  await agent.destroy();
+});
+
+test.each([
+  ['an error', new Error('no such name')],
+  ['no address', []],
+])('a name that comes to %s is not connected to', async (_, found) => {
+  resolveTo(found);
+  const agent = safeAgent(deployed);
+  const request = agent.request({ origin: 'https://unknown.test', path: '/', method: 'GET' });
+  await expect(request).rejects.toThrow(/^no (such name|address)$/);
+  await agent.destroy();
+});
+
+test('a connection that does not come about is given up after the time-out that is asked for', async () => {
+  await using server = await listenTcp(() => {});
+  const agent = safeAgent(local, { connectTimeout: 50 });
+  const origin = `https://127.0.0.1:${server.port}`;
+  const signal = AbortSignal.timeout(8_000);
+  const request = agent.request({ origin, path: '/', method: 'GET', signal });
+  await expect(Promise.race([request, aborted(signal)])).rejects.toMatchObject({
+    code: 'UND_ERR_CONNECT_TIMEOUT',
+  });
+  await agent.destroy();
+});
+
+test('in a local run the agent reaches this machine, and follows no redirect', async () => {
+  await using server = await listen((_, response) => response.writeHead(302, { location: '/other' }).end());
+  const agent = safeAgent(local);
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const request = { origin: `http://${host}:${server.port}`, path: '/', method: 'GET' } as const;
+    const { statusCode, body } = await agent.request(request);
+    await body.dump();
+    expect(statusCode).toBe(302);
+  }
+  expect(server.requests).toHaveLength(2);
+  await agent.destroy();
+});
+
+/** The machine's resolver, for this test: every name has these addresses, or none for this reason. */
+function resolveTo(found: readonly string[] | Error): void {
+  const { lookup } = dns;
+  onTestFinished(() => {
+    dns.lookup = lookup;
+    syncBuiltinESMExports();
+  });
+  type Found = (error: Error | null, addresses?: readonly LookupAddress[]) => void;
+  const answer = (_name: string, _options: object, callback: Found) =>
+    found instanceof Error
+      ? callback(found)
+      : callback(
+          null,
+          found.map((address) => ({ address, family: 4 })),
+        );
+  dns.lookup = answer as typeof dns.lookup;
+  syncBuiltinESMExports();
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+}
