@@ -1,15 +1,13 @@
-import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
 import {
-  countUseless,
+  afterSuccess,
+  afterThrottle,
+  countUselessAnswer,
   giveUp,
-  lookAt,
-  type PlatformAccess,
-  proven,
-  type Sight,
-  Throttled,
-  waiting,
-} from './token/call-platform.ts';
-import { openPlatform } from './token/platform-access.ts';
+  type ReportAnswer,
+} from './decisions/report-answer.ts';
+import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
+import { type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
+import { createPlatformAccess } from './token/platform-access.ts';
 import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
 import { type ReportRef, ReportWindow } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
@@ -26,15 +24,22 @@ export async function checkReport(
   if (caught?.Error === 'UrlExpired') return abandonReady(state, access.now());
   let { reports } = state;
   for (const report of watched(state)) {
-    const sight = await look(report, state, access);
+    const answer = await look(report, state, access);
     // The count goes on until a whole round went through: the first of several reports may always be let pass.
-    if (sight instanceof Throttled) return waitOut(waiting({ ...state, reports }, sight), access.now());
-    if (sight === 'useless') reports = countUseless(reports, report.id);
-    else if (sight !== 'generating') {
-      return { ...proven(state), reports, status: 'ready', ready_id: report.id, wait_seconds: MIN_WAIT };
+    if (answer instanceof RetryAfter)
+      return waitOut(afterThrottle({ ...state, reports }, answer), access.now());
+    if (answer === 'useless') reports = countUselessAnswer(reports, report.id);
+    else if (answer !== 'generating') {
+      return {
+        ...afterSuccess(state),
+        reports,
+        status: 'ready',
+        ready_id: report.id,
+        wait_seconds: MIN_WAIT,
+      };
     }
   }
-  return decideWait({ ...proven(state), reports }, access.now());
+  return decideWait({ ...afterSuccess(state), reports }, access.now());
 }
 
 /** Each one once: a platform may answer the same request with the same report, and two GETs of it would follow each other. */
@@ -53,9 +58,9 @@ async function look(
   report: ReportRef,
   state: ReportWindow,
   access: PlatformAccess,
-): Promise<Sight | Throttled> {
+): Promise<ReportAnswer | RetryAfter> {
   try {
-    return await lookAt(report, state, access);
+    return await pollReport(report, state, access);
   } catch (error) {
     const isHopeless = error instanceof RequestRefused || error instanceof AnswerUnreadable;
     if (!isHopeless || report.id === state.reports.at(-1)?.id) throw error;
@@ -80,4 +85,4 @@ function decideWait(window: ReportWindow, now: Date): ReportWindow {
   return { ...window, status: 'pending', wait_seconds: pollWait(newest.created_at, now) };
 }
 
-export const handler = step(ReportWindow, checkReport, openPlatform);
+export const handler = step(ReportWindow, checkReport, createPlatformAccess);

@@ -1,8 +1,9 @@
 import { bodyOf } from './decisions/platform-request.ts';
+import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
 import { createReport as postReport } from './platform/reports.ts';
-import { callPlatform, type PlatformAccess, proven, Throttled, waiting } from './token/call-platform.ts';
-import { openPlatform } from './token/platform-access.ts';
+import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-platform.ts';
+import { createPlatformAccess } from './token/platform-access.ts';
 import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
 import { ReportWindow } from './workflow/states.ts';
 import { step } from './workflow/step.ts';
@@ -30,10 +31,10 @@ export async function createReport(
     const lost_answers = (window.lost_answers ?? 0) + 1;
     return { ...window, status: 'planned', wait_seconds: MIN_WAIT, lost_answers };
   }
-  if (created instanceof Throttled) return { ...waiting(window, created), status: 'planned' };
+  if (created instanceof RetryAfter) return { ...afterThrottle(window, created), status: 'planned' };
   const created_at = access.now().toISOString();
   return {
-    ...proven(window),
+    ...afterSuccess(window),
     reports: [...reports, { id: created.id, created_at, useless_answers: 0, given_up: false }],
     status: 'pending',
     wait_seconds: MIN_WAIT,
@@ -56,4 +57,4 @@ function replacementsUsedUp({ reports, window }: ReportWindow): ReportStuck {
   return new ReportStuck(happened, { report_ids: ids });
 }
 
-export const handler = step(ReportWindow, createReport, openPlatform);
+export const handler = step(ReportWindow, createReport, createPlatformAccess);

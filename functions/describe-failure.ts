@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { type ObjectStore, openObjectStore } from './aws/objects.ts';
+import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { type Abandon, openAbandon } from './copy/abandon.ts';
 import { describeFailure as describe, trimToCause, trimToState } from './decisions/failure-report.ts';
 import { type LostWindow, outcomesOf } from './decisions/outcomes.ts';
@@ -169,7 +169,7 @@ async function leave(card: Failure, key: string, { store, log }: Dependencies): 
 }
 
 export const handler = step(DescribeFailureInput, describeFailure, (settings) => ({
-  store: openObjectStore(settings),
+  store: createObjectStore(settings),
   abandon: openAbandon(settings),
   runbookUrl: settings.RUNBOOK_URL,
 }));

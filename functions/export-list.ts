@@ -1,8 +1,9 @@
 import { type NewObject, type OpenObject, openNewObjects } from './copy/new-object.ts';
 import { listOf } from './decisions/platform-request.ts';
+import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { listPages } from './platform/lists.ts';
-import { callPlatform, type PlatformAccess, proven, Throttled, waiting } from './token/call-platform.ts';
-import { openPlatform } from './token/platform-access.ts';
+import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-platform.ts';
+import { createPlatformAccess } from './token/platform-access.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { type AuthorizedWindow, ListWindow, type SavedWindow } from './workflow/states.ts';
@@ -45,15 +46,15 @@ export async function exportList(
     const written = await callPlatform(state, dependencies, about, (platform, authorization) =>
       writeItems(listPages(platform, authorization, listOf(request)), object, dependencies),
     );
-    if (written instanceof Throttled) {
+    if (written instanceof RetryAfter) {
       await object.abort();
-      return waiting(state, written);
+      return afterThrottle(state, written);
     }
     const { page: _, ...counted } = written;
     const stored = { ...(await object.end()), ...counted };
     const copied_at = dependencies.now().toISOString();
     const warnings = [...state.warnings, ...describePages(written, request)];
-    return { ...proven(state), warnings, status: 'saved', object: { ...stored, copied_at } };
+    return { ...afterSuccess(state), warnings, status: 'saved', object: { ...stored, copied_at } };
   } catch (error) {
     await object.abort();
     throw error;
@@ -116,6 +117,6 @@ function isFirst(item: unknown, seen: Set<string>): boolean {
 }
 
 export const handler = step(ListWindow, exportList, (settings) => ({
-  ...openPlatform(settings),
+  ...createPlatformAccess(settings),
   openObject: openNewObjects(settings),
 }));

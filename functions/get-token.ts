@@ -1,7 +1,7 @@
 import {
   type CachedToken,
   type CachedTokens,
-  openSecrets,
+  createSecrets,
   type Secrets,
   type StoredCredential,
 } from './aws/secrets.ts';
@@ -11,7 +11,7 @@ import { refreshToken, requestToken } from './platform/token.ts';
 import { API_KEY_SCOPE, API_KEY_SUNSET, apiKeyWarning, requireApiKeyAllowed } from './token/api-key.ts';
 import type { ApiKeyCredential, OAuthCredential } from './token/credential.ts';
 import { type GrantAccess, grantToken } from './token/grant.ts';
-import { openConnection } from './token/platform-access.ts';
+import { createConnection } from './token/platform-access.ts';
 import { failAsBefore, isRefusal, type Refusal, refusalOf } from './token/refusal.ts';
 import { scopeOf } from './token/scope.ts';
 import { CredentialUnusable, TokenRefusedAgain } from './workflow/errors.ts';
@@ -222,10 +222,10 @@ function refusedAgain({ request, reports = [], renewals = 0, caught }: TokenRequ
 }
 
 export const handler = step(TokenRequest, getToken, (settings, log) => {
-  const connection = { ...openConnection(settings), heard: logCalls(log) };
+  const connection = { ...createConnection(settings), heard: logCalls(log) };
   const extra = readSettingObject(settings.REFRESH_PARAMETERS);
   return {
-    secrets: openSecrets(settings.SECRET_PREFIX),
+    secrets: createSecrets(settings.SECRET_PREFIX),
     requestToken: (client: OAuthCredential, scope: string | undefined) =>
       client.refresh_token === undefined
         ? requestToken(connection, client, { ...(scope !== undefined && { scope }) })

@@ -1,4 +1,4 @@
-import { type ObjectStore, openObjectStore } from './aws/objects.ts';
+import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { findMissing } from './decisions/missing.ts';
 import { platformOf } from './decisions/platform-request.ts';
 import { InvalidInput } from './workflow/errors.ts';
@@ -52,7 +52,7 @@ function windowsOf(request: ExportRequest): Window[] {
 
 export const handler = step(PlanExportInput, planExport, (settings) => ({
   accounts: settings.ACCOUNTS.split(','),
-  store: openObjectStore(settings),
+  store: createObjectStore(settings),
   platform: platformOf(settings.PLATFORM_BASE_URL),
   revision: settings.PLATFORM_REVISION,
 }));

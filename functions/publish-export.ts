@@ -1,4 +1,4 @@
-import { type ObjectStore, openObjectStore } from './aws/objects.ts';
+import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { outcomesOf } from './decisions/outcomes.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { failureKey } from './workflow/keys.ts';
@@ -60,5 +60,5 @@ function sumRows(delivered: readonly DeliveredWindow[], before = 0): { rows?: nu
 }
 
 export const handler = step(PublishExportInput, publishExport, (settings) => ({
-  store: openObjectStore(settings),
+  store: createObjectStore(settings),
 }));

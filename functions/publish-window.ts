@@ -1,4 +1,4 @@
-import { type ObjectStore, openObjectStore } from './aws/objects.ts';
+import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { askedOf, platformOf } from './decisions/platform-request.ts';
 import { isOutOfTime, MAX_WINDOW_HOURS } from './decisions/waits.ts';
 import { OutOfTime } from './workflow/errors.ts';
@@ -84,7 +84,7 @@ function manifestOf(
 }
 
 export const handler = step(SavedWindow, publishWindow, (settings) => ({
-  store: openObjectStore(settings),
+  store: createObjectStore(settings),
   platform: platformOf(settings.PLATFORM_BASE_URL),
   revision: settings.PLATFORM_REVISION,
 }));

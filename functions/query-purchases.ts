@@ -2,10 +2,11 @@ import { inspect } from './copy/inspect.ts';
 import { openJsonShape } from './copy/json-shape.ts';
 import { type NewObject, type OpenObject, openNewObjects } from './copy/new-object.ts';
 import { queryOf } from './decisions/platform-request.ts';
+import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { type PurchasesAnswer, queryPurchases as postQuery } from './platform/purchases.ts';
 import { codeOf } from './platform/request.ts';
-import { callPlatform, type PlatformAccess, proven, Throttled, waiting } from './token/call-platform.ts';
-import { openPlatform } from './token/platform-access.ts';
+import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-platform.ts';
+import { createPlatformAccess } from './token/platform-access.ts';
 import { AnswerUnreadable, CopyFailed, ExportError } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
@@ -37,10 +38,10 @@ export async function queryPurchases(
     { doing, creates: false, facts: {} },
     (platform, authorization) => postQuery(platform, authorization, queryOf(request), total),
   );
-  if (answer instanceof Throttled) return waiting(state, answer);
+  if (answer instanceof RetryAfter) return afterThrottle(state, answer);
   const stored = await deliver(answer, objectKey(request, window), dependencies.openObject, total);
   const object = { ...stored, copied_at: dependencies.now().toISOString() };
-  return { ...proven(state), status: 'saved', object };
+  return { ...afterSuccess(state), status: 'saved', object };
 }
 
 async function deliver(answer: PurchasesAnswer, key: string, openObject: OpenObject, total: AbortSignal) {
@@ -113,6 +114,6 @@ function header({ headers }: PurchasesAnswer, name: string): string | undefined 
 }
 
 export const handler = step(PurchasesWindow, queryPurchases, (settings) => ({
-  ...openPlatform(settings),
+  ...createPlatformAccess(settings),
   openObject: openNewObjects(settings),
 }));

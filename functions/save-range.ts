@@ -1,8 +1,8 @@
 import { VOID } from './copy/copy-range.ts';
 import { type CopyOneRange, openRanges } from './copy/open-ranges.ts';
 import type { Position } from './copy/part-writer.ts';
-import { lookAt, type PlatformAccess, Throttled } from './token/call-platform.ts';
-import { openPlatform } from './token/platform-access.ts';
+import { type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
+import { createPlatformAccess } from './token/platform-access.ts';
 import type { CopyRange } from './workflow/copying.ts';
 import { type ErrorName, ExportError } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
@@ -59,11 +59,11 @@ async function takeTurn(state: RangeWindow, dependencies: Dependencies): Promise
   if (!report) throw new Error(`The state names no report ${ready_id}`);
   const { now, log } = dependencies;
   try {
-    const sight = await lookAt(report, state, inTurn(range, dependencies));
-    if (sight instanceof Throttled) return failed(range, 'RateLimited', secondsFrom(now(), sight.seconds));
+    const answer = await pollReport(report, state, inTurn(range, dependencies));
+    if (answer instanceof RetryAfter) return failed(range, 'RateLimited', secondsFrom(now(), answer.seconds));
     // SaveReport looks at the report again, and knows what to make of it.
-    if (typeof sight === 'string') return { ...range, status: 'broken' };
-    return moved(range, await copy(state, sight.url, dependencies), now());
+    if (typeof answer === 'string') return { ...range, status: 'broken' };
+    return moved(range, await copy(state, answer.url, dependencies), now());
   } catch (error) {
     if (error instanceof TurnMissed) return missed(range, now());
     if (!(error instanceof ExportError)) throw error;
@@ -126,6 +126,6 @@ function secondsFrom(now: Date, seconds: number): Date {
 }
 
 export const handler = step(RangeWindow, saveRange, (settings) => ({
-  ...openPlatform(settings),
+  ...createPlatformAccess(settings),
   ...openRanges(settings),
 }));

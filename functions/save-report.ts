@@ -1,16 +1,10 @@
 import type { Range } from './copy/copy-range.ts';
 import { type Copy, type Left, openCopy, type StoredFile } from './copy/open.ts';
 import type { Ends } from './copy/open-ends.ts';
+import { afterSuccess, afterThrottle, countUselessAnswer } from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
-import {
-  countUseless,
-  lookAt,
-  type PlatformAccess,
-  proven,
-  Throttled,
-  waiting,
-} from './token/call-platform.ts';
-import { openPlatform } from './token/platform-access.ts';
+import { type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
+import { createPlatformAccess } from './token/platform-access.ts';
 import { asEnded, type Copying, type CopyRange } from './workflow/copying.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
@@ -41,10 +35,10 @@ export async function saveReport(
 ): Promise<ReportWindow | SavedWindow> {
   const report = state.reports.find(({ id }) => id === state.ready_id);
   if (!report) throw new Error(`The state names no report ${state.ready_id}`);
-  const sight = await lookAt(report, state, dependencies);
-  if (sight instanceof Throttled) return waiting(state, sight);
-  const window = proven(state);
-  if (sight === 'useless' || sight === 'generating') return watchAgain(window);
+  const answer = await pollReport(report, state, dependencies);
+  if (answer instanceof RetryAfter) return afterThrottle(state, answer);
+  const window = afterSuccess(state);
+  if (answer === 'useless' || answer === 'generating') return watchAgain(window);
 
   const copying = await mine(window, dependencies);
   if (copying?.ranges) {
@@ -52,7 +46,7 @@ export async function saveReport(
     const ranges = asEnded(copying.ranges, copying.ended);
     return divided(window, { ...copying, ranges, ended: [] }, dependencies);
   }
-  const left = await save(window, sight.url, copying, dependencies);
+  const left = await save(window, answer.url, copying, dependencies);
   if (!('upload_id' in left)) return saved(window, left, dependencies);
   const begun = { ...left, report_id: state.ready_id, calls: window.copying?.calls ?? 0 };
   if (!('ranges' in begun)) return later(window, begun);
@@ -65,7 +59,7 @@ function watchAgain({ ready_id, ...window }: ReadyWindow): ReportWindow {
   return {
     ...window,
     status: 'pending',
-    reports: countUseless(window.reports, ready_id),
+    reports: countUselessAnswer(window.reports, ready_id),
     wait_seconds: MIN_WAIT,
   };
 }
@@ -127,6 +121,6 @@ function keyOf({ request, window }: ReadyWindow): string {
 }
 
 export const handler = step(ReadyWindow, saveReport, (settings) => ({
-  ...openPlatform(settings),
+  ...createPlatformAccess(settings),
   ...openCopy(settings),
 }));

@@ -1,29 +1,22 @@
+import { format } from 'node:util';
 import { Logger } from '@aws-lambda-powertools/logger';
+import type { Log, LogFields } from '../workflow/step.ts';
 
-/** One JSON line per entry. Fields are ids, numbers and names. */
-export interface Log {
-  info(message: string, fields?: Fields): void;
-  warn(message: string, fields?: Fields): void;
-  error(message: string, fields?: Fields): void;
-  /** Puts fields on every later line of this call. */
-  keep(fields: Fields): void;
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Names that hold a secret wherever they occur; nobody logs them, and if somebody does, the value is not written. */
+/** Field names that hold secrets. No code logs such a field; if one slips in, its value is replaced. */
 const SECRET_FIELD = /token$|secret|api_?key|authorization|password|download_?url|^code$/i;
 
-/** A `code` that is no authorization code: ECONNRESET, UND_ERR_SOCKET. */
+/** A `code` that is an error code (ECONNRESET, UND_ERR_SOCKET) and not an authorization code. */
 const SYSTEM_CODE = /^[A-Z][A-Z0-9_]*$/;
 
-/** A URL's query carries the signature of a pre-signed one. */
+/** The query of a pre-signed URL holds its signature. */
 const URL_QUERY = /(\bhttps?:\/\/[^\s?"'<>]+)\?[^\s"'<>]*/g;
 
-/** More than any sentence of ours; the time that a search for URLs takes grows with the square: 20 ms for this. */
+/** No message of ours is longer. The search for URLs takes quadratic time: 20 ms for this many characters. */
 const MAX_CHARACTERS = 10_000;
 
-/** The last line of defence, for text that came from elsewhere. */
+const CONSOLE_LEVELS = { debug: 'info', log: 'info', info: 'info', warn: 'warn', error: 'error' } as const;
+
+/** Removes URL queries and credentials from text that this project did not write. */
 export function redact(text: string): string {
   const short = text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS - 1)}…`;
   return short.replaceAll(URL_QUERY, '$1?…').replaceAll(/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, '$1 …');
@@ -35,8 +28,13 @@ function redactField(key: string, value: unknown): unknown {
   return isSecret ? '…' : redact(value);
 }
 
-/** @param keys on every line, so that a line can be found by execution, window and attempt */
-export function openLogger(): Log & { setKeys(keys: Fields): void } {
+export interface StepLogger extends Log {
+  /** Replaces the fields of all later lines, so that a line can be found by execution, window and attempt. */
+  setKeys(keys: LogFields): void;
+}
+
+/** Writes one JSON line per entry. */
+export function createLogger(): StepLogger {
   const logger = new Logger({ jsonReplacerFn: redactField });
   return {
     info: (message, fields = {}) => logger.info(message, fields),
@@ -48,4 +46,23 @@ export function openLogger(): Log & { setKeys(keys: Fields): void } {
       logger.appendKeys(keys);
     },
   };
+}
+
+/** Sends the console, Node's warnings and uncaught errors to the log: as JSON lines with ids, without secrets. */
+export function logOtherOutput(log: Log): void {
+  for (const [method, level] of Object.entries(CONSOLE_LEVELS))
+    console[method as keyof typeof CONSOLE_LEVELS] = (...values: unknown[]) => log[level](format(...values));
+  process.removeAllListeners('warning'); // Node's own listener prints to stderr.
+  process.on('warning', ({ name, message }) => log.warn('Node warning', { error: name, happened: message }));
+  const logUncaught = (event: 'uncaughtException' | 'unhandledRejection') => (error: unknown) => {
+    log.error('uncaught error', { happened: format(error) });
+    // Another listener, such as the Lambda runtime's, may print the error.
+    if (error instanceof Error)
+      Object.assign(error, { message: redact(error.message), stack: redact(error.stack ?? '') });
+    // Without other listeners Node would have ended the process, and this listener stops it from doing so. The runtime
+    // for Node 24 has none; the call would hang until its timeout.
+    if (process.listenerCount(event) === 1) process.exit(1);
+  };
+  process.prependListener('uncaughtException', logUncaught('uncaughtException'));
+  process.prependListener('unhandledRejection', logUncaught('unhandledRejection'));
 }

@@ -9,7 +9,7 @@ import { METRICS, type Measurement, type MetricName, NAMESPACE } from '../workfl
 export type Meter = (measurement: Measurement, about: Readonly<Record<string, unknown>>) => void;
 
 /** Powertools writes past `console.log`, whose lines Lambda's runtime wraps: CloudWatch would find no metric in them. */
-export function openMeter(): Meter {
+export function createMeter(): Meter {
   const metrics = new Metrics({ namespace: NAMESPACE });
   return ({ values, dimensions }, about) => {
     for (const [name, value] of Object.entries(values)) {

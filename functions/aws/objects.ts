@@ -23,7 +23,7 @@ export interface ObjectStore {
   remove(key: string): Promise<void>;
 }
 
-export function openObjectStore({
+export function createObjectStore({
   BUCKET,
   BUCKET_OWNER,
 }: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>): ObjectStore {

@@ -64,7 +64,7 @@ const WAITING = 'REFRESHED';
  */
 const CREDENTIAL_TRIES = 5;
 
-export function openSecrets(prefix: string): Secrets {
+export function createSecrets(prefix: string): Secrets {
   const client = new SecretsManagerClient(ONE_TRY);
   const patient = new SecretsManagerClient({ maxAttempts: CREDENTIAL_TRIES });
   const credentialId = (account: string) => `${prefix}/${account}/credential`;

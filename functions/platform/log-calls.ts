@@ -1,4 +1,4 @@
-import type { Log } from '../aws/logger.ts';
+import type { Log } from '../workflow/step.ts';
 import type { Exchange } from './connection.ts';
 import { requestIdOf } from './envelope.ts';
 import { NoAnswer } from './errors.ts';

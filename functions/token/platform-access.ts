@@ -1,4 +1,4 @@
-import { openSecrets } from '../aws/secrets.ts';
+import { createSecrets } from '../aws/secrets.ts';
 import type { Connection, Platform } from '../platform/connection.ts';
 import { safeAgent } from '../platform/safe-hosts.ts';
 import type { Settings } from '../workflow/settings.ts';
@@ -13,7 +13,7 @@ const CONNECT_TIMEOUT = 4_000;
  * that a kept one would rarely be used, and after a function was frozen it may be dead: then nobody could tell whether
  * a POST arrived.
  */
-export function openConnection({ PLATFORM_BASE_URL, ALLOW_LOOPBACK }: Settings): Connection {
+export function createConnection({ PLATFORM_BASE_URL, ALLOW_LOOPBACK }: Settings): Connection {
   const hosts = { allowLoopback: ALLOW_LOOPBACK === 'true' };
   return {
     baseUrl: PLATFORM_BASE_URL,
@@ -22,9 +22,9 @@ export function openConnection({ PLATFORM_BASE_URL, ALLOW_LOOPBACK }: Settings):
 }
 
 /** What a step needs to call the API: the platform, and the account's token by its version. */
-export function openPlatform(settings: Settings): Omit<PlatformAccess, 'log' | 'now'> {
-  const endpoint = openConnection(settings);
-  const { readToken } = openSecrets(settings.SECRET_PREFIX);
+export function createPlatformAccess(settings: Settings): Omit<PlatformAccess, 'log' | 'now'> {
+  const endpoint = createConnection(settings);
+  const { readToken } = createSecrets(settings.SECRET_PREFIX);
   return {
     readToken,
     platform: (revision): Platform => ({ ...endpoint, revision: revision ?? settings.PLATFORM_REVISION }),

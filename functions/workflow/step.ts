@@ -1,12 +1,22 @@
 import * as z from 'zod/mini';
-import { logAllElse } from '../aws/log-all-else.ts';
-import { type Log, openLogger, redact } from '../aws/logger.ts';
-import { type Meter, openMeter } from '../aws/metrics.ts';
+import { createLogger, logOtherOutput, redact } from '../aws/logger.ts';
+import { createMeter, type Meter } from '../aws/metrics.ts';
 import { addFact, ExportError } from './errors.ts';
 import { measureError, measureStep } from './measure.ts';
 import { readSettings, type Settings } from './settings.ts';
 import type { Caught, WindowState } from './states.ts';
 import { append, entriesOf, entry, type Timeline } from './timeline.ts';
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** One JSON line per entry. Fields are ids, numbers and names. */
+export interface Log {
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** Adds fields to every later line of this call. */
+  keep(fields: LogFields): void;
+}
 
 /** What Lambda hands over beside the event; only what is used. */
 export interface LambdaContext {
@@ -35,7 +45,7 @@ type Handler<O> = (event: unknown, context: LambdaContext) => Promise<O>;
 
 /** What is built on the first call, and kept for as long as the container is warm. */
 type Wired<D> = D &
-  Omit<Common, 'millisecondsLeft'> & { log: ReturnType<typeof openLogger>; meter: Meter; name: string };
+  Omit<Common, 'millisecondsLeft'> & { log: ReturnType<typeof createLogger>; meter: Meter; name: string };
 
 /**
  * A Lambda handler from a step: parses the input, builds the dependencies on the first call, runs the step, and notes in
@@ -77,12 +87,12 @@ export function step<S extends z.ZodMiniType, D, O>(
 
 function openStep<D>(wire: (settings: Settings, log: Log) => D): Wired<D> {
   const settings = readSettings();
-  const log = openLogger();
-  logAllElse(log);
+  const log = createLogger();
+  logOtherOutput(log);
   return {
     ...wire(settings, log),
     log,
-    meter: openMeter(),
+    meter: createMeter(),
     now: () => new Date(),
     name: settings.STEP,
   };

@@ -33,7 +33,7 @@ export async function runLocal(name: string | undefined, options: RunOptions): P
   const { input, request, warnings } = await checkAll(name, options, new Date(clock.now()));
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
 
-  await using platform = await openPlatform(options, clock);
+  await using platform = await createPlatformAccess(options, clock);
   await using local = await startLocal({
     ...platform,
     credentials: { [request.account]: platform.credential },
@@ -83,7 +83,7 @@ async function inputOf(
   return exampleRequest(now.toISOString().slice(0, 10));
 }
 
-async function openPlatform(
+async function createPlatformAccess(
   options: RunOptions,
   clock: ClockAnchor & { now(): number },
 ): Promise<PlatformHere> {

@@ -87,7 +87,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
       log: (entry) => countBytes(arrived, entry),
     }),
   );
-  const stored = openSecrets(options, config.stack, template, place, clock.now);
+  const stored = createSecrets(options, config.stack, template, place, clock.now);
   const secrets = started.use(await startSecretsManager({ secrets: stored, now: clock.now }));
 
   const logs: LogLine[] = [];
@@ -135,7 +135,7 @@ async function synthesizeHere(config: Config): Promise<Synthesized> {
   return synthesize(config);
 }
 
-function openSecrets(
+function createSecrets(
   { credentials }: LocalOptions,
   prefix: string,
   template: Template,

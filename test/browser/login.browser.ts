@@ -1,7 +1,7 @@
 import type { BrowserContext, Page, Response } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { consentUrlOf, startCommand } from '../infra/cli/command.ts';
-import { exchanges, loginTo, openPlatform } from '../infra/cli/support.ts';
+import { createPlatformAccess, exchanges, loginTo } from '../infra/cli/support.ts';
 import { openChromium } from './chromium.ts';
 
 let browser: BrowserContext & AsyncDisposable;
@@ -12,7 +12,7 @@ afterAll(() => browser[Symbol.asyncDispose]());
 
 /** `login` against a sandbox of its own, whose consent screen stands in a page of the browser. */
 async function startLogin(change: (url: URL) => void = () => {}) {
-  const platform = await openPlatform();
+  const platform = await createPlatformAccess();
   // `true` stands for the desktop's browser: the page is opened here.
   const command = startCommand(loginTo(platform), { BROWSER: 'true' });
   const url = new URL(await consentUrlOf(command));

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import { openSecrets } from '../../functions/aws/secrets.ts';
+import { createSecrets } from '../../functions/aws/secrets.ts';
 import {
   type SecretsFaultAnswer,
   type SecretsOperation,
@@ -35,7 +35,7 @@ export async function openAccount({ credential, token }: { credential?: string; 
   const fail = (operation: SecretsOperation, answer: SecretsFaultAnswer, times = 1) =>
     manager.faults.push({ operation, answer, times });
   const calls = () => manager.journal.map(({ operation }) => operation);
-  return { secrets: openSecrets('exports'), manager, stored, idOf, textOf, fail, calls };
+  return { secrets: createSecrets('exports'), manager, stored, idOf, textOf, fail, calls };
 }
 
 /** What a call throws, which never says a secret. */

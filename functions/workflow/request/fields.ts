@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { isObject } from '../json.ts';
 import {
   type DateRange,
   dateIn,
@@ -134,10 +135,6 @@ export function roundedFaults(value: unknown, path: string): string[] {
     return Object.entries(value).flatMap(([key, inner]) => roundedFaults(inner, `${path}.${key}`));
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return [];
   return [`${path}: has more digits than a number can hold; write it as a string`];
-}
-
-export function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A period's dates are counted from its date, which has to be one of the calendar. */

@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
 import { PAGE_LIMIT } from '../../platform/lists.ts';
+import { isObject } from '../json.ts';
 import { addDays } from './dates.ts';
-import { common, date, type Fields, isObject, roundedFaults, today } from './fields.ts';
+import { common, date, type Fields, roundedFaults, today } from './fields.ts';
 
 /** Contract 4.6 and 8. */
 export const ListInput = z.strictObject({

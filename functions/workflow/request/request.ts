@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { InvalidInput } from '../errors.ts';
-import { type Fields, isObject, type Moment, today } from './fields.ts';
+import { isObject } from '../json.ts';
+import { type Fields, type Moment, today } from './fields.ts';
 import { ListInput, ListRequest, listFaults, normalizeList } from './list.ts';
 import { normalizePurchases, PurchasesInput, PurchasesRequest, purchasesFaults } from './purchases.ts';
 import { MAX_WINDOWS, normalizeReport, ReportInput, ReportRequest, reportFaults } from './report.ts';

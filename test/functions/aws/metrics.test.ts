@@ -8,9 +8,9 @@ const METRICS = new URL('../../../functions/aws/metrics.ts', import.meta.url).hr
 it('a measurement is one line on stdout, past the console that the runtime wraps, by its stack', () => {
   const script = `
     console.log = (text) => process.stdout.write(JSON.stringify({ level: 'INFO', message: text }));
-    const { openMeter } = await import(${JSON.stringify(METRICS)});
+    const { createMeter } = await import(${JSON.stringify(METRICS)});
     const about = { execution: 'e', account: 'acme', kind: 'other', attempt: 2, window: undefined };
-    openMeter()({ values: { Retries: 1 }, dimensions: { kind: 'CopyFailed' } }, about);`;
+    createMeter()({ values: { Retries: 1 }, dimensions: { kind: 'CopyFailed' } }, about);`;
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
     env: { POWERTOOLS_SERVICE_NAME: 'exports-test' },
     encoding: 'utf8',

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type ObjectStore, openObjectStore } from '../../../functions/aws/objects.ts';
+import { createObjectStore, type ObjectStore } from '../../../functions/aws/objects.ts';
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { hurry } from '../../support/hurried.ts';
@@ -24,7 +24,7 @@ async function openBucket() {
         ...{ Body, ContentLength: Buffer.byteLength(Body) },
       }),
     );
-  return { s3, put, store: openObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }) };
+  return { s3, put, store: createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }) };
 }
 
 /** The store over a server that answers in this way, and what was sent to it. */
@@ -32,7 +32,7 @@ async function openServer(answer: Answer) {
   const server = await listen(answer);
   onTestFinished(() => server[Symbol.asyncDispose]());
   setEnvironment(awsEnvironment({ S3: server.url }));
-  return { requests: server.requests, store: openObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }) };
+  return { requests: server.requests, store: createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }) };
 }
 
 describe('the bucket', () => {
@@ -164,7 +164,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
 describe('a bucket that another account owns', () => {
   it('27: is neither read nor written', async () => {
     const { s3 } = await openBucket();
-    const store = openObjectStore({ BUCKET, BUCKET_OWNER: '111111111111' });
+    const store = createObjectStore({ BUCKET, BUCKET_OWNER: '111111111111' });
     for (const [, , , call] of CALLS)
       await expect(call(store)).rejects.toMatchObject({ name: 'AccessRefused' });
     expect(s3.journal.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
@@ -173,7 +173,7 @@ describe('a bucket that another account owns', () => {
 
 it('27: a bucket that does not exist is refused, and no object is taken for missing', async () => {
   await openBucket();
-  const store = openObjectStore({ BUCKET: 'elsewhere', BUCKET_OWNER: ACCOUNT });
+  const store = createObjectStore({ BUCKET: 'elsewhere', BUCKET_OWNER: ACCOUNT });
   await expect(store.getText(KEY)).rejects.toMatchObject({
     name: 'AccessRefused',
     facts: { aws_error: 'NoSuchBucket' },

@@ -1,8 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { openObjectStore } from '../../../functions/aws/objects.ts';
-import { openSecrets } from '../../../functions/aws/secrets.ts';
+import { createObjectStore } from '../../../functions/aws/objects.ts';
+import { createSecrets } from '../../../functions/aws/secrets.ts';
 import { openTaskAnswer } from '../../../functions/aws/task-answer.ts';
 import { setEnvironment } from '../../support/lambda.ts';
 
@@ -31,7 +31,7 @@ it.each<[string, (response: ServerResponse) => unknown, () => (call: number) => 
     'reads the token',
     json({ SecretString: '{}', VersionId: 'v1' }),
     () => {
-      const { readTokens } = openSecrets('exports');
+      const { readTokens } = createSecrets('exports');
       return () => readTokens('acme');
     },
   ],
@@ -39,7 +39,7 @@ it.each<[string, (response: ServerResponse) => unknown, () => (call: number) => 
     'leaves a card',
     (response) => response.end(),
     () => {
-      const { putJson } = openObjectStore(bucket);
+      const { putJson } = createObjectStore(bucket);
       return (call) => putJson('exports/_failure.json', { call });
     },
   ],

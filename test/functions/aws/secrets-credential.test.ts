@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openSecrets } from '../../../functions/aws/secrets.ts';
+import { createSecrets } from '../../../functions/aws/secrets.ts';
 import type { SecretsFaultAnswer, SecretsOperation } from '../../../infra/local/secrets-manager.ts';
 import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
 import { json, listen } from '../../support/listen.ts';
@@ -124,7 +124,7 @@ describe('what is sent to Secrets Manager', () => {
         String(headers['x-amz-target']).replace('secretsmanager.', ''),
         JSON.parse(body),
       ]);
-    return { secrets: openSecrets('exports'), asked };
+    return { secrets: createSecrets('exports'), asked };
   }
 
   it('of a replaced credential is a version aside, and then the label moved to that from the one that was read', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Log } from '../../../functions/aws/logger.ts';
 import type { Answered, Exchange } from '../../../functions/platform/connection.ts';
 import { NoAnswer } from '../../../functions/platform/errors.ts';
 import { logCalls } from '../../../functions/platform/log-calls.ts';
+import type { Log } from '../../../functions/workflow/step.ts';
 
 const answered: Answered = { status: 200, headers: { 'x-request-id': 'req_1' }, secrets: [] };
 const asked = { method: 'GET', path: '/campaigns', milliseconds: 12, outcome: answered } as const;

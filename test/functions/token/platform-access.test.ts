@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NoAnswer } from '../../../functions/platform/errors.ts';
 import { getReport } from '../../../functions/platform/reports.ts';
-import { openConnection, openPlatform } from '../../../functions/token/platform-access.ts';
+import { createConnection, createPlatformAccess } from '../../../functions/token/platform-access.ts';
 import { startSecretsManager } from '../../../infra/local/secrets-manager.ts';
 import { secretInMemory } from '../../../infra/local/secrets-store.ts';
 import { awsEnvironment, SETTINGS, setEnvironment } from '../../support/lambda.ts';
@@ -22,7 +22,7 @@ async function startPlatform() {
 describe('the platform of the settings', () => {
   it('is called at its base URL, with the pinned revision or the request’s own (contract 9.4)', async () => {
     const { server, settings } = await startPlatform();
-    const { platform } = openPlatform({ ...settings, ALLOW_LOOPBACK: 'true' });
+    const { platform } = createPlatformAccess({ ...settings, ALLOW_LOOPBACK: 'true' });
     await getReport(platform(undefined), bearer, 'r1');
     await getReport(platform('2026-05-01'), bearer, 'r1');
     expect(server.requests.map(({ path, headers }) => [path, headers['x-service-revision']])).toEqual([
@@ -33,7 +33,7 @@ describe('the platform of the settings', () => {
 
   it('21: is not called at a loopback address, unless that is allowed', async () => {
     const { server, settings } = await startPlatform();
-    const { platform } = openPlatform(settings);
+    const { platform } = createPlatformAccess(settings);
     const error = await errorOf(NoAnswer, getReport(platform(undefined), bearer, 'r1'));
     expect([error.code, error.sent, server.requests]).toEqual(['DownloadRefused', false, []]);
   });
@@ -49,14 +49,14 @@ describe('the platform of the settings', () => {
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
     const base = { ...SETTINGS, PLATFORM_BASE_URL: `http://127.0.0.1:${port}` };
-    const { platform } = openPlatform({ ...base, ALLOW_LOOPBACK: 'true' });
+    const { platform } = createPlatformAccess({ ...base, ALLOW_LOOPBACK: 'true' });
     for (let calls = 0; calls < 3; calls += 1) await getReport(platform(undefined), bearer, 'r1');
     expect(connections.size).toBe(3);
   });
 
   it('answers without a revision as well, of which only the token endpoint has no need', async () => {
     const { server, settings } = await startPlatform();
-    const connection = openConnection({ ...settings, ALLOW_LOOPBACK: 'true' });
+    const connection = createConnection({ ...settings, ALLOW_LOOPBACK: 'true' });
     expect(Object.keys(connection).sort()).toEqual(['baseUrl', 'dispatcher']);
     expect(connection.baseUrl).toBe(`${server.url}/v1`);
   });
@@ -71,7 +71,7 @@ describe('the token of an account', () => {
     setEnvironment(awsEnvironment({ SECRETS_MANAGER: secrets.endpoint }));
     const [{ id: version } = { id: '' }] = await secret.versions();
     const ref = { version, scope: 'reporting:read', expires_at: token.expires_at, unproven: false };
-    const { readToken } = openPlatform(SETTINGS);
+    const { readToken } = createPlatformAccess(SETTINGS);
     expect(await readToken('acme', ref)).toEqual(token);
     await expect(readToken('globex', ref)).rejects.toMatchObject({ name: 'TokenRefused' });
     expect(secrets.journal.map(({ operation, secret }) => [operation, secret])).toEqual([

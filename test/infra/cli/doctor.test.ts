@@ -12,7 +12,7 @@ import {
 } from '../../../infra/local/sandbox/settings.ts';
 import { json, listen } from '../../support/listen.ts';
 import { startCommand } from './command.ts';
-import { consent, get, logIn, openPlatform } from './support.ts';
+import { consent, createPlatformAccess, get, logIn } from './support.ts';
 
 const NEEDS: Needs = {
   revisions: [EXAMPLE_REVISION],
@@ -26,7 +26,7 @@ async function examine(
   options: SandboxOptions,
   { needs = {}, credential, now }: { needs?: Partial<Needs>; credential?: unknown; now?: Date } = {},
 ) {
-  const platform = await openPlatform(options);
+  const platform = await createPlatformAccess(options);
   if (credential !== undefined) await writeFile(platform.file, JSON.stringify(credential));
   const checks = await diagnosisOf(platform.sandbox.baseUrl, platform.file, { ...NEEDS, ...needs }, now);
   return { ...platform, checks };
@@ -95,13 +95,13 @@ describe('the token', () => {
   });
 
   test('a platform that does not answer', async () => {
-    const { file } = await openPlatform();
+    const { file } = await createPlatformAccess();
     const checks = await diagnosisOf('http://127.0.0.1:9', file, NEEDS);
     expect(checks[1]).toMatchObject({ check: 'token', status: 'fault' });
   });
 
   test('5.2: a dead login says to log in again', async () => {
-    const { file, sandbox, stored } = await openPlatform();
+    const { file, sandbox, stored } = await createPlatformAccess();
     await writeFile(file, JSON.stringify({ ...(await stored()), refresh_token: 'canary-dead' }));
     const checks = await diagnosisOf(sandbox.baseUrl, file, NEEDS);
     expect(checks[1]).toMatchObject({
@@ -112,7 +112,7 @@ describe('the token', () => {
   });
 
   test('5.2: a login that is rotated is stored, so that it can be used again', async () => {
-    const platform = await openPlatform({ rotateRefreshTokens: true });
+    const platform = await createPlatformAccess({ rotateRefreshTokens: true });
     await logIn(platform, async (url) => get((await consent(url)).href));
     const { refresh_token: before } = await platform.stored();
     for (let time = 1; time <= 2; time += 1) {
@@ -124,7 +124,7 @@ describe('the token', () => {
 });
 
 test('5.2: a login that an export rotates in that very moment is read again', async () => {
-  const { file, sandbox, stored } = await openPlatform();
+  const { file, sandbox, stored } = await createPlatformAccess();
   await logIn({ sandbox, file }, async (url) => get((await consent(url)).href));
   const rotatedAway = JSON.stringify({ ...(await stored()), refresh_token: 'rotated-away' });
   const account = { local: true, baseUrl: sandbox.baseUrl, credential: file } as const;
@@ -160,7 +160,7 @@ describe('what the token may do', () => {
   });
 
   test('5.2: a refresh sends the parameters that the config adds', async () => {
-    const platform = await openPlatform();
+    const platform = await createPlatformAccess();
     await logIn(platform, async (url) => get((await consent(url)).href));
     const needs = { ...NEEDS, refreshParameters: { audience: 'reports' } };
     await diagnosisOf(platform.sandbox.baseUrl, platform.file, needs);
@@ -236,12 +236,15 @@ describe('the bucket', () => {
 });
 
 describe('the command', () => {
-  const args = ({ sandbox, file }: Awaited<ReturnType<typeof openPlatform>>, revision = EXAMPLE_REVISION) => [
+  const args = (
+    { sandbox, file }: Awaited<ReturnType<typeof createPlatformAccess>>,
+    revision = EXAMPLE_REVISION,
+  ) => [
     ...['doctor', '--local', '--base-url', sandbox.baseUrl, '--credential', file, '--revision', revision],
   ];
 
   test('prints a line for each check, and exits 0', async () => {
-    const { status, stdout } = await startCommand(args(await openPlatform())).ended;
+    const { status, stdout } = await startCommand(args(await createPlatformAccess())).ended;
     expect(status).toBe(0);
     expect(stdout.split('\n').map((line) => line.split(' ')[0])).toEqual([
       ...['ok', 'ok', 'ok', 'ok', 'ok', 'unknown', ''],
@@ -250,7 +253,7 @@ describe('the command', () => {
   });
 
   test('--json prints one document, and a fault exits 1', async () => {
-    const platform = await openPlatform();
+    const platform = await createPlatformAccess();
     const command = startCommand([...args(platform, '2000-01-01'), '--account', 'acme', '--json']);
     const { status, stdout } = await command.ended;
     expect(status).toBe(1);

@@ -2,10 +2,10 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { consentUrlOf, startCommand } from './command.ts';
-import { consent, exchanges, get, loginTo, openPlatform } from './support.ts';
+import { consent, createPlatformAccess, exchanges, get, loginTo } from './support.ts';
 
 async function startLogin(more: readonly string[] = [], environment: Record<string, string> = {}) {
-  const platform = await openPlatform();
+  const platform = await createPlatformAccess();
   return {
     ...platform,
     ...startCommand([...loginTo(platform), ...more], { BROWSER: 'true', ...environment }),
@@ -14,7 +14,7 @@ async function startLogin(more: readonly string[] = [], environment: Record<stri
 
 describe('login', () => {
   test('opens the address that it prints, exits 0, and prints no secret', async () => {
-    const { directory } = await openPlatform();
+    const { directory } = await createPlatformAccess();
     const browser = join(directory, 'browser');
     const opened = join(directory, 'opened');
     await writeFile(browser, `#!/bin/sh\nprintf %s "$1" > '${opened}'\n`);

@@ -5,11 +5,11 @@ import { login } from '../../../infra/cli/login/login.ts';
 import { newState } from '../../../infra/cli/login/state.ts';
 import { CommandFailed } from '../../../infra/cli/usage.ts';
 import { openDeployed } from './secret.ts';
-import { consent, exchanges, get, logIn, openPlatform, pasted, type Shown } from './support.ts';
+import { consent, createPlatformAccess, exchanges, get, logIn, pasted, type Shown } from './support.ts';
 
 describe('4.2: the consent URL', () => {
   test('names client, redirect URI, code, scope, and a state of 256 bits that is new each time', async () => {
-    const platform = await openPlatform({ basePath: '/v1' });
+    const platform = await createPlatformAccess({ basePath: '/v1' });
     const urls: URL[] = [];
     const visit = async (url: string) => {
       urls.push(new URL(url));
@@ -32,7 +32,7 @@ describe('4.2: the consent URL', () => {
 
 describe('4.1: a login that was allowed', () => {
   test('stores the refresh token in the file, which keeps its other fields and is its owner’s alone', async () => {
-    const platform = await openPlatform();
+    const platform = await createPlatformAccess();
     const before = await platform.stored();
     const result = await logIn(platform, async (url) => get((await consent(url)).href));
     expect(result).toEqual({ scope: 'reporting:read', stored: true });
@@ -46,7 +46,7 @@ describe('4.1: a login that was allowed', () => {
   });
 
   test('4.2: needs nobody at the screen where consent was granted by arrangement', async () => {
-    const platform = await openPlatform({ credentials: [{ consentGranted: true }] });
+    const platform = await createPlatformAccess({ credentials: [{ consentGranted: true }] });
     const visit = async (url: string) => {
       const { status, headers } = await get(url);
       expect(status).toBe(302);
@@ -57,7 +57,7 @@ describe('4.1: a login that was allowed', () => {
   });
 
   test('ends on a page that can be closed, is not stored, and hands its address to nobody', async () => {
-    const platform = await openPlatform();
+    const platform = await createPlatformAccess();
     const shown: Shown[] = [];
     await logIn(platform, async (url) => shown.push(await get((await consent(url)).href)));
     expect(shown[0]).toMatchObject({
@@ -69,7 +69,7 @@ describe('4.1: a login that was allowed', () => {
   });
 
   test.each(['127.0.0.1', 'localhost'])('returns to the redirect URI that was given, on %s', async (host) => {
-    const platform = await openPlatform();
+    const platform = await createPlatformAccess();
     const redirectUri = `http://${host}:${await freePort()}/oauth/return`;
     const visited: string[] = [];
     const visit = async (url: string) => {
@@ -93,7 +93,7 @@ describe('4.2: a redirect is refused, and its code never exchanged,', () => {
     ['where it has no code', (url) => url.searchParams.delete('code'), /neither one code/],
   ];
   test.each(forgeries)('%s', async (_, forge, message) => {
-    const platform = await openPlatform();
+    const platform = await createPlatformAccess();
     const shown: Shown[] = [];
     const visit = async (url: string) => {
       const redirected = await consent(url);
@@ -107,7 +107,7 @@ describe('4.2: a redirect is refused, and its code never exchanged,', () => {
   });
 
   test('where it comes a second time', async () => {
-    const platform = await openPlatform({ faults: ['token trickle=2'] });
+    const platform = await createPlatformAccess({ faults: ['token trickle=2'] });
     const visit = async (url: string) => {
       const redirected = await consent(url);
       return Promise.all([get(redirected.href), get(redirected.href)]);
@@ -119,7 +119,7 @@ describe('4.2: a redirect is refused, and its code never exchanged,', () => {
   });
 
   test('where its state was that of an earlier login', async () => {
-    const platform = await openPlatform();
+    const platform = await createPlatformAccess();
     let earlier = new URL('http://127.0.0.1');
     await logIn(platform, async (url) => {
       earlier = await consent(url);
@@ -135,7 +135,7 @@ describe('4.2: a redirect is refused, and its code never exchanged,', () => {
   });
 
   test('and is not even heard at another path, under another host name, or by another method', async () => {
-    const platform = await openPlatform();
+    const platform = await createPlatformAccess();
     const statuses: number[] = [];
     const visit = async (url: string) => {
       const redirected = await consent(url);
@@ -153,14 +153,14 @@ describe('4.2: a redirect is refused, and its code never exchanged,', () => {
 
 describe('a login that the platform refuses', () => {
   test('4.2: says that access was denied', async () => {
-    const platform = await openPlatform();
+    const platform = await createPlatformAccess();
     const visit = async (url: string) => get((await consent(url, 'deny')).href);
     await expect(logIn(platform, visit)).rejects.toThrow(/Access was denied in the browser/);
     expect(exchanges(platform.sandbox)).toBe(0);
   });
 
   test('4.2: shows another error without the characters that a terminal obeys', async () => {
-    const platform = await openPlatform();
+    const platform = await createPlatformAccess();
     const visit = async (url: string) => {
       const redirected = await consent(url, 'deny');
       redirected.searchParams.set('error', 'server_error');
@@ -171,7 +171,7 @@ describe('a login that the platform refuses', () => {
   });
 
   test('7.3: names the token endpoint’s error and stores nothing', async () => {
-    const platform = await openPlatform({
+    const platform = await createPlatformAccess({
       faults: ['token status=400 body={"error":"invalid_grant","error_description":"used"}'],
     });
     const shown: Shown[] = [];
@@ -182,13 +182,13 @@ describe('a login that the platform refuses', () => {
   });
 
   test('2.1: fails where no refresh token comes', async () => {
-    const platform = await openPlatform({ faults: ['token omit=refresh_token'] });
+    const platform = await createPlatformAccess({ faults: ['token omit=refresh_token'] });
     const visit = async (url: string) => get((await consent(url)).href);
     await expect(logIn(platform, visit)).rejects.toThrow(/gave no refresh token/);
   });
 
   test('never repeats the code, the state or a secret in its error', async () => {
-    const platform = await openPlatform({ faults: ['token status=400'] });
+    const platform = await createPlatformAccess({ faults: ['token status=400'] });
     const secrets: string[] = [(await platform.stored()).client_secret ?? ''];
     const visit = async (url: string) => {
       const redirected = await consent(url);
@@ -210,7 +210,7 @@ test('a state is good once, and not after a wrong one was tried', () => {
 });
 
 test('5.2: a login is stored in the deployed secret, whose calls name no value', async () => {
-  const { sandbox } = await openPlatform();
+  const { sandbox } = await createPlatformAccess();
   const { clientId: client_id, clientSecret: client_secret } = sandbox;
   const { store, stored, server } = await openDeployed(JSON.stringify({ client_id, client_secret }));
   await using local = await openTarget('acme', { local: true, baseUrl: sandbox.baseUrl, credential: '' });
@@ -227,7 +227,7 @@ test('5.2: a login is stored in the deployed secret, whose calls name no value',
 
 describe('--no-browser', () => {
   test('takes the address that is pasted, with the same checks', async () => {
-    const platform = await openPlatform();
+    const platform = await createPlatformAccess();
     const { input, paste } = pasted();
     await logIn(platform, async (url) => paste(`  ${await consent(url)}  `), { paste: input });
     expect(await platform.stored()).toHaveProperty('refresh_token');
@@ -235,7 +235,7 @@ describe('--no-browser', () => {
 
   test('may use a registered redirect URI on another machine', async () => {
     const redirectUri = 'https://tools.example/return';
-    const platform = await openPlatform({ credentials: [{ redirectUris: [redirectUri] }] });
+    const platform = await createPlatformAccess({ credentials: [{ redirectUris: [redirectUri] }] });
     const { input, paste } = pasted();
     await logIn(platform, async (url) => paste((await consent(url)).href), { paste: input, redirectUri });
     expect(await platform.stored()).toHaveProperty('refresh_token');
@@ -251,7 +251,7 @@ describe('--no-browser', () => {
     ['something else', () => 'code', /not an address that begins/],
     ['nothing', () => '', /No address was pasted/],
   ])('refuses %s', async (_, change, message) => {
-    const platform = await openPlatform();
+    const platform = await createPlatformAccess();
     const { input, paste } = pasted();
     const visit = async (url: string) => paste(change(await consent(url)));
     await expect(logIn(platform, visit, { paste: input })).rejects.toThrow(message);
@@ -260,7 +260,7 @@ describe('--no-browser', () => {
 });
 
 test('a login that is stopped listens no longer and stores nothing', async () => {
-  const platform = await openPlatform();
+  const platform = await createPlatformAccess();
   const stop = new AbortController();
   let redirected = new URL('http://127.0.0.1');
   const visit = async (url: string) => {
@@ -273,7 +273,7 @@ test('a login that is stopped listens no longer and stores nothing', async () =>
 });
 
 test('a port that is taken is named', async () => {
-  const platform = await openPlatform();
+  const platform = await createPlatformAccess();
   const redirectUri = `${platform.sandbox.baseUrl}/callback`;
   await expect(logIn(platform, async () => {}, { redirectUri })).rejects.toThrow(/Port \d+.*EADDRINUSE/);
 });

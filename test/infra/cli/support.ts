@@ -10,7 +10,7 @@ import { type Sandbox, startSandbox } from '../../../infra/local/sandbox/sandbox
 import type { SandboxOptions } from '../../../infra/local/sandbox/settings.ts';
 
 /** A sandbox, and a file with its credential, in a folder of its own. */
-export async function openPlatform(options: SandboxOptions = {}) {
+export async function createPlatformAccess(options: SandboxOptions = {}) {
   const sandbox = await startSandbox(options);
   const directory = await mkdtemp(join(tmpdir(), 'login-'));
   const file = join(directory, 'credential.json');
@@ -83,7 +83,7 @@ export function pasted(): { input: PassThrough; paste(line: string): void } {
   return { input, paste: (line) => void input.end(`${line}\n`) };
 }
 
-/** `login` for the account of a platform that {@link openPlatform} has opened. */
+/** `login` for the account of a platform that {@link createPlatformAccess} has opened. */
 export function loginTo({ sandbox, file }: { sandbox: Sandbox; file: string }): string[] {
   const { baseUrl } = sandbox;
   return ['login', '--account', 'acme', '--local', '--base-url', baseUrl, '--credential', file];

@@ -63,7 +63,7 @@ it.concurrent('14: a status that the contract does not name is warned of, waited
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(2);
   expect(between(outcome)).toBeGreaterThanOrEqual(30);
-  expect(JSON.stringify(outcome.logged)).toContain('the contract names no such status');
+  expect(JSON.stringify(outcome.logged)).toContain('the contract does not name this status');
 });
 
 it.concurrent('8: a 429 in mid-poll for ever ends in bounded time, typed, and asks for no replacement', async () => {
