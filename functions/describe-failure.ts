@@ -36,9 +36,11 @@ interface Dependencies extends Pick<Common, 'log' | 'now'> {
   readonly runbookUrl: string | undefined;
 }
 
-/** What ends the export. */
+/** The failed export's output: the execution ends with `cause` as its Cause. */
 export interface ExportFailed {
   readonly failure: Failure;
+  /** `failure` as JSON: a Fail state takes its Cause from a string. */
+  readonly cause: string;
 }
 
 /**
@@ -59,7 +61,7 @@ export async function describeFailure(
   // An input that was refused names no place: a key is made of validated parts only.
   const key = keyOf(state);
   if (key !== undefined) await leave(failure, key, dependencies);
-  return { failure };
+  return { failure, cause: JSON.stringify(failure) };
 }
 
 /** What was copied so far is of no use to the window's next run, whose report may be another one. */

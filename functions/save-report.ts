@@ -1,16 +1,14 @@
-import type { Range } from './copy/copy-range.ts';
 import { type Copy, type Left, openCopy, type StoredFile } from './copy/open.ts';
 import type { Ends } from './copy/open-ends.ts';
 import { afterSuccess, afterThrottle, countUselessAnswer } from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
 import { type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
 import { createPlatformAccess } from './token/platform-access.ts';
-import { asEnded, type Copying, type CopyRange } from './workflow/copying.ts';
+import type { Copying } from './workflow/copying.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
 import { type Common, step } from './workflow/step.ts';
-import { turnsFrom } from './workflow/turns.ts';
 
 /** What is on its way when a call stops has half of it to arrive, and the state machine is to hear of the rest. */
 const STOP_BEFORE_MS = 60_000;
@@ -24,8 +22,8 @@ interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'>,
 
 /**
  * Fetches the READY report's URL itself and copies the file to its key, so that the URL never leaves this step and is
- * fresh at each try. The object becomes visible only when it is complete and its checksum agrees. What does not come in
- * the time of one call is left to the next one, and a file that is large to ranges of it, side by side.
+ * fresh at each try. The object becomes visible only when it is complete and its checksum agrees. If the file takes
+ * longer than one call, the next call resumes it.
  *
  * @throws UrlExpired, CopyFailed, DownloadRefused, AccessRefused beside what a call to the platform throws
  */
@@ -41,17 +39,9 @@ export async function saveReport(
   if (answer === 'useless' || answer === 'generating') return watchAgain(window);
 
   const copying = await mine(window, dependencies);
-  if (copying?.ranges) {
-    // Where JoinRanges has failed, nobody has looked at them yet.
-    const ranges = asEnded(copying.ranges, copying.ended);
-    return divided(window, { ...copying, ranges, ended: [] }, dependencies);
-  }
   const left = await save(window, answer.url, copying, dependencies);
-  if (!('upload_id' in left)) return saved(window, left, dependencies);
-  const begun = { ...left, report_id: state.ready_id, calls: window.copying?.calls ?? 0 };
-  if (!('ranges' in begun)) return later(window, begun);
-  const ranges = begun.ranges.map((range) => ({ ...range, turns: 0 }));
-  return divided(window, { ...begun, ranges }, dependencies);
+  if (!('position' in left)) return saved(window, left as StoredFile, dependencies);
+  return later(window, { ...left, report_id: state.ready_id, calls: window.copying?.calls ?? 0 });
 }
 
 /** It was READY and is not any more: that counts against it, or it could go on like this for ever. */
@@ -84,8 +74,7 @@ function save(
 ): Promise<StoredFile | Left> {
   const { format } = window.request;
   const deadline = AbortSignal.timeout(Math.max(0, millisecondsLeft() - STOP_BEFORE_MS));
-  const divides = copying === undefined && !window.undivided;
-  return copy({ url, key: keyOf(window), format, copying, deadline, divides });
+  return copy({ url, key: keyOf(window), format, copying, deadline, divides: false });
 }
 
 function saved(window: ReadyWindow, file: StoredFile, { now }: Dependencies): SavedWindow {
@@ -100,20 +89,6 @@ function saved(window: ReadyWindow, file: StoredFile, { now }: Dependencies): Sa
 function later(window: ReadyWindow, copying: Copying): ReportWindow {
   const { calls } = copying;
   return { ...window, status: 'ready', wait_seconds: MIN_WAIT, copying: { ...copying, calls: calls + 1 } };
-}
-
-type Begun = Omit<Copying, 'ranges'> & { readonly ranges: readonly (Range & { readonly turns: number })[] };
-
-/** What is missing is copied in ranges. Their turns begin anew, because this step has had the last GET of the report. */
-function divided(window: ReadyWindow, copying: Begun, { now }: Dependencies): ReportWindow {
-  const turns = turnsFrom(now(), copying.ranges.length);
-  const ranges = copying.ranges.map((range, at): CopyRange => {
-    const { first, from, to, part, shape } = range;
-    const position = { part, at: range.at, ...(shape === undefined ? {} : { shape }) };
-    const status = range.at === to ? 'stored' : 'open';
-    return { first, from, to, ...position, status, ...turns(at), turns: range.turns, failures: 0 };
-  });
-  return { ...later(window, { ...copying, ranges }), status: 'divided' };
 }
 
 function keyOf({ request, window }: ReadyWindow): string {

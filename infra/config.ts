@@ -14,12 +14,8 @@ const CDK_JSON = new URL('../cdk.json', import.meta.url);
 /** The largest file that is copied, unless the config says otherwise: 50 GiB. */
 const MAX_DOWNLOAD_BYTES = 50 * 1024 ** 3;
 
-/**
- * Above this, a file is copied in ranges: 8 GiB. A function copies some 50 MB/s, so that one task would take 170 s. Two of
- * 4 GiB take 85 s each, and the second begins 22 s after the first, which begins 10 s after the file was looked at (contract
- * 4.4): 117 s. Below it the waits eat up what is won; above it, up to 8 ranges: 64 GiB in 10 + 154 + 170 s instead of 1,370.
- */
-const PARALLEL_ABOVE_BYTES = 8 * 1024 ** 3;
+/** S3 takes 10,000 parts, and a part has 8 MiB: 78 GiB. */
+const LARGEST_DOWNLOAD_BYTES = 10_000 * 8 * 1024 ** 2;
 
 const LOG_RETENTION_DAYS = 90;
 
@@ -78,8 +74,7 @@ const Config = z.strictObject({
     .record(z.string().regex(NOT_OURS, 'is sent by the export itself, or is a secret'), z.string())
     .optional(),
   reserve_token_concurrency: z.boolean().default(true),
-  max_download_bytes: z.int().min(1).default(MAX_DOWNLOAD_BYTES),
-  parallel_above_bytes: z.int().min(1).default(PARALLEL_ABOVE_BYTES),
+  max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
   download_hosts: z.array(Host).min(1, 'must not be empty; leave it out to allow any public host').optional(),
   log_retention_days: z
     .literal(RETENTIONS, `must be one of ${RETENTIONS.join(', ')}`)

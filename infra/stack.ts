@@ -15,17 +15,10 @@ import { WorkflowFunctions } from './constructs/workflow-functions.ts';
 import { OUTPUTS } from './outputs.ts';
 
 /** Steps that call the platform with the token that GetToken keeps. */
-const WITH_TOKEN = [
-  'CreateReport',
-  'CheckReport',
-  'SaveReport',
-  'SaveRange',
-  'QueryPurchases',
-  'ExportList',
-] as const;
+const WITH_TOKEN = ['CreateReport', 'CheckReport', 'SaveReport', 'QueryPurchases', 'ExportList'] as const;
 
 /** Steps that store what the platform gave. */
-const STORING = ['SaveReport', 'SaveRange', 'JoinRanges', 'QueryPurchases', 'ExportList'] as const;
+const STORING = ['SaveReport', 'QueryPurchases', 'ExportList'] as const;
 
 /** Schedules start the state machine, whose functions read the secrets and write to the bucket. */
 export class ExportStack extends Stack {
@@ -44,7 +37,6 @@ export class ExportStack extends Stack {
       reserveTokenConcurrency: config.reserve_token_concurrency,
     });
 
-    // What FailExport may do, the workflow grants.
     secrets.grantReadWriteCredentials(functions.GetToken);
     secrets.grantReadWriteTokens(functions.GetToken);
     for (const step of WITH_TOKEN) secrets.grantReadTokens(functions[step]);
@@ -81,7 +73,6 @@ export class ExportStack extends Stack {
       BUCKET_OWNER: this.account,
       ACCOUNTS: config.accounts.join(','),
       MAX_DOWNLOAD_BYTES: String(config.max_download_bytes),
-      PARALLEL_ABOVE_BYTES: String(config.parallel_above_bytes),
       ...(config.refresh_parameters && { REFRESH_PARAMETERS: JSON.stringify(config.refresh_parameters) }),
       ...(config.runbook_url && { RUNBOOK_URL: config.runbook_url }),
       ...(config.download_hosts && { DOWNLOAD_HOSTS: config.download_hosts.join(',') }),

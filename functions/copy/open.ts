@@ -38,7 +38,7 @@ export type Copy = (request: CopyRequest) => Promise<StoredFile | Left>;
 
 export function openCopy(settings: Settings): { copy: Copy } & Pick<Ends, 'abandon'> {
   const ends = openEnds(settings);
-  const above = Number(settings.PARALLEL_ABOVE_BYTES);
+  const above = Number.MAX_SAFE_INTEGER;
   return { copy: (request) => copy(request, ends, above), abandon: ends.abandon };
 }
 

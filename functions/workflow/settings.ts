@@ -19,8 +19,6 @@ export const Settings = z.object({
   ACCOUNTS: z.string(),
   /** The largest file that is copied. */
   MAX_DOWNLOAD_BYTES: z.string().check(z.regex(/^[1-9]\d*$/)),
-  /** Files that are larger are copied in ranges, side by side, where the storage host serves them. */
-  PARALLEL_ABOVE_BYTES: z.string().check(z.regex(/^[1-9]\d*$/)),
   /** Hosts that a download URL may name, separated by commas; absent: any public one. */
   DOWNLOAD_HOSTS: z.optional(z.string()),
   /** Where the runbook can be read, up to the `#` of a section; absent: its path in the repository. */

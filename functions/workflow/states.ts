@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { Copying, CopyRange } from './copying.ts';
+import { Copying } from './copying.ts';
 import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request/request.ts';
 import { TimelineEntry } from './timeline.ts';
 
@@ -83,9 +83,9 @@ export const WindowState = z.object({
   /**
    * Where it stands, for the Choice states:
    * `planned` a report is to be created, the first one or a replacement · `pending` being generated ·
-   * `ready` can be saved, or gone on with · `divided` is copied in ranges · `saved` the object is complete
+   * `ready` can be saved, or its copy resumed · `saved` the object is complete
    */
-  status: z.enum(['planned', 'pending', 'ready', 'divided', 'saved']),
+  status: z.enum(['planned', 'pending', 'ready', 'saved']),
   /** Seconds that the next Wait takes; at least 10 (contract 4.4). */
   wait_seconds: z.number(),
   /** Answers 429 in a row. */
@@ -100,8 +100,6 @@ export const WindowState = z.object({
   object: z.optional(StoredObject),
   /** Of a file that one call did not bring. */
   copying: z.optional(Copying),
-  /** It was tried in ranges, and cannot be had so. */
-  undivided: z.optional(z.boolean()),
   caught: z.optional(Caught),
   /** When the window began. */
   begun_at: z.optional(z.string()),
@@ -145,27 +143,6 @@ export type ListWindow = z.infer<typeof ListWindow>;
 /** A report is READY. */
 export const ReadyWindow = z.extend(ReportWindow, { ready_id: z.string() });
 export type ReadyWindow = z.infer<typeof ReadyWindow>;
-
-/** A task of its own copies one of the ranges, and returns that. */
-export const RangeWindow = z.extend(
-  z.pick(ReadyWindow, {
-    execution: true,
-    request: true,
-    window: true,
-    token: true,
-    reports: true,
-    ready_id: true,
-    begun_at: true,
-  }),
-  { throttled: z.number(), copying: z.pick(Copying, { upload_id: true, file: true }), range: CopyRange },
-);
-export type RangeWindow = z.infer<typeof RangeWindow>;
-
-/** All ranges have come as far as they could. */
-export const DividedWindow = z.extend(ReadyWindow, {
-  copying: z.extend(Copying, { ranges: z.array(CopyRange), ended: z.array(z.unknown()) }),
-});
-export type DividedWindow = z.infer<typeof DividedWindow>;
 
 /** The object is in place; its manifest is not. */
 export const SavedWindow = z.extend(AuthorizedWindow, { object: StoredObject });

@@ -1,21 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
-import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { WindowState } from '../../functions/workflow/states.ts';
 import { POLL_SECONDS } from './retries.ts';
-import {
-  announce,
-  awaitAnswer,
-  catchAll,
-  caught,
-  invoke,
-  is,
-  isKind,
-  isRange,
-  type StepName,
-} from './workflow-states.ts';
+import { announce, catchAll, caught, invoke, is, isKind, type StepName } from './workflow-states.ts';
 
 /**
  * A window ends within 24 h whatever happens, so 100 of them, one at a time, end within 100 days; nearly all do within
@@ -48,19 +37,6 @@ export class ExportWorkflow extends Construct {
       tracingEnabled: true,
       ...props,
     });
-    this.grantAnswer(functions.FailExport);
-  }
-
-  /**
-   * To end a task of this state machine. In a policy of its own: a function waits for its role's default one, which could
-   * not name the state machine then, since that names the function.
-   */
-  private grantAnswer({ role }: IFunction): void {
-    const statement = new PolicyStatement({
-      actions: ['states:SendTaskSuccess', 'states:SendTaskFailure'],
-      resources: [this.stateMachine.stateMachineArn],
-    });
-    role?.attachInlinePolicy(new Policy(this, 'AnswerPolicy', { statements: [statement] }));
   }
 
   /**
@@ -76,10 +52,7 @@ export class ExportWorkflow extends Construct {
         'started_at.$': '$$.Execution.StartTime',
       },
     });
-    const describe = invoke(this, 'DescribeFailure', {
-      function: functions.DescribeFailure,
-      output: { 'failure.$': '$.failure', 'redrives_before.$': '$$.Execution.RedriveCount' },
-    });
+    const describe = invoke(this, 'DescribeFailure', { function: functions.DescribeFailure });
     const plan = invoke(this, 'PlanExport', { function: functions.PlanExport, failed: describe });
     const getToken = invoke(this, 'GetToken', { function: functions.GetToken, failed: describe });
     const windows = catchAll(this.windows(functions), describe);
@@ -87,20 +60,12 @@ export class ExportWorkflow extends Construct {
     const announceExport = catchAll(announce(this, 'AnnounceExport', 'Report Exported', '$'), describe);
 
     const announceFailure = announce(this, 'AnnounceFailure', 'Report Export Failed', '$.failure');
-    // What the execution ends with, and what a redrive of it begins with.
-    const fail = awaitAnswer(this, 'FailExport', {
-      function: functions.FailExport,
-      input: {
-        'execution.$': '$.failure.execution',
-        'failure.$': '$.failure',
-        'error.$': '$.failure.error',
-        'redrives_before.$': '$.redrives_before',
-        'redrives.$': '$$.Execution.RedriveCount',
-        'input.$': '$$.Execution.Input',
-        'started_at.$': '$$.Execution.StartTime',
-      },
+    // A redrive of the failed execution fails again with the same failure; `resume` exports what is missing.
+    const fail = new sfn.Fail(this, 'ExportFailed', {
+      errorPath: '$.failure.error',
+      causePath: '$.cause',
     });
-    describe.next(catchAll(announceFailure, fail)).next(fail).next(take);
+    describe.next(catchAll(announceFailure, fail)).next(fail);
 
     // An export that asks only for what is missing may find nothing to do, and then asks nothing of the platform.
     const isAnyMissing = new sfn.Choice(this, 'IsAnyMissing')
@@ -148,7 +113,6 @@ export class ExportWorkflow extends Construct {
       curable: { errors: ['TokenRefused' as const, 'UrlExpired' as const], next: wait },
       failed,
     };
-    const urls = { curable: { errors: ['UrlExpired' as const], next: wait }, failed };
 
     const getWindowToken = invoke(this, 'GetWindowToken', {
       function: functions.GetToken,
@@ -171,53 +135,12 @@ export class ExportWorkflow extends Construct {
       .when(is('pending'), checkReport)
       .when(is('ready'), saveReport);
 
-    const saveRanges = catchAll(this.ranges(functions), failed);
-    const joinRanges = invoke(this, 'JoinRanges', { function: functions.JoinRanges, ...urls });
-
     getWindowToken.next(whatNext);
     createReport.next(wait);
     wait.next(whatNext);
     checkReport.next(wait);
     const isSaved = new sfn.Choice(this, 'IsSaved').when(is('saved'), publishWindow).otherwise(wait);
-    for (const delivery of [queryPurchases, exportList, joinRanges]) delivery.next(isSaved);
-    saveReport.next(new sfn.Choice(this, 'IsDivided').when(is('divided'), saveRanges).otherwise(isSaved));
-    saveRanges.next(joinRanges);
+    for (const delivery of [saveReport, queryPurchases, exportList]) delivery.next(isSaved);
     return getWindowToken;
-  }
-
-  /**
-   * A large file, side by side. Each range has turns of its own to GET the report in, 22 s from every other range's (see
-   * turns.ts), and ends as it may: JoinRanges sees what became of them. Each is an execution of its own, because the turns
-   * of eight could fill the window's history. Of one that dies, JoinRanges has what it began with.
-   */
-  private ranges(functions: ExportWorkflowProps['functions']): sfn.DistributedMap {
-    const end = new sfn.Pass(this, 'RangeEnded', { outputPath: '$.range' });
-    const wait = new sfn.Wait(this, 'WaitForTurn', { time: sfn.WaitTime.timestampPath('$.range.wake') });
-    const saveRange = invoke(this, 'SaveRange', {
-      function: functions.SaveRange,
-      resultPath: '$.range',
-      failed: end,
-    });
-    const isOpen = new sfn.Choice(this, 'IsRangeOpen').when(isRange('open'), wait).otherwise(end);
-    wait.next(saveRange).next(isOpen);
-    const ranges = new sfn.DistributedMap(this, 'SaveRanges', {
-      itemsPath: '$.copying.ranges',
-      mapExecutionType: sfn.StateMachineType.STANDARD,
-      toleratedFailurePercentage: 100,
-      itemSelector: {
-        'execution.$': '$.execution',
-        'request.$': '$.request',
-        'window.$': '$.window',
-        'token.$': '$.token',
-        'reports.$': '$.reports',
-        'ready_id.$': '$.ready_id',
-        'begun_at.$': '$.begun_at',
-        'throttled.$': '$.throttled',
-        copying: { 'upload_id.$': '$.copying.upload_id', 'file.$': '$.copying.file' },
-        'range.$': '$$.Map.Item.Value',
-      },
-      resultPath: '$.copying.ended',
-    });
-    return ranges.itemProcessor(isOpen);
   }
 }

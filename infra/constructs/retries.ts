@@ -83,18 +83,12 @@ export const retries = {
     ended,
     throttled,
   ],
-  // It throws nothing of its own, and a try out of its turn only waits for the next: 10 + 20 + 40 = 70 s.
-  SaveRange: [retry([...NOT_STARTED, ...UNKNOWN_END], POLL_SECONDS, 3)],
-  JoinRanges: [internal],
   // 10 + 20 + 40 + 80 = 150 s for an answer that breaks off; each try asks and writes anew.
   QueryPurchases: [unavailable, unreadable, retry(['CopyFailed'], POLL_SECONDS, 4), ended, throttled],
   ExportList: [unavailable, unreadable, retry(['CopyFailed'], POLL_SECONDS, 4), ended, throttled],
   PublishWindow: [internal],
   PublishExport: [internal],
   DescribeFailure: [internal],
-  // A try whose answer got lost ends by its time-out. Where the card's own error is one of these, the card is given
-  // again as often: that costs a minute, and nothing else.
-  FailExport: [internal],
   // 2 + 4 + 8 + 16 + 32 + 64 = 126 s. Whatever it was, an announcement can be repeated.
   Announce: [retry(['States.TaskFailed', 'States.Timeout'], 2, 6)],
 } as const satisfies Record<string, readonly RetryProps[]>;

@@ -16,8 +16,6 @@ const CALLED_BY_WINDOWS = [
   'CreateReport',
   'CheckReport',
   'SaveReport',
-  'SaveRange',
-  'JoinRanges',
   'QueryPurchases',
   'ExportList',
   'PublishWindow',

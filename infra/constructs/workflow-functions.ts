@@ -39,9 +39,6 @@ const COPIES: Size = {
   environment: COPY_ENVIRONMENT,
 };
 
-/** S3 may take minutes to join 10,000 parts. */
-const JOINS: Size = { timeout: Duration.minutes(15), memory: 256 };
-
 /** A page of 5,000 items as text and as objects, and 200 bytes for each item of the list: 3 million take 600 MB. */
 const LISTS: Size = { timeout: Duration.minutes(15), memory: 1024 };
 
@@ -52,14 +49,11 @@ const SIZES: Readonly<Record<StepName, Size>> = {
   CreateReport: calls(1),
   CheckReport: calls(MAX_REPORTS),
   SaveReport: COPIES,
-  SaveRange: COPIES,
-  JoinRanges: JOINS,
   QueryPurchases: COPIES,
   ExportList: LISTS,
   PublishWindow: INTERNAL,
   PublishExport: INTERNAL,
   DescribeFailure: INTERNAL,
-  FailExport: INTERNAL,
 };
 
 const STEPS = Object.keys(SIZES) as StepName[];

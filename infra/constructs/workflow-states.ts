@@ -3,7 +3,6 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { EventBridgePutEvents, LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import type { Construct } from 'constructs';
-import type { CopyRange } from '../../functions/workflow/copying.ts';
 import type { ErrorName } from '../../functions/workflow/errors.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
 import type { Invocation } from '../../functions/workflow/step.ts';
@@ -17,9 +16,6 @@ export const EVENT_SOURCE = 'ad-report-export';
 /** The longest a Lambda function can run, and a minute for Step Functions to hear of its end. */
 const TASK_TIMEOUT = Duration.minutes(16);
 
-/** FailExport runs for 30 s at most; where it has not answered by then, its answer is lost. */
-const ANSWER_TIMEOUT = Duration.minutes(1);
-
 /** Where the state machine puts the failure that led to a state. */
 const CAUGHT = '$.caught';
 
@@ -27,11 +23,6 @@ interface StepProps {
   readonly function: IFunction;
   /** The step whose handler it is, where the state bears another name. */
   readonly step?: StepName;
-  /** What the function gets, and what is kept of its answer, where that is not all of it. */
-  readonly input?: Readonly<Record<string, string>>;
-  readonly output?: Record<string, string>;
-  /** Where the answer goes; absent: it is the state's whole output. */
-  readonly resultPath?: string;
   /** Errors that a renewal or a replacement cures, and the state that leads there. */
   readonly curable?: { readonly errors: ErrorName[]; readonly next: sfn.IChainable };
   /** Where every other failure leads. */
@@ -47,38 +38,13 @@ export function invoke(scope: Construct, id: string, props: StepProps): LambdaIn
     retryOnServiceExceptions: false,
     taskTimeout: sfn.Timeout.duration(TASK_TIMEOUT),
     payload: sfn.TaskInput.fromObject({
-      state: props.input ?? sfn.JsonPath.entirePayload,
+      state: sfn.JsonPath.entirePayload,
       retry_count: sfn.JsonPath.numberAt('$$.State.RetryCount'),
     } satisfies Record<keyof Invocation, unknown>),
-    ...(props.output && { resultSelector: props.output }),
-    ...(props.resultPath && { resultPath: props.resultPath }),
   });
   for (const retry of retries[props.step ?? (id as StepName)]) task.addRetry(retry);
   if (props.curable) task.addCatch(props.curable.next, { errors: props.curable.errors, resultPath: CAUGHT });
   if (props.failed) catchAll(task, props.failed);
-  return task;
-}
-
-/**
- * A step that tells Step Functions itself what its state comes to: the output, or Error and Cause as they are. It is handed
- * the token of its try, and what it returns goes nowhere: the one task that cannot be `payloadResponseOnly`.
- */
-export function awaitAnswer(
-  scope: Construct,
-  id: StepName,
-  props: Required<Pick<StepProps, 'function' | 'input'>>,
-): LambdaInvoke {
-  const task = new LambdaInvoke(scope, id, {
-    lambdaFunction: props.function,
-    integrationPattern: sfn.IntegrationPattern.WAIT_FOR_TASK_TOKEN,
-    retryOnServiceExceptions: false,
-    taskTimeout: sfn.Timeout.duration(ANSWER_TIMEOUT),
-    payload: sfn.TaskInput.fromObject({
-      state: { ...props.input, task_token: sfn.JsonPath.taskToken },
-      retry_count: sfn.JsonPath.numberAt('$$.State.RetryCount'),
-    } satisfies Record<keyof Invocation, unknown>),
-  });
-  for (const retry of retries[id]) task.addRetry(retry);
   return task;
 }
 
@@ -109,10 +75,6 @@ export function catchAll<T extends sfn.TaskStateBase | sfn.DistributedMap>(
 
 export function is(status: WindowState['status']): sfn.Condition {
   return sfn.Condition.stringEquals('$.status', status);
-}
-
-export function isRange(status: CopyRange['status']): sfn.Condition {
-  return sfn.Condition.stringEquals('$.range.status', status);
 }
 
 export function isKind(kind: WindowState['request']['kind']): sfn.Condition {

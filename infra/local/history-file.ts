@@ -18,8 +18,6 @@ const MAX_EXECUTIONS = 500;
 export interface HistoryFile {
   readonly executions: readonly ExecutionHistory[];
   begin(execution: string): ExecutionHistory;
-  /** @throws RangeError where there is none of that name */
-  find(execution: string): ExecutionHistory;
   /** Writes the file anew, as a whole. */
   save(): Promise<void>;
 }
@@ -59,11 +57,6 @@ export function openHistory(directory: string): HistoryFile {
       executions.push(history);
       if (executions.length > MAX_EXECUTIONS) executions.shift();
       return history;
-    },
-    find(execution) {
-      const found = executions.find((each) => each.execution === execution);
-      if (!found) throw new RangeError(`There is no history of an execution ${execution}`);
-      return found;
     },
     async save() {
       const draft = join(directory, `.history.${randomUUID()}.json`);

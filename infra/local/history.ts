@@ -19,7 +19,6 @@ export interface HistoryEvent {
 
 export type HistoryEventType =
   | 'ExecutionStarted'
-  | 'ExecutionRedriven'
   | 'ExecutionSucceeded'
   | 'ExecutionFailed'
   | 'ExecutionAborted'

@@ -12,7 +12,6 @@ import { CREDENTIALS, type JournalEntry, type S3, startS3 } from './s3/server.ts
 import { type SecretsManager, startSecretsManager } from './secrets-manager.ts';
 import { type Secret, secretInFile, secretInMemory } from './secrets-store.ts';
 import { type Execution, startStateMachine } from './state-machine.ts';
-import { startTaskAnswers, type TaskAnswers } from './task-answers.ts';
 import { taskRunner } from './task-runner.ts';
 import { nameOf, type Place, resourcesOf, type Template } from './template.ts';
 import { readFunctions } from './template-functions.ts';
@@ -48,8 +47,6 @@ export interface LocalRun extends AsyncDisposable {
   readonly template: Template;
   readonly s3: S3;
   readonly secrets: SecretsManager;
-  /** What functions say to Step Functions. */
-  readonly answers: TaskAnswers;
   readonly bus: EventBus;
   readonly history: HistoryFile;
   /** Bytes that have arrived in S3 so far, by key; those of an upload that is not complete included. */
@@ -60,8 +57,6 @@ export interface LocalRun extends AsyncDisposable {
   functionOf(step: string): LocalFunction;
   /** Starts an execution with the request as its input. */
   export(request: unknown, name?: string): Execution;
-  /** What `aws stepfunctions redrive-execution` does with one that did not succeed. @throws Error */
-  redrive(name: string): Execution;
   /** Aborts what runs, writes history.json and ends every thread and server. */
   close(): Promise<void>;
 }
@@ -92,8 +87,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
 
   const logs: LogLine[] = [];
   const log = (line: LogLine) => void logs.push(line);
-  const answers = started.use(await startTaskAnswers(clock.now));
-  const environment = environmentHere(options.baseUrl, s3, secrets, answers);
+  const environment = environmentHere(options.baseUrl, s3, secrets);
   const specs = readFunctions({ template, place, codeOf, environment });
   const functions = specs.map((spec) => openFunction(spec, clock, log));
   started.defer(async () => void (await Promise.all(functions.map((each) => each.close()))));
@@ -101,7 +95,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const bus = openEventBus(join(options.out, 'events.jsonl'), place, clock.now);
   const history = openHistory(options.out);
   started.defer(() => history.save().catch(warnOfHistory));
-  const runTask = taskRunner(functions, bus, answers);
+  const runTask = taskRunner(functions, bus);
   const machine = started.use(
     await startStateMachine({ ...readStateMachine(template, place), clock, runTask }),
   );
@@ -109,14 +103,10 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const close = () => running.disposeAsync();
   return {
     bucket: buckets[0] ?? '',
-    ...{ clock, template, s3, secrets, answers, bus, history, logs, arrived },
+    ...{ clock, template, s3, secrets, bus, history, logs, arrived },
     functionOf: (step) => find(functions, step),
     export: (request, name = `export-${history.executions.length + 1}`) =>
       record(machine.start(name, request), history.begin(name)),
-    redrive: (name) => {
-      const kept = history.find(name);
-      return record(machine.redrive(name, kept.events), kept);
-    },
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -154,18 +144,12 @@ function createSecrets(
 }
 
 /** What this machine adds: the SDK's own variables, and leave to use plain http where the platform is on this machine. */
-function environmentHere(
-  baseUrl: string,
-  s3: S3,
-  secrets: SecretsManager,
-  answers: TaskAnswers,
-): Record<string, string> {
+function environmentHere(baseUrl: string, s3: S3, secrets: SecretsManager): Record<string, string> {
   return {
     AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
     AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
     AWS_ENDPOINT_URL_S3: s3.endpoint,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,
-    AWS_ENDPOINT_URL_SFN: answers.endpoint,
     ...(isLoopback(baseUrl) && { ALLOW_LOOPBACK: 'true' }),
   };
 }
@@ -197,7 +181,6 @@ function find(functions: readonly LocalFunction[], step: string): LocalFunction 
 
 /** The execution, its history being kept; its result is there once its history is complete. */
 function record(execution: Execution, kept: ExecutionHistory): Execution {
-  delete kept.result;
   const complete = (async () => {
     for await (const event of execution.events) kept.events.push(event);
     kept.result = await execution.result;

@@ -1,7 +1,6 @@
 import type { ClockAnchor } from './clock.ts';
 import type { Definition } from './definition.ts';
 import type { ExecutionResult, HistoryEvent } from './history.ts';
-import type { Redrive } from './redrive.ts';
 import type { TaskFailure } from './task-error.ts';
 
 /** What passes between the interpreter's thread and its parent. */
@@ -17,8 +16,6 @@ export interface Start {
   readonly name: string;
   readonly input: unknown;
   readonly machine: { readonly arn: string; readonly name: string };
-  /** Where it goes on after it had stopped: how often it has by now, and the definition that leads there. */
-  readonly redriven?: Pick<Redrive, 'count' | 'definition'>;
 }
 
 /** One try of a Task state. */
@@ -27,8 +24,6 @@ export interface TaskCall {
   readonly execution: string;
   readonly state: string;
   readonly input: unknown;
-  /** `$$.Task.Token`, whether or not the input has it. */
-  readonly token: string;
 }
 
 export type ToMachine =

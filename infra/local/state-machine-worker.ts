@@ -1,14 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { StateMachine } from 'aws-local-stepfunctions';
 import { installDate, installTimers } from './clock.ts';
-import type { Definition } from './definition.ts';
 import type { ExecutionResult, HistoryEvent } from './history.ts';
 import { jsonBytes, MAX_STATE_BYTES } from './limits.ts';
-import { isLead } from './redrive.ts';
 import { openRetryCounter } from './retry-count.ts';
 import type { FromMachine, MachineData, Start, ToMachine } from './state-machine-messages.ts';
 import { TaskError, type TaskFailure } from './task-error.ts';
-import { openTaskTokens } from './task-token.ts';
 
 /** The thread of the interpreter: its clock and its timers are the run's, and its tasks are done by the parent. */
 
@@ -20,18 +17,15 @@ installTimers(clock);
 
 // checkArn is off because it knows no Region such as `local` and no ARN without an account.
 type Interpreted = ConstructorParameters<typeof StateMachine>[0];
-const machine = interpret(definition, { checkArn: false, checkPaths: true });
-
-function interpret(states: Definition, validationOptions: object): StateMachine {
-  return new StateMachine(states as unknown as Interpreted, { validationOptions });
-}
+const machine = new StateMachine(definition as unknown as Interpreted, {
+  validationOptions: { checkArn: false, checkPaths: true },
+});
 
 type Json = Parameters<StateMachine['run']>[0];
 
 const pending = new Map<number, { resolve(output: Json): void; reject(error: Error): void }>();
 const aborts = new Map<string, () => void>();
 const countRetries = openRetryCounter();
-const tokens = openTaskTokens();
 let lastTask = 0;
 
 const tell = (message: FromMachine) => port.postMessage(message);
@@ -62,37 +56,34 @@ class DataLimitExceeded extends TaskError {
   }
 }
 
-async function execute({ name, input, machine: { arn, name: machineName }, redriven }: Start): Promise<void> {
+async function execute({ name, input, machine: { arn, name: machineName } }: Start): Promise<void> {
   let ended = false;
   const runTask = (state: string) => async (taskInput: Json) => {
     // The interpreter wakes a Retry's wait when it is aborted, and would then try once more.
     if (ended) throw new TaskError({ error: 'States.TaskFailed', cause: 'The execution has ended.' });
-    const { input, token } = tokens.put(countRetries(taskInput));
+    const input = countRetries(taskInput);
     if (jsonBytes(input) > MAX_STATE_BYTES) throw new DataLimitExceeded('input');
     lastTask += 1;
-    tell({ task: lastTask, execution: name, state, input, token });
+    tell({ task: lastTask, execution: name, state, input });
     const { promise, resolve, reject } = Promise.withResolvers<Json>();
     pending.set(lastTask, { resolve, reject });
     return promise;
   };
   const id = `${arn.replace(':stateMachine:', ':execution:')}:${name}`;
-  // Where it goes on, states that it has behind it may be out of reach, which a new definition's may not be.
-  const states = redriven ? interpret(redriven.definition, { noValidate: true }) : machine;
-  const execution = states.run(input as Json, {
+  const execution = machine.run(input as Json, {
     overrides: {
       taskResourceLocalHandlers: Object.fromEntries(tasks.map((state) => [state, runTask(state)])),
     },
     context: {
-      Execution: { Id: id, Name: name, RedriveCount: redriven?.count ?? 0 },
+      Execution: { Id: id, Name: name, RedriveCount: 0 },
       StateMachine: { Id: arn, Name: machineName },
-      Task: { Token: tokens.mark },
     },
   });
   aborts.set(name, () => {
     ended = true;
     execution.abort();
   });
-  const told = tellEvents(name, execution.eventLogs, redriven !== undefined);
+  const told = tellEvents(name, execution.eventLogs);
   const result = await execution.result.then(
     (output): ExecutionResult => ({ status: 'SUCCEEDED', output }),
     (error: unknown) => endedBy(error),
@@ -114,18 +105,8 @@ function endedBy(error: unknown): ExecutionResult {
 type InterpreterEvent =
   ReturnType<StateMachine['run']>['eventLogs'] extends AsyncGenerator<infer E> ? E : never;
 
-async function tellEvents(
-  execution: string,
-  events: AsyncIterable<InterpreterEvent>,
-  isRedriven: boolean,
-): Promise<void> {
-  for await (const event of events) {
-    const told = toHistory(event);
-    if (isLead(told.state)) continue;
-    const { input, ...bare } = told;
-    const isAgain = isRedriven && told.type === 'ExecutionStarted';
-    tell({ execution, event: isAgain ? { ...bare, type: 'ExecutionRedriven' } : told });
-  }
+async function tellEvents(execution: string, events: AsyncIterable<InterpreterEvent>): Promise<void> {
+  for await (const event of events) tell({ execution, event: toHistory(event) });
 }
 
 function toHistory(event: InterpreterEvent): HistoryEvent {

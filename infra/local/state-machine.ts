@@ -4,7 +4,6 @@ import { type Definition, keepTaskTimeouts, taskResources } from './definition.t
 import type { ExecutionResult, HistoryEvent } from './history.ts';
 import { jsonBytes, MAX_STATE_BYTES } from './limits.ts';
 import { openQueue, type Queue } from './queue.ts';
-import { redrive } from './redrive.ts';
 import { takeRetryCount } from './retry-count.ts';
 import type { FromMachine, MachineData, Start, ToMachine } from './state-machine-messages.ts';
 import { failureOf } from './task-error.ts';
@@ -22,9 +21,8 @@ export interface Execution {
  * Does what a Task state names. A rejection with a TaskError fails the task as AWS would report it.
  *
  * @param resource the state's Resource
- * @param token of this try, for a resource that waits to be told by it what the task comes to
  */
-export type RunTask = (resource: string, input: unknown, token: string) => Promise<unknown>;
+export type RunTask = (resource: string, input: unknown) => Promise<unknown>;
 
 export interface StateMachineOptions {
   readonly arn: string;
@@ -37,13 +35,6 @@ export interface StateMachineOptions {
 export interface LocalStateMachine extends AsyncDisposable {
   /** @throws Error where the name was used before, or the input is larger than StartExecution takes */
   start(name: string, input: unknown): Execution;
-  /**
-   * Lets an execution that did not succeed go on where it stopped, under the same name.
-   *
-   * @param before its history
-   * @throws Error where it still runs, or there is nothing to go on from
-   */
-  redrive(name: string, before: readonly HistoryEvent[]): Execution;
   /** Aborts what still runs. */
   close(): Promise<void>;
 }
@@ -99,16 +90,11 @@ export async function startStateMachine(options: StateMachineOptions): Promise<L
     used.add(name);
     return begin({ name, input });
   };
-  const goOn = (name: string, before: readonly HistoryEvent[]): Execution => {
-    if (running.has(name)) throw new Error(`The execution ${name} still runs`);
-    const { input, ...redriven } = redrive(states, before);
-    return begin({ name, input, redriven });
-  };
   const close = async () => {
     endAll(running, { status: 'ABORTED' });
     await worker.terminate();
   };
-  return { start, redrive: goOn, close, [Symbol.asyncDispose]: close };
+  return { start, close, [Symbol.asyncDispose]: close };
 }
 
 function hear(
@@ -119,8 +105,8 @@ function hear(
   tell: (message: ToMachine) => void,
 ): void {
   if ('task' in message) {
-    const { task, state, input, token } = message;
-    runTask(resources.get(state) ?? '', input, token).then(
+    const { task, state, input } = message;
+    runTask(resources.get(state) ?? '', input).then(
       (output) => tell({ task, output }),
       (error: unknown) => tell({ task, failure: failureOf(error) }),
     );

@@ -200,10 +200,4 @@ describe('SaveReport', () => {
     await expect(goOn()).rejects.toMatchObject({ name: 'RateLimited' });
     expect(entries).toBe(130);
   });
-
-  it('copies as one what cannot be had in ranges', async () => {
-    const { window, dependencies, copies } = await startReady();
-    await saveReport({ ...window, undivided: true }, dependencies);
-    expect(copies).toMatchObject([{ divides: false }]);
-  });
 });

@@ -10,7 +10,6 @@ import {
   pollWait,
 } from '../../functions/decisions/waits.ts';
 import { TIMEOUTS } from '../../functions/platform/connection.ts';
-import { MAX_TURNS } from '../../functions/save-range.ts';
 import { MAX_CALLS } from '../../functions/save-report.ts';
 import { MAX_WINDOWS } from '../../functions/workflow/request/report.ts';
 import {
@@ -30,21 +29,12 @@ const HOUR = 3600;
 const stack = synthesizeStack();
 const machine = machineOf(stack);
 const window = machine.States.ExportWindows?.ItemProcessor as Machine;
-const range = window.States.SaveRanges?.ItemProcessor as Machine;
 
 /** States that ask the platform: what they do first is to see whether the window is out of time. */
-const ASKING = [
-  'CreateReport',
-  'CheckReport',
-  'SaveReport',
-  'SaveRanges',
-  'SaveRange',
-  'QueryPurchases',
-  'ExportList',
-];
+const ASKING = ['CreateReport', 'CheckReport', 'SaveReport', 'QueryPurchases', 'ExportList'];
 
-/** What a Wait waits for at most; eight ranges' turns come round every 176 s, and may wake 2 s into one. */
-const LONGEST_WAIT = MAX_RETRY_AFTER + 176 + 2;
+/** The longest that a Wait state waits. Seconds. */
+const LONGEST_WAIT = MAX_RETRY_AFTER;
 
 /** Looks at a report, one after the other, until it is stuck. */
 function polls(): number {
@@ -60,8 +50,8 @@ function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number
   const isReport = kind === 'report';
   // What is READY is delivered, or its URL is refused, or the next answer about it is of no use, which it may be once.
   const ready = MAX_REPORTS * 2;
-  // Calls that left the rest of a file to a later one, in ranges and then without.
-  const calls = isReport ? 2 * MAX_CALLS : 0;
+  // Calls that left the rest of a file to a later one.
+  const calls = isReport ? MAX_CALLS : 0;
   const again = MAX_RENEWALS + MAX_THROTTLED_IN_ALL;
   const asking = {
     CreateReport: isReport ? MAX_REPORTS + MAX_LOST_ANSWERS : 0,
@@ -77,7 +67,6 @@ function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number
   return {
     ...asking,
     ...{ GetWindowToken, WaitForReport, WhatNext: WaitForReport + GetWindowToken },
-    ...{ IsDivided: asking.SaveReport, SaveRanges: calls, JoinRanges: calls },
     IsSaved: WaitForReport,
     ...{ PublishWindow: 1, DescribeWindowFailure: 1 },
   };
@@ -104,7 +93,6 @@ function longestEnd({ States }: Machine): number {
   const secondsOf = (name: string, isLast: boolean): number => {
     const state = States[name];
     if (state?.Type === 'Wait') return LONGEST_WAIT;
-    if (state?.ItemProcessor) return LONGEST_WAIT + longestEnd(state.ItemProcessor);
     return state?.Type === 'Task' ? secondsIn(state, stack, isLast ? 'unsaid' : 'all') : 0;
   };
   return Math.max(...ASKING.filter((name) => name in States).map((name) => goOn(name, [])));
@@ -151,20 +139,11 @@ describe('P4: a window', () => {
       expect(entries, 'say how often it is entered').toHaveProperty(name);
     expect(mostEvents(window, entries, longestWindow)).toBeLessThan(25_000);
   });
-
-  it('copies a range of a file within a history of its own, going round by turns that are counted', () => {
-    expect(hasCircleWithout(range, ['WaitForTurn'])).toBe(false);
-    expect(hasCircleWithout(range, ['SaveRange'])).toBe(false);
-    // Once more in a turn, where it woke too early.
-    const entries = Object.fromEntries(statesIn(range).map(([name]) => [name, 2 * (MAX_TURNS + 1)]));
-    expect(mostEvents(range, entries, Number.POSITIVE_INFINITY)).toBeLessThan(25_000);
-  });
 });
 
 describe('P4: an export', () => {
-  it('goes round only where it was redriven', () => {
-    expect(hasCircleWithout(machine, [])).toBe(true);
-    expect(hasCircleWithout(machine, ['FailExport'])).toBe(false);
+  it('enters no state twice', () => {
+    expect(hasCircleWithout(machine, [])).toBe(false);
   });
 
   it('has the time for 100 windows, one after the other, all of which take as long as one can', () => {

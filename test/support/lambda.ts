@@ -15,7 +15,6 @@ export const SETTINGS: Readonly<Record<keyof Omit<Settings, Optional>, string>> 
   BUCKET_OWNER: ACCOUNT,
   ACCOUNTS: 'acme',
   MAX_DOWNLOAD_BYTES: '1000000',
-  PARALLEL_ABOVE_BYTES: '1000000000',
 };
 type Optional = 'REFRESH_PARAMETERS' | 'DOWNLOAD_HOSTS' | 'RUNBOOK_URL' | 'ALLOW_LOOPBACK';
 

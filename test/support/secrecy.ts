@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { TOKEN } from '../../infra/local/task-token.ts';
 import type { Workflow } from './workflow.ts';
 
 /** What the sandbox's tokens, secrets, keys and URL signatures begin with. */
@@ -13,7 +12,7 @@ export async function expectNoSecretWritten(workflow: Workflow): Promise<void> {
 }
 
 /**
- * Neither a secret of the sandbox's, in the clear or as Basic has it, nor a pre-signed URL, nor a task's token.
+ * Neither a secret of the sandbox's, in the clear or as Basic has it, nor a pre-signed URL.
  *
  * @param canaries what was planted beside the sandbox's own secrets
  */
@@ -24,6 +23,6 @@ export function expectNoSecretIn(
 ): void {
   expect(text.match(CANARY)).toBeNull();
   const basic = sandbox.credentials.map(({ clientId, clientSecret }) => btoa(`${clientId}:${clientSecret}`));
-  const planted = [...basic, `${sandbox.storageUrl}/`, 'signature=', TOKEN, ...canaries];
+  const planted = [...basic, `${sandbox.storageUrl}/`, 'signature=', ...canaries];
   expect(planted.filter((secret) => text.includes(secret))).toEqual([]);
 }

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { createObjectStore } from '../../../functions/aws/objects.ts';
 import { createSecrets } from '../../../functions/aws/secrets.ts';
-import { openTaskAnswer } from '../../../functions/aws/task-answer.ts';
 import { setEnvironment } from '../../support/lambda.ts';
 
 /** AWS, as a function finds it that was frozen after each call: whatever comes on a connection that it had before is reset. */
@@ -41,14 +40,6 @@ it.each<[string, (response: ServerResponse) => unknown, () => (call: number) => 
     () => {
       const { putJson } = createObjectStore(bucket);
       return (call) => putJson('exports/_failure.json', { call });
-    },
-  ],
-  [
-    'ends a task',
-    json({}),
-    () => {
-      const { fail } = openTaskAnswer();
-      return (call) => fail(`token-${call}`, 'RequestRefused', '{}');
     },
   ],
 ])('a function that was frozen since %s as before, on a connection that is alive', async (_, answer, open) => {
