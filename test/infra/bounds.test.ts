@@ -148,7 +148,7 @@ describe('P4: an export', () => {
 
   it('has the time for 100 windows, one after the other, all of which take as long as one can', () => {
     const longest = MAX_WINDOWS * longestWindow + longestParent;
-    const { TimeoutSeconds = 0 } = stack.definition as { TimeoutSeconds?: number };
+    const { TimeoutSeconds = 0 } = machine;
     expect(TimeoutSeconds).toBeGreaterThan(longest);
     expect(TimeoutSeconds).toBeLessThanOrEqual(365 * 24 * HOUR);
   });

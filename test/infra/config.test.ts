@@ -34,7 +34,6 @@ describe('the config', () => {
       exports: [],
       reserve_token_concurrency: true,
       max_download_bytes: 53_687_091_200,
-      parallel_above_bytes: 8_589_934_592,
       log_retention_days: 90,
       alarm_emails: [],
     });

@@ -105,15 +105,13 @@ describe('with the key', () => {
     ['GetToken', [DECRYPT('secretsmanager'), GENERATE('secretsmanager')]],
     ['CreateReport', [DECRYPT('secretsmanager')]],
     ['CheckReport', [DECRYPT('secretsmanager')]],
-    ...['SaveReport', 'SaveRange', 'QueryPurchases', 'ExportList'].map((step): [string, string[]] => [
+    ...['SaveReport', 'QueryPurchases', 'ExportList'].map((step): [string, string[]] => [
       step,
       [DECRYPT('s3'), DECRYPT('secretsmanager'), GENERATE('s3')],
     ]),
-    ['JoinRanges', [DECRYPT('s3'), GENERATE('s3')]],
     ['PublishWindow', [GENERATE('s3')]],
     ['PublishExport', []],
     ['DescribeFailure', [GENERATE('s3')]],
-    ['FailExport', []],
   ])('%s may do what its calls need', (step, actions) => {
     expect(allowed(`Functions${step}Role`)).toEqual(actions);
   });

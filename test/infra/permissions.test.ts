@@ -39,7 +39,7 @@ describe('permissions', () => {
     ],
     ['CreateReport', READ_TOKENS],
     ['CheckReport', READ_TOKENS],
-    ...['SaveReport', 'SaveRange', 'QueryPurchases', 'ExportList'].map((step): [string, string[]] => [
+    ...['SaveReport', 'QueryPurchases', 'ExportList'].map((step): [string, string[]] => [
       step,
       [
         ...READ_TOKENS,
@@ -48,19 +48,9 @@ describe('permissions', () => {
         `s3:PutObject ${OBJECTS}`,
       ],
     ]),
-    [
-      'JoinRanges',
-      ['AbortMultipartUpload', 'ListMultipartUploadParts', 'PutObject'].map(
-        (action) => `s3:${action} ${OBJECTS}`,
-      ),
-    ],
     ['PublishWindow', [`s3:PutObject ${MANIFESTS}`, `s3:DeleteObject ${FAILURES}`]],
     ['PublishExport', [`s3:DeleteObject ${FAILURES}`]],
     ['DescribeFailure', [`s3:AbortMultipartUpload ${OBJECTS}`, `s3:PutObject ${FAILURES}`]],
-    [
-      'FailExport',
-      ['SendTaskFailure', 'SendTaskSuccess'].map((action) => `states:${action} <WorkflowStateMachine>`),
-    ],
   ])('%s may do what it does and no more', (step, actions) => {
     expect(allowed(`Functions${step}Role`)).toEqual([...logging(step), ...actions].sort());
   });

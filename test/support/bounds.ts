@@ -17,6 +17,7 @@ export interface State {
 
 export interface Machine {
   readonly StartAt: string;
+  readonly TimeoutSeconds?: number;
   readonly States: Readonly<Record<string, State>>;
 }
 
@@ -96,13 +97,11 @@ export function hasCircleWithout({ States }: Machine, gates: readonly string[]):
 
 /** Events that one entry of a state writes, with one call: entered, those of the call, exited. */
 function eventsOfEntry(state: State): number {
-  return 2 + (state.Type === 'Task' || state.Type === 'Map' ? eventsOfCall(state) : 0);
+  return 2 + (state.Type === 'Task' || state.Type === 'Map' ? EVENTS_OF_CALL : 0);
 }
 
-/** Scheduled, started and ended; what waits for its token was submitted as well. */
-function eventsOfCall({ Resource = '' }: State): number {
-  return Resource.endsWith('.waitForTaskToken') ? 4 : 3;
-}
+/** Scheduled, started and ended. */
+const EVENTS_OF_CALL = 3;
 
 /**
  * The most events that an execution writes in a time, if each state is entered so often. Calls fail at once, and the
@@ -123,7 +122,7 @@ export function mostEvents(
         waitsOf(retry).map((wait) => ({
           wait: retry.JitterStrategy === 'FULL' ? 0 : wait,
           times: entries[name] ?? 0,
-          events: eventsOfCall(state),
+          events: EVENTS_OF_CALL,
         })),
       ),
     )

@@ -86,7 +86,7 @@ describe('the alarms', () => {
       MetricStat: { Metric: { Dimensions: { Value: string }[] } };
     }[];
     const functions = throttles.map(({ MetricStat }) => MetricStat.Metric.Dimensions[0]?.Value);
-    const reports = ['CreateReport', 'CheckReport', 'SaveReport', 'SaveRange', 'JoinRanges'];
+    const reports = ['CreateReport', 'CheckReport', 'SaveReport'];
     const windows = [...reports, 'QueryPurchases', 'ExportList', 'PublishWindow'];
     expect(functions).toEqual(windows.map((step) => `<Functions${step}>`));
     // What an alarm takes.
