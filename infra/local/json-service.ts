@@ -1,34 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { closeServer, listenHere } from './loopback.ts';
+import { listenOnLoopback } from './loopback.ts';
 
 export interface JsonServiceOptions {
-  /** What an operation's name follows in X-Amz-Target. */
+  /** The service's prefix in X-Amz-Target: `secretsmanager` in `secretsmanager.GetSecretValue`. */
   readonly target: string;
-  /** Of the protocol. */
+  /** The version of the AWS JSON protocol. */
   readonly version: '1.0' | '1.1';
   readonly port?: number;
   readonly now?: (() => number) | undefined;
 }
 
-/** One request, waiting for its answer. */
+/** One request that waits for its response. */
 export interface JsonCall {
   readonly operation: string;
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** An error's body has its code as `__type`. */
+  /** The body of an error has the error code in `__type`. */
   send(status: number, body: Readonly<Record<string, unknown>>): void;
-  /** Ends the connection without an answer. */
+  /** Resets the connection without a response. */
   reset(): void;
 }
 
-/** A service of AWS on 127.0.0.1 that speaks the AWS JSON protocol. */
+/** Starts an AWS service that speaks the AWS JSON protocol on 127.0.0.1. */
 export async function startJsonService(
   { target, version, port = 0, now = Date.now }: JsonServiceOptions,
   answer: (call: JsonCall) => Promise<void>,
 ): Promise<{ endpoint: string; close(): Promise<void> }> {
   const server = createServer(async (request, response) => {
-    // The SDK takes a refusal for a matter of time where its own clock differs by minutes.
+    // The SDK retries an error if Date differs from its own clock by minutes: it takes the error for clock skew.
     response.setHeader('Date', new Date(now()).toUTCString());
     const send: JsonCall['send'] = (status, body) => {
       response.writeHead(status, {
@@ -44,9 +44,9 @@ export async function startJsonService(
       const reset = () => void response.socket?.resetAndDestroy();
       await answer({ operation, parameters, send, reset });
     } catch {
-      response.destroy(); // the client went away
+      response.destroy(); // The client closed the connection, or sent something other than JSON.
     }
   });
-  const listening = await listenHere(server, port);
-  return { endpoint: `http://127.0.0.1:${listening}`, close: () => closeServer(server) };
+  const { address, close } = await listenOnLoopback(server, port);
+  return { endpoint: `http://${address}`, close };
 }

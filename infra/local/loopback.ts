@@ -1,19 +1,24 @@
-import type { AddressInfo, Server as NetServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 
-/** A server of http or https. */
-type Server = NetServer & { closeAllConnections(): void };
+export type Listening = {
+  /** 127.0.0.1 and the port, such as 127.0.0.1:49152. */
+  address: string;
+  /** Stops listening and ends every connection, including those that still wait for a response. */
+  close(): Promise<void>;
+};
 
-/** Listens on 127.0.0.1 only. @param port 0 lets the system choose @returns the port */
-export async function listenHere(server: Server, port: number): Promise<number> {
+/** Listens on 127.0.0.1 only. @param port 0 for any free port */
+export async function listenOnLoopback(
+  server: Server & { closeAllConnections(): void },
+  port: number,
+): Promise<Listening> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, '127.0.0.1', resolve);
   });
-  return (server.address() as AddressInfo).port;
-}
-
-/** Ends every connection as well, also those whose answer hangs. */
-export async function closeServer(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeAllConnections();
-  await closed;
+  const close = async () => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeAllConnections();
+    await closed;
+  };
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }

@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { reportFile } from '../../infra/local/sandbox/reporting/rows.ts';
+import { createReportFile } from '../../infra/local/sandbox/reporting/rows.ts';
 import type { Sandbox } from '../../infra/local/sandbox/sandbox.ts';
 import type { Played, StoredFile } from './play.ts';
 
@@ -25,7 +25,7 @@ export function isServed(sandbox: Sandbox, played: Played, window: WindowKey, fi
     const { rows, length } = file;
     const versions = Array.from({ length: version + 1 }, (_, number) => number);
     return versions.some((number) => {
-      const source = reportFile(request, { rows, bytes: length, version: number });
+      const source = createReportFile(request, { rows, bytes: length, version: number });
       return source.length === bytes.length && Buffer.concat([...source.read()]).equals(bytes);
     });
   });

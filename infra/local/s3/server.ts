@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { pipeline } from 'node:stream/promises';
-import { closeServer, listenHere } from '../loopback.ts';
+import { listenOnLoopback } from '../loopback.ts';
 import { type Answer, type ErrorCode, errorXml, S3Error } from './answers.ts';
 import { type Call, operationOf } from './call.ts';
 import { type Fault, type Operation, takeFault } from './faults.ts';
@@ -113,9 +113,8 @@ export async function startS3(options: S3Options): Promise<S3> {
       .catch(() => response.destroy()); // the client went away in the middle of its answer
   };
   const server = options.tls ? createTlsServer(options.tls, listener) : createServer(listener);
-  const port = await listenHere(server, options.port ?? 0);
-  const close = () => closeServer(server);
-  const endpoint = `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+  const { address, close } = await listenOnLoopback(server, options.port ?? 0);
+  const endpoint = `${options.tls ? 'https' : 'http'}://${address}`;
   return { endpoint, journal, faults, close, [Symbol.asyncDispose]: close };
 }
 

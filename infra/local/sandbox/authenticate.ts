@@ -1,45 +1,61 @@
 import { Refusal } from './envelope.ts';
 import type { Incoming } from './exchange.ts';
-import { findToken, type Grant } from './oauth/tokens.ts';
-import type { World } from './world.ts';
+import { findAccessToken } from './oauth/tokens.ts';
+import type { Advertiser, Grant, SandboxState } from './state.ts';
 
-/** Contract 9.6: from this moment X-API-Key answers 401. */
+/** X-API-Key answers 401 from this moment on (contract 9.6). */
 export const API_KEY_SUNSET = Date.parse('2027-01-01T00:00:00Z');
 
 /**
- * Contract 5.1 and 5.7. A bearer token, or on the reporting endpoints the legacy key until its sunset.
- * Where both headers are sent the bearer token decides.
+ * Accepts a bearer token, or on the reporting endpoints the legacy key until its sunset (contract 5.1 and 5.7).
+ * If a request has both headers, only the bearer token counts.
+ *
+ * @throws Refusal 401
  */
-export function authenticate(world: World, request: Incoming, reporting: boolean): Grant {
+export function authenticate(state: SandboxState, request: Incoming, reporting: boolean): Grant {
   const { authorization, 'x-api-key': apiKey } = request.headers;
-  if (authorization === undefined && apiKey !== undefined && reporting) return byApiKey(world, apiKey);
+  if (authorization === undefined && apiKey !== undefined && reporting) return findApiKey(state, apiKey);
   const token = authorization?.match(/^Bearer +([^ ]+)$/i)?.[1];
-  const grant = token === undefined ? undefined : findToken(world, token);
-  if (grant) return grant;
-  throw unauthorized(token === undefined ? 'No bearer token.' : 'The token is invalid or has expired.');
+  if (token === undefined) throw unauthorized('The request has no bearer token.');
+  const grant = findAccessToken(state, token);
+  if (!grant) throw unauthorized('The token is invalid or has expired.');
+  return grant;
 }
 
-/** Contract 9.1 and 9.2; asked only after authentication has succeeded (contract 5.6). */
-export function requireRevision(world: World, request: Incoming): void {
-  const revision = request.headers['x-service-revision'];
-  if (revision !== undefined && world.revisions.includes(revision)) return;
-  const fault = revision === undefined ? 'is missing' : `names no published revision: ${revision}`;
-  throw new Refusal(400, 'validation', `The header X-Service-Revision ${fault}.`);
+/** Contract 9.1 and 9.2. @throws Refusal 400 */
+export function requireRevision({ revisions }: SandboxState, { headers }: Incoming): void {
+  const revision = headers['x-service-revision'];
+  if (revision !== undefined && revisions.includes(revision)) return;
+  const problem = revision === undefined ? 'is missing' : `names no published revision: ${revision}`;
+  throw new Refusal(400, 'validation', `The header X-Service-Revision ${problem}.`);
 }
 
-/** Contract 7.2. */
-export function requireScope(grant: Grant, scope: string): void {
-  if (grant.scopes.includes(scope)) return;
+/** Contract 7.2. @throws Refusal 403 */
+export function requireScope({ scopes }: Grant, scope: string): void {
+  if (scopes.includes(scope)) return;
   throw new Refusal(403, 'insufficient_scope', `The token lacks the scope ${scope}.`, {
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
   });
 }
 
-function byApiKey(world: World, apiKey: string): Grant {
-  const credential = world.credentials.find((one) => one.apiKey === apiKey);
-  if (world.now() >= API_KEY_SUNSET) throw unauthorized('X-API-Key was disabled on 2027-01-01.');
+/** The advertisers of the account that the grant covers (contract 5.5). */
+export function grantedAdvertisers(
+  { advertisers }: SandboxState,
+  { credential, authorizedAt }: Grant,
+): Advertiser[] {
+  const all = advertisers.get(credential.account) ?? [];
+  const scope = credential.advertisers;
+  if (scope.kind === 'all_current_and_future') return all;
+  if (scope.kind === 'all_current')
+    return all.filter(({ created_at }) => Date.parse(created_at) <= authorizedAt);
+  return all.filter(({ id }) => scope.ids.some((granted) => granted.toLowerCase() === id));
+}
+
+function findApiKey({ credentials, startedAt, now }: SandboxState, apiKey: string): Grant {
+  const credential = credentials.find((each) => each.apiKey === apiKey);
+  if (now() >= API_KEY_SUNSET) throw unauthorized('X-API-Key was disabled on 2027-01-01.');
   if (!credential) throw unauthorized('The API key is unknown.');
-  return { credential, scopes: ['reporting:read'], authorizedAt: world.authorizations.installedAt };
+  return { credential, scopes: ['reporting:read'], authorizedAt: startedAt };
 }
 
 function unauthorized(message: string): Refusal {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Answer, json } from './exchange.ts';
+import { type Answer, type Incoming, isObject, json } from './exchange.ts';
 
 /** One entry of detail.validation (contract 7.1). */
 export type Violation = { field: string; message: string };
 
-/** A refusal in the platform's words; turned into the envelope of contract 7.1 where the answer is made. */
+/** An error that the platform answers with the envelope of contract 7.1. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -26,13 +26,25 @@ export class Refusal extends Error {
   }
 }
 
-/** 422 with every violation at once (contract 7.2). Does nothing when there is none. */
+/** @throws Refusal 422 that lists every violation, if there are any (contract 7.2) */
 export function refuseViolations(violations: readonly Violation[]): void {
   if (violations.length === 0) return;
   const fields = violations.map(({ field }) => field).join(', ');
   throw new Refusal(422, 'validation', `Validation failed: ${fields}.`, {
     detail: { validation: violations },
   });
+}
+
+/** Reads the body of a POST. @throws Refusal 400 if it is not a JSON object (contract 7.2) */
+export function readJsonBody({ headers, body }: Incoming): Record<string, unknown> {
+  if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
+    throw new Refusal(400, 'validation', 'Content-Type must be application/json.');
+  }
+  try {
+    const value: unknown = JSON.parse(body);
+    if (isObject(value)) return value;
+  } catch {}
+  throw new Refusal(400, 'validation', 'The body is not a JSON object.');
 }
 
 const TYPES: Readonly<Record<number, string>> = {
@@ -45,22 +57,18 @@ const TYPES: Readonly<Record<number, string>> = {
   429: 'rate_limited',
 };
 
-/** The envelope for a status that was asked for by a fault, with the type the contract has for it. */
-export function refusalOf(status: number): Refusal {
+/** The error for a status that a fault asks for, with the type that the contract gives this status. */
+export function refusalFor(status: number): Refusal {
   return new Refusal(status, TYPES[status] ?? 'internal_error', `The sandbox was told to answer ${status}.`);
 }
 
-/** @param bare leaves out the two optional fields, detail and doc_url (contract 7.1) */
+/** @param bare leaves out the optional fields detail and doc_url (contract 7.1) */
 export function envelope(refusal: Refusal, bare: boolean): Answer {
-  const required = {
-    type: refusal.type,
-    message: refusal.message,
-    status: refusal.status,
-    request_id: `req_${randomUUID()}`,
-  };
+  const { type, message, status, detail } = refusal;
+  const required = { type, message, status, request_id: `req_${randomUUID()}` };
   const optional = {
-    ...(refusal.detail === undefined ? {} : { detail: refusal.detail }),
-    doc_url: `https://docs.example.com/errors#${refusal.type}`,
+    ...(detail === undefined ? {} : { detail }),
+    doc_url: `https://docs.example.com/errors#${type}`,
   };
-  return json(refusal.status, { error: bare ? required : { ...required, ...optional } }, refusal.headers);
+  return json(status, { error: bare ? required : { ...required, ...optional } }, refusal.headers);
 }

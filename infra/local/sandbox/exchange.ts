@@ -1,20 +1,20 @@
-/** One request as the sandbox read it, and one answer before it is written. */
-
+/** A request as the sandbox read it. */
 export type Incoming = {
   method: string;
-  /** Without the base path and without the query. */
+  /** Without the base path and the query. */
   path: string;
   query: URLSearchParams;
-  /** Lower-case names. */
+  /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
   body: string;
 };
 
-/** `json` is serialized; `text` goes out as it is. An answer has one of them, or neither for an empty body. */
+/** The body is `json`, serialized, or `text` as it is. It is empty if neither is set. */
 export type Answer = { status: number; headers: Record<string, string>; json?: unknown; text?: string };
 
-/** One line of the journal: a request as the server saw it, with the time by the sandbox's clock in epoch ms. */
+/** One entry of the journal: a request as one of the two servers received it. */
 export type Call = {
+  /** Epoch ms by the sandbox's clock. */
   at: number;
   host: 'platform' | 'storage';
   endpoint: Endpoint;
@@ -23,13 +23,13 @@ export type Call = {
   query: string;
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** The status answered, or null for as long as (or for ever if) there was no answer. */
+  /** null until a response was sent. */
   status: number | null;
-  /** The report that was created, asked for or downloaded. */
+  /** The report that was created, polled or downloaded. */
   reportId?: string;
-  /** The id in the error envelope, where one was answered. */
+  /** The request_id of an error envelope. */
   requestId?: string;
-  /** Bytes of the body handed to the socket. */
+  /** Bytes of the response body written to the socket. */
   bytes: number;
 };
 
@@ -49,11 +49,11 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   return { status, headers: { 'content-type': 'application/json', ...headers }, json: body };
 }
 
-/** A page that loads nothing, cannot be framed, and hands its address, which holds a state, to nobody. */
+/** A page that loads nothing and cannot be framed. It sends no Referer, because its URL holds the OAuth state. */
 export function html(status: number, page: string): Answer {
   const headers = {
     'content-type': 'text/html; charset=utf-8',
-    // No form-action: a browser would apply it to the redirect that answers the form, too.
+    // No form-action: browsers also apply it to the redirect that follows the form.
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',
@@ -61,19 +61,8 @@ export function html(status: number, page: string): Answer {
   return { status, headers, text: page };
 }
 
-/** The text of an answer's body. */
 export function bodyOf(answer: Answer): string {
   return answer.text ?? (answer.json === undefined ? '' : JSON.stringify(answer.json));
-}
-
-/** The entries of a JSON object, or undefined for anything else: arrays, null, text that is not JSON. */
-export function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

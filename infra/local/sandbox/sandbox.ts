@@ -1,107 +1,105 @@
-import type { Readable } from 'node:stream';
-import { closeServer } from '../loopback.ts';
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { listenOnLoopback } from '../loopback.ts';
 import type { Call } from './exchange.ts';
-import type { FaultControl } from './faults/faults.ts';
-import { listen } from './listen.ts';
-import { revokeAccessTokens } from './oauth/tokens.ts';
+import type { FaultList } from './faults/fault-list.ts';
 import { servePlatform } from './platform.ts';
-import type { Report } from './reporting/reports.ts';
-import { fingerprint, streamOf } from './reporting/rows.ts';
 import type { Credential, SandboxOptions } from './settings.ts';
+import { createState, type Report, type SandboxState } from './state.ts';
 import { serveStorage } from './storage/storage.ts';
-import { type Advertiser, createWorld, type World } from './world.ts';
 
 export type Sandbox = AsyncDisposable & {
-  /** Without a slash at the end, with the base path. */
+  /** With the base path, without a slash at the end. */
   baseUrl: string;
   storageUrl: string;
-  /** Those of the first credential. */
+  /** Of the first credential. */
   clientId: string;
   clientSecret: string;
-  /** The newest published one. */
+  /** The newest published revision. */
   revision: string;
-  /** Those of the first credential's account. */
+  /** The advertisers of the first credential's account. */
   advertiserIds: readonly string[];
   credentials: readonly Credential[];
-  /** Every request as the servers saw it, in the order of arrival. */
+  /** Every request to either server, in order of arrival. */
   journal: readonly Call[];
-  faults: FaultControl;
-  /** As it was started; what is changed holds from the next request on, but for the credentials and the revisions. */
+  faults: FaultList;
+  /** Changes take effect with the next request, except for credentials, advertisers and revisions. */
   options: SandboxOptions;
-  /** The reports created so far, in order. */
+  /** In order of creation. */
   reports(): readonly Report[];
-  /** What a report's file holds. @throws RangeError for an unknown id */
-  expected(reportId: string): Expected;
-  /** Adds an advertiser to an account (that of the first credential), created now. */
+  /** Describes a report's file. @throws RangeError if the id is unknown */
+  expected(reportId: string): ExpectedFile;
+  /** Adds an advertiser, created now, to an account. Default: the first credential's account. */
   addAdvertiser(id: string, account?: string): void;
-  /** Ends every access token at once. */
+  /** Invalidates every access token. Refresh tokens stay valid. */
   revokeTokens(): void;
   close(): Promise<void>;
 };
 
-export type Expected = {
-  rows: number;
-  length: number;
-  etag: string;
-  /** In hex. Reads the whole file. */
-  sha256(): string;
-  stream(): Readable;
-};
+/** `sha256` reads the whole file and returns hex. */
+export type ExpectedFile = { rows: number; length: number; etag: string; sha256(): string };
 
 /** Starts the platform and its storage host on 127.0.0.1, each on its own port. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const world = createWorld(options);
-  const storage = await listen(options.storagePort ?? 0, (request, response) => {
-    serveStorage(world, request, response).catch(() => response.destroy());
-  });
-  world.storageUrl = storage.url;
-  const platform = await listen(options.port ?? 0, (request, response) => {
-    servePlatform(world, request, response).catch(() => response.destroy());
-  }).catch(async (error) => {
-    await closeServer(storage.server);
-    throw error;
-  });
-  const close = async () => {
-    await Promise.all([closeServer(platform.server), closeServer(storage.server)]);
-  };
+  const state = createState(options);
+  const [first] = state.credentials;
+  if (!first) throw new RangeError('The sandbox needs a credential.');
+  await using servers = new AsyncDisposableStack();
+  state.storageUrl = await listen(servers, 0, (...exchange) => serveStorage(state, ...exchange));
+  const platformUrl = await listen(servers, options.port ?? 0, (...exchange) =>
+    servePlatform(state, ...exchange),
+  );
+  const started = servers.move();
+  const close = () => started.disposeAsync();
   return {
-    ...handles(world),
-    baseUrl: platform.url + (options.basePath ?? ''),
+    baseUrl: platformUrl + (options.basePath ?? ''),
+    storageUrl: state.storageUrl,
+    clientId: first.clientId,
+    clientSecret: first.clientSecret,
+    revision: [...state.revisions].sort().at(-1) ?? '',
+    advertiserIds: (state.advertisers.get(first.account) ?? []).map(({ id }) => id),
+    credentials: state.credentials,
+    journal: state.journal,
+    faults: state.faults,
+    options,
+    reports: () => [...state.reports.values()],
+    expected: (reportId) => describeFile(state, reportId),
+    addAdvertiser: (id, account = first.account) => addAdvertiser(state, id, account),
+    revokeTokens: () => state.accessTokens.clear(),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-function handles(world: World): Omit<Sandbox, 'baseUrl' | 'close' | typeof Symbol.asyncDispose> {
-  const [first] = world.credentials;
-  if (!first) throw new RangeError('The sandbox needs a credential.');
-  return {
-    storageUrl: world.storageUrl,
-    clientId: first.clientId,
-    clientSecret: first.clientSecret,
-    revision: [...world.revisions].sort().at(-1) ?? '',
-    advertiserIds: (world.advertisers.get(first.account) ?? []).map(({ id }) => id),
-    credentials: world.credentials,
-    journal: world.journal,
-    faults: world.faults,
-    options: world.options,
-    reports: () => [...world.reports.values()],
-    expected: (reportId) => expected(world, reportId),
-    addAdvertiser: (id, account = first.account) => addAdvertiser(world, id, account),
-    revokeTokens: () => revokeAccessTokens(world),
-  };
+/** @returns the server's URL */
+async function listen(
+  servers: AsyncDisposableStack,
+  port: number,
+  serve: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+): Promise<string> {
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  });
+  const { address, close } = await listenOnLoopback(server, port);
+  servers.defer(close);
+  return `http://${address}`;
 }
 
-function expected(world: World, reportId: string): Expected {
-  const file = world.reports.get(reportId)?.file;
+function describeFile({ reports }: SandboxState, reportId: string): ExpectedFile {
+  const file = reports.get(reportId)?.file;
   if (!file) throw new RangeError(`The sandbox has no report ${reportId}.`);
   const { rows, length, etag } = file;
-  return { rows, length, etag, sha256: () => fingerprint(file).sha256, stream: () => streamOf(file) };
+  const sha256 = () => {
+    const hash = createHash('sha256');
+    for (const piece of file.read()) hash.update(piece);
+    return hash.digest('hex');
+  };
+  return { rows, length, etag, sha256 };
 }
 
-function addAdvertiser(world: World, id: string, account: string): void {
-  const advertisers: Advertiser[] = world.advertisers.get(account) ?? [];
-  const name = `Advertiser ${advertisers.length + 1}`;
-  advertisers.push({ id: id.toLowerCase(), name, created_at: new Date(world.now()).toISOString() });
-  world.advertisers.set(account, advertisers);
+function addAdvertiser({ advertisers, now }: SandboxState, id: string, account: string): void {
+  const existing = advertisers.get(account) ?? [];
+  const name = `Advertiser ${existing.length + 1}`;
+  const added = { id: id.toLowerCase(), name, created_at: new Date(now()).toISOString() };
+  advertisers.set(account, [...existing, added]);
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { pollWait } from '../../../functions/decisions/waits.ts';
 import type { WindowState } from '../../../functions/workflow/states.ts';
-import type { Fault } from '../../../infra/local/sandbox/faults/faults.ts';
+import type { Fault } from '../../../infra/local/sandbox/faults/fault.ts';
 import { expectFailed, forgetTokens, shareWorkflow, spend } from '../../support/bad-day.ts';
 
 // What the platform's API does (contract 4, 7). A report is READY when it is first looked at, so that the GETs are known

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Report } from '../../../infra/local/sandbox/reporting/reports.ts';
+import type { Report } from '../../../infra/local/sandbox/state.ts';
 import { expectFailed, gapsIn, type Outcome, spend } from '../../support/bad-day.ts';
 import { startWorkflow, type Workflow } from '../../support/workflow.ts';
 

@@ -1,53 +1,74 @@
 import { ENDPOINTS, type Endpoint } from '../exchange.ts';
-import type { Fault } from './faults.ts';
+import type { Fault } from './fault.ts';
 
 /**
- * Reads a fault from one line of words: the calls it is about, then what happens to them.
+ * Reads one fault of the sandbox (`--fault`) from a line of words: which requests, then what happens to them.
  *
- *     GET /reports/{id} nth=2 times=3 status=500
- *     token set.expires_in="3600"                    a string where a number belongs
- *     POST /oauth2/token omit=expires_in times=always
- *     report status=429 retry_after=date:120
- *     create reset=after                             processed, but the answer is lost
- *     report=1 set.status=PROCESSING omit=download_url times=always       the first report is never READY
- *     storage cut_after=1000 framing=close
- *     any body="<html>Bad gateway</html>" header.content-type=text/html
+ *     report nth=2 times=3 status=500                     the 2nd, 3rd and 4th poll answer 500
+ *     POST /oauth2/token omit=expires_in times=always     no token response has expires_in
+ *     token set.expires_in="3600"                         the next token response has a string instead of a number
+ *     report status=429 retry_after=date:120              the next poll answers 429, Retry-After is a date in 2 minutes
+ *     create reset=after                                  the next report is created, but its response is lost
+ *     report=1 set.status=PROCESSING omit=download_url times=always     the first report is never READY
+ *     storage cut_after=1000 framing=close                the next download ends after 1,000 bytes without an error
+ *     any body="<html>Bad gateway</html>" status=502      the next request, whatever it is, answers an HTML page
  *
- * Calls: an endpoint (token, authorize, create, report, purchases, list, storage, any) or the request itself, with
- * `{id}` for a report's; `report=N` alone is every call about the Nth report created. `nth` (default 1) is the first
- * of the matching calls to go wrong and `times` (default 1, or `always`) how many do.
+ * Which requests. The line starts with an endpoint, a request, or report=N:
  *
- * What happens, all of which may be combined: status=N, header.NAME=V, without_header=NAME, retry_after=SECONDS or
- * date:SECONDS, body=TEXT, set.PATH=JSON, omit=PATH, processed, revoke, hang, trickle=MS, reset=before|after; and on
- * the storage host reset_after=BYTES, cut_after=BYTES, stall_after=BYTES, framing=length|chunked|close,
- * etag=weak|none, changed, ignore_range, gzip=right|wrong, endless. Several names in one word are split by commas. A value with
- * spaces stands in double quotes.
+ *     token | authorize | create | report | purchases | list | storage | any
+ *     POST /oauth2/token | GET /oauth2/auth | POST /reports | GET /reports/{id} | POST /reports/purchases | GET /campaigns ...
+ *     report=N         only requests about the Nth report created (polls and downloads)
+ *     nth=N            starts at the Nth matching request; default 1
+ *     times=N          so many matching requests in a row, or `always`; default 1
  *
- * @throws TypeError that names the word it does not know, or says that nothing would happen
+ * What happens, on any endpoint:
+ *
+ *     status=N                   answers this status; from 300 on, the request is not processed
+ *     processed                  processes the request although status or hang hides that
+ *     body=TEXT                  replaces the response body
+ *     set.PATH=JSON              sets a field of a JSON response; PATH is dotted: set.error.detail={"a": 1}
+ *     omit=PATH,PATH             removes fields of a JSON response
+ *     header.NAME=VALUE          adds or replaces a response header
+ *     without_header=NAME,NAME   removes response headers
+ *     retry_after=SECONDS        adds Retry-After; date:SECONDS writes it as a date
+ *     revoke                     revokes every access token first
+ *     hang                       never responds
+ *     trickle=MS                 sends the body one byte at a time, with this pause between bytes
+ *     reset=before | after       resets the connection before or after the request is processed
+ *
+ * What happens, on `storage` only (the download of a report's file):
+ *
+ *     reset_after=BYTES          resets the connection after so many bytes
+ *     cut_after=BYTES            closes the connection normally after so many bytes
+ *     stall_after=BYTES          sends so many bytes, then nothing more
+ *     framing=length | chunked | close     how the end of the body is marked
+ *     etag=weak | none           sends a weak ETag, or none
+ *     changed                    replaces the file with another one of the same length, with a new ETag
+ *     ignore_range               answers a Range request with the whole file
+ *     gzip=right | wrong         says gzip; the body is gzip only with `right`
+ *     endless                    never ends the body
+ *
+ * Words are separated by spaces. Put a value that contains spaces in double quotes.
+ *
+ * @throws TypeError that names the word that cannot be read, or says that the line has no effect
  */
 export function parseFault(text: string): Fault {
-  const [first = '', ...others] = words(text);
-  const target = endpointOf(first, others);
-  const fault: Fault = { on: target.on, ...(target.path === undefined ? {} : { path: target.path }) };
-  for (const word of target.rest) Object.assign(fault, effectOf(word, fault));
-  if (Object.keys(fault).every((key) => ONLY_SELECTS.has(key)))
+  const [first = '', ...others] = splitWords(text);
+  const { words, ...target } = readTarget(first, others);
+  const fault: Fault = target;
+  for (const word of words) Object.assign(fault, readWord(word, fault));
+  if (Object.keys(fault).every((key) => TARGET_KEYS.has(key))) {
     throw new TypeError(
-      `A fault says what happens to the calls, and "${text}" does not. Add for example: status=500`,
+      `The fault "${text}" does not say what happens to the requests. Add an effect, for example: status=500`,
     );
+  }
   return fault;
 }
 
-/** Fields that say which calls a fault is about, and nothing of what happens to them. */
-const ONLY_SELECTS: ReadonlySet<string> = new Set([
-  'on',
-  'path',
-  'report',
-  'nth',
-  'times',
-] satisfies (keyof Fault)[]);
+const TARGET_KEYS: ReadonlySet<string> = new Set<keyof Fault>(['on', 'path', 'report', 'nth', 'times']);
 
-/** Words are split at spaces, but not at those within double quotes or, in a JSON value, within braces. */
-function words(text: string): string[] {
+/** Splits at spaces, except inside double quotes and inside the braces of a JSON value. */
+function splitWords(text: string): string[] {
   const found = text.trim().match(/(?:"(?:\\.|[^"\\])*"|\{[^{}]*\}|\S)+/g);
   if (!found) throw new TypeError('A fault is empty. Write for example: GET /reports/{id} nth=2 status=500');
   return found;
@@ -61,38 +82,20 @@ const REQUESTS: Readonly<Record<string, Endpoint>> = {
   'POST /reports/purchases': 'purchases',
 };
 
-function endpointOf(first: string, others: string[]): { on: Fault['on']; path?: string; rest: string[] } {
-  if (first.includes('=')) return { on: 'any', rest: [first, ...others] };
-  if (first === 'any') return { on: 'any', rest: others };
+function readTarget(first: string, others: string[]): Pick<Fault, 'on' | 'path'> & { words: string[] } {
+  if (first.includes('=')) return { on: 'any', words: [first, ...others] };
+  if (first === 'any') return { on: 'any', words: others };
   const named = ENDPOINTS.find((name) => name === first);
-  if (named) return { on: named, rest: others };
-  const [path = '', ...rest] = others;
-  const request = REQUESTS[`${first} ${path}`];
-  if (request) return { on: request, rest };
-  if (first === 'GET' && /^\/[a-z_]+$/.test(path)) return { on: 'list', path, rest };
+  if (named) return { on: named, words: others };
+  const [path = '', ...words] = others;
+  const on = REQUESTS[`${first} ${path}`];
+  if (on) return { on, words };
+  if (first === 'GET' && /^\/[a-z_]+$/.test(path)) return { on: 'list', path, words };
   throw new TypeError(
-    `A fault begins with an endpoint or a request of the platform, not with "${`${first} ${path}`.trim()}".`,
+    `A fault begins with an endpoint (${ENDPOINTS.join(', ')}, any) or a request such as GET /reports/{id}, ` +
+      `not with "${`${first} ${path}`.trim()}".`,
   );
 }
-
-type Reader = (value: string) => Partial<Fault>;
-
-const READERS: Readonly<Record<string, Reader>> = {
-  nth: (value) => ({ nth: ordinal(value) }),
-  times: (value) => ({ times: value === 'always' ? Infinity : ordinal(value) }),
-  report: (value) => ({ report: ordinal(value) }),
-  status: (value) => ({ status: count(value) }),
-  retry_after: retryAfter,
-  body: (value) => ({ body: value }),
-  trickle: (value) => ({ trickle: count(value) }),
-  reset: (value) => ({ reset: choice(value, ['before', 'after']) }),
-  reset_after: (value) => ({ resetAfter: count(value) }),
-  cut_after: (value) => ({ cutAfter: count(value) }),
-  stall_after: (value) => ({ stallAfter: count(value) }),
-  framing: (value) => ({ framing: choice(value, ['length', 'chunked', 'close']) }),
-  etag: (value) => ({ etag: choice(value, ['weak', 'none']) }),
-  gzip: (value) => ({ gzip: choice(value, ['right', 'wrong']) }),
-};
 
 const FLAGS: Readonly<Record<string, Partial<Fault>>> = {
   processed: { processed: true },
@@ -103,34 +106,50 @@ const FLAGS: Readonly<Record<string, Partial<Fault>>> = {
   endless: { endless: true },
 };
 
-function effectOf(word: string, fault: Fault): Partial<Fault> {
+const VALUES: Readonly<Record<string, (value: string) => Partial<Fault>>> = {
+  nth: (value) => ({ nth: ordinal(value) }),
+  times: (value) => ({ times: value === 'always' ? Infinity : ordinal(value) }),
+  report: (value) => ({ report: ordinal(value) }),
+  status: (value) => ({ status: wholeNumber(value) }),
+  retry_after: retryAfter,
+  body: (value) => ({ body: value }),
+  trickle: (value) => ({ trickle: wholeNumber(value) }),
+  reset: (value) => ({ reset: choice(value, ['before', 'after']) }),
+  reset_after: (value) => ({ resetAfter: wholeNumber(value) }),
+  cut_after: (value) => ({ cutAfter: wholeNumber(value) }),
+  stall_after: (value) => ({ stallAfter: wholeNumber(value) }),
+  framing: (value) => ({ framing: choice(value, ['length', 'chunked', 'close']) }),
+  etag: (value) => ({ etag: choice(value, ['weak', 'none']) }),
+  gzip: (value) => ({ gzip: choice(value, ['right', 'wrong']) }),
+};
+
+function readWord(word: string, { set, headers, omit = [], withoutHeaders = [] }: Fault): Partial<Fault> {
   const [, key = '', raw] = word.match(/^([^=]+)(?:=(.*))?$/s) ?? [];
   if (raw === undefined) return known(FLAGS[key], word);
-  // A quoted JSON string stays a string: expires_in="3600" is not expires_in=3600.
-  if (key.startsWith('set.')) return { set: { ...fault.set, [key.slice(4)]: jsonOrText(raw) } };
+  // A quoted JSON value stays a string: expires_in="3600" differs from expires_in=3600.
+  if (key.startsWith('set.')) return { set: { ...set, [key.slice(4)]: jsonOrText(raw) } };
   const value = raw.startsWith('"') ? String(jsonOrText(raw)) : raw;
-  if (key.startsWith('header.'))
-    return { headers: { ...fault.headers, [key.slice(7).toLowerCase()]: value } };
-  if (key === 'omit') return { omit: [...(fault.omit ?? []), ...value.split(',')] };
-  if (key === 'without_header')
-    return { withoutHeaders: [...(fault.withoutHeaders ?? []), ...value.split(',')] };
-  return known(READERS[key], word)(value);
+  if (key.startsWith('header.')) return { headers: { ...headers, [key.slice(7).toLowerCase()]: value } };
+  if (key === 'omit') return { omit: [...omit, ...value.split(',')] };
+  if (key === 'without_header') return { withoutHeaders: [...withoutHeaders, ...value.split(',')] };
+  return known(VALUES[key], word)(value);
 }
 
 function known<Item>(item: Item | undefined, word: string): Item {
-  if (item === undefined) throw new TypeError(`A fault does not know the word "${word}".`);
+  if (item === undefined) throw new TypeError(`A fault cannot contain the word "${word}".`);
   return item;
 }
 
-function count(value: string): number {
+function wholeNumber(value: string): number {
   if (!/^\d+$/.test(value)) throw new TypeError(`A fault needs a whole number, not "${value}".`);
   return Number(value);
 }
 
-/** What is counted from 1: the fault of a call before the first would never be seen. */
+/** @throws TypeError for 0, because a fault of the 0th request would never happen */
 function ordinal(value: string): number {
-  if (count(value) === 0) throw new TypeError('A fault counts calls and reports from 1, not from "0".');
-  return count(value);
+  const number = wholeNumber(value);
+  if (number === 0) throw new TypeError('A fault counts requests and reports from 1, not from "0".');
+  return number;
 }
 
 function choice<Name extends string>(value: string, names: readonly Name[]): Name {
@@ -141,7 +160,7 @@ function choice<Name extends string>(value: string, names: readonly Name[]): Nam
 
 function retryAfter(value: string): Partial<Fault> {
   const [, date, seconds = ''] = value.match(/^(date:)?(.*)$/) ?? [];
-  return { retryAfter: { seconds: count(seconds), as: date === undefined ? 'seconds' : 'date' } };
+  return { retryAfter: { seconds: wholeNumber(seconds), as: date === undefined ? 'seconds' : 'date' } };
 }
 
 function jsonOrText(value: string): unknown {

@@ -1,4 +1,4 @@
-import type { Pending } from './tokens.ts';
+import type { PendingConsent } from '../state.ts';
 
 const STYLE = `
   body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: #eef1f5; color: #1d2733;
@@ -14,8 +14,8 @@ const STYLE = `
   button:focus-visible { outline: 3px solid #7fb0ff; outline-offset: 2px; }
   small { display: block; margin-top: 1.25rem; color: #55606d; }`;
 
-/** What an application asks for, with a form to allow or deny it. Works without scripts. */
-export function consentPage({ credential, scopes, redirectUri }: Pending, consent: string): string {
+/** Shows the requested scopes, with a form to allow or deny them. Works without scripts. */
+export function consentPage({ credential, scopes, redirectUri }: PendingConsent, consent: string): string {
   return page(
     'Allow access?',
     `<p><code>${escaped(credential.clientId)}</code> asks for access to the account

@@ -1,21 +1,20 @@
 import { createHash } from 'node:crypto';
-import { refuseViolations } from '../envelope.ts';
+import { addDays, daysBetween } from '../../../../functions/workflow/request/dates.ts';
+import { grantedAdvertisers } from '../authenticate.ts';
+import { readJsonBody, refuseViolations } from '../envelope.ts';
 import { type Answer, type Incoming, json } from '../exchange.ts';
-import type { Grant } from '../oauth/tokens.ts';
-import type { World } from '../world.ts';
-import { addDays, daysBetween, purchaseViolations } from './report-request.ts';
-import { jsonBody } from './reports.ts';
+import type { Grant, SandboxState } from '../state.ts';
+import { purchaseViolations } from './report-request.ts';
 
-/** Contract 4.5. Its answer's shape is not shown: this one is made up, and a setting replaces it. */
-export function purchases(world: World, request: Incoming, grant: Grant): Answer {
-  const body = jsonBody(request);
-  refuseViolations(purchaseViolations(world, grant, body));
-  const shape = world.options.purchases ?? purchaseEvents;
-  return json(200, shape(body));
+/** Contract 4.5. The contract does not show the response, so its shape is invented; an option replaces it. */
+export function queryPurchases(state: SandboxState, request: Incoming, grant: Grant): Answer {
+  const body = readJsonBody(request);
+  refuseViolations(purchaseViolations(body, grantedAdvertisers(state, grant)));
+  return json(200, (state.options.purchases ?? threePurchasesADay)(body));
 }
 
-/** Three purchases a day, the same for the same request. */
-function purchaseEvents(body: Readonly<Record<string, unknown>>): unknown {
+/** The same request always gets the same events. */
+function threePurchasesADay(body: Readonly<Record<string, unknown>>): unknown {
   const start = String(body.start_date);
   const days = daysBetween(start, String(body.end_date));
   const seed = createHash('sha256').update(JSON.stringify(body)).digest();

@@ -1,8 +1,7 @@
+import { daysBetween } from '../../../../functions/workflow/request/dates.ts';
 import type { Violation } from '../envelope.ts';
-import { type Grant, reaches } from '../oauth/tokens.ts';
-import type { World } from '../world.ts';
 
-/** Contract 2.2, once it is known to be valid. Options whose names the contract omits are kept as they came. */
+/** The validated body of POST /reports (contract 2.2). It keeps options whose names the contract omits. */
 export type ReportRequest = {
   start_date: string;
   end_date: string;
@@ -12,24 +11,16 @@ export type ReportRequest = {
   [option: string]: unknown;
 };
 
-/** The contract's, and some more: its list is not complete. */
-export const METRICS = [
-  'spend',
-  'impressions',
-  'number_of_purchases',
-  'clicks',
-  'installs',
-  'purchase_value',
-] as const;
-
-export const DIMENSIONS = [
+/** The contract's metrics and dimensions, and some more, because its lists are not complete. */
+const METRICS = ['spend', 'impressions', 'number_of_purchases', 'clicks', 'installs', 'purchase_value'];
+const DIMENSIONS = [
   'campaign_id',
   'campaign_name',
   'event_source_id',
   'event_source_platform',
   'creative_id',
   'country',
-] as const;
+];
 
 /** Contract 9.5. */
 const RENAMED: Readonly<Record<string, string>> = {
@@ -38,33 +29,33 @@ const RENAMED: Readonly<Record<string, string>> = {
 };
 
 const MAX_DAYS = 45;
-const DAY_MS = 86_400_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Everything that is wrong with the body of POST /reports, at once (contract 2.2). */
-export function reportViolations(world: World, grant: Grant, body: Body): Violation[] {
+/** All violations of contract 2.2 in the body of POST /reports. @param granted advertisers that the token may use */
+export function reportViolations(body: Body, granted: readonly { id: string }[]): Violation[] {
   return [
     ...dateViolations(body, MAX_DAYS),
-    ...listViolations(body, 'advertiser_ids', (id) => advertiserViolation(world, grant, id)),
+    ...listViolations(body, 'advertiser_ids', (id) => advertiserProblem(id, granted)),
     ...listViolations(body, 'metrics', (name) => unknownName(name, METRICS)),
-    ...(body.dimensions === undefined ? [] : listViolations(body, 'dimensions', dimensionViolation)),
-    ...oneOf(body, 'granularity', ['DAY']),
-    ...oneOf(body, 'format', ['JSON']),
+    ...(body.dimensions === undefined ? [] : listViolations(body, 'dimensions', dimensionProblem)),
+    ...choiceViolations(body, 'granularity', 'DAY'),
+    ...choiceViolations(body, 'format', 'JSON'),
   ];
 }
 
-/** Everything that is wrong with the body of POST /reports/purchases (contract 2.4): it has no limit of days. */
-export function purchaseViolations(world: World, grant: Grant, body: Body): Violation[] {
-  const fault = advertiserViolation(world, grant, body.advertiser_id);
+/** All violations of contract 2.4 in the body of POST /reports/purchases. The range may have any length. */
+export function purchaseViolations(body: Body, granted: readonly { id: string }[]): Violation[] {
+  const { advertiser_id: id } = body;
+  const problem = advertiserProblem(id, granted);
   return [
     ...dateViolations(body, Infinity),
-    ...(fault ? [{ field: 'advertiser_id', message: `${String(body.advertiser_id)}: ${fault}` }] : []),
+    ...(problem ? [{ field: 'advertiser_id', message: `${String(id)}: ${problem}` }] : []),
   ];
 }
 
-/** Call only with a body in which {@link reportViolations} found nothing. */
+/** Types a body that {@link reportViolations} found nothing wrong with. */
 export function reportRequest(body: Body): ReportRequest {
   const strings = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
   return {
@@ -75,15 +66,6 @@ export function reportRequest(body: Body): ReportRequest {
     metrics: strings(body.metrics),
     dimensions: strings(body.dimensions),
   };
-}
-
-/** Days from start (inclusive) to end (exclusive). */
-export function daysBetween(start: string, end: string): number {
-  return (Date.parse(end) - Date.parse(start)) / DAY_MS;
-}
-
-export function addDays(date: string, days: number): string {
-  return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
 function dateViolations(body: Body, maxDays: number): Violation[] {
@@ -98,7 +80,7 @@ function dateViolations(body: Body, maxDays: number): Violation[] {
   return [];
 }
 
-/** A day that exists: Date.parse alone takes 30 February for 2 March. */
+/** The round trip refuses dates that do not exist: Date.parse reads 30 February as 2 March. */
 function isDate(value: unknown): boolean {
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(value)) return false;
   const time = Date.parse(value);
@@ -108,33 +90,34 @@ function isDate(value: unknown): boolean {
 function listViolations(
   body: Body,
   field: string,
-  faultOf: (value: unknown) => string | undefined,
+  problemOf: (value: unknown) => string | undefined,
 ): Violation[] {
   const values = body[field];
   if (!Array.isArray(values)) return [{ field, message: 'must be an array of strings' }];
   if (values.length === 0 && field !== 'dimensions') return [{ field, message: 'must not be empty' }];
   return values.flatMap((value: unknown, index) => {
-    const fault = faultOf(value) ?? (values.indexOf(value) < index ? 'is given twice' : undefined);
-    return fault ? [{ field: `${field}[${index}]`, message: `${String(value)}: ${fault}` }] : [];
+    const problem = problemOf(value) ?? (values.indexOf(value) < index ? 'is listed twice' : undefined);
+    return problem ? [{ field: `${field}[${index}]`, message: `${String(value)}: ${problem}` }] : [];
   });
 }
 
-function advertiserViolation(world: World, grant: Grant, id: unknown): string | undefined {
+function advertiserProblem(id: unknown, granted: readonly { id: string }[]): string | undefined {
   if (typeof id !== 'string' || !UUID.test(id)) return 'must be a UUID';
-  return reaches(world, grant, id) ? undefined : 'is outside the advertiser scope of this credential';
+  if (granted.some((advertiser) => advertiser.id === id.toLowerCase())) return undefined;
+  return 'is outside the advertiser scope of this credential';
 }
 
-function dimensionViolation(name: unknown): string | undefined {
+function dimensionProblem(name: unknown): string | undefined {
   const renamed = typeof name === 'string' ? RENAMED[name] : undefined;
   return renamed ? `is now ${renamed}` : unknownName(name, DIMENSIONS);
 }
 
 function unknownName(name: unknown, known: readonly string[]): string | undefined {
-  return typeof name === 'string' && known.includes(name) ? undefined : 'is not known';
+  return typeof name === 'string' && known.includes(name) ? undefined : 'is unknown';
 }
 
-function oneOf(body: Body, field: string, known: readonly string[]): Violation[] {
+function choiceViolations(body: Body, field: string, only: string): Violation[] {
   const value = body[field];
-  if (value === undefined || known.includes(String(value))) return [];
-  return [{ field, message: `${String(value)}: must be one of ${known.join(', ')}` }];
+  if (value === undefined || value === only) return [];
+  return [{ field, message: `${String(value)}: must be ${only}` }];
 }

@@ -1,102 +1,71 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { Refusal, refuseViolations } from '../envelope.ts';
-import { type Answer, type Incoming, json, parseObject } from '../exchange.ts';
-import type { Grant } from '../oauth/tokens.ts';
-import type { PerReport, ReportSettings } from '../settings.ts';
+import { grantedAdvertisers } from '../authenticate.ts';
+import { Refusal, readJsonBody, refuseViolations } from '../envelope.ts';
+import { type Answer, type Incoming, json } from '../exchange.ts';
+import type { PerReport } from '../settings.ts';
+import type { Grant, Report, SandboxState } from '../state.ts';
 import { presign } from '../storage/signature.ts';
-import type { World } from '../world.ts';
 import { type ReportRequest, reportRequest, reportViolations } from './report-request.ts';
-import { type FileSize, type ReportFile, reportFile } from './rows.ts';
+import { createReportFile } from './rows.ts';
 
-export type Report = {
-  id: string;
-  /** 1 for the first report that this sandbox created. */
-  ordinal: number;
-  account: string;
-  request: ReportRequest;
-  createdAt: number;
-  processingAt: number;
-  readyAt: number;
-  file: ReportFile;
-  /** Grows when a fault changes the object between two ranges. */
-  version: number;
-};
+/** Contract 4.4. */
+const SECONDS_BETWEEN_GETS = 10;
 
 /** Contract 4.3. */
-export function createReport(world: World, request: Incoming, grant: Grant): Answer {
-  const body = jsonBody(request);
-  refuseViolations(reportViolations(world, grant, body));
-  const report = newReport(world, grant, reportRequest(body));
-  world.reports.set(report.id, report);
+export function createReport(state: SandboxState, request: Incoming, grant: Grant): Answer {
+  const body = readJsonBody(request);
+  refuseViolations(reportViolations(body, grantedAdvertisers(state, grant)));
+  const report = newReport(state, grant.credential.account, reportRequest(body));
+  state.reports.set(report.id, report);
   return json(201, { id: report.id, status: 'CREATED' });
 }
 
-/** Contract 4.4. A report of another account is as unknown as one that never was. */
-export function getReport(world: World, id: string, grant: Grant, previousGet: number | undefined): Answer {
-  const report = world.reports.get(id);
-  if (!report || report.account !== grant.credential.account) {
+/**
+ * Contract 4.4. A report of another account is 404, like an unknown id.
+ *
+ * @param previousGet time of the previous GET, even of one that was refused: a client that polls too fast never succeeds
+ */
+export function getReport(
+  state: SandboxState,
+  id: string,
+  grant: Grant,
+  previousGet: number | undefined,
+): Answer {
+  const report = state.reports.get(id);
+  if (report?.account !== grant.credential.account) {
     throw new Refusal(404, 'not_found', `There is no report ${id}.`);
   }
-  refuseHaste(world, previousGet);
-  const now = world.now();
+  const now = state.now();
+  if (previousGet !== undefined && now - previousGet < SECONDS_BETWEEN_GETS * 1000) {
+    throw new Refusal(429, 'rate_limited', `Poll a report at most once every ${SECONDS_BETWEEN_GETS} s.`, {
+      headers: { 'retry-after': String(SECONDS_BETWEEN_GETS) },
+    });
+  }
   if (now < report.processingAt) return json(200, { id, status: 'CREATED' });
   if (now < report.readyAt) return json(200, { id, status: 'PROCESSING' });
-  return json(200, { id, status: 'READY', download_url: presign(world, report) });
+  return json(200, { id, status: 'READY', download_url: presign(state, id) });
 }
 
-/** The body of a POST; anything but a JSON object is malformed (contract 7.2), and what is in it comes later. */
-export function jsonBody(request: Incoming): Record<string, unknown> {
-  const type = request.headers['content-type'] ?? '';
-  if (!/^application\/json\s*(;|$)/i.test(type)) {
-    throw new Refusal(400, 'validation', 'Content-Type must be application/json.');
-  }
-  const body = parseObject(request.body);
-  if (!body) throw new Refusal(400, 'validation', 'The body is not a JSON object.');
-  return body;
-}
-
-function refuseHaste(world: World, previousGet: number | undefined): void {
-  if (previousGet === undefined) return;
-  const between = world.options.report?.secondsBetweenGets ?? 10;
-  if (world.now() - previousGet >= between * 1000) return;
-  // This GET counts as well, so the wait starts afresh: a client that hammers is never let through.
-  throw new Refusal(429, 'rate_limited', `A report may be asked for once every ${between} s.`, {
-    headers: { 'retry-after': String(Math.ceil(between)) },
-  });
-}
-
-function newReport(world: World, grant: Grant, request: ReportRequest): Report {
-  const settings = world.options.report ?? {};
-  const ordinal = world.reports.size + 1;
-  const createdAt = world.now();
-  const after = (given: PerReport | undefined, standard: number): number =>
-    createdAt +
-    1000 * (given === undefined ? standard * spread(request) : numberFor(given, request, ordinal));
+function newReport({ options, reports, now }: SandboxState, account: string, request: ReportRequest): Report {
+  const { rows, bytes, secondsToProcessing, secondsToReady } = options.report ?? {};
+  const ordinal = reports.size + 1;
+  const createdAt = now();
+  const forReport = (setting: PerReport): number =>
+    typeof setting === 'number' ? setting : setting(request, ordinal);
+  const after = (setting: PerReport): number => createdAt + 1000 * forReport(setting);
+  const size =
+    bytes !== undefined ? { bytes: forReport(bytes) } : rows !== undefined ? { rows: forReport(rows) } : {};
   return {
-    id: randomUUID(),
-    ordinal,
-    account: grant.credential.account,
-    request,
-    createdAt,
-    processingAt: after(settings.secondsToProcessing, 5),
-    readyAt: after(settings.secondsToReady, 25),
-    file: reportFile(request, sizeFor(settings, request, ordinal)),
+    ...{ id: randomUUID(), ordinal, account, request, createdAt },
+    processingAt: after(secondsToProcessing ?? 5 * durationFactor(request)),
+    readyAt: after(secondsToReady ?? 25 * durationFactor(request)),
+    file: createReportFile(request, { ...size, version: 0 }),
     version: 0,
   };
 }
 
-function sizeFor({ rows, bytes }: ReportSettings, request: ReportRequest, ordinal: number): FileSize {
-  if (bytes !== undefined) return { bytes: numberFor(bytes, request, ordinal), version: 0 };
-  if (rows !== undefined) return { rows: numberFor(rows, request, ordinal), version: 0 };
-  return { version: 0 };
-}
-
-function numberFor(value: PerReport, request: ReportRequest, ordinal: number): number {
-  return typeof value === 'number' ? value : value(request, ordinal);
-}
-
-/** From 0.6 to 1.4, the same for the same request. */
-function spread(request: ReportRequest): number {
-  const byte = createHash('sha256').update(JSON.stringify(request)).digest().readUInt16BE(0);
-  return 0.6 + (0.8 * byte) / 0xffff;
+/** From 0.6 to 1.4, always the same for the same request. */
+function durationFactor(request: ReportRequest): number {
+  const hash = createHash('sha256').update(JSON.stringify(request)).digest();
+  return 0.6 + (0.8 * hash.readUInt16BE(0)) / 0xffff;
 }

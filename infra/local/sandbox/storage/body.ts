@@ -4,12 +4,12 @@ import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import type { Call } from '../exchange.ts';
-import type { Misbehaviour } from '../faults/faults.ts';
-import { reshape } from '../faults/reshape.ts';
-import { reset } from '../listen.ts';
+import { applyFault } from '../faults/apply-fault.ts';
+import type { FaultEffect } from '../faults/fault.ts';
+import { reset } from '../http.ts';
 import type { ReportFile } from '../reporting/rows.ts';
 
-/** The bytes of a file from start to end (exclusive), with the status and headers that go before them. */
+/** The bytes of a file from start to end (exclusive), with the status and headers of the response. */
 export type Download = {
   status: 200 | 206;
   headers: Record<string, string>;
@@ -20,78 +20,56 @@ export type Download = {
 
 type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;
 
-/** Streams a file, no faster than it is read, and ends it as the fault says. */
-export async function sendBody(
+/** Streams a file as fast as the client reads it, with the effects of the fault. */
+export async function sendDownload(
   response: ServerResponse,
   download: Download,
   call: Call,
-  fault: Misbehaviour,
+  fault: FaultEffect,
   now: number,
 ): Promise<void> {
-  const { status, headers } = reshape({ ...download, headers: headersFor(download, fault) }, fault, now);
+  const { status, headers } = applyFault({ ...download, headers: headersFor(download, fault) }, fault, now);
   call.status = status;
-  if (fault.framing === 'close') byClosing(response);
+  if (fault.framing === 'close') {
+    // Node then sends neither Content-Length nor chunks: the body ends when the connection closes.
+    response.useChunkedEncodingByDefault = false;
+    response.shouldKeepAlive = false;
+  }
   response.writeHead(status, headers);
   response.flushHeaders();
-  const limit = Math.min(
-    fault.resetAfter ?? Infinity,
-    fault.cutAfter ?? Infinity,
-    fault.stallAfter ?? Infinity,
-  );
-  await pump(response, pieces(download, fault), call, limit, fault.trickle);
+  const { resetAfter = Infinity, cutAfter = Infinity, stallAfter = Infinity } = fault;
+  const limit = Math.min(resetAfter, cutAfter, stallAfter);
+  await pump(response, piecesOf(download, fault), call, limit);
   if (call.bytes < limit) response.end();
-  else if (limit === fault.resetAfter) reset(response);
-  else if (limit === fault.cutAfter) response.socket?.end();
+  else if (limit === resetAfter) reset(response);
+  else if (limit === cutAfter) response.socket?.end();
 }
 
-function headersFor({ headers, start, end }: Download, fault: Misbehaviour): Record<string, string> {
+function headersFor({ headers, start, end }: Download, fault: FaultEffect): Record<string, string> {
   const { etag, ...others } = headers;
-  const unframed =
-    fault.framing === 'chunked' || fault.framing === 'close' || fault.endless || fault.gzip === 'right';
+  const { framing, endless, gzip } = fault;
+  const hasLength = framing !== 'chunked' && framing !== 'close' && !endless && gzip !== 'right';
   return {
     ...others,
     ...(etag === undefined || fault.etag === 'none'
       ? {}
       : { etag: fault.etag === 'weak' ? `W/${etag}` : etag }),
-    ...(unframed ? {} : { 'content-length': String(end - start) }),
-    ...(fault.gzip ? { 'content-encoding': 'gzip' } : {}),
+    ...(hasLength ? { 'content-length': String(end - start) } : {}),
+    ...(gzip ? { 'content-encoding': 'gzip' } : {}),
   };
 }
 
-/** Neither Content-Length nor chunks: the end of the connection is the end of the body. */
-function byClosing(response: ServerResponse): void {
-  response.useChunkedEncodingByDefault = false;
-  response.shouldKeepAlive = false;
+function piecesOf({ file, start, end }: Download, { endless, gzip, trickle }: FaultEffect): Pieces {
+  const pieces = endless ? endlessly(file.read(start, end - 2)) : file.read(start, end);
+  const encoded =
+    gzip === 'right' ? Readable.from(pieces, { objectMode: false }).pipe(createGzip({ level: 1 })) : pieces;
+  return trickle === undefined ? encoded : byteByByte(encoded, trickle);
 }
 
-function pieces({ file, start, end }: Download, fault: Misbehaviour): Pieces {
-  if (fault.endless) return endless(file.read(start, end - 2));
-  const honest = file.read(start, end);
-  return fault.gzip === 'right'
-    ? Readable.from(honest, { objectMode: false }).pipe(createGzip({ level: 1 }))
-    : honest;
-}
-
-/** The array never closes. */
-function* endless(beginning: Iterable<Buffer>): Generator<Buffer> {
-  yield* beginning;
+/** Adds line breaks forever instead of the end of the JSON array. */
+function* endlessly(start: Iterable<Buffer>): Generator<Buffer> {
+  yield* start;
   for (;;) yield Buffer.alloc(64 * 1024, '\n');
-}
-
-async function pump(
-  response: ServerResponse,
-  source: Pieces,
-  call: Call,
-  limit: number,
-  trickle: number | undefined,
-): Promise<void> {
-  for await (const piece of trickle === undefined ? source : byteByByte(source, trickle)) {
-    const part = piece.subarray(0, limit - call.bytes);
-    call.bytes += part.length;
-    if (response.destroyed) return;
-    if (!response.write(part)) await drained(response);
-    if (call.bytes >= limit) return flushed(response);
-  }
 }
 
 async function* byteByByte(source: Pieces, milliseconds: number): AsyncGenerator<Buffer> {
@@ -103,17 +81,27 @@ async function* byteByByte(source: Pieces, milliseconds: number): AsyncGenerator
   }
 }
 
-/** A reader that goes away will never drain. */
-async function drained(response: ServerResponse): Promise<void> {
-  if (response.destroyed) return;
-  const gone = new AbortController();
-  await Promise.race([
-    once(response, 'drain', { signal: gone.signal }),
-    once(response, 'close', { signal: gone.signal }),
-  ]).finally(() => gone.abort());
+async function pump(response: ServerResponse, source: Pieces, call: Call, limit: number): Promise<void> {
+  for await (const piece of source) {
+    const part = piece.subarray(0, limit - call.bytes);
+    call.bytes += part.length;
+    if (response.destroyed) return;
+    if (!response.write(part)) await drained(response);
+    if (call.bytes >= limit) return flushed(response);
+  }
 }
 
-/** All that was written has left this process, so that a reset does not take it back. */
+/** Resolves on `close` too: `drain` never comes once the client has disconnected. */
+async function drained(response: ServerResponse): Promise<void> {
+  if (response.destroyed) return;
+  const settled = new AbortController();
+  const { signal } = settled;
+  await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]).finally(() =>
+    settled.abort(),
+  );
+}
+
+/** Resolves when every byte has left this process. A reset discards bytes that have not. */
 async function flushed(response: ServerResponse): Promise<void> {
   if (!response.destroyed) await new Promise((resolve) => response.write('', resolve));
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ReportRequest } from '../../../../infra/local/sandbox/reporting/report-request.ts';
-import { type FileSize, reportFile } from '../../../../infra/local/sandbox/reporting/rows.ts';
+import { createReportFile, type FileSize } from '../../../../infra/local/sandbox/reporting/rows.ts';
 
 const REQUEST: ReportRequest = {
   start_date: '2026-10-01',
@@ -11,7 +11,7 @@ const REQUEST: ReportRequest = {
 };
 
 function fileOf(size: Partial<FileSize> = {}, changes: Partial<ReportRequest> = {}) {
-  return reportFile({ ...REQUEST, ...changes }, { version: 0, ...size });
+  return createReportFile({ ...REQUEST, ...changes }, { version: 0, ...size });
 }
 
 function bytesOf(size: Partial<FileSize> = {}, changes: Partial<ReportRequest> = {}): Buffer {

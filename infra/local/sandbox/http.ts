@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Answer, bodyOf, type Call } from './exchange.ts';
+import type { FaultEffect } from './faults/fault.ts';
+
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/** Adds a request to the journal and sets the response's Date from the sandbox's clock. */
+export function recordCall(
+  { now, journal }: { now: () => number; journal: Call[] },
+  request: IncomingMessage,
+  response: ServerResponse,
+  about: Pick<Call, 'host' | 'endpoint' | 'path' | 'query'>,
+  reportId: string | undefined,
+): Call {
+  const at = now();
+  response.sendDate = false;
+  response.setHeader('date', new Date(at).toUTCString());
+  const call: Call = {
+    ...about,
+    at,
+    method: request.method ?? '',
+    headers: headersOf(request),
+    body: '',
+    status: null,
+    ...(reportId === undefined ? {} : { reportId }),
+    bytes: 0,
+  };
+  journal.push(call);
+  return call;
+}
+
+function headersOf(request: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]),
+  );
+}
+
+/** @throws RangeError if the body is larger than 1 MiB */
+export async function readBody(request: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    length += piece.length;
+    if (length > MAX_BODY_BYTES) throw new RangeError('The body is larger than 1 MiB.');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+/** Sends an answer whose body fits in memory, and updates its journal entry. */
+export async function sendAnswer(
+  response: ServerResponse,
+  answer: Answer,
+  call: Call,
+  { trickle }: FaultEffect,
+): Promise<void> {
+  const bytes = Buffer.from(bodyOf(answer));
+  call.status = answer.status;
+  response.writeHead(answer.status, { 'content-length': bytes.length, ...answer.headers });
+  if (trickle === undefined) {
+    call.bytes = bytes.length;
+    response.end(bytes);
+    return;
+  }
+  response.flushHeaders();
+  for (let at = 0; at < bytes.length && !response.destroyed; at += 1) {
+    response.write(bytes.subarray(at, at + 1));
+    call.bytes = at + 1;
+    await wait(trickle);
+  }
+  response.end();
+}
+
+/** Resets the connection: the client reads ECONNRESET. */
+export function reset(response: ServerResponse): void {
+  response.socket?.resetAndDestroy();
+}

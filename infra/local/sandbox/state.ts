@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import type { Call } from './exchange.ts';
+import { createFaultList, type FaultList } from './faults/fault-list.ts';
+import type { ReportRequest } from './reporting/report-request.ts';
+import type { ReportFile } from './reporting/rows.ts';
+import {
+  type Credential,
+  createCredential,
+  EXAMPLE_ADVERTISERS,
+  EXAMPLE_REVISION,
+  type SandboxOptions,
+} from './settings.ts';
+
+export type Advertiser = { id: string; name: string; created_at: string };
+
+/** The permissions of a token. The advertiser scope was fixed at `authorizedAt` (contract 5.5). */
+export type Grant = { credential: Credential; scopes: readonly string[]; authorizedAt: number };
+
+/** `code` is the authorization code that the token came from. */
+export type AccessToken = Grant & { expiresAt: number; code?: string };
+export type RefreshToken = Grant & { code: string };
+export type AuthorizationCode = Grant & { redirectUri: string; expiresAt: number; used: boolean };
+
+/** An authorization request that waits for the user's consent. */
+export type PendingConsent = {
+  credential: Credential;
+  scopes: readonly string[];
+  redirectUri: string;
+  state: string | null;
+};
+
+export type Report = {
+  id: string;
+  /** 1 for the first report that this sandbox created. */
+  ordinal: number;
+  account: string;
+  request: ReportRequest;
+  createdAt: number;
+  processingAt: number;
+  readyAt: number;
+  file: ReportFile;
+  /** How many times the fault `changed` replaced the file. */
+  version: number;
+};
+
+/** Everything that the sandbox keeps from one request to the next. */
+export type SandboxState = {
+  options: SandboxOptions;
+  now: () => number;
+  startedAt: number;
+  revisions: readonly string[];
+  credentials: readonly Credential[];
+  /** By account. */
+  advertisers: Map<string, Advertiser[]>;
+  accessTokens: Map<string, AccessToken>;
+  refreshTokens: Map<string, RefreshToken>;
+  codes: Map<string, AuthorizationCode>;
+  /** By the id in the form of the consent page. */
+  pendingConsents: Map<string, PendingConsent>;
+  /** Scopes that the user has consented to, by client id. */
+  consentedScopes: Map<string, ReadonlySet<string>>;
+  reports: Map<string, Report>;
+  /** Time of the last GET of each report, including refused ones. */
+  lastGet: Map<string, number>;
+  /** Creation times of the items added since the start, by `ACCOUNT/LIST`. */
+  addedItems: Map<string, number[]>;
+  journal: Call[];
+  faults: FaultList;
+  signingKey: string;
+  storageUrl: string;
+};
+
+export function createState(options: SandboxOptions): SandboxState {
+  const now = options.now ?? Date.now;
+  const startedAt = now();
+  const credentials = (options.credentials ?? [{}]).map(createCredential);
+  const ids = options.advertiserIds ?? EXAMPLE_ADVERTISERS;
+  return {
+    options,
+    now,
+    startedAt,
+    revisions: options.revisions ?? [EXAMPLE_REVISION],
+    credentials,
+    advertisers: new Map(credentials.map(({ account }) => [account, createAdvertisers(ids, startedAt)])),
+    accessTokens: new Map(),
+    refreshTokens: new Map(),
+    codes: new Map(),
+    pendingConsents: new Map(),
+    consentedScopes: new Map(),
+    reports: new Map(),
+    lastGet: new Map(),
+    addedItems: new Map(),
+    journal: [],
+    faults: createFaultList(options.faults ?? []),
+    signingKey: randomBytes(32).toString('hex'),
+    storageUrl: '',
+  };
+}
+
+/** Creates the advertisers a day apart, the last one a day before the start. */
+function createAdvertisers(ids: readonly string[], startedAt: number): Advertiser[] {
+  return ids.map((id, index) => ({
+    id,
+    name: `Advertiser ${index + 1}`,
+    created_at: new Date(startedAt - (ids.length - index) * 86_400_000).toISOString(),
+  }));
+}
