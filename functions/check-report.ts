@@ -1,3 +1,4 @@
+import { createHandler } from './aws/handler.ts';
 import {
   afterSuccess,
   afterThrottle,
@@ -10,7 +11,6 @@ import { type PlatformAccess, pollReport, RetryAfter } from './token/call-platfo
 import { createPlatformAccess } from './token/platform-access.ts';
 import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
 import { type ReportRef, ReportWindow } from './workflow/states.ts';
-import { step } from './workflow/step.ts';
 
 /**
  * Looks once at each report that is watched, the oldest first: the first READY one wins, also where it was replaced
@@ -85,4 +85,4 @@ function decideWait(window: ReportWindow, now: Date): ReportWindow {
   return { ...window, status: 'pending', wait_seconds: pollWait(newest.created_at, now) };
 }
 
-export const handler = step(ReportWindow, checkReport, createPlatformAccess);
+export const handler = createHandler(ReportWindow, checkReport, createPlatformAccess);

@@ -1,3 +1,4 @@
+import { createHandler } from './aws/handler.ts';
 import { bodyOf } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
@@ -6,7 +7,6 @@ import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-plat
 import { createPlatformAccess } from './token/platform-access.ts';
 import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
 import { ReportWindow } from './workflow/states.ts';
-import { step } from './workflow/step.ts';
 
 /**
  * Creates the window's report, or a replacement for one that is stuck or of no use any more (contract 4.3). It is
@@ -57,4 +57,4 @@ function replacementsUsedUp({ reports, window }: ReportWindow): ReportStuck {
   return new ReportStuck(happened, { report_ids: ids });
 }
 
-export const handler = step(ReportWindow, createReport, createPlatformAccess);
+export const handler = createHandler(ReportWindow, createReport, createPlatformAccess);

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { type Abandon, openAbandon } from './copy/abandon.ts';
 import { describeFailure as describe, trimToCause, trimToState } from './decisions/failure-report.ts';
@@ -7,7 +8,7 @@ import { ServiceUnavailable } from './workflow/errors.ts';
 import { failureKey, objectKey } from './workflow/keys.ts';
 import { ExportRequest } from './workflow/request/request.ts';
 import { Caught, type FailedWindow, type Failure, Window, WindowState } from './workflow/states.ts';
-import { type Common, step } from './workflow/step.ts';
+import type { Common } from './workflow/step.ts';
 
 /** A failed window's state, and the error that it ended with. */
 const WindowFailure = z.extend(WindowState, { caught: Caught });
@@ -170,7 +171,7 @@ async function leave(card: Failure, key: string, { store, log }: Dependencies): 
   }
 }
 
-export const handler = step(DescribeFailureInput, describeFailure, (settings) => ({
+export const handler = createHandler(DescribeFailureInput, describeFailure, (settings) => ({
   store: createObjectStore(settings),
   abandon: openAbandon(settings),
   runbookUrl: settings.RUNBOOK_URL,

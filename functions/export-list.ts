@@ -1,3 +1,4 @@
+import { createHandler } from './aws/handler.ts';
 import { type NewObject, type OpenObject, openNewObjects } from './copy/new-object.ts';
 import { listOf } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
@@ -7,7 +8,7 @@ import { createPlatformAccess } from './token/platform-access.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { type AuthorizedWindow, ListWindow, type SavedWindow } from './workflow/states.ts';
-import { type Common, step } from './workflow/step.ts';
+import type { Common } from './workflow/step.ts';
 
 /** Items that are made into text at once: of 12 kB each they are 6 MB. */
 const BATCH = 500;
@@ -116,7 +117,7 @@ function isFirst(item: unknown, seen: Set<string>): boolean {
   return isNew;
 }
 
-export const handler = step(ListWindow, exportList, (settings) => ({
+export const handler = createHandler(ListWindow, exportList, (settings) => ({
   ...createPlatformAccess(settings),
   openObject: openNewObjects(settings),
 }));

@@ -1,3 +1,4 @@
+import { createHandler } from './aws/handler.ts';
 import {
   type CachedToken,
   type CachedTokens,
@@ -8,7 +9,13 @@ import {
 import { MAX_RENEWALS } from './decisions/waits.ts';
 import { logCalls } from './platform/log-calls.ts';
 import { refreshToken, requestToken } from './platform/token.ts';
-import { API_KEY_SCOPE, API_KEY_SUNSET, apiKeyWarning, requireApiKeyAllowed } from './token/api-key.ts';
+import {
+  API_KEY_SCOPE,
+  API_KEY_SUNSET,
+  apiKeyDaysLeft,
+  apiKeyWarning,
+  requireApiKeyAllowed,
+} from './token/api-key.ts';
 import type { ApiKeyCredential, OAuthCredential } from './token/credential.ts';
 import { type GrantAccess, grantToken } from './token/grant.ts';
 import { createConnection } from './token/platform-access.ts';
@@ -17,7 +24,7 @@ import { scopeOf } from './token/scope.ts';
 import { CredentialUnusable, TokenRefusedAgain } from './workflow/errors.ts';
 import { readSettingObject } from './workflow/settings.ts';
 import { type TokenRef, TokenRequest } from './workflow/states.ts';
-import { step } from './workflow/step.ts';
+import type { Common } from './workflow/step.ts';
 
 /** A token that ends within this time is not handed out: a call may take a minute. Half of the shortest lifetime. */
 const MARGIN_MS = 30_000;
@@ -25,7 +32,7 @@ const MARGIN_MS = 30_000;
 /** The name, among the cached tokens, of one that was requested without a scope. */
 const ALL_SCOPES = '';
 
-interface Dependencies extends GrantAccess {
+interface Dependencies extends GrantAccess, Pick<Common, 'measure'> {
   readonly secrets: Omit<Secrets, 'readToken'>;
   /** The platform that tokens are for, part of what a cached one must match. */
   readonly baseUrl: string;
@@ -175,7 +182,7 @@ async function useApiKey(
   dependencies: Dependencies,
 ): Promise<Authorized> {
   const { account, kind } = state.request;
-  const { now, log, secrets } = dependencies;
+  const { now, log, measure, secrets } = dependencies;
   requireApiKeyAllowed(account, kind, now());
   if ((await tokenBehind(refusedIn(state), account, dependencies)) === api_key)
     throw keyRefused(account, state.caught?.Cause);
@@ -190,6 +197,7 @@ async function useApiKey(
   const version = isCached
     ? newest.version
     : await secrets.writeTokens(account, { ...newest?.tokens, [API_KEY_SCOPE]: cached });
+  if (!state.token) measure({ values: { ApiKeyDaysLeft: apiKeyDaysLeft(now()) }, dimensions: {} });
   return {
     ...goOn(state, dependencies),
     warnings: [...new Set([...state.warnings, warning])],
@@ -221,7 +229,7 @@ function refusedAgain({ request, reports = [], renewals = 0, caught }: TokenRequ
   });
 }
 
-export const handler = step(TokenRequest, getToken, (settings, log) => {
+export const handler = createHandler(TokenRequest, getToken, (settings, log) => {
   const connection = { ...createConnection(settings), heard: logCalls(log) };
   const extra = readSettingObject(settings.REFRESH_PARAMETERS);
   return {

@@ -1,3 +1,4 @@
+import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { findMissing } from './decisions/missing.ts';
 import { platformOf } from './decisions/platform-request.ts';
@@ -5,7 +6,7 @@ import { InvalidInput } from './workflow/errors.ts';
 import { splitIntoWindows } from './workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from './workflow/request/request.ts';
 import { type ExportPlan, PlanExportInput, type Window } from './workflow/states.ts';
-import { type Common, step } from './workflow/step.ts';
+import type { Common } from './workflow/step.ts';
 
 interface Dependencies {
   /** The accounts that this deployment has secrets for. */
@@ -50,7 +51,7 @@ function windowsOf(request: ExportRequest): Window[] {
   return [{ start_date: request.start_date, end_date: request.end_date }];
 }
 
-export const handler = step(PlanExportInput, planExport, (settings) => ({
+export const handler = createHandler(PlanExportInput, planExport, (settings) => ({
   accounts: settings.ACCOUNTS.split(','),
   store: createObjectStore(settings),
   platform: platformOf(settings.PLATFORM_BASE_URL),

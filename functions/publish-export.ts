@@ -1,9 +1,9 @@
+import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { outcomesOf } from './decisions/outcomes.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { failureKey } from './workflow/keys.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
-import { step } from './workflow/step.ts';
 
 interface Dependencies {
   readonly store: Pick<ObjectStore, 'bucket' | 'remove'>;
@@ -59,6 +59,6 @@ function sumRows(delivered: readonly DeliveredWindow[], before = 0): { rows?: nu
   return rows === 0 && before > 0 ? { rows } : { rows, empty: rows === 0 };
 }
 
-export const handler = step(PublishExportInput, publishExport, (settings) => ({
+export const handler = createHandler(PublishExportInput, publishExport, (settings) => ({
   store: createObjectStore(settings),
 }));

@@ -1,10 +1,11 @@
+import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { askedOf, platformOf } from './decisions/platform-request.ts';
 import { isOutOfTime, MAX_WINDOW_HOURS } from './decisions/waits.ts';
 import { OutOfTime } from './workflow/errors.ts';
 import { failureKey, manifestKey } from './workflow/keys.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
-import { type Common, step } from './workflow/step.ts';
+import type { Common } from './workflow/step.ts';
 
 interface Dependencies extends Pick<Common, 'now'> {
   readonly store: ObjectStore;
@@ -83,7 +84,7 @@ function manifestOf(
   };
 }
 
-export const handler = step(SavedWindow, publishWindow, (settings) => ({
+export const handler = createHandler(SavedWindow, publishWindow, (settings) => ({
   store: createObjectStore(settings),
   platform: platformOf(settings.PLATFORM_BASE_URL),
   revision: settings.PLATFORM_REVISION,

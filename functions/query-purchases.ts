@@ -1,3 +1,4 @@
+import { createHandler } from './aws/handler.ts';
 import { inspect } from './copy/inspect.ts';
 import { openJsonShape } from './copy/json-shape.ts';
 import { type NewObject, type OpenObject, openNewObjects } from './copy/new-object.ts';
@@ -10,7 +11,6 @@ import { createPlatformAccess } from './token/platform-access.ts';
 import { AnswerUnreadable, CopyFailed, ExportError } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
-import { step } from './workflow/step.ts';
 
 /** The function's 15 minutes, less one to end the upload in. Milliseconds. */
 const LONGEST_ANSWER = 14 * 60 * 1000;
@@ -113,7 +113,7 @@ function header({ headers }: PurchasesAnswer, name: string): string | undefined 
   return [headers[name]].flat()[0];
 }
 
-export const handler = step(PurchasesWindow, queryPurchases, (settings) => ({
+export const handler = createHandler(PurchasesWindow, queryPurchases, (settings) => ({
   ...createPlatformAccess(settings),
   openObject: openNewObjects(settings),
 }));

@@ -1,3 +1,4 @@
+import { createHandler } from './aws/handler.ts';
 import { type Copy, type Left, openCopy, type StoredFile } from './copy/open.ts';
 import type { Ends } from './copy/open-ends.ts';
 import { afterSuccess, afterThrottle, countUselessAnswer } from './decisions/report-answer.ts';
@@ -8,7 +9,7 @@ import type { Copying } from './workflow/copying.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
-import { type Common, step } from './workflow/step.ts';
+import type { Common } from './workflow/step.ts';
 
 /** What is on its way when a call stops has half of it to arrive, and the state machine is to hear of the rest. */
 const STOP_BEFORE_MS = 60_000;
@@ -95,7 +96,7 @@ function keyOf({ request, window }: ReadyWindow): string {
   return objectKey(request, window);
 }
 
-export const handler = step(ReadyWindow, saveReport, (settings) => ({
+export const handler = createHandler(ReadyWindow, saveReport, (settings) => ({
   ...createPlatformAccess(settings),
   ...openCopy(settings),
 }));

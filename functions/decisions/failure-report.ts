@@ -1,6 +1,6 @@
 import { type ErrorName, errors, type Facts, readCause } from '../workflow/errors.ts';
 import type { Caught, Failure } from '../workflow/states.ts';
-import { append, entriesOf, shorten, type Timeline } from '../workflow/timeline.ts';
+import { appendEntries, entriesOfCaught, shortenTimeline, type Timeline } from '../workflow/timeline.ts';
 
 /** What a person does next, one sentence per error. */
 const NEXT: Readonly<Record<ErrorName, string>> = {
@@ -85,7 +85,7 @@ export interface About {
 export function describeFailure(caught: Caught, about: About): Failure {
   const { happened, facts } = readCause(caught.Cause ?? '');
   const faults = strings(facts.faults);
-  const timeline = append(about.timeline ?? [], entriesOf(caught, about.now));
+  const timeline = appendEntries(about.timeline ?? [], entriesOfCaught(caught, about.now));
   const card: Failure = {
     version: '1',
     error: cut(caught.Error, ERROR_NAME),
@@ -141,7 +141,7 @@ function trim(card: Failure, bytes: number): Failure {
   if (bytesOf(card) <= bytes) return card;
   if (failed_windows?.length) return trim({ ...card, failed_windows: failed_windows.slice(0, -1) }, bytes);
   if (timeline.length > LEAST_ENTRIES)
-    return trim({ ...card, timeline: shorten(timeline, timeline.length - 1) }, bytes);
+    return trim({ ...card, timeline: shortenTimeline(timeline, timeline.length - 1) }, bytes);
   if (faults && faults.length > 1) return trim({ ...card, faults: faults.slice(0, -1) }, bytes);
   if (faults?.[0] && faults[0].length > 200) return trim({ ...card, faults: [cut(faults[0], 200)] }, bytes);
   if (happened.length > 200)

@@ -1,3 +1,4 @@
+import { PAGE_LIMIT } from '../workflow/request/list.ts';
 import { apiCall, callApi } from './api.ts';
 import { type Authorization, type Platform, segment } from './connection.ts';
 import { unreadable } from './envelope.ts';
@@ -6,8 +7,6 @@ import { parseExactJson } from './exact-json.ts';
 import { parseJson } from './parse.ts';
 import type { Answer } from './request.ts';
 
-/** Items a page: the contract's maximum (contract 8), for the fewest requests. */
-export const PAGE_LIMIT = 5_000;
 // 5,000 items of 12 kB. A page is held whole while it is read, and a Lambda has memory for a few of them.
 const PAGE_CAP = 64 * 1024 * 1024;
 

@@ -1,4 +1,3 @@
-import { API_KEY_SCOPE, apiKeyDaysLeft } from '../token/api-key.ts';
 import { type ErrorName, ExportError } from './errors.ts';
 import type { DeliveredWindow, Failure, ReportRef, WindowState } from './states.ts';
 
@@ -61,9 +60,6 @@ type State = Partial<WindowState> &
   Partial<Omit<DeliveredWindow, 'outcome'>> & {
     readonly outcome?: string;
     readonly failure?: Failure;
-    readonly range?: { readonly failures: number };
-    readonly failures?: number;
-    readonly error?: string;
   };
 
 /** What a step has come to, by what it was given and what it returned. */
@@ -74,24 +70,16 @@ export function measureStep(input: unknown, output: unknown, now: Date): Measure
     ...measureDelivery(before, after, now),
     ...measureReady(before, after, now),
     ...measureFailure(after),
-    ...measureApiKey(before, after, now),
     ...retriesOf('Throttled', (after.throttled ?? 0) - (before.throttled ?? 0)),
     ...retriesOf('AnswerLost', (after.lost_answers ?? 0) - (before.lost_answers ?? 0)),
     ...retriesOf('UselessAnswer', uselessAnswers(after) - uselessAnswers(before)),
     ...measureReplacement(before, after),
-    ...measureRange(before, after, now),
   ];
 }
 
 /** A step that threw what the state machine tries again, or renews. */
 export function measureError(input: unknown, error: unknown, now: Date): Measurement[] {
   return error instanceof ExportError ? retryAfter(error.name, (input ?? {}) as State, now) : [];
-}
-
-/** A range of a file that is copied beside others says what stopped it, where another step would throw it. */
-function measureRange(before: State, { failures = 0, error = '' }: State, now: Date): Measurement[] {
-  if (!before.range || failures <= before.range.failures) return [];
-  return error === 'RateLimited' ? retriesOf('Throttled', 1) : retryAfter(error, before, now);
 }
 
 function retryAfter(error: string, { token }: State, now: Date): Measurement[] {
@@ -127,11 +115,6 @@ function measureReady(before: State, { status, reports = [], ready_id, request }
 function measureFailure({ failure }: State): Measurement[] {
   if (!failure || failure.windows_failed !== undefined) return [];
   return [{ values: { Failures: 1 }, dimensions: { error: failure.error } }];
-}
-
-function measureApiKey(before: State, { token }: State, now: Date): Measurement[] {
-  if (before.token || token?.scope !== API_KEY_SCOPE) return [];
-  return [{ values: { ApiKeyDaysLeft: apiKeyDaysLeft(now) }, dimensions: {} }];
 }
 
 /** Every report but a window's first. */

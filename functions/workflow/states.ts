@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { Copying } from './copying.ts';
 import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request/request.ts';
-import { TimelineEntry } from './timeline.ts';
 
 /**
  * What passes between the states. Each schema is what the step of that name receives; what a step returns is what
@@ -15,6 +14,22 @@ export type Window = z.infer<typeof Window>;
 /** What the state machine puts beside a failure that it caught. */
 export const Caught = z.object({ Error: z.string(), Cause: z.optional(z.string()) });
 export type Caught = z.infer<typeof Caught>;
+
+/** One event of a window's history, or several equal ones in a row. */
+export const TimelineEntry = z.object({
+  /** Absent if a function was killed before it could name itself, and for the entry that replaces omitted ones. */
+  step: z.optional(z.string()),
+  /** A window's status, `throttled`, the name of an error, or `left out`. */
+  outcome: z.string(),
+  from: z.string(),
+  to: z.string(),
+  times: z.number(),
+  /** All tries, if the state's Retry repeated the step. */
+  tries: z.optional(z.number()),
+  /** The platform's id of its last answer. */
+  request_id: z.optional(z.string()),
+});
+export type TimelineEntry = z.infer<typeof TimelineEntry>;
 
 export const PlanExportInput = z.object({
   /** The execution's input, not yet looked at. */

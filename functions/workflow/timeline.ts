@@ -1,96 +1,83 @@
 import * as z from 'zod/mini';
 import { readCause } from './errors.ts';
-import type { Caught } from './states.ts';
+import { type Caught, TimelineEntry, type WindowState } from './states.ts';
 
-/** What a window went through, for whoever reads the card of its failure: no more than fits beside everything else. */
+/** A failure report shows a window's timeline. With this many entries it fits into the state beside everything else. */
 export const MAX_ENTRIES = 20;
 
-/** Of ids and names that others made up. */
+/** Outcomes and ids may come from the platform or from AWS, so they are cut to this length. */
 const MAX_CHARACTERS = 200;
 
-/** What stands in for the entries that were cut. */
 const LEFT_OUT = 'left out';
-
-/** One thing that happened, or the same several times in a row. */
-export const TimelineEntry = z.object({
-  /** Absent where a function was killed before it could say which one it was, and of what was left out. */
-  step: z.optional(z.string()),
-  /** A window's status, `throttled`, the name of an error, or `left out`. */
-  outcome: z.string(),
-  from: z.string(),
-  to: z.string(),
-  times: z.number(),
-  /** How often it was tried for that, where a Retry of the state has repeated it. */
-  tries: z.optional(z.number()),
-  /** The platform's, of the last answer. */
-  request_id: z.optional(z.string()),
-});
-export type TimelineEntry = z.infer<typeof TimelineEntry>;
 
 /** Oldest first. */
 export type Timeline = readonly TimelineEntry[];
 
-interface Known {
-  /** The platform's, whatever it is. */
-  readonly requestId?: unknown;
-  /** The last one included. */
+/** One call of a step. */
+interface Call {
+  /** Unknown if the function was killed before it could name itself. */
+  readonly step?: string;
+  readonly now: Date;
+  /** Includes this try. */
   readonly tries?: number;
+  /** The platform's, from the facts of an error. */
+  readonly requestId?: unknown;
 }
 
-/** What a step came to, at one moment. */
-export function entry(
-  step: string | undefined,
-  outcome: string,
-  now: Date,
-  { requestId, tries = 1 }: Known = {},
-): TimelineEntry {
-  const at = now.toISOString().replace(/\.\d+Z$/, 'Z');
+export function createEntry(outcome: string, { step, now, tries = 1, requestId }: Call): TimelineEntry {
+  const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
   return {
     ...(step !== undefined && { step }),
     outcome: outcome.slice(0, MAX_CHARACTERS),
-    from: at,
-    to: at,
+    from: time,
+    to: time,
     times: 1,
     ...(tries > 1 && { tries }),
     ...(typeof requestId === 'string' && { request_id: requestId.slice(0, MAX_CHARACTERS) }),
   };
 }
 
-/** Adds entries; what repeats the one before it is counted there. */
-export function append(timeline: Timeline, entries: Timeline): TimelineEntry[] {
+/** Adds entries. An entry that repeats the one before it is counted there instead. */
+export function appendEntries(timeline: Timeline, entries: Timeline): TimelineEntry[] {
   const all = [...timeline];
   for (const next of entries) {
     const last = all.at(-1);
     if (last && last.step === next.step && last.outcome === next.outcome)
-      all[all.length - 1] = sum(last, next);
+      all[all.length - 1] = mergeEntries(last, next);
     else all.push(next);
   }
-  return shorten(all, MAX_ENTRIES);
+  return shortenTimeline(all, MAX_ENTRIES);
 }
 
-function sum(last: TimelineEntry, next: TimelineEntry): TimelineEntry {
+function mergeEntries(last: TimelineEntry, next: TimelineEntry): TimelineEntry {
   const times = last.times + next.times;
   const tries = (last.tries ?? last.times) + (next.tries ?? next.times);
   return { ...last, ...next, from: last.from, times, ...(tries > times && { tries }) };
 }
 
-/** Leaves out the middle: how it began and how it ended says most. One entry stays in its place. */
-export function shorten(timeline: Timeline, most: number): TimelineEntry[] {
-  if (timeline.length <= most) return [...timeline];
-  const first = Math.floor((most - 1) / 2);
-  const last = timeline.length - (most - 1 - first);
-  const cut = timeline.slice(first, last);
-  const times = cut.reduce((sum, entry) => sum + entry.times, 0);
-  const gap = { outcome: LEFT_OUT, from: cut[0]?.from ?? '', to: cut.at(-1)?.to ?? '', times };
+/** Replaces entries in the middle by a single one, because the beginning and the end say most. */
+export function shortenTimeline(timeline: Timeline, maxEntries: number): TimelineEntry[] {
+  if (timeline.length <= maxEntries) return [...timeline];
+  const first = Math.floor((maxEntries - 1) / 2);
+  const last = timeline.length - (maxEntries - 1 - first);
+  const omitted = timeline.slice(first, last);
+  const times = omitted.reduce((sum, entry) => sum + entry.times, 0);
+  const gap = { outcome: LEFT_OUT, from: omitted[0]?.from ?? '', to: omitted.at(-1)?.to ?? '', times };
   return [...timeline.slice(0, first), gap, ...timeline.slice(last)];
 }
 
 /**
- * What a caught error adds. A step writes its entries into the error's facts, because the machine tells the next state
- * the error's name and message and nothing else; what was killed has left none.
+ * The entries that a caught error carries in its facts. Step Functions hands the next state only the error's name and
+ * message, so a step that fails writes its entries there. A function that was killed wrote none.
  */
-export function entriesOf(caught: Caught | undefined, now: Date): Timeline {
+export function entriesOfCaught(caught: Caught | undefined, now: Date): Timeline {
   if (!caught) return [];
   const { timeline } = readCause(caught.Cause ?? '').facts as { timeline?: unknown };
-  return z.array(TimelineEntry).safeParse(timeline).data ?? [entry(undefined, caught.Error, now)];
+  return z.array(TimelineEntry).safeParse(timeline).data ?? [createEntry(caught.Error, { now })];
+}
+
+/** How a step left its window: throttled, with a lost answer, or else in a status. */
+export function windowOutcome(before: WindowState, after: WindowState): string {
+  if (after.throttled > before.throttled) return 'throttled';
+  return after.lost_answers === before.lost_answers ? after.status : 'AnswerLost';
 }

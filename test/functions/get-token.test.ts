@@ -243,12 +243,13 @@ describe('5.7: an API key', () => {
     ['2026-11-21T06:00:00Z', 41],
     ['2026-12-31T12:00:00Z', 1],
   ])('39: is used until its sunset, with a warning: at %s %i days are left', async (now, days) => {
-    const { dependencies, window, versions, lines, issued } = start_(now);
+    const { dependencies, window, versions, lines, measured, issued } = start_(now);
     const state = await getToken(window, dependencies);
     const again = await getToken(state, dependencies);
     expect(versions).toMatchObject([{ 'X-API-Key': { scheme: 'ApiKey', value: 'canary-key' } }]);
     expect(again.warnings).toEqual([expect.stringContaining(`: ${days} day`)]);
     expect(lines).toContainEqual(expect.objectContaining({ level: 'warn', message: again.warnings[0] }));
+    expect(measured).toEqual([{ values: { ApiKeyDaysLeft: days }, dimensions: {} }]);
     expect(issued()).toBe(0);
     expect(JSON.stringify([again, lines])).not.toContain('canary');
   });

@@ -1,17 +1,17 @@
 import { onTestFinished, vi } from 'vitest';
 import * as z from 'zod/mini';
+import { createHandler } from '../../functions/aws/handler.ts';
 import { WindowState } from '../../functions/workflow/states.ts';
-import { step } from '../../functions/workflow/step.ts';
 import { asLambda, type Lambda, SETTINGS } from './lambda.ts';
 import { windowOf } from './steps.ts';
 
-/** The moment of every call, and how a timeline writes it. */
+/** The time of every call, and the same time in a timeline. */
 export const NOW = '2026-11-21T06:00:00.500Z';
 export const AT = '2026-11-21T06:00:00Z';
 
 export const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 
-/** What every line of {@link window} names. */
+/** The fields of every log line about {@link window}. */
 export const ABOUT = {
   execution: 'test-execution',
   account: 'acme',
@@ -26,36 +26,31 @@ export function lambdaNow(): Lambda {
   return asLambda(SETTINGS);
 }
 
-/** The handler of a step of windows that comes to this. */
-export function windowStep(run: (state: WindowState) => unknown) {
-  return step(
+/** A handler that checks for a window's state. */
+export function windowHandler(run: (state: WindowState) => unknown) {
+  return createHandler(
     WindowState,
     async (state) => run(state),
     () => ({}),
   );
 }
 
-/** The handler of a step of anything that comes to this, whatever it is given. */
-export function ending(output: unknown) {
-  return step(
+/** A handler that accepts any state. */
+export function anyHandler(run: () => unknown) {
+  return createHandler(
     z.unknown(),
-    async () => output,
+    async () => run(),
     () => ({}),
   );
 }
 
-/** The handler of a step of anything that throws this. */
-export function failing(error: unknown) {
-  return step(
-    z.unknown(),
-    async () => {
-      throw error;
-    },
-    () => ({}),
-  );
+export function failingHandler(error: unknown) {
+  return anyHandler(() => {
+    throw error;
+  });
 }
 
-/** What Lambda tells Step Functions of a call that fails. */
+/** The error that Lambda reports to Step Functions. */
 export async function thrownBy(call: Promise<unknown>): Promise<Error> {
   return call.then(
     () => new Error('nothing was thrown'),

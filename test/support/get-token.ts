@@ -1,6 +1,7 @@
 import type { CachedTokens } from '../../functions/aws/secrets.ts';
 import type { Token } from '../../functions/platform/token.ts';
 import type { Credential, OAuthCredential } from '../../functions/token/credential.ts';
+import type { Measurement } from '../../functions/workflow/measure.ts';
 import { keepLog, stoppedClock, windowOf } from './steps.ts';
 
 const BASE_URL = 'https://api.example.com/v1';
@@ -20,9 +21,11 @@ export function startGetToken(options: { expiresIn?: number; failure?: Error; no
   };
   let issued = 0;
   const { lines, log } = keepLog();
+  const measured: Measurement[] = [];
   const dependencies = {
     log,
     now: clock.now,
+    measure: (measurement: Measurement) => void measured.push(measurement),
     baseUrl: BASE_URL,
     secrets: {
       readCredential: async () => ({
@@ -63,6 +66,7 @@ export function startGetToken(options: { expiresIn?: number; failure?: Error; no
     clock,
     dependencies,
     lines,
+    measured,
     versions,
     window,
     asked,

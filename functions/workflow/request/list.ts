@@ -1,8 +1,10 @@
 import * as z from 'zod/mini';
-import { PAGE_LIMIT } from '../../platform/lists.ts';
 import { isObject } from '../json.ts';
 import { addDays } from './dates.ts';
 import { common, date, type Fields, roundedFaults, today } from './fields.ts';
+
+/** Items per page: the contract's maximum, for the fewest requests (contract 8). */
+export const PAGE_LIMIT = 5_000;
 
 /** Contract 4.6 and 8. */
 export const ListInput = z.strictObject({

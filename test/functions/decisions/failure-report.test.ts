@@ -8,8 +8,7 @@ import {
   trimToState,
 } from '../../../functions/decisions/failure-report.ts';
 import { errors, RequestRefused } from '../../../functions/workflow/errors.ts';
-import type { Caught, Failure } from '../../../functions/workflow/states.ts';
-import type { TimelineEntry } from '../../../functions/workflow/timeline.ts';
+import type { Caught, Failure, TimelineEntry } from '../../../functions/workflow/states.ts';
 
 const NOW = new Date('2026-11-21T06:00:00.500Z');
 const AT = '2026-11-21T06:00:00Z';

@@ -120,17 +120,6 @@ describe('retries', () => {
     expect(kindsOf(after, bare)).toEqual([]);
   });
 
-  it.each([
-    ['CopyFailed', [['CopyFailed', 1]]],
-    ['RateLimited', [['Throttled', 1]]],
-    ['AccessRefused', []],
-  ])('of a range are counted by what stopped it: %s', (error, kinds) => {
-    const before = { ...watched, range: { failures: 1 } };
-    expect(kindsOf(before, { failures: 2, error })).toEqual(kinds);
-    expect(kindsOf(before, { failures: 1, error })).toEqual([]);
-    expect(kindsOf(before, { failures: 0, error })).toEqual([]);
-  });
-
   it('are none where nothing went wrong', () => {
     expect(kindsOf(window, watched)).toEqual([]);
     expect(kindsOf({ ...watched, throttled: 3 }, watched)).toEqual([]);
@@ -168,8 +157,6 @@ describe('retries', () => {
     const token = { expires_at: new Date(NOW.getTime() + left).toISOString() };
     const [refused] = measureError({ ...watched, token }, new TokenRefused(''), NOW);
     expect(refused ? [[refused.dimensions.kind, refused.values.Retries]] : []).toEqual(kinds);
-    const before = { ...watched, token, range: { failures: 0 } };
-    expect(kindsOf(before, { failures: 1, error: 'TokenRefused' })).toEqual(kinds);
   });
 
   it('count what else is thrown beside a token that has come to its end, and a refused one of which nothing is known', () => {
@@ -179,17 +166,5 @@ describe('retries', () => {
     for (const input of [{}, undefined]) {
       expect(measureError(input, new TokenRefused(''), NOW)).toEqual(once('TokenRefused'));
     }
-  });
-});
-
-describe('39: the days of a legacy key', () => {
-  it('are measured where it is taken for a token, and no more', () => {
-    const { token: _, ...planned } = window;
-    const authorized = { ...window, token: { ...window.token, scope: 'X-API-Key' } };
-    expect(measureStep(planned, authorized, new Date('2026-11-21T06:00:00Z'))).toEqual([
-      { values: { ApiKeyDaysLeft: 41 }, dimensions: {} },
-    ]);
-    expect(measureStep(authorized, authorized, NOW)).toEqual([]);
-    expect(measureStep(planned, window, NOW)).toEqual([]);
   });
 });

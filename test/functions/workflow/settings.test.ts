@@ -46,9 +46,6 @@ describe('the settings', () => {
     ['MAX_DOWNLOAD_BYTES', '007'],
     ['MAX_DOWNLOAD_BYTES', '1e9'],
     ['MAX_DOWNLOAD_BYTES', '10 GB'],
-    ['PARALLEL_ABOVE_BYTES', '-1'],
-    ['PARALLEL_ABOVE_BYTES', ''],
-    ['PARALLEL_ABOVE_BYTES', '1.5'],
     ['ALLOW_LOOPBACK', 'false'],
     ['ALLOW_LOOPBACK', 'TRUE'],
   ])('name %s where it is "%s"', (name, value) => {

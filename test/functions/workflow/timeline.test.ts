@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { addFact, RequestRefused, readMessage, TokenRefused } from '../../../functions/workflow/errors.ts';
 import {
-  append,
-  entriesOf,
-  entry,
+  appendEntries,
+  createEntry,
+  entriesOfCaught,
   MAX_ENTRIES,
-  shorten,
+  shortenTimeline,
   type Timeline,
 } from '../../../functions/workflow/timeline.ts';
 
@@ -14,13 +14,18 @@ const SEVEN = new Date('2026-11-21T07:00:00.456Z');
 
 /** As many entries as letters, none like the one before it. */
 function timelineOf(steps: string): Timeline {
-  return [...steps].map((step) => entry(step, 'pending', SIX));
+  return [...steps].map((step) => createEntry('pending', { step, now: SIX }));
 }
 
 describe('a timeline', () => {
   it('counts what repeats the last entry, and keeps the first moment, the last one and the last request_id', () => {
-    const once = append([], [entry('CheckReport', 'TokenRefused', SIX, { requestId: 'req_1' })]);
-    const twice = append(once, [entry('CheckReport', 'TokenRefused', SEVEN, { requestId: 'req_2' })]);
+    const once = appendEntries(
+      [],
+      [createEntry('TokenRefused', { step: 'CheckReport', now: SIX, requestId: 'req_1' })],
+    );
+    const twice = appendEntries(once, [
+      createEntry('TokenRefused', { step: 'CheckReport', now: SEVEN, requestId: 'req_2' }),
+    ]);
     expect(twice).toEqual([
       {
         step: 'CheckReport',
@@ -35,33 +40,36 @@ describe('a timeline', () => {
   });
 
   it('counts the tries of what was repeated, beside how often it came to that', () => {
-    const retried = entry('CheckReport', 'pending', SIX, { tries: 3 });
+    const retried = createEntry('pending', { step: 'CheckReport', now: SIX, tries: 3 });
     expect(retried).toMatchObject({ times: 1, tries: 3 });
-    const plain = entry('CheckReport', 'pending', SIX, { tries: 1 });
+    const plain = createEntry('pending', { step: 'CheckReport', now: SIX, tries: 1 });
     expect(plain).not.toHaveProperty('tries');
-    expect(append([plain, retried], [plain]).at(-1)).toMatchObject({ times: 2, tries: 4 });
-    expect(append([plain], [plain])).toEqual([{ ...plain, times: 2 }]);
+    expect(appendEntries([plain, retried], [plain]).at(-1)).toMatchObject({ times: 2, tries: 4 });
+    expect(appendEntries([plain], [plain])).toEqual([{ ...plain, times: 2 }]);
   });
 
   it('has of an unknown step nothing, of a moment no milliseconds, and of names and ids the first 200 characters', () => {
     const at = { from: '2026-11-21T06:00:00Z', to: '2026-11-21T06:00:00Z' };
-    const known = entry(undefined, 'x'.repeat(201), SIX, { requestId: 'y'.repeat(201), tries: 2 });
+    const known = createEntry('x'.repeat(201), { now: SIX, requestId: 'y'.repeat(201), tries: 2 });
     const cut = { outcome: 'x'.repeat(200), request_id: 'y'.repeat(200) };
     expect(known).toStrictEqual({ ...at, ...cut, times: 1, tries: 2 });
-    const unknown = entry('CheckReport', cut.outcome, SIX, { requestId: 7 });
+    const unknown = createEntry(cut.outcome, { step: 'CheckReport', now: SIX, requestId: 7 });
     expect(unknown).toStrictEqual({ step: 'CheckReport', ...at, outcome: cut.outcome, times: 1 });
   });
 
   it.each([
-    ['another step', entry('SaveReport', 'pending', SIX)],
-    ['another outcome', entry('CheckReport', 'ready', SIX)],
+    ['another step', createEntry('pending', { step: 'SaveReport', now: SIX })],
+    ['another outcome', createEntry('ready', { step: 'CheckReport', now: SIX })],
   ])('begins a new entry with %s', (_, next) => {
-    expect(append([entry('CheckReport', 'pending', SIX)], [next])).toHaveLength(2);
+    expect(appendEntries([createEntry('pending', { step: 'CheckReport', now: SIX })], [next])).toHaveLength(
+      2,
+    );
   });
 
   it('never has more than its most entries: the middle is left out, and counted', () => {
     let timeline: Timeline = [];
-    for (let at = 0; at < 100; at += 1) timeline = append(timeline, [entry(`s${at}`, 'pending', SIX)]);
+    for (let at = 0; at < 100; at += 1)
+      timeline = appendEntries(timeline, [createEntry('pending', { step: `s${at}`, now: SIX })]);
     expect(timeline).toHaveLength(MAX_ENTRIES);
     expect(timeline.map(({ step }) => step)).toEqual([
       ...Array.from({ length: 9 }, (_, at) => `s${at}`),
@@ -77,7 +85,7 @@ describe('a timeline', () => {
     [1, [undefined]],
     [6, ['a', 'b', 'c', 'd', 'e', 'f']],
   ])('can be made as short as %d, whatever is left out counted once', (most, steps) => {
-    const short = shorten(timelineOf('abcdef'), most);
+    const short = shortenTimeline(timelineOf('abcdef'), most);
     expect(short.map(({ step }) => step)).toEqual(steps);
     expect(short.reduce((sum, { times }) => sum + times, 0)).toBe(6);
   });
@@ -85,11 +93,14 @@ describe('a timeline', () => {
 
 describe('what is left out of a timeline', () => {
   const moments = [0, 1, 2, 3, 4].map((minute) => new Date(Date.UTC(2026, 10, 21, 6, minute)));
-  const timeline = moments.map((now, at) => ({ ...entry(`s${at}`, 'pending', now), times: at + 1 }));
+  const timeline = moments.map((now, at) => ({
+    ...createEntry('pending', { step: `s${at}`, now }),
+    times: at + 1,
+  }));
 
   it('says from when to when, and how often', () => {
     const { from, to } = { from: '2026-11-21T06:01:00Z', to: '2026-11-21T06:03:00Z' };
-    expect(shorten(timeline, 3)).toEqual([
+    expect(shortenTimeline(timeline, 3)).toEqual([
       timeline[0],
       { outcome: 'left out', from, to, times: 2 + 3 + 4 },
       timeline[4],
@@ -97,7 +108,10 @@ describe('what is left out of a timeline', () => {
   });
 
   it('is counted on where it is left out again', () => {
-    const again = shorten([...shorten(timeline, 4), entry('s5', 'pending', SEVEN)], 3);
+    const again = shortenTimeline(
+      [...shortenTimeline(timeline, 4), createEntry('pending', { step: 's5', now: SEVEN })],
+      3,
+    );
     expect(again.map(({ step, times }) => [step, times])).toEqual([
       ['s0', 1],
       [undefined, 2 + 3 + 4 + 5],
@@ -106,22 +120,22 @@ describe('what is left out of a timeline', () => {
   });
 
   it('is nothing where there are no more than the most, which is a copy', () => {
-    expect(shorten(timeline, 5)).toEqual(timeline);
-    expect(shorten(timeline, 5)).not.toBe(timeline);
-    expect(shorten([], 1)).toEqual([]);
+    expect(shortenTimeline(timeline, 5)).toEqual(timeline);
+    expect(shortenTimeline(timeline, 5)).not.toBe(timeline);
+    expect(shortenTimeline([], 1)).toEqual([]);
   });
 });
 
 describe('what a caught error adds', () => {
   const refused = new TokenRefused('The platform answered 401.', { request_id: 'req_1' });
-  const added = [entry('CheckReport', 'TokenRefused', SIX, { requestId: 'req_1' })];
+  const added = [createEntry('TokenRefused', { step: 'CheckReport', now: SIX, requestId: 'req_1' })];
   addFact(refused, 'timeline', added);
 
   it.each([
     ['as Lambda words it', JSON.stringify({ errorType: 'TokenRefused', errorMessage: refused.message })],
     ['as the bare message', refused.message],
   ])('stands in its Cause, %s', (_, Cause) => {
-    expect(entriesOf({ Error: 'TokenRefused', Cause }, SEVEN)).toEqual(added);
+    expect(entriesOfCaught({ Error: 'TokenRefused', Cause }, SEVEN)).toEqual(added);
   });
 
   it.each([
@@ -130,13 +144,13 @@ describe('what a caught error adds', () => {
     ['says it in another form', new RequestRefused('x', { timeline: ['y'] }).message],
   ])('is the name alone where the function %s', (_, Cause) => {
     const caught = { Error: 'Runtime.ExitError', ...(Cause !== undefined && { Cause }) };
-    expect(entriesOf(caught, SEVEN)).toEqual([
+    expect(entriesOfCaught(caught, SEVEN)).toEqual([
       { outcome: 'Runtime.ExitError', from: '2026-11-21T07:00:00Z', to: '2026-11-21T07:00:00Z', times: 1 },
     ]);
   });
 
   it('is nothing where nothing was caught', () => {
-    expect(entriesOf(undefined, SIX)).toEqual([]);
+    expect(entriesOfCaught(undefined, SIX)).toEqual([]);
   });
 
   it('leaves what the error says of itself as it was', () => {
