@@ -6,8 +6,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import type { Settings } from '../workflow/settings.ts';
-import { inTime } from './in-time.ts';
-import { ONE_TRY } from './one-try.ts';
+import { ONE_TRY, withTimeout } from './call-options.ts';
 import { asServiceError } from './service-error.ts';
 
 /** The bucket, for the small objects beside the reports, and a look at those. Each throws AccessRefused or ServiceUnavailable. */
@@ -41,10 +40,10 @@ export function createObjectStore({
         ContentType: 'application/json',
         ChecksumAlgorithm: 'CRC32',
       });
-      await client.send(command, inTime()).catch(refused(`write ${key} to`, 's3:PutObject'));
+      await client.send(command, withTimeout()).catch(refused(`write ${key} to`, 's3:PutObject'));
     },
     async getText(key) {
-      const within = inTime();
+      const within = withTimeout();
       const read = async () =>
         (await client.send(new GetObjectCommand(at(key)), within)).Body?.transformToString();
       // Without s3:ListBucket, S3 answers 403 for what is not there.
@@ -56,7 +55,7 @@ export function createObjectStore({
     async head(key) {
       const head = async () => {
         const command = new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' });
-        const { ChecksumCRC32: crc32, VersionId } = await client.send(command, inTime());
+        const { ChecksumCRC32: crc32, VersionId } = await client.send(command, withTimeout());
         return {
           ...(crc32 !== undefined && { crc32 }),
           ...(VersionId !== undefined && { version_id: VersionId }),
@@ -69,7 +68,7 @@ export function createObjectStore({
     },
     async remove(key) {
       const command = new DeleteObjectCommand(at(key));
-      await client.send(command, inTime()).catch(refused(`remove ${key} from`, 's3:DeleteObject'));
+      await client.send(command, withTimeout()).catch(refused(`remove ${key} from`, 's3:DeleteObject'));
     },
   };
 }

@@ -1,15 +1,29 @@
-import { CredentialUnusable } from '../workflow/errors.ts';
+import * as z from 'zod/mini';
+import { CredentialUnusable, readCause } from '../workflow/errors.ts';
+import type { TokenRef, TokenRequest } from '../workflow/states.ts';
+import type { Common } from '../workflow/step.ts';
+import { cachedValue, isRefused, type TokenCache } from './cached-tokens.ts';
 
-/** From this moment the platform answers 401 to X-API-Key (contract 9.6). */
+// The legacy API key (contract 5.7). It is used like a token: GetToken caches it, and the other steps read it there.
+
+/** The platform answers 401 to X-API-Key from this moment (contract 9.6). */
 export const API_KEY_SUNSET = new Date('2027-01-01T00:00:00Z');
 
-/** The name of a key among the account's cached tokens, where a token has its scope. */
-export const API_KEY_SCOPE = 'X-API-Key';
+/** The key's name among the account's cached tokens, in place of a scope. */
+const CACHED_AS = 'X-API-Key';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const INSTEAD = 'Store {"client_id","client_secret"} in its credential secret instead.';
 
-/** Whole days on which the key still works, today's rest counted as one; 0 or less once it does not. */
+/** A credential secret that holds a key. */
+export const ApiKeyCredential = z.object({
+  api_key: z
+    .string('is missing or not a string')
+    .check(z.regex(/^[\x21-\x7e]+$/, 'is empty, or contains a space, a line break or a non-ASCII character')),
+});
+export type ApiKeyCredential = z.infer<typeof ApiKeyCredential>;
+
+/** Whole days, today included; 0 or less after the sunset. */
 export function apiKeyDaysLeft(now: Date): number {
   return Math.ceil((API_KEY_SUNSET.getTime() - now.getTime()) / DAY_MS);
 }
@@ -18,25 +32,57 @@ export function apiKeyDaysLeft(now: Date): number {
 export function apiKeyWarning(account: string, now: Date): string {
   const uses = `account ${account} uses an API key, which the platform`;
   const days = apiKeyDaysLeft(now);
-  if (days <= 0) return `${uses} has disabled on ${sunset()}. ${INSTEAD}`;
+  if (days <= 0) return `${uses} disabled on ${sunset()}. ${INSTEAD}`;
   const left = days === 1 ? '1 day is left' : `${days} days are left`;
   return `${uses} disables on ${sunset()}: ${left}. ${INSTEAD}`;
 }
 
+interface Dependencies extends Pick<Common, 'log' | 'now' | 'measure'> {
+  readonly tokens: TokenCache;
+}
+
 /**
- * Refuses a key for what it cannot do, before anything is asked of the platform (contract 5.7).
+ * Caches the key and returns a reference to it, with a warning.
  *
- * @throws CredentialUnusable
+ * @param refused the reference that the platform refused
+ * @throws CredentialUnusable after the sunset, for a list, and if the platform refused this key
  */
-export function requireApiKeyAllowed(account: string, kind: string, now: Date): void {
-  if (now >= API_KEY_SUNSET) {
-    const happened = `Account ${account} uses an API key, which the platform has disabled on ${sunset()}.`;
-    throw new CredentialUnusable(`${happened} ${INSTEAD}`, { account });
+export async function useApiKey(
+  { request, warnings, caught, token }: TokenRequest,
+  { api_key }: ApiKeyCredential,
+  refused: TokenRef | undefined,
+  { tokens, log, now, measure }: Dependencies,
+): Promise<{ warnings: string[]; token: TokenRef }> {
+  const { account, kind } = request;
+  requireUsable(account, kind, now());
+  if ((await cachedValue(tokens, account, refused)) === api_key) {
+    const { request_id } = readCause(caught?.Cause ?? '').facts;
+    const happened = `The platform does not accept the API key of account ${account}. ${INSTEAD}`;
+    throw new CredentialUnusable(happened, { account, request_id });
   }
-  if (kind === 'list') {
-    const happened = `Account ${account} uses an API key, which works for reports and purchases alone and not for lists.`;
-    throw new CredentialUnusable(`${happened} ${INSTEAD}`, { account });
-  }
+  const warning = apiKeyWarning(account, now());
+  log.warn(warning, { account });
+  if (!token) measure({ values: { ApiKeyDaysLeft: apiKeyDaysLeft(now()) }, dimensions: {} });
+  const expires_at = API_KEY_SUNSET.toISOString();
+  const newest = await tokens.read(account);
+  const cached = newest?.tokens[CACHED_AS];
+  const isCached = cached && !isRefused(cached) && cached.value === api_key;
+  const entry = { scheme: 'ApiKey' as const, value: api_key, expires_at, issued_for: 'an API key' };
+  const version = isCached
+    ? newest.version
+    : await tokens.write(account, { ...newest?.tokens, [CACHED_AS]: entry });
+  return {
+    warnings: [...new Set([...warnings, warning])],
+    token: { version, scope: CACHED_AS, expires_at, unproven: false },
+  };
+}
+
+function requireUsable(account: string, kind: string, now: Date): void {
+  const refuse = (why: string) => {
+    throw new CredentialUnusable(`Account ${account} uses an API key, which ${why}. ${INSTEAD}`, { account });
+  };
+  if (now >= API_KEY_SUNSET) refuse(`the platform disabled on ${sunset()}`);
+  if (kind === 'list') refuse('works only for reports and purchases, not for lists');
 }
 
 function sunset(): string {

@@ -1,31 +1,37 @@
 import * as z from 'zod/mini';
-import { CredentialUnusable } from '../workflow/errors.ts';
+import type { Secrets, SecretText } from '../aws/secrets.ts';
+import { CredentialUnusable, ServiceUnavailable } from '../workflow/errors.ts';
+import { isObject, type JsonObject, parseJson } from '../workflow/json.ts';
+import { ApiKeyCredential } from './api-key.ts';
 
-/** A value with a line break was pasted with one too many; sent in a header, it would be refused far from its cause. */
+/** RFC 6749, appendix A: printable ASCII, spaces included. A line break is a paste error. */
 const value = z
   .string('is missing or not a string')
   .check(
     z.minLength(1, 'is empty'),
-    z.regex(/^[\x21-\x7e]*$/, 'holds a line break, a space or another character that no such value has'),
+    z.regex(/^[\x20-\x7e]*$/, 'contains a line break or another character that is not printable ASCII'),
   );
 
-/** The account's credential secret: one of two forms (contract 5.2, 5.7). */
 const OAuthCredential = z.object({
   client_id: value,
   client_secret: value,
+  /** Stored by a login (contract 5.2). */
   refresh_token: z.optional(value),
+  /** The time of the login. A rotation of the refresh token keeps it. */
+  refresh_token_issued_at: z.optional(z.string()),
 });
 export type OAuthCredential = z.infer<typeof OAuthCredential>;
 
-const ApiKeyCredential = z.object({ api_key: value });
-export type ApiKeyCredential = z.infer<typeof ApiKeyCredential>;
-
 export type Credential = OAuthCredential | ApiKeyCredential;
 
+export function isOAuth(credential: Credential): credential is OAuthCredential {
+  return 'client_id' in credential;
+}
+
 /**
- * Reads the text of a credential secret.
+ * Parses the text of a credential secret.
  *
- * @throws CredentialUnusable naming the fields that are wrong, never a value
+ * @throws CredentialUnusable with the names of the wrong fields, never with a value
  */
 export function parseCredential(text: string, account: string): Credential {
   const parsed = parseJson(text);
@@ -35,22 +41,72 @@ export function parseCredential(text: string, account: string): Credential {
   const faults = result.error.issues.map(
     (issue) => `${issue.path.join('.') || 'the secret'} ${issue.message}`,
   );
-  const form = '{"client_id","client_secret"} or {"api_key"}';
   throw new CredentialUnusable(
-    `The credential of account ${account} cannot be used: ${faults.join('; ')}. Store it as ${form}.`,
+    `The credential of account ${account} cannot be used: ${faults.join('; ')}. Store it as {"client_id","client_secret"}.`,
     { account, faults },
   );
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The parser's own message quotes what it read.
-    return undefined;
-  }
+/** Warns of values with a space at either end: RFC 6749 allows it, but it is more often a paste error. */
+export function credentialWarnings(credential: Credential): string[] {
+  return Object.entries(credential)
+    .filter(([, text]) => text !== undefined && text.trim() !== text)
+    .map(([field]) => `${field} begins or ends with a space: make sure that the space is part of it`);
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** One account's credential secret. */
+export interface CredentialStore {
+  /** @throws CredentialUnusable if there is none */
+  read(): Promise<SecretText>;
+  /** Replaces the version that was read. Returns false if another one has been stored since. */
+  replace(version: string, text: string): Promise<boolean>;
+}
+
+export function createCredentialStore(secrets: Secrets, prefix: string, account: string): CredentialStore {
+  const name = `${prefix}/${account}/credential`;
+  return {
+    async read() {
+      const stored = await secrets.read(name);
+      if (stored) return stored;
+      const happened = `The secret ${name} does not exist or has no value yet. Store it.`;
+      throw new CredentialUnusable(happened, { account });
+    },
+    replace: (version, text) => secrets.replace(name, version, text),
+  };
+}
+
+export interface StoredCredential<C extends Credential = Credential> extends SecretText {
+  readonly credential: C;
+}
+
+export async function readCredential(store: CredentialStore, account: string): Promise<StoredCredential> {
+  const { text, version } = await store.read();
+  return { credential: parseCredential(text, account), text, version };
+}
+
+/** A try fails only if another write comes between its read and its own write. */
+const UPDATE_TRIES = 10;
+
+/**
+ * Changes some fields of the stored credential and keeps the others, those that we do not know included.
+ *
+ * @param change gets the stored credential and returns the changed fields, or undefined to keep all of it
+ * @returns whether it was changed
+ * @throws ServiceUnavailable if another write came first each time
+ */
+export async function updateCredential(
+  store: CredentialStore,
+  account: string,
+  change: (stored: Credential) => JsonObject | undefined,
+): Promise<boolean> {
+  for (let attempt = 1; attempt <= UPDATE_TRIES; attempt += 1) {
+    const { credential, text, version } = await readCredential(store, account);
+    const fields = change(credential);
+    if (!fields) return false;
+    const next = `${JSON.stringify({ ...JSON.parse(text), ...fields }, null, 2)}\n`;
+    if (await store.replace(version, next)) return true;
+  }
+  throw new ServiceUnavailable(`Other writes changed the credential of account ${account} each time.`, {
+    account,
+  });
 }

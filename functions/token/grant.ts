@@ -1,31 +1,45 @@
-import type { Secrets, StoredCredential } from '../aws/secrets.ts';
-import { decideGrant } from '../decisions/platform-failure.ts';
+import type { Connection } from '../platform/connection.ts';
 import { OAuthError } from '../platform/errors.ts';
-import type { Token } from '../platform/token.ts';
-import { ServiceUnavailable } from '../workflow/errors.ts';
-import type { Common } from '../workflow/step.ts';
-import type { OAuthCredential } from './credential.ts';
+import { refreshToken, requestToken, type Token } from '../platform/token.ts';
+import type { Log } from '../workflow/step.ts';
+import {
+  type CredentialStore,
+  isOAuth,
+  type OAuthCredential,
+  readCredential,
+  type StoredCredential,
+  updateCredential,
+} from './credential.ts';
 
-/** What is sent to the token endpoint (contract 4.1; RFC 6749, section 6, for a credential that somebody logged in with). */
+/** Sends a token request: a refresh for a credential with a login, else client credentials (contract 4.1). */
 export type RequestToken = (client: OAuthCredential, scope: string | undefined) => Promise<Token>;
 
-export interface GrantAccess extends Pick<Common, 'log' | 'now'> {
-  readonly secrets: Pick<Secrets, 'readCredential' | 'replaceCredential'>;
-  readonly requestToken: RequestToken;
+/** @param extra form parameters of a refresh beside those of RFC 6749 */
+export function createTokenRequest(
+  connection: Connection,
+  extra: Readonly<Record<string, string>>,
+): RequestToken {
+  return (client, scope) =>
+    client.refresh_token === undefined
+      ? requestToken(connection, client, { ...(scope !== undefined && { scope }) })
+      : refreshToken(connection, client, client.refresh_token, extra);
 }
 
-/** Each try loses only to a write that was made in the moment between its read and its own write. */
-const STORE_TRIES = 5;
+/** Errors that a newer version of the credential may cure. */
+const CREDENTIAL_ERRORS = ['invalid_client', 'invalid_grant'];
 
-/** Refusals of the credential itself, which whoever changed it in the meantime has cured. */
-const CURED_BY_ANOTHER = ['invalid_client', 'invalid_grant'];
+export interface GrantAccess {
+  readonly store: CredentialStore;
+  readonly requestToken: RequestToken;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+}
 
 /**
- * A token from the platform. A refused credential is read again, and tried again where it differs: an operator may have
- * corrected it, or another refresh may have rotated the refresh token. A rotated one is stored before the access token
- * that came with it is handed out.
+ * Gets a token from the platform. If the credential is refused and has changed since it was read, tries once more with
+ * the new one: an operator may have corrected it, or another refresh may have rotated the refresh token. Stores a rotated
+ * refresh token before it returns the access token.
  *
- * @throws LoginRequired, CredentialUnusable, PlatformUnavailable, AnswerUnreadable
+ * @throws what {@link RequestToken} throws, and what the store throws
  */
 export async function grantToken(
   account: string,
@@ -33,12 +47,10 @@ export async function grantToken(
   scope: string | undefined,
   access: GrantAccess,
 ): Promise<Token> {
-  const { used, token } = await requestTwice(account, stored, scope, access).catch((error) => {
-    throw decideGrant(error, account);
-  });
+  const { client, token } = await requestTwice(account, stored, scope, access);
   const rotated = token.refreshToken;
-  if (used.refresh_token !== undefined && rotated !== undefined && rotated !== used.refresh_token) {
-    await storeRotated(account, used.refresh_token, rotated, access);
+  if (client.refresh_token !== undefined && rotated !== undefined && rotated !== client.refresh_token) {
+    await storeRotated(account, client.refresh_token, rotated, access);
   }
   return token;
 }
@@ -47,43 +59,32 @@ async function requestTwice(
   account: string,
   { credential, text }: StoredCredential<OAuthCredential>,
   scope: string | undefined,
-  { secrets, requestToken, log }: GrantAccess,
-): Promise<{ used: OAuthCredential; token: Token }> {
+  { store, requestToken, log }: GrantAccess,
+): Promise<{ client: OAuthCredential; token: Token }> {
   try {
-    return { used: credential, token: await requestToken(credential, scope) };
+    return { client: credential, token: await requestToken(credential, scope) };
   } catch (error) {
-    if (!(error instanceof OAuthError) || !CURED_BY_ANOTHER.includes(error.error)) throw error;
-    const again = await secrets.readCredential(account);
-    if (again.text === text || 'api_key' in again.credential) throw error;
-    log.warn('the credential was refused and has changed since', { account, error: error.error });
-    return { used: again.credential, token: await requestToken(again.credential, scope) };
+    if (!(error instanceof OAuthError) || !CREDENTIAL_ERRORS.includes(error.error)) throw error;
+    const newest = await readCredential(store, account);
+    if (newest.text === text || !isOAuth(newest.credential)) throw error;
+    log.warn('the credential was refused but has changed; trying the new one', {
+      account,
+      error: error.error,
+    });
+    return { client: newest.credential, token: await requestToken(newest.credential, scope) };
   }
 }
 
-/**
- * Puts the new refresh token in the place of the one that was used. Where another one is there by now, somebody has
- * logged in meanwhile, and theirs stays. The time beside it stays as well: it says when somebody logged in, and whoever
- * is just doing that again is to win.
- */
+/** Replaces the used refresh token, and keeps the time of the login: a login at the same time must win. */
 async function storeRotated(
   account: string,
   used: string,
   rotated: string,
-  { secrets, log }: GrantAccess,
+  { store, log }: GrantAccess,
 ): Promise<void> {
-  for (let attempt = 1; attempt <= STORE_TRIES; attempt += 1) {
-    const { credential, text, version } = await secrets.readCredential(account);
-    if ('api_key' in credential || credential.refresh_token !== used) {
-      log.warn('a newer login is stored; the rotated one is not needed', { account });
-      return;
-    }
-    const next = `${JSON.stringify({ ...JSON.parse(text), refresh_token: rotated }, null, 2)}\n`;
-    if (await secrets.replaceCredential(account, version, next)) {
-      log.info('the platform rotated the refresh token, and the new one is stored', { account });
-      return;
-    }
-  }
-  throw new ServiceUnavailable(`The credential of account ${account} was changed by another each time.`, {
-    account,
-  });
+  const isStored = await updateCredential(store, account, (current) =>
+    isOAuth(current) && current.refresh_token === used ? { refresh_token: rotated } : undefined,
+  );
+  if (isStored) log.info('the platform rotated the refresh token; the new one is stored', { account });
+  else log.warn('a newer login is stored; the rotated refresh token is not needed', { account });
 }

@@ -4,7 +4,7 @@ import { OAuthError } from '../../functions/platform/errors.ts';
 import { errors, ServiceUnavailable } from '../../functions/workflow/errors.ts';
 import { startGetToken as start } from '../support/get-token.ts';
 
-describe('2: a credential that the platform has refused', () => {
+describe('2: a credential that the platform refused', () => {
   const clientRevoked = () => {
     const answer = { status: 401, error: 'invalid_client', requestId: 'r-1' };
     const failure = new OAuthError('POST https://api.example.com/oauth2/token', answer);
@@ -17,7 +17,7 @@ describe('2: a credential that the platform has refused', () => {
     facts: { account: 'acme', status: 401, type: 'invalid_client', request_id: 'r-1' },
   };
 
-  it('is asked about by the first window, and by none after it', async () => {
+  it('is requested by the first window only', async () => {
     const { dependencies, window, asked, clock } = clientRevoked();
     for (const _ of [1, 2, 3]) {
       await expect(getToken(window, dependencies)).rejects.toMatchObject(failed);
@@ -26,7 +26,7 @@ describe('2: a credential that the platform has refused', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('is asked about anew by an export that starts, and forgotten once a token is issued', async () => {
+  it('is requested again by a new export, and usable again once a token is issued', async () => {
     const { dependencies, window, plan, asked, issued } = clientRevoked();
     await expect(getToken(window, dependencies)).rejects.toMatchObject(failed);
     await expect(getToken(plan, dependencies)).rejects.toMatchObject(failed);
@@ -37,7 +37,7 @@ describe('2: a credential that the platform has refused', () => {
     expect([asked.length, issued()]).toEqual([2, 0]);
   });
 
-  it('is asked about again once another is stored', async () => {
+  it('is requested again once another credential is stored', async () => {
     const { dependencies, window, asked, setCredential } = clientRevoked();
     await expect(getToken(window, dependencies)).rejects.toMatchObject(failed);
     setCredential({ client_id: 'client', client_secret: 'canary-corrected' });
@@ -46,7 +46,7 @@ describe('2: a credential that the platform has refused', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('is written down once, however many exports start with it: a secret has room for some 100 versions a day', async () => {
+  it('is cached once, however many exports use it: a secret has room for about 100 versions a day', async () => {
     const { dependencies, plan, versions, asked, setCredential } = clientRevoked();
     for (const _ of [1, 2, 3]) await expect(getToken(plan, dependencies)).rejects.toMatchObject(failed);
     expect([asked.length, versions.length]).toEqual([3, 1]);
@@ -55,7 +55,7 @@ describe('2: a credential that the platform has refused', () => {
     expect([asked.length, versions.length]).toEqual([5, 2]);
   });
 
-  it('leaves the tokens of other scopes as they are', async () => {
+  it('does not affect the tokens of other scopes', async () => {
     const { dependencies, window, versions } = clientRevoked();
     const accepted = { ...dependencies, requestToken: start().dependencies.requestToken };
     const { name, account, start_date, end_date, max_parallel } = window.request;
@@ -68,19 +68,16 @@ describe('2: a credential that the platform has refused', () => {
     await expect(getToken(list, dependencies)).resolves.toBeDefined();
   });
 
-  it('is asked about again where its refusal could not be kept', async () => {
+  it('is requested again if the refusal could not be cached', async () => {
     const { dependencies, window, asked, lines } = clientRevoked();
-    const writeTokens = () => Promise.reject(new ServiceUnavailable('Throttled.'));
-    const broken = { ...dependencies, secrets: { ...dependencies.secrets, writeTokens } };
+    const write = () => Promise.reject(new ServiceUnavailable('Throttled.'));
+    const broken = { ...dependencies, tokens: { ...dependencies.tokens, write } };
     for (const _ of [1, 2]) await expect(getToken(window, broken)).rejects.toMatchObject(failed);
     expect(asked).toHaveLength(2);
     expect(JSON.stringify(lines)).toContain('ServiceUnavailable');
   });
 
-  it.each([
-    'PlatformUnavailable',
-    'AnswerUnreadable',
-  ] as const)('is not what a request has shown that ended in %s', async (name) => {
+  it.each(['PlatformUnavailable', 'AnswerUnreadable'] as const)('is not concluded from %s', async (name) => {
     const { dependencies, window, versions } = start({ failure: new errors[name]('It may pass.') });
     await expect(getToken(window, dependencies)).rejects.toMatchObject({ name });
     expect(versions).toEqual([]);

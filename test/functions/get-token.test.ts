@@ -30,7 +30,7 @@ describe('GetToken', () => {
     expect(JSON.stringify([state, lines])).not.toContain('canary');
   });
 
-  it('1: renews a refused token, and goes on without the mark of the refusal', async () => {
+  it('1: renews a refused token and removes the caught error from the state', async () => {
     const { dependencies, window, issued } = start();
     const authorized = await getToken(window, dependencies);
     const renewed = await getToken({ ...authorized, caught: refused }, dependencies);
@@ -39,7 +39,7 @@ describe('GetToken', () => {
     expect(issued()).toBe(2);
   });
 
-  it('1: renews 24 refused tokens in the life of a window, and no more', async () => {
+  it('1: renews at most 24 refused tokens per window', async () => {
     const { dependencies, window, clock, issued } = start();
     let state = await getToken(window, dependencies);
     for (let renewal = 1; renewal <= 24; renewal += 1) {
@@ -55,7 +55,7 @@ describe('GetToken', () => {
     expect(issued()).toBe(25);
   });
 
-  it('notes when a window began, with its first token, and leaves a plan as it is', async () => {
+  it('sets begun_at with the first token of a window, and not for a plan', async () => {
     const { dependencies, window, clock } = start();
     const { begun_at: _, ...planned } = window;
     const first = await getToken(planned, dependencies);
@@ -67,7 +67,7 @@ describe('GetToken', () => {
     expect(await getToken(plan, dependencies)).not.toHaveProperty('begun_at');
   });
 
-  it('1: takes the token that another window has renewed meanwhile', async () => {
+  it('1: uses the token that another window has renewed', async () => {
     const { dependencies, window, issued } = start();
     const authorized = await getToken(window, dependencies);
     const both = [
@@ -78,7 +78,7 @@ describe('GetToken', () => {
     expect(issued()).toBe(2);
   });
 
-  it('1: fails where the platform refuses the token that it has just issued', async () => {
+  it('1: fails if the platform refuses the token that it just issued', async () => {
     const { dependencies, window, issued } = start();
     const authorized = await getToken(window, dependencies);
     const unproven = await getToken({ ...authorized, caught: refused }, dependencies);
@@ -92,7 +92,7 @@ describe('GetToken', () => {
       ),
       facts: { account: 'acme', report_ids: ['r1'], request_id: 'r-2' },
     });
-    // As a local run words a Cause; and where a function was killed there is none.
+    // A local run's Cause is the bare message; a killed function leaves none.
     const bare = { ...refused, Cause: 'Refused.\n{"request_id":"r-3"}' };
     const none = { Error: 'TokenRefused' };
     for (const [caught, request_id] of [[bare, 'r-3'] as const, [none, undefined] as const])
@@ -103,7 +103,7 @@ describe('GetToken', () => {
     expect(issued()).toBe(2);
   });
 
-  it('hands out a token that is valid for more than 30 s, and none for less', async () => {
+  it('uses a cached token only if it is valid for more than 30 s', async () => {
     const { dependencies, window, clock, issued } = start({ expiresIn: 3600 });
     await getToken(window, dependencies);
     clock.pass(3569);
@@ -114,7 +114,7 @@ describe('GetToken', () => {
     expect(issued()).toBe(2);
   });
 
-  it('1: renews once more where the renewed token has come to its end before it was used', async () => {
+  it('1: renews again if the renewed token expired before its first use', async () => {
     const { dependencies, window, clock, issued } = start();
     const authorized = await getToken(window, dependencies);
     const unproven = await getToken({ ...authorized, caught: refused }, dependencies);
@@ -123,7 +123,7 @@ describe('GetToken', () => {
     expect(issued()).toBe(3);
   });
 
-  it('does not reuse a token that was issued to another client or by another platform', async () => {
+  it('does not use a token of another client or platform', async () => {
     const { dependencies, window, issued, setCredential } = start();
     await getToken(window, dependencies);
     setCredential({ client_id: 'other', client_secret: 's' });
@@ -132,7 +132,7 @@ describe('GetToken', () => {
     expect(issued()).toBe(3);
   });
 
-  it('34: asks once for a token of the shortest lifetime, not at every call', async () => {
+  it('34: requests a token of the shortest lifetime once, not at every call', async () => {
     const { dependencies, window, issued } = start({ expiresIn: 60 });
     await getToken(window, dependencies);
     await getToken(window, dependencies);
@@ -142,7 +142,7 @@ describe('GetToken', () => {
   it.each([
     ['2: a revoked client', 401, 'invalid_client', 'CredentialUnusable'],
     ['3: a dead refresh token', 400, 'invalid_grant', 'LoginRequired'],
-  ])('%s fails typed', async (_, status, error, name) => {
+  ])('%s fails with its own error', async (_, status, error, name) => {
     const failure = new OAuthError('POST https://api.example.com/oauth2/token', {
       status,
       error,
@@ -158,8 +158,8 @@ describe('GetToken', () => {
 
 const LOGIN = { client_id: 'client', client_secret: 'canary-secret', refresh_token: 'canary-first' };
 
-describe('4.1: a credential that somebody logged in with', () => {
-  it('is refreshed without a scope, and keeps its refresh token where the answer has none', async () => {
+describe('4.1: a credential with a login', () => {
+  it('is refreshed without a scope, and keeps its refresh token if the answer has none', async () => {
     const { dependencies, window, asked, credential, setCredential } = start();
     setCredential(LOGIN);
     const { token } = await getToken(window, dependencies);
@@ -168,7 +168,7 @@ describe('4.1: a credential that somebody logged in with', () => {
     expect(credential()).toEqual(LOGIN);
   });
 
-  it('has a rotated refresh token stored before the access token is', async () => {
+  it('stores a rotated refresh token before the access token', async () => {
     const { dependencies, window, rotations, versions, credential, setCredential, beforeReplacing } = start();
     setCredential({ ...LOGIN, note: 'kept' } as Credential);
     rotations.push('canary-second');
@@ -178,7 +178,7 @@ describe('4.1: a credential that somebody logged in with', () => {
     expect(versions).toHaveLength(1);
   });
 
-  it('leaves the time of the login as it was where it is rotated, so that a login of just then wins', async () => {
+  it('keeps the time of the login at a rotation, so that a simultaneous login wins', async () => {
     const { dependencies, window, rotations, credential, setCredential, clock } = start();
     const refresh_token_issued_at = '2026-11-01T00:00:00.000Z';
     setCredential({ ...LOGIN, refresh_token_issued_at } as Credential);
@@ -198,7 +198,7 @@ describe('4.1: a credential that somebody logged in with', () => {
     expect(credential()).toEqual(login);
   });
 
-  it('is read again where it was refused, and tried once more if it has changed', async () => {
+  it('is read again after a refusal, and tried again if it has changed', async () => {
     const { dependencies, window, asked, setCredential } = start();
     setCredential(LOGIN);
     const failure = new OAuthError('POST https://api.example.com/oauth2/token', {
@@ -214,8 +214,8 @@ describe('4.1: a credential that somebody logged in with', () => {
   });
 });
 
-describe('5.3: each scope has a token of its own', () => {
-  it('and none drives out another', async () => {
+describe('5.3: each scope has its own token', () => {
+  it('that does not replace the tokens of other scopes', async () => {
     const { dependencies, window, asked, versions, clock } = start();
     const request = { ...window.request, kind: 'list', resource: 'campaigns' } as never;
     const report = await getToken(window, dependencies);
@@ -223,55 +223,11 @@ describe('5.3: each scope has a token of its own', () => {
     expect(await getToken(window, dependencies)).toMatchObject({ token: { scope: 'reporting:read' } });
     expect(asked.map(({ scope }) => scope)).toEqual(['reporting:read', 'campaigns:read']);
     expect(list.token.scope).toBe('campaigns:read');
-    // The other scope's token is refused: that it stands in a newer version as well does not make it another one.
+    // The newer version holds the refused token of the other scope too; it is still refused.
     await getToken({ ...report, caught: refused }, dependencies);
     expect(asked).toHaveLength(3);
     clock.pass(3600);
     await getToken(window, dependencies);
     expect(Object.keys(versions.at(-1) ?? {})).toEqual(['reporting:read']);
-  });
-});
-
-describe('5.7: an API key', () => {
-  const start_ = (now: string) => {
-    const started = start({ now });
-    started.setCredential({ api_key: 'canary-key' });
-    return started;
-  };
-
-  it.each([
-    ['2026-11-21T06:00:00Z', 41],
-    ['2026-12-31T12:00:00Z', 1],
-  ])('39: is used until its sunset, with a warning: at %s %i days are left', async (now, days) => {
-    const { dependencies, window, versions, lines, measured, issued } = start_(now);
-    const state = await getToken(window, dependencies);
-    const again = await getToken(state, dependencies);
-    expect(versions).toMatchObject([{ 'X-API-Key': { scheme: 'ApiKey', value: 'canary-key' } }]);
-    expect(again.warnings).toEqual([expect.stringContaining(`: ${days} day`)]);
-    expect(lines).toContainEqual(expect.objectContaining({ level: 'warn', message: again.warnings[0] }));
-    expect(measured).toEqual([{ values: { ApiKeyDaysLeft: days }, dimensions: {} }]);
-    expect(issued()).toBe(0);
-    expect(JSON.stringify([again, lines])).not.toContain('canary');
-  });
-
-  it('39: is refused from 2027-01-01 on', async () => {
-    const { dependencies, window } = start_('2027-01-01T00:00:00Z');
-    await expect(getToken(window, dependencies)).rejects.toMatchObject({ name: 'CredentialUnusable' });
-  });
-
-  it('is refused for a list', async () => {
-    const { dependencies, window } = start_('2026-11-21T06:00:00Z');
-    const request = { ...window.request, kind: 'list', resource: 'campaigns' } as never;
-    await expect(getToken({ ...window, request }, dependencies)).rejects.toMatchObject({
-      name: 'CredentialUnusable',
-    });
-  });
-
-  it('that the platform refuses is final, until another one is stored', async () => {
-    const { dependencies, window, setCredential } = start_('2026-11-21T06:00:00Z');
-    const state = { ...(await getToken(window, dependencies)), caught: refused };
-    await expect(getToken(state, dependencies)).rejects.toMatchObject({ name: 'CredentialUnusable' });
-    setCredential({ api_key: 'canary-other' });
-    expect((await getToken(state, dependencies)).token.version).toBe('v2');
   });
 });

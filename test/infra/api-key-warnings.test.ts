@@ -7,7 +7,7 @@ describe('9.6: the synth', () => {
   it.each([
     ['2026-11-21T06:00:00Z', 'disables on 2027-01-01: 41 days are left'],
     ['2026-12-31T23:59:59Z', 'disables on 2027-01-01: 1 day is left'],
-    ['2027-01-01T00:00:00Z', 'has disabled on 2027-01-01'],
+    ['2027-01-01T00:00:00Z', 'disabled on 2027-01-01'],
   ])('warns at %s of each account that uses an API key: %s', (now, words) => {
     const stack = new Stack(new App({ builtinCloudFormationValidation: false }));
     warnOfApiKeys(stack, { legacy_api_key_accounts: ['acme', 'globex'] }, new Date(now));

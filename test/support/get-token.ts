@@ -1,12 +1,12 @@
-import type { CachedTokens } from '../../functions/aws/secrets.ts';
 import type { Token } from '../../functions/platform/token.ts';
+import type { CachedToken, CachedTokens } from '../../functions/token/cached-tokens.ts';
 import type { Credential, OAuthCredential } from '../../functions/token/credential.ts';
 import type { Measurement } from '../../functions/workflow/measure.ts';
 import { keepLog, stoppedClock, windowOf } from './steps.ts';
 
 const BASE_URL = 'https://api.example.com/v1';
 
-/** What GetToken needs: secrets in memory, and a token endpoint that counts. The clock moves only when a test moves it. */
+/** The dependencies of GetToken: secrets in memory, a token endpoint that counts, and a clock that tests move. */
 export function startGetToken(options: { expiresIn?: number; failure?: Error; now?: string } = {}) {
   const clock = stoppedClock(options.now);
   const versions: CachedTokens[] = [];
@@ -27,23 +27,24 @@ export function startGetToken(options: { expiresIn?: number; failure?: Error; no
     now: clock.now,
     measure: (measurement: Measurement) => void measured.push(measurement),
     baseUrl: BASE_URL,
-    secrets: {
-      readCredential: async () => ({
-        credential,
-        text: JSON.stringify(credential),
-        version: `c${credentialVersion}`,
-      }),
-      async replaceCredential(_: string, version: string, text: string) {
+    credentialOf: () => ({
+      read: async () => ({ text: JSON.stringify(credential), version: `c${credentialVersion}` }),
+      async replace(version: string, text: string) {
         beforeReplacing();
         if (version !== `c${credentialVersion}`) return false;
         setCredential(JSON.parse(text));
         return true;
       },
-      async readTokens(_: string, version = `v${versions.length}`) {
+    }),
+    tokens: {
+      async read(_: string, version = `v${versions.length}`) {
         const tokens = versions[Number(version.slice(1)) - 1];
         return tokens && { version, tokens };
       },
-      async writeTokens(_: string, tokens: CachedTokens) {
+      async readToken(): Promise<CachedToken> {
+        throw new Error('GetToken never reads a token to use it');
+      },
+      async write(_: string, tokens: CachedTokens) {
         versions.push(tokens);
         return `v${versions.length}`;
       },

@@ -1,5 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { createSecrets } from '../../functions/aws/secrets.ts';
+import { createTokenCache } from '../../functions/token/cached-tokens.ts';
+import { createCredentialStore } from '../../functions/token/credential.ts';
 import {
   type SecretsFaultAnswer,
   type SecretsOperation,
@@ -16,7 +18,7 @@ export const LOGIN = {
   refresh_token: 'canary-refresh',
 };
 
-/** The secrets of one account, in Secrets Manager on this machine. */
+/** The secrets of one account in a local Secrets Manager. */
 export async function openAccount({ credential, token }: { credential?: string; token?: string } = {}) {
   const stored = {
     credential: secretInMemory(Date.now, credential),
@@ -35,10 +37,15 @@ export async function openAccount({ credential, token }: { credential?: string; 
   const fail = (operation: SecretsOperation, answer: SecretsFaultAnswer, times = 1) =>
     manager.faults.push({ operation, answer, times });
   const calls = () => manager.journal.map(({ operation }) => operation);
-  return { secrets: createSecrets('exports'), manager, stored, idOf, textOf, fail, calls };
+  const secrets = createSecrets();
+  return {
+    ...{ secrets, manager, stored, idOf, textOf, fail, calls },
+    store: createCredentialStore(secrets, 'exports', 'acme'),
+    tokens: createTokenCache(secrets, 'exports'),
+  };
 }
 
-/** What a call throws, which never says a secret. */
+/** The error of a call. Fails if it contains a secret. */
 export async function errorOf(call: Promise<unknown>) {
   const error = await call.then(
     () => new Error('nothing was thrown'),

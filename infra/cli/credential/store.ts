@@ -25,7 +25,7 @@ export interface Granted {
 }
 
 /** A credential that a person can log in with, and the login that it holds already. */
-export type LoginCredential = OAuthCredential & { readonly refresh_token_issued_at?: string };
+export type LoginCredential = OAuthCredential & { readonly refresh_token_issued_at?: string | undefined };
 
 /** Each try loses only to a write that was made in the moment between its read and its own write. */
 const STORE_TRIES = 10;

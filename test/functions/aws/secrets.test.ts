@@ -1,57 +1,66 @@
-import { describe, expect, it } from 'vitest';
-import type { Secrets } from '../../../functions/aws/secrets.ts';
-import type { Refusal } from '../../../functions/token/refusal.ts';
-import type { SecretsFaultAnswer } from '../../../infra/local/secrets-manager.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createSecrets } from '../../../functions/aws/secrets.ts';
+import type { SecretsFaultAnswer, SecretsOperation } from '../../../infra/local/secrets-manager.ts';
 import { hurry } from '../../support/hurried.ts';
-import { errorOf, openAccount, TOKEN } from '../../support/secrets.ts';
+import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
+import { json, listen } from '../../support/listen.ts';
+import { CREDENTIAL, errorOf, openAccount, TOKEN } from '../../support/secrets.ts';
 
-const REPORTING = {
-  ...{ scheme: 'Bearer' as const, value: 'canary-token' },
-  ...{ expires_at: '2026-11-21T07:00:00.000Z', issued_for: 'client' },
-};
-const REFUSAL: Refusal = {
-  credential: 'c1',
-  error: 'CredentialUnusable',
-  message: 'The token endpoint answered 401 (invalid_client).\n{}',
-};
+const OLD = 'canary-old';
+const NEW = 'canary-new';
 
-describe('the tokens of an account', () => {
-  const tokens = { 'reporting:read': REPORTING };
+/** A Secrets Manager that answers each call with this body, and the calls that it got. */
+async function startAnswering(body: object) {
+  const server = await listen((_, response) => json(response, 200, body));
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  setEnvironment(awsEnvironment({ SECRETS_MANAGER: server.url }));
+  const calls = () =>
+    server.requests.map(({ headers, body }) => [
+      String(headers['x-amz-target']).replace('secretsmanager.', ''),
+      JSON.parse(body),
+    ]);
+  return { secrets: createSecrets(), calls };
+}
 
-  it('are read back by the version under which they were written', async () => {
-    const { secrets, manager } = await openAccount();
-    const first = await secrets.writeTokens('acme', tokens);
-    const second = await secrets.writeTokens('acme', {});
-    expect(await secrets.readTokens('acme', first)).toStrictEqual({ version: first, tokens });
-    expect(await secrets.readTokens('acme', second)).toStrictEqual({ version: second, tokens: {} });
-    expect(await secrets.readTokens('acme')).toStrictEqual({ version: second, tokens: {} });
-    expect(new Set(manager.journal.map(({ secret }) => secret))).toEqual(new Set([TOKEN]));
+describe('reading and writing', () => {
+  it('reads back each version, and the newest one by default', async () => {
+    const { secrets } = await openAccount();
+    const first = await secrets.write(TOKEN, OLD);
+    const second = await secrets.write(TOKEN, '');
+    expect(await secrets.read(TOKEN, first)).toStrictEqual({ text: OLD, version: first });
+    expect(await secrets.read(TOKEN, second)).toStrictEqual({ text: '', version: second });
+    expect(await secrets.read(TOKEN)).toStrictEqual({ text: '', version: second });
   });
 
-  it('are none where none are stored, under that version or at all', async () => {
+  it('returns undefined for a secret without a value, a missing version and a missing secret', async () => {
     const { secrets } = await openAccount();
-    expect(await secrets.readTokens('acme')).toBeUndefined();
-    expect(await secrets.readTokens('globex')).toBeUndefined();
-    await secrets.writeTokens('acme', tokens);
-    expect(await secrets.readTokens('acme', '0'.repeat(32))).toBeUndefined();
+    expect(await secrets.read(TOKEN)).toBeUndefined();
+    expect(await secrets.read('exports/globex/token')).toBeUndefined();
+    await secrets.write(TOKEN, OLD);
+    expect(await secrets.read(TOKEN, '0'.repeat(32))).toBeUndefined();
   });
 
   it.each([
-    ['no JSON', 'canary'],
-    ['no object', '"canary"'],
-    ['a token of another form', '{"reporting:read":{"access_token":"canary"}}'],
-    ['a token of another scheme', JSON.stringify({ x: { ...REPORTING, scheme: 'Basic' } })],
-    ['empty', ''],
-  ])('are none where the text is %s', async (_, token) => {
-    const { secrets } = await openAccount({ token });
-    expect(await secrets.readTokens('acme')).toBeUndefined();
+    ['bytes', { SecretBinary: btoa('x'), VersionId: 'v1' }],
+    ['a text without a version', { SecretString: OLD }],
+  ])('returns undefined for %s', async (_, body) => {
+    const { secrets } = await startAnswering(body);
+    expect(await secrets.read(CREDENTIAL)).toBeUndefined();
   });
 
-  it('2: may be a refusal that is remembered', async () => {
-    const { secrets } = await openAccount();
-    const both = { ...tokens, 'campaigns:read': REFUSAL };
-    const version = await secrets.writeTokens('acme', both);
-    expect(await secrets.readTokens('acme')).toStrictEqual({ version, tokens: both });
+  it('33: fails if a write returns no version, because nobody could read it back', async () => {
+    const { secrets } = await startAnswering({});
+    expect(await errorOf(secrets.write(TOKEN, NEW))).toMatchObject({ name: 'ServiceUnavailable' });
+  });
+
+  it('sends a version only if the caller names one', async () => {
+    const { secrets, calls } = await startAnswering({ SecretString: '{}', VersionId: 'v1' });
+    await secrets.read(TOKEN);
+    await secrets.read(TOKEN, 'v1');
+    expect(calls()).toEqual([
+      ['GetSecretValue', { SecretId: TOKEN }],
+      ['GetSecretValue', { SecretId: TOKEN, VersionId: 'v1' }],
+    ]);
   });
 
   it.each<[SecretsFaultAnswer, string]>([
@@ -60,36 +69,34 @@ describe('the tokens of an account', () => {
     ['reset', 'ServiceUnavailable'],
     ['AccessDeniedException', 'AccessRefused'],
     ['DecryptionFailure', 'AccessRefused'],
-  ])('33: are neither read nor written with %s: once, and then it is for the state machine (%s)', async (answer, name) => {
-    const { secrets, fail, calls } = await openAccount({ token: JSON.stringify(tokens) });
+  ])('33: tries once and leaves %s to the state machine (%s)', async (answer, name) => {
+    const { secrets, fail, calls } = await openAccount({ token: OLD });
     fail('GetSecretValue', answer, 9);
     fail('PutSecretValue', answer, 9);
     const about = (doing: string) => ({
       name,
       happened: expect.stringContaining(`${doing} the secret ${TOKEN}`),
     });
-    expect(await errorOf(secrets.readTokens('acme'))).toMatchObject(about('read'));
-    expect(await errorOf(secrets.writeTokens('acme', tokens))).toMatchObject(about('write'));
+    expect(await errorOf(secrets.read(TOKEN))).toMatchObject(about('read'));
+    expect(await errorOf(secrets.write(TOKEN, NEW))).toMatchObject(about('write'));
     expect(calls()).toEqual(['GetSecretValue', 'PutSecretValue']);
   });
 
-  it.each([
-    ['GetSecretValue', ({ readTokens }: Secrets) => readTokens('acme')],
-    ['PutSecretValue', ({ writeTokens }: Secrets) => writeTokens('acme', tokens)],
-  ] as const)('33: are given up after 5 s where %s is not answered', async (operation, call) => {
+  it.each(['GetSecretValue', 'PutSecretValue'] as const)('33: %s times out after 5 s', async (operation) => {
     const hurried = hurry();
-    const { secrets, fail } = await openAccount({ token: JSON.stringify(tokens) });
+    const { secrets, fail } = await openAccount({ token: OLD });
     fail(operation, 'hang');
-    await expect(call(secrets)).rejects.toMatchObject({ name: 'ServiceUnavailable' });
+    const call = operation === 'GetSecretValue' ? secrets.read(TOKEN) : secrets.write(TOKEN, NEW);
+    await expect(call).rejects.toMatchObject({ name: 'ServiceUnavailable' });
     expect(hurried.mock.calls).toEqual([[5_000]]);
   });
 
-  it('33: name the permission that is missing', async () => {
-    const { secrets, fail } = await openAccount({ token: JSON.stringify(tokens) });
+  it('33: names the missing permission', async () => {
+    const { secrets, fail } = await openAccount({ token: OLD });
     fail('GetSecretValue', 'AccessDeniedException');
     fail('PutSecretValue', 'AccessDeniedException');
-    const reading = await errorOf(secrets.readTokens('acme'));
-    const writing = await errorOf(secrets.writeTokens('acme', tokens));
+    const reading = await errorOf(secrets.read(TOKEN));
+    const writing = await errorOf(secrets.write(TOKEN, NEW));
     expect([reading.facts.permission, writing.facts.permission]).toEqual([
       'secretsmanager:GetSecretValue',
       'secretsmanager:PutSecretValue',
@@ -97,30 +104,85 @@ describe('the tokens of an account', () => {
   });
 });
 
-describe('the token that a state names', () => {
-  it('is that of its version and scope, whatever was renewed in between', async () => {
-    const { secrets } = await openAccount();
-    const list = { ...REPORTING, value: 'canary-list' };
-    const version = await secrets.writeTokens('acme', {
-      'reporting:read': REPORTING,
-      'campaigns:read': list,
-    });
-    await secrets.writeTokens('acme', { 'reporting:read': list });
-    expect(await secrets.readToken('acme', { version, scope: 'reporting:read' })).toEqual(REPORTING);
-    expect(await secrets.readToken('acme', { version, scope: 'campaigns:read' })).toEqual(list);
+describe('replace', () => {
+  async function openRead() {
+    const account = await openAccount({ credential: OLD });
+    const { version = '' } = (await account.secrets.read(CREDENTIAL)) ?? {};
+    return { ...account, version };
+  }
+
+  it('replaces the version that was read', async () => {
+    const { secrets, version, textOf, calls } = await openRead();
+    expect(await secrets.replace(CREDENTIAL, version, NEW)).toBe(true);
+    expect(await textOf('credential')).toBe(NEW);
+    const after = await secrets.read(CREDENTIAL);
+    expect([after?.text, after?.version === version]).toEqual([NEW, false]);
+    const [read, put, move] = ['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
+    expect(calls()).toEqual([read, put, move, read]);
   });
 
-  it.each([
-    ['its version is not kept any more', { version: '0'.repeat(32), scope: 'reporting:read' }],
-    ['it has none of its scope', { scope: 'campaigns:read' }],
-    ['it is a refusal by now', { scope: 'refused' }],
-  ])('1: is to be renewed where %s', async (_, named) => {
+  it('keeps a version that was stored since the read', async () => {
+    const { secrets, version, stored, textOf } = await openRead();
+    await stored.credential.put('1'.repeat(32), 'another text');
+    expect(await secrets.replace(CREDENTIAL, version, NEW)).toBe(false);
+    expect(await textOf('credential')).toBe('another text');
+  });
+
+  it('returns false if the secret is gone', async () => {
     const { secrets } = await openAccount();
-    const version = await secrets.writeTokens('acme', { 'reporting:read': REPORTING, refused: REFUSAL });
-    expect(await errorOf(secrets.readToken('acme', { version, ...named }))).toEqual({
-      name: 'TokenRefused',
-      happened: 'The token of account acme that this window was given is gone.',
-      facts: { account: 'acme' },
-    });
+    expect(await secrets.replace('exports/globex/credential', 'v1', NEW)).toBe(false);
+  });
+
+  it('stores the version under another label, then moves AWSCURRENT from the version that was read', async () => {
+    const { secrets, calls } = await startAnswering({});
+    await secrets.replace(CREDENTIAL, 'v1', 'text');
+    const [[, put] = []] = calls();
+    const id = put.ClientRequestToken;
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    const version = { SecretString: 'text', ClientRequestToken: id, VersionStages: ['REFRESHED'] };
+    const move = { VersionStage: 'AWSCURRENT', MoveToVersionId: id, RemoveFromVersionId: 'v1' };
+    expect(calls()).toEqual([
+      ['PutSecretValue', { SecretId: CREDENTIAL, ...version }],
+      ['UpdateSecretVersionStage', { SecretId: CREDENTIAL, ...move }],
+    ]);
+  });
+
+  it.each<[SecretsOperation, SecretsFaultAnswer]>([
+    ['PutSecretValue', 'lost answer'],
+    ['UpdateSecretVersionStage', 'lost answer'],
+    ['PutSecretValue', 'reset'],
+    ['UpdateSecretVersionStage', 'InternalServiceError'],
+  ])('33: stores one new version although %s ends with: %s', async (operation, answer) => {
+    const { secrets, version, fail, textOf, stored } = await openRead();
+    fail(operation, answer);
+    expect(await secrets.replace(CREDENTIAL, version, NEW)).toBe(true);
+    expect(await textOf('credential')).toBe(NEW);
+    expect(await stored.credential.versions()).toHaveLength(2);
+  });
+
+  it('33: tries five times, because a rotated refresh token that is not stored is lost', async () => {
+    const { secrets, version, fail, textOf, calls } = await openRead();
+    fail('PutSecretValue', 'InternalServiceError', 4);
+    expect(await secrets.replace(CREDENTIAL, version, NEW)).toBe(true);
+    expect(await textOf('credential')).toBe(NEW);
+    expect(calls().filter((operation) => operation === 'PutSecretValue')).toHaveLength(5);
+  });
+
+  it.each<[SecretsFaultAnswer, string]>([
+    ['AccessDeniedException', 'AccessRefused'],
+    ['InternalServiceError', 'ServiceUnavailable'],
+  ])('33: fails if the text cannot be stored: %s is %s', async (answer, name) => {
+    for (const operation of ['PutSecretValue', 'UpdateSecretVersionStage'] as const) {
+      const { secrets, version, fail, textOf } = await openRead();
+      fail(operation, answer, 5);
+      const { facts, ...error } = await errorOf(secrets.replace(CREDENTIAL, version, NEW));
+      expect(error).toMatchObject({
+        name,
+        happened: expect.stringContaining(`write the secret ${CREDENTIAL} (${answer})`),
+      });
+      if (name === 'AccessRefused')
+        expect(facts.permission).toBe('secretsmanager:PutSecretValue and UpdateSecretVersionStage');
+      expect(await textOf('credential')).toBe(OLD);
+    }
   });
 });

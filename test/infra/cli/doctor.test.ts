@@ -57,7 +57,7 @@ test('all that an export needs is found, and no report was created', async () =>
 describe('the secret', () => {
   test.each([
     [{ client_id: 'canary-id' }, 'client_secret is missing'],
-    [{ client_id: 'canary\n', client_secret: 'canary' }, 'client_id holds a line break'],
+    [{ client_id: 'canary\n', client_secret: 'canary' }, 'client_id contains a line break'],
     ['canary', 'is not a JSON object'],
   ])('is faulty, and is not quoted', async (credential, found) => {
     const { checks, sandbox } = await examine({}, { credential });

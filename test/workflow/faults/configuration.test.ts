@@ -27,9 +27,9 @@ it.each([
   [
     'has a line break in a value',
     '{"client_id":"i","client_secret":"canary-value\\n"}',
-    'client_secret holds a line break',
+    'client_secret contains a line break',
   ],
-  ['has an API key with a space', '{"api_key":"canary-value "}', 'api_key holds a line break, a space'],
+  ['has an API key with a space', '{"api_key":"canary-value "}', 'api_key is empty, or contains a space'],
 ])('32: a credential that %s fails before any request, naming the field and not the value', async (_, text, fault) => {
   await storeCredential(workflow, text);
   const outcome = await spend(workflow, { canaries: ['canary-value'] });

@@ -5,8 +5,8 @@ import { createObjectStore } from '../../../functions/aws/objects.ts';
 import { createSecrets } from '../../../functions/aws/secrets.ts';
 import { setEnvironment } from '../../support/lambda.ts';
 
-/** AWS, as a function finds it that was frozen after each call: whatever comes on a connection that it had before is reset. */
-async function openAfterFreeze(answer: (response: ServerResponse) => unknown) {
+/** AWS as a function finds it after it was frozen: a second request on one connection is reset. */
+async function startResetting(answer: (response: ServerResponse) => unknown) {
   const before = new Set<unknown>();
   const server = createServer((request, response) => {
     if (before.has(request.socket)) request.socket.resetAndDestroy();
@@ -27,24 +27,24 @@ const bucket = { BUCKET: 'exports-test', BUCKET_OWNER: '000000000000' };
 
 it.each<[string, (response: ServerResponse) => unknown, () => (call: number) => Promise<unknown>]>([
   [
-    'reads the token',
+    'reads a secret',
     json({ SecretString: '{}', VersionId: 'v1' }),
     () => {
-      const { readTokens } = createSecrets('exports');
-      return () => readTokens('acme');
+      const { read } = createSecrets();
+      return () => read('exports/acme/token');
     },
   ],
   [
-    'leaves a card',
+    'writes an object',
     (response) => response.end(),
     () => {
       const { putJson } = createObjectStore(bucket);
       return (call) => putJson('exports/_failure.json', { call });
     },
   ],
-])('a function that was frozen since %s as before, on a connection that is alive', async (_, answer, open) => {
-  const connections = await openAfterFreeze(answer);
-  const call = open();
+])('%s on a new connection each time, because a kept one may be dead after a freeze', async (_, answer, create) => {
+  const connections = await startResetting(answer);
+  const call = create();
   for (const at of [1, 2, 3]) await call(at);
   expect(connections.size).toBe(3);
 });

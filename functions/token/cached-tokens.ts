@@ -1,0 +1,95 @@
+import * as z from 'zod/mini';
+import type { Secrets } from '../aws/secrets.ts';
+import { CredentialUnusable, errors, LoginRequired, readMessage, TokenRefused } from '../workflow/errors.ts';
+import { parseJson } from '../workflow/json.ts';
+import type { TokenRef } from '../workflow/states.ts';
+
+/** The authorization of API calls, as cached in the account's token secret. */
+const CachedToken = z.object({
+  scheme: z.enum(['Bearer', 'ApiKey']),
+  value: z.string(),
+  expires_at: z.string(),
+  /** Client id and platform: the token of another client or platform is not used. */
+  issued_for: z.string(),
+});
+export type CachedToken = z.infer<typeof CachedToken>;
+
+/** Cached in place of a token if the platform refused the credential. */
+const RefusedCredential = z.object({
+  /** The version of the credential secret that was refused. A newer version is tried again. */
+  credential: z.string(),
+  error: z.enum(['CredentialUnusable', 'LoginRequired']),
+  message: z.string(),
+});
+export type RefusedCredential = z.infer<typeof RefusedCredential>;
+
+/** By the scope that was requested, so that the tokens of a list and of a report do not replace each other. */
+const CachedTokens = z.record(z.string(), z.union([CachedToken, RefusedCredential]));
+export type CachedTokens = z.infer<typeof CachedTokens>;
+
+/** The tokens of all accounts. Values must not be logged. Each function throws AccessRefused or ServiceUnavailable. */
+export interface TokenCache {
+  /** Reads one version, or the newest. Undefined if it does not exist or does not hold tokens. */
+  read(account: string, version?: string): Promise<{ version: string; tokens: CachedTokens } | undefined>;
+  /**
+   * Reads exactly the token that a state names, even if it was renewed since.
+   *
+   * @throws TokenRefused if the token no longer exists
+   */
+  readToken(account: string, token: Pick<TokenRef, 'version' | 'scope'>): Promise<CachedToken>;
+  /** Returns the id of the new version. */
+  write(account: string, tokens: CachedTokens): Promise<string>;
+}
+
+export function createTokenCache(secrets: Secrets, prefix: string): TokenCache {
+  const nameOf = (account: string) => `${prefix}/${account}/token`;
+
+  async function read(account: string, version?: string) {
+    const secret = await secrets.read(nameOf(account), version);
+    const tokens = secret && CachedTokens.safeParse(parseJson(secret.text)).data;
+    return tokens && { version: secret.version, tokens };
+  }
+
+  return {
+    read,
+    async readToken(account, { version, scope }) {
+      const token = (await read(account, version))?.tokens[scope];
+      if (token && !isRefused(token)) return token;
+      // Secrets Manager removes old versions. GetToken gets a new token.
+      throw new TokenRefused(`The token of account ${account} for this window is no longer stored.`, {
+        account,
+      });
+    },
+    write: (account, tokens) => secrets.write(nameOf(account), JSON.stringify(tokens)),
+  };
+}
+
+/** The value of a cached token, to compare it with another. Undefined if it is no longer stored. */
+export async function cachedValue(
+  cache: Pick<TokenCache, 'read'>,
+  account: string,
+  ref: TokenRef | undefined,
+): Promise<string | undefined> {
+  const token = ref && (await cache.read(account, ref.version))?.tokens[ref.scope];
+  return token && !isRefused(token) ? token.value : undefined;
+}
+
+export function isRefused(cached: CachedToken | RefusedCredential): cached is RefusedCredential {
+  return 'credential' in cached;
+}
+
+/** What to cache after a failed token request; undefined if the next request may succeed. */
+export function refusalOf(error: unknown, credentialVersion: string): RefusedCredential | undefined {
+  if (!(error instanceof CredentialUnusable || error instanceof LoginRequired)) return undefined;
+  return { credential: credentialVersion, error: error.name, message: error.message };
+}
+
+/**
+ * Throws the cached error again, with the request_id of the request that was refused.
+ *
+ * @throws CredentialUnusable, LoginRequired
+ */
+export function throwCached({ error, message }: RefusedCredential): never {
+  const { happened, facts } = readMessage(message);
+  throw new errors[error](happened, facts);
+}
