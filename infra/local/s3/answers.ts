@@ -1,5 +1,4 @@
-/** What the endpoint says: S3's error codes with their statuses, and the few XML documents that we need. */
-
+/** S3's error codes and their HTTP statuses. */
 const STATUS = {
   AccessDenied: 403,
   AuthorizationHeaderMalformed: 400,
@@ -45,23 +44,23 @@ export class S3Error extends Error {
 export type Answer = {
   status: number;
   headers?: Record<string, string>;
-  /** XML text, or the range of a file that is streamed. */
+  /** XML, or a range of a file (`end` is the last byte). */
   body?: string | { path: string; start: number; end: number };
 };
 
-/** An element's content: text, elements by name (an array repeats the element), or nothing. */
+/** The content of an element: text or child elements. An array repeats the element; undefined leaves it out. */
 type Content = string | number | boolean | undefined | Elements;
 type Elements = { [name: string]: Content | readonly Content[] };
 
-/** An XML document with one root in S3's namespace. */
+/** An XML document in S3's namespace. */
 export function xml(root: string, content: Elements): string {
   const open = `<${root} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">`;
   return `<?xml version="1.0" encoding="UTF-8"?>\n${open}${elements(content)}</${root}>`;
 }
 
-/** S3's error document; it stands in no namespace. */
-export function errorXml(code: ErrorCode, message: string, requestId: string): string {
-  const content = elements({ Code: code, Message: message, RequestId: requestId });
+/** S3's error document, which has no namespace. */
+export function errorXml(code: ErrorCode, message: string): string {
+  const content = elements({ Code: code, Message: message });
   return `<?xml version="1.0" encoding="UTF-8"?>\n<Error>${content}</Error>`;
 }
 
@@ -80,8 +79,8 @@ function escapeText(text: string): string {
   return text.replace(/[&<>"\r]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** The text of the first `<name>` inside `text`, with S3's usual escapes undone; undefined if there is none. */
-export function textOf(text: string, name: string): string | undefined {
-  const found = new RegExp(`<${name}>([^<]*)</${name}>`).exec(text)?.[1];
+/** The unescaped text of the first element `name` in `xml`. */
+export function textOf(xml: string, name: string): string | undefined {
+  const found = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   return found?.replaceAll('&quot;', '"').replaceAll('&#34;', '"').replaceAll('&amp;', '&');
 }

@@ -3,8 +3,8 @@ import { S3Error } from './answers.ts';
 const LINE_MAX = 1024;
 
 /**
- * The data of an `aws-chunked` body: `SIZE[;extension]\r\n DATA \r\n … 0\r\n trailer: value\r\n \r\n`, its trailers put
- * into `trailers`. The SDK sends a stream so, because its checksum is known only at the end.
+ * Decodes an `aws-chunked` body: `SIZE[;extension]\r\n DATA \r\n … 0\r\n trailer: value\r\n \r\n`. Adds its trailers to
+ * `trailers`. The SDK sends streams in this format, because it knows their checksum only at the end.
  *
  * @throws S3Error IncompleteBody if the framing is broken
  */
@@ -13,7 +13,7 @@ export async function* decodeAwsChunked(
   trailers: Map<string, string>,
 ): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
-  let missing = 0; // bytes of the current chunk that are still to come
+  let missing = 0; // bytes left in the current chunk
   let state: 'size' | 'data' | 'data end' | 'trailer' | 'end' = 'size';
   for await (const piece of source) {
     rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);

@@ -1,8 +1,36 @@
 import type { IncomingMessage } from 'node:http';
-import type { Operation } from './faults.ts';
-import type { Uploads } from './uploads.ts';
 
-/** One request, read as far as its head, and what serves it. */
+export type Operation =
+  | 'PutObject'
+  | 'GetObject'
+  | 'HeadObject'
+  | 'DeleteObject'
+  | 'ListObjectsV2'
+  | 'CreateMultipartUpload'
+  | 'UploadPart'
+  | 'ListParts'
+  | 'CompleteMultipartUpload'
+  | 'AbortMultipartUpload'
+  | 'ListMultipartUploads';
+
+/** `path` is the file that holds the part's bytes. */
+export type Part = { number: number; bytes: number; crc32: number; etag: string; path: string };
+
+export type Upload = {
+  id: string;
+  bucket: string;
+  key: string;
+  folder: string;
+  contentType: string;
+  contentEncoding?: string;
+  checksumType: 'FULL_OBJECT' | 'COMPOSITE';
+  initiated: string;
+  parts: Map<number, Part>;
+  /** Set while a Complete is processed. Resolves when it has succeeded or failed. */
+  completing?: Promise<unknown>;
+};
+
+/** A request whose body is not read yet, with the state of the endpoint that it needs. */
 export type Call = {
   operation: Operation;
   request: IncomingMessage;
@@ -11,26 +39,48 @@ export type Call = {
   key: string;
   query: URLSearchParams;
   header(name: string): string | undefined;
-  uploads: Uploads;
+  uploads: Map<string, Upload>;
   minPartBytes: number;
   sink: boolean;
 };
 
-/** Which of S3's operations a request is; undefined for those that we do not serve. */
-export function operationOf(method: string, key: string, query: URLSearchParams): Operation | undefined {
-  if (key === '') {
-    if (method !== 'GET') return undefined;
-    if (query.has('uploads')) return 'ListMultipartUploads';
-    return query.get('list-type') === '2' ? 'ListObjectsV2' : undefined;
-  }
-  const plain = { PUT: 'PutObject', GET: 'GetObject', HEAD: 'HeadObject', DELETE: 'DeleteObject' } as const;
-  const upload = {
-    PUT: 'UploadPart',
-    GET: 'ListParts',
-    POST: 'CompleteMultipartUpload',
-    DELETE: 'AbortMultipartUpload',
-  } as const;
+export type Address = {
+  /** undefined for an operation that this endpoint does not have. */
+  operation: Operation | undefined;
+  bucket: string;
+  key: string;
+  query: URLSearchParams;
+};
+
+export function readAddress({ method = '', url = '' }: IncomingMessage): Address {
+  const [path = '', search = ''] = url.split('?', 2);
+  const [bucket = '', ...rest] = path.split('/').slice(1).map(decodeURIComponent);
+  const key = rest.join('/');
+  const query = new URLSearchParams(search);
+  const operation = key === '' ? bucketOperation(method, query) : objectOperation(method, query);
+  return { operation, bucket, key, query };
+}
+
+function bucketOperation(method: string, query: URLSearchParams): Operation | undefined {
+  if (method !== 'GET') return undefined;
+  if (query.has('uploads')) return 'ListMultipartUploads';
+  return query.get('list-type') === '2' ? 'ListObjectsV2' : undefined;
+}
+
+const OBJECT_OPERATIONS: Readonly<Record<string, Operation>> = {
+  PUT: 'PutObject',
+  GET: 'GetObject',
+  HEAD: 'HeadObject',
+  DELETE: 'DeleteObject',
+};
+const UPLOAD_OPERATIONS: Readonly<Record<string, Operation>> = {
+  PUT: 'UploadPart',
+  GET: 'ListParts',
+  POST: 'CompleteMultipartUpload',
+  DELETE: 'AbortMultipartUpload',
+};
+
+function objectOperation(method: string, query: URLSearchParams): Operation | undefined {
   if (method === 'POST' && query.has('uploads')) return 'CreateMultipartUpload';
-  const operations: Record<string, Operation> = query.has('uploadId') ? upload : plain;
-  return operations[method];
+  return (query.has('uploadId') ? UPLOAD_OPERATIONS : OBJECT_OPERATIONS)[method];
 }

@@ -8,13 +8,14 @@ const BUFFERED_BYTES = 1024 * 1024;
 
 export type FileWriter = { write: Write; close(): Promise<void> };
 
-/** Writes a new file (or appends to one) in order, holding at most about 1 MiB of it in memory. */
-export function fileWriter(path: string, flags: 'wx' | 'a' = 'wx'): FileWriter {
-  const stream = createWriteStream(path, { flags, highWaterMark: BUFFERED_BYTES });
+/** Creates a file and writes to it in order. Keeps about 1 MiB in memory. */
+export function openFileWriter(path: string): FileWriter {
+  const stream = createWriteStream(path, { flags: 'wx', highWaterMark: BUFFERED_BYTES });
   const done = finished(stream);
-  done.catch(() => {}); // reported by close(), or by the drain that never comes
+  done.catch(() => {}); // close() reports it, and so does a write that waits for the drain.
   return {
-    write: (chunk) => (stream.write(chunk) ? undefined : Promise.race([drained(stream), done])),
+    write: (chunk) =>
+      stream.write(chunk) ? undefined : Promise.race([once(stream, 'drain').then(() => {}), done]),
     close: () => {
       stream.end();
       return done;
@@ -22,12 +23,8 @@ export function fileWriter(path: string, flags: 'wx' | 'a' = 'wx'): FileWriter {
   };
 }
 
-/** A file of this size that takes no room: a client that looks its object up finds the size that it sent. */
-export async function writeHole(path: string, bytes: number): Promise<void> {
+/** Creates a file of this size that takes no disk space. */
+export async function writeSparseFile(path: string, bytes: number): Promise<void> {
   await using file = await open(path, 'w');
   await file.truncate(bytes);
-}
-
-async function drained(stream: NodeJS.WritableStream): Promise<void> {
-  await once(stream, 'drain');
 }

@@ -1,33 +1,33 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { type Answer, S3Error, xml } from './answers.ts';
-import { base64Crc, receive, swallow } from './body.ts';
+import { base64Crc, discardBody, receiveBody } from './body.ts';
 import type { Call } from './call.ts';
-import { fileWriter, writeHole } from './file-writer.ts';
+import { openFileWriter, writeSparseFile } from './file-writer.ts';
 import { listKeys, type ObjectMeta, objectPath, publish, readMeta, remove, temporaryPath } from './store.ts';
 
 export async function putObject(call: Call): Promise<Answer> {
-  const { directory, bucket, key, request, header } = call;
+  const { directory, bucket, key, request, header, sink } = call;
   objectPath(directory, bucket, key);
   const temporary = await temporaryPath(directory, bucket);
-  const writer = fileWriter(temporary);
+  const writer = openFileWriter(temporary);
   try {
-    const { bytes, crc32 } = await (call.sink ? swallow(request) : receive(request, writer.write));
+    const { bytes, crc32 } = await (sink ? discardBody(request) : receiveBody(request, writer.write));
     await writer.close();
-    if (call.sink) await writeHole(temporary, bytes);
+    if (sink) await writeSparseFile(temporary, bytes);
     await requireAbsent(call);
     const meta: ObjectMeta = {
       bytes,
       etag: etagOf(`${bytes}-${crc32}`),
       crc32: base64Crc(crc32),
       contentType: header('content-type') ?? 'binary/octet-stream',
-      ...encoding(header('content-encoding')),
+      ...contentEncoding(header('content-encoding')),
       lastModified: new Date().toISOString(),
     };
     await publish(directory, bucket, key, temporary, meta);
     return { status: 200, headers: { ETag: meta.etag, ...checksumHeaders(meta.crc32) } };
   } catch (error) {
-    // Where the disk is full it fails as well, and what takes the room has to go all the same.
+    // On a full disk, close() fails too. The file must be removed all the same.
     await writer.close().catch(() => {});
     await rm(temporary, { force: true });
     throw error;
@@ -36,14 +36,17 @@ export async function putObject(call: Call): Promise<Answer> {
 
 export async function getObject({ directory, bucket, key, header }: Call): Promise<Answer> {
   const meta = await readMeta(directory, bucket, key);
-  const wanted = header('if-match');
-  if (wanted !== undefined && wanted !== meta.etag) throw new S3Error('PreconditionFailed');
-  const [start, end] = range(header('range'), meta.bytes);
-  const part = start > 0 || end < meta.bytes - 1;
-  const headers = { ...metaHeaders(meta, header), 'Content-Length': String(end - start + 1) };
+  const ifMatch = header('if-match');
+  if (ifMatch !== undefined && ifMatch !== meta.etag) throw new S3Error('PreconditionFailed');
+  const { start, end } = readRange(header('range'), meta.bytes);
+  const partial = start > 0 || end < meta.bytes - 1;
   return {
-    status: part ? 206 : 200,
-    headers: part ? { ...headers, 'Content-Range': `bytes ${start}-${end}/${meta.bytes}` } : headers,
+    status: partial ? 206 : 200,
+    headers: {
+      ...metaHeaders(meta, header),
+      'Content-Length': String(end - start + 1),
+      ...(partial ? { 'Content-Range': `bytes ${start}-${end}/${meta.bytes}` } : {}),
+    },
     body: { path: objectPath(directory, bucket, key), start, end },
   };
 }
@@ -65,14 +68,8 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
   const keys = (await listKeys(directory, bucket, prefix)).filter((key) => key > after);
   const page = keys.slice(0, limit);
   const contents = page.map(async (Key) => {
-    const meta = await readMeta(directory, bucket, Key);
-    return {
-      Key,
-      LastModified: meta.lastModified,
-      ETag: meta.etag,
-      Size: meta.bytes,
-      StorageClass: 'STANDARD',
-    };
+    const { lastModified, etag, bytes } = await readMeta(directory, bucket, Key);
+    return { Key, LastModified: lastModified, ETag: etag, Size: bytes, StorageClass: 'STANDARD' };
   });
   const more = keys.length > page.length;
   const listing = {
@@ -87,7 +84,7 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
   return { status: 200, body: xml('ListBucketResult', listing) };
 }
 
-/** `If-None-Match: *`, asked after the body has come, as S3 does: the last moment before the object is visible. */
+/** Checks `If-None-Match: *`. Like S3, call this after the body has arrived, just before the object becomes visible. */
 export async function requireAbsent({ directory, bucket, key, header }: Call): Promise<void> {
   const condition = header('if-none-match');
   if (condition === undefined) return;
@@ -96,45 +93,45 @@ export async function requireAbsent({ directory, bucket, key, header }: Call): P
     () => true,
     () => false,
   );
-  if (exists)
+  if (exists) {
     throw new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold');
+  }
 }
 
-/** An opaque strong validator: as with SSE-KMS, it is not the MD5 of the bytes, and nobody may take it for that. */
-export function etagOf(seed: string): string {
-  return `"${createHash('sha256').update(seed).digest('hex').slice(0, 32)}"`;
+/** A strong ETag that is not the MD5 of the bytes, as with SSE-KMS, so that no client relies on the MD5. */
+export function etagOf(seed: string, suffix = ''): string {
+  return `"${createHash('sha256').update(seed).digest('hex').slice(0, 32)}${suffix}"`;
 }
 
-export function checksumHeaders(crc32: string): Record<string, string> {
-  return { 'x-amz-checksum-crc32': crc32, 'x-amz-checksum-type': 'FULL_OBJECT' };
-}
-
-/** `aws-chunked` says how the body came, not what it is. */
-export function encoding(header: string | undefined): { contentEncoding?: string } {
-  const names = (header ?? '').split(',').map((name) => name.trim());
+/** Removes `aws-chunked`, which describes the transfer and not the object. */
+export function contentEncoding(header = ''): { contentEncoding?: string } {
+  const names = header.split(',').map((name) => name.trim());
   const kept = names.filter((name) => name !== '' && name !== 'aws-chunked').join(',');
   return kept === '' ? {} : { contentEncoding: kept };
 }
 
+function checksumHeaders(crc32: string): Record<string, string> {
+  return { 'x-amz-checksum-crc32': crc32, 'x-amz-checksum-type': 'FULL_OBJECT' };
+}
+
 function metaHeaders(meta: ObjectMeta, header: Call['header']): Record<string, string> {
-  const checksum =
-    header('x-amz-checksum-mode') === 'ENABLED' && header('range') === undefined && meta.crc32 !== '';
+  const withChecksum = header('x-amz-checksum-mode') === 'ENABLED' && header('range') === undefined;
   return {
     ETag: meta.etag,
     'Content-Type': meta.contentType,
     'Last-Modified': new Date(meta.lastModified).toUTCString(),
     'Accept-Ranges': 'bytes',
     ...(meta.contentEncoding === undefined ? {} : { 'Content-Encoding': meta.contentEncoding }),
-    ...(checksum ? checksumHeaders(meta.crc32) : {}),
+    ...(withChecksum && meta.crc32 !== '' ? checksumHeaders(meta.crc32) : {}),
   };
 }
 
-/** First and last byte; the whole object where no range, or one that S3 ignores, is asked for. */
-function range(header: string | undefined, bytes: number): [number, number] {
+/** The first and last byte. Like S3, ignores a range that it does not understand and serves the whole object. */
+function readRange(header: string | undefined, bytes: number): { start: number; end: number } {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header ?? '') ?? [];
-  if (first === '' && last === '') return [0, bytes - 1];
-  if (first === '') return [Math.max(0, bytes - Number(last)), bytes - 1];
+  const end = bytes - 1;
+  if (first === '') return { start: last === '' ? 0 : Math.max(0, bytes - Number(last)), end };
   const start = Number(first);
   if (start >= bytes) throw new S3Error('InvalidRange');
-  return [start, last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1)];
+  return { start, end: last === '' ? end : Math.min(Number(last), end) };
 }

@@ -9,17 +9,17 @@ const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([a-z0-9-]+)\/([a-z0-9-]+)\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/;
 
 /**
- * Checks the request's Signature Version 4 (in the Authorization header; pre-signed requests are not served).
- * The time is not compared with the clock: a local run may run faster than real time.
+ * Verifies the Signature Version 4 in the Authorization header. It accepts any region, and any time, because the clock of
+ * a local run may be faster than real time. It does not support pre-signed URLs.
  *
  * @throws S3Error AccessDenied, AuthorizationHeaderMalformed, InvalidAccessKeyId, InvalidRequest, SignatureDoesNotMatch
  */
-export function verifySignature(request: IncomingMessage, credentials: Credentials, region?: string): void {
+export function verifySignature(request: IncomingMessage, credentials: Credentials): void {
   const header = request.headers.authorization;
   if (header === undefined) throw new S3Error('AccessDenied', 'The request is not signed');
-  const [, accessKeyId, date = '', scopeRegion = '', service, signedHeaders = '', signature = ''] =
+  const [, accessKeyId, date = '', region = '', service, signedHeaders = '', signature = ''] =
     AUTHORIZATION.exec(header) ?? [];
-  if (service !== 's3' || (region !== undefined && scopeRegion !== region)) {
+  if (service !== 's3') {
     throw new S3Error(
       'AuthorizationHeaderMalformed',
       'The credential scope must be DATE/REGION/s3/aws4_request',
@@ -28,20 +28,17 @@ export function verifySignature(request: IncomingMessage, credentials: Credentia
   if (accessKeyId !== credentials.accessKeyId) throw new S3Error('InvalidAccessKeyId');
   const names = signedHeaders.split(';');
   requireSigned(request, names);
-  const scope = `${date}/${scopeRegion}/s3/aws4_request`;
-  const toSign = [
-    ALGORITHM,
-    one(request, 'x-amz-date'),
-    scope,
-    sha256(canonicalRequest(request, names)),
-  ].join('\n');
-  const expected = hmac(signingKey(credentials.secretAccessKey, date, scopeRegion), toSign);
+  const scope = [date, region, 's3', 'aws4_request'];
+  const hash = createHash('sha256').update(canonicalRequest(request, names)).digest('hex');
+  const toSign = [ALGORITHM, headerOf(request, 'x-amz-date'), scope.join('/'), hash].join('\n');
+  const signingKey = scope.reduce(hmac, Buffer.from(`AWS4${credentials.secretAccessKey}`));
+  const expected = hmac(signingKey, toSign);
   if (!timingSafeEqual(expected, Buffer.from(signature, 'hex'))) throw new S3Error('SignatureDoesNotMatch');
 }
 
-/** As S3: the host, and every x-amz- header that is sent, must be under the signature. */
+/** Like S3, requires that the signature covers the host and every x-amz- header. */
 function requireSigned(request: IncomingMessage, names: readonly string[]): void {
-  if (one(request, 'x-amz-content-sha256') === '') {
+  if (headerOf(request, 'x-amz-content-sha256') === '') {
     throw new S3Error('InvalidRequest', 'Missing required header for this request: x-amz-content-sha256');
   }
   const needed = Object.keys(request.headers).filter((name) => name === 'host' || name.startsWith('x-amz-'));
@@ -56,8 +53,8 @@ function requireSigned(request: IncomingMessage, names: readonly string[]): void
 
 function canonicalRequest(request: IncomingMessage, names: readonly string[]): string {
   const [path = '', query = ''] = (request.url ?? '').split('?', 2);
-  const headers = names.map((name) => `${name}:${one(request, name).trim().replace(/ +/g, ' ')}\n`);
-  const payload = one(request, 'x-amz-content-sha256');
+  const headers = names.map((name) => `${name}:${headerOf(request, name).trim().replace(/ +/g, ' ')}\n`);
+  const payload = headerOf(request, 'x-amz-content-sha256');
   return [request.method, path, canonicalQuery(query), headers.join(''), names.join(';'), payload].join('\n');
 }
 
@@ -76,18 +73,10 @@ function canonicalQuery(query: string): string {
     .join('&');
 }
 
-function signingKey(secret: string, date: string, region: string): Buffer {
-  return [date, region, 's3', 'aws4_request'].reduce(hmac, Buffer.from(`AWS4${secret}`));
-}
-
 function hmac(key: Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
 }
 
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
-function one(request: IncomingMessage, name: string): string {
+function headerOf(request: IncomingMessage, name: string): string {
   return [request.headers[name] ?? ''].flat().join(',');
 }

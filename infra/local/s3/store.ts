@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/p
 import { dirname, join } from 'node:path';
 import { S3Error } from './answers.ts';
 
-/** Beside the keys in each bucket's folder, and refused as a key's first segment. */
+/** Folders in each bucket's folder. No key may start with them. */
 const META = '.meta';
 const UPLOADS = '.uploads';
 const KEY_BYTES_MAX = 1024;
@@ -12,18 +12,14 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export type ObjectMeta = {
   bytes: number;
   etag: string;
-  /** base64 */
+  /** base64, or '' if unknown. */
   crc32: string;
   contentType: string;
   contentEncoding?: string;
   lastModified: string;
 };
 
-/**
- * The file of an object: DIRECTORY/bucket/key. A key that could leave the bucket's folder is refused.
- *
- * @throws S3Error InvalidArgument
- */
+/** DIRECTORY/BUCKET/KEY. @throws S3Error InvalidArgument if the key could lead out of the bucket's folder */
 export function objectPath(directory: string, bucket: string, key: string): string {
   const segments = key.split('/');
   const unsafe =
@@ -32,19 +28,19 @@ export function objectPath(directory: string, bucket: string, key: string): stri
     key.includes('\\') ||
     [META, UPLOADS].includes(segments[0] ?? '');
   if (unsafe || Buffer.byteLength(key) > KEY_BYTES_MAX) {
-    throw new S3Error('InvalidArgument', `The key cannot be a file's path: ${key}`);
+    throw new S3Error('InvalidArgument', `The key cannot be used as a file path: ${key}`);
   }
   return join(directory, bucket, ...segments);
 }
 
-/** A new file outside the visible tree, on the same file system, so that a rename makes it visible at once. */
+/** The path of a new file or folder on the same file system, so that a rename makes it visible at once. */
 export async function temporaryPath(directory: string, bucket: string): Promise<string> {
   const folder = join(directory, bucket, UPLOADS);
   await mkdir(folder, { recursive: true });
   return join(folder, randomUUID());
 }
 
-/** Makes a finished temporary file visible at its key. The meta comes first: without its object it is ignored. */
+/** Makes a finished temporary file visible at its key. Writes the metadata first: without an object it is ignored. */
 export async function publish(
   directory: string,
   bucket: string,
@@ -53,11 +49,11 @@ export async function publish(
   meta: ObjectMeta,
 ): Promise<void> {
   const path = objectPath(directory, bucket, key);
-  const beside = metaPath(directory, bucket, key);
-  await Promise.all([mkdir(dirname(path), { recursive: true }), mkdir(dirname(beside), { recursive: true })]);
+  const metadata = metaPath(directory, bucket, key);
+  for (const file of [path, metadata]) await mkdir(dirname(file), { recursive: true });
   await writeFile(`${temporary}.json`, JSON.stringify(meta));
   await inTurn(path, async () => {
-    await rename(`${temporary}.json`, beside);
+    await rename(`${temporary}.json`, metadata);
     await rename(temporary, path);
   });
 }
@@ -71,15 +67,10 @@ export async function readMeta(directory: string, bucket: string, key: string): 
     () => undefined,
   );
   if (meta?.bytes === file.size) return meta;
-  // A file that a person put there by hand is an object too.
+  // Somebody put this file there by hand.
   const lastModified = file.mtime.toISOString();
-  return {
-    bytes: file.size,
-    etag: `"${file.mtimeMs}"`,
-    crc32: '',
-    contentType: 'binary/octet-stream',
-    lastModified,
-  };
+  const etag = `"${file.mtimeMs}"`;
+  return { bytes: file.size, etag, crc32: '', contentType: 'binary/octet-stream', lastModified };
 }
 
 export async function remove(directory: string, bucket: string, key: string): Promise<void> {
@@ -90,12 +81,12 @@ export async function remove(directory: string, bucket: string, key: string): Pr
   });
 }
 
-/** Changes of an object's two files under way. Two at once could leave the object of the one with the meta of the other. */
+/** Running changes by path. Changes of one object take turns, so that its metadata always belongs to its bytes. */
 const changes = new Map<string, Promise<void>>();
 
 async function inTurn(path: string, change: () => Promise<void>): Promise<void> {
-  const before = changes.get(path) ?? Promise.resolve();
-  const turn = before.catch(() => {}).then(change);
+  const previous = changes.get(path) ?? Promise.resolve();
+  const turn = previous.catch(() => {}).then(change);
   changes.set(path, turn);
   try {
     await turn;
@@ -104,7 +95,7 @@ async function inTurn(path: string, change: () => Promise<void>): Promise<void> 
   }
 }
 
-/** The bucket's keys that begin with `prefix`, in S3's order (by their UTF-8 bytes). */
+/** The bucket's keys with this prefix, in S3's order (by their UTF-8 bytes). */
 export async function listKeys(directory: string, bucket: string, prefix: string): Promise<string[]> {
   const root = join(directory, bucket);
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
@@ -119,7 +110,7 @@ export async function listKeys(directory: string, bucket: string, prefix: string
     .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
-/** As the bucket's lifecycle rule: what a killed run left in the middle of an upload goes after a day. */
+/** Removes uploads that a killed run left behind more than a day ago, like the bucket's lifecycle rule. */
 export async function removeStaleUploads(directory: string, bucket: string, now: number): Promise<void> {
   const folder = join(directory, bucket, UPLOADS);
   for (const name of await readdir(folder).catch(() => [])) {
