@@ -1,5 +1,5 @@
 import { createHandler } from './aws/handler.ts';
-import { bodyOf } from './decisions/platform-request.ts';
+import { reportBody } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
 import { createReport as postReport } from './platform/reports.ts';
@@ -23,9 +23,9 @@ export async function createReport(
   if (reports.length >= MAX_REPORTS) throw replacementsUsedUp(window);
 
   const { start_date, end_date } = window.window;
-  const about = { doing: `create a report for ${start_date} to ${end_date}`, creates: true, facts: {} };
+  const about = { doing: `creating a report for ${start_date} to ${end_date}`, creates: true, facts: {} };
   const created = await callPlatform(window, access, about, (platform, authorization) =>
-    postReport(platform, authorization, bodyOf(window.request, window.window)),
+    postReport(platform, authorization, reportBody(window.request, window.window)),
   ).catch((error: unknown) => passOver(error, window, access));
   if (created === 'lost') {
     const lost_answers = (window.lost_answers ?? 0) + 1;

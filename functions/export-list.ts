@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { type NewObject, type OpenObject, openNewObjects } from './copy/new-object.ts';
-import { listOf } from './decisions/platform-request.ts';
+import { listQuery } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { listPages } from './platform/lists.ts';
 import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-platform.ts';
@@ -41,11 +41,11 @@ export async function exportList(
   dependencies: Dependencies,
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
-  const about = { doing: `list ${request.resource}`, creates: false, facts: {} };
+  const about = { doing: `listing ${request.resource}`, creates: false, facts: {} };
   const object = dependencies.openObject(objectKey(request, window), { contentType: 'application/x-ndjson' });
   try {
     const written = await callPlatform(state, dependencies, about, (platform, authorization) =>
-      writeItems(listPages(platform, authorization, listOf(request)), object, dependencies),
+      writeItems(listPages(platform, authorization, listQuery(request)), object, dependencies),
     );
     if (written instanceof RetryAfter) {
       await object.abort();

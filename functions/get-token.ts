@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createSecrets } from './aws/secrets.ts';
-import { decideGrant } from './decisions/platform-failure.ts';
+import { toGrantError } from './decisions/platform-failure.ts';
 import { MAX_RENEWALS } from './decisions/waits.ts';
 import { logCalls } from './platform/log-calls.ts';
 import { useApiKey } from './token/api-key.ts';
@@ -153,7 +153,7 @@ async function renew(
   const requestedAt = now().getTime();
   const access = { ...dependencies, store: dependencies.credentialOf(account) };
   const token = await grantToken(account, stored, scope, access).catch(async (error) => {
-    const failure = decideGrant(error, account);
+    const failure = toGrantError(error, account);
     const refusal = refusalOf(failure, stored.version);
     // Not written again if it is known: a secret has room for about a hundred versions a day.
     if (refusal && !known) await remember(account, { ...others, [name]: refusal }, dependencies);

@@ -1,7 +1,7 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { findMissing } from './decisions/missing.ts';
-import { platformOf } from './decisions/platform-request.ts';
+import { platformName } from './decisions/platform-request.ts';
 import { InvalidInput } from './workflow/errors.ts';
 import { splitIntoWindows } from './workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from './workflow/request/request.ts';
@@ -12,7 +12,7 @@ interface Dependencies {
   /** The accounts that this deployment has secrets for. */
   readonly accounts: readonly string[];
   readonly store: Pick<ObjectStore, 'getText' | 'head'>;
-  /** See {@link platformOf}. */
+  /** See {@link platformName}. */
   readonly platform: string;
   /** X-Service-Revision where the request names none. */
   readonly revision: string;
@@ -29,7 +29,7 @@ export async function planExport(
   { request: input, execution, started_at }: PlanExportInput,
   { accounts, log, ...former }: Dependencies & Pick<Common, 'log'>,
 ): Promise<ExportPlan> {
-  const { request, warnings, onlyMissingSince: since, overIn } = parseRequest(input, new Date(started_at));
+  const { request, warnings, onlyMissingSince: since, timeZone } = parseRequest(input, new Date(started_at));
   if (!accounts.includes(request.account)) {
     const faults = [`account: ${request.account} is not one of this deployment's (${accounts.join(', ')})`];
     throw new InvalidInput(`The request has a fault, and nothing was exported: ${faults.join()}.`, {
@@ -38,7 +38,7 @@ export async function planExport(
   }
   const windows = windowsOf(request);
   const plan = since
-    ? await findMissing(request, windows, { ...former, since, ...(overIn && { overIn }) })
+    ? await findMissing(request, windows, { ...former, since, ...(timeZone && { timeZone }) })
     : { windows, warnings: [] };
   const planned = { execution, started_at, request, ...plan, warnings: [...warnings, ...plan.warnings] };
   for (const warning of planned.warnings) log.warn(warning, { execution });
@@ -54,6 +54,6 @@ function windowsOf(request: ExportRequest): Window[] {
 export const handler = createHandler(PlanExportInput, planExport, (settings) => ({
   accounts: settings.ACCOUNTS.split(','),
   store: createObjectStore(settings),
-  platform: platformOf(settings.PLATFORM_BASE_URL),
+  platform: platformName(settings.PLATFORM_BASE_URL),
   revision: settings.PLATFORM_REVISION,
 }));

@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { outcomesOf } from './decisions/outcomes.ts';
+import { collectOutcomes } from './decisions/outcomes.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { failureKey } from './workflow/keys.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
@@ -20,7 +20,7 @@ export async function publishExport(
   { execution, request, windows: planned, results = [], warnings, already_delivered }: PublishExportInput,
   { store }: Dependencies,
 ): Promise<ExportResult> {
-  const outcomes = outcomesOf(planned, results);
+  const outcomes = collectOutcomes(planned, results);
   const delivered = outcomes.filter((one): one is DeliveredWindow => one.outcome === 'delivered');
   const failed = outcomes.length - delivered.length;
   if (failed > 0) {

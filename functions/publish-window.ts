@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { askedOf, platformOf } from './decisions/platform-request.ts';
+import { platformName, platformRequest } from './decisions/platform-request.ts';
 import { isOutOfTime, MAX_WINDOW_HOURS } from './decisions/waits.ts';
 import { OutOfTime } from './workflow/errors.ts';
 import { failureKey, manifestKey } from './workflow/keys.ts';
@@ -9,7 +9,7 @@ import type { Common } from './workflow/step.ts';
 
 interface Dependencies extends Pick<Common, 'now'> {
   readonly store: ObjectStore;
-  /** See {@link platformOf}. */
+  /** See {@link platformName}. */
   readonly platform: string;
   /** X-Service-Revision where the request names none. */
   readonly revision: string;
@@ -64,7 +64,7 @@ function manifestOf(
     export: request.name,
     kind: request.kind,
     ...window,
-    request: askedOf(request, window),
+    request: platformRequest(request, window),
     platform,
     revision: request.revision ?? revision,
     ...(ready_id !== undefined && {
@@ -86,6 +86,6 @@ function manifestOf(
 
 export const handler = createHandler(SavedWindow, publishWindow, (settings) => ({
   store: createObjectStore(settings),
-  platform: platformOf(settings.PLATFORM_BASE_URL),
+  platform: platformName(settings.PLATFORM_BASE_URL),
   revision: settings.PLATFORM_REVISION,
 }));

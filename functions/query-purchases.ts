@@ -2,7 +2,7 @@ import { createHandler } from './aws/handler.ts';
 import { inspect } from './copy/inspect.ts';
 import { openJsonShape } from './copy/json-shape.ts';
 import { type NewObject, type OpenObject, openNewObjects } from './copy/new-object.ts';
-import { queryOf } from './decisions/platform-request.ts';
+import { purchaseQuery } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { type PurchasesAnswer, queryPurchases as postQuery } from './platform/purchases.ts';
 import { codeOf } from './platform/request.ts';
@@ -31,12 +31,12 @@ export async function queryPurchases(
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
   const total = AbortSignal.timeout(LONGEST_ANSWER);
-  const doing = `query the purchases of ${window.start_date} to ${window.end_date}`;
+  const doing = `querying the purchases of ${window.start_date} to ${window.end_date}`;
   const answer = await callPlatform(
     state,
     dependencies,
     { doing, creates: false, facts: {} },
-    (platform, authorization) => postQuery(platform, authorization, queryOf(request), total),
+    (platform, authorization) => postQuery(platform, authorization, purchaseQuery(request), total),
   );
   if (answer instanceof RetryAfter) return afterThrottle(state, answer);
   const stored = await deliver(answer, objectKey(request, window), dependencies.openObject, total);

@@ -1,35 +1,35 @@
 import { type ErrorName, errors, type Facts, readCause } from '../workflow/errors.ts';
-import type { Caught, Failure } from '../workflow/states.ts';
+import type { Caught, FailureReport } from '../workflow/states.ts';
 import { appendEntries, entriesOfCaught, shortenTimeline, type Timeline } from '../workflow/timeline.ts';
 
-/** What a person does next, one sentence per error. */
-const NEXT: Readonly<Record<ErrorName, string>> = {
+/** The next thing that a person does, by error. */
+const TODO: Readonly<Record<ErrorName, string>> = {
   InvalidInput: 'Correct the request and start it again.',
   CredentialUnusable: "Correct the account's credential secret and run the export again.",
   LoginRequired: 'Sign in to the platform again, then run the export again.',
   TokenRefusedAgain: 'Check the credential, its scope and base_url, then run the export again.',
   RequestRefused: 'Correct what the platform names, then run the export again.',
   RateLimited: 'Lower max_parallel or run fewer exports at a time, then run the export again.',
-  OutOfTime: 'Look at what the window was waiting for, then run the export again.',
+  OutOfTime: 'Find out what the window was waiting for, then run the export again.',
   ReportStuck: 'Give the platform the report ids, then run the export again.',
-  DownloadRefused: 'Check the address or the size of the download, and the settings that bound them.',
-  AccessRefused: 'Give the function the permission that is named, then run the export again.',
+  DownloadRefused: 'Check the address and size of the download, and the settings that limit them.',
+  AccessRefused: 'Give the function the named permission, then run the export again.',
   ExportIncomplete:
-    'Look at the windows that failed, then resume the execution, or run the export again with only_missing.',
+    'Read the failures of the windows, then resume the execution, or run the export again with only_missing.',
   TokenRefused: 'Run the export again.',
   UrlExpired: 'Run the export again.',
   PlatformUnavailable: 'Wait until the platform is back, then run the export again.',
   AnswerLost: 'Run the export again; a report that nobody fetches does no harm.',
-  AnswerUnreadable: 'Check that base_url is the platform, and give it the request_id.',
-  CopyFailed: 'Run the export again; nothing incomplete is visible.',
+  AnswerUnreadable: 'Check that base_url is the platform, then give the platform the request_id.',
+  CopyFailed: 'Run the export again; no incomplete object is visible.',
   ServiceUnavailable: 'Run the export again when AWS has recovered.',
 };
 
-/** For what is not one of our errors: a function that was killed, a time-out, a fault of ours. */
-const NEXT_AFTER_UNEXPECTED =
+/** After any other error: a killed function, a timeout, a fault of ours. */
+const TODO_AFTER_UNEXPECTED =
   "Read the execution's history and the function's log, then run the export again.";
 
-/** What an export can end with beside errors of ours, as far as the runbook has a section about it. */
+/** Errors of AWS that the runbook has a section about. */
 export const AWS_ERRORS = [
   'Lambda.TooManyRequestsException',
   'Lambda.ServiceException',
@@ -47,136 +47,136 @@ export const AWS_ERRORS = [
   'EventBridge.FailedEntry',
 ] as const;
 
-/** The section about any other one. */
+/** The runbook's section about any other error. */
 export const OTHER_ERROR = 'OtherError';
 
-/** Where the runbook is in the repository. */
+/** The runbook's path in the repository. */
 const RUNBOOK = 'infra/RUNBOOK.md';
 
-/** Bytes of a window's card in the export's state: 100 of them, the request and the windows' dates stay below its 256 KB. */
-const WINDOW_CARD = 2_000;
+/** Bytes of a window's failure report in the export's state. 100 of them, the request and the dates fit into 256 KB. */
+const MAX_STATE_BYTES = 2_000;
 
-/** Bytes of any card: it is an execution's Cause, which holds 32,768 characters, none of which is less than a byte. */
-const CARD = 32_768;
+/** Bytes of any failure report. It becomes an execution's Cause, which holds 32,768 characters of a byte or more. */
+const MAX_CAUSE_BYTES = 32_768;
 
 /** Characters of an execution's Error. */
-const ERROR_NAME = 256;
+const MAX_ERROR = 256;
 
-/** Characters of a text that are kept in any case; at six bytes each, the six texts of a card have 900 bytes. */
-const LEAST_CHARACTERS = 25;
+/** Entries of a timeline that are kept as long as other things can be left out. */
+const MIN_ENTRIES = 5;
 
-/** Entries of a timeline that are kept as long as there is anything else to give up. */
-const LEAST_ENTRIES = 5;
+/** Characters of a text while anything else can be left out. */
+const LONG_TEXT = 200;
 
-export interface About {
+/** Characters of a text that are always kept. At six bytes each, the six texts of a report have 900 bytes. */
+const MIN_TEXT = 25;
+
+export interface Subject {
   readonly execution: string;
   readonly account?: string | undefined;
   readonly export?: string | undefined;
-  readonly window?: Failure['window'];
+  readonly window?: FailureReport['window'];
   readonly report_ids?: readonly string[];
-  /** What went before the failure. */
+  /** Before the failure. */
   readonly timeline?: Timeline | undefined;
-  /** The moment of the failure, where it does not say so itself. */
+  /** The time of the failure, unless its own timeline has one. */
   readonly now: Date;
   readonly runbookUrl?: string | undefined;
 }
 
-/** The card of a failure that the state machine caught, no larger than there is room for. */
-export function describeFailure(caught: Caught, about: About): Failure {
+/** The failure report for an error that the state machine caught, short enough for a Cause. */
+export function createFailureReport(caught: Caught, subject: Subject): FailureReport {
+  const { execution, account, window, now, runbookUrl } = subject;
   const { happened, facts } = readCause(caught.Cause ?? '');
-  const faults = strings(facts.faults);
-  const timeline = appendEntries(about.timeline ?? [], entriesOfCaught(caught, about.now));
-  const card: Failure = {
+  const faults = Array.isArray(facts.faults) ? facts.faults : [];
+  const timeline = appendEntries(subject.timeline ?? [], entriesOfCaught(caught, now));
+  return trimToCause({
     version: '1',
-    error: cut(caught.Error, ERROR_NAME),
+    error: truncate(caught.Error, MAX_ERROR),
     happened: happened || 'Nothing more is known.',
-    todo: isOurs(caught.Error) ? NEXT[caught.Error] : NEXT_AFTER_UNEXPECTED,
-    runbook: runbookOf(hasSection(caught.Error) ? caught.Error : OTHER_ERROR, about.runbookUrl),
-    execution: about.execution,
-    ...(about.account !== undefined && { account: about.account }),
-    ...(about.export !== undefined && { export: about.export }),
-    ...(about.window && { window: about.window }),
-    report_ids: [...(about.report_ids ?? [])],
+    todo: isExportError(caught.Error) ? TODO[caught.Error] : TODO_AFTER_UNEXPECTED,
+    runbook: runbookLink(hasSection(caught.Error) ? caught.Error : OTHER_ERROR, runbookUrl),
+    execution,
+    ...(account !== undefined && { account }),
+    ...(subject.export !== undefined && { export: subject.export }),
+    ...(window && { window }),
+    report_ids: [...(subject.report_ids ?? [])],
     request_ids: requestIds(facts, timeline),
     ...(faults.length > 0 && { faults: [...faults] }),
     timeline,
-  };
-  return trimToCause(card);
+  });
 }
 
-/**
- * @param heading the name of an error or an alarm; a section's address has nothing of it but letters, digits, - and _
- */
-export function runbookOf(heading: string, url: string = RUNBOOK): string {
+/** @param heading of a section: the name of an error or an alarm. A link keeps only its letters, digits, - and _. */
+export function runbookLink(heading: string, url: string = RUNBOOK): string {
   return `${url}#${heading.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '')}`;
 }
 
 function hasSection(error: string): boolean {
-  return isOurs(error) || (AWS_ERRORS as readonly string[]).includes(error);
+  return isExportError(error) || (AWS_ERRORS as readonly string[]).includes(error);
 }
 
-/** The one of the failure first, then those of the answers that had led to it. */
+function isExportError(name: string): name is ErrorName {
+  return Object.hasOwn(errors, name);
+}
+
+/** The id of the failure comes first, then the ids of earlier answers. */
 function requestIds({ request_id }: Facts, timeline: Timeline): string[] {
   const ids = [request_id, ...timeline.map((entry) => entry.request_id)];
   return [...new Set(ids.filter((id) => typeof id === 'string'))];
 }
 
-/** For the state of an export, which holds the cards of all windows that failed. */
-export function trimToState(card: Failure): Failure {
-  return trim(card, WINDOW_CARD);
+/** Shortens a window's report for the export's state, which holds the reports of all failed windows. */
+export function trimToState(report: FailureReport): FailureReport {
+  return trim(report, MAX_STATE_BYTES);
 }
 
-/** For the Cause of an execution, as which it ends. */
-export function trimToCause(card: Failure): Failure {
-  return trim(card, CARD);
+/** Shortens a report for the Cause of an execution. */
+export function trimToCause(report: FailureReport): FailureReport {
+  return trim(report, MAX_CAUSE_BYTES);
 }
 
-function bytesOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
+/** Leaves out the least important thing until the report fits: windows, the timeline's middle, faults, words, ids. */
+function trim(report: FailureReport, maxBytes: number): FailureReport {
+  if (byteLength(report) <= maxBytes) return report;
+  const change = (fields: Partial<FailureReport>) => trim({ ...report, ...fields }, maxBytes);
+  const { failed_windows, timeline, faults, report_ids, request_ids, happened } = report;
+  if (failed_windows?.length) return change({ failed_windows: failed_windows.slice(0, -1) });
+  if (timeline.length > MIN_ENTRIES)
+    return change({ timeline: shortenTimeline(timeline, timeline.length - 1) });
+  if (faults && faults.length > 1) return change({ faults: faults.slice(0, -1) });
+  if (faults?.[0] && faults[0].length > LONG_TEXT)
+    return change({ faults: [truncate(faults[0], LONG_TEXT)] });
+  if (happened.length > LONG_TEXT)
+    return change({ happened: truncate(happened, Math.floor(happened.length / 2)) });
+  if (report_ids.length > 0) return change({ report_ids: report_ids.slice(0, -1) });
+  if (timeline.length > 1) return change({ timeline: timeline.slice(1) });
+  return truncateTexts({ ...report, request_ids: request_ids.slice(0, 1) }, maxBytes, LONG_TEXT);
 }
 
-/** Gives up what can be missed, in this order, until the card fits: windows shown, the timeline's middle, faults, words, ids, texts. */
-function trim(card: Failure, bytes: number): Failure {
-  const { failed_windows, timeline, faults, report_ids, request_ids, happened } = card;
-  if (bytesOf(card) <= bytes) return card;
-  if (failed_windows?.length) return trim({ ...card, failed_windows: failed_windows.slice(0, -1) }, bytes);
-  if (timeline.length > LEAST_ENTRIES)
-    return trim({ ...card, timeline: shortenTimeline(timeline, timeline.length - 1) }, bytes);
-  if (faults && faults.length > 1) return trim({ ...card, faults: faults.slice(0, -1) }, bytes);
-  if (faults?.[0] && faults[0].length > 200) return trim({ ...card, faults: [cut(faults[0], 200)] }, bytes);
-  if (happened.length > 200)
-    return trim({ ...card, happened: cut(happened, Math.floor(happened.length / 2)) }, bytes);
-  if (report_ids.length > 0) return trim({ ...card, report_ids: report_ids.slice(0, -1) }, bytes);
-  if (timeline.length > 1) return trim({ ...card, timeline: timeline.slice(1) }, bytes);
-  return cutTexts({ ...card, request_ids: request_ids.slice(0, 1) }, bytes, 200);
-}
-
-/** What others have written may take six bytes a character in JSON: each text is cut to half as many until the card fits. */
-function cutTexts(card: Failure, bytes: number, most: number): Failure {
-  const { error, happened, faults, timeline, request_ids } = card;
-  const all = (texts: readonly string[]) => texts.map((text) => cut(text, most));
-  const shorter: Failure = {
-    ...card,
-    error: cut(error, most),
-    happened: cut(happened, most),
+/** A character may take six bytes in JSON, so each text is cut to half as many characters until the report fits. */
+function truncateTexts(report: FailureReport, maxBytes: number, length: number): FailureReport {
+  const { error, happened, faults, timeline, request_ids } = report;
+  const all = (texts: readonly string[]) => texts.map((text) => truncate(text, length));
+  const shorter: FailureReport = {
+    ...report,
+    error: truncate(error, length),
+    happened: truncate(happened, length),
     ...(faults && { faults: all(faults) }),
     timeline: timeline.map(({ outcome, request_id, ...entry }) => ({
-      ...{ ...entry, outcome: cut(outcome, most) },
-      ...(request_id !== undefined && { request_id: cut(request_id, most) }),
+      ...{ ...entry, outcome: truncate(outcome, length) },
+      ...(request_id !== undefined && { request_id: truncate(request_id, length) }),
     })),
     request_ids: all(request_ids),
   };
-  return bytesOf(shorter) <= bytes || most <= LEAST_CHARACTERS ? shorter : cutTexts(shorter, bytes, most / 2);
+  const isDone = byteLength(shorter) <= maxBytes || length <= MIN_TEXT;
+  return isDone ? shorter : truncateTexts(shorter, maxBytes, length / 2);
 }
 
-function isOurs(name: string): name is ErrorName {
-  return Object.hasOwn(errors, name);
+function byteLength(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
-function strings(value: Facts[string]): readonly string[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
+function truncate(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 }

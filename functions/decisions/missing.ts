@@ -1,97 +1,106 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ObjectStore } from '../aws/objects.ts';
+import { type JsonObject, parseJson } from '../workflow/json.ts';
 import { failureKey, manifestKey } from '../workflow/keys.ts';
 import { dateIn } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { ExportPlan, Window } from '../workflow/states.ts';
-import { askedOf } from './platform-request.ts';
+import { platformRequest } from './platform-request.ts';
 
 /**
- * Windows that are looked at side by side, three calls each. Those of a hundred would share the CPU of a small function, and
- * take all of the 5 s that each call has from the moment at which it is made.
+ * Windows that are checked at the same time, three calls each. A hundred would share the CPU of a small function and
+ * exceed the 5 s that each call has.
  */
-const AT_A_TIME = 10;
+const BATCH = 10;
 
 /** Windows that a warning names; the rest are counted. */
 const MAX_SHOWN = 10;
 
-type Found = 'missing' | 'delivered' | keyof typeof AGAIN;
-
-/** Why what was delivered before is exported again, where a person would not expect it. */
-const AGAIN = {
-  other: 'delivered before, but for another request or of another platform, and so exported again',
-  early: 'delivered before their last day was over, and so exported again',
+/** Reasons to export a delivered window again that need a warning, because a user would not expect it. */
+const WARNINGS = {
+  other: 'delivered before for another request or another platform, so they are exported again',
+  early: 'delivered before their last day was over, so they are exported again',
 } as const;
 
-interface Former {
-  readonly store: Pick<ObjectStore, 'getText' | 'head'>;
-  /** See platformOf in asked.ts. */
+type Verdict = 'missing' | 'delivered' | keyof typeof WARNINGS;
+
+/** Reads the objects of earlier exports. */
+export interface DeliveredObjects {
+  getText(key: string): Promise<string | undefined>;
+  head(key: string): Promise<{ readonly crc32?: string; readonly version_id?: string } | undefined>;
+}
+
+interface Conditions {
+  readonly store: DeliveredObjects;
+  /** From `platformName`. */
   readonly platform: string;
-  /** X-Service-Revision where the request names none. */
+  /** The revision of a request that names none. */
   readonly revision: string;
-  /** What was delivered before is as good as missing: it was to be exported afresh. */
+  /** Windows that were delivered earlier count as missing. */
   readonly since: Date;
-  /** A time zone: what was made before a window's last day was over there is as good as missing. */
-  readonly overIn?: string;
+  /** If set, a window whose last day was not over in this time zone when its data was made counts as missing. */
+  readonly timeZone?: string;
 }
 
 /**
- * The windows that have no manifest, or an older one, or one of another request or of an object that is not there any
- * more, or have failed since, or were exported while their days lasted: what is asked of which platform, and the revision,
- * decide, not what the export is called or how many windows it takes at a time.
+ * Finds the windows that were not delivered. A window is delivered if it has a manifest of the same request, platform and
+ * revision, the manifest's object is still there, and no failure was reported since. The export's name and
+ * `max_parallel` do not matter.
  *
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function findMissing(
   request: ExportRequest,
   windows: readonly Window[],
-  former: Former,
+  conditions: Conditions,
 ): Promise<Required<Pick<ExportPlan, 'windows' | 'already_delivered' | 'warnings'>>> {
-  const found: Found[] = [];
-  for (let at = 0; at < windows.length; at += AT_A_TIME) {
-    const some = windows.slice(at, at + AT_A_TIME);
-    found.push(...(await Promise.all(some.map((window) => look(request, window, former)))));
+  const verdicts: Verdict[] = [];
+  for (let start = 0; start < windows.length; start += BATCH) {
+    const batch = windows.slice(start, start + BATCH);
+    verdicts.push(...(await Promise.all(batch.map((window) => checkWindow(request, window, conditions)))));
   }
-  const missing = windows.filter((_, at) => found[at] !== 'delivered');
-  const again = (['other', 'early'] as const).flatMap((why) =>
-    describeAgain(
-      why,
-      windows.filter((_, at) => found[at] === why),
-    ),
-  );
-  return { windows: missing, already_delivered: windows.length - missing.length, warnings: again };
+  const windowsOf = (verdict: Verdict) => windows.filter((_, index) => verdicts[index] === verdict);
+  return {
+    windows: windows.filter((_, index) => verdicts[index] !== 'delivered'),
+    already_delivered: windowsOf('delivered').length,
+    warnings: [...warn('other', windowsOf('other')), ...warn('early', windowsOf('early'))],
+  };
 }
 
-/** The request of an execution once more, for the windows that it has not delivered, or was not to deliver. */
+/** The request of an earlier execution, to export what was not delivered since it began. */
 export function onlyMissingSince(begun: string, request: object): object {
   const { only_missing } = request as { only_missing?: unknown };
   return { ...request, only_missing: only_missing || begun };
 }
 
-async function look(
+async function checkWindow(
   request: ExportRequest,
   window: Window,
-  { store, platform, revision, since, overIn }: Former,
-): Promise<Found> {
+  { store, platform, revision, since, timeZone }: Conditions,
+): Promise<Verdict> {
   const [text, failure] = await Promise.all([
     store.getText(manifestKey(request, window)),
     store.getText(failureKey(request, window)),
   ]);
-  if (text === undefined || isOfWindow(failure)) return 'missing';
-  // As the manifest has it: JSON knows no undefined.
-  const asked = JSON.parse(JSON.stringify(askedOf(request, window)));
-  const made = { kind: request.kind, request: asked, platform, revision: request.revision ?? revision };
-  const manifest = parse(text);
-  const { kind, request: before, platform: where, revision: then, published_at } = manifest;
-  if (Date.parse(String(published_at)) < since.getTime()) return 'missing';
-  if (!isDeepStrictEqual({ kind, request: before, platform: where, revision: then }, made)) return 'other';
-  if (overIn !== undefined && isEarly(manifest, window, overIn)) return 'early';
-  return (await isThere(manifest, store)) ? 'delivered' : 'missing';
+  if (text === undefined || isWindowFailure(failure)) return 'missing';
+  const manifest = parseObject(text);
+  if (Date.parse(String(manifest.published_at)) < since.getTime()) return 'missing';
+  const expected = {
+    kind: request.kind,
+    // As JSON, like the manifest's: without undefined.
+    request: JSON.parse(JSON.stringify(platformRequest(request, window))),
+    platform,
+    revision: request.revision ?? revision,
+  };
+  const { kind, request: delivered, platform: from, revision: pinned } = manifest;
+  if (!isDeepStrictEqual({ kind, request: delivered, platform: from, revision: pinned }, expected))
+    return 'other';
+  if (timeZone !== undefined && isEarly(manifest, window, timeZone)) return 'early';
+  return (await isObjectThere(manifest, store)) ? 'delivered' : 'missing';
 }
 
-/** Whether rows of its last days could not all be there yet. A list is a snapshot, made in the course of its day. */
+/** The data was made before the window's last day was over. A list is a snapshot, which is made during its day. */
 function isEarly(
-  { kind, report_created_at, copied_at }: Readonly<Record<string, unknown>>,
+  { kind, report_created_at, copied_at }: JsonObject,
   { end_date }: Window,
   timeZone: string,
 ): boolean {
@@ -100,36 +109,31 @@ function isEarly(
 }
 
 /**
- * Whether the key still has the object that the manifest is about: a run that was killed before it wrote a manifest has left
- * its object beside the former one's. A bucket without versions, such as a local run's, tells it by its checksum.
+ * A later run may have replaced the object and been killed before it wrote its manifest. A bucket without versions, such
+ * as a local run's, is compared by checksum.
  */
-async function isThere(
-  { key, checksum, version_id }: Readonly<Record<string, unknown>>,
-  store: Former['store'],
+async function isObjectThere(
+  { key, checksum, version_id }: JsonObject,
+  store: DeliveredObjects,
 ): Promise<boolean> {
-  const found = await store.head(String(key));
-  if (version_id !== undefined) return found?.version_id === version_id;
-  return found?.crc32 !== undefined && found.crc32 === Object(checksum).value;
+  const object = await store.head(String(key));
+  if (version_id !== undefined) return object?.version_id === version_id;
+  return object?.crc32 !== undefined && object.crc32 === Object(checksum).value;
 }
 
-/** At the prefix of the only window, the card may be of an export that was delivered, and not announced. */
-function isOfWindow(card: string | undefined): boolean {
-  const { window, windows_failed } = parse(card);
+/** The only window shares its key with the export. The export may have failed after its window was delivered. */
+function isWindowFailure(report: string | undefined): boolean {
+  const { window, windows_failed } = parseObject(report);
   return window !== undefined || windows_failed !== undefined;
 }
 
-/** What cannot be read was not made of this request. */
-function parse(text = '{}'): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(text));
-  } catch {
-    return {};
-  }
+function parseObject(text = ''): JsonObject {
+  return Object(parseJson(text));
 }
 
-function describeAgain(why: keyof typeof AGAIN, windows: readonly Window[]): string[] {
+function warn(verdict: keyof typeof WARNINGS, windows: readonly Window[]): string[] {
   if (windows.length === 0) return [];
   const shown = windows.slice(0, MAX_SHOWN).map(({ start_date, end_date }) => `${start_date} to ${end_date}`);
   const more = windows.length > MAX_SHOWN ? ` and ${windows.length - MAX_SHOWN} more` : '';
-  return [`only_missing: ${AGAIN[why]}: ${shown.join(', ')}${more}`];
+  return [`only_missing: ${WARNINGS[verdict]}: ${shown.join(', ')}${more}`];
 }

@@ -3,19 +3,19 @@ import {
   type DeliveredWindow,
   type ExportPlan,
   type FailedWindow,
+  type Window,
   WindowResult,
 } from '../workflow/states.ts';
 
-/** A window whose execution ended without a result: it was killed, or could not even describe its failure. */
+/** A window whose execution ended without a result, for example because it was killed. */
 export interface LostWindow {
   readonly outcome: 'lost';
-  readonly window: ExportPlan['windows'][number];
+  readonly window: Window;
   readonly caught: Caught;
 }
 
-export type Outcome = DeliveredWindow | FailedWindow | LostWindow;
+export type WindowOutcome = DeliveredWindow | FailedWindow | LostWindow;
 
-/** What is known of a window of which there is nothing. */
 const NO_RESULT: Caught = {
   Error: 'States.TaskFailed',
   Cause:
@@ -23,15 +23,18 @@ const NO_RESULT: Caught = {
 };
 
 /**
- * How each of the planned windows ended. The plan is what counts: Step Functions does not say what the results hold for an
- * execution that failed, so whatever is no result of a window may stand there, or nothing.
+ * Finds the outcome of each planned window. Step Functions does not document the result of a child execution that failed,
+ * so anything that is not a window's result counts as lost.
  *
- * @param results in the order of `windows`, as far as there is one for each
+ * @param results in the order of `windows`; may be shorter
  */
-export function outcomesOf(windows: ExportPlan['windows'], results: readonly unknown[]): Outcome[] {
-  const ended = results.flatMap((result) => WindowResult.safeParse(result).data ?? []);
-  return windows.map((window, at) => {
-    const result = ended.find((one) => one.window.start_date === window.start_date);
-    return result ?? { outcome: 'lost', window, caught: Caught.safeParse(results[at]).data ?? NO_RESULT };
+export function collectOutcomes(
+  windows: ExportPlan['windows'],
+  results: readonly unknown[],
+): WindowOutcome[] {
+  const found = results.flatMap((result) => WindowResult.safeParse(result).data ?? []);
+  return windows.map((window, index) => {
+    const result = found.find((candidate) => candidate.window.start_date === window.start_date);
+    return result ?? { outcome: 'lost', window, caught: Caught.safeParse(results[index]).data ?? NO_RESULT };
   });
 }

@@ -9,20 +9,23 @@ import type {
 } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/states.ts';
 
-/** What is asked of the platform for a window, in its own words: sent, kept in the manifest, and compared with one. */
-export function askedOf(request: ExportRequest, window: Window): ReportBody | PurchaseQuery | PagesRequest {
-  if (request.kind === 'report') return bodyOf(request, window);
-  return request.kind === 'purchases' ? queryOf(request) : listOf(request);
+/** The platform request for a window. The manifest keeps it, so that a later export can compare it. */
+export function platformRequest(
+  request: ExportRequest,
+  window: Window,
+): ReportBody | PurchaseQuery | PagesRequest {
+  if (request.kind === 'report') return reportBody(request, window);
+  return request.kind === 'purchases' ? purchaseQuery(request) : listQuery(request);
 }
 
-/** Of whom it is asked: host and path. A sandbox on this machine has another port each time. */
-export function platformOf(baseUrl: string): string {
+/** The platform's host and path, for the manifest. Leaves out the port, which a local sandbox changes with each run. */
+export function platformName(baseUrl: string): string {
   const { hostname, pathname } = new URL(baseUrl);
   return `${hostname}${pathname}`.replace(/\/+$/, '');
 }
 
 /** The body of POST /reports (contract 2.2). */
-export function bodyOf(request: ReportRequest, window: Window): ReportBody {
+export function reportBody(request: ReportRequest, window: Window): ReportBody {
   return {
     ...request.options,
     ...window,
@@ -35,11 +38,16 @@ export function bodyOf(request: ReportRequest, window: Window): ReportBody {
 }
 
 /** The body of POST /reports/purchases (contract 2.4). */
-export function queryOf({ options, advertiser_id, start_date, end_date }: PurchasesRequest): PurchaseQuery {
+export function purchaseQuery({
+  options,
+  advertiser_id,
+  start_date,
+  end_date,
+}: PurchasesRequest): PurchaseQuery {
   return { ...options, advertiser_id, start_date, end_date };
 }
 
-/** What is asked of a list's endpoint (contract 8). */
-export function listOf({ resource, limit, filters, items }: ListRequest): PagesRequest {
+/** The parameters of a list request (contract 8). */
+export function listQuery({ resource, limit, filters, items }: ListRequest): PagesRequest {
   return { resource, limit, filters, ...(items !== undefined && { items }) };
 }

@@ -1,4 +1,4 @@
-import { type Call, decide } from '../decisions/platform-failure.ts';
+import { type PlatformCall, toExportError } from '../decisions/platform-failure.ts';
 import { type ReportAnswer, readReport } from '../decisions/report-answer.ts';
 import {
   isOutOfTime,
@@ -40,12 +40,12 @@ type CallState = Pick<
  * Calls the platform once with the window's token. Every step of a window calls the platform, so this is also where a
  * window that takes too long ends.
  *
- * @throws OutOfTime, RateLimited, or the error that {@link decide} chooses
+ * @throws OutOfTime, RateLimited, or the error that {@link toExportError} chooses
  */
 export async function callPlatform<T>(
   state: CallState,
   { platform, readToken, now, log }: PlatformAccess,
-  about: Pick<Call, 'doing' | 'creates' | 'facts'>,
+  about: Pick<PlatformCall, 'doing' | 'creates' | 'facts'>,
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
 ): Promise<T | RetryAfter> {
   if (isOutOfTime(state.begun_at, now())) throw outOfTime(state, about);
@@ -55,7 +55,7 @@ export async function callPlatform<T>(
     return await call(connection, authorization);
   } catch (error) {
     if (error instanceof PlatformError && error.status === 429) return retryAfter(error, state, about);
-    throw decide(error, { ...about, revision: connection.revision, scope: scopeOf(state.request) });
+    throw toExportError(error, { ...about, revision: connection.revision, scope: scopeOf(state.request) });
   }
 }
 
@@ -63,19 +63,22 @@ export async function callPlatform<T>(
 function retryAfter(
   { retryAfterSeconds, requestId }: PlatformError,
   { throttled, throttled_in_all = 0 }: CallState,
-  { doing, facts }: Pick<Call, 'doing' | 'facts'>,
+  { doing, facts }: Pick<PlatformCall, 'doing' | 'facts'>,
 ): RetryAfter {
   const inARow = throttled >= MAX_THROTTLED;
   if (!inARow && throttled_in_all < MAX_THROTTLED_IN_ALL) {
     return new RetryAfter(throttleWait(retryAfterSeconds, throttled));
   }
   const times = inARow ? `${throttled + 1} times in a row` : `${throttled_in_all + 1} times`;
-  const happened = `The platform answered 429 ${times}, the last time to the attempt to ${doing}.`;
+  const happened = `The platform answered 429 ${times}, the last time when ${doing}.`;
   throw new RateLimited(happened, { request_id: requestId, status: 429, ...facts });
 }
 
-function outOfTime({ begun_at, reports }: CallState, { doing, facts }: Pick<Call, 'doing' | 'facts'>) {
-  const happened = `The window began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h before the attempt to ${doing}.`;
+function outOfTime(
+  { begun_at, reports }: CallState,
+  { doing, facts }: Pick<PlatformCall, 'doing' | 'facts'>,
+) {
+  const happened = `The window began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h before ${doing}.`;
   return new OutOfTime(happened, { report_ids: reports.map(({ id }) => id), ...facts });
 }
 
@@ -85,7 +88,7 @@ export async function pollReport(
   state: CallState,
   access: PlatformAccess,
 ): Promise<ReportAnswer | RetryAfter> {
-  const about = { doing: `look at report ${report.id}`, creates: false, facts: { report_id: report.id } };
+  const about = { doing: `polling report ${report.id}`, creates: false, facts: { report_id: report.id } };
   const record = await callPlatform(state, access, about, (platform, authorization) =>
     getReport(platform, authorization, report.id).catch(undefinedIfNotFound),
   );

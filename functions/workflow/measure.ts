@@ -1,5 +1,5 @@
 import { type ErrorName, ExportError } from './errors.ts';
-import type { DeliveredWindow, Failure, ReportRef, WindowState } from './states.ts';
+import type { DeliveredWindow, FailureReport, ReportRef, WindowState } from './states.ts';
 
 /** Where CloudWatch shows the metrics. Each has the dimension `service`, the stack's name. */
 export const NAMESPACE = 'AdReportExport';
@@ -59,7 +59,7 @@ export interface Measurement {
 type State = Partial<WindowState> &
   Partial<Omit<DeliveredWindow, 'outcome'>> & {
     readonly outcome?: string;
-    readonly failure?: Failure;
+    readonly failure?: FailureReport;
   };
 
 /** What a step has come to, by what it was given and what it returned. */

@@ -163,10 +163,10 @@ export type ReadyWindow = z.infer<typeof ReadyWindow>;
 export const SavedWindow = z.extend(AuthorizedWindow, { object: StoredObject });
 export type SavedWindow = z.infer<typeof SavedWindow>;
 
-/** What failed, for a person and for a program: the same in the execution's Cause, the event and the CLI. */
-const FailureCard = z.object({
+/** The failure of a window. The same facts go into the state, the event, the bucket and the CLI's output. */
+const WindowFailureReport = z.object({
   version: z.literal('1'),
-  /** An error of errors.ts, or what Step Functions or Lambda reported. */
+  /** A name of errors.ts, or the error that Step Functions or Lambda reported. */
   error: z.string(),
   happened: z.string(),
   todo: z.string(),
@@ -174,22 +174,40 @@ const FailureCard = z.object({
   account: z.optional(z.string()),
   export: z.optional(z.string()),
   window: z.optional(Window),
-  /** Of the first window that failed, where the card is an export's. */
+  /** An export's report has the timeline of the first window that failed. */
   timeline: z.array(TimelineEntry),
-  /** The section of the runbook about this error. */
+  /** A link to the section about this error. */
   runbook: z.string(),
   report_ids: z.array(z.string()),
   request_ids: z.array(z.string()),
   faults: z.optional(z.array(z.string())),
 });
 
-export const Failure = z.extend(FailureCard, {
-  /** Of an export: how its windows ended, and the first ten that failed. */
+/** A failed export's report also counts its windows and shows the first ten that failed. */
+export const FailureReport = z.extend(WindowFailureReport, {
   windows_delivered: z.optional(z.number()),
   windows_failed: z.optional(z.number()),
-  failed_windows: z.optional(z.array(FailureCard)),
+  failed_windows: z.optional(z.array(WindowFailureReport)),
 });
-export type Failure = z.infer<typeof Failure>;
+export type FailureReport = z.infer<typeof FailureReport>;
+
+/** DescribeFailure gets the state of a window, or of the export, and the error that the state machine caught. */
+export const WindowFailure = z.extend(WindowState, { caught: Caught });
+export type WindowFailure = z.infer<typeof WindowFailure>;
+
+/** An export may fail at any point, so the rest of its state is not known; even its request may be the fault. */
+export const ExportFailure = z.looseObject({ execution: z.string(), caught: Caught });
+export type ExportFailure = z.infer<typeof ExportFailure>;
+
+export const DescribeFailureInput = z.union([WindowFailure, ExportFailure]);
+export type DescribeFailureInput = z.infer<typeof DescribeFailureInput>;
+
+/** The state in which a failed export is announced and ends. */
+export interface ExportFailed {
+  readonly failure: FailureReport;
+  /** `failure` as JSON, because a Fail state takes its Cause from a string. */
+  readonly cause: string;
+}
 
 export const DeliveredWindow = z.object({
   outcome: z.literal('delivered'),
@@ -203,7 +221,11 @@ export const DeliveredWindow = z.object({
 });
 export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
 
-export const FailedWindow = z.object({ outcome: z.literal('failed'), window: Window, failure: Failure });
+export const FailedWindow = z.object({
+  outcome: z.literal('failed'),
+  window: Window,
+  failure: FailureReport,
+});
 export type FailedWindow = z.infer<typeof FailedWindow>;
 
 export const WindowResult = z.discriminatedUnion('outcome', [DeliveredWindow, FailedWindow]);

@@ -1,12 +1,12 @@
 import { readCause } from '../../functions/workflow/errors.ts';
-import type { ExportResult, Failure } from '../../functions/workflow/states.ts';
+import type { ExportResult, FailureReport } from '../../functions/workflow/states.ts';
 import type { Timeline } from '../../functions/workflow/timeline.ts';
 import { printable } from './printable.ts';
 
 /** How an export ended, wherever it ran: the document that `--json` prints. */
 export type Outcome =
   | ({ readonly outcome: 'delivered' } & ExportResult)
-  | ({ readonly outcome: 'failed' } & (Failure | Ended));
+  | ({ readonly outcome: 'failed' } & (FailureReport | Ended));
 
 /** An execution that ended without a card: stopped, out of time, or killed again and again while it was about to end. */
 interface Ended {
@@ -32,10 +32,10 @@ export function outcomeOf(end: ExecutionEnd): Outcome {
 }
 
 /** The Cause of a failed export is its card. */
-function cardIn(cause = ''): Failure | undefined {
+function cardIn(cause = ''): FailureReport | undefined {
   try {
-    const card = Object(JSON.parse(cause)) as Partial<Failure>;
-    return typeof card.happened === 'string' ? (card as Failure) : undefined;
+    const card = Object(JSON.parse(cause)) as Partial<FailureReport>;
+    return typeof card.happened === 'string' ? (card as FailureReport) : undefined;
   } catch {
     return undefined;
   }
@@ -107,7 +107,7 @@ function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>): strin
 }
 
 /** Of the only window, the rest has said everything. The card shows the first ten. */
-function describeWindows(card: Partial<Failure>): string[] {
+function describeWindows(card: Partial<FailureReport>): string[] {
   const { windows_failed = 0, windows_delivered = 0, failed_windows = [] } = card;
   const all = windows_failed + windows_delivered;
   if (all < 2) return [];

@@ -3,7 +3,7 @@ import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-clo
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { runbookOf } from '../../functions/decisions/failure-report.ts';
+import { runbookLink } from '../../functions/decisions/failure-report.ts';
 import type { ConfiguredExport } from '../config.ts';
 import { longestGap } from '../schedule-gap.ts';
 import { deliveriesOf } from './export-metrics.ts';
@@ -39,7 +39,7 @@ export class ExportAlarms extends Construct {
     const { metric, means, periods = 1, missing = false } = each;
     const alarm = new Alarm(this, name, {
       alarmName: `${Stack.of(this).stackName}-${name}`,
-      alarmDescription: `${means} What to do: ${runbookOf(section, runbookUrl)}`,
+      alarmDescription: `${means} What to do: ${runbookLink(section, runbookUrl)}`,
       metric,
       evaluationPeriods: periods,
       threshold: 1,

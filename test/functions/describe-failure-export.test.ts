@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { describeFailure, type ExportFailed } from '../../functions/describe-failure.ts';
+import { describeFailure } from '../../functions/describe-failure.ts';
 import { ExportIncomplete } from '../../functions/workflow/errors.ts';
-import type { Failure } from '../../functions/workflow/states.ts';
+import type { ExportFailed, FailureReport } from '../../functions/workflow/states.ts';
 import { caughtFrom, openBucket } from '../support/failures.ts';
 import { windowOf } from '../support/steps.ts';
 
@@ -17,7 +17,7 @@ function windowsOf(count: number) {
 }
 
 /** The card of a window, as DescribeWindowFailure left it. */
-function cardOf(at: number, fields: Partial<Failure> = {}): Failure {
+function cardOf(at: number, fields: Partial<FailureReport> = {}): FailureReport {
   return {
     ...{ version: '1', error: 'ReportStuck', happened: `Window ${at} is stuck.`, todo: 'Give the ids.' },
     ...{ runbook: 'infra/RUNBOOK.md#reportstuck', execution: 'e', account: 'acme', export: 'daily' },
@@ -28,7 +28,7 @@ function cardOf(at: number, fields: Partial<Failure> = {}): Failure {
   };
 }
 
-function failed(failure: Failure) {
+function failed(failure: FailureReport) {
   return { outcome: 'failed', window: failure.window, failure };
 }
 
@@ -146,7 +146,7 @@ describe('DescribeFailure of an export whose windows failed', () => {
     const state = { caught: incomplete, ...planned, windows: windowsOf(1), results: [] };
     const broken = { ...dependencies, store: { putJson } };
     expect(await describeFailure(state, broken)).toMatchObject({ failure: { windows_failed: 1 } });
-    const about = { level: 'warn', message: 'the card of the failure could not be written' };
+    const about = { level: 'warn', message: 'the failure report could not be written' };
     const key = `${PREFIX}start_date=2026-01-01/end_date=2026-01-02/_failure.json`;
     expect(lines).toEqual([
       { ...about, fields: { key, error: 'TypeError' } },

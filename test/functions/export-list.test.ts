@@ -229,7 +229,7 @@ describe('ExportList that does not come to its end', () => {
     const exporting = exportList(asking({ limit: 2 }), { ...access, openObject });
     await expect(exporting).rejects.toMatchObject({
       name,
-      message: expect.stringContaining('list campaigns'),
+      message: expect.stringContaining('when listing campaigns'),
     });
     expect([done.includes('end'), done.at(-1)]).toEqual([false, 'abort']);
   });

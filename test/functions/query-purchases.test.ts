@@ -151,7 +151,7 @@ describe('QueryPurchases that does not deliver', () => {
     const { s3, openObject } = await openObjects();
     await expect(queryPurchases(state, { ...access, openObject })).rejects.toMatchObject({
       name,
-      message: expect.stringContaining('query the purchases of 2026-01-01 to 2026-10-01'),
+      message: expect.stringContaining('when querying the purchases of 2026-01-01 to 2026-10-01'),
     });
     expect(s3.journal).toEqual([]);
   });

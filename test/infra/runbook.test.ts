@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   AWS_ERRORS,
-  describeFailure,
+  createFailureReport,
   OTHER_ERROR,
-  runbookOf,
+  runbookLink,
 } from '../../functions/decisions/failure-report.ts';
 import { errors } from '../../functions/workflow/errors.ts';
 import { retries } from '../../infra/constructs/retries.ts';
@@ -93,7 +93,7 @@ describe('every link leads to a section:', () => {
   });
 
   it.each([...Object.keys(errors), ...AWS_ERRORS, 'TypeError', ''])('that of the card of %j', (name) => {
-    const { runbook: link } = describeFailure({ Error: name }, { execution: 'e', now: new Date() });
+    const { runbook: link } = createFailureReport({ Error: name }, { execution: 'e', now: new Date() });
     expect(link).toMatch(/^infra\/RUNBOOK\.md#/);
     expect(addresses).toContain(sectionIn(link));
   });
@@ -103,7 +103,7 @@ describe('every link leads to a section:', () => {
   });
 
   it('and those to where the config says that it can be read', () => {
-    expect(runbookOf('ReportStuck', 'https://wiki.example/runbook')).toBe(
+    expect(runbookLink('ReportStuck', 'https://wiki.example/runbook')).toBe(
       'https://wiki.example/runbook#reportstuck',
     );
   });

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, expect } from 'vitest';
-import type { Failure } from '../../functions/workflow/states.ts';
+import type { FailureReport } from '../../functions/workflow/states.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
 import type { Fault as S3Fault } from '../../infra/local/s3/faults.ts';
 import { ACCOUNT, CREDENTIALS, type JournalEntry } from '../../infra/local/s3/server.ts';
@@ -43,7 +43,7 @@ export interface Day {
 export interface Outcome extends Ended {
   readonly request: Record<string, unknown>;
   /** The Cause; undefined for what was delivered. */
-  readonly card: Failure | undefined;
+  readonly card: FailureReport | undefined;
   readonly calls: readonly Call[];
   readonly reports: readonly Report[];
   readonly s3: readonly JournalEntry[];
@@ -121,7 +121,7 @@ export function sinceNow({ sandbox, s3, secrets, bus, logs }: Workflow): () => J
 export function expectFailed(
   outcome: Outcome,
   error: string,
-): asserts outcome is Outcome & { readonly card: Failure } {
+): asserts outcome is Outcome & { readonly card: FailureReport } {
   expect([outcome.status, outcome.error]).toEqual(['FAILED', error]);
   expect([outcome.object, outcome.manifest]).toEqual([undefined, undefined]);
 }
@@ -245,9 +245,9 @@ function sha256(bytes: Buffer = Buffer.alloc(0)): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-function readCard(cause: string): Failure {
+function readCard(cause: string): FailureReport {
   try {
-    return JSON.parse(cause) as Failure;
+    return JSON.parse(cause) as FailureReport;
   } catch {
     throw new Error(`The execution ended without a card: ${cause}`);
   }

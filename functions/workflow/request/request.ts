@@ -25,7 +25,7 @@ export interface ParsedRequest extends Parsed {
   /** What was delivered before that is missing as well; absent: nothing is left out. */
   readonly onlyMissingSince?: Date;
   /** Where no instant is named: the time zone in which days must have been over when what is there was made. */
-  readonly overIn?: string;
+  readonly timeZone?: string;
 }
 
 /**
@@ -52,13 +52,13 @@ function describeUnfinished({ kind, end_date }: ExportRequest, day: string): str
   return [`end_date: ${end_date} is still to come (it is ${day}), so the last days are not complete`];
 }
 
-function readOnlyMissing(input: unknown): Pick<ParsedRequest, 'onlyMissingSince' | 'overIn'> {
+function readOnlyMissing(input: unknown): Pick<ParsedRequest, 'onlyMissingSince' | 'timeZone'> {
   const { only_missing, time_zone = 'UTC' } = Object(input) as {
     only_missing?: boolean | string;
     time_zone?: string;
   };
   if (!only_missing) return {};
-  if (only_missing === true) return { onlyMissingSince: new Date(0), overIn: time_zone };
+  if (only_missing === true) return { onlyMissingSince: new Date(0), timeZone: time_zone };
   return { onlyMissingSince: new Date(only_missing) };
 }
 

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type About,
-  describeFailure,
-  runbookOf,
+  createFailureReport,
+  runbookLink,
+  type Subject,
   trimToCause,
   trimToState,
 } from '../../../functions/decisions/failure-report.ts';
 import { errors, RequestRefused } from '../../../functions/workflow/errors.ts';
-import type { Caught, Failure, TimelineEntry } from '../../../functions/workflow/states.ts';
+import type { Caught, FailureReport, TimelineEntry } from '../../../functions/workflow/states.ts';
 
 const NOW = new Date('2026-11-21T06:00:00.500Z');
 const AT = '2026-11-21T06:00:00Z';
-const about: About = { execution: 'e', now: NOW };
+const about: Subject = { execution: 'e', now: NOW };
 
 /** What Step Functions is told of an error that a handler threw. */
 function caughtFrom({ name, message }: Error): Caught {
@@ -23,13 +23,13 @@ function entry(step: string, fields: Partial<TimelineEntry> = {}): TimelineEntry
   return { step, outcome: 'pending', from: AT, to: AT, times: 1, ...fields };
 }
 
-function bytesOf(card: Failure): number {
+function bytesOf(card: FailureReport): number {
   return Buffer.byteLength(JSON.stringify(card));
 }
 
 describe('the card of a failure', () => {
   it('has nothing but what is known', () => {
-    expect(describeFailure({ Error: 'States.Timeout' }, about)).toStrictEqual({
+    expect(createFailureReport({ Error: 'States.Timeout' }, about)).toStrictEqual({
       version: '1',
       error: 'States.Timeout',
       happened: 'Nothing more is known.',
@@ -49,7 +49,7 @@ describe('the card of a failure', () => {
     const timeline = [entry('CreateReport', { request_id: 'req_1' })];
     const names = { account: 'acme', export: 'daily', window, report_ids: ['r1', 'r2'] };
     const runbookUrl = 'https://wiki.example/runbook';
-    expect(describeFailure(caught, { ...about, ...names, timeline, runbookUrl })).toStrictEqual({
+    expect(createFailureReport(caught, { ...about, ...names, timeline, runbookUrl })).toStrictEqual({
       version: '1',
       error: 'RequestRefused',
       happened: 'The platform answered 422.',
@@ -68,7 +68,8 @@ describe('the card of a failure', () => {
       entry(`s${at}`, id === undefined ? {} : { request_id: id }),
     );
     const of = (facts: object) =>
-      describeFailure(caughtFrom(new RequestRefused('x', { ...facts })), { ...about, timeline }).request_ids;
+      createFailureReport(caughtFrom(new RequestRefused('x', { ...facts })), { ...about, timeline })
+        .request_ids;
     expect(of({ request_id: 'b' })).toEqual(['b', 'a']);
     expect(of({})).toEqual(['a', 'b']);
     expect(of({ request_id: 7 })).toEqual(['a', 'b']);
@@ -79,11 +80,11 @@ describe('the card of a failure', () => {
     ['the same of whatever is not ours', 'Lambda.Unknown', "Read the execution's history"],
     ['the same of a name that only an object has', 'constructor', "Read the execution's history"],
   ])('says what to do next: %s', (_, name, todo) => {
-    expect(describeFailure({ Error: name }, about).todo).toContain(todo);
+    expect(createFailureReport({ Error: name }, about).todo).toContain(todo);
   });
 
   it('says something else to do for each error of ours but those that differ in nothing', () => {
-    const todos = Object.keys(errors).map((name) => describeFailure({ Error: name }, about).todo);
+    const todos = Object.keys(errors).map((name) => createFailureReport({ Error: name }, about).todo);
     expect(todos.filter((todo, at) => todos.indexOf(todo) !== at)).toEqual(['Run the export again.']);
     for (const todo of todos) expect(todo).toMatch(/^[A-Z].{15,}\.$/);
   });
@@ -95,11 +96,11 @@ describe('the card of a failure', () => {
     ['SomethingNew', 'othererror'],
     ['toString', 'othererror'],
   ])('leads from %s to the section #%s', (name, section) => {
-    expect(describeFailure({ Error: name }, about).runbook).toBe(`infra/RUNBOOK.md#${section}`);
+    expect(createFailureReport({ Error: name }, about).runbook).toBe(`infra/RUNBOOK.md#${section}`);
   });
 
   it('has a section’s address of a heading in words as well', () => {
-    expect(runbookOf('Windows take_too-long (P4)!')).toBe('infra/RUNBOOK.md#windowstake_too-longp4');
+    expect(runbookLink('Windows take_too-long (P4)!')).toBe('infra/RUNBOOK.md#windowstake_too-longp4');
   });
 
   it.each([
@@ -112,13 +113,13 @@ describe('the card of a failure', () => {
     ['a message with facts that were cut', '{"errorMessage":"Once.\\n{\\"a\\":"}', 'Once.\n{"a":'],
     ['a message with an odd fact', '{"errorMessage":"Once.\\n{\\"faults\\":7}"}', 'Once.'],
   ])('says what happened where its Cause is %s', (_, Cause, happened) => {
-    const card = describeFailure({ Error: 'X', Cause }, about);
+    const card = createFailureReport({ Error: 'X', Cause }, about);
     expect(card).toMatchObject({ happened, request_ids: [] });
     expect(card).not.toHaveProperty('faults');
   });
 
   it('has no faults where there are none', () => {
-    const card = describeFailure(caughtFrom(new RequestRefused('x', { faults: [] })), about);
+    const card = createFailureReport(caughtFrom(new RequestRefused('x', { faults: [] })), about);
     expect(card).not.toHaveProperty('faults');
   });
 
@@ -126,12 +127,12 @@ describe('the card of a failure', () => {
     [256, 'x'.repeat(256)],
     [257, `${'x'.repeat(255)}…`],
   ])('has an error that fits into that of an execution: %i characters', (characters, error) => {
-    expect(describeFailure({ Error: 'x'.repeat(characters) }, about).error).toBe(error);
+    expect(createFailureReport({ Error: 'x'.repeat(characters) }, about).error).toBe(error);
   });
 
   it('has in its timeline first what went before, and at most twenty entries', () => {
     const timeline = Array.from({ length: 20 }, (_, at) => entry(`s${at}`));
-    const card = describeFailure({ Error: 'X' }, { ...about, timeline });
+    const card = createFailureReport({ Error: 'X' }, { ...about, timeline });
     expect(card.timeline).toHaveLength(20);
     expect([card.timeline[0], card.timeline.at(-1)]).toEqual([
       entry('s0'),
@@ -141,11 +142,11 @@ describe('the card of a failure', () => {
 });
 
 describe('a card that is too large', () => {
-  const card: Failure = {
+  const card: FailureReport = {
     ...{ version: '1', error: 'X', happened: 'short', todo: 'y', runbook: 'z', execution: 'e' },
     ...{ report_ids: ['r1'], request_ids: ['q1'], timeline: [entry('s')] },
   };
-  const filled = (bytes: number): Failure => ({ ...card, todo: 'y'.repeat(1 + bytes - bytesOf(card)) });
+  const filled = (bytes: number): FailureReport => ({ ...card, todo: 'y'.repeat(1 + bytes - bytesOf(card)) });
 
   it.each([
     ['a state', trimToState, 2_000],
@@ -156,7 +157,7 @@ describe('a card that is too large', () => {
   });
 
   /** As large as there is room for in a state, and as much more as what is given up first has. */
-  function trimmed(extra: Partial<Failure>, kept: Partial<Failure> = {}): Failure {
+  function trimmed(extra: Partial<FailureReport>, kept: Partial<FailureReport> = {}): FailureReport {
     const room = 2_000 - bytesOf({ ...card, ...kept });
     return trimToState({ ...card, ...extra, todo: 'y'.repeat(1 + room) });
   }
@@ -221,7 +222,7 @@ describe('a card that is too large', () => {
   it('and then every text that others have written, to half as many characters until it fits', () => {
     const text = '✓'.repeat(300);
     const half = `${'✓'.repeat(49)}…`;
-    const texts = (one: string): Partial<Failure> => ({
+    const texts = (one: string): Partial<FailureReport> => ({
       ...{ error: one, happened: one, faults: [one], request_ids: [one], report_ids: [] },
       timeline: [entry('s', { outcome: one, request_id: one })],
     });
@@ -259,7 +260,7 @@ describe('a card that is too large', () => {
         (name, happened, known, timeline, report_ids) => {
           const caught = { ...caughtFrom(new RequestRefused(happened, known)), Error: name };
           const names = { account: 'a'.repeat(64), export: 'e'.repeat(64), execution: 'e'.repeat(80) };
-          const whole = describeFailure(caught, { ...about, ...names, timeline, report_ids });
+          const whole = createFailureReport(caught, { ...about, ...names, timeline, report_ids });
           expect(bytesOf(whole)).toBeLessThanOrEqual(32_768);
           expect(bytesOf(trimToState(whole))).toBeLessThanOrEqual(2_000);
         },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findMissing, onlyMissingSince } from '../../../functions/decisions/missing.ts';
-import { askedOf } from '../../../functions/decisions/platform-request.ts';
+import { platformRequest } from '../../../functions/decisions/platform-request.ts';
 import { failureKey, manifestKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import type { Window } from '../../../functions/workflow/states.ts';
@@ -24,7 +24,7 @@ function openBucket(windows: readonly Window[], made: ExportRequest = request, c
   const texts = new Map<string, string>();
   for (const window of windows) {
     const manifest = {
-      ...{ kind: made.kind, request: askedOf(made, window), revision: made.revision ?? '2026-09-01' },
+      ...{ kind: made.kind, request: platformRequest(made, window), revision: made.revision ?? '2026-09-01' },
       platform: PLATFORM,
       ...{ key: `${window.start_date}.json`, ...OBJECT, published_at: SINCE, ...changes },
     };
@@ -45,9 +45,9 @@ function openBucket(windows: readonly Window[], made: ExportRequest = request, c
 /** Enough of a purchase query or a list, which a report's request is not. */
 const NOT_A_REPORT = { advertiser_id: 'a', resource: 'campaigns', limit: 20, filters: {} };
 
-const EARLY = 'only_missing: delivered before their last day was over, and so exported again: ';
+const EARLY = 'only_missing: delivered before their last day was over, so they are exported again: ';
 const OTHER =
-  'only_missing: delivered before, but for another request or of another platform, and so exported again: ';
+  'only_missing: delivered before for another request or another platform, so they are exported again: ';
 
 describe('the windows that are missing', () => {
   const windows = daysFrom(1, 3);
@@ -167,10 +167,10 @@ describe('the windows that are missing', () => {
     ['is a snapshot of its day', { copied_at: '2026-10-01T12:00:00Z' }, 'list', 'UTC', 1],
     ['does not say when it was made', {}, 'report', 'UTC', 1],
     ['was delivered since an instant', { report_created_at: '2026-10-01T12:00:00Z' }, 'report', undefined, 1],
-  ])('are also those whose days were not over when the data was made: what %s', async (_, made, kind, overIn, delivered) => {
+  ])('are also those whose days were not over when the data was made: what %s', async (_, made, kind, timeZone, delivered) => {
     const asked = { ...request, ...NOT_A_REPORT, kind } as ExportRequest;
     const { former } = openBucket([first ?? never], asked, { ...made, kind });
-    const found = await findMissing(asked, [first ?? never], { ...former, ...(overIn && { overIn }) });
+    const found = await findMissing(asked, [first ?? never], { ...former, ...(timeZone && { timeZone }) });
     expect(found).toEqual({
       windows: delivered ? [] : [first],
       already_delivered: delivered,

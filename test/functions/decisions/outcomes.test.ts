@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomesOf } from '../../../functions/decisions/outcomes.ts';
+import { collectOutcomes } from '../../../functions/decisions/outcomes.ts';
 
 const windows = ['2026-10-01', '2026-10-02', '2026-10-03'].map((start_date) => ({
   start_date,
@@ -20,19 +20,19 @@ function lost(at: number, caught: object = NO_RESULT) {
 
 describe('how the windows ended', () => {
   it('is what each left, in the order of the plan, whatever order it comes in', () => {
-    expect(outcomesOf(windows, [third, first, second])).toEqual([first, second, third]);
+    expect(collectOutcomes(windows, [third, first, second])).toEqual([first, second, third]);
   });
 
   it('is that a window is lost of which there is nothing', () => {
-    expect(outcomesOf(windows, [])).toEqual([lost(0), lost(1), lost(2)]);
-    expect(outcomesOf([], [first])).toEqual([]);
+    expect(collectOutcomes(windows, [])).toEqual([lost(0), lost(1), lost(2)]);
+    expect(collectOutcomes([], [first])).toEqual([]);
   });
 
   it('is what Step Functions says in the place of a window that left no result', () => {
     const error = { Error: 'States.DataLimitExceeded', Cause: 'too large' };
-    expect(outcomesOf(windows, [first, error, third])).toEqual([first, lost(1, error), third]);
+    expect(collectOutcomes(windows, [first, error, third])).toEqual([first, lost(1, error), third]);
     const bare = { Error: 'States.Runtime' };
-    expect(outcomesOf(windows, [first, second, bare])).toEqual([first, second, lost(2, bare)]);
+    expect(collectOutcomes(windows, [first, second, bare])).toEqual([first, second, lost(2, bare)]);
   });
 
   it.each([
@@ -43,10 +43,10 @@ describe('how the windows ended', () => {
     ['a result without its key', { ...second, key: undefined }],
     ['a result of no known outcome', { ...second, outcome: 'done' }],
   ])('is that a window is lost in whose place is %s', (_, left) => {
-    expect(outcomesOf(windows, [first, left, third])).toEqual([first, lost(1), third]);
+    expect(collectOutcomes(windows, [first, left, third])).toEqual([first, lost(1), third]);
   });
 
   it('is one result where a window left it twice', () => {
-    expect(outcomesOf(windows.slice(0, 1), [first, { ...first, bytes: 2 }])).toEqual([first]);
+    expect(collectOutcomes(windows.slice(0, 1), [first, { ...first, bytes: 2 }])).toEqual([first]);
   });
 });

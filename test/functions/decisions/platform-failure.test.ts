@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { decide, decideGrant } from '../../../functions/decisions/platform-failure.ts';
+import { toExportError, toGrantError } from '../../../functions/decisions/platform-failure.ts';
 import { NoAnswer, OAuthError, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
 import { getReport } from '../../../functions/platform/reports.ts';
 import { safeAgent } from '../../../functions/platform/safe-hosts.ts';
 
-const get = { doing: 'look at report r', creates: false, revision: '2026-09-01', facts: { report_id: 'r' } };
-const post = { ...get, doing: 'create a report', creates: true };
+const get = { doing: 'polling report r', creates: false, revision: '2026-09-01', facts: { report_id: 'r' } };
+const post = { ...get, doing: 'creating a report', creates: true };
 
 function answer(status: number, fields: { reason?: string; detail?: string; validation?: string[] } = {}) {
   return new PlatformError('GET /reports/r', { status, type: 'a_type', requestId: 'req_1', ...fields });
@@ -32,29 +32,30 @@ describe('a decision (contract 7.2)', () => {
       'AnswerUnreadable',
     ],
   ])('on %s is made from what happened and what was asked', (error, call, name) => {
-    expect(decide(error, call)).toMatchObject({ name, facts: { report_id: 'r' } });
+    expect(toExportError(error, call)).toMatchObject({ name, facts: { report_id: 'r' } });
   });
 
   it('ends with one stop, whether or not the words of the platform have one', () => {
-    const refused = (words: string) => decide(answer(409, { reason: words, detail: words }), get) as Error;
+    const refused = (words: string) =>
+      toExportError(answer(409, { reason: words, detail: words }), get) as Error;
     const grant = (errorDescription: string) => {
       const fields = { status: 401, error: 'invalid_client', requestId: 'absent', errorDescription };
-      return decideGrant(new OAuthError('POST /oauth2/token', fields), 'acme') as Error;
+      return toGrantError(new OAuthError('POST /oauth2/token', fields), 'acme') as Error;
     };
-    expect(refused('Not now.').message).toContain('look at report r: Not now: Not now.\n');
+    expect(refused('Not now.').message).toContain('polling report r: Not now: Not now.\n');
     expect(refused('Not now').message).toBe(refused('Not now.').message);
     expect(grant('No such client.').message).toContain('for account acme: No such client.\n');
   });
 
   it('keeps the request_id, and names the header and its value on a 400', () => {
-    const decided = decide(answer(400), get) as Error;
+    const decided = toExportError(answer(400), get) as Error;
     expect(decided).toMatchObject({ facts: { request_id: 'req_1', status: 400 } });
     expect(decided.message).toContain('X-Service-Revision was 2026-09-01');
   });
 
   it('passes on what is no answer of the platform', () => {
     const fault = new TypeError('ours');
-    expect(decide(fault, get)).toBe(fault);
+    expect(toExportError(fault, get)).toBe(fault);
   });
 
   it('gives up at once on a platform whose address is private', async () => {
@@ -64,7 +65,7 @@ describe('a decision (contract 7.2)', () => {
       dispatcher: safeAgent({ allowLoopback: false }),
     };
     const refused = await getReport(platform, { scheme: 'Bearer', value: 't' }, 'r').catch((error) => error);
-    expect(decide(refused, get)).toMatchObject({ name: 'DownloadRefused' });
+    expect(toExportError(refused, get)).toMatchObject({ name: 'DownloadRefused' });
   });
 
   it.each([
@@ -72,63 +73,67 @@ describe('a decision (contract 7.2)', () => {
     ['invalid_client', 'CredentialUnusable'],
   ])('on the grant error %s is %s (contract 7.3)', (error, name) => {
     const refused = new OAuthError('POST', { status: 400, error, requestId: 'absent' });
-    expect(decideGrant(refused, 'acme')).toMatchObject({ name, facts: { account: 'acme' } });
+    expect(toGrantError(refused, 'acme')).toMatchObject({ name, facts: { account: 'acme' } });
   });
 
   it('on a grant that was not answered is what it would be on any call (contract 7.3)', () => {
     const silence = new NoAnswer('POST /oauth2/token', true, 'ECONNRESET');
-    const decided = decideGrant(silence, 'acme') as Error;
+    const decided = toGrantError(silence, 'acme') as Error;
     const facts = { account: 'acme', request_id: 'absent' };
     expect(decided).toMatchObject({ name: 'PlatformUnavailable', facts });
-    expect(decided.message).toContain('get a token for account acme');
+    expect(decided.message).toContain('requesting a token for account acme');
   });
 });
 
 describe('the sentence of a decision', () => {
-  const said = (error: unknown, call: Parameters<typeof decide>[1] = get) =>
-    (decide(error, call) as Error).message.split('\n')[0];
+  const said = (error: unknown, call: Parameters<typeof toExportError>[1] = get) =>
+    (toExportError(error, call) as Error).message.split('\n')[0];
 
   it.each([
     [
       '4: names the scope that is lacking',
       answer(403),
-      /look at report r\. The credential lacks the scope, or the advertiser\.$/,
+      /polling report r\. The credential lacks the scope or the advertiser\.$/,
     ],
-    ['5: counts one fault', answer(422, { validation: ['metrics: x'] }), /, and named a fault\.$/],
-    ['5: counts several', answer(422, { validation: ['a', 'b'] }), /, and named 2 faults\.$/],
-    ['5: shows a detail that is no list', answer(422, { detail: 'odd' }), /look at report r: odd\.$/],
+    ['5: counts one fault', answer(422, { validation: ['metrics: x'] }), /r\. It named 1 fault\.$/],
+    ['5: counts several', answer(422, { validation: ['a', 'b'] }), /r\. It named 2 faults\.$/],
+    ['5: shows a detail that is no list', answer(422, { detail: 'odd' }), /polling report r: odd\.$/],
     ['5: says why', answer(422, { reason: 'Unknown metric' }), /report r: Unknown metric\.$/],
-    ['11: says what cannot be read', new UnreadableAnswer('GET', unreadable()), /contract promises: HTML\.$/],
+    [
+      '11: says what cannot be read',
+      new UnreadableAnswer('GET', unreadable()),
+      /contract promises when polling report r: HTML\.$/,
+    ],
     [
       '9: says how it was silent',
       new NoAnswer('GET', true, 'ECONNRESET'),
-      /look at report r \(ECONNRESET\)\.$/,
+      /\(ECONNRESET\) when polling report r\.$/,
     ],
   ])('%s', (_, error, sentence) => {
     expect(said(error)).toMatch(sentence);
   });
 
   it('1: says that it is the token that is not accepted', () => {
-    expect(said(answer(401))).toMatch(/answered 401 \(a_type\) .* report r: the token is not accepted\.$/);
+    expect(said(answer(401))).toMatch(/answered 401 \(a_type\) .* report r: it does not accept the token\.$/);
   });
 
   it('4: names the scope that the token was asked for with', () => {
     const asked = { ...get, scope: 'reporting:read' };
-    expect(said(answer(403), asked)).toContain('lacks the scope reporting:read, or the advertiser.');
+    expect(said(answer(403), asked)).toContain('lacks the scope reporting:read or the advertiser.');
   });
 
   it('10: says that a report may exist, where the answer to a POST was lost', () => {
     expect(said(new NoAnswer('POST', true, 'ECONNRESET'), post)).toMatch(
-      /lost \(ECONNRESET\); a report may exist\.$/,
+      /lost \(ECONNRESET\) when creating a report\. A report may exist\.$/,
     );
     expect(said(answer(504), post)).toMatch(
-      /answered 504 \(a_type\) .* create a report; a report may exist\.$/,
+      /answered 504 \(a_type\) .* creating a report\. A report may exist\.$/,
     );
   });
 
   it('3: names the command that signs in again', () => {
     const dead = { status: 400, error: 'invalid_grant', errorDescription: 'Expired', requestId: 'absent' };
-    const decided = decideGrant(new OAuthError('POST', dead), 'acme') as Error;
+    const decided = toGrantError(new OAuthError('POST', dead), 'acme') as Error;
     expect(decided.message).toContain(
       'of account acme: Expired. Sign in again: npm run export -- login --account acme',
     );
@@ -136,9 +141,9 @@ describe('the sentence of a decision', () => {
 
   it('2: names the OAuth error of a refused client', () => {
     const refused = { status: 401, error: 'invalid_client', requestId: 'absent' };
-    const decided = decideGrant(new OAuthError('POST', refused), 'acme') as Error;
+    const decided = toGrantError(new OAuthError('POST', refused), 'acme') as Error;
     expect(decided.message).toContain(
-      'answered 401 (invalid_client) to the attempt to get a token for account acme.',
+      'answered 401 (invalid_client) when requesting a token for account acme.',
     );
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
-  askedOf,
-  bodyOf,
-  listOf,
-  platformOf,
-  queryOf,
+  listQuery,
+  platformName,
+  platformRequest,
+  purchaseQuery,
+  reportBody,
 } from '../../../functions/decisions/platform-request.ts';
 import type { ListRequest, PurchasesRequest } from '../../../functions/workflow/request/request.ts';
 import { windowOf } from '../../support/steps.ts';
@@ -30,29 +30,29 @@ describe('what is asked of the platform', () => {
       advertiser_ids: [ADVERTISER],
       ...{ metrics: ['spend'], granularity: 'DAY', format: 'JSON' },
     };
-    expect(askedOf({ ...report, ...range }, window)).toStrictEqual(body);
+    expect(platformRequest({ ...report, ...range }, window)).toStrictEqual(body);
     const dimensions = ['campaign_id'];
-    expect(askedOf({ ...report, dimensions }, window)).toStrictEqual({ ...body, dimensions });
+    expect(platformRequest({ ...report, dimensions }, window)).toStrictEqual({ ...body, dimensions });
   });
 
   it('has the options beside what the request names itself, which they cannot replace', () => {
     const options = { attribution_window: { days: 7 }, format: 'CSV', start_date: '1999-01-01' };
-    expect(bodyOf({ ...report, options }, window)).toMatchObject({
+    expect(reportBody({ ...report, options }, window)).toMatchObject({
       ...{ ...window, format: 'JSON' },
       attribution_window: { days: 7 },
     });
-    expect(queryOf({ ...purchases, options: { start_date: '1999-01-01' } })).toMatchObject(range);
+    expect(purchaseQuery({ ...purchases, options: { start_date: '1999-01-01' } })).toMatchObject(range);
   });
 
   it('for purchases is the query of the whole range (contract 2.4)', () => {
     const query = { currency: 'USD', advertiser_id: ADVERTISER, ...range };
-    expect(askedOf(purchases, window)).toStrictEqual(query);
+    expect(platformRequest(purchases, window)).toStrictEqual(query);
   });
 
   it('for a list is its pages, with the path of the items where one is named (contract 8)', () => {
     const pages = { resource: 'campaigns', limit: 20, filters: { status: 'active' } };
-    expect(askedOf(list, window)).toStrictEqual(pages);
-    expect(listOf({ ...list, items: 'data.items' })).toStrictEqual({ ...pages, items: 'data.items' });
+    expect(platformRequest(list, window)).toStrictEqual(pages);
+    expect(listQuery({ ...list, items: 'data.items' })).toStrictEqual({ ...pages, items: 'data.items' });
   });
 });
 
@@ -62,6 +62,6 @@ describe('the platform that is asked', () => {
     ['https://api.platform.example/', 'api.platform.example'],
     ['http://127.0.0.1:40123', '127.0.0.1'],
   ])('%s is %s, whatever its port', (baseUrl, name) => {
-    expect(platformOf(baseUrl)).toBe(name);
+    expect(platformName(baseUrl)).toBe(name);
   });
 });

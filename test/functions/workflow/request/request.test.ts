@@ -47,14 +47,14 @@ describe('a request', () => {
 
   it('says of an execution, and not of what is exported, that only what is missing is wanted', () => {
     const parsed = parseRequest({ ...valid, only_missing: true }, NOW);
-    const missing = { onlyMissingSince: new Date(0), overIn: 'UTC' };
+    const missing = { onlyMissingSince: new Date(0), timeZone: 'UTC' };
     expect(parsed).toEqual({ request: valid, warnings: [], ...missing });
     const there = parseRequest({ ...valid, only_missing: true, time_zone: 'Asia/Tokyo' }, NOW);
-    expect(there.overIn).toBe('Asia/Tokyo');
+    expect(there.timeZone).toBe('Asia/Tokyo');
     expect(() => parseRequest({ ...valid, only_missing: 'yes' }, NOW)).toThrow(/true, false or an ISO/);
     const since = parseRequest({ ...valid, only_missing: '2026-11-21T06:00:00+01:00' }, NOW);
     expect(since.onlyMissingSince).toEqual(new Date('2026-11-21T05:00:00Z'));
-    expect(since).not.toHaveProperty('overIn');
+    expect(since).not.toHaveProperty('timeZone');
   });
 
   it('gets the defaults where it leaves something open (contract 2.2)', () => {
