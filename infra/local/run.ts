@@ -9,8 +9,8 @@ import type { LogLine } from './function-instance.ts';
 import { type LocalFunction, openFunction } from './functions.ts';
 import { type ExecutionHistory, type HistoryFile, openHistory } from './history-file.ts';
 import { CREDENTIALS, type JournalEntry, type S3, startS3 } from './s3/server.ts';
+import { createFileSecret, createMemorySecret, type Secret } from './secret.ts';
 import { type SecretsManager, startSecretsManager } from './secrets-manager.ts';
-import { type Secret, secretInFile, secretInMemory } from './secrets-store.ts';
 import { type Execution, startStateMachine } from './state-machine.ts';
 import { taskRunner } from './task-runner.ts';
 import { nameOf, type Place, resourcesOf, type Template } from './template.ts';
@@ -135,9 +135,10 @@ function createSecrets(
   const names = resourcesOf(template, 'AWS::SecretsManager::Secret').map(([id]) =>
     nameOf(template, place, id),
   );
-  const secrets = new Map(names.map((name) => [name, secretInMemory(now)]));
+  const secrets = new Map(names.map((name) => [name, createMemorySecret(now)]));
   for (const [account, source] of Object.entries(credentials)) {
-    const secret = 'file' in source ? secretInFile(source.file, now) : secretInMemory(now, source.text);
+    const secret =
+      'file' in source ? createFileSecret(source.file, now) : createMemorySecret(now, source.text);
     secrets.set(`${prefix}/${account}/credential`, secret);
   }
   return secrets;

@@ -2,12 +2,12 @@ import { expect, onTestFinished } from 'vitest';
 import { createSecrets } from '../../functions/aws/secrets.ts';
 import { createTokenCache } from '../../functions/token/cached-tokens.ts';
 import { createCredentialStore } from '../../functions/token/credential.ts';
+import { createMemorySecret } from '../../infra/local/secret.ts';
 import {
   type SecretsFaultAnswer,
   type SecretsOperation,
   startSecretsManager,
 } from '../../infra/local/secrets-manager.ts';
-import { secretInMemory } from '../../infra/local/secrets-store.ts';
 import { awsEnvironment, setEnvironment } from './lambda.ts';
 
 export const CREDENTIAL = 'exports/acme/credential';
@@ -21,8 +21,8 @@ export const LOGIN = {
 /** The secrets of one account in a local Secrets Manager. */
 export async function openAccount({ credential, token }: { credential?: string; token?: string } = {}) {
   const stored = {
-    credential: secretInMemory(Date.now, credential),
-    token: secretInMemory(Date.now, token),
+    credential: createMemorySecret(Date.now, credential),
+    token: createMemorySecret(Date.now, token),
   };
   const manager = await startSecretsManager({
     secrets: new Map([

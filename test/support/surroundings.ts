@@ -3,8 +3,8 @@ import { openNewObjects } from '../../functions/copy/new-object.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import type { S3Options } from '../../infra/local/s3/server.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
+import { createMemorySecret } from '../../infra/local/secret.ts';
 import { startSecretsManager } from '../../infra/local/secrets-manager.ts';
-import { secretInMemory } from '../../infra/local/secrets-store.ts';
 import { asLambda, awsEnvironment, SETTINGS, setEnvironment } from './lambda.ts';
 import { openS3 } from './s3.ts';
 import { startStep } from './steps.ts';
@@ -25,7 +25,7 @@ export async function startSurroundings(step: string, scope: string, sandboxOpti
   const authorization = await access.readToken('acme', window.token);
   const expires_at = window.token.expires_at;
   const cached = { [scope]: { ...authorization, expires_at, issued_for: 'client' } };
-  const secret = secretInMemory(Date.now, JSON.stringify(cached));
+  const secret = createMemorySecret(Date.now, JSON.stringify(cached));
   const secrets = await startSecretsManager({ secrets: new Map([['exports-test/acme/token', secret]]) });
   onTestFinished(() => secrets.close());
   // A later version, as another window's renewal leaves it: what the state names is what counts.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { open, readFile, realpath, rm } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { writeWhole } from '../../local/secrets-store.ts';
+import { replaceFile } from '../../local/secret.ts';
 import { CommandFailed } from '../usage.ts';
 import type { CredentialStore, Stored } from './store.ts';
 
@@ -23,7 +23,7 @@ export function credentialInFile(file: string): CredentialStore {
     replace: ({ version }, text) =>
       underLock(`${file}.lock`, async () => {
         if ((await read()).version !== version) return false;
-        await writeWhole(await realpath(file), text);
+        await replaceFile(await realpath(file), text);
         return true;
       }),
   };

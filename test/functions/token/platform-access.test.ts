@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { NoAnswer } from '../../../functions/platform/errors.ts';
 import { getReport } from '../../../functions/platform/reports.ts';
 import { createConnection, createPlatformAccess } from '../../../functions/token/platform-access.ts';
+import { createMemorySecret } from '../../../infra/local/secret.ts';
 import { startSecretsManager } from '../../../infra/local/secrets-manager.ts';
-import { secretInMemory } from '../../../infra/local/secrets-store.ts';
 import { awsEnvironment, SETTINGS, setEnvironment } from '../../support/lambda.ts';
 import { json, listen } from '../../support/listen.ts';
 import { bearer, errorOf } from '../../support/platform.ts';
@@ -65,7 +65,7 @@ describe('the platform of the settings', () => {
 describe('the token of an account', () => {
   it('is read from the account’s own secret, by its version and scope', async () => {
     const token = { ...bearer, expires_at: '2026-11-21T07:00:00.000Z', issued_for: 'client' };
-    const secret = secretInMemory(Date.now, JSON.stringify({ 'reporting:read': token }));
+    const secret = createMemorySecret(Date.now, JSON.stringify({ 'reporting:read': token }));
     const secrets = await startSecretsManager({ secrets: new Map([['exports-test/acme/token', secret]]) });
     onTestFinished(() => secrets.close());
     setEnvironment(awsEnvironment({ SECRETS_MANAGER: secrets.endpoint }));

@@ -10,8 +10,8 @@ import {
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createFileSecret, createMemorySecret, type Secret } from '../../../infra/local/secret.ts';
 import { startSecretsManager } from '../../../infra/local/secrets-manager.ts';
-import { type Secret, secretInFile, secretInMemory } from '../../../infra/local/secrets-store.ts';
 
 const NAME = 'stack/acme/token';
 let directory = '';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-async function open(secret: Secret = secretInMemory(Date.now)) {
+async function open(secret: Secret = createMemorySecret(Date.now)) {
   const server = await startSecretsManager({ secrets: new Map([[NAME, secret]]) });
   const client = new SecretsManagerClient({
     endpoint: server.endpoint,
@@ -85,7 +85,7 @@ describe('versions', () => {
 describe('a secret in a file', () => {
   test('is read anew for every call', async () => {
     const file = join(directory, 'read.json');
-    await using secrets = await open(secretInFile(file, Date.now));
+    await using secrets = await open(createFileSecret(file, Date.now));
     await expect(secrets.get()).rejects.toBeInstanceOf(ResourceNotFoundException);
     await writeFile(file, 'first');
     const { VersionId } = await secrets.get();
@@ -99,7 +99,7 @@ describe('a secret in a file', () => {
     const own = await mkdtemp(join(directory, 'own-'));
     const file = join(own, 'credential.json');
     await writeFile(file, 'old', { mode: 0o644 });
-    await using secrets = await open(secretInFile(file, Date.now));
+    await using secrets = await open(createFileSecret(file, Date.now));
     await secrets.put('rotated');
     expect(await readFile(file, 'utf8')).toBe('rotated');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -113,7 +113,7 @@ describe('faults', () => {
     'AccessDeniedException',
     'InvalidRequestException',
   ] as const)('%s is answered once, in the shape that the SDK knows', async (answer) => {
-    await using secrets = await open(secretInMemory(Date.now, 'value'));
+    await using secrets = await open(createMemorySecret(Date.now, 'value'));
     secrets.server.faults.push({ operation: 'GetSecretValue', answer });
     await expect(secrets.get()).rejects.toMatchObject({ name: answer });
     expect(await secrets.get()).toMatchObject({ SecretString: 'value' });
@@ -150,7 +150,7 @@ describe('a version that is put under another label', () => {
     new PutSecretValueCommand({ SecretId: NAME, SecretString, ClientRequestToken, VersionStages: ['LOGIN'] });
 
   test('becomes AWSCURRENT when the label is moved to it from the version that has it', async () => {
-    await using secrets = await open(secretInMemory(Date.now, 'old'));
+    await using secrets = await open(createMemorySecret(Date.now, 'old'));
     const { VersionId: old = '' } = await secrets.get();
     const id = 'n'.repeat(32);
     await secrets.client.send(stage('new', id));
@@ -162,7 +162,7 @@ describe('a version that is put under another label', () => {
   test('is not made AWSCURRENT where the label has moved on', async () => {
     const file = join(directory, 'staged.json');
     await writeFile(file, 'old');
-    await using secrets = await open(secretInFile(file, Date.now));
+    await using secrets = await open(createFileSecret(file, Date.now));
     const { VersionId: old = '' } = await secrets.get();
     await secrets.client.send(stage('mine', 'n'.repeat(32)));
     await secrets.put('theirs');

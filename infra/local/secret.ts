@@ -1,39 +1,39 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 
-/** One version of a secret; AWSCURRENT is the last one that was put, AWSPREVIOUS the one before. */
-interface Version {
+export interface SecretVersion {
   readonly id: string;
   readonly text: string;
   readonly createdAt: number;
 }
 
-/** A secret, by version. The newest comes last. */
 export interface Secret {
-  versions(): Promise<readonly Version[]>;
-  /** @throws ConflictingVersion where the id is taken by another value */
+  /** Oldest first. The last version is AWSCURRENT, the one before it AWSPREVIOUS. */
+  versions(): Promise<readonly SecretVersion[]>;
+  /** Adds a version as AWSCURRENT. Does nothing if the id already has this text. @throws ConflictingVersion */
   put(id: string, text: string): Promise<void>;
-  /** Keeps a version that does not become the newest by itself. @throws ConflictingVersion */
+  /** Stores a version that is not AWSCURRENT. @throws ConflictingVersion */
   stage(id: string, text: string): Promise<void>;
-  /** Makes a staged version the newest, if `from` still is: false where it is not, or nothing is staged by that id. */
+  /** Makes a staged version AWSCURRENT if `from` still is. @returns false if it is not, or if `id` is not staged */
   promote(id: string, from: string): Promise<boolean>;
 }
 
+/** The id belongs to a version with another text. */
 export class ConflictingVersion extends Error {
   override readonly name = 'ConflictingVersion';
 }
 
-/** Secrets Manager keeps more than this only for the newest minutes; those without a label go. */
+/** Secrets Manager also keeps about 100 versions and removes old ones that have no label. */
 const MAX_VERSIONS = 100;
 
-export function secretInMemory(now: () => number, initial?: string): Secret {
-  let versions: Version[] = [];
+export function createMemorySecret(now: () => number, initial?: string): Secret {
+  let versions: SecretVersion[] = [];
+  const staged = new Map<string, string>();
   const put = async (id: string, text: string) => {
     const same = versions.find((version) => version.id === id);
     if (same && same.text !== text) throw new ConflictingVersion(id);
     if (!same) versions = [...versions, { id, text, createdAt: now() }].slice(-MAX_VERSIONS);
   };
-  const staged = new Map<string, string>();
   const stage = async (id: string, text: string) => {
     if ((staged.get(id) ?? text) !== text) throw new ConflictingVersion(id);
     staged.set(id, text);
@@ -50,44 +50,47 @@ export function secretInMemory(now: () => number, initial?: string): Secret {
 }
 
 /**
- * A secret that is kept in a file, so that a rotated refresh token outlives the run. The file may be changed from
- * outside at any time: it is read anew for every call, and a text that we do not know is a new version.
+ * Keeps AWSCURRENT in a file, so that a rotated refresh token survives the run. Other programs may change the file at any
+ * time: each call reads it again and adds a new text as a new version.
  */
-export function secretInFile(file: string, now: () => number): Secret {
-  const memory = secretInMemory(now);
-  const sync = async () => {
+export function createFileSecret(file: string, now: () => number): Secret {
+  const memory = createMemorySecret(now);
+  const newest = async () => (await memory.versions()).at(-1);
+  const readAgain = async () => {
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;
       throw error;
     });
-    const newest = (await memory.versions()).at(-1);
-    if (text !== undefined && text !== newest?.text) await memory.put(randomUUID(), text);
+    if (text !== undefined && text !== (await newest())?.text) await memory.put(randomUUID(), text);
+  };
+  const writeIfNewest = async (id: string) => {
+    const version = await newest();
+    if (version?.id === id) await replaceFile(file, version.text);
   };
   return {
     async versions() {
-      await sync();
+      await readAgain();
       return memory.versions();
     },
     async put(id, text) {
-      await sync();
+      await readAgain();
       await memory.put(id, text);
-      if ((await memory.versions()).at(-1)?.id === id) await writeWhole(file, text);
+      await writeIfNewest(id);
     },
     stage: memory.stage,
     async promote(id, from) {
-      await sync();
+      await readAgain();
       const promoted = await memory.promote(id, from);
-      const newest = (await memory.versions()).at(-1);
-      if (promoted && newest?.id === id) await writeWhole(file, newest.text);
+      if (promoted) await writeIfNewest(id);
       return promoted;
     },
   };
 }
 
-/** A reader sees the old text or the new one, never a part. */
-export async function writeWhole(file: string, text: string): Promise<void> {
+/** Replaces a file at once, readable by its owner only. A reader sees the old text or the new one. */
+export async function replaceFile(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   await writeFile(draft, text, { mode: 0o600 });
-  await chmod(draft, 0o600); // whatever the umask says
+  await chmod(draft, 0o600); // The umask may have removed more.
   await rename(draft, file);
 }
