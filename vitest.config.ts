@@ -7,13 +7,15 @@ keepCompiled();
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // Whole runs wait for real servers and worker threads; the clock inside them is scaled, the machine is not.
+    // Whole runs and random runs: `npm run test:workflow`.
+    exclude: ['test/workflow/**', 'test/random/**'],
+    globalSetup: 'test/support/temporary-folder-guard.ts',
+    // Loading the modules again for each file would take half of the time: CDK alone takes a second.
+    isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
-    // The default leaves one core to the main thread, which waits; of two that would be half of the machine. One worker more
-    // than there are cores runs while others wait for the turns of their ranges: a fifth less time in all, on two cores.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism(),
     sequence: { shuffle: true },
   },
 });

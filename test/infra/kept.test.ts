@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { fill, placeOf } from '../../infra/kept.ts';
-import { temporaryDirectory } from '../support/stack.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const directory = temporaryDirectory();

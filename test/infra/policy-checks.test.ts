@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { parseConfig, readContext } from '../../infra/config.ts';
 import { addPolicyChecks } from '../../infra/policy-checks.ts';
 import { ExportStack } from '../../infra/stack.ts';
-import { CONTEXT, temporaryDirectory } from '../support/stack.ts';
+import { CONTEXT } from '../support/stack.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** The stack as `cdk synth` checks it, but for the schemas of CloudFormation. */
 function stackWithChecks(changes: Readonly<Record<string, unknown>> = {}): { app: App; stack: ExportStack } {

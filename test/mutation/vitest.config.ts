@@ -14,6 +14,7 @@ class StepsFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     ...standard.test,
+    exclude: [],
     include: ['test/functions/**/*.test.ts', 'test/workflow/**/*.test.ts'],
     sequence: { shuffle: false, sequencer: StepsFirst },
   },

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { scaledClock } from '../../infra/local/clock.ts';
 import { type Sandbox, startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 
 const SPEED = 100;
 
@@ -23,11 +23,8 @@ export async function openCommandRun(
   options: SandboxOptions = {},
 ): Promise<CommandRun> {
   const sandbox = await startSandbox({ now: scaledClock(SPEED).now, ...options });
-  const directory = await mkdtemp(join(tmpdir(), 'cli-'));
-  onTestFinished(async () => {
-    await sandbox.close();
-    await rm(directory, { recursive: true, force: true });
-  });
+  onTestFinished(() => sandbox.close());
+  const directory = temporaryDirectory();
   const { clientId: client_id, clientSecret: client_secret, advertiserIds } = sandbox;
   const file = async (name: string, content: unknown) => {
     await writeFile(join(directory, name), JSON.stringify(content));

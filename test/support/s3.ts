@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
@@ -8,9 +8,9 @@ export const BUCKET = 'exports-test';
 
 /** The local S3 endpoint over a folder of its own, removed with it, and a client of it that does not try again. */
 export async function openS3(
-  options: Partial<S3Options> = {},
+  options: Partial<Omit<S3Options, 'directory'>> = {},
 ): Promise<S3 & { directory: string; client: S3Client; newClient(config?: S3ClientConfig): S3Client }> {
-  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 's3-')));
+  const { path: directory, remove } = await mkdtempDisposable(join(tmpdir(), 's3-'));
   const server = await startS3({ buckets: [BUCKET], ...options, directory });
   const newClient = (config: S3ClientConfig = {}) =>
     new S3Client({
@@ -25,7 +25,7 @@ export async function openS3(
   const close = async () => {
     client.destroy();
     await server.close();
-    if (options.directory === undefined) await rm(directory, { recursive: true, force: true });
+    await remove();
   };
   return { ...server, directory, client, newClient, close, [Symbol.asyncDispose]: close };
 }

@@ -1,7 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { type Config, parseConfig } from '../../infra/config.ts';
 import { type Synthesized, synthesize } from '../../infra/synthesize.ts';
 
@@ -35,12 +31,6 @@ export const CONTEXT = {
 export function synthesizeStack(changes: Readonly<Record<string, unknown>> = {}): Synthesized {
   const config: Config = parseConfig({ ...CONTEXT, ...changes });
   return synthesize(config);
-}
-
-export function temporaryDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'ad-report-export-'));
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
 }
 
 interface Resource {

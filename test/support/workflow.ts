@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtempDisposable, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../infra/config.ts';
@@ -61,8 +61,7 @@ export interface Workflow extends LocalRun {
 export async function startWorkflow(options: WorkflowOptions = {}): Promise<Workflow> {
   await using started = new AsyncDisposableStack();
   const clock = clockFrom(options.now, options.speed ?? 100);
-  const out = await mkdtemp(join(tmpdir(), 'workflow-'));
-  started.defer(() => rm(out, { recursive: true, force: true }));
+  const { path: out } = started.use(await mkdtempDisposable(join(tmpdir(), 'workflow-')));
   const ahead = 1000 * (options.platformAhead ?? 0);
   const sandbox = started.use(await startSandbox({ ...options.sandbox, now: () => clock.now() + ahead }));
   const baseUrl = options.baseUrl ?? sandbox.baseUrl;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CONFIG_KEY } from '../../../infra/config.ts';
-import { temporaryDirectory } from '../../support/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const CDK_JSON = readFileSync(join(ROOT, 'cdk.json'), 'utf8');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { executionName } from '../../../infra/cli/execution-name.ts';
 import { runDeployed } from '../../../infra/cli/run-deployed.ts';
-import { temporaryDirectory } from '../../support/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { STATE_MACHINE as ARN, startStepFunctions } from './step-functions.ts';
 
 const REQUEST = {

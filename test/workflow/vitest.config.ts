@@ -1,0 +1,14 @@
+import { availableParallelism } from 'node:os';
+import { defineConfig } from 'vitest/config';
+import standard from '../../vitest.config.ts';
+
+// Not merged: lists of two merged configurations are joined.
+export default defineConfig({
+  test: {
+    ...standard.test,
+    include: ['test/workflow/**/*.test.ts', 'test/random/**/*.test.ts'],
+    exclude: [],
+    // One worker more than there are cores, since a run often waits for its scaled clock.
+    maxWorkers: availableParallelism() + 1,
+  },
+});
