@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { type Outcome, runAll } from './lane.ts';
+import { type Outcome, runAll } from './run-scenarios.ts';
 import { scenarios } from './scenario.ts';
 
 interface Options {

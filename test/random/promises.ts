@@ -3,7 +3,7 @@ import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import { errors } from '../../functions/workflow/errors.ts';
 import type { JournalEntry } from '../../infra/local/s3/server.ts';
 import type { Sandbox } from '../../infra/local/sandbox/sandbox.ts';
-import type { Ended, Phase, Played, StoredFile } from './play.ts';
+import type { Ended, Phase, Played, StoredFile } from './run-scenario.ts';
 import { decoded, isServed, type WindowKey } from './sources.ts';
 
 const MANIFEST = '_manifest.json';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Pace, type Run, runAll } from './lane.ts';
+import { type Pace, type Run, runAll } from './run-scenarios.ts';
 import { type Scenario, scenarios } from './scenario.ts';
 
 /** Another seed, or thousands of runs: `npm run test:random`. */

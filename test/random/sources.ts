@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { createReportFile } from '../../infra/local/sandbox/reporting/rows.ts';
 import type { Sandbox } from '../../infra/local/sandbox/sandbox.ts';
-import type { Played, StoredFile } from './play.ts';
+import type { Played, StoredFile } from './run-scenario.ts';
 
 export interface WindowKey {
   readonly start_date: string;

@@ -12,7 +12,7 @@ import { carryMutant } from '../mutation/in-test.ts';
 import { preloaded } from './preload.ts';
 import { synthesized } from './synthesized.ts';
 
-const HURRY = new URL('./hurry.ts', import.meta.url);
+const FAST_TIMERS = new URL('./fast-timers.ts', import.meta.url);
 
 export interface WorkflowOptions {
   /** Times faster than real time. Default 100: a wait of 10 s takes 0.1 s. */
@@ -32,7 +32,7 @@ export interface WorkflowOptions {
   /** How long the functions of these steps may run, where that is not the stack's own; real time at any speed. */
   readonly functionSeconds?: Readonly<Record<string, number>>;
   /** The functions' own time-outs and pauses, which are real time at any speed, run 20 times faster. */
-  readonly hurry?: boolean;
+  readonly shortTimeouts?: boolean;
 }
 
 /** How an execution ended, with all that can be asserted about it. */
@@ -72,7 +72,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const stack = withTimeouts(whole, options.functionSeconds ?? {});
   const mutant = carryMutant();
   started.defer(mutant.end);
-  const preloads = [...mutant.modules, ...(options.hurry ? [HURRY] : [])];
+  const preloads = [...mutant.modules, ...(options.shortTimeouts ? [FAST_TIMERS] : [])];
   const local = started.use(
     await startLocal({
       ...{ baseUrl, revision, clock, out },

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { expectFailed, forgetTokens, type Outcome, shareWorkflow, spend } from '../support/bad-day.ts';
 import { CONSENTED, logIn, storeCredential, storedCredential } from '../support/log-in.ts';
+import { expectFailed, forgetTokens, type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
 import { expectNoSecretWritten } from '../support/secrecy.ts';
 import { startWorkflow, type Workflow } from '../support/workflow.ts';
 
@@ -28,7 +28,7 @@ describe('4.1: a refresh token', () => {
     false,
   ])('lasts for 3 windows that take longer than a token lives, on one login (rotated: %s)', async (rotateRefreshTokens) => {
     const first = (await storedCredential(workflow)).refresh_token;
-    const outcome = await spend(workflow, {
+    const outcome = await runExport(workflow, {
       sandbox: { rotateRefreshTokens, tokenSeconds: 100, report: { secondsToReady: 90 } },
       request: { start_date: '2026-01-01', end_date: '2026-05-01', max_parallel: 1 },
     });
@@ -40,7 +40,7 @@ describe('4.1: a refresh token', () => {
   });
 
   it('is asked for with the parameters that the config sets, since the contract shows none', async () => {
-    const [form, ...others] = formsOf(await spend(workflow));
+    const [form, ...others] = formsOf(await runExport(workflow));
     expect([...(form?.keys() ?? [])].sort()).toEqual(['audience', 'grant_type', 'refresh_token']);
     expect(others).toEqual([]);
   });
@@ -48,9 +48,9 @@ describe('4.1: a refresh token', () => {
   it('3: that is dead ends in a failure that says to log in again, with the command', async () => {
     const stored = await storedCredential(workflow);
     await storeCredential(workflow, JSON.stringify({ ...stored, refresh_token: 'sbx_rt_dead' }));
-    const outcome = await spend(workflow);
+    const outcome = await runExport(workflow);
     expectFailed(outcome, 'LoginRequired');
-    expect(outcome.card.happened).toContain('npm run export -- login --account sandbox');
+    expect(outcome.failure.happened).toContain('npm run export -- login --account sandbox');
   });
 
   it('that was rotated is stored although Secrets Manager throttles that write', async () => {
@@ -61,7 +61,10 @@ describe('4.1: a refresh token', () => {
       answer: 'ThrottlingException',
       times: 2,
     } as const;
-    const outcome = await spend(workflow, { sandbox: { rotateRefreshTokens: true }, secrets: [throttled] });
+    const outcome = await runExport(workflow, {
+      sandbox: { rotateRefreshTokens: true },
+      secrets: [throttled],
+    });
     expect(outcome.status).toBe('SUCCEEDED');
     expect(grantsOf(outcome)).toEqual(['refresh_token']);
     const writes = outcome.secrets.filter(
@@ -74,7 +77,7 @@ describe('4.1: a refresh token', () => {
 describe('2: a revoked client', () => {
   it('is asked for a token once where its secret has not changed', async () => {
     await storeCredential(workflow, CLIENT);
-    const outcome = await spend(workflow, { faults: ['token status=401 times=always'] });
+    const outcome = await runExport(workflow, { faults: ['token status=401 times=always'] });
     expectFailed(outcome, 'CredentialUnusable');
     expect(outcome.to('token')).toHaveLength(1);
   });
@@ -103,7 +106,7 @@ describe('5.7: an API key', () => {
     ['2026-12-31T06:00:00Z', 1],
   ])('39: exports at %s, and warns in result, log and metric that %i days are left (contract 9.6)', async (now, days) => {
     const workflow = await at(now);
-    const outcome = await spend(workflow);
+    const outcome = await runExport(workflow);
     expect(outcome).toMatchObject({
       status: 'SUCCEEDED',
       output: { warnings: [expect.stringMatching(`disables on 2027-01-01: ${days} day`)] },
@@ -118,9 +121,9 @@ describe('5.7: an API key', () => {
 
   it('39: is refused from 2027-01-01 on, before any request (contract 9.6)', async () => {
     const workflow = await at('2027-01-01T00:00:10Z');
-    const outcome = await spend(workflow);
+    const outcome = await runExport(workflow);
     expectFailed(outcome, 'CredentialUnusable');
-    expect(outcome.card.happened).toContain('Store {"client_id","client_secret"}');
+    expect(outcome.failure.happened).toContain('Store {"client_id","client_secret"}');
     expect(outcome.calls).toEqual([]);
     await expectNoSecretWritten(workflow);
   });
@@ -132,7 +135,7 @@ describe('5.7: an API key', () => {
       advertiser_ids: undefined,
       metrics: undefined,
     };
-    const outcome = await spend(await at('2026-11-21T06:00:00Z'), {
+    const outcome = await runExport(await at('2026-11-21T06:00:00Z'), {
       request: { ...notAReports, kind: 'list', resource: 'campaigns' },
     });
     expectFailed(outcome, 'CredentialUnusable');
@@ -140,7 +143,7 @@ describe('5.7: an API key', () => {
   });
 
   it('that the platform refuses fails at once', async () => {
-    const outcome = await spend(await at('2026-11-21T06:00:00Z'), { faults: ['create status=401'] });
+    const outcome = await runExport(await at('2026-11-21T06:00:00Z'), { faults: ['create status=401'] });
     expectFailed(outcome, 'CredentialUnusable');
     expect(outcome.calls).toHaveLength(1);
   });

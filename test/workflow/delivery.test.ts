@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ReportSettings } from '../../infra/local/sandbox/settings.ts';
-import { forgetTokens, keysOf, shareWorkflow, spend } from '../support/bad-day.ts';
+import { forgetTokens, keysOf, runExport, shareWorkflow } from '../support/run-export.ts';
 
 const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });
 
@@ -11,7 +11,9 @@ function prefixOf(name: string): string {
 
 describe('an export of one window', () => {
   it('leaves the report, its manifest, and an event, in this order (P2)', async () => {
-    const { status, output, s3, announced, manifest } = await spend(workflow, { request: { name: 'one' } });
+    const { status, output, s3, announced, manifest } = await runExport(workflow, {
+      request: { name: 'one' },
+    });
     expect(status).toBe('SUCCEEDED');
     const prefix = prefixOf('one');
     expect(await keysOf(workflow, 'one')).toEqual([`${prefix}_manifest.json`, `${prefix}report.json`]);
@@ -26,7 +28,7 @@ describe('an export of one window', () => {
 
   it('says in the manifest what was asked, when, and how the bytes can be checked', async () => {
     const asked = { dimensions: ['campaign_id'], options: { attribution_window: '7d' } };
-    const { name, object, manifest, reports } = await spend(workflow, {
+    const { name, object, manifest, reports } = await runExport(workflow, {
       request: { name: 'told', ...asked },
     });
     const bytes = object ?? Buffer.alloc(0);
@@ -61,7 +63,7 @@ describe('an export of one window', () => {
     ['200 MB', { bytes: 200 * 1024 * 1024 }, undefined],
   ])('delivers the source’s bytes: %s', async (_, report, rows) => {
     // Holds the object to the source's length and digest.
-    const { status, reports, manifest } = await spend(workflow, { sandbox: { report } });
+    const { status, reports, manifest } = await runExport(workflow, { sandbox: { report } });
     expect(status).toBe('SUCCEEDED');
     const expected = workflow.sandbox.expected(reports[0]?.id ?? '');
     expect(manifest).toMatchObject({ bytes: expected.length, rows: rows ?? expected.rows });
@@ -70,7 +72,7 @@ describe('an export of one window', () => {
   it('P5: run twice, converges to the same objects with one token', async () => {
     await forgetTokens(workflow);
     const day = { request: { name: 'twice' } };
-    const [first, second] = [await spend(workflow, day), await spend(workflow, day)];
+    const [first, second] = [await runExport(workflow, day), await runExport(workflow, day)];
     expect(second.object).toEqual(first.object);
     expect(await keysOf(workflow, 'twice')).toHaveLength(2);
     expect([...first.to('token'), ...second.to('token')]).toHaveLength(1);

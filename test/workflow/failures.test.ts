@@ -5,9 +5,9 @@ import {
   gapsIn,
   keysOf,
   type Outcome,
+  runExport,
   shareWorkflow,
-  spend,
-} from '../support/bad-day.ts';
+} from '../support/run-export.ts';
 
 const THREE_WINDOWS = { end_date: '2027-01-20' };
 
@@ -24,7 +24,7 @@ function stateErrors({ events }: Outcome): string[] {
 describe('a token', () => {
   it('1: that expires during the wait is renewed, and the same report goes on (contract 7.2)', async () => {
     // The platform ends it after 60 s, whatever it said of its lifetime.
-    const outcome = await spend(workflow, {
+    const outcome = await runExport(workflow, {
       sandbox: { tokenSeconds: 60, report: { secondsToReady: 150 } },
       faults: ['token set.expires_in=3600 times=always'],
     });
@@ -36,7 +36,7 @@ describe('a token', () => {
   });
 
   it('1: that is refused twice in a row ends the export, typed', async () => {
-    const outcome = await spend(workflow, { faults: ['report status=401 times=always'] });
+    const outcome = await runExport(workflow, { faults: ['report status=401 times=always'] });
     expectFailed(outcome, 'TokenRefusedAgain');
     expect(outcome.to('token')).toHaveLength(2);
     expect(outcome.to('report')).toHaveLength(2);
@@ -44,15 +44,15 @@ describe('a token', () => {
 });
 
 describe('an export that cannot succeed', () => {
-  it('5: ends with a card that names the fault and the request_id: the same in Cause and event (contract 7.1)', async () => {
+  it('5: ends with a failure that names the fault and the request_id: the same in Cause and event (contract 7.1)', async () => {
     const request = { name: 'refused', metrics: ['no_such_metric'] };
-    const outcome = await spend(workflow, { request });
+    const outcome = await runExport(workflow, { request });
     expectFailed(outcome, 'RequestRefused');
-    const { card, announced } = outcome;
-    expect(card).toMatchObject({ version: '1', account: 'sandbox', export: 'refused', windows_failed: 1 });
-    expect(card.request_ids).toEqual([outcome.to('create')[0]?.requestId]);
-    expect(card.faults?.join()).toContain('no_such_metric');
-    expect(announced).toMatchObject([{ 'detail-type': 'Report Export Failed', detail: card }]);
+    const { failure, announced } = outcome;
+    expect(failure).toMatchObject({ version: '1', account: 'sandbox', export: 'refused', windows_failed: 1 });
+    expect(failure.request_ids).toEqual([outcome.to('create')[0]?.requestId]);
+    expect(failure.faults?.join()).toContain('no_such_metric');
+    expect(announced).toMatchObject([{ 'detail-type': 'Report Export Failed', detail: failure }]);
     expect(await keysOf(workflow, 'refused')).toEqual([expect.stringMatching(/_failure\.json$/)]);
   });
 
@@ -71,43 +71,43 @@ describe('an export that cannot succeed', () => {
   });
 
   it('7: ends in bounded time where the platform answers 500 for ever (contract 7.2)', async () => {
-    const outcome = await spend(faster, { faults: ['report status=500 times=always'] });
+    const outcome = await runExport(faster, { faults: ['report status=500 times=always'] });
     expectFailed(outcome, 'PlatformUnavailable');
-    expect(outcome.card.request_ids).toEqual([outcome.to('report').at(-1)?.requestId]);
+    expect(outcome.failure.request_ids).toEqual([outcome.to('report').at(-1)?.requestId]);
     expect(gapsIn(outcome).length).toBeGreaterThan(1);
   });
 
   it('12: ends after three reports where none is ever READY (contract 3)', async () => {
-    const outcome = await spend(faster, { sandbox: { report: { secondsToReady: 1e9 } } });
+    const outcome = await runExport(faster, { sandbox: { report: { secondsToReady: 1e9 } } });
     expectFailed(outcome, 'ReportStuck');
     const ids = outcome.reports.map(({ id }) => id);
     expect(ids).toHaveLength(3);
-    expect(outcome.card.report_ids).toEqual(ids);
+    expect(outcome.failure.report_ids).toEqual(ids);
   });
 
   it('36: is refused before any request where its input is faulty', async () => {
     const request = { end_date: '2026-09-01', metrics: [], dimensions: ['conv_integration_os'] };
-    const outcome = await spend(workflow, { request });
+    const outcome = await runExport(workflow, { request });
     expectFailed(outcome, 'InvalidInput');
-    expect(outcome.card.faults).toHaveLength(3);
+    expect(outcome.failure.faults).toHaveLength(3);
     expect(outcome.calls).toEqual([]);
   });
 
-  it('36: has a card that can be read, however long the names are that were refused', async () => {
-    const outcome = await spend(workflow, { request: { name: 'x'.repeat(100_000) } });
+  it('36: has a failure that can be read, however long the names are that were refused', async () => {
+    const outcome = await runExport(workflow, { request: { name: 'x'.repeat(100_000) } });
     expectFailed(outcome, 'InvalidInput');
-    expect(outcome.card).toMatchObject({ account: 'sandbox', export: 'x'.repeat(64) });
+    expect(outcome.failure).toMatchObject({ account: 'sandbox', export: 'x'.repeat(64) });
     expect(outcome.cause?.length).toBeLessThan(32_768);
   });
 
   it('names an answer to several windows once', async () => {
     const quoted = 'create times=always status=422 header.x-request-id=req_1 body={}';
-    const { card } = await spend(workflow, { faults: [quoted], request: THREE_WINDOWS });
-    expect(card).toMatchObject({ windows_failed: 3, request_ids: ['req_1'] });
+    const { failure } = await runExport(workflow, { faults: [quoted], request: THREE_WINDOWS });
+    expect(failure).toMatchObject({ windows_failed: 3, request_ids: ['req_1'] });
   });
 
   it('is refused before any request where nobody has stored a credential for its account', async () => {
-    const outcome = await spend(workflow, { request: { account: 'elsewhere' } });
+    const outcome = await runExport(workflow, { request: { account: 'elsewhere' } });
     expectFailed(outcome, 'InvalidInput');
     expect(outcome.calls).toEqual([]);
   });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 import {
-  type Day,
+  type Conditions,
   expectFailed,
   forgetTokens,
   type Outcome,
+  runExport,
   shareWorkflow,
-  spend,
-} from '../support/bad-day.ts';
+} from '../support/run-export.ts';
 
 const workflow = await shareWorkflow({ speed: 1000, sandbox: { tokenSeconds: 86_400 } });
 
@@ -19,9 +19,9 @@ const NOT_A_REPORTS = {
 };
 
 /** A day on which a list is exported. */
-function list(fields: Record<string, unknown> = {}, day: Day = {}): Promise<Outcome> {
+function list(fields: Record<string, unknown> = {}, day: Conditions = {}): Promise<Outcome> {
   const asked = { kind: 'list', resource: 'campaigns', snapshot_date: '2026-11-20', ...fields };
-  return spend(workflow, { ...day, request: { ...NOT_A_REPORTS, ...asked } });
+  return runExport(workflow, { ...day, request: { ...NOT_A_REPORTS, ...asked } });
 }
 
 function linesOf({ object }: Outcome): string[] {
@@ -36,7 +36,7 @@ function queriesOf(outcome: Outcome) {
   return outcome.to('list').map(({ query }) => Object.fromEntries(new URLSearchParams(query)));
 }
 
-function of(resource: string, settings: NonNullable<SandboxOptions['lists']>[string]): Day {
+function of(resource: string, settings: NonNullable<SandboxOptions['lists']>[string]): Conditions {
   return { sandbox: { lists: { [resource]: settings } } };
 }
 
@@ -90,7 +90,7 @@ describe('4.6: a list', () => {
       'list times=always header.content-type=application/json body={"a":[],"b":{"c":[{"id":1}]},"d":[]}';
     const unknown = await list({}, { faults: [body] });
     expectFailed(unknown, 'AnswerUnreadable');
-    expect(unknown.card.happened).toContain('setting "items"');
+    expect(unknown.failure.happened).toContain('setting "items"');
     expect(idsOf(await list({ items: 'b.c' }, { faults: [body] }))).toEqual([1]);
   });
 
@@ -110,7 +110,7 @@ describe('4.6: a list', () => {
 describe('5.3: the scope of a list', () => {
   it('is that of its resource, and does not drive out a report’s token', async () => {
     await forgetTokens(workflow);
-    const outcomes = [await spend(workflow), await list(), await spend(workflow)];
+    const outcomes = [await runExport(workflow), await list(), await runExport(workflow)];
     const asked = outcomes.map((outcome) =>
       outcome.to('token').map(({ body }) => new URLSearchParams(body).get('scope')),
     );
@@ -120,6 +120,6 @@ describe('5.3: the scope of a list', () => {
   it('is named where the client lacks it', async () => {
     const outcome = await list({}, { faults: ['list status=403 times=always'] });
     expectFailed(outcome, 'RequestRefused');
-    expect(outcome.card.happened).toContain('campaigns:read');
+    expect(outcome.failure.happened).toContain('campaigns:read');
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { forgetTokens, type Outcome, shareWorkflow, spend } from '../support/bad-day.ts';
+import { forgetTokens, type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
 
 const workflow = await shareWorkflow({ speed: 200, sandbox: { tokenSeconds: 86_400 } });
 
@@ -28,7 +28,7 @@ it('each line is one JSON object that names execution, window, report and attemp
     'storage nth=1 status=403',
     'storage nth=2 status=503',
   ];
-  const outcome = await spend(workflow, { faults });
+  const outcome = await runExport(workflow, { faults });
   expect(outcome.status).toBe('SUCCEEDED');
   const { lines, metrics } = linesOf(outcome);
   for (const line of lines) {
@@ -44,7 +44,7 @@ it('each line is one JSON object that names execution, window, report and attemp
 it('each request to the platform is a line: what was asked, its status, request id and time', async () => {
   const faults = ['token nth=1 status=503', 'create status=500 times=1', 'report nth=1 reset=after'];
   await forgetTokens(workflow);
-  const outcome = await spend(workflow, { faults });
+  const outcome = await runExport(workflow, { faults });
   const { lines } = linesOf(outcome);
   const told = lines.filter(({ method }) => method !== undefined);
   const asked = outcome.calls.filter(({ endpoint }) => endpoint !== 'storage');
@@ -60,7 +60,7 @@ it('each request to the platform is a line: what was asked, its status, request 
 });
 
 it('the lines of an export that fails name what failed as well', async () => {
-  const outcome = await spend(workflow, { faults: ['create status=403 times=always'] });
+  const outcome = await runExport(workflow, { faults: ['create status=403 times=always'] });
   expect(outcome.status).toBe('FAILED');
   const { lines } = linesOf(outcome);
   expect(lines.at(-1)).toMatchObject({ step: 'DescribeFailure', attempt: 1 });

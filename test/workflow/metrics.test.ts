@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Outcome, shareWorkflow, spend } from '../support/bad-day.ts';
 import { type Metric, metricsIn } from '../support/emf.ts';
+import { type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
 
 const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });
 
@@ -19,7 +19,7 @@ function total(metrics: readonly Metric[], name: string, dimensions: Readonly<Re
 
 describe('the metrics of a whole run', () => {
   it('are valid in the embedded metric format, say what was delivered and what was retried, and hold no secret', async () => {
-    const ended = await spend(workflow, {
+    const ended = await runExport(workflow, {
       faults: ['create nth=1 status=401', 'report nth=1 status=429', 'storage nth=1 status=403'],
     });
     const metrics = metricsOf(ended);
@@ -37,7 +37,7 @@ describe('the metrics of a whole run', () => {
   });
 
   it('say whose they are in the line, not in a dimension that would be paid for', async () => {
-    const ended = await spend(workflow, { faults: ['create nth=1 status=401'] });
+    const ended = await runExport(workflow, { faults: ['create nth=1 status=401'] });
     const [refused] = metricsOf(ended).filter(({ dimensions }) => dimensions.kind === 'TokenRefused');
     expect(refused).toMatchObject({
       namespace: 'AdReportExport',
@@ -52,8 +52,8 @@ describe('the metrics of a whole run', () => {
   });
 
   it('count a failed window once, by its error', async () => {
-    const refused = await spend(workflow, { request: { metrics: ['no_such_metric'] } });
-    const invalid = await spend(workflow, { request: { end_date: 'never' } });
+    const refused = await runExport(workflow, { request: { metrics: ['no_such_metric'] } });
+    const invalid = await runExport(workflow, { request: { end_date: 'never' } });
     const failures = [refused, invalid].flatMap(metricsOf).filter((metric) => metric.name === 'Failures');
     expect(failures.map(({ dimensions, value }) => [dimensions.error, value])).toEqual([
       ['RequestRefused', 1],

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
-import { keysOf, removeObject, shareWorkflow, sinceNow, spend } from '../support/bad-day.ts';
+import { keysOf, recordJournals, removeObject, runExport, shareWorkflow } from '../support/run-export.ts';
 
 const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });
 
@@ -34,7 +34,7 @@ function failOnce(fault: (typeof workflow.s3.faults)[number]): void {
 describe('an export of only what is missing', () => {
   it('asks the platform for the windows that failed, and for nothing else', async () => {
     const { name, all, onlyMissing } = requests(THREE_WINDOWS);
-    const since = sinceNow(workflow);
+    const since = recordJournals(workflow);
     workflow.sandbox.faults.add('create nth=2 status=403');
     expect((await workflow.run(all)).status).toBe('FAILED');
     expect((await failuresOf(name)).map((key) => key.split('/').slice(3, 5).join(' '))).toEqual([
@@ -62,9 +62,9 @@ describe('an export of only what is missing', () => {
     ['list', { ...NOT_A_REPORTS, resource: 'campaigns', start_date: undefined, end_date: undefined }],
   ])('of kind %s is delivered without a call where nothing is missing', async (kind, fields) => {
     const { all, onlyMissing } = requests({ kind, ...fields });
-    const whole = sinceNow(workflow);
+    const whole = recordJournals(workflow);
     expect((await workflow.run(all)).status).toBe('SUCCEEDED');
-    const since = sinceNow(workflow);
+    const since = recordJournals(workflow);
     const { status, output } = await workflow.run(onlyMissing);
     expect(status).toBe('SUCCEEDED');
     expect(output).toMatchObject({ already_delivered: 1, windows: [], bytes: 0 });
@@ -78,7 +78,7 @@ describe('an export of only what is missing', () => {
 
   it('exports again, with a warning, what was delivered for another request', async () => {
     const { all, onlyMissing } = requests();
-    const since = sinceNow(workflow);
+    const since = recordJournals(workflow);
     await workflow.run(all);
     const { output } = await workflow.run({ ...onlyMissing, metrics: ['impressions'] });
     expect(output).toMatchObject({
@@ -91,7 +91,7 @@ describe('an export of only what is missing', () => {
   it('exports again, with a warning, what was delivered while its last day still lasted', async () => {
     const dayFrom = (days: number) => addDays(dateIn('UTC', new Date(workflow.clock.now())), days);
     const { all, onlyMissing } = requests({ start_date: dayFrom(-3), end_date: dayFrom(2) });
-    const since = sinceNow(workflow);
+    const since = recordJournals(workflow);
     await workflow.run(all);
     const { output } = await workflow.run(onlyMissing);
     expect(output).toMatchObject({ already_delivered: 0, windows: [{}] });
@@ -157,7 +157,7 @@ describe('an export of only what is missing', () => {
   });
 
   it('says which permissions it lacks where S3 refuses to say what is there', async () => {
-    const since = sinceNow(workflow);
+    const since = recordJournals(workflow);
     failOnce({ operation: 'GetObject', answer: 'AccessDenied' });
     const { status, error, cause } = await workflow.run(requests().onlyMissing);
     expect({ status, error }).toEqual({ status: 'FAILED', error: 'AccessRefused' });
@@ -174,7 +174,7 @@ describe('an export of only what is missing', () => {
 
 describe('a report without rows', () => {
   it('23: is delivered, and manifest and event say that it is empty', async () => {
-    const outcome = await spend(workflow, { sandbox: { report: { rows: 0 } } });
+    const outcome = await runExport(workflow, { sandbox: { report: { rows: 0 } } });
     expect(outcome.status).toBe('SUCCEEDED');
     expect(outcome.announced).toMatchObject([
       { 'detail-type': 'Report Exported', detail: { rows: 0, empty: true, windows: [{ rows: 0 }] } },
@@ -184,7 +184,7 @@ describe('a report without rows', () => {
   });
 
   it('23: is told apart from one with rows', async () => {
-    const outcome = await spend(workflow, { sandbox: { report: { rows: 1 } } });
+    const outcome = await runExport(workflow, { sandbox: { report: { rows: 1 } } });
     expect(outcome.output).toMatchObject({ rows: 1, empty: false });
   });
 });

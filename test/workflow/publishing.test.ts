@@ -1,8 +1,8 @@
 import { afterAll, expect, it } from 'vitest';
-import { spend } from '../support/bad-day.ts';
+import { runExport } from '../support/run-export.ts';
 import { startWorkflow } from '../support/workflow.ts';
 
-// What is written and said after the object is complete: its manifest, the event, and the card of a failure.
+// What is written and said after the object is complete: its manifest, the event, and the failure of a failure.
 const workflow = await startWorkflow({
   speed: 1000,
   sandbox: { tokenSeconds: 86_400, report: { secondsToProcessing: 0, secondsToReady: 0, rows: 3 } },
@@ -23,7 +23,7 @@ it.each([
   'reset',
   'lost answer',
 ] as const)('31: a manifest whose writing ends with %s is written again, and nothing is announced before', async (answer) => {
-  const outcome = await spend(workflow, { s3: [{ ...PUT, key: '_manifest.json', answer, times: 3 }] });
+  const outcome = await runExport(workflow, { s3: [{ ...PUT, key: '_manifest.json', answer, times: 3 }] });
   expect(outcome.status).toBe('SUCCEEDED');
   const tries = outcome.s3.filter(({ key }) => key.endsWith('_manifest.json'));
   expect(tries).toHaveLength(4);
@@ -32,13 +32,13 @@ it.each([
 });
 
 it('31: a manifest that can never be written ends the export, typed, and the object has none', async () => {
-  const outcome = await spend(workflow, {
+  const outcome = await runExport(workflow, {
     s3: [{ ...PUT, key: '_manifest.json', answer: 'SlowDown', times: 99 }],
   });
   expect([outcome.status, outcome.error]).toEqual(['FAILED', 'ServiceUnavailable']);
   expect(outcome.manifest).toBeUndefined();
   expect(outcome.s3.filter(({ key }) => key.endsWith('_manifest.json'))).toHaveLength(6);
-  expect(outcome.card?.timeline.at(-1)).toMatchObject({
+  expect(outcome.failure?.timeline.at(-1)).toMatchObject({
     step: 'PublishWindow',
     outcome: 'ServiceUnavailable',
     tries: 6,
@@ -46,7 +46,7 @@ it('31: a manifest that can never be written ends the export, typed, and the obj
 });
 
 it('31: an event that cannot be announced is announced again, once', async () => {
-  const outcome = await spend(workflow, { events: 6 });
+  const outcome = await runExport(workflow, { events: 6 });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.announced).toHaveLength(1);
 });
@@ -85,36 +85,36 @@ it.each([
   'NoSuchBucket',
   'reset',
   'stall',
-] as const)('a card whose writing ends with %s is announced all the same, and the log says so', async (answer) => {
-  const outcome = await spend(workflow, {
+] as const)('a failure whose writing ends with %s is announced all the same, and the log says so', async (answer) => {
+  const outcome = await runExport(workflow, {
     faults: ['create status=403'],
     s3: [{ ...PUT, key: '_failure.json', answer, times: 99 }],
   });
   expect([outcome.status, outcome.error]).toEqual(['FAILED', 'RequestRefused']);
-  expect(await keysOf(outcome.card?.export, '_failure.json')).toEqual([]);
+  expect(await keysOf(outcome.failure?.export, '_failure.json')).toEqual([]);
   expect(outcome.logged.join('\n')).toContain('could not be written');
 }, 60_000);
 
-it('removes the card of a former failure before the manifest is written, and tries again where it cannot', async () => {
-  const { card } = await spend(workflow, { faults: ['create status=403'] });
-  expect(await keysOf(card?.export, '_failure.json')).toHaveLength(1);
-  const outcome = await spend(workflow, {
-    request: { name: card?.export },
+it('removes the failure of a former failure before the manifest is written, and tries again where it cannot', async () => {
+  const { failure } = await runExport(workflow, { faults: ['create status=403'] });
+  expect(await keysOf(failure?.export, '_failure.json')).toHaveLength(1);
+  const outcome = await runExport(workflow, {
+    request: { name: failure?.export },
     s3: [{ operation: 'DeleteObject', answer: 'SlowDown', times: 2 }],
   });
   expect(outcome.status).toBe('SUCCEEDED');
-  expect(await keysOf(card?.export, '_failure.json')).toEqual([]);
+  expect(await keysOf(failure?.export, '_failure.json')).toEqual([]);
   const operations = outcome.s3.flatMap(({ operation, key, status }) =>
     status < 300 && key.includes('/_') ? [operation] : [],
   );
   expect(operations).toEqual(['DeleteObject', 'PutObject']);
 });
 
-it('27: says that s3:DeleteObject is missing where the card of a former failure may not be removed', async () => {
-  const outcome = await spend(workflow, {
+it('27: says that s3:DeleteObject is missing where the failure of a former failure may not be removed', async () => {
+  const outcome = await runExport(workflow, {
     s3: [{ operation: 'DeleteObject', answer: 'AccessDenied', times: 99 }],
   });
   expect([outcome.status, outcome.error]).toEqual(['FAILED', 'AccessRefused']);
-  expect(outcome.card?.happened).toContain('s3:DeleteObject');
+  expect(outcome.failure?.happened).toContain('s3:DeleteObject');
   expect(outcome.manifest).toBeUndefined();
 });

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Day, expectFailed, type Outcome, shareWorkflow, spend } from '../support/bad-day.ts';
+import {
+  type Conditions,
+  expectFailed,
+  type Outcome,
+  runExport,
+  shareWorkflow,
+} from '../support/run-export.ts';
 
 const workflow = await shareWorkflow({ speed: 1000, sandbox: { tokenSeconds: 86_400 } });
 
@@ -7,10 +13,10 @@ const RANGE = { start_date: '2026-01-01', end_date: '2026-10-01' };
 const [ADVERTISER] = workflow.sandbox.advertiserIds;
 
 /** A day on which purchases are asked for. */
-function query(day: Day = {}, fields: Record<string, unknown> = {}): Promise<Outcome> {
+function query(day: Conditions = {}, fields: Record<string, unknown> = {}): Promise<Outcome> {
   const notAReports = { advertiser_ids: undefined, metrics: undefined };
   const asked = { kind: 'purchases', advertiser_id: ADVERTISER, ...RANGE, ...fields };
-  return spend(workflow, { ...day, request: { ...notAReports, ...asked } });
+  return runExport(workflow, { ...day, request: { ...notAReports, ...asked } });
 }
 
 describe('4.5: a purchase query', () => {
@@ -71,6 +77,6 @@ describe('4.5: a purchase query', () => {
     const outcome = await query({ sandbox: { bareEnvelope: true } }, unknown);
     expectFailed(outcome, 'RequestRefused');
     const [refused] = outcome.to('purchases');
-    expect(outcome.card.request_ids).toEqual([refused?.requestId]);
+    expect(outcome.failure.request_ids).toEqual([refused?.requestId]);
   });
 });

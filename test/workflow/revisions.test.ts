@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expectFailed, forgetTokens, type Outcome, shareWorkflow, spend } from '../support/bad-day.ts';
+import { expectFailed, forgetTokens, type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
 
 const workflow = await shareWorkflow({
   speed: 1000,
@@ -22,7 +22,7 @@ describe('the revision', () => {
     ['the one that the request names', { revision: '2026-09-01' }, '2026-09-01'],
   ])('9.1, 9.3, 9.4: is %s, at every call and at no token request', async (_, request, revision) => {
     await forgetTokens(workflow);
-    const outcome = await spend(workflow, { request });
+    const outcome = await runExport(workflow, { request });
     expect(outcome.status).toBe('SUCCEEDED');
     expect(revisionsSent(outcome)).toEqual({ api: [revision], token: [undefined] });
   });
@@ -30,9 +30,9 @@ describe('the revision', () => {
   it('5.6, 9.2: that is unknown shows once the token is renewed, and ends the export with its value', async () => {
     await forgetTokens(workflow);
     const unknown = { revision: '2026-02-03' };
-    const outcome = await spend(workflow, { request: unknown, faults: ['create status=401'] });
+    const outcome = await runExport(workflow, { request: unknown, faults: ['create status=401'] });
     expectFailed(outcome, 'RequestRefused');
-    expect(outcome.card.happened).toContain('X-Service-Revision was 2026-02-03');
+    expect(outcome.failure.happened).toContain('X-Service-Revision was 2026-02-03');
     expect(outcome.calls.map(({ status }) => status)).toEqual([200, 401, 200, 400]);
   });
 });

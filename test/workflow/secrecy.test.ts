@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { forgetTokens, shareWorkflow, spend } from '../support/bad-day.ts';
+import { forgetTokens, runExport, shareWorkflow } from '../support/run-export.ts';
 import { CANARY, expectNoSecretWritten } from '../support/secrecy.ts';
 
 const workflow = await shareWorkflow({ speed: 1000, sandbox: { tokenSeconds: 86_400 } });
@@ -16,13 +16,13 @@ it.each([
   ['gets a page instead of a report', ['storage body="<html>sbx_sig_x</html>" times=always']],
 ])('P6: nothing that an export writes holds a secret or a pre-signed URL when it %s', async (_, faults) => {
   await forgetTokens(workflow);
-  const { status } = await spend(workflow, { faults });
+  const { status } = await runExport(workflow, { faults });
   expect(status).toBe(faults.length > 0 ? 'FAILED' : 'SUCCEEDED');
   await expectNoSecretWritten(workflow);
 });
 
 it('P6: the sweep would find them', async () => {
-  await spend(workflow);
+  await runExport(workflow);
   expect(JSON.stringify(workflow.sandbox.journal).match(CANARY)?.length).toBeGreaterThan(0);
   expect(workflow.sandbox.clientSecret.match(CANARY)).not.toBeNull();
 });

@@ -1,7 +1,14 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { addDays } from '../../functions/workflow/request/dates.ts';
-import { expectFailed, forgetTokens, gapsIn, shareWorkflow, sinceNow, spend } from '../support/bad-day.ts';
 import { storeCredential, storedCredential } from '../support/log-in.ts';
+import {
+  expectFailed,
+  forgetTokens,
+  gapsIn,
+  recordJournals,
+  runExport,
+  shareWorkflow,
+} from '../support/run-export.ts';
 import { type Ended, startWorkflow } from '../support/workflow.ts';
 
 const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400, report: { secondsToReady: 30 } } });
@@ -23,7 +30,7 @@ describe('a token', () => {
     // The answer takes long enough for all of them to come and find no token.
     workflow.sandbox.faults.add('token trickle=5 times=always');
     onTestFinished(() => workflow.sandbox.faults.clear());
-    const since = sinceNow(workflow);
+    const since = recordJournals(workflow);
     const runs = Array.from({ length: 50 }, (_, n) =>
       workflow.run(workflow.request({ name: `export-${n}` })),
     );
@@ -34,7 +41,7 @@ describe('a token', () => {
   it('1, 29: that is refused in forty windows at once is renewed once', async () => {
     // Its functions are not loaded yet, which keeps the windows in step: a faster one would bring the others a new token.
     await using workflow = await startWorkflow({ sandbox: { report: { secondsToReady: 30 } } });
-    const outcome = await spend(workflow, { faults: ['create nth=40 revoke'], request: windows(40) });
+    const outcome = await runExport(workflow, { faults: ['create nth=40 revoke'], request: windows(40) });
     expect(outcome.status).toBe('SUCCEEDED');
     const refused = outcome.events.filter(
       ({ type, error }) => type === 'StateFailed' && error === 'TokenRefused',
@@ -62,7 +69,7 @@ describe('a token', () => {
       'LoginRequired',
     ],
   ])('%s, ends an export of 100 windows before the first', async (_, fault, error) => {
-    const outcome = await spend(workflow, {
+    const outcome = await runExport(workflow, {
       faults: [`token ${fault} times=always`],
       request: windows(100),
     });
@@ -75,9 +82,9 @@ describe('a token', () => {
     const stored = JSON.stringify(await storedCredential(workflow));
     onTestFinished(() => storeCredential(workflow, stored));
     await storeCredential(workflow, '{"client_id":"a\\nb"}');
-    const outcome = await spend(workflow, { request: windows(100) });
+    const outcome = await runExport(workflow, { request: windows(100) });
     expectFailed(outcome, 'CredentialUnusable');
-    expect(outcome.card.happened).toMatch(/client_id.*client_secret/);
+    expect(outcome.failure.happened).toMatch(/client_id.*client_secret/);
     expect(outcome.calls).toEqual([]);
     expect(entered(outcome, 'ExportWindows')).toBe(0);
   });
@@ -85,7 +92,7 @@ describe('a token', () => {
 
 describe('19: an expired URL', () => {
   it('19: is not fetched again where the token is refused on the way to a replacement (contract 2.3)', async () => {
-    const outcome = await spend(workflow, {
+    const outcome = await runExport(workflow, {
       sandbox: { report: { secondsToReady: 5 } },
       faults: ['storage status=403 times=2', 'create nth=2 status=401'],
     });
@@ -104,7 +111,7 @@ describe('19: an expired URL', () => {
 describe('10: answers to POST /reports', () => {
   it('10: are lost once in the life of a window, whatever comes between', async () => {
     await using workflow = await startWorkflow({ speed: 1000 });
-    const outcome = await spend(workflow, {
+    const outcome = await runExport(workflow, {
       sandbox: { report: { secondsToReady: 1e9 } },
       faults: ['create reset=after', 'create nth=3 reset=after times=always'],
     });

@@ -4,10 +4,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createObjectStore, type ObjectStore } from '../../../functions/aws/objects.ts';
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
-import { hurry } from '../../support/hurried.ts';
 import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
 import { type Answer, listen } from '../../support/listen.ts';
 import { BUCKET, openS3 } from '../../support/s3.ts';
+import { shortenTimeouts } from '../../support/short-timeouts.ts';
 
 const KEY = 'exports/account=acme/_manifest.json';
 const PATH = `/${BUCKET}/exports/account%3Dacme/_manifest.json`;
@@ -153,11 +153,11 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
   });
 
   it('25: gives up after 5 s what S3 does not answer', async () => {
-    const hurried = hurry();
+    const timeouts = shortenTimeouts();
     const { store, s3 } = await openBucket();
     s3.faults.push({ operation, answer: 'stall', times: 9 });
     await expect(call(store)).rejects.toMatchObject({ name: 'ServiceUnavailable' });
-    expect(hurried.mock.calls).toEqual([[5_000]]);
+    expect(timeouts.mock.calls).toEqual([[5_000]]);
   });
 });
 

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSecrets } from '../../../functions/aws/secrets.ts';
 import type { SecretsFaultAnswer, SecretsOperation } from '../../../infra/local/secrets-manager.ts';
-import { hurry } from '../../support/hurried.ts';
 import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
 import { json, listen } from '../../support/listen.ts';
 import { CREDENTIAL, errorOf, openAccount, TOKEN } from '../../support/secrets.ts';
+import { shortenTimeouts } from '../../support/short-timeouts.ts';
 
 const OLD = 'canary-old';
 const NEW = 'canary-new';
@@ -83,12 +83,12 @@ describe('reading and writing', () => {
   });
 
   it.each(['GetSecretValue', 'PutSecretValue'] as const)('33: %s times out after 5 s', async (operation) => {
-    const hurried = hurry();
+    const timeouts = shortenTimeouts();
     const { secrets, fail } = await openAccount({ token: OLD });
     fail(operation, 'hang');
     const call = operation === 'GetSecretValue' ? secrets.read(TOKEN) : secrets.write(TOKEN, NEW);
     await expect(call).rejects.toMatchObject({ name: 'ServiceUnavailable' });
-    expect(hurried.mock.calls).toEqual([[5_000]]);
+    expect(timeouts.mock.calls).toEqual([[5_000]]);
   });
 
   it('33: names the missing permission', async () => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { forgetTokens, shareWorkflow, sinceNow, spend } from '../../support/bad-day.ts';
+import { forgetTokens, recordJournals, runExport, shareWorkflow } from '../../support/run-export.ts';
 import { startWorkflow } from '../../support/workflow.ts';
 
 const SECRET_CANARIES = ['sbx_cs_', 'Bearer ', 'X-Sandbox-Signature', 'download_url'];
@@ -53,7 +53,7 @@ describe('a run', () => {
 
   test('writes no secret anywhere, and its sweep sees what the functions print', async () => {
     await forgetTokens(workflow);
-    await spend(workflow);
+    await runExport(workflow);
     const written = await workflow.everythingWritten();
     expect(written).toContain('a token was issued');
     expect(written).toContain('ReservedConcurrentExecutions');
@@ -72,20 +72,20 @@ describe('a run', () => {
   });
 
   test('an announcement that fails is made again', async () => {
-    const { status, announced } = await spend(workflow, { events: 2 });
+    const { status, announced } = await runExport(workflow, { events: 2 });
     expect(status).toBe('SUCCEEDED');
     expect(announced).toHaveLength(1);
   });
 
   test('a function that is killed in the middle is called again', async () => {
     await forgetTokens(workflow);
-    const since = sinceNow(workflow);
+    const since = recordJournals(workflow);
     const kill = async () => {
       await expect.poll(() => since().calls.length).toBe(1);
       expect(await workflow.functionOf('GetToken').kill()).toBe(1);
     };
     const hangs = { on: 'token', hang: true } as const;
-    const { status, events } = await spend(workflow, { faults: [hangs], meanwhile: kill });
+    const { status, events } = await runExport(workflow, { faults: [hangs], meanwhile: kill });
     expect(status).toBe('SUCCEEDED');
     const failed = events.filter(({ type }) => type === 'StateFailed');
     expect(failed).toMatchObject([{ state: 'GetToken', error: 'Runtime.ExitError' }]);

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
-import { expectFailed, forgetTokens, shareWorkflow, spend } from '../../support/bad-day.ts';
 import { storeCredential } from '../../support/log-in.ts';
+import { expectFailed, forgetTokens, runExport, shareWorkflow } from '../../support/run-export.ts';
 import { startWorkflow } from '../../support/workflow.ts';
 
 // Secrets and clocks.
@@ -32,20 +32,20 @@ it.each([
   ['has an API key with a space', '{"api_key":"canary-value "}', 'api_key is empty, or contains a space'],
 ])('32: a credential that %s fails before any request, naming the field and not the value', async (_, text, fault) => {
   await storeCredential(workflow, text);
-  const outcome = await spend(workflow, { canaries: ['canary-value'] });
+  const outcome = await runExport(workflow, { canaries: ['canary-value'] });
   expectFailed(outcome, 'CredentialUnusable');
-  expect(outcome.card.faults?.join()).toContain(fault);
+  expect(outcome.failure.faults?.join()).toContain(fault);
   expect(outcome.calls).toEqual([]);
 });
 
 it('32: a credential that was never stored fails before any request, naming the secret', async () => {
-  const outcome = await spend(workflow, {
+  const outcome = await runExport(workflow, {
     secrets: [
       { operation: 'GetSecretValue', secret: CREDENTIAL, answer: 'ResourceNotFoundException', times: 9 },
     ],
   });
   expectFailed(outcome, 'CredentialUnusable');
-  expect(outcome.card.happened).toContain(CREDENTIAL);
+  expect(outcome.failure.happened).toContain(CREDENTIAL);
   expect(outcome.calls).toEqual([]);
 });
 
@@ -62,7 +62,7 @@ it.each(
     ),
   ),
 )('33: Secrets Manager that answers "%s" when %s is asked again', async (answer, _, operation, secret) => {
-  const outcome = await spend(workflow, { secrets: [{ operation, secret, answer, times: 3 }] });
+  const outcome = await runExport(workflow, { secrets: [{ operation, secret, answer, times: 3 }] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.secrets.filter(({ error }) => error !== undefined)).toHaveLength(3);
 });
@@ -70,7 +70,7 @@ it.each(
 it.each(
   OPERATIONS,
 )('33: Secrets Manager that throttles for ever when %s fails, typed, after seven tries', async (_, operation, secret) => {
-  const outcome = await spend(workflow, {
+  const outcome = await runExport(workflow, {
     secrets: [{ operation, secret, answer: 'ThrottlingException', times: 99 }],
   });
   expectFailed(outcome, 'ServiceUnavailable');
@@ -84,16 +84,16 @@ it.each(
     ),
   ),
 )('33: Secrets Manager that answers "%s" when %s fails at once, naming the permission', async (answer, _, operation, secret) => {
-  const outcome = await spend(workflow, { secrets: [{ operation, secret, answer, times: 99 }] });
+  const outcome = await runExport(workflow, { secrets: [{ operation, secret, answer, times: 99 }] });
   expectFailed(outcome, 'AccessRefused');
-  expect(outcome.card.happened).toContain(`secretsmanager:${operation}`);
+  expect(outcome.failure.happened).toContain(`secretsmanager:${operation}`);
   expect(outcome.secrets.filter(({ error }) => error !== undefined)).toHaveLength(1);
 });
 
 it('35: a token that the platform ends before our clock says so is renewed by way of its 401', async () => {
-  expect((await spend(workflow)).to('token')).toHaveLength(1);
+  expect((await runExport(workflow)).to('token')).toHaveLength(1);
   workflow.sandbox.revokeTokens();
-  const outcome = await spend(workflow);
+  const outcome = await runExport(workflow);
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.calls.map(({ endpoint, status }) => `${endpoint} ${status}`)).toEqual([
     'create 401',
@@ -112,7 +112,7 @@ it.each([
     ...{ speed: 1000, platformAhead },
     sandbox: { tokenSeconds: 86_400, report: { secondsToProcessing: 0, secondsToReady: 0 } },
   });
-  const outcome = await spend(apart, { faults: ['create status=429 retry_after=date:120'] });
+  const outcome = await runExport(apart, { faults: ['create status=429 retry_after=date:120'] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.to('token')).toHaveLength(1);
   expect(outcome.reports).toHaveLength(1);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { pollWait } from '../../../functions/decisions/waits.ts';
 import type { WindowState } from '../../../functions/workflow/states.ts';
 import type { Fault } from '../../../infra/local/sandbox/faults/fault.ts';
-import { expectFailed, forgetTokens, shareWorkflow, spend } from '../../support/bad-day.ts';
+import { expectFailed, forgetTokens, runExport, shareWorkflow } from '../../support/run-export.ts';
 
 // What the platform's API does (contract 4, 7). A report is READY when it is first looked at, so that the GETs are known
 // beforehand: the first is CheckReport's, the second SaveReport's.
@@ -19,7 +19,7 @@ const CALLS = [
 
 it.each(CALLS)('1: a 401 %s brings one new token, and the same report goes on', async (_, call) => {
   await forgetTokens(workflow);
-  const outcome = await spend(workflow, { faults: [`${call} status=401`] });
+  const outcome = await runExport(workflow, { faults: [`${call} status=401`] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.to('token')).toHaveLength(2);
   expect(outcome.reports).toHaveLength(1);
@@ -27,17 +27,17 @@ it.each(CALLS)('1: a 401 %s brings one new token, and the same report goes on', 
 
 it.each(CALLS)('1: a second 401 in a row %s, with a fresh token, fails typed', async (_, call) => {
   await forgetTokens(workflow);
-  const outcome = await spend(workflow, { faults: [`${call} status=401 times=2`] });
+  const outcome = await runExport(workflow, { faults: [`${call} status=401 times=2`] });
   expectFailed(outcome, 'TokenRefusedAgain');
   expect(outcome.to('token')).toHaveLength(2);
 });
 
 it.each(CALLS)('4: a 403 %s fails at once, and names reporting:read', async (_, call) => {
-  const outcome = await spend(workflow, { faults: [`${call} status=403 times=always`] });
+  const outcome = await runExport(workflow, { faults: [`${call} status=403 times=always`] });
   expectFailed(outcome, 'RequestRefused');
-  expect(outcome.card.happened).toContain('reporting:read');
+  expect(outcome.failure.happened).toContain('reporting:read');
   expect(outcome.calls.filter(({ status }) => status === 403)).toHaveLength(1);
-  expect(outcome.card.request_ids).toEqual([outcome.calls.at(-1)?.requestId]);
+  expect(outcome.failure.request_ids).toEqual([outcome.calls.at(-1)?.requestId]);
 });
 
 it.each<[string, unknown, string[]]>([
@@ -47,9 +47,9 @@ it.each<[string, unknown, string[]]>([
   ['a string', 'metrics are missing', ['metrics are missing']],
 ])('5: a 422 whose detail.validation is %s fails at once, and shows it', async (_, validation, faults) => {
   const fault: Fault = { on: 'create', status: 422, times: 9, set: { 'error.detail': { validation } } };
-  const outcome = await spend(workflow, { faults: [fault] });
+  const outcome = await runExport(workflow, { faults: [fault] });
   expectFailed(outcome, 'RequestRefused');
-  expect(outcome.card.faults).toEqual(faults);
+  expect(outcome.failure.faults).toEqual(faults);
   expect(outcome.to('create')).toHaveLength(1);
 });
 
@@ -58,21 +58,21 @@ it.each([
   ['absent', undefined],
 ])('5: a 422 whose detail is %s fails at once, with what the platform says', async (_, detail) => {
   const set = detail === undefined ? {} : { 'error.detail': detail };
-  const outcome = await spend(workflow, { faults: [{ on: 'create', status: 422, times: 9, set }] });
+  const outcome = await runExport(workflow, { faults: [{ on: 'create', status: 422, times: 9, set }] });
   expectFailed(outcome, 'RequestRefused');
-  expect(outcome.card.happened).toContain(detail ?? 'The sandbox was told to answer 422');
+  expect(outcome.failure.happened).toContain(detail ?? 'The sandbox was told to answer 422');
   expect(outcome.to('create')).toHaveLength(1);
 });
 
 it('6: a revision that the platform does not know fails at once, naming the header and its value', async () => {
-  const outcome = await spend(workflow, { request: { revision: '2019-02-03' } });
+  const outcome = await runExport(workflow, { request: { revision: '2019-02-03' } });
   expectFailed(outcome, 'RequestRefused');
-  expect(outcome.card.happened).toContain('X-Service-Revision was 2019-02-03');
+  expect(outcome.failure.happened).toContain('X-Service-Revision was 2019-02-03');
   expect(outcome.to('create').map(({ status }) => status)).toEqual([400]);
 });
 
 it.each(CALLS)('7: a 500 %s for a while is waited for, longer each time', async (_, call) => {
-  const outcome = await spend(workflow, { faults: [`${call} status=500 times=3`] });
+  const outcome = await runExport(workflow, { faults: [`${call} status=500 times=3`] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(1);
   const failed = outcome.calls.flatMap(({ status }, index) => (status === 500 ? [index] : []));
@@ -81,11 +81,11 @@ it.each(CALLS)('7: a 500 %s for a while is waited for, longer each time', async 
 });
 
 it.each(CALLS)('7: a 500 %s for ever fails after seven tries, with the last request_id', async (_, call) => {
-  const outcome = await spend(workflow, { faults: [`${call} status=500 times=always`] });
+  const outcome = await runExport(workflow, { faults: [`${call} status=500 times=always`] });
   expectFailed(outcome, 'PlatformUnavailable');
   const failed = outcome.calls.filter(({ status }) => status === 500);
   expect(failed).toHaveLength(7);
-  expect(outcome.card.request_ids).toEqual([failed.at(-1)?.requestId]);
+  expect(outcome.failure.request_ids).toEqual([failed.at(-1)?.requestId]);
 });
 
 const RETRY_AFTER = [
@@ -102,7 +102,7 @@ it.each(
     RETRY_AFTER.map(([form, ...rest]) => [where, form, call, ...rest] as const),
   ),
 )('8: a 429 %s with Retry-After %s is waited for in a Wait state', async (_where, _form, call, header, least, most) => {
-  const outcome = await spend(workflow, { faults: [`${call} status=429 ${header}`] });
+  const outcome = await runExport(workflow, { faults: [`${call} status=429 ${header}`] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(1);
   const at = outcome.calls.findIndex(({ status }) => status === 429);
@@ -124,8 +124,8 @@ it.each(
 it.each(
   CALLS.filter(([where]) => where !== 'in mid-poll'),
 )('8: a 429 %s for ever fails, typed, after a bounded number of tries', async (_, call) => {
-  const outcome = await spend(workflow, { faults: [`${call} status=429 times=always`] });
+  const outcome = await runExport(workflow, { faults: [`${call} status=429 times=always`] });
   expectFailed(outcome, 'RateLimited');
   expect(outcome.calls.filter(({ status }) => status === 429)).toHaveLength(13);
-  expect(outcome.card.happened).toContain('answered 429 13 times in a row');
+  expect(outcome.failure.happened).toContain('answered 429 13 times in a row');
 });

@@ -2,13 +2,13 @@ import { expect, it } from 'vitest';
 import type { ErrorCode } from '../../../infra/local/s3/answers.ts';
 import type { Fault } from '../../../infra/local/s3/faults.ts';
 import {
-  type Day,
+  type Conditions,
   expectFailed,
   type Outcome,
   openUploads,
+  runExport,
   shareWorkflow,
-  spend,
-} from '../../support/bad-day.ts';
+} from '../../support/run-export.ts';
 
 /** Stored as two parts; a small file is one PutObject. */
 const LARGE = 9 * 1024 * 1024;
@@ -28,9 +28,9 @@ const workflow = await shareWorkflow({
 type Operation = Fault['operation'];
 
 /** A file that takes this operation. */
-async function store(operation: Operation, day: Day): Promise<Outcome> {
+async function store(operation: Operation, day: Conditions): Promise<Outcome> {
   bytes = operation === 'PutObject' ? SMALL : LARGE;
-  return spend(workflow, day);
+  return runExport(workflow, day);
 }
 
 function refusals({ s3 }: Outcome, answer: ErrorCode): number {
@@ -92,7 +92,7 @@ it.each(
 )('27: %s that is refused with %s fails at once, and says which permission', async (operation, answer) => {
   const outcome = await store(operation, { s3: [{ operation, key: 'report.json', answer, times: 99 }] });
   expectFailed(outcome, 'AccessRefused');
-  expect(outcome.card.happened).toMatch(/s3:PutObject.*kms:GenerateDataKey/);
+  expect(outcome.failure.happened).toMatch(/s3:PutObject.*kms:GenerateDataKey/);
   // Two parts are on their way at a time.
   expect(refusals(outcome, answer)).toBeLessThanOrEqual(operation === 'UploadPart' ? 2 : 1);
   expect(await openUploads(workflow)).toBe(0);
@@ -108,7 +108,7 @@ it.each([
     s3: [{ operation: 'PutObject', key: '_manifest.json', answer, times: 99 }],
   });
   expect([outcome.status, outcome.error, outcome.manifest]).toEqual(['FAILED', 'AccessRefused', undefined]);
-  expect(outcome.card?.happened).toContain('s3:PutObject');
+  expect(outcome.failure?.happened).toContain('s3:PutObject');
   expect(refusals(outcome, answer)).toBe(1);
 });
 

@@ -1,15 +1,15 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
+import { listen } from '../../support/listen.ts';
 import {
-  type Day,
+  type Conditions,
   expectFailed,
   type Outcome,
   openUploads,
+  runExport,
   servedEncoding,
   shareWorkflow,
-  spend,
-} from '../../support/bad-day.ts';
-import { listen } from '../../support/listen.ts';
+} from '../../support/run-export.ts';
 
 const MAX_BYTES = 12 * 1024 * 1024;
 
@@ -29,9 +29,9 @@ const workflow = await shareWorkflow({
   config: { max_download_bytes: MAX_BYTES },
 });
 
-async function download(size: number, day: Day): Promise<Outcome> {
+async function download(size: number, day: Conditions): Promise<Outcome> {
   bytes = size;
-  const outcome = await spend(workflow, day);
+  const outcome = await runExport(workflow, day);
   expect(await openUploads(workflow)).toBe(0);
   return outcome;
 }

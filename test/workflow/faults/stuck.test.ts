@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Report } from '../../../infra/local/sandbox/state.ts';
-import { expectFailed, gapsIn, type Outcome, spend } from '../../support/bad-day.ts';
+import { expectFailed, gapsIn, type Outcome, runExport } from '../../support/run-export.ts';
 import { startWorkflow, type Workflow } from '../../support/workflow.ts';
 
 const NEVER = 1e9;
@@ -20,7 +20,7 @@ async function wait(readiness: Readiness, faults: string[] = []): Promise<Outcom
       },
     },
   });
-  return await spend(workflow, { faults });
+  return await runExport(workflow, { faults });
 }
 
 /** Minutes between the creations of two reports. */
@@ -53,7 +53,7 @@ it.concurrent('12: a report that was replaced is still watched, and the first RE
 it.concurrent('12: where no report is ever READY, the export fails after two replacements', async () => {
   const outcome = await wait(() => NEVER);
   expectFailed(outcome, 'ReportStuck');
-  expect(outcome.card.report_ids).toEqual(outcome.reports.map(({ id }) => id));
+  expect(outcome.failure.report_ids).toEqual(outcome.reports.map(({ id }) => id));
   expect(outcome.reports).toHaveLength(3);
   expect(Math.max(...gapsIn(outcome))).toBeGreaterThan(50); // seldom in the end
 });

@@ -1,15 +1,21 @@
 import { expect, it } from 'vitest';
 import { createReport } from '../../../functions/create-report.ts';
-import { expectFailed, forgetTokens, openUploads, shareWorkflow, spend } from '../../support/bad-day.ts';
 import { listenTcp } from '../../support/listen.ts';
 import { connecting } from '../../support/platform.ts';
+import {
+  expectFailed,
+  forgetTokens,
+  openUploads,
+  runExport,
+  shareWorkflow,
+} from '../../support/run-export.ts';
 import { startStep } from '../../support/steps.ts';
 import { startWorkflow } from '../../support/workflow.ts';
 
 // What a step waits for itself: servers that keep it waiting, and its pauses before it gives up. Both are real time; here
 // they are a twentieth of it: 1.5 s to the headers, 0.75 s between two pieces of an answer (1.5 s of a file), 3 s in all.
 const workflow = await shareWorkflow({
-  ...{ speed: 1000, hurry: true },
+  ...{ speed: 1000, shortTimeouts: true },
   sandbox: {
     tokenSeconds: 86_400,
     report: {
@@ -35,7 +41,7 @@ it.each([
   ['a storage host', 'never answers', 'storage hang', 1, 'TOO_SLOW'],
 ] as const)('9: %s that %s is given up and tried again', async (_, __, fault, reports, code) => {
   await forgetTokens(workflow);
-  const outcome = await spend(workflow, { faults: [fault] });
+  const outcome = await runExport(workflow, { faults: [fault] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(reports);
   expect(outcome.logged.join()).toContain(code);
@@ -45,7 +51,7 @@ it.each([
   ['stops', 'stall_after=100000'],
   ['goes on by a byte at a time', 'trickle=20'],
 ])('9: a storage host whose body %s is asked for the rest', async (_, fault) => {
-  const outcome = await spend(workflow, { faults: [`storage ${fault}`] });
+  const outcome = await runExport(workflow, { faults: [`storage ${fault}`] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.to('report')).toHaveLength(2);
   expect(outcome.to('storage')).toHaveLength(2);
@@ -65,7 +71,7 @@ it('9: a POST that never came through the handshake has made no report', async (
 it('9: a platform that never comes through the handshake is given up, and tried again', async () => {
   await using silent = await listenTcp(() => {});
   await using unreachable = await startWorkflow({
-    ...{ speed: 1000, hurry: true, baseUrl: `https://127.0.0.1:${silent.port}` },
+    ...{ speed: 1000, shortTimeouts: true, baseUrl: `https://127.0.0.1:${silent.port}` },
   });
   const ended = await unreachable.run();
   expect(ended.error).toBe('PlatformUnavailable');
@@ -77,7 +83,7 @@ it.each([
   'chunked',
   'close',
 ])('17: a body that is always cut short (%s) is never visible', async (framing) => {
-  const outcome = await spend(workflow, {
+  const outcome = await runExport(workflow, {
     faults: [`storage cut_after=150000 framing=${framing} etag=none times=always`],
   });
   expectFailed(outcome, 'CopyFailed');
@@ -85,7 +91,7 @@ it.each([
 });
 
 it('25: an S3 that answers 503 for ever fails the export, typed, with nothing visible', async () => {
-  const outcome = await spend(workflow, {
+  const outcome = await runExport(workflow, {
     s3: [{ operation: 'PutObject', key: 'report.json', answer: 'SlowDown', times: 999 }],
   });
   expectFailed(outcome, 'ServiceUnavailable');
@@ -98,7 +104,7 @@ it.each([
   ['UploadPart', ['spend', 'clicks']],
   ['CompleteMultipartUpload', ['spend', 'clicks']],
 ] as const)('9: an S3 that takes %s and never answers is asked again', async (operation, metrics) => {
-  const outcome = await spend(workflow, {
+  const outcome = await runExport(workflow, {
     request: { metrics },
     s3: [{ operation, key: 'report.json', answer: 'stall' }],
   });

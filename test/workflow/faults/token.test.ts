@@ -1,6 +1,6 @@
 import { beforeEach, expect, it, vi } from 'vitest';
-import { expectFailed, forgetTokens, shareWorkflow, spend } from '../../support/bad-day.ts';
 import { storeCredential } from '../../support/log-in.ts';
+import { expectFailed, forgetTokens, runExport, shareWorkflow } from '../../support/run-export.ts';
 
 // What the token endpoint does (contract 4.1, 7.3). Every export here needs a token of its own.
 const workflow = await shareWorkflow({
@@ -20,9 +20,9 @@ it.each([
   ['with', 'header.www-authenticate="Basic realm=x"'],
   ['without', 'without_header=www-authenticate'],
 ])('2: a revoked client (401 %s WWW-Authenticate) is looked up once more and fails, typed', async (_, header) => {
-  const outcome = await spend(workflow, { faults: [`token status=401 ${header} times=always`] });
+  const outcome = await runExport(workflow, { faults: [`token status=401 ${header} times=always`] });
   expectFailed(outcome, 'CredentialUnusable');
-  expect(outcome.card.happened).toContain('invalid_client');
+  expect(outcome.failure.happened).toContain('invalid_client');
   expect(outcome.calls).toHaveLength(1);
   expect(outcome.secrets.filter(({ secret }) => secret === CREDENTIAL)).toHaveLength(2);
 });
@@ -30,22 +30,22 @@ it.each([
 it.each([
   1, 4,
 ])('2: a client that is revoked while an export of four windows runs, %i at a time, is asked for once more', async (max_parallel) => {
-  expect((await spend(workflow)).status).toBe('SUCCEEDED');
-  const outcome = await spend(workflow, {
+  expect((await runExport(workflow)).status).toBe('SUCCEEDED');
+  const outcome = await runExport(workflow, {
     faults: ['token status=401 times=always', 'create status=401 times=always'],
     request: { start_date: '2026-01-01', end_date: '2026-06-01', max_parallel },
   });
   expectFailed(outcome, 'CredentialUnusable');
-  expect(outcome.card.windows_failed).toBe(4);
+  expect(outcome.failure.windows_failed).toBe(4);
   expect(outcome.to('token').map(({ status }) => status)).toEqual([401]);
   // Who starts an export again asks the platform, whether the credential has changed or not.
-  expect((await spend(workflow)).status).toBe('SUCCEEDED');
+  expect((await runExport(workflow)).status).toBe('SUCCEEDED');
 });
 
 it('2: a secret that an operator replaces while the old one is refused is used at once', async () => {
   const { journal } = workflow.sandbox;
   const before = journal.length;
-  const outcome = await spend(workflow, {
+  const outcome = await runExport(workflow, {
     faults: ['token status=401 trickle=30'],
     meanwhile: async () => {
       await vi.waitUntil(() => journal[before]?.endpoint === 'token', { timeout: 30_000 });
@@ -63,11 +63,11 @@ it.each([
   ['resets the connection', 'reset=before'],
   ['loses its answer', 'reset=after'],
 ])('7: a token endpoint that %s is waited for, and for ever in vain, seven times', async (_, fault) => {
-  const passing = await spend(workflow, { faults: [`token ${fault} times=2`] });
+  const passing = await runExport(workflow, { faults: [`token ${fault} times=2`] });
   expect(passing.status).toBe('SUCCEEDED');
   expect(passing.to('token')).toHaveLength(3);
   await forgetTokens(workflow);
-  const outcome = await spend(workflow, { faults: [`token ${fault} times=always`] });
+  const outcome = await runExport(workflow, { faults: [`token ${fault} times=always`] });
   expectFailed(outcome, 'PlatformUnavailable');
   expect(outcome.calls).toHaveLength(7);
 });
@@ -82,12 +82,12 @@ it.each([
   ['another type', 'set.token_type=mac'],
   ['204 for 200', 'status=204'],
 ])('11: a token request answered with %s is tried again once', async (_, fault) => {
-  expect((await spend(workflow, { faults: [`token ${fault}`] })).status).toBe('SUCCEEDED');
+  expect((await runExport(workflow, { faults: [`token ${fault}`] })).status).toBe('SUCCEEDED');
   await forgetTokens(workflow);
-  const outcome = await spend(workflow, { faults: [`token ${fault} times=always`] });
+  const outcome = await runExport(workflow, { faults: [`token ${fault} times=always`] });
   expectFailed(outcome, 'AnswerUnreadable');
   expect(outcome.calls).toHaveLength(2);
-  expect(outcome.card.request_ids).toEqual(['absent']);
+  expect(outcome.failure.request_ids).toEqual(['absent']);
 });
 
 const MINUTE = 60;
@@ -110,8 +110,8 @@ it.each([
   ['huge', 'set.expires_in=1e12', 24 * HOUR],
 ])('34: expires_in that is %s is bounded, and asks for one token an export at most', async (_, fault, seconds) => {
   await forgetTokens(slower);
-  const first = await spend(slower, { faults: [`token ${fault} times=always`] });
-  const second = await spend(slower, { faults: [`token ${fault} times=always`] });
+  const first = await runExport(slower, { faults: [`token ${fault} times=always`] });
+  const second = await runExport(slower, { faults: [`token ${fault} times=always`] });
   expect([first.status, second.status]).toEqual(['SUCCEEDED', 'SUCCEEDED']);
   // An export looks for a token twice: before its windows, and in each.
   const most = seconds === MINUTE ? [2, 2] : [1, 0];

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import type { Fault as S3Fault } from '../../../infra/local/s3/faults.ts';
 import type { Call } from '../../../infra/local/sandbox/exchange.ts';
-import { expectFailed, forgetTokens, shareWorkflow, spend } from '../../support/bad-day.ts';
+import { expectFailed, forgetTokens, runExport, shareWorkflow } from '../../support/run-export.ts';
 import { expectNoSecretWritten } from '../../support/secrecy.ts';
 
 let bytes = 50_000;
@@ -43,7 +43,7 @@ it.each<[string, string, Call['endpoint'], string, Record<string, number>]>([
   ['CheckReport', 'as it waits for the answer', 'report', 'report hang', { report: 3, reports: 1 }],
 ])('28: %s, killed %s, starts clean', async (step, _, endpoint, fault, expected) => {
   await forgetTokens(workflow);
-  const outcome = await spend(workflow, { faults: [fault], meanwhile: () => killAt(step, endpoint) });
+  const outcome = await runExport(workflow, { faults: [fault], meanwhile: () => killAt(step, endpoint) });
   expect(outcome.status).toBe('SUCCEEDED');
   const { token, create, report } = { token: 1, create: 1, report: 2, ...expected };
   expect(
@@ -59,7 +59,7 @@ it.each([
 ])('28: SaveReport, killed %s, starts clean', async (_, fault) => {
   bytes = 9 * 1024 * 1024;
   const parts = s3.journal.length;
-  const outcome = await spend(workflow, {
+  const outcome = await runExport(workflow, {
     faults: [fault],
     meanwhile: async () => {
       if (fault.endsWith('=9000000')) {
@@ -76,7 +76,7 @@ it.each([
 });
 
 it('28: a function that is killed each time fails in bounded time, with nothing visible', async () => {
-  const outcome = await spend(workflow, {
+  const outcome = await runExport(workflow, {
     faults: ['storage hang times=always'],
     meanwhile: () => killAt('SaveReport', 'storage', 4),
   });
@@ -90,7 +90,7 @@ it.each<[string, S3Fault['answer']]>([
 ])('28: PublishWindow, killed %s its manifest is written, writes the same one again', async (_, answer) => {
   const before = s3.journal.length;
   const manifests = () => s3.journal.slice(before).filter(({ key }) => key.endsWith('_manifest.json'));
-  const outcome = await spend(workflow, {
+  const outcome = await runExport(workflow, {
     s3: [{ operation: 'PutObject', key: '_manifest.json', answer }],
     meanwhile: async () => {
       await vi.waitUntil(() => manifests().length > 0, { timeout: 30_000, interval: 1 });
@@ -148,9 +148,9 @@ it.each<[string, Record<string, unknown>, string[]]>([
     ['end_date', 'advertiser_ids[0]', 'metrics', 'dimensions', 'colour'],
   ],
 ])('36: an input with %s is refused before any request, every fault named', async (_, fields, named) => {
-  const outcome = await spend(workflow, { request: fields });
+  const outcome = await runExport(workflow, { request: fields });
   expectFailed(outcome, 'InvalidInput');
-  const faults = outcome.card.faults?.map((fault) => fault.split(':')[0]) ?? [];
+  const faults = outcome.failure.faults?.map((fault) => fault.split(':')[0]) ?? [];
   expect(faults.sort()).toEqual([...named].sort());
   expect([outcome.calls, outcome.secrets, outcome.reports]).toEqual([[], [], []]);
 });
@@ -171,15 +171,15 @@ it.each([
   ['conv_integration_id', 'event_source_id'],
   ['conv_integration_os', 'event_source_platform'],
 ])('37: the dimension %s is refused before any request, naming %s', async (legacy, current) => {
-  const outcome = await spend(workflow, { request: { dimensions: ['campaign_id', legacy] } });
+  const outcome = await runExport(workflow, { request: { dimensions: ['campaign_id', legacy] } });
   expectFailed(outcome, 'InvalidInput');
-  expect(outcome.card.faults?.join()).toContain(legacy);
-  expect(outcome.card.faults?.join()).toContain(current);
+  expect(outcome.failure.faults?.join()).toContain(legacy);
+  expect(outcome.failure.faults?.join()).toContain(current);
   expect(outcome.calls).toEqual([]);
 });
 
 it('38: a metric and a dimension that only the platform knows are delivered, with a warning each', async () => {
-  const outcome = await spend(workflow, {
+  const outcome = await runExport(workflow, {
     request: { metrics: ['spend', 'clicks'], dimensions: ['country'] },
   });
   expect(outcome.status).toBe('SUCCEEDED');
@@ -190,9 +190,9 @@ it('38: a metric and a dimension that only the platform knows are delivered, wit
 });
 
 it('38: a metric that the platform does not know either is refused by the platform, once', async () => {
-  const outcome = await spend(workflow, { request: { metrics: ['no_such_metric'] } });
+  const outcome = await runExport(workflow, { request: { metrics: ['no_such_metric'] } });
   expectFailed(outcome, 'RequestRefused');
-  expect(outcome.card.faults?.join()).toContain('no_such_metric');
+  expect(outcome.failure.faults?.join()).toContain('no_such_metric');
   expect(outcome.to('create')).toHaveLength(1);
   expect(outcome.logged.join()).toContain('no_such_metric');
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { expectFailed, openUploads, shareWorkflow, spend } from '../../support/bad-day.ts';
+import { expectFailed, openUploads, runExport, shareWorkflow } from '../../support/run-export.ts';
 
 const MiB = 1024 * 1024;
 
@@ -17,7 +17,7 @@ const STALLS = `storage stall_after=${20 * MiB}`;
 const uploads = ['CreateMultipartUpload', 'AbortMultipartUpload', 'CompleteMultipartUpload'];
 
 it('a file that does not come in the time of one call is gone on with by the next, from the last part', async () => {
-  const outcome = await spend(workflow, { faults: [STALLS] });
+  const outcome = await runExport(workflow, { faults: [STALLS] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.to('storage').map(({ headers }) => headers.range)).toEqual([
     undefined,
@@ -29,14 +29,14 @@ it('a file that does not come in the time of one call is gone on with by the nex
 });
 
 it('18: an object that changed between two calls is begun again', async () => {
-  const outcome = await spend(workflow, { faults: [STALLS, 'storage nth=2 changed'] });
+  const outcome = await runExport(workflow, { faults: [STALLS, 'storage nth=2 changed'] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(await openUploads(workflow)).toBe(0);
 });
 
 it('1, 7: what comes between two calls, of tokens and of the platform, loses nothing', async () => {
   const faults = [STALLS, 'report nth=3 revoke', 'report nth=4 status=503'];
-  const outcome = await spend(workflow, { faults });
+  const outcome = await runExport(workflow, { faults });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.to('storage').at(-1)?.headers.range).toBe(`bytes=${16 * MiB}-`);
 });
@@ -49,20 +49,20 @@ it('28: a later call that is killed is made again from where the first one stopp
     await workflow.functionOf('SaveReport').kill();
   };
   const faults = [STALLS, `storage nth=2 stall_after=${15 * MiB}`];
-  const outcome = await spend(workflow, { faults, meanwhile });
+  const outcome = await runExport(workflow, { faults, meanwhile });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(await openUploads(workflow)).toBe(0);
 });
 
 it('18: a file that cannot be gone on with is refused, and says why', async () => {
-  const outcome = await spend(workflow, { faults: [STALLS, 'storage etag=weak times=always'] });
+  const outcome = await runExport(workflow, { faults: [STALLS, 'storage etag=weak times=always'] });
   expectFailed(outcome, 'DownloadRefused');
-  expect(outcome.card.happened).toContain('no strong ETag');
+  expect(outcome.failure.happened).toContain('no strong ETag');
   expect(await openUploads(workflow)).toBe(0);
 });
 
 it('28: a window that fails in the middle of a copy gives up its upload', async () => {
-  const outcome = await spend(workflow, { faults: [STALLS, 'report nth=3 status=403'] });
+  const outcome = await runExport(workflow, { faults: [STALLS, 'report nth=3 status=403'] });
   expectFailed(outcome, 'RequestRefused');
   expect(outcome.s3.map(({ operation }) => operation)).toContain('AbortMultipartUpload');
   expect(await openUploads(workflow)).toBe(0);

@@ -1,8 +1,8 @@
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 import { CANARY } from '../support/secrecy.ts';
 import { startWorkflow } from '../support/workflow.ts';
-import { type Played, play } from './play.ts';
 import { broken } from './promises.ts';
+import { type Played, play } from './run-scenario.ts';
 import type { Scenario } from './scenario.ts';
 
 export interface Run {
@@ -72,7 +72,7 @@ async function runBatch(
   await using workflow = await startWorkflow({
     speed,
     // S3's time-outs would be shorter than a busy machine needs for a file of three parts.
-    hurry: !ranges,
+    shortTimeouts: !ranges,
     sandbox: { report, credentials: ACCOUNTS.map((account) => ({ account })) },
     config: { max_download_bytes: 32 * MiB, ...(ranges && { parallel_above_bytes: RANGES.above }) },
   });

@@ -22,7 +22,7 @@ import { expectNoSecretIn, expectNoSecretWritten } from './secrecy.ts';
 import { type Ended, startWorkflow, type Workflow, type WorkflowOptions } from './workflow.ts';
 
 /** What goes wrong on that day, and what is asked for. */
-export interface Day {
+export interface Conditions {
   /** Of the platform and its storage host. */
   readonly faults?: readonly (string | Fault)[];
   /** What the sandbox does otherwise on that day. */
@@ -43,7 +43,7 @@ export interface Day {
 export interface Outcome extends Ended {
   readonly request: Record<string, unknown>;
   /** The Cause; undefined for what was delivered. */
-  readonly card: FailureReport | undefined;
+  readonly failure: FailureReport | undefined;
   readonly calls: readonly Call[];
   readonly reports: readonly Report[];
   readonly s3: readonly JournalEntry[];
@@ -74,9 +74,9 @@ let days = 0;
  * be kept whatever happens: 10 s between two GETs of a report (P3), no manifest and no event without the whole object (P2),
  * one announcement (P4), and no secret written anywhere (P6).
  */
-export async function spend(workflow: Workflow, day: Day = {}): Promise<Outcome> {
+export async function runExport(workflow: Workflow, day: Conditions = {}): Promise<Outcome> {
   const request = workflow.request({ name: `day-${++days}`, ...day.request });
-  const journals = sinceNow(workflow);
+  const journals = recordJournals(workflow);
   const restore = change(workflow.sandbox.options, day.sandbox ?? {});
   plant(workflow, day);
   const [ended] = await Promise.all([workflow.run(request), day.meanwhile?.()]);
@@ -87,7 +87,7 @@ export async function spend(workflow: Workflow, day: Day = {}): Promise<Outcome>
     ...journals(),
     ...(await visible(workflow, String(request.name))),
     request,
-    card: ended.cause === undefined ? undefined : readCard(ended.cause),
+    failure: ended.cause === undefined ? undefined : readFailure(ended.cause),
   };
   expectPromisesKept(outcome);
   if (outcome.status === 'SUCCEEDED' && isReport(request) && !givesBody(day))
@@ -99,7 +99,7 @@ export async function spend(workflow: Workflow, day: Day = {}): Promise<Outcome>
 export type Journals = Pick<Outcome, 'calls' | 'reports' | 's3' | 'secrets' | 'announced' | 'logged' | 'to'>;
 
 /** What comes into the journals from now on. */
-export function sinceNow({ sandbox, s3, secrets, bus, logs }: Workflow): () => Journals {
+export function recordJournals({ sandbox, s3, secrets, bus, logs }: Workflow): () => Journals {
   const sources = [sandbox.journal, sandbox.reports(), s3.journal, secrets.journal, bus.events, logs];
   const before = sources.map(({ length }) => length);
   const since = <T>(source: readonly T[], at: number) => source.slice(before[at]);
@@ -121,7 +121,7 @@ export function sinceNow({ sandbox, s3, secrets, bus, logs }: Workflow): () => J
 export function expectFailed(
   outcome: Outcome,
   error: string,
-): asserts outcome is Outcome & { readonly card: FailureReport } {
+): asserts outcome is Outcome & { readonly failure: FailureReport } {
   expect([outcome.status, outcome.error]).toEqual(['FAILED', error]);
   expect([outcome.object, outcome.manifest]).toEqual([undefined, undefined]);
 }
@@ -175,7 +175,7 @@ function change(options: SandboxOptions, changes: SandboxOptions): () => void {
   return () => void Object.assign(options, before);
 }
 
-function plant({ sandbox, s3, secrets, bus }: Workflow, day: Day): void {
+function plant({ sandbox, s3, secrets, bus }: Workflow, day: Conditions): void {
   sandbox.faults.clear();
   for (const fault of day.faults ?? []) sandbox.faults.add(fault);
   s3.faults.splice(0, Infinity, ...(day.s3 ?? []).map((fault) => ({ ...fault })));
@@ -216,7 +216,7 @@ function expectPromisesKept(outcome: Outcome): void {
   expect(announced.map((event) => event['detail-type'])).toEqual([
     status === 'SUCCEEDED' ? 'Report Exported' : 'Report Export Failed',
   ]);
-  expect(announced[0]?.detail).toEqual(status === 'SUCCEEDED' ? output : outcome.card);
+  expect(announced[0]?.detail).toEqual(status === 'SUCCEEDED' ? output : outcome.failure);
   if (status !== 'SUCCEEDED') {
     expect(manifest).toBeUndefined();
     return;
@@ -231,7 +231,7 @@ function isReport({ kind = 'report' }: Readonly<Record<string, unknown>>): boole
 }
 
 /** Whether a fault gives the file, so that it is not the report's. */
-function givesBody({ faults = [] }: Day): boolean {
+function givesBody({ faults = [] }: Conditions): boolean {
   const parsed = faults.map((fault) => (typeof fault === 'string' ? parseFault(fault) : fault));
   return parsed.some(({ on, body, gzip }) => on === 'storage' && (body ?? gzip) !== undefined);
 }
@@ -245,10 +245,10 @@ function sha256(bytes: Buffer = Buffer.alloc(0)): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-function readCard(cause: string): FailureReport {
+function readFailure(cause: string): FailureReport {
   try {
     return JSON.parse(cause) as FailureReport;
   } catch {
-    throw new Error(`The execution ended without a card: ${cause}`);
+    throw new Error(`The execution ended without a failure: ${cause}`);
   }
 }
