@@ -1,17 +1,19 @@
+import { isObject, parseJson } from './json.ts';
+
 /**
- * Every way in which a step can fail, one class per decision that the state machine takes (again soon, again
- * later, renew, replace, give up), not one per HTTP status.
+ * The errors that a step can throw: one class per decision of the state machine (retry soon, retry later, renew, replace,
+ * give up), not one per HTTP status. infra/constructs/retries.ts says what each decision does.
  *
- * `name` is a literal on the class: it is what Step Functions matches in a Retry or a Catch, and a minifier would
- * shorten anything that is derived from the class's own name.
+ * `name` is a literal on the class, because Step Functions matches it in a Retry or a Catch, and a minifier shortens the
+ * names of classes.
  */
 
-/** What is known about a failure beyond its sentence. Ids and numbers only: never a URL's query, never a secret. */
+/** Ids and numbers about a failure. Never a URL's query, never a secret. */
 export type Facts = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /**
- * Step Functions keeps 32,768 characters of a Cause, in which Lambda writes the message once more escaped; what is cut
- * cannot be read. 12,000 characters stay below that even where every second one is escaped.
+ * Step Functions keeps 32,768 characters of a Cause and cuts the rest, which makes its JSON unreadable. Lambda escapes the
+ * message once more; 12,000 characters fit even if every second one is escaped.
  */
 const MAX_MESSAGE = 12_000;
 
@@ -20,19 +22,19 @@ export abstract class ExportError extends Error {
   readonly facts: Facts;
 
   /**
-   * @param happened what happened, to which id, and what to do next, in one or two sentences
-   * @param facts the platform's request_id, status and the like, what identifies the failure first; they travel as the
-   *   last line of the message, because Lambda hands Step Functions nothing of an error but its name and message
+   * @param happened one or two sentences: what happened, to which id, and what to do next
+   * @param facts the most important first. They become the last line of the message, because Lambda passes only an
+   *   error's name and message to Step Functions.
    */
   constructor(happened: string, facts: Facts = {}) {
-    // A cut may fall into the middle of a character, whose half is no text.
-    const said = happened.slice(0, MAX_MESSAGE / 2).toWellFormed();
-    super(`${said}\n${JSON.stringify(shorten(facts, MAX_MESSAGE / 2))}`);
+    // The cut may split a surrogate pair.
+    const sentence = happened.slice(0, MAX_MESSAGE / 2).toWellFormed();
+    super(`${sentence}\n${JSON.stringify(shorten(facts, MAX_MESSAGE / 2))}`);
     this.facts = facts;
   }
 }
 
-/** Leaves out what no longer fits: entries from the end of a list, or whole values. */
+/** Leaves out list entries and values that do not fit. */
 function shorten(facts: Facts, characters: number): Facts {
   let left = characters;
   const fits = (value: unknown) => {
@@ -46,114 +48,104 @@ function shorten(facts: Facts, characters: number): Facts {
   return Object.fromEntries(entries);
 }
 
-/** Splits a message made by {@link ExportError} into its sentence and its facts; any other message has no facts. */
+/** Splits the message of an {@link ExportError} into its sentence and its facts. Any other message has no facts. */
 export function readMessage(message: string): { happened: string; facts: Facts } {
   const end = message.lastIndexOf('\n{');
-  if (end < 0) return { happened: message, facts: {} };
-  try {
-    return { happened: message.slice(0, end), facts: JSON.parse(message.slice(end + 1)) as Facts };
-  } catch {
-    return { happened: message, facts: {} };
-  }
+  const facts = end < 0 ? undefined : parseJson(message.slice(end + 1));
+  return isObject(facts)
+    ? { happened: message.slice(0, end), facts: facts as Facts }
+    : { happened: message, facts: {} };
 }
 
-/** The same for a Cause: Lambda gives Step Functions a JSON document about an error, Step Functions itself gives plain text. */
+/** Reads a Cause: a JSON document from Lambda, plain text from Step Functions itself. */
 export function readCause(cause: string): { happened: string; facts: Facts } {
-  try {
-    const { errorMessage } = JSON.parse(cause) as { errorMessage?: unknown };
-    return readMessage(typeof errorMessage === 'string' ? errorMessage : cause);
-  } catch {
-    return readMessage(cause);
-  }
+  const { errorMessage } = Object(parseJson(cause));
+  return readMessage(typeof errorMessage === 'string' ? errorMessage : cause);
 }
 
-/**
- * Gives an error one more fact, in its message, where {@link readMessage} finds it.
- *
- * @param value as JSON; a few hundred characters
- */
+/** Adds a fact to an error's message. Its JSON should have at most a few hundred characters. */
 export function addFact(error: Error, name: string, value: unknown): void {
   const { happened, facts } = readMessage(error.message);
   error.message = `${happened}\n${JSON.stringify({ ...facts, [name]: value })}`;
 }
 
-// Give up: nothing changes until a person does something.
+// Give up: a person has to act.
 
-/** The execution's input cannot be exported; the message names every fault. No request was made. */
+/** The execution's input is faulty. The facts list every fault. The platform was not called. */
 export class InvalidInput extends ExportError {
   override readonly name = 'InvalidInput';
 }
 
-/** The account's credential is missing, malformed, or not accepted by the token endpoint. */
+/** The account's credential is missing or malformed, or the token endpoint refused it. */
 export class CredentialUnusable extends ExportError {
   override readonly name = 'CredentialUnusable';
 }
 
-/** The refresh token is dead: a person has to sign in again. */
+/** The refresh token no longer works: a person has to sign in again. */
 export class LoginRequired extends ExportError {
   override readonly name = 'LoginRequired';
 }
 
-/** A token that had just been issued was refused as well: another one would be too. */
+/** The platform refused a new token too, so another one would not help. */
 export class TokenRefusedAgain extends ExportError {
   override readonly name = 'TokenRefusedAgain';
 }
 
-/** The platform understood the request and will not serve it: 400, 403, 422 and other 4xx answers. */
+/** The platform refuses the request: 400, 403, 422 and other 4xx answers. */
 export class RequestRefused extends ExportError {
   override readonly name = 'RequestRefused';
 }
 
-/** The platform went on asking to wait for longer than a window may take. */
+/** The platform answered 429 too often. */
 export class RateLimited extends ExportError {
   override readonly name = 'RateLimited';
 }
 
-/** The window has been under way for longer than it may take, whatever it was waiting for. */
+/** The window takes too long. */
 export class OutOfTime extends ExportError {
   override readonly name = 'OutOfTime';
 }
 
-/** No report became READY, the replacements included. */
+/** Neither the report nor its replacements could be delivered. */
 export class ReportStuck extends ExportError {
   override readonly name = 'ReportStuck';
 }
 
-/** The download must not or cannot be stored: an unsafe address, a redirect, too large, not decodable. */
+/** The download is not safe or not usable: an unsafe address, a redirect, too large, not decodable. */
 export class DownloadRefused extends ExportError {
   override readonly name = 'DownloadRefused';
 }
 
-/** S3, Secrets Manager or Step Functions says no: a permission, a key or the bucket is missing. */
+/** S3 or Secrets Manager refuses a call: a permission, a key or the bucket is missing. */
 export class AccessRefused extends ExportError {
   override readonly name = 'AccessRefused';
 }
 
-/** Some windows of the export were not delivered; each has its own failure. */
+/** Some windows were not delivered. Each has its own failure report. */
 export class ExportIncomplete extends ExportError {
   override readonly name = 'ExportIncomplete';
 }
 
 // Renew, replace.
 
-/** The platform answered 401: GetToken renews the token, and the same report goes on. */
+/** The platform answered 401. GetToken renews the token, and the window goes on with the same report. */
 export class TokenRefused extends ExportError {
   override readonly name = 'TokenRefused';
 }
 
-/** The storage host no longer serves the URL (403): a new GET gives a fresh one; after that, a replacement. */
+/** The storage host answered 403. A new GET returns a fresh URL; if that fails too, a replacement report is created. */
 export class UrlExpired extends ExportError {
   override readonly name = 'UrlExpired';
 }
 
-// Again later.
+// Retry later.
 
-/** The platform did not answer, or answered 5xx; nothing was created. */
+/** The platform did not answer, or answered 5xx. Nothing was created. */
 export class PlatformUnavailable extends ExportError {
   override readonly name = 'PlatformUnavailable';
 }
 
-/** POST was sent and its answer was lost: a report may exist. Repeated once at most. */
+/** The answer to POST was lost, so a report may exist. Repeated once at most. */
 export class AnswerLost extends ExportError {
   override readonly name = 'AnswerLost';
 }
@@ -163,17 +155,17 @@ export class AnswerUnreadable extends ExportError {
   override readonly name = 'AnswerUnreadable';
 }
 
-/** The copy broke off: storage host or S3 failed, the body was cut short, or a checksum differed. Nothing is visible. */
+/** The copy broke off: the storage host or S3 failed, the body was cut short, or a checksum differed. Nothing is visible. */
 export class CopyFailed extends ExportError {
   override readonly name = 'CopyFailed';
 }
 
-/** S3, Secrets Manager, Step Functions or EventBridge throttles or is unavailable. */
+/** S3 or Secrets Manager throttles or is unavailable. */
 export class ServiceUnavailable extends ExportError {
   override readonly name = 'ServiceUnavailable';
 }
 
-/** The names, for Retry and Catch. The compiler holds each to its class. */
+/** The names for Retry and Catch. */
 export const errors = {
   InvalidInput,
   CredentialUnusable,

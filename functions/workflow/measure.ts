@@ -1,39 +1,39 @@
 import { type ErrorName, ExportError } from './errors.ts';
-import type { DeliveredWindow, FailureReport, ReportRef, WindowState } from './states.ts';
+import type { DeliveredWindow, FailureReport, WindowState } from './states.ts';
 
-/** Where CloudWatch shows the metrics. Each has the dimension `service`, the stack's name. */
+/** The namespace of the metrics in CloudWatch. Each has the dimension `service`, the stack's name. */
 export const NAMESPACE = 'AdReportExport';
 
-/** Every metric, and its unit. */
+/** Every metric and its unit. */
 export const METRICS = {
   // By account and export.
   Deliveries: 'Count',
   Bytes: 'Bytes',
-  /** Only where they can be counted. */
+  /** Only if the format has rows that we can count. */
   Rows: 'Count',
-  /** Windows that were delivered with no rows: an outcome, and not a failure. */
+  /** Windows that were delivered without rows, which is no failure. */
   EmptyDeliveries: 'Count',
   /**
-   * How long ago the window's end was (midnight UTC of its exclusive end date) when it was delivered. A backfill's is as
-   * old as its dates, so the minimum over a day says how fresh the newest data is.
+   * Time from the window's end (midnight UTC of its exclusive end date) to its delivery. A backfill is as old as its
+   * dates, so the minimum over a day shows how fresh the newest data is.
    */
   Freshness: 'Seconds',
-  /** From the report's creation until it was seen READY, with the waits between two looks. */
+  /** From the report's creation to the poll that found it READY. */
   TimeToReady: 'Seconds',
 
-  // By error: windows that were not delivered, and exports that failed before they had any.
+  /** By error: windows that were not delivered, and exports that failed before their windows started. */
   Failures: 'Count',
 
-  // By kind: tries that came to nothing, the last one included.
+  /** By kind: failed tries, including the last one. */
   Retries: 'Count',
 
-  /** Whole days on which the legacy key of an account still works (contract 9.6); there is none where no key is in use. */
+  /** Days until an account's legacy key stops working (contract 9.6). Not written if no key is in use. */
   ApiKeyDaysLeft: 'Count',
 } as const;
 export type MetricName = keyof typeof METRICS;
 
-/** Failures that the state machine answers with another try, a renewal or a replacement. */
-const REPEATED = [
+/** Errors after which the state machine repeats the step, renews the token or replaces the report. */
+const RETRIED_ERRORS = [
   'TokenRefused',
   'UrlExpired',
   'PlatformUnavailable',
@@ -43,50 +43,46 @@ const REPEATED = [
   'ServiceUnavailable',
 ] as const satisfies readonly ErrorName[];
 
-/** What `Retries` are told apart by: what a step threw, or what it saw without throwing. */
-export type RetryKind = (typeof REPEATED)[number] | 'Throttled' | 'UselessAnswer' | 'ReportResubmitted';
+/** The values of the dimension `kind` of Retries: an error, or a change that a step made to the state. */
+export type RetryKind = (typeof RETRIED_ERRORS)[number] | 'Throttled' | 'UselessAnswer' | 'ReportResubmitted';
 
 /**
- * What is written in one line. Each combination of a metric and its dimensions' values is paid for, so what goes wrong is
- * counted by its kind alone; the line's properties say whose it was.
+ * One line in the log. CloudWatch bills each combination of a metric and its dimensions, so retries have only the
+ * dimension `kind`. The line's properties name the window.
  */
 export interface Measurement {
   readonly values: Partial<Readonly<Record<MetricName, number>>>;
   readonly dimensions: Readonly<Record<string, string>>;
 }
 
-/** Whatever there is of a step's input or output, which each step's own schema and type say more of. */
+/** The fields that any step's input or output may have. */
 type State = Partial<WindowState> &
-  Partial<Omit<DeliveredWindow, 'outcome'>> & {
-    readonly outcome?: string;
-    readonly failure?: FailureReport;
-  };
+  Partial<Omit<DeliveredWindow, 'outcome'>> & { readonly outcome?: string; readonly failure?: FailureReport };
 
-/** What a step has come to, by what it was given and what it returned. */
+/** Measures a successful call by its input and output. */
 export function measureStep(input: unknown, output: unknown, now: Date): Measurement[] {
-  const before = (input ?? {}) as State;
-  const after = (output ?? {}) as State;
+  const before = Object(input) as State;
+  const after = Object(output) as State;
   return [
     ...measureDelivery(before, after, now),
     ...measureReady(before, after, now),
     ...measureFailure(after),
-    ...retriesOf('Throttled', (after.throttled ?? 0) - (before.throttled ?? 0)),
-    ...retriesOf('AnswerLost', (after.lost_answers ?? 0) - (before.lost_answers ?? 0)),
-    ...retriesOf('UselessAnswer', uselessAnswers(after) - uselessAnswers(before)),
-    ...measureReplacement(before, after),
+    ...countRetries('Throttled', (after.throttled ?? 0) - (before.throttled ?? 0)),
+    ...countRetries('AnswerLost', (after.lost_answers ?? 0) - (before.lost_answers ?? 0)),
+    ...countRetries('UselessAnswer', uselessAnswers(after) - uselessAnswers(before)),
+    ...countReplacements(before, after),
   ];
 }
 
-/** A step that threw what the state machine tries again, or renews. */
+/** Measures a failed call. */
 export function measureError(input: unknown, error: unknown, now: Date): Measurement[] {
-  return error instanceof ExportError ? retryAfter(error.name, (input ?? {}) as State, now) : [];
-}
-
-function retryAfter(error: string, { token }: State, now: Date): Measurement[] {
-  // A token that came to its end while its window waited is renewed as one that was refused, and nobody needs to know.
-  if (error === 'TokenRefused' && token && Date.parse(token.expires_at) <= now.getTime()) return [];
-  const kind = REPEATED.find((name) => name === error);
-  return kind === undefined ? [] : retriesOf(kind, 1);
+  const { token } = Object(input) as State;
+  if (!(error instanceof ExportError)) return [];
+  // A token that expired while its window waited is no problem of the platform's.
+  const isExpired = token !== undefined && Date.parse(token.expires_at) <= now.getTime();
+  if (error.name === 'TokenRefused' && isExpired) return [];
+  const kind = RETRIED_ERRORS.find((name) => name === error.name);
+  return kind === undefined ? [] : countRetries(kind, 1);
 }
 
 function measureDelivery({ request, window }: State, after: State, now: Date): Measurement[] {
@@ -98,7 +94,7 @@ function measureDelivery({ request, window }: State, after: State, now: Date): M
     Bytes: bytes,
     ...(rows !== undefined && { Rows: rows }),
     ...(rows === 0 && { EmptyDeliveries: 1 }),
-    // A list is a snapshot of today, whose end is still to come.
+    // A list is a snapshot of today, whose end is in the future.
     Freshness: Math.max(0, age),
   };
   return [{ values, dimensions: { account: request.account, export: request.name } }];
@@ -111,21 +107,21 @@ function measureReady(before: State, { status, reports = [], ready_id, request }
   return [{ values, dimensions: { account: request.account, export: request.name } }];
 }
 
-/** An export whose windows failed is not counted again beside them. */
+/** An export whose windows failed is not counted, because its windows are. */
 function measureFailure({ failure }: State): Measurement[] {
   if (!failure || failure.windows_failed !== undefined) return [];
   return [{ values: { Failures: 1 }, dimensions: { error: failure.error } }];
 }
 
-/** Every report but a window's first. */
-function measureReplacement({ reports: before }: State, { reports: after }: State): Measurement[] {
-  return before?.length ? retriesOf('ReportResubmitted', (after?.length ?? 0) - before.length) : [];
+/** A window's first report is no replacement. */
+function countReplacements({ reports: before }: State, { reports: after }: State): Measurement[] {
+  return before?.length ? countRetries('ReportResubmitted', (after?.length ?? 0) - before.length) : [];
 }
 
 function uselessAnswers({ reports = [] }: State): number {
-  return reports.reduce((sum: number, { useless_answers }: ReportRef) => sum + useless_answers, 0);
+  return reports.reduce((sum, { useless_answers }) => sum + useless_answers, 0);
 }
 
-function retriesOf(kind: RetryKind, count: number): Measurement[] {
+function countRetries(kind: RetryKind, count: number): Measurement[] {
   return count > 0 ? [{ values: { Retries: count }, dimensions: { kind } }] : [];
 }

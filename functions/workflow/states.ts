@@ -3,21 +3,111 @@ import { Copying } from './copying.ts';
 import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request/request.ts';
 
 /**
- * What passes between the states. Each schema is what the step of that name receives; what a step returns is what
- * the next state gets. Only names, ids, dates and numbers travel here: the token stays in Secrets Manager and is
- * named by its version, the download URL never leaves the step that uses it.
+ * The data that passes between the states, in the order of the workflow. A step returns the input of the next state.
+ *
+ *     PlanExport       PlanExportInput       → ExportPlan
+ *     GetToken         TokenRequest          → the same with `token`, for the export and again for each window
+ *     CreateReport     ReportWindow          → ReportWindow
+ *     CheckReport      ReportWindow          → ReadyWindow once a report is READY, until then ReportWindow
+ *     SaveReport       ReadyWindow           → SavedWindow, or ReadyWindow with the rest of a copy, or ReportWindow
+ *     QueryPurchases   PurchasesWindow       → SavedWindow
+ *     ExportList       ListWindow            → SavedWindow
+ *     PublishWindow    SavedWindow           → DeliveredWindow
+ *     DescribeFailure  DescribeFailureInput  → FailedWindow for a window, ExportFailed for the export
+ *     PublishExport    PublishExportInput    → ExportResult
+ *
+ * A state holds names, ids, dates and numbers. The token stays in Secrets Manager and is named by its version; the download
+ * URL never leaves the step that uses it.
  */
 
 export const Window = z.object({ start_date: z.string(), end_date: z.string() });
 export type Window = z.infer<typeof Window>;
 
-/** What the state machine puts beside a failure that it caught. */
+/** The error that a Catch of the state machine adds to the state. */
 export const Caught = z.object({ Error: z.string(), Cause: z.optional(z.string()) });
 export type Caught = z.infer<typeof Caught>;
 
+// PlanExport
+
+export const PlanExportInput = z.object({
+  /** The execution's input, not checked yet. */
+  request: z.unknown(),
+  execution: z.string(),
+  started_at: z.string(),
+});
+export type PlanExportInput = z.infer<typeof PlanExportInput>;
+
+export const ExportPlan = z.object({
+  execution: z.string(),
+  started_at: z.string(),
+  request: ExportRequest,
+  warnings: z.array(z.string()),
+  /** With `only_missing`, only those that are missing. */
+  windows: z.array(Window),
+  /** With `only_missing`, the number of windows that an earlier execution delivered. */
+  already_delivered: z.optional(z.number()),
+});
+export type ExportPlan = z.infer<typeof ExportPlan>;
+
+// GetToken
+
+export const TokenRef = z.object({
+  /** The version of the account's token secret that holds the token. */
+  version: z.string(),
+  /** The token's name in that secret. */
+  scope: z.string(),
+  expires_at: z.string(),
+  /** Renewed after a 401 and not accepted since, so another 401 is final. */
+  unproven: z.boolean(),
+});
+export type TokenRef = z.infer<typeof TokenRef>;
+
+/** A report that the window created. */
+export const ReportRef = z.object({
+  id: z.string(),
+  created_at: z.string(),
+  /** Counts 404, READY without a URL, and READY no longer. The second such answer gives the report up. */
+  useless_answers: z.number(),
+  /** Not polled any more. A report that is only slow is polled on, beside its replacement. */
+  given_up: z.boolean(),
+});
+export type ReportRef = z.infer<typeof ReportRef>;
+
+/** An export's plan, or a window, whose token may have expired or been refused. All other fields pass through. */
+export const TokenRequest = z.looseObject({
+  request: ExportRequest,
+  warnings: z.array(z.string()),
+  token: z.optional(TokenRef),
+  caught: z.optional(Caught),
+  /** Only a window has these. */
+  reports: z.optional(z.array(ReportRef)),
+  begun_at: z.optional(z.string()),
+  renewals: z.optional(z.number()),
+});
+export type TokenRequest = z.infer<typeof TokenRequest>;
+
+// A window
+
+/** A complete and verified object in S3. */
+export const StoredObject = z.object({
+  key: z.string(),
+  bytes: z.number(),
+  /** Base64 of the big-endian CRC32 of the whole object, as S3 returns it for checksum type FULL_OBJECT. */
+  crc32: z.string(),
+  content_type: z.string(),
+  content_encoding: z.optional(z.string()),
+  /** Absent if the format has no rows that we can count. */
+  rows: z.optional(z.number()),
+  /** Items of a list that came again on a later page and were left out. */
+  repeated_items: z.optional(z.number()),
+  version_id: z.optional(z.string()),
+  copied_at: z.string(),
+});
+export type StoredObject = z.infer<typeof StoredObject>;
+
 /** One event of a window's history, or several equal ones in a row. */
 export const TimelineEntry = z.object({
-  /** Absent if a function was killed before it could name itself, and for the entry that replaces omitted ones. */
+  /** Absent if a function was killed before it could name itself, and in the entry that replaces omitted ones. */
   step: z.optional(z.string()),
   /** A window's status, `throttled`, the name of an error, or `left out`. */
   outcome: z.string(),
@@ -31,137 +121,79 @@ export const TimelineEntry = z.object({
 });
 export type TimelineEntry = z.infer<typeof TimelineEntry>;
 
-export const PlanExportInput = z.object({
-  /** The execution's input, not yet looked at. */
-  request: z.unknown(),
-  execution: z.string(),
-  started_at: z.string(),
-});
-export type PlanExportInput = z.infer<typeof PlanExportInput>;
-
-export const ExportPlan = z.object({
-  execution: z.string(),
-  started_at: z.string(),
-  request: ExportRequest,
-  warnings: z.array(z.string()),
-  /** Those to export. */
-  windows: z.array(Window),
-  /** Of `only_missing`: the windows that are not among them, because they were delivered before. */
-  already_delivered: z.optional(z.number()),
-});
-export type ExportPlan = z.infer<typeof ExportPlan>;
-
-/** A token by reference: `version` is the one of the account's token secret that holds it, `scope` its name in there. */
-export const TokenRef = z.object({
-  version: z.string(),
-  scope: z.string(),
-  expires_at: z.string(),
-  /** Renewed after a refusal and not accepted by the platform since: a second refusal in a row is final. */
-  unproven: z.boolean(),
-});
-export type TokenRef = z.infer<typeof TokenRef>;
-
-/** A report that is watched, or was. */
-export const ReportRef = z.object({
-  id: z.string(),
-  created_at: z.string(),
-  /** Answers that were of no use: 404, READY without a URL, no longer READY. With the second one it is given up. */
-  useless_answers: z.number(),
-  /** Not watched any more: useless twice, or its URL was refused twice. One that is only slow is watched on. */
-  given_up: z.boolean(),
-});
-export type ReportRef = z.infer<typeof ReportRef>;
-
-/** An object that is complete and verified. */
-export const StoredObject = z.object({
-  key: z.string(),
-  bytes: z.number(),
-  /** Base64 of the big-endian CRC32 of the whole object, as S3 states it for checksum type FULL_OBJECT. */
-  crc32: z.string(),
-  content_type: z.string(),
-  content_encoding: z.optional(z.string()),
-  /** Absent where the format has no rows that can be counted. */
-  rows: z.optional(z.number()),
-  /** Of a list: items that came again on a later page, and were left out. */
-  repeated_items: z.optional(z.number()),
-  version_id: z.optional(z.string()),
-  copied_at: z.string(),
-});
-export type StoredObject = z.infer<typeof StoredObject>;
-
-/** One window on its way through the child execution. */
+/** The state of one child execution, from its start on. */
 export const WindowState = z.object({
   execution: z.string(),
   request: ExportRequest,
   warnings: z.array(z.string()),
   window: Window,
   /**
-   * Where it stands, for the Choice states:
-   * `planned` a report is to be created, the first one or a replacement · `pending` being generated ·
-   * `ready` can be saved, or its copy resumed · `saved` the object is complete
+   * The Choice states read it: `planned` create a report (the first or a replacement) · `pending` poll ·
+   * `ready` save, or resume the copy · `saved` publish
    */
   status: z.enum(['planned', 'pending', 'ready', 'saved']),
   /** Seconds that the next Wait takes; at least 10 (contract 4.4). */
   wait_seconds: z.number(),
-  /** Answers 429 in a row. */
+  /** 429 answers in a row. */
   throttled: z.number(),
-  /** The same since the window began. */
+  /** 429 answers since the window began. */
   throttled_in_all: z.optional(z.number()),
   /** Oldest first. */
   reports: z.array(ReportRef),
-  /** The one of `reports` that is READY. */
+  /** The READY one of `reports`. */
   ready_id: z.optional(z.string()),
   token: z.optional(TokenRef),
   object: z.optional(StoredObject),
-  /** Of a file that one call did not bring. */
+  /** How far SaveReport came, if one call was not enough. */
   copying: z.optional(Copying),
   caught: z.optional(Caught),
-  /** When the window began. */
+  /** When the window got its first token; limits how long it may take. */
   begun_at: z.optional(z.string()),
-  /** Tokens that were refused so far. */
+  /** Refused tokens so far. */
   renewals: z.optional(z.number()),
-  /** Answers to POST /reports that were lost or could not be read: each may have left a report behind. */
+  /** Lost or unreadable answers to POST /reports. Each may have left a report behind. */
   lost_answers: z.optional(z.number()),
-  /** What each step came to so far; step.ts keeps it. */
+  /** The handler adds the outcome of each step. */
   timeline: z.optional(z.array(TimelineEntry)),
 });
 export type WindowState = z.infer<typeof WindowState>;
 
-/**
- * What a token is asked for: a plan, before any of its windows starts, or a window, where one may be hours old or
- * refused. The rest of either goes through unchanged.
- */
-export const TokenRequest = z.looseObject({
-  request: ExportRequest,
-  warnings: z.array(z.string()),
-  token: z.optional(TokenRef),
-  caught: z.optional(Caught),
-  /** The rest is a window's. */
-  reports: z.optional(z.array(ReportRef)),
-  begun_at: z.optional(z.string()),
-  renewals: z.optional(z.number()),
-});
-export type TokenRequest = z.infer<typeof TokenRequest>;
-
-/** From GetWindowToken on. */
+/** GetWindowToken's output: the start of every step that calls the platform. */
 export const AuthorizedWindow = z.extend(WindowState, { token: TokenRef, begun_at: z.string() });
 export type AuthorizedWindow = z.infer<typeof AuthorizedWindow>;
 
-/** What the steps of a report get, of a purchase query, of a list. */
+/** For CreateReport and CheckReport. */
 export const ReportWindow = z.extend(AuthorizedWindow, { request: ReportRequest });
 export type ReportWindow = z.infer<typeof ReportWindow>;
-export const PurchasesWindow = z.extend(AuthorizedWindow, { request: PurchasesRequest });
-export type PurchasesWindow = z.infer<typeof PurchasesWindow>;
-export const ListWindow = z.extend(AuthorizedWindow, { request: ListRequest });
-export type ListWindow = z.infer<typeof ListWindow>;
 
-/** A report is READY. */
+/** For SaveReport. */
 export const ReadyWindow = z.extend(ReportWindow, { ready_id: z.string() });
 export type ReadyWindow = z.infer<typeof ReadyWindow>;
 
-/** The object is in place; its manifest is not. */
+/** For QueryPurchases. */
+export const PurchasesWindow = z.extend(AuthorizedWindow, { request: PurchasesRequest });
+export type PurchasesWindow = z.infer<typeof PurchasesWindow>;
+
+/** For ExportList. */
+export const ListWindow = z.extend(AuthorizedWindow, { request: ListRequest });
+export type ListWindow = z.infer<typeof ListWindow>;
+
+/** For PublishWindow. */
 export const SavedWindow = z.extend(AuthorizedWindow, { object: StoredObject });
 export type SavedWindow = z.infer<typeof SavedWindow>;
+
+export const DeliveredWindow = z.object({
+  outcome: z.literal('delivered'),
+  window: Window,
+  key: z.string(),
+  manifest_key: z.string(),
+  report_id: z.optional(z.string()),
+  bytes: z.number(),
+  rows: z.optional(z.number()),
+});
+export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
+
+// DescribeFailure
 
 /** The failure of a window. The same facts go into the state, the event, the bucket and the CLI's output. */
 const WindowFailureReport = z.object({
@@ -202,25 +234,7 @@ export type ExportFailure = z.infer<typeof ExportFailure>;
 export const DescribeFailureInput = z.union([WindowFailure, ExportFailure]);
 export type DescribeFailureInput = z.infer<typeof DescribeFailureInput>;
 
-/** The state in which a failed export is announced and ends. */
-export interface ExportFailed {
-  readonly failure: FailureReport;
-  /** `failure` as JSON, because a Fail state takes its Cause from a string. */
-  readonly cause: string;
-}
-
-export const DeliveredWindow = z.object({
-  outcome: z.literal('delivered'),
-  window: Window,
-  key: z.string(),
-  manifest_key: z.string(),
-  /** Of a report. */
-  report_id: z.optional(z.string()),
-  bytes: z.number(),
-  rows: z.optional(z.number()),
-});
-export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
-
+/** DescribeWindowFailure's output. The export goes on. */
 export const FailedWindow = z.object({
   outcome: z.literal('failed'),
   window: Window,
@@ -228,11 +242,20 @@ export const FailedWindow = z.object({
 });
 export type FailedWindow = z.infer<typeof FailedWindow>;
 
+/** The state in which a failed export is announced and ends. */
+export interface ExportFailed {
+  readonly failure: FailureReport;
+  /** `failure` as JSON, because a Fail state takes its Cause from a string. */
+  readonly cause: string;
+}
+
+// PublishExport
+
 export const WindowResult = z.discriminatedUnion('outcome', [DeliveredWindow, FailedWindow]);
 export type WindowResult = z.infer<typeof WindowResult>;
 
 export const PublishExportInput = z.extend(ExportPlan, {
-  /** Each a WindowResult, or what Step Functions put in its place. Absent where there was no window to export. */
+  /** A WindowResult each, or what Step Functions returns for an execution that died. Absent if no window was missing. */
   results: z.optional(z.array(z.unknown())),
 });
 export type PublishExportInput = z.infer<typeof PublishExportInput>;
@@ -248,11 +271,11 @@ export const ExportResult = z.object({
   end_date: z.string(),
   bucket: z.string(),
   windows: z.array(z.omit(DeliveredWindow, { outcome: true })),
-  /** Of `only_missing`: windows that were delivered by an earlier execution; none of them is in `windows`. */
+  /** With `only_missing`, the number of windows that an earlier execution delivered. `windows` does not contain them. */
   already_delivered: z.optional(z.number()),
   bytes: z.number(),
   rows: z.optional(z.number()),
-  /** Whether the platform had no rows at all; absent where that is not known. */
+  /** The platform had no rows at all. Absent if that is not known. */
   empty: z.optional(z.boolean()),
   warnings: z.array(z.string()),
 });
