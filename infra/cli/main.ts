@@ -1,5 +1,10 @@
 import { keepCompiled } from '../kept.ts';
 
-// Before anything large is loaded.
+// Node 22 can load this file but not the others. Node 20 cannot load TypeScript at all.
+if (Number.parseInt(process.versions.node, 10) < 24) {
+  process.stderr.write("error: this needs Node 24; 'npm run export --' runs on the one in node_modules\n");
+  process.exit(2);
+}
+// The compile cache serves only modules that are loaded after it was enabled.
 keepCompiled();
 await import('./program.ts');

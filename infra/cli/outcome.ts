@@ -1,15 +1,15 @@
 import { readCause } from '../../functions/workflow/errors.ts';
 import type { ExportResult, FailureReport } from '../../functions/workflow/states.ts';
 import type { Timeline } from '../../functions/workflow/timeline.ts';
-import { printable } from './printable.ts';
+import { DELIVERED, FAILED, toPrintable } from './errors.ts';
 
-/** How an export ended, wherever it ran: the document that `--json` prints. */
+/** The end of an export, deployed or local: the document that `--json` prints. */
 export type Outcome =
   | ({ readonly outcome: 'delivered' } & ExportResult)
-  | ({ readonly outcome: 'failed' } & (FailureReport | Ended));
+  | ({ readonly outcome: 'failed' } & (FailureReport | Stopped));
 
-/** An execution that ended without a card: stopped, out of time, or killed again and again while it was about to end. */
-interface Ended {
+/** An execution that ended without a failure report: stopped, timed out, or unable to write one. */
+interface Stopped {
   readonly version: '1';
   readonly error: string;
   readonly happened: string;
@@ -17,7 +17,7 @@ interface Ended {
   readonly execution: string;
 }
 
-/** What an execution ended with, in the words of Step Functions. */
+/** The end of an execution as Step Functions describes it. */
 export interface ExecutionEnd {
   readonly name: string;
   readonly status: string;
@@ -28,37 +28,45 @@ export interface ExecutionEnd {
 
 export function outcomeOf(end: ExecutionEnd): Outcome {
   if (end.status === 'SUCCEEDED') return { outcome: 'delivered', ...(end.output as ExportResult) };
-  return { outcome: 'failed', ...(cardIn(end.cause) ?? endedWithoutCard(end)) };
+  return { outcome: 'failed', ...(readFailureReport(end.cause) ?? describeStopped(end)) };
 }
 
-/** The Cause of a failed export is its card. */
-function cardIn(cause = ''): FailureReport | undefined {
+/** The Cause of an export that failed is its failure report. */
+function readFailureReport(cause = ''): FailureReport | undefined {
   try {
-    const card = Object(JSON.parse(cause)) as Partial<FailureReport>;
-    return typeof card.happened === 'string' ? (card as FailureReport) : undefined;
+    const report = Object(JSON.parse(cause)) as Partial<FailureReport>;
+    return typeof report.happened === 'string' ? (report as FailureReport) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function endedWithoutCard({ name, status, error, cause }: ExecutionEnd): Ended {
+function describeStopped({ name, status, error, cause }: ExecutionEnd): Stopped {
   return {
     version: '1',
     error: error ?? status,
-    happened: cause === undefined ? `The execution ended as ${status}.` : readCause(cause).happened,
+    happened:
+      cause === undefined ? `The execution ended with the status ${status}.` : readCause(cause).happened,
     todo: 'Resume the execution, or run its request again with --only-missing.',
     execution: name,
   };
 }
 
 /**
- * For a person: what was delivered where, or what failed and what to do.
+ * Prints an outcome and sets the exit status.
  *
- * @param root where the buckets are, with a slash at the end: `s3://`, or a directory
+ * @param root the place of the buckets, with a slash at the end: `s3://`, or a folder
  */
+export function printOutcome(outcome: Outcome, { json, root }: { json?: true; root: string }): void {
+  const isDelivered = outcome.outcome === 'delivered';
+  if (json) process.stdout.write(`${JSON.stringify(outcome)}\n`);
+  else (isDelivered ? process.stdout : process.stderr).write(`${describeOutcome(outcome, root)}\n`);
+  process.exitCode = isDelivered ? DELIVERED : FAILED;
+}
+
 export function describeOutcome(outcome: Outcome, root: string): string {
   const lines = outcome.outcome === 'delivered' ? describeDelivered(outcome, root) : describeFailed(outcome);
-  return lines.map(printable).join('\n');
+  return lines.map(toPrintable).join('\n');
 }
 
 function describeDelivered(result: ExportResult, root: string): string[] {
@@ -68,47 +76,44 @@ function describeDelivered(result: ExportResult, root: string): string[] {
     `${bytes}`,
     `${root}${result.bucket}/${key}`,
   ]);
-  const table = align([['window', 'rows', 'bytes', 'object'], ...lines]);
+  const table = alignColumns([['window', 'rows', 'bytes', 'object'], ...lines]);
   const { already_delivered: already = 0 } = result;
   return [
-    ...(result.windows.length > 0 ? table : ['Nothing was missing.']),
-    ...(already > 0 ? [`Delivered before, and left as they are: ${already} windows.`] : []),
+    ...(result.windows.length > 0 ? table : ['No window was missing.']),
+    ...(already > 0 ? [`Already delivered, not exported again: ${already} windows.`] : []),
     ...result.warnings.map((warning) => `warning: ${warning}`),
     ...(result.empty ? ['The platform had no rows for this request.'] : []),
   ];
 }
 
-/** Columns as wide as their widest cell; numbers to the right. */
-function align(rows: readonly (readonly string[])[]): string[] {
+/** Pads each column to its widest cell. The two columns of numbers are aligned to the right. */
+function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  return rows.map((row) =>
-    row
-      .map((cell, column) =>
-        column === 1 || column === 2 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
-      )
-      .join('  ')
-      .trimEnd(),
-  );
+  const pad = (cell: string, column: number) => {
+    const width = widths[column] ?? 0;
+    return column === 1 || column === 2 ? cell.padStart(width) : cell.padEnd(width);
+  };
+  return rows.map((row) => row.map(pad).join('  ').trimEnd());
 }
 
 function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>): string[] {
-  const card = 'report_ids' in failure ? failure : undefined;
-  const { faults = [], request_ids = [], timeline = [] } = card ?? {};
+  const report: Partial<FailureReport> = failure;
+  const { faults = [], request_ids = [], timeline = [], runbook } = report;
   return [
     `The export failed: ${failure.error}`,
     failure.happened,
     ...faults.map((fault) => `  ${fault}`),
-    ...describeWindows(card ?? {}),
+    ...describeWindows(report),
     ...(request_ids.length > 0 ? [`request_id: ${request_ids.join(', ')}`] : []),
-    ...(timeline.length > 1 ? ['What went before:', ...describeTimeline(timeline)] : []),
+    ...(timeline.length > 1 ? ['Timeline:', ...describeTimeline(timeline)] : []),
     `What to do: ${failure.todo}`,
-    ...(card ? [`More: ${card.runbook}`] : []),
+    ...(runbook === undefined ? [] : [`More: ${runbook}`]),
   ];
 }
 
-/** Of the only window, the rest has said everything. The card shows the first ten. */
-function describeWindows(card: Partial<FailureReport>): string[] {
-  const { windows_failed = 0, windows_delivered = 0, failed_windows = [] } = card;
+/** Names the windows that failed, of an export with several. The failure report lists only the first ten. */
+function describeWindows(report: Partial<FailureReport>): string[] {
+  const { windows_failed = 0, windows_delivered = 0, failed_windows = [] } = report;
   const all = windows_failed + windows_delivered;
   if (all < 2) return [];
   const shown = failed_windows.map(
@@ -116,7 +121,7 @@ function describeWindows(card: Partial<FailureReport>): string[] {
   );
   const more = windows_failed - shown.length;
   return [
-    `Not delivered, ${windows_failed} of ${all} windows:`,
+    `${windows_failed} of ${all} windows failed:`,
     ...shown,
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];

@@ -1,26 +1,54 @@
 import { Command, CommanderError } from 'commander';
-import { doctorCommand } from './doctor.ts';
-import { loginCommand } from './login.ts';
-import { resumeCommand } from './resume.ts';
-import { runCommand } from './run.ts';
-import { sandboxCommand } from './sandbox.ts';
-import { BAD_USAGE, CommandFailed, FAILED, UsageError } from './usage.ts';
+import { BAD_USAGE, CommandFailed, FAILED, UsageError } from './errors.ts';
 
-/** `npm run export -- <command>`. Exit status: 0 delivered, 1 failed, 2 bad usage or input. */
-async function main(): Promise<void> {
-  const program = new Command('export')
-    .description("Exports an advertising platform's reports to S3.")
-    .exitOverride()
-    .configureHelp({ showGlobalOptions: true });
-  const commands = [runCommand(), resumeCommand(), loginCommand(), doctorCommand(), sandboxCommand()];
-  for (const command of commands) program.addCommand(command.exitOverride());
-  await program.parseAsync();
+/** Only the command that runs is loaded: each AWS SDK client takes tens of milliseconds. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  run: async () => (await import('./run.ts')).createRunCommand(),
+  resume: async () => (await import('./resume.ts')).createResumeCommand(),
+  login: async () => (await import('./login/login.ts')).createLoginCommand(),
+  doctor: async () => (await import('./doctor/doctor.ts')).createDoctorCommand(),
+  sandbox: async () => (await import('./sandbox.ts')).createSandboxCommand(),
+};
+
+async function createProgram(name: string | undefined): Promise<Command> {
+  const program = new Command('npm run export --')
+    .description("Export an advertising platform's reports to S3.")
+    .addHelpText('after', '\nExit status: 0 delivered, 1 failed, 2 bad usage or input.')
+    .exitOverride();
+  const named = COMMANDS[name ?? ''];
+  for (const create of named ? [named] : Object.values(COMMANDS)) {
+    program.addCommand((await create()).copyInheritedSettings(program));
+  }
+  return program;
 }
 
-/**
- * An export goes on though nobody reads what it prints, as with `| head`, and though it cannot be written, as on a full
- * disk; but the latter is no success, because the result was not said.
- */
+/** Prints an error, also as a JSON document with `--json`, and returns the exit status. */
+function reportError(error: unknown): number {
+  const print = (message: string, document: object) => {
+    if (message) process.stderr.write(`${message}\n`);
+    if (process.argv.includes('--json'))
+      process.stdout.write(`${JSON.stringify({ outcome: 'failed', ...document })}\n`);
+  };
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0; // --help
+    // Commander has already printed the message.
+    print('', { error: 'InvalidInput', faults: [error.message.replace(/^error: /, '')] });
+    return BAD_USAGE;
+  }
+  if (error instanceof UsageError) {
+    print(error.message, { error: 'InvalidInput', faults: error.faults });
+    return BAD_USAGE;
+  }
+  if (error instanceof CommandFailed) {
+    print(error.message, { error: error.name, happened: error.happened, todo: error.todo });
+    return FAILED;
+  }
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return FAILED;
+}
+
+// An export continues when its output cannot be written. A closed pipe, as with `| head`, is no failure; a full disk is one,
+// because the result was lost.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
   if (code === 'EPIPE') return;
@@ -31,19 +59,8 @@ process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
 });
 
 try {
-  await main();
+  const program = await createProgram(process.argv[2]);
+  await program.parseAsync();
 } catch (error) {
-  if (error instanceof CommanderError) {
-    // commander has said what is wrong; asking for help is no fault.
-    process.exitCode = error.exitCode === 0 ? 0 : BAD_USAGE;
-  } else if (error instanceof UsageError) {
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = BAD_USAGE;
-  } else if (error instanceof CommandFailed) {
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = FAILED;
-  } else {
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exitCode = FAILED;
-  }
+  process.exitCode = reportError(error);
 }

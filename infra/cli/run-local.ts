@@ -3,32 +3,45 @@ import { keepSaving } from '../local/history-file.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
 import { startSandbox } from '../local/sandbox/sandbox.ts';
 import { showProgress } from '../local/show-progress.ts';
-import { configFaults } from './configured.ts';
-import { exampleRequest } from './example.ts';
-import { executionName } from './execution-name.ts';
-import { outFaults, platformFaults } from './local-options.ts';
+import { INTERRUPTED, UsageError } from './errors.ts';
+import { configFaults, outFaults, type PlatformOptions, platformFaults } from './options.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
-import { checkRequest, onlyMissing, readInput, requestNamed } from './request-source.ts';
-import type { RunOptions } from './run-options.ts';
-import { INTERRUPTED, UsageError } from './usage.ts';
+import {
+  checkRequest,
+  exampleRequest,
+  executionName,
+  findConfiguredRequest,
+  readRequest,
+  withOnlyMissing,
+} from './request.ts';
 
-/** Ctrl-C, and what a scheduler or a container says: the history is written in either case. */
-const STOPPED_BY = ['SIGINT', 'SIGTERM'] as const;
+export interface LocalRunOptions extends PlatformOptions {
+  readonly input?: string;
+  readonly onlyMissing?: true;
+  readonly json?: true;
+  readonly out: string;
+  readonly speed: number;
+}
 
-/** The platform that the run talks to, and what is needed to. */
-interface PlatformHere extends AsyncDisposable {
+/** Ctrl-C, and the signal that schedulers and containers send. Both write the history before the command ends. */
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+interface LocalPlatform extends AsyncDisposable {
   readonly baseUrl: string;
   readonly revision: string;
   readonly credential: CredentialSource;
 }
 
 /**
- * Runs the synthesized workflow on this machine, against the platform that the options name or a sandbox of its own.
- * Everything that can be wrong with the command line is said before anything is started.
+ * Runs the workflow on this machine, against the platform that the options name or against a sandbox.
  *
- * @returns undefined where a signal ended it
+ * @returns undefined if a signal ended it
+ * @throws UsageError with every fault of the command line, the request and cdk.json, before anything is started
  */
-export async function runLocal(name: string | undefined, options: RunOptions): Promise<Outcome | undefined> {
+export async function runLocal(
+  name: string | undefined,
+  options: LocalRunOptions,
+): Promise<Outcome | undefined> {
   const clock = scaledClock(options.speed);
   const { input, request, warnings } = await checkAll(name, options, new Date(clock.now()));
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
@@ -43,25 +56,25 @@ export async function runLocal(name: string | undefined, options: RunOptions): P
   await using _ = keepSaving(local.history);
   const execution = local.export(input, executionName(request, new Date(clock.now())));
   const abort = () => execution.abort();
-  for (const signal of STOPPED_BY) process.once(signal, abort);
+  for (const signal of STOP_SIGNALS) process.once(signal, abort);
   await showProgress(execution, local, options.json ? process.stderr : process.stdout);
   const result = await execution.result;
-  for (const signal of STOPPED_BY) process.off(signal, abort);
-  if (result.status === 'ABORTED') {
-    process.stderr.write(
-      'Stopped. What was delivered stays; run it again with --only-missing for the rest.\n',
-    );
-    process.exitCode = INTERRUPTED;
-    return undefined;
-  }
-  return outcomeOf({ name: execution.name, ...result });
+  for (const signal of STOP_SIGNALS) process.off(signal, abort);
+  if (result.status !== 'ABORTED') return outcomeOf({ name: execution.name, ...result });
+  process.stderr.write('Stopped. Delivered windows stay. Run it again with --only-missing for the others.\n');
+  process.exitCode = INTERRUPTED;
+  return undefined;
 }
 
-/** The options and the request, their faults named together. */
-async function checkAll(name: string | undefined, options: RunOptions, now: Date) {
-  const faults = [...(await platformFaults(options)), ...(await outFaults(options.out)), ...configFaults()];
+async function checkAll(name: string | undefined, options: LocalRunOptions, now: Date) {
+  const faults = [
+    ...(await findPlatformFaults(options)),
+    ...(await outFaults(options.out)),
+    ...configFaults(),
+  ];
   try {
-    const input = onlyMissing(await inputOf(name, options, now), options);
+    const request = await findRequest(name, options, now);
+    const input = options.onlyMissing ? withOnlyMissing(request) : request;
     const checked = checkRequest(input, now);
     if (faults.length === 0) return { input, ...checked };
   } catch (error) {
@@ -71,23 +84,30 @@ async function checkAll(name: string | undefined, options: RunOptions, now: Date
   throw new UsageError([...new Set(faults)]);
 }
 
-async function inputOf(
+/** Without --base-url, the platform is a sandbox, which has its own credential and revision. */
+async function findPlatformFaults(options: PlatformOptions): Promise<string[]> {
+  if (options.baseUrl !== undefined) return platformFaults(options, '--base-url', ['revision', 'credential']);
+  return (['credential', 'revision'] as const)
+    .filter((name) => options[name] !== undefined)
+    .map((name) => `--${name} needs --base-url`);
+}
+
+async function findRequest(
   name: string | undefined,
-  { input, baseUrl }: RunOptions,
+  { input, baseUrl }: LocalRunOptions,
   now: Date,
 ): Promise<unknown> {
   if (name !== undefined && input !== undefined) throw new UsageError(['give a name or --input, not both']);
-  if (name !== undefined) return requestNamed(name);
-  if (input !== undefined) return readInput(input);
+  if (name !== undefined) return findConfiguredRequest(name);
+  if (input !== undefined) return readRequest(input);
   if (baseUrl !== undefined) throw new UsageError(['--base-url needs --input, or the name of an export']);
-  return exampleRequest(now.toISOString().slice(0, 10));
+  return exampleRequest(now);
 }
 
 async function createPlatformAccess(
-  options: RunOptions,
+  { baseUrl, revision, credential }: PlatformOptions,
   clock: ClockAnchor & { now(): number },
-): Promise<PlatformHere> {
-  const { baseUrl, revision, credential } = options;
+): Promise<LocalPlatform> {
   if (baseUrl !== undefined && revision !== undefined && credential !== undefined) {
     return { baseUrl, revision, credential: { file: credential }, async [Symbol.asyncDispose]() {} };
   }

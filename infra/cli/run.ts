@@ -1,44 +1,66 @@
 import { Command } from 'commander';
-import { endWith } from './end-with.ts';
-import { runDeployed } from './run-deployed.ts';
-import { runLocal } from './run-local.ts';
-import type { RunOptions } from './run-options.ts';
-import { parseSpeed, UsageError } from './usage.ts';
+import { UsageError } from './errors.ts';
+import {
+  createBaseUrlOption,
+  createCredentialOption,
+  createJsonOption,
+  createRevisionOption,
+  createSpeedOption,
+  createStateMachineOption,
+  LOCAL_GROUP,
+  localOnlyFaults,
+} from './options.ts';
+import { type Outcome, printOutcome } from './outcome.ts';
+import { findConfiguredRequest, readRequest, withOnlyMissing } from './request.ts';
+import { type LocalRunOptions, runLocal } from './run-local.ts';
 
-/** Options that mean something in the local run alone. */
-const LOCAL_ONLY = ['baseUrl', 'credential', 'revision', 'out', 'speed'];
+interface RunOptions extends LocalRunOptions {
+  readonly local?: true;
+  readonly stateMachine?: string;
+}
 
-/** Starts an export and follows it to its end. */
-export function runCommand(): Command {
+export function createRunCommand(): Command {
   return new Command('run')
-    .description('Starts an export and follows it to its end.')
-    .argument('[name]', 'an export of the config in cdk.json, by its name (or use --input)')
-    .option('--input <file>', 'the request as JSON; - reads standard input')
-    .option('--only-missing', 'leave out the windows that were delivered before for the same request')
-    .option('--json', 'print one JSON document on stdout, and all else on stderr')
-    .option('--state-machine <arn>', "the deployed state machine (default: as 'npm run deploy' noted it)")
+    .description('Start an export and follow it until it ends.')
+    .argument('[name]', 'an export in cdk.json; without one, use --input')
+    .option('--input <file>', 'the request, a JSON file; - reads standard input')
+    .option('--only-missing', 'leave out windows that the same request has already delivered')
+    .addOption(createJsonOption())
+    .addOption(createStateMachineOption())
     .option('--local', 'run the workflow on this machine, without an AWS account')
-    .optionsGroup('With --local:')
-    .option('--base-url <url>', 'the platform (default: a sandbox of its own)')
-    .option('--credential <file>', 'the credential secret as a file: {"client_id","client_secret"}')
-    .option('--revision <date>', 'X-Service-Revision, YYYY-MM-DD')
-    .option('--out <dir>', 'where the objects, events.jsonl and history.json go', 'out')
-    .option('--speed <n>', 'times faster than real time, 1 to 1000', parseSpeed, 1)
+    .optionsGroup(LOCAL_GROUP)
+    .addOption(createBaseUrlOption(' (default: a sandbox on this machine)'))
+    .addOption(createCredentialOption())
+    .addOption(createRevisionOption())
+    .option('--out <dir>', 'the folder for objects, events.jsonl and history.json', 'out')
+    .addOption(createSpeedOption())
+    .addHelpText('after', "\n'npm start' is 'run --local'. Without a name or --input, it exports an example.")
     .action(run);
 }
 
 async function run(name: string | undefined, options: RunOptions, command: Command): Promise<void> {
-  const { json, local, out } = options;
-  await endWith({ json, root: local ? `${out}/` : 's3://' }, async () => {
-    refuseMisplaced(options, command);
-    return options.local ? runLocal(name, options) : runDeployed(name, options);
-  });
+  const faults = localOnlyFaults(command);
+  if (options.local && options.stateMachine) faults.push('--state-machine cannot be used with --local');
+  if (faults.length > 0) throw new UsageError(faults);
+  const outcome = await (options.local ? runLocal(name, options) : runDeployed(name, options));
+  if (outcome) printOutcome(outcome, { ...options, root: options.local ? `${options.out}/` : 's3://' });
 }
 
-function refuseMisplaced(options: RunOptions, command: Command): void {
-  const given = (option: string) => command.getOptionValueSource(option) === 'cli';
-  const flag = (option: string) => `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  const misplaced = (options.local ? ['stateMachine'] : LOCAL_ONLY).filter(given).map(flag);
-  const where = options.local ? 'cannot be used with --local' : 'can only be used with --local';
-  if (misplaced.length > 0) throw new UsageError(misplaced.map((option) => `${option} ${where}`));
+/**
+ * Starts the export in the deployed state machine and follows it.
+ *
+ * @returns undefined if Ctrl-C ended the command; the execution continues
+ */
+export async function runDeployed(
+  name: string | undefined,
+  { input, onlyMissing, stateMachine }: Pick<RunOptions, 'input' | 'onlyMissing' | 'stateMachine'>,
+  followEvery?: number,
+): Promise<Outcome | undefined> {
+  if ((name === undefined) === (input === undefined))
+    throw new UsageError(['give the name of an export in cdk.json, or its request with --input']);
+  const request = input === undefined ? findConfiguredRequest(name ?? '') : await readRequest(input);
+  // A local run needs no AWS SDK for Step Functions.
+  const { readStateMachineArn, startAndFollow } = await import('./deployed.ts');
+  const arn = await readStateMachineArn(stateMachine);
+  return startAndFollow(onlyMissing ? withOnlyMissing(request) : request, arn, followEvery);
 }

@@ -1,57 +1,69 @@
 import { once } from 'node:events';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { scaledClock } from '../local/clock.ts';
 import { parseFault } from '../local/sandbox/faults/parse-fault.ts';
 import { startSandbox } from '../local/sandbox/sandbox.ts';
-import { parsePort, parseSpeed, UsageError } from './usage.ts';
+import { UsageError } from './errors.ts';
+import { createSpeedOption } from './options.ts';
 
-interface Options {
+interface SandboxCommandOptions {
   readonly port: number;
   readonly speed: number;
   readonly json?: true;
-  readonly fault: string[];
+  readonly fault?: string[];
 }
 
-/** The platform's contract as a server, to try a client against; Ctrl-C ends it. */
-export function sandboxCommand(): Command {
+export function createSandboxCommand(): Command {
   return new Command('sandbox')
-    .description('Serves the platform on 127.0.0.1, with made-up data.')
-    .option('--port <n>', 'port of the API; 0 lets the system choose', parsePort, 0)
-    .option('--speed <n>', 'times faster than real time, 1 to 1000', parseSpeed, 1)
-    .option('--fault <rule>', 'make it misbehave; may be repeated (see the README)', collectFault, [])
-    .option('--json', 'print what a client needs as one line of JSON')
+    .description("Serve the platform's API on 127.0.0.1 with invented data, until Ctrl-C.")
+    .addOption(new Option('--port <n>', 'the port; 0 picks a free one').argParser(parsePort).default(0))
+    .addOption(createSpeedOption())
+    .option(
+      '--fault <rule>',
+      "an injected fault, such as 'report nth=2 status=500'; repeatable",
+      collectFault,
+    )
+    .option('--json', "print the client's settings as one line of JSON")
     .action(sandbox);
 }
 
-async function sandbox({ port, speed, json, fault }: Options): Promise<void> {
+async function sandbox({ port, speed, json, fault = [] }: SandboxCommandOptions): Promise<void> {
   const clock = scaledClock(speed);
   await using platform = await startSandbox({ port, faults: fault, now: clock.now }).catch(refusePort);
-  const facts = {
+  const settings = {
     base_url: platform.baseUrl,
     client_id: platform.clientId,
     client_secret: platform.clientSecret,
     revision: platform.revision,
     advertiser_ids: platform.advertiserIds,
   };
-  const lines = Object.entries(facts).map(
+  const lines = Object.entries(settings).map(
     ([name, value]) => `${name.padEnd(14)} ${[value].flat().join(' ')}`,
   );
-  process.stdout.write(json ? `${JSON.stringify(facts)}\n` : `${lines.join('\n')}\nCtrl-C ends it.\n`);
+  process.stdout.write(
+    json ? `${JSON.stringify(settings)}\n` : `${lines.join('\n')}\nPress Ctrl-C to stop.\n`,
+  );
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 
-function collectFault(rule: string, previous: string[]): string[] {
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError('It must be a number from 0 to 65535.');
+  return port;
+}
+
+function collectFault(rule: string, earlier: string[] = []): string[] {
   try {
     parseFault(rule);
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);
   }
-  return [...previous, rule];
+  return [...earlier, rule];
 }
 
 function refusePort(error: NodeJS.ErrnoException): never {
   if (error.syscall !== 'listen') throw error;
-  const why =
-    error.code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be listened on (${error.code})`;
+  const why = error.code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used (${error.code})`;
   throw new UsageError([`--port ${why}`]);
 }

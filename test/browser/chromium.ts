@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium } from 'playwright-core';
 
-/** It runs as root in CI, talks to 127.0.0.1 alone, and is to ask nobody anything by itself. */
+/** CI runs it as root. The other flags stop its own network requests. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -14,11 +14,11 @@ const FLAGS = [
   '--no-first-run',
 ];
 
-/** The system's Chromium, headless, with a profile of its own that goes when it is closed. */
-export async function openChromium(): Promise<BrowserContext & AsyncDisposable> {
+/** The system's Chromium, headless, with a temporary profile. */
+export async function createChromium(): Promise<BrowserContext & AsyncDisposable> {
   const profile = await mkdtemp(join(tmpdir(), 'chromium-'));
   const context = await chromium.launchPersistentContext(profile, {
-    executablePath: process.env.CHROMIUM || find(),
+    executablePath: process.env.CHROMIUM || findChromium(),
     headless: true,
     args: FLAGS,
     viewport: { width: 900, height: 640 },
@@ -30,10 +30,10 @@ export async function openChromium(): Promise<BrowserContext & AsyncDisposable> 
   return Object.assign(context, { [Symbol.asyncDispose]: close });
 }
 
-function find(): string {
+function findChromium(): string {
   try {
     return execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim();
   } catch {
-    throw new Error('There is no chromium in PATH: install it, or name it with CHROMIUM.');
+    throw new Error('There is no chromium in PATH. Install it, or set CHROMIUM to its path.');
   }
 }

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Apart from `npm test`, which needs no browser. */
+/** Separate from `npm test`, which needs no browser. */
 export default defineConfig({
   test: {
     include: ['test/browser/**/*.browser.ts'],

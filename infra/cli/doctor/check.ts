@@ -1,40 +1,31 @@
-/** What was looked at. */
-export type Subject = 'secret' | 'token' | 'scopes' | 'revision' | 'advertisers' | 'bucket';
-
-/** One line of the diagnosis. `unknown` is what cannot be told from here: no fault, and no promise either. */
+/** One line of the diagnosis. */
 export interface Check {
   readonly account?: string;
-  readonly check: Subject;
+  readonly check: 'secret' | 'token' | 'scopes' | 'revision' | 'advertisers' | 'bucket';
+  /** `unknown` means that it cannot be checked from here. */
   readonly status: 'ok' | 'fault' | 'unknown';
-  /** Never a secret. */
+  /** Never contains a secret. */
   readonly found: string;
-  /** Where something is to be done. */
   readonly todo?: string;
 }
 
-/** What the account's exports will ask for. */
+/** What an account's exports need. */
 export interface Needs {
   readonly revisions: readonly string[];
   readonly scopes: readonly string[];
   readonly advertiserIds: readonly string[];
-  /** What a refresh request sends beside RFC 6749's parameters. */
+  /** Additional parameters of a refresh request. */
   readonly refreshParameters: Readonly<Record<string, string>>;
 }
 
-export function ok(check: Subject, found: string): Check {
+export function ok(check: Check['check'], found: string): Check {
   return { check, status: 'ok', found };
 }
 
-export function fault(check: Subject, found: string, todo: string): Check {
+export function fault(check: Check['check'], found: string, todo: string): Check {
   return { check, status: 'fault', found, todo };
 }
 
-export function unknown(check: Subject, found: string, todo?: string): Check {
+export function unknown(check: Check['check'], found: string, todo?: string): Check {
   return { check, status: 'unknown', found, ...(todo !== undefined && { todo }) };
-}
-
-/** For a person: what was found in columns, and what to do under each line that asks for it. */
-export function describeCheck({ account = '', check, status, found, todo }: Check): string {
-  const line = `${status.padEnd(8)}${account ? `${account}  ` : ''}${check.padEnd(12)}${found}`;
-  return todo === undefined ? line : `${line}\n        what to do: ${todo}`;
 }

@@ -1,112 +1,141 @@
-import type { Readable } from 'node:stream';
-import { consentUrl } from '../../../functions/platform/consent.ts';
-import { NoAnswer, OAuthError, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
-import { exchangeCode, type Token } from '../../../functions/platform/token.ts';
-import { type LoginCredential, readLoginCredential, storeRefreshToken } from '../credential/store.ts';
-import type { Target } from '../credential/target.ts';
-import { CommandFailed } from '../usage.ts';
-import { receiveFromPaste } from './paste.ts';
-import { type Receiver, receiveOnLoopback } from './receive.ts';
-import { readCode } from './redirect.ts';
-import { newState } from './state.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Command } from 'commander';
+import { type Account, type AccountOptions, accountFaults, createAccount } from '../account.ts';
+import { CommandFailed, INTERRUPTED, UsageError } from '../errors.ts';
+import {
+  createBaseUrlOption,
+  createCredentialOption,
+  LOCAL_GROUP,
+  localOnlyFaults,
+  platformFaults,
+} from '../options.ts';
+import { type Authorized, authorize } from './authorize.ts';
 
-export interface LoginOptions {
-  /** Space-separated. */
+/** All that reporting needs (contract 5.3). */
+const SCOPE = 'reporting:read';
+
+/** The user may have to look for a password before consenting. */
+const CONSENT_TIMEOUT_MINUTES = 10;
+
+const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost'];
+
+interface LoginOptions extends AccountOptions {
+  readonly account: string;
   readonly scope: string;
-  /** The registered one; a port that is free where absent. */
-  readonly redirectUri?: string | undefined;
-  /** Where the redirected address is pasted, instead of received on loopback. */
-  readonly paste?: Readable | undefined;
+  readonly redirectUri?: string;
+  readonly browser: boolean;
 }
 
-/** What the login needs of whoever runs it. */
-export interface Person {
-  /** Shows the address of the consent screen, or opens it. */
-  visit(url: string): Promise<void>;
-  /** Ends the waiting: the person's patience, or Ctrl-C. */
-  readonly signal: AbortSignal;
-  readonly now?: () => Date;
+export function createLoginCommand(): Command {
+  return new Command('login')
+    .description("Log in to the platform in a browser, and store the login in an account's credential.")
+    .requiredOption('--account <name>', 'the account')
+    .option('--scope <scopes>', 'the scopes to ask for, separated by spaces', SCOPE)
+    .option('--redirect-uri <url>', 'the registered redirect URI (default: a free port on 127.0.0.1)')
+    .option('--no-browser', 'print the address to open, and read the redirected address from standard input')
+    .option('--local', 'store the login in a credential file on this machine')
+    .optionsGroup(LOCAL_GROUP)
+    .addOption(createBaseUrlOption())
+    .addOption(createCredentialOption())
+    .action(login);
 }
 
-export interface LoggedIn {
-  /** Space-separated, as granted; undefined where the platform does not say. */
-  readonly scope: string | undefined;
-  /** Whether this login's token is the one in the secret, and not that of one which ended after it. */
-  readonly stored: boolean;
-}
-
-/**
- * The authorization code flow (contract 4.1, 4.2, 5.2): consent in the browser, the code from its redirect, and the
- * refresh token into the account's credential secret. The code is exchanged only where the state is this login's.
- *
- * @throws CommandFailed; the signal's reason where it ended the waiting
- */
-export async function login(target: Target, options: LoginOptions, person: Person): Promise<LoggedIn> {
-  const credential = await readLoginCredential(target.store, target.account);
-  await using receiver = await openReceiver(options);
-  const state = newState();
-  const { redirectUri } = receiver;
-  const asked = { clientId: credential.client_id, redirectUri, scope: options.scope, state: state.value };
-  await person.visit(consentUrl(target.platform, asked).href);
-  const arrival = await untilAborted(receiver.arrived, person.signal);
+async function login(options: LoginOptions, command: Command): Promise<void> {
+  const faults = await findFaults(options, command);
+  if (faults.length > 0) throw new UsageError(faults);
+  const { scope, redirectUri, browser } = options;
+  const [paste, showUrl] = browser ? [undefined, openUrl] : [process.stdin, printUrl];
+  await using account = await createAccount(options.account, options);
+  const interrupted = new AbortController();
+  const interrupt = () => interrupted.abort();
+  process.once('SIGINT', interrupt);
+  const timeout = AbortSignal.timeout(CONSENT_TIMEOUT_MINUTES * 60_000);
+  const signal = AbortSignal.any([interrupted.signal, timeout]);
   try {
-    const code = readCode(arrival.url, state);
-    const loggedIn = await exchangeAndStore(target, credential, { code, redirect_uri: redirectUri }, person);
-    await arrival.answer('done');
-    return loggedIn;
+    report(await authorize(account, { scope, redirectUri, paste, showUrl, signal }), account, scope);
   } catch (error) {
-    await arrival.answer('failed');
-    throw error;
+    if (!signal.aborted || error !== signal.reason) throw error;
+    if (!interrupted.signal.aborted) throw createTimeoutFailure();
+    process.stderr.write('Stopped. Nothing was stored.\n');
+    process.exitCode = INTERRUPTED;
+  } finally {
+    process.removeListener('SIGINT', interrupt);
   }
 }
 
-function openReceiver({ paste, redirectUri }: LoginOptions): Receiver | Promise<Receiver> {
-  return paste ? receiveFromPaste(paste, redirectUri) : receiveOnLoopback(redirectUri);
+async function findFaults(options: LoginOptions, command: Command): Promise<string[]> {
+  const { account, local, scope, redirectUri, browser } = options;
+  return [
+    ...localOnlyFaults(command),
+    ...accountFaults(account, options),
+    ...(local ? await platformFaults(options, '--local', ['baseUrl', 'credential']) : []),
+    ...(redirectUri === undefined ? [] : redirectUriFaults(redirectUri, { listen: browser })),
+    // RFC 6749 section 3.3: the characters of a scope.
+    ...(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope)
+      ? []
+      : ['--scope must be scopes separated by single spaces']),
+  ];
 }
 
-async function exchangeAndStore(
-  { account, platform, store }: Target,
-  credential: LoginCredential,
-  grant: { code: string; redirect_uri: string },
-  { now = () => new Date() }: Person,
-): Promise<LoggedIn> {
-  const token = await exchangeCode(platform, credential, grant).catch((error) => {
-    throw refusal(error);
-  });
-  const issuedAt = now();
-  const refreshToken = requireRefreshToken(token);
-  const stored = await storeRefreshToken(store, account, credential, { refreshToken, issuedAt });
-  return { scope: token.scope, stored };
+/** @param listen false if the redirect is pasted */
+function redirectUriFaults(text: string, { listen }: { listen: boolean }): string[] {
+  if (!URL.canParse(text)) return ['--redirect-uri is not a URL'];
+  const uri = new URL(text);
+  const faults: string[] = [];
+  if (/[?#]/.test(text)) faults.push('must have neither a query nor a fragment');
+  if (uri.username || uri.password) faults.push('must contain no user or password');
+  if (uri.protocol !== 'http:' && uri.protocol !== 'https:') faults.push('must be http or https');
+  if (listen && !(uri.protocol === 'http:' && LOOPBACK.includes(uri.hostname)))
+    faults.push('must be http on 127.0.0.1, [::1] or localhost, or be used with --no-browser');
+  if (listen && uri.port === '0') faults.push('must name the port');
+  return faults.map((fault) => `--redirect-uri ${fault}`);
 }
 
-/** Contract 2.1: it comes with the authorization_code grant. */
-function requireRefreshToken({ refreshToken }: Token): string {
-  if (refreshToken !== undefined) return refreshToken;
-  throw new CommandFailed(
-    'The platform gave no refresh token, without which a login ends with its first access token. Nothing was stored.',
-    'Ask the platform whether this client may have one.',
+function report({ scope, isStored }: Authorized, { name, store }: Account, asked: string): void {
+  const where = isStored
+    ? `The refresh token is in ${store.place}.`
+    : `Another login ended after this one; its token stays in ${store.place}.`;
+  process.stdout.write(
+    `Account ${name} is logged in${scope === undefined ? '' : ` (${scope})`}.\n${where}\n`,
+  );
+  const granted = scope?.split(' ');
+  const missing = granted ? asked.split(' ').filter((one) => !granted.includes(one)) : [];
+  if (missing.length > 0) process.stderr.write(`warning: not granted: ${missing.join(' ')}\n`);
+}
+
+function createTimeoutFailure(): CommandFailed {
+  return new CommandFailed(
+    `The browser was not redirected within ${CONSENT_TIMEOUT_MINUTES} minutes. Nothing was stored.`,
+    'Log in again. If the browser is on another machine, use --no-browser.',
   );
 }
 
-/** What the platform client throws has been freed of secrets. */
-function refusal(error: unknown): unknown {
-  if (error instanceof OAuthError) {
-    const todo =
-      error.error === 'invalid_client'
-        ? 'Check client_id and client_secret in the credential.'
-        : 'Log in again. If it comes back, check that the redirect URI is the registered one.';
-    return new CommandFailed(`${error.message}. Nothing was stored.`, todo);
-  }
-  const isPlatform = [PlatformError, NoAnswer, UnreadableAnswer].some((one) => error instanceof one);
-  if (!isPlatform) return error;
-  return new CommandFailed(`${(error as Error).message}. Nothing was stored.`, 'Log in again.');
+async function printUrl(url: string): Promise<void> {
+  process.stdout.write(
+    `Open this address in a browser:\n\n${url}\n\nAfter you allow access, the browser may show an error page. Paste its whole address here:\n`,
+  );
 }
 
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const stop = () => reject(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener('abort', stop, { once: true });
-  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  return promise;
+/** Opens the URL in the user's browser, without a shell, which would interpret the URL. */
+async function openUrl(url: string): Promise<void> {
+  process.stdout.write(`Opening the browser. If it does not open, open this address:\n\n${url}\n\n`);
+  const [command, ...args] = findOpener();
+  const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true });
+  try {
+    await once(child, 'spawn');
+    child.unref();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    process.stderr.write(
+      `The browser could not be opened (${command}: ${code}). Open the address yourself.\n`,
+    );
+  }
+}
+
+function findOpener(): [string, ...string[]] {
+  if (process.env.BROWSER) return [process.env.BROWSER];
+  if (process.platform === 'darwin') return ['open'];
+  // `start` exists only in Windows' shell; rundll32 is a program.
+  return process.platform === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open'];
 }

@@ -1,18 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
-import { openTarget } from '../../../infra/cli/credential/target.ts';
-import { checkBucket } from '../../../infra/cli/doctor/bucket.ts';
+import { createAccount } from '../../../infra/cli/account.ts';
 import type { Check, Needs } from '../../../infra/cli/doctor/check.ts';
-import { diagnose } from '../../../infra/cli/doctor.ts';
+import { checkBucket, diagnose } from '../../../infra/cli/doctor/doctor.ts';
 import {
   EXAMPLE_ADVERTISERS,
   EXAMPLE_REVISION,
   type SandboxOptions,
 } from '../../../infra/local/sandbox/settings.ts';
+import { runCommand } from '../../support/cli.ts';
 import { json, listen } from '../../support/listen.ts';
-import { startCommand } from './command.ts';
-import { consent, createPlatformAccess, get, logIn } from './support.ts';
+import { logIn, type Platform, startPlatform } from './support.ts';
 
 const NEEDS: Needs = {
   revisions: [EXAMPLE_REVISION],
@@ -21,36 +20,37 @@ const NEEDS: Needs = {
   refreshParameters: {},
 };
 
-/** What is found with a credential that is, or differs from, the sandbox's first. */
-async function examine(
-  options: SandboxOptions,
-  { needs = {}, credential, now }: { needs?: Partial<Needs>; credential?: unknown; now?: Date } = {},
-) {
-  const platform = await createPlatformAccess(options);
+interface Examination {
+  readonly needs?: Partial<Needs>;
+  /** Instead of the sandbox's own credential. */
+  readonly credential?: unknown;
+  readonly now?: Date;
+}
+
+/** Diagnoses a new sandbox. */
+async function examine(options: SandboxOptions, { needs = {}, credential, now }: Examination = {}) {
+  const platform = await startPlatform(options);
   if (credential !== undefined) await writeFile(platform.file, JSON.stringify(credential));
-  const checks = await diagnosisOf(platform.sandbox.baseUrl, platform.file, { ...NEEDS, ...needs }, now);
+  const checks = await diagnosePlatform(platform.sandbox.baseUrl, platform.file, { ...NEEDS, ...needs }, now);
   return { ...platform, checks };
 }
 
-async function diagnosisOf(baseUrl: string, credential: string, needs: Needs, now?: Date): Promise<Check[]> {
-  await using target = await openTarget('acme', { local: true, baseUrl, credential });
-  return await Array.fromAsync(diagnose(target, needs, now));
+async function diagnosePlatform(baseUrl: string, credential: string, needs = NEEDS, now?: Date) {
+  await using account = await createAccount('acme', { local: true, baseUrl, credential });
+  return await Array.fromAsync(diagnose(account, needs, now));
 }
 
-/** `secret ok`, one for each line. */
-function told(checks: readonly Check[]): string[] {
+/** Such as `secret ok`. */
+function summarize(checks: readonly Check[]): string[] {
   return checks.map(({ check, status }) => `${check} ${status}`);
 }
 
-test('all that an export needs is found, and no report was created', async () => {
+test('finds everything that an export needs, and creates no report', async () => {
   const { checks, sandbox } = await examine({});
-  expect(told(checks)).toEqual(['secret ok', 'token ok', 'scopes ok', 'revision ok', 'advertisers ok']);
+  expect(summarize(checks)).toEqual(['secret ok', 'token ok', 'scopes ok', 'revision ok', 'advertisers ok']);
   expect(sandbox.reports()).toEqual([]);
   expect(sandbox.journal.map(({ method, endpoint }) => `${method} ${endpoint}`)).toEqual([
-    'POST token',
-    'GET report',
-    'GET list',
-    'GET list',
+    ...['POST token', 'GET report', 'GET list', 'GET list'],
   ]);
 });
 
@@ -59,7 +59,7 @@ describe('the secret', () => {
     [{ client_id: 'canary-id' }, 'client_secret is missing'],
     [{ client_id: 'canary\n', client_secret: 'canary' }, 'client_id contains a line break'],
     ['canary', 'is not a JSON object'],
-  ])('is faulty, and is not quoted', async (credential, found) => {
+  ])('is faulty and not quoted: %j', async (credential, found) => {
     const { checks, sandbox } = await examine({}, { credential });
     expect(checks).toMatchObject([{ check: 'secret', status: 'fault', todo: expect.any(String) }]);
     expect(checks[0]?.found).toContain(found);
@@ -67,43 +67,43 @@ describe('the secret', () => {
     expect(sandbox.journal).toEqual([]);
   });
 
-  test('5.7, 9.6: an API key is used for the revision, and counted down', async () => {
+  test('5.7, 9.6: with an API key, the days left are named and the revision is checked', async () => {
     const now = new Date('2026-12-22T00:00:00Z');
     const credential = { api_key: 'canary-key' };
     const options = { credentials: [{ apiKey: 'canary-key' }], now: () => now.getTime() };
     const { checks } = await examine(options, { credential, now });
-    expect(told(checks)).toEqual(['secret ok', 'token unknown', 'revision ok', 'advertisers unknown']);
+    expect(summarize(checks)).toEqual(['secret ok', 'token unknown', 'revision ok', 'advertisers unknown']);
     expect(checks[1]?.found).toContain('in 10 days');
     expect(JSON.stringify(checks)).not.toContain('canary');
   });
 
-  test('9.6: an API key is a fault from 2027-01-01 on, and is not sent', async () => {
+  test('9.6: an API key is a fault from 2027-01-01 on and is not sent', async () => {
     const now = new Date('2027-01-01T00:00:00Z');
     const { checks, sandbox } = await examine({}, { credential: { api_key: 'key' }, now });
-    expect(told(checks)).toEqual(['secret ok', 'token fault']);
+    expect(summarize(checks)).toEqual(['secret ok', 'token fault']);
     expect(sandbox.journal).toEqual([]);
   });
 });
 
 describe('the token', () => {
-  test('7.3: a client that is refused', async () => {
+  test('7.3: is a fault if the client is refused', async () => {
     const credential = { client_id: 'nobody', client_secret: 'canary' };
     const { checks } = await examine({}, { credential });
-    expect(told(checks)).toEqual(['secret ok', 'token fault']);
+    expect(summarize(checks)).toEqual(['secret ok', 'token fault']);
     expect(checks[1]?.found).toContain('401 invalid_client');
     expect(JSON.stringify(checks)).not.toContain('canary');
   });
 
-  test('a platform that does not answer', async () => {
-    const { file } = await createPlatformAccess();
-    const checks = await diagnosisOf('http://127.0.0.1:9', file, NEEDS);
+  test('is a fault if the platform does not answer', async () => {
+    const { file } = await startPlatform();
+    const checks = await diagnosePlatform('http://127.0.0.1:9', file);
     expect(checks[1]).toMatchObject({ check: 'token', status: 'fault' });
   });
 
-  test('5.2: a dead login says to log in again', async () => {
-    const { file, sandbox, stored } = await createPlatformAccess();
-    await writeFile(file, JSON.stringify({ ...(await stored()), refresh_token: 'canary-dead' }));
-    const checks = await diagnosisOf(sandbox.baseUrl, file, NEEDS);
+  test('5.2: a dead refresh token asks for a new login', async () => {
+    const { file, sandbox, readStored } = await startPlatform();
+    await writeFile(file, JSON.stringify({ ...(await readStored()), refresh_token: 'canary-dead' }));
+    const checks = await diagnosePlatform(sandbox.baseUrl, file);
     expect(checks[1]).toMatchObject({
       status: 'fault',
       todo: expect.stringContaining('login --account acme'),
@@ -111,77 +111,65 @@ describe('the token', () => {
     expect(JSON.stringify(checks)).not.toContain('canary');
   });
 
-  test('5.2: a login that is rotated is stored, so that it can be used again', async () => {
-    const platform = await createPlatformAccess({ rotateRefreshTokens: true });
-    await logIn(platform, async (url) => get((await consent(url)).href));
-    const { refresh_token: before } = await platform.stored();
+  test('5.2: a rotated refresh token is stored, so that the next diagnosis works', async () => {
+    const { sandbox, file, readStored } = await startPlatform({ rotateRefreshTokens: true });
+    await logIn({ sandbox, file });
+    const { refresh_token: before } = await readStored();
     for (let time = 1; time <= 2; time += 1) {
-      const checks = await diagnosisOf(platform.sandbox.baseUrl, platform.file, NEEDS);
-      expect(told(checks).slice(0, 3)).toEqual(['secret ok', 'token ok', 'scopes ok']);
+      const checks = await diagnosePlatform(sandbox.baseUrl, file);
+      expect(summarize(checks).slice(0, 3)).toEqual(['secret ok', 'token ok', 'scopes ok']);
     }
-    expect((await platform.stored()).refresh_token).not.toBe(before);
+    expect((await readStored()).refresh_token).not.toBe(before);
   });
-});
 
-test('5.2: a login that an export rotates in that very moment is read again', async () => {
-  const { file, sandbox, stored } = await createPlatformAccess();
-  await logIn({ sandbox, file }, async (url) => get((await consent(url)).href));
-  const rotatedAway = JSON.stringify({ ...(await stored()), refresh_token: 'rotated-away' });
-  const account = { local: true, baseUrl: sandbox.baseUrl, credential: file } as const;
-  await using target = await openTarget('acme', account);
-  const texts = [rotatedAway];
-  const read = async () => ({
-    ...(await target.store.read()),
-    ...(texts.length > 0 && { text: texts.pop() ?? '' }),
-  });
-  const checks = await Array.fromAsync(diagnose({ ...target, store: { ...target.store, read } }, NEEDS));
-  expect(told(checks).slice(0, 2)).toEqual(['secret ok', 'token ok']);
-});
-
-describe('what the token may do', () => {
-  test('5.3: without reporting:read', async () => {
-    const { checks } = await examine({ credentials: [{ scopes: ['campaigns:read'] }] });
-    expect(checks[2]).toMatchObject({
-      check: 'scopes',
-      status: 'fault',
-      found: expect.stringContaining('reporting:read'),
+  test('5.2: a refresh token that an export rotates at the same time is read again', async () => {
+    const { file, sandbox, readStored } = await startPlatform();
+    await logIn({ sandbox, file });
+    const outdated = JSON.stringify({ ...(await readStored()), refresh_token: 'outdated' });
+    const { baseUrl } = sandbox;
+    await using account = await createAccount('acme', { local: true, baseUrl, credential: file });
+    const texts = [outdated];
+    const read = async () => ({
+      ...(await account.store.read()),
+      ...(texts.length > 0 && { text: texts.pop() ?? '' }),
     });
+    const checks = await Array.fromAsync(diagnose({ ...account, store: { ...account.store, read } }, NEEDS));
+    expect(summarize(checks).slice(0, 2)).toEqual(['secret ok', 'token ok']);
   });
 
-  test('5.3: without the scope of a list that an export is of', async () => {
-    const { checks } = await examine(
-      { credentials: [{ scopes: ['reporting:read'] }] },
-      { needs: { scopes: ['reporting:read', 'campaigns:read'] } },
-    );
-    expect(checks[2]).toMatchObject({
-      status: 'fault',
-      found: expect.stringContaining('need campaigns:read'),
-    });
-  });
-
-  test('5.2: a refresh sends the parameters that the config adds', async () => {
-    const platform = await createPlatformAccess();
-    await logIn(platform, async (url) => get((await consent(url)).href));
+  test('5.2: a refresh sends the additional parameters of the config', async () => {
+    const { sandbox, file } = await startPlatform();
+    await logIn({ sandbox, file });
     const needs = { ...NEEDS, refreshParameters: { audience: 'reports' } };
-    await diagnosisOf(platform.sandbox.baseUrl, platform.file, needs);
-    const bodies = platform.sandbox.journal.map(({ body }) => body);
+    await diagnosePlatform(sandbox.baseUrl, file, needs);
+    const bodies = sandbox.journal.map(({ body }) => body);
     expect(bodies.filter((body) => body.includes('refresh_token&'))).toEqual([
       expect.stringContaining('audience=reports'),
     ]);
   });
+});
 
-  test('2.1: a platform that does not name the scopes', async () => {
-    const { checks } = await examine({ faults: ['token omit=scope'] });
-    expect(told(checks)).toEqual([
-      'secret ok',
-      'token ok',
-      'scopes unknown',
-      'revision ok',
-      'advertisers ok',
-    ]);
+describe('the scopes', () => {
+  test.each([
+    ['reporting:read', ['campaigns:read'], ['reporting:read']],
+    ['campaigns:read', ['reporting:read'], ['reporting:read', 'campaigns:read']],
+  ])('5.3: are a fault without %s, which an export needs', async (missing, scopes, needed) => {
+    const { checks } = await examine({ credentials: [{ scopes }] }, { needs: { scopes: needed } });
+    expect(checks[2]).toMatchObject({
+      check: 'scopes',
+      status: 'fault',
+      found: expect.stringContaining(`need ${missing}`),
+    });
   });
 
-  test('9.2, 9.7: a revision that is not published is named', async () => {
+  test('2.1: are unknown if the platform does not name them', async () => {
+    const { checks } = await examine({ faults: ['token omit=scope'] });
+    expect(summarize(checks).slice(2)).toEqual(['scopes unknown', 'revision ok', 'advertisers ok']);
+  });
+});
+
+describe('the revision', () => {
+  test('9.2, 9.7: is a fault if it is not published', async () => {
     const { checks } = await examine({}, { needs: { revisions: ['2026-09-02'] } });
     expect(checks[3]).toMatchObject({
       check: 'revision',
@@ -190,61 +178,58 @@ describe('what the token may do', () => {
     });
   });
 
-  test('7.2: a platform that fails tells nothing of the revision', async () => {
+  test('7.2: is unknown if the platform fails', async () => {
     const { checks } = await examine({ faults: ['report status=500'] });
-    expect(told(checks).slice(3)).toEqual(['revision unknown']);
+    expect(summarize(checks).slice(3)).toEqual(['revision unknown']);
   });
+});
 
-  test('5.5: an advertiser that is not listed is named', async () => {
+describe('the advertisers', () => {
+  test('5.5: are a fault if one is not listed', async () => {
     const ids = EXAMPLE_ADVERTISERS.slice(0, 1);
     const { checks } = await examine(
       { credentials: [{ advertisers: { kind: 'specific', ids } }] },
       { needs: { advertiserIds: EXAMPLE_ADVERTISERS.slice(0, 2) } },
     );
-    expect(told(checks).slice(4)).toEqual(['advertisers ok', 'advertisers fault']);
+    expect(summarize(checks).slice(4)).toEqual(['advertisers ok', 'advertisers fault']);
     expect(checks[5]?.found).toContain(EXAMPLE_ADVERTISERS[1]);
   });
 
-  test('5.3: without advertisers:read nothing is said of them, and they are not asked for', async () => {
+  test('5.3: are unknown and not requested without advertisers:read', async () => {
     const { checks, sandbox } = await examine({ credentials: [{ scopes: ['reporting:read'] }] });
     expect(checks[4]).toMatchObject({ check: 'advertisers', status: 'unknown' });
     expect(sandbox.journal.filter(({ endpoint }) => endpoint === 'list')).toEqual([]);
   });
 
-  test('4.6: a list in a wrapper of its own tells nothing, and is no fault', async () => {
+  test('4.6: are unknown if the list cannot be read', async () => {
     const { checks } = await examine({ faults: ['list body="<html></html>"'] });
-    expect(told(checks).slice(4)).toEqual(['advertisers unknown']);
+    expect(summarize(checks).slice(4)).toEqual(['advertisers unknown']);
   });
 });
 
-describe('the bucket', () => {
-  test.each([
-    [200, 'ok'],
-    [403, 'fault'],
-    [404, 'fault'],
-    [500, 'unknown'],
-  ])('%i is %s', async (status, expected) => {
-    await using s3 = await listen((_, response) => json(response, status, {}));
-    const credentials = { accessKeyId: 'any', secretAccessKey: 'any' };
-    const client = new S3Client({ endpoint: s3.url, region: 'eu-west-1', credentials, maxAttempts: 1 });
-    expect(await checkBucket(client, 'exports', '123456789012')).toMatchObject({ status: expected });
-    expect(s3.requests).toMatchObject([
-      { method: 'HEAD', headers: { 'x-amz-expected-bucket-owner': '123456789012' } },
-    ]);
-    client.destroy();
-  });
+test.each([
+  [200, 'ok'],
+  [403, 'fault'],
+  [404, 'fault'],
+  [500, 'unknown'],
+])('the bucket: an answer of %i is %s', async (status, expected) => {
+  await using s3 = await listen((_, response) => json(response, status, {}));
+  const credentials = { accessKeyId: 'any', secretAccessKey: 'any' };
+  const client = new S3Client({ endpoint: s3.url, region: 'eu-west-1', credentials, maxAttempts: 1 });
+  expect(await checkBucket(client, 'exports', '123456789012')).toMatchObject({ status: expected });
+  expect(s3.requests).toMatchObject([
+    { method: 'HEAD', headers: { 'x-amz-expected-bucket-owner': '123456789012' } },
+  ]);
+  client.destroy();
 });
 
 describe('the command', () => {
-  const args = (
-    { sandbox, file }: Awaited<ReturnType<typeof createPlatformAccess>>,
-    revision = EXAMPLE_REVISION,
-  ) => [
+  const argsFor = ({ sandbox, file }: Platform, revision: string) => [
     ...['doctor', '--local', '--base-url', sandbox.baseUrl, '--credential', file, '--revision', revision],
   ];
 
   test('prints a line for each check, and exits 0', async () => {
-    const { status, stdout } = await startCommand(args(await createPlatformAccess())).ended;
+    const { status, stdout } = await runCommand(argsFor(await startPlatform(), EXAMPLE_REVISION));
     expect(status).toBe(0);
     expect(stdout.split('\n').map((line) => line.split(' ')[0])).toEqual([
       ...['ok', 'ok', 'ok', 'ok', 'ok', 'unknown', ''],
@@ -252,10 +237,9 @@ describe('the command', () => {
     expect(stdout).not.toMatch(/sbx_(at|cs)/);
   });
 
-  test('--json prints one document, and a fault exits 1', async () => {
-    const platform = await createPlatformAccess();
-    const command = startCommand([...args(platform, '2000-01-01'), '--account', 'acme', '--json']);
-    const { status, stdout } = await command.ended;
+  test('prints one document with --json, and exits 1 after a fault', async () => {
+    const args = argsFor(await startPlatform(), '2000-01-01');
+    const { status, stdout } = await runCommand([...args, '--account', 'acme', '--json']);
     expect(status).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
       outcome: 'fault',
@@ -264,7 +248,7 @@ describe('the command', () => {
   });
 
   test('exits 2 and names every fault of its options', async () => {
-    const { status, stderr } = await startCommand(['doctor', '--account', 'nobody', '--revision', 'x']).ended;
+    const { status, stderr } = await runCommand(['doctor', '--account', 'nobody', '--revision', 'x']);
     expect(status).toBe(2);
     for (const fault of ['no account nobody', '--revision can only']) expect(stderr).toContain(fault);
   });

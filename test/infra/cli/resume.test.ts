@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resume } from '../../../infra/cli/resume.ts';
-import { startCommand } from './command.ts';
+import { runCommand } from '../../support/cli.ts';
 import { STATE_MACHINE, startStepFunctions } from './step-functions.ts';
 
 const EXECUTION = `${STATE_MACHINE.replace('stateMachine', 'execution')}:daily-1`;
@@ -11,24 +11,30 @@ const REQUEST = {
   advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
   metrics: ['spend'],
 };
-/** 2026-11-01T05:00:00Z, in seconds as the service writes it. */
-const STARTED = 1_793_509_200;
 const DELIVERED = { status: 'SUCCEEDED', output: '{"version":"1","windows":[]}' };
 
+/** An execution that started at 2026-11-01T05:00:00Z. */
 function failed(input: unknown = REQUEST) {
-  return { status: 'FAILED', startDate: STARTED, input: JSON.stringify(input) };
+  return { status: 'FAILED', startDate: 1_793_509_200, input: JSON.stringify(input) };
+}
+
+/** Resumes {@link EXECUTION} and returns the inputs of the executions that it starts. */
+async function resumeAfter(earlier: Readonly<Record<string, unknown>>): Promise<unknown[]> {
+  const { started } = await startStepFunctions(DELIVERED, { earlier: { 'daily-1': earlier } });
+  await resume(EXECUTION, {}, 1);
+  return started.map(({ input }) => JSON.parse(input));
 }
 
 describe('resume', () => {
   it.each([
-    ['its ARN', EXECUTION, {}],
-    ['its name', 'daily-1', { stateMachine: STATE_MACHINE }],
-  ])('starts a new execution for what is missing of the one named by %s', async (_, execution, options) => {
-    const { started } = await startStepFunctions(DELIVERED, { former: { 'daily-1': failed() } });
+    ['ARN', EXECUTION, {}],
+    ['name', 'daily-1', { stateMachine: STATE_MACHINE }],
+  ])('starts an execution for the missing windows of one given by its %s', async (_, execution, options) => {
+    const { started } = await startStepFunctions(DELIVERED, { earlier: { 'daily-1': failed() } });
     expect(await resume(execution, options, 1)).toMatchObject({ outcome: 'delivered' });
     expect(started).toHaveLength(1);
     expect(started[0]?.stateMachineArn).toBe(STATE_MACHINE);
-    // A period means the same days, and so does the name that is made of them.
+    // The period means the days before the earlier execution's start, and the name has these days.
     expect(started[0]?.name).toMatch(/^daily-20261031-20261101-/);
     expect(JSON.parse(started[0]?.input ?? '')).toEqual({
       ...REQUEST,
@@ -37,32 +43,24 @@ describe('resume', () => {
     });
   });
 
-  it('keeps the moment at which a schedule had meant it to start', async () => {
-    const scheduled = { ...REQUEST, scheduled_at: '2026-10-31T23:30:00Z' };
-    const { started } = await startStepFunctions(DELIVERED, { former: { 'daily-1': failed(scheduled) } });
-    await resume(EXECUTION, {}, 1);
-    expect(JSON.parse(started[0]?.input ?? '')).toMatchObject(scheduled);
+  it.each([
+    ['scheduled_at', '2026-10-31T23:30:00Z'],
+    ['only_missing', true],
+    ['only_missing', '2026-10-30T00:00:00Z'],
+  ])('keeps the %s of the request: %s', async (field, value) => {
+    const inputs = await resumeAfter(failed({ ...REQUEST, [field]: value }));
+    expect(inputs).toMatchObject([{ [field]: value }]);
   });
 
   it.each([
-    true,
-    '2026-10-30T00:00:00Z',
-  ])('asks for no more than the execution did: %s', async (only_missing) => {
-    const former = failed({ ...REQUEST, only_missing });
-    const { started } = await startStepFunctions(DELIVERED, { former: { 'daily-1': former } });
-    await resume(EXECUTION, {}, 1);
-    expect(JSON.parse(started[0]?.input ?? '')).toMatchObject({ only_missing });
-  });
-
-  it.each([
-    ['that still runs', { status: 'RUNNING' }, 'has not ended (RUNNING)'],
-    ['that is about to be redriven', { status: 'PENDING_REDRIVE' }, 'has not ended (PENDING_REDRIVE)'],
-    ['that has succeeded', { status: 'SUCCEEDED' }, 'has delivered everything'],
+    ['that is running', { status: 'RUNNING' }, 'is still running (RUNNING)'],
+    ['that waits for a redrive', { status: 'PENDING_REDRIVE' }, 'is still running (PENDING_REDRIVE)'],
+    ['that succeeded', { status: 'SUCCEEDED' }, 'has delivered everything'],
     ['of one window', { ...failed(), mapRunArn: 'map' }, 'resume the export itself'],
-    ['whose request was refused', failed({ ...REQUEST, metrics: [] }), 'metrics'],
-    ['whose input was no request', failed('nonsense'), 'is missing'],
-  ])('refuses an execution %s, and starts nothing', async (_, former, expected) => {
-    const { started } = await startStepFunctions(DELIVERED, { former: { 'daily-1': former } });
+    ['with a faulty request', failed({ ...REQUEST, metrics: [] }), 'metrics'],
+    ['without a request', failed('nonsense'), 'is missing'],
+  ])('refuses an execution %s, and starts nothing', async (_, earlier, expected) => {
+    const { started } = await startStepFunctions(DELIVERED, { earlier: { 'daily-1': earlier } });
     await expect(resume(EXECUTION, {}, 1)).rejects.toMatchObject({
       name: 'UsageError',
       message: expect.stringContaining(expected),
@@ -70,45 +68,46 @@ describe('resume', () => {
     expect(started).toEqual([]);
   });
 
-  it('names an execution that there is not', async () => {
+  it.each([
+    [EXECUTION, {}, `there is no execution ${EXECUTION}`],
+    ['arn:aws:s3:::bucket', {}, 'is not the ARN of an execution'],
+    ['daily-1', { stateMachine: 'exports' }, '--state-machine exports is not the ARN of a state machine'],
+  ])('refuses %s with %j', async (execution, options, message) => {
     await startStepFunctions(DELIVERED);
-    await expect(resume(EXECUTION, {}, 1)).rejects.toThrow(`there is no execution ${EXECUTION}`);
+    await expect(resume(execution, options, 1)).rejects.toThrow(message);
   });
+});
 
-  it('refuses what is no ARN of an execution', async () => {
-    await expect(resume('arn:aws:s3:::bucket', {}, 1)).rejects.toThrow('is not the ARN of an execution');
-    await expect(resume('daily-1', { stateMachine: 'exports' }, 1)).rejects.toThrow(
-      '--state-machine exports is not the ARN of a state machine',
-    );
-  });
+describe('the command', () => {
+  const command = () => runCommand(['resume', EXECUTION, '--json']);
 
   it.each([
     ['delivered', DELIVERED, 0],
     ['failed', { status: 'FAILED', error: 'ReportStuck', cause: '{"happened":"x"}' }, 1],
-  ])('as a command prints one document and exits as the export ended: %s', async (outcome, end, expected) => {
-    await startStepFunctions(end, { polls: 0, former: { 'daily-1': failed() } });
-    const { status, stdout } = await startCommand(['resume', EXECUTION, '--json']).ended;
+  ])('prints one document and sets the exit status of an export that %s', async (outcome, end, expected) => {
+    await startStepFunctions(end, { polls: 0, earlier: { 'daily-1': failed() } });
+    const { status, stdout } = await command();
     expect(status).toBe(expected);
     expect(JSON.parse(stdout)).toMatchObject({ outcome });
   });
 
-  it('as a command says what AWS refused, in one document and with no stack trace', async () => {
-    await startStepFunctions(DELIVERED, { refuses: 'DescribeExecution' });
-    const { status, stdout, stderr } = await startCommand(['resume', EXECUTION, '--json']).ended;
+  it('prints a denied AWS call as one document without a stack trace', async () => {
+    await startStepFunctions(DELIVERED, { denied: 'DescribeExecution' });
+    const { status, stdout, stderr } = await command();
     expect(status).toBe(1);
     expect(stderr).not.toContain('    at ');
     expect(JSON.parse(stdout)).toEqual({
       outcome: 'failed',
       error: 'CommandFailed',
       happened: `AWS could not describe ${EXECUTION} (AccessDeniedException).`,
-      todo: 'Check the AWS credentials and region in use, and that they may states:DescribeExecution.',
+      todo: 'Check your AWS credentials and Region. They need states:DescribeExecution.',
     });
   });
 
-  it('as a command exits 2 where there is nothing to resume', async () => {
-    await startStepFunctions(DELIVERED, { former: { 'daily-1': { status: 'RUNNING' } } });
-    const { status, stdout } = await startCommand(['resume', EXECUTION, '--json']).ended;
+  it('exits 2 if there is nothing to resume', async () => {
+    await startStepFunctions(DELIVERED, { earlier: { 'daily-1': { status: 'RUNNING' } } });
+    const { status, stdout } = await command();
     expect(status).toBe(2);
-    expect(JSON.parse(stdout).faults).toEqual([expect.stringContaining('has not ended')]);
+    expect(JSON.parse(stdout).faults).toEqual([expect.stringContaining('is still running')]);
   });
 });

@@ -13,48 +13,48 @@ const ONE_WINDOW = { start_date: '2026-10-01', end_date: '2026-10-08' };
 const THREE_WINDOWS = { start_date: '2026-10-01', end_date: '2027-01-20', max_parallel: 1 };
 const PREFIX = 'exports/account=sandbox/export=daily';
 
-/** Files of the bucket whose names end so, by the range in their key. */
-async function filesIn(out: string, end: string): Promise<string[]> {
+/** The export's objects whose names end with `ending`, sorted by key. */
+async function objectsIn(out: string, ending: string): Promise<string[]> {
   const entries = await readdir(out, { recursive: true });
-  return entries.filter((path) => path.includes(`/${PREFIX}/`) && path.endsWith(end)).sort();
+  return entries.filter((path) => path.includes(`/${PREFIX}/`) && path.endsWith(ending)).sort();
 }
 
-describe('a run that failed', () => {
+describe('a failed run', () => {
   it.each([
     ['one window', ONE_WINDOW, 'create status=403 times=always'],
     ['three windows', THREE_WINDOWS, 'create nth=2 status=403'],
-  ])('shows the same card in Cause, event, _failure.json and output: of %s', async (_, range, fault) => {
+  ])('has the same failure report in Cause, event, _failure.json and output, with %s', async (_, range, fault) => {
     const { args, out } = await openCommandRun(range, { faults: [fault] });
     const { status, stdout } = await runCommand(args);
     expect(status).toBe(1);
-    const { outcome, ...card } = JSON.parse(stdout);
+    const { outcome, ...report } = JSON.parse(stdout);
     expect(outcome).toBe('failed');
 
     const [event] = (await readFile(join(out, 'events.jsonl'), 'utf8')).trim().split('\n');
-    expect(JSON.parse(event ?? '').detail).toEqual(card);
+    expect(JSON.parse(event ?? '').detail).toEqual(report);
     const history = JSON.parse(await readFile(join(out, 'history.json'), 'utf8'));
     const { error, cause } = history.executions[0].result;
-    expect([error, JSON.parse(cause)]).toEqual([card.error, card]);
-    const [left] = await filesIn(out, `end_date=${range.end_date}/_failure.json`);
-    expect(JSON.parse(await readFile(join(out, left ?? ''), 'utf8'))).toEqual(card);
+    expect([error, JSON.parse(cause)]).toEqual([report.error, report]);
+    const [written] = await objectsIn(out, `end_date=${range.end_date}/_failure.json`);
+    expect(JSON.parse(await readFile(join(out, written ?? ''), 'utf8'))).toEqual(report);
 
-    const [failed] = card.failed_windows;
-    const [own] = await filesIn(out, `end_date=${failed.window.end_date}/_failure.json`);
-    // Where there is only one window, the export's card has taken the place of its own.
-    const expected = own === left ? card : failed;
+    const [failed] = report.failed_windows;
+    const [own] = await objectsIn(out, `end_date=${failed.window.end_date}/_failure.json`);
+    // If there is only one window, the export's failure report replaces the window's.
+    const expected = own === written ? report : failed;
     expect(JSON.parse(await readFile(join(out, own ?? ''), 'utf8'))).toEqual(expected);
   });
 
-  it('says in the card what went before, and where to read on', async () => {
+  it('has a timeline, the request ids and a link to the runbook', async () => {
     const faults = ['report nth=2 status=401', 'report nth=4 status=422'];
     const { sandbox, args } = await openCommandRun(ONE_WINDOW, { faults, report: { secondsToReady: 1000 } });
-    const card = JSON.parse((await runCommand(args)).stdout);
+    const report = JSON.parse((await runCommand(args)).stdout);
     const [refused, failed] = callsTo(sandbox, 'report').filter(({ status }) => (status ?? 0) >= 400);
-    expect(card).toMatchObject({
+    expect(report).toMatchObject({
       runbook: 'infra/RUNBOOK.md#requestrefused',
       request_ids: [failed?.requestId, refused?.requestId],
     });
-    const { timeline } = card as { timeline: Record<string, unknown>[] };
+    const { timeline } = report as { timeline: Record<string, unknown>[] };
     expect(timeline.map(({ step, outcome, request_id }) => [step, outcome, request_id])).toEqual([
       ['GetToken', 'planned', undefined],
       ['CreateReport', 'pending', undefined],
@@ -67,12 +67,12 @@ describe('a run that failed', () => {
   });
 });
 
-describe('a run that was killed', () => {
-  it('P5: leaves its history, and converges with --only-missing', async () => {
+describe('a killed run', () => {
+  it('P5: leaves its history, and --only-missing exports the rest', async () => {
     const { sandbox, args, out } = await openCommandRun(THREE_WINDOWS, { report: { secondsToReady: 200 } });
     const { child, ended } = startCommand(args);
     await expect.poll(() => callsTo(sandbox, 'create').length, { timeout: 60_000 }).toBe(2);
-    await expect.poll(() => filesIn(out, 'manifest.json').catch(() => [])).toHaveLength(1);
+    await expect.poll(() => objectsIn(out, 'manifest.json').catch(() => [])).toHaveLength(1);
     await expect
       .poll(() => readFile(join(out, 'history.json'), 'utf8').catch(() => ''), { timeout: 10_000 })
       .toContain('PublishWindow');
@@ -87,27 +87,27 @@ describe('a run that was killed', () => {
       windows: [{}, {}],
     });
     expect(callsTo(sandbox, 'create')).toHaveLength(4);
-    expect(await filesIn(out, '_manifest.json')).toHaveLength(3);
-    const reports = await filesIn(out, '/report.json');
+    expect(await objectsIn(out, '_manifest.json')).toHaveLength(3);
+    const reports = await objectsIn(out, '/report.json');
     const bytes = await Promise.all(reports.map(async (path) => (await readFile(join(out, path))).length));
     const created = [0, 2, 3].map((at) => sandbox.expected(sandbox.reports()[at]?.id ?? '').length);
     expect(bytes).toEqual(created);
   });
 });
 
-describe('a run that is delivered', () => {
-  it('goes on where nobody reads what it prints', async () => {
+describe('a delivered run', () => {
+  it('continues after its output is closed', async () => {
     const { args, out } = await openCommandRun(ONE_WINDOW);
     const { child, ended } = startCommand(args);
-    ended.catch(() => {}); // it would read to the end
+    ended.catch(() => {}); // Reading fails after the streams are destroyed.
     const exited = once(child, 'exit');
     child.stdout.destroy();
     child.stderr.destroy();
     expect(await exited).toEqual([0, null]);
-    expect(await filesIn(out, '_manifest.json')).toHaveLength(1);
+    expect(await objectsIn(out, '_manifest.json')).toHaveLength(1);
   });
 
-  it.runIf(existsSync('/dev/full'))('is no success where its output cannot be written', async () => {
+  it.runIf(existsSync('/dev/full'))('exits 1 if its output cannot be written', async () => {
     const { args, out } = await openCommandRun(ONE_WINDOW);
     const command = ['-c', 'exec "$0" "$@" > /dev/full', process.execPath, MAIN, ...args];
     const child = spawn('sh', command, { stdio: 'pipe' });
@@ -115,10 +115,10 @@ describe('a run that is delivered', () => {
     expect(status).toBe(1);
     expect(stderr.match(/error: the output cannot be written \(ENOSPC\)/g)).toHaveLength(1);
     expect(stderr).not.toContain('    at ');
-    expect(await filesIn(out, '_manifest.json')).toHaveLength(1);
+    expect(await objectsIn(out, '_manifest.json')).toHaveLength(1);
   });
 
-  it('says so where its history cannot be written, as on a full disk', async () => {
+  it('warns if its history cannot be written', async () => {
     const { args, out } = await openCommandRun(ONE_WINDOW);
     await mkdir(join(out, 'history.json'), { recursive: true });
     const { status, stdout, stderr } = await runCommand(args);

@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { runCommand, startCommand } from '../../support/cli.ts';
 import { listen } from '../../support/listen.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const REPORT = JSON.stringify([{ date: '2026-10-01', spend: 1.5, name: 'Ümlaut ✓' }]);
 const REQUEST = {
@@ -17,9 +17,8 @@ const REQUEST = {
 
 let directory: string;
 
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'cli-'));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+beforeEach(() => {
+  directory = temporaryDirectory();
 });
 
 async function file(name: string, content: unknown): Promise<string> {
@@ -28,7 +27,7 @@ async function file(name: string, content: unknown): Promise<string> {
   return path;
 }
 
-/** A platform of another make than the sandbox: a path prefix, odd ids, statuses in an order of its own. */
+/** A platform unlike the sandbox: a path prefix, odd ids and an unusual order of statuses. */
 async function startPlatform() {
   const storage = await listen((_, response) => {
     response.end(REPORT);
@@ -76,7 +75,7 @@ async function optionsFor(baseUrl: string, request: unknown): Promise<string[]> 
 }
 
 describe('run --local', () => {
-  it('works against any server that keeps the contract', async () => {
+  it('works with any server that keeps the contract', async () => {
     const { platform, storage } = await startPlatform();
     const options = await optionsFor(`${platform.url}/eu/v3/`, REQUEST);
     const { status, stdout, stderr } = await runCommand([...options, '--speed', '100', '--json']);
@@ -102,7 +101,7 @@ describe('run --local', () => {
     expect([stdout, stderr, ...written].join()).not.toContain('canary');
   });
 
-  it('36: exits 2 with every fault named, and not one request made', async () => {
+  it('36: exits 2 with every fault named and no request made', async () => {
     const { platform } = await startPlatform();
     const faulty = {
       ...REQUEST,
@@ -134,20 +133,20 @@ describe('run --local', () => {
     [['--state-machine', 'arn'], ['--state-machine cannot be used with --local']],
     [['--speed', '0'], ['from 1 to 1000']],
     [['no-such-export'], ['the config has no export no-such-export']],
-  ])('exits 2 where the command line is %j', async (args, expected) => {
+  ])('exits 2 with the arguments %j', async (args, expected) => {
     const { status, stdout, stderr } = await runCommand(['run', '--local', ...args]);
     expect(status).toBe(2);
     expect(stdout).toBe('');
     for (const fault of expected) expect(stderr).toContain(fault);
   });
 
-  it('reads a request from standard input, and says where it is not JSON', async () => {
+  it('reads a request from standard input and refuses it if it is not JSON', async () => {
     const { status, stderr } = await runCommand(['run', '--local', '--input', '-'], '{"name":');
     expect(status).toBe(2);
     expect(stderr).toContain('--input - is not JSON');
   });
 
-  it('exits 1 with the failure where the export fails', async () => {
+  it('exits 1 with the failure report of an export that fails', async () => {
     const platform = await listen((_, response) => {
       response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"invalid_client"}');
     });
@@ -162,10 +161,7 @@ describe('run --local', () => {
     });
   });
 
-  it.each([
-    'SIGINT',
-    'SIGTERM',
-  ] as const)('stops cleanly at %s: history and what was delivered stay', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('writes the history and exits 130 at %s', async (signal) => {
     const { platform, created } = await startPlatform();
     const { child, ended } = startCommand(await optionsFor(`${platform.url}/eu/v3`, REQUEST));
     await created;

@@ -1,19 +1,18 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { scaledClock } from '../../../infra/local/clock.ts';
 import { startSandbox } from '../../../infra/local/sandbox/sandbox.ts';
 import { runCommand } from '../../support/cli.ts';
 import { expectNoSecretIn } from '../../support/secrecy.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const SPEED = 1000;
 
-/** Exports a week from a sandbox with these faults; no stream and no file that the command leaves may hold a secret. */
-async function exportWith(faults: string[], options: string[]) {
+/** Exports a week from a sandbox with these faults. Neither the output nor the files may contain a secret. */
+async function runWith(faults: string[], options: string[]) {
   await using sandbox = await startSandbox({ now: scaledClock(SPEED).now, faults });
-  const directory = await mkdtemp(join(tmpdir(), 'cli-'));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  const directory = temporaryDirectory();
   const { clientId: client_id, clientSecret: client_secret, advertiserIds } = sandbox;
   const range = { start_date: '2026-10-01', end_date: '2026-10-08' };
   const advertiser_ids = advertiserIds.slice(0, 1);
@@ -29,13 +28,14 @@ async function exportWith(faults: string[], options: string[]) {
     '--out': join(directory, 'out'),
   };
   const ended = await runCommand(['run', '--local', ...Object.entries(named).flat(), ...options]);
-  const left = await textIn(join(directory, 'out'));
-  expect(left).not.toBe('');
-  expectNoSecretIn([ended.stdout, ended.stderr, left].join('\n'), { sandbox });
+  const files = await readTexts(join(directory, 'out'));
+  expect(files).not.toBe('');
+  expectNoSecretIn([ended.stdout, ended.stderr, files].join('\n'), { sandbox });
   return ended;
 }
 
-async function textIn(directory: string): Promise<string> {
+/** Every file except the reports. */
+async function readTexts(directory: string): Promise<string> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && !/^report\.\w+$/.test(entry.name));
   const texts = files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8'));
@@ -44,11 +44,11 @@ async function textIn(directory: string): Promise<string> {
 
 it.each([
   ['is delivered', 0, [], []],
-  ['fails at the token, for a program', 1, ['token status=401 times=always'], ['--json']],
-  ['is sent a page in place of the report', 1, ['storage body="<html>sbx_sig_x</html>" times=always'], []],
-])('P6: neither what the command prints nor a file that it leaves holds a secret when the export %s', async (...row) => {
+  ['fails at the token, with --json', 1, ['token status=401 times=always'], ['--json']],
+  ['gets a page instead of the report', 1, ['storage body="<html>sbx_sig_x</html>" times=always'], []],
+])('P6: no secret is in the output or the files of an export that %s', async (...row) => {
   const [, status, faults, options] = row;
-  const ended = await exportWith(faults, options);
+  const ended = await runWith(faults, options);
   expect(ended.status).toBe(status);
   expect(ended.stdout + ended.stderr).not.toBe('');
 });

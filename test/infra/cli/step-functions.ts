@@ -2,64 +2,53 @@ import { onTestFinished, vi } from 'vitest';
 import { listen } from '../../support/listen.ts';
 
 export const STATE_MACHINE = 'arn:aws:states:eu-west-1:123456789012:stateMachine:exports';
+const EXECUTIONS = STATE_MACHINE.replace('stateMachine', 'execution');
 
-/** What DescribeExecution says of an execution, beside its name. */
-type Described = Readonly<Record<string, unknown>>;
+/** Fields of DescribeExecution's answer. */
+type Description = Readonly<Record<string, unknown>>;
 
-/**
- * Step Functions, as far as a command speaks to it; what is started runs for `polls` looks and then ends.
- *
- * @param behind looks at which what was started is not there yet, and as many at which its output is not
- * @param refuses an operation that the credentials in use may not
- * @param former executions that there were before, by name; there are no others
- */
-export async function startStepFunctions(
-  end: Described,
-  {
-    polls = 2,
-    behind = 0,
-    former = {},
-    refuses = '',
-  }: {
-    polls?: number;
-    behind?: number;
-    former?: Readonly<Record<string, Described>>;
-    refuses?: string;
-  } = {},
-) {
+interface Options {
+  /** Polls that see a started execution running, before it ends. */
+  readonly polls?: number;
+  /** Polls that do not see a started execution yet, and later as many that do not see its output. */
+  readonly stalePolls?: number;
+  /** Earlier executions by name. */
+  readonly earlier?: Readonly<Record<string, Description>>;
+  /** An operation that is denied. */
+  readonly denied?: string;
+}
+
+/** The part of Step Functions that the commands use. @param end of every execution that is started */
+export async function startStepFunctions(end: Description, options: Options = {}) {
+  const { polls = 2, stalePolls = 0, earlier = {}, denied = '' } = options;
   const started: { name: string; input: string; stateMachineArn: string }[] = [];
-  const executions = STATE_MACHINE.replace('stateMachine', 'execution');
-  let looks = 0;
+  let poll = 0;
   const describe = ({ executionArn }: { executionArn: string }) => {
     const name = executionArn.split(':').at(-1) ?? '';
-    const about = { executionArn, name, stateMachineArn: STATE_MACHINE, startDate: 1 };
-    if (former[name]) return { ...about, ...former[name] };
+    const common = { executionArn, name, stateMachineArn: STATE_MACHINE, startDate: 1 };
+    if (earlier[name]) return { ...common, ...earlier[name] };
     if (!started.some((execution) => execution.name === name)) return undefined;
-    looks += 1;
-    if (looks <= behind) return undefined;
-    if (looks <= behind + polls) return { ...about, status: 'RUNNING' };
-    const { output, ...ended } = end;
-    return { ...about, ...(looks > behind + polls + behind ? end : ended) };
+    poll += 1;
+    if (poll <= stalePolls) return undefined;
+    if (poll <= stalePolls + polls) return { ...common, status: 'RUNNING' };
+    const { output, ...withoutOutput } = end;
+    return { ...common, ...(poll > stalePolls + polls + stalePolls ? end : withoutOutput) };
+  };
+  const mapRun = { executionArn: EXECUTIONS, mapRunArn: 'map', stateMachineArn: STATE_MACHINE, startDate: 1 };
+  const operations: Record<string, (body: string) => unknown> = {
+    StartExecution: (body) => {
+      const input = JSON.parse(body);
+      started.push(input);
+      return { executionArn: `${EXECUTIONS}:${input.name}`, startDate: 1 };
+    },
+    DescribeExecution: (body) => describe(JSON.parse(body)),
+    ListMapRuns: () => ({ mapRuns: [mapRun] }),
+    DescribeMapRun: () => ({ mapRunArn: 'map', itemCounts: { total: 9, succeeded: 3, running: 4 } }),
   };
   const server = await listen(({ headers, body }, response) => {
-    const operation = String(headers['x-amz-target']).split('.')[1];
-    const answers: Record<string, () => unknown> = {
-      StartExecution: () => {
-        const input = JSON.parse(body);
-        started.push(input);
-        return { executionArn: `${executions}:${input.name}`, startDate: 1 };
-      },
-      DescribeExecution: () => describe(JSON.parse(body)),
-      ListMapRuns: () => ({
-        mapRuns: [
-          { executionArn: executions, mapRunArn: 'map', stateMachineArn: STATE_MACHINE, startDate: 1 },
-        ],
-      }),
-      DescribeMapRun: () => ({ mapRunArn: 'map', itemCounts: { total: 9, succeeded: 3, running: 4 } }),
-    };
-    const isRefused = operation === refuses;
-    const answer = isRefused ? undefined : answers[operation ?? '']?.();
-    const __type = isRefused ? 'AccessDeniedException' : 'ExecutionDoesNotExist';
+    const operation = String(headers['x-amz-target']).split('.')[1] ?? '';
+    const answer = operation === denied ? undefined : operations[operation]?.(body);
+    const __type = operation === denied ? 'AccessDeniedException' : 'ExecutionDoesNotExist';
     response.writeHead(answer ? 200 : 400, { 'content-type': 'application/x-amz-json-1.0' });
     response.end(JSON.stringify(answer ?? { __type }));
   });

@@ -1,43 +1,75 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { request } from 'undici';
-import { onTestFinished } from 'vitest';
-import { openTarget } from '../../../infra/cli/credential/target.ts';
-import { type LoggedIn, type LoginOptions, login } from '../../../infra/cli/login/login.ts';
+import { onTestFinished, vi } from 'vitest';
+import { createAccount } from '../../../infra/cli/account.ts';
+import { createDeployedCredentialStore } from '../../../infra/cli/credential-store.ts';
+import { type Authorized, type AuthorizeOptions, authorize } from '../../../infra/cli/login/authorize.ts';
 import { type Sandbox, startSandbox } from '../../../infra/local/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../infra/local/sandbox/settings.ts';
+import { createMemorySecret } from '../../../infra/local/secret.ts';
+import { startSecretsManager } from '../../../infra/local/secrets-manager.ts';
+import { MAIN } from '../../support/cli.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-/** A sandbox, and a file with its credential, in a folder of its own. */
-export async function createPlatformAccess(options: SandboxOptions = {}) {
-  const sandbox = await startSandbox(options);
-  const directory = await mkdtemp(join(tmpdir(), 'login-'));
-  const file = join(directory, 'credential.json');
-  const { clientId: client_id, clientSecret: client_secret } = sandbox;
-  await writeFile(file, JSON.stringify({ client_id, client_secret, note: 'kept' }));
-  onTestFinished(async () => {
-    await sandbox.close();
-    await rm(directory, { recursive: true, force: true });
-  });
-  const stored = async () => JSON.parse(await readFile(file, 'utf8')) as Record<string, string>;
-  return { sandbox, directory, file, stored };
+export const SECRET_ID = 'exports/acme/credential';
+
+export type Platform = Awaited<ReturnType<typeof startPlatform>>;
+
+/** Writes a file in a temporary folder of its own. */
+export async function writeTemporary(name: string, content: string) {
+  const directory = temporaryDirectory();
+  const file = join(directory, name);
+  await writeFile(file, content);
+  return { directory, file };
 }
 
-/** What a browser shows in the end. */
-export interface Shown {
+/** A sandbox, and a file with its credential. */
+export async function startPlatform(options: SandboxOptions = {}) {
+  const sandbox = await startSandbox(options);
+  onTestFinished(() => sandbox.close());
+  const { clientId: client_id, clientSecret: client_secret } = sandbox;
+  const credential = JSON.stringify({ client_id, client_secret, note: 'kept' });
+  const { directory, file } = await writeTemporary('credential.json', credential);
+  const readStored = async () => JSON.parse(await readFile(file, 'utf8')) as Record<string, string>;
+  return { sandbox, directory, file, readStored };
+}
+
+/** A credential in a local Secrets Manager, which the SDK finds through the environment. */
+export async function startDeployedSecret(content: string) {
+  const secret = createMemorySecret(Date.now, content);
+  const server = await startSecretsManager({ secrets: new Map([[SECRET_ID, secret]]) });
+  vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', server.endpoint);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'any');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'any');
+  const client = new SecretsManagerClient({ region: 'eu-west-1', maxAttempts: 2 });
+  onTestFinished(async () => {
+    client.destroy();
+    await server.close();
+    vi.unstubAllEnvs();
+  });
+  const readStored = async () => JSON.parse((await secret.versions()).at(-1)?.text ?? '{}');
+  return { store: createDeployedCredentialStore(client, SECRET_ID), readStored, server };
+}
+
+/** The browser's last page. */
+export interface Page {
   readonly status: number;
   readonly text: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** A GET as a browser sends it; no redirect is followed. */
-export async function get(url: string, headers: Record<string, string> = {}): Promise<Shown> {
+/** GETs as a browser does, without following redirects. */
+export async function get(url: string, headers: Record<string, string> = {}): Promise<Page> {
   const answer = await request(url, { headers });
   return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
 }
 
-/** Opens the consent screen and presses a button of it: the address that the browser is then sent to. */
+/** Presses a button on the consent screen. @returns the redirect */
 export async function consent(url: string, decision: 'allow' | 'deny' = 'allow'): Promise<URL> {
   const page = await get(url);
   const id = page.text.match(/name="consent" value="([^"]+)"/)?.[1] ?? '';
@@ -48,43 +80,61 @@ export async function consent(url: string, decision: 'allow' | 'deny' = 'allow')
     body: new URLSearchParams({ consent: id, decision }).toString(),
   });
   await answer.body.dump();
-  // Consent that was given before is not asked for again.
+  // The sandbox redirects at once if the user has consented before.
   return new URL(String(answer.headers.location ?? page.headers.location));
 }
 
-/** Code exchanges that the platform saw. */
-export function exchanges({ journal }: Sandbox): number {
+/** Allows access and follows the redirect. */
+export async function allow(url: string): Promise<Page> {
+  return get((await consent(url)).href);
+}
+
+export function countExchanges({ journal }: Sandbox): number {
   return journal.filter(({ endpoint, body }) => endpoint === 'token' && body.includes('authorization_code'))
     .length;
 }
 
-/** A login whose person does what `visit` does with the consent URL, as in a browser. */
+/** Logs in with a user who does `visit` with the consent screen's URL. */
 export async function logIn(
-  { sandbox, file }: { sandbox: Sandbox; file: string },
-  visit: (url: string) => Promise<unknown>,
-  options: Partial<LoginOptions> & { signal?: AbortSignal; now?: () => Date } = {},
-): Promise<LoggedIn> {
-  const { signal = new AbortController().signal, now, ...rest } = options;
-  const account = { local: true, baseUrl: sandbox.baseUrl, credential: file } as const;
-  await using target = await openTarget('sandbox', account);
-  const visited: Promise<unknown>[] = [];
-  const start = async (url: string) => void visited.push(visit(url));
+  { sandbox, file }: Pick<Platform, 'sandbox' | 'file'>,
+  visit: (url: string) => Promise<unknown> = allow,
+  options: Partial<AuthorizeOptions> = {},
+): Promise<Authorized> {
+  const { baseUrl } = sandbox;
+  await using account = await createAccount('sandbox', { local: true, baseUrl, credential: file });
+  const visits: Promise<unknown>[] = [];
+  const showUrl = async (url: string) => void visits.push(visit(url));
+  const { signal } = new AbortController();
   try {
-    const person = { visit: start, signal, ...(now && { now }) };
-    return await login(target, { scope: 'reporting:read', ...rest }, person);
+    return await authorize(account, { scope: 'reporting:read', signal, showUrl, ...options });
   } finally {
-    await Promise.all(visited);
+    await Promise.all(visits);
   }
 }
 
-/** A remote shell's standard input, into which one line is pasted. */
-export function pasted(): { input: PassThrough; paste(line: string): void } {
-  const input = new PassThrough();
-  return { input, paste: (line) => void input.end(`${line}\n`) };
-}
-
-/** `login` for the account of a platform that {@link createPlatformAccess} has opened. */
-export function loginTo({ sandbox, file }: { sandbox: Sandbox; file: string }): string[] {
-  const { baseUrl } = sandbox;
-  return ['login', '--account', 'acme', '--local', '--base-url', baseUrl, '--credential', file];
+/** Starts the login command. `url` is the consent screen's URL as soon as the command prints it. */
+export function startLogin(
+  { sandbox, file }: Platform,
+  more: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+) {
+  const args = ['login', '--account', 'acme', '--local', '--base-url', sandbox.baseUrl, '--credential', file];
+  // `true` stands for the desktop's browser.
+  const env = { ...process.env, BROWSER: 'true', ...environment };
+  const child = spawn(process.execPath, [MAIN, ...args, ...more], { env });
+  const url = Promise.withResolvers<string>();
+  let printed = '';
+  child.stdout.on('data', (piece) => {
+    printed += piece;
+    const found = printed.match(/^(http\S+)\n/m)?.[1];
+    if (found) url.resolve(found);
+  });
+  const output = Promise.all([text(child.stdout), text(child.stderr)]);
+  const ended = once(child, 'close').then(async ([status, signal]) => {
+    const [stdout, stderr] = await output;
+    url.reject(new Error(`The command ended without a URL: ${stderr}`));
+    return { status: status as number | null, signal: signal as string | null, stdout, stderr };
+  });
+  url.promise.catch(() => undefined);
+  return { child, ended, url: url.promise };
 }

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const CDK_JSON = readFileSync(join(ROOT, 'cdk.json'), 'utf8');
 
-/** Another checkout, whose cdk.json may be spoilt. */
+/** A copy of the project, whose cdk.json a test may change. */
 const checkout = temporaryDirectory();
 
 beforeAll(() => {
@@ -20,24 +20,24 @@ beforeAll(() => {
   symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
 });
 
-function command(cdkJson: string, args: readonly string[]) {
+function runIn(cdkJson: string, args: readonly string[]) {
   writeFileSync(join(checkout, 'cdk.json'), cdkJson);
   return spawnSync(process.execPath, ['infra/cli/main.ts', ...args], { cwd: checkout, encoding: 'utf8' });
 }
 
-function spoilt(): string {
+function faultyConfig(): string {
   const { context } = JSON.parse(CDK_JSON);
   return JSON.stringify({ context: { [CONFIG_KEY]: { ...context[CONFIG_KEY], revision: 'x', stack: '1' } } });
 }
 
-describe('a config that cannot be deployed', () => {
+describe('a faulty cdk.json', () => {
   it.each([
     [['run', 'daily-campaigns']],
     [['run', '--local', '--speed', '1000']],
     [['doctor']],
     [['login', '--account', 'acme']],
-  ])('ends %j with every fault of it, exit status 2 and no stack trace', (args) => {
-    const { status, stdout, stderr } = command(spoilt(), args);
+  ])('makes %j exit 2 with every fault and no stack trace', (args) => {
+    const { status, stdout, stderr } = runIn(faultyConfig(), args);
     expect(stderr.trim().split('\n')).toEqual([
       'error: cdk.json: stack: must be 1 to 63 letters, digits and -, the first a letter',
       'error: cdk.json: revision: must be a date that exists, written YYYY-MM-DD',
@@ -45,8 +45,14 @@ describe('a config that cannot be deployed', () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   });
 
-  it('is named beside what else is wrong, and as JSON to whoever reads that', () => {
-    const { status, stdout } = command(spoilt(), ['run', '--local', '--json', '--input', '/no/such/file']);
+  it('is reported together with other faults, and as JSON with --json', () => {
+    const { status, stdout } = runIn(faultyConfig(), [
+      'run',
+      '--local',
+      '--json',
+      '--input',
+      '/no/such/file',
+    ]);
     expect(status).toBe(2);
     expect(JSON.parse(stdout)).toEqual({
       outcome: 'failed',
@@ -59,8 +65,8 @@ describe('a config that cannot be deployed', () => {
     });
   });
 
-  it('may be no JSON at all', () => {
-    const { status, stderr } = command('{"app":', ['run', 'daily-campaigns']);
+  it('that is not JSON is reported', () => {
+    const { status, stderr } = runIn('{"app":', ['run', 'daily-campaigns']);
     expect(stderr).toMatch(/^error: cdk\.json: it is not JSON: .+\n$/);
     expect(status).toBe(2);
   });

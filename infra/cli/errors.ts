@@ -1,0 +1,48 @@
+/** Exit statuses of every command. */
+export const DELIVERED = 0;
+export const FAILED = 1;
+export const BAD_USAGE = 2;
+/** The status that a shell reports for a process that Ctrl-C ended. */
+export const INTERRUPTED = 130;
+
+/** The command line, its input or cdk.json has faults. Nothing was started. The message has one line per fault. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.map((fault) => toPrintable(`error: ${fault}`)).join('\n'));
+    this.faults = faults;
+  }
+}
+
+/** The command failed. Says what happened and what to do next, and never contains a secret. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
+  readonly happened: string;
+  readonly todo: string;
+
+  constructor(happened: string, todo: string) {
+    super(`${happened}\nWhat to do: ${todo}`);
+    this.happened = happened;
+    this.todo = todo;
+  }
+}
+
+/**
+ * The failure of a command's AWS call. Takes only the name from the SDK's error, because its message may quote the request.
+ *
+ * @param action continues "AWS could not …", such as "read the secret x"
+ * @param permissions such as "secretsmanager:GetSecretValue"
+ */
+export function createAwsFailure(error: unknown, action: string, permissions: string): CommandFailed {
+  return new CommandFailed(
+    `AWS could not ${action} (${(error as Error).name}).`,
+    `Check your AWS credentials and Region. They need ${permissions}.`,
+  );
+}
+
+/** Makes a line safe for a terminal: text from the platform must not move the cursor or reverse the direction of writing. */
+export function toPrintable(line: string): string {
+  return line.replace(/[\p{Cc}\p{Bidi_Control}]+/gu, ' ');
+}

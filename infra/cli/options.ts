@@ -1,0 +1,134 @@
+import { access, constants, readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { checkUrl } from '../../functions/platform/safe-hosts.ts';
+import { parseCredential } from '../../functions/token/credential.ts';
+import { CredentialUnusable, DownloadRefused } from '../../functions/workflow/errors.ts';
+import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
+import { type Config, InvalidConfig, readConfig } from '../config.ts';
+import { UsageError } from './errors.ts';
+
+/** Names a platform and a credential file instead of the deployed ones. */
+export interface PlatformOptions {
+  readonly baseUrl?: string;
+  readonly credential?: string;
+  readonly revision?: string;
+}
+
+const FLAGS: Readonly<Record<keyof PlatformOptions, string>> = {
+  baseUrl: '--base-url',
+  credential: '--credential',
+  revision: '--revision',
+};
+
+/** The heading of the options that {@link localOnlyFaults} refuses without --local. */
+export const LOCAL_GROUP = 'With --local:';
+
+export const createJsonOption = () =>
+  new Option('--json', 'print one JSON document on stdout and everything else on stderr');
+
+export const createStateMachineOption = () =>
+  new Option('--state-machine <arn>', "the state machine (default: the one from the last 'npm run deploy')");
+
+export const createBaseUrlOption = (more = '') => new Option('--base-url <url>', `the platform's URL${more}`);
+
+export const createCredentialOption = () =>
+  new Option('--credential <file>', 'the credential, a JSON file: {"client_id","client_secret"}');
+
+export const createRevisionOption = () =>
+  new Option('--revision <date>', "the revision of the platform's API, YYYY-MM-DD");
+
+export const createSpeedOption = () =>
+  new Option('--speed <n>', 'run n times faster than real time, 1 to 1000').argParser(parseSpeed).default(1);
+
+/** Above 1,000, a wait of 10 s is shorter than a timer's precision. */
+function parseSpeed(text: string): number {
+  const speed = Number(text);
+  if (!(speed >= 1 && speed <= 1_000)) throw new InvalidArgumentError('It must be a number from 1 to 1000.');
+  return speed;
+}
+
+/** Each option that was given without the --local that it needs. */
+export function localOnlyFaults(command: Command): string[] {
+  if (command.opts().local) return [];
+  const isMisplaced = (option: Option) =>
+    option.helpGroupHeading === LOCAL_GROUP && command.getOptionValueSource(option.attributeName()) === 'cli';
+  return command.options.filter(isMisplaced).map(({ long }) => `${long} can only be used with --local`);
+}
+
+/**
+ * The faults of a platform's options.
+ *
+ * @param by the option that needs the required ones
+ */
+export async function platformFaults(
+  options: PlatformOptions,
+  by: string,
+  required: readonly (keyof PlatformOptions)[],
+): Promise<string[]> {
+  const { baseUrl, credential, revision } = options;
+  const missing = required.filter((name) => options[name] === undefined);
+  return [
+    ...(baseUrl === undefined ? [] : urlFaults(baseUrl)),
+    ...(revision === undefined || isCalendarDate(revision)
+      ? []
+      : [`--revision ${revision} is not a date, YYYY-MM-DD`]),
+    ...(credential === undefined ? [] : await credentialFaults(credential)),
+    ...missing.map((name) => `${by} needs ${FLAGS[name]}`),
+  ];
+}
+
+function urlFaults(baseUrl: string): string[] {
+  try {
+    const { search, hash } = checkUrl(baseUrl, { allowLoopback: true });
+    return search || hash ? ['--base-url must have neither a query nor a fragment'] : [];
+  } catch (error) {
+    if (error instanceof DownloadRefused) return [`--base-url: ${error.message.split('\n', 1)[0]}`];
+    throw error;
+  }
+}
+
+/** Names the fields that are wrong, never a value. */
+async function credentialFaults(file: string): Promise<string[]> {
+  try {
+    parseCredential(await readFile(file, 'utf8'), 'of --credential');
+    return [];
+  } catch (error) {
+    if (error instanceof CredentialUnusable)
+      return (error.facts.faults as string[]).map((fault) => `--credential: ${fault}`);
+    return [`--credential ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`];
+  }
+}
+
+/** Checks that files can be written to a folder. Creates nothing. */
+export async function outFaults(out: string): Promise<string[]> {
+  for (let path = resolve(out); ; path = dirname(path)) {
+    try {
+      if (!(await stat(path)).isDirectory()) return [`--out ${out}: ${path} is not a folder`];
+      await access(path, constants.W_OK | constants.X_OK);
+      return [];
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException;
+      // The folder does not exist yet, or one of its parents is a file: look at the parent.
+      if (!['ENOENT', 'ENOTDIR'].includes(code)) return [`--out ${out} cannot be written (${code})`];
+    }
+  }
+}
+
+/** The faults of cdk.json, for commands that report them together with those of their options. */
+export function configFaults(): string[] {
+  try {
+    readConfig();
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidConfig) return error.faults.map((fault) => `cdk.json: ${fault}`);
+    throw error;
+  }
+}
+
+/** The config in cdk.json. @throws UsageError with every fault */
+export function loadConfig(): Config {
+  const faults = configFaults();
+  if (faults.length > 0) throw new UsageError(faults);
+  return readConfig();
+}

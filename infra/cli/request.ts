@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { InvalidInput } from '../../functions/workflow/errors.ts';
+import { addDays } from '../../functions/workflow/request/dates.ts';
+import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
+import { EXAMPLE_ADVERTISERS } from '../local/sandbox/settings.ts';
+import { UsageError } from './errors.ts';
+import { loadConfig } from './options.ts';
+
+/** The length that Step Functions allows for an execution's name. */
+const MAX_NAME_LENGTH = 80;
+
+/** Reads a request from a JSON file, or from standard input if `file` is `-`. @throws UsageError */
+export async function readRequest(file: string): Promise<unknown> {
+  const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch((error) => {
+    throw new UsageError([`--input ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`]);
+  });
+  try {
+    return JSON.parse(content);
+  } catch (error) {
+    throw new UsageError([`--input ${file} is not JSON: ${(error as Error).message}`]);
+  }
+}
+
+/** The request of an export in cdk.json, without its schedule. @throws UsageError */
+export function findConfiguredRequest(name: string): unknown {
+  const { exports } = loadConfig();
+  const [found, ...others] = exports.filter((entry) => entry.name === name);
+  if (!found) {
+    const names = exports.map((entry) => entry.name).join(', ');
+    throw new UsageError([`the config has no export ${name} (it has ${names})`]);
+  }
+  if (others.length > 0)
+    throw new UsageError([`several accounts have an export ${name}; give the request with --input`]);
+  const { schedule, ...request } = found;
+  return request;
+}
+
+/** The request of `npm start`: the last week of the sandbox's advertisers, by campaign. */
+export function exampleRequest(now: Date): unknown {
+  const today = now.toISOString().slice(0, 10);
+  return {
+    name: 'example',
+    account: 'sandbox',
+    kind: 'report',
+    start_date: addDays(today, -7),
+    end_date: today,
+    advertiser_ids: EXAMPLE_ADVERTISERS,
+    metrics: ['spend', 'impressions', 'number_of_purchases'],
+    dimensions: ['campaign_id', 'campaign_name'],
+  };
+}
+
+/** Sets `only_missing`. Returns anything but an object unchanged: {@link checkRequest} refuses it. */
+export function withOnlyMissing(request: unknown): unknown {
+  const isRequest = typeof request === 'object' && request !== null && !Array.isArray(request);
+  return isRequest ? { ...request, only_missing: true } : request;
+}
+
+/** Checks a request as the workflow does, so that a faulty one is never started. @throws UsageError */
+export function checkRequest(request: unknown, now: Date): ReturnType<typeof parseRequest> {
+  try {
+    return parseRequest(request, now);
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error;
+    throw new UsageError(error.facts.faults as string[]);
+  }
+}
+
+/**
+ * The name of an execution: export, range and start, such as `daily-campaigns-20261001-20261101-20261121T041500123Z`. The
+ * start makes it unique, because Step Functions refuses a name that was used in the last 90 days.
+ */
+export function executionName(
+  { name, start_date, end_date }: Pick<ExportRequest, 'name' | 'start_date' | 'end_date'>,
+  now: Date,
+): string {
+  const end = [start_date, end_date, now.toISOString()]
+    .map((part) => part.replaceAll(/[-:.]/g, ''))
+    .join('-');
+  return `${name.slice(0, MAX_NAME_LENGTH - end.length - 1)}-${end}`;
+}

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { executionName } from '../../../infra/cli/request.ts';
+import { runDeployed } from '../../../infra/cli/run.ts';
+import { startStepFunctions, STATE_MACHINE as stateMachine } from './step-functions.ts';
+import { writeTemporary } from './support.ts';
+
+const REQUEST = {
+  name: 'daily',
+  account: 'acme',
+  start_date: '2026-10-01',
+  end_date: '2026-11-01',
+  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+  metrics: ['spend'],
+};
+
+/** Runs {@link REQUEST}, polling every millisecond. */
+async function run(options: { onlyMissing?: true } = {}) {
+  const { file: input } = await writeTemporary('request.json', JSON.stringify(REQUEST));
+  return runDeployed(undefined, { input, stateMachine, ...options }, 1);
+}
+
+describe('run', () => {
+  it('starts an execution with the whole request, follows it and returns what it delivered', async () => {
+    const output = { version: '1', execution: 'e', windows: [], bytes: 7 };
+    const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: JSON.stringify(output) });
+    expect(await run()).toEqual({ outcome: 'delivered', ...output });
+    expect(started).toEqual([
+      expect.objectContaining({
+        stateMachineArn: stateMachine,
+        name: expect.stringMatching(/^daily-20261001-20261101-\d{8}T\d{9}Z$/),
+      }),
+    ]);
+    expect(JSON.parse(started[0]?.input ?? '')).toEqual(REQUEST);
+  });
+
+  it('returns the failure report of an execution that failed', async () => {
+    const report = { version: '1', error: 'ReportStuck', happened: 'x', todo: 'y' };
+    await startStepFunctions({ status: 'FAILED', error: 'ReportStuck', cause: JSON.stringify(report) });
+    expect(await run()).toEqual({ outcome: 'failed', ...report });
+  });
+
+  it('describes an execution that was stopped', async () => {
+    await startStepFunctions({ status: 'ABORTED' }, { polls: 0 });
+    expect(await run()).toMatchObject({ outcome: 'failed', error: 'ABORTED' });
+  });
+
+  it('waits for an execution and an output that are not visible yet', async () => {
+    const end = { status: 'SUCCEEDED', output: '{"version":"1","bytes":7}' };
+    await startStepFunctions(end, { stalePolls: 3 });
+    expect(await run()).toEqual({ outcome: 'delivered', version: '1', bytes: 7 });
+  });
+
+  it('fails if an execution stays invisible for 13 polls', async () => {
+    await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { stalePolls: 13 });
+    await expect(run()).rejects.toMatchObject({
+      happened: expect.stringContaining('ExecutionDoesNotExist'),
+    });
+  });
+
+  it('starts an export of the config by its name, without its schedule', async () => {
+    const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { polls: 0 });
+    await runDeployed('daily-campaigns', { stateMachine }, 1);
+    expect(JSON.parse(started[0]?.input ?? '')).toMatchObject({ name: 'daily-campaigns' });
+    expect(started[0]?.input).not.toContain('schedule');
+  });
+
+  it('asks only for missing windows with --only-missing', async () => {
+    const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { polls: 0 });
+    await run({ onlyMissing: true });
+    expect(JSON.parse(started[0]?.input ?? '')).toEqual({ ...REQUEST, only_missing: true });
+  });
+
+  it.each([
+    ['StartExecution', `start an execution of ${stateMachine}`],
+    ['DescribeExecution', 'describe arn:aws:states:eu-west-1:123456789012:execution:exports:daily-'],
+    ['DescribeMapRun', 'describe arn:aws:states:eu-west-1:123456789012:execution:exports:daily-'],
+  ])('names the missing permission if %s is denied', async (denied, action) => {
+    await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { denied });
+    await expect(run()).rejects.toMatchObject({
+      name: 'CommandFailed',
+      happened: expect.stringContaining(`AWS could not ${action}`),
+      todo: expect.stringContaining(`states:${denied}`),
+    });
+  });
+
+  it('refuses a name together with --input, and neither of them', async () => {
+    await expect(runDeployed('x', { input: 'y' }, 1)).rejects.toMatchObject({ name: 'UsageError' });
+    await expect(runDeployed(undefined, {}, 1)).rejects.toMatchObject({ name: 'UsageError' });
+  });
+});
+
+it('the name of an execution has export, range and start in 80 characters', () => {
+  const request = { name: 'x'.repeat(64), start_date: '2026-10-01', end_date: '2026-11-01' };
+  const name = executionName(request, new Date('2026-11-21T04:15:00.123Z'));
+  expect(name).toMatch(/^x+-20261001-20261101-20261121T041500123Z$/);
+  expect(name).toHaveLength(80);
+});
