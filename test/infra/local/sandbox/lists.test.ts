@@ -1,46 +1,45 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { visit } from './visitor.ts';
+import { startClient } from './client.ts';
 
 const LISTS = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'];
 
-test.each(LISTS)('4.6: GET /%s answers a page of items with id and created_at', async (resource) => {
-  const { call } = await visit();
-  const { status, json } = await call('GET', `/${resource}`);
-  expect(status).toBe(200);
-  expect(json.data?.[0]).toMatchObject({ id: expect.any(String), created_at: expect.any(String) });
+test('every list serves a page of items with id and created_at (contract 4.6)', async () => {
+  const { call } = await startClient();
+  for (const list of LISTS) {
+    const { status, json } = await call('GET', `/${list}`);
+    expect([list, status]).toEqual([list, 200]);
+    expect(json.data?.[0]).toMatchObject({ id: expect.any(String), created_at: expect.any(String) });
+  }
 });
 
-test.each(LISTS)('5.3: GET /%s needs its own scope', async (resource) => {
-  const { call } = await visit({ credentials: [{ scopes: ['reporting:read'] }] });
-  const { status, envelope } = await call('GET', `/${resource}`);
-  expect(status).toBe(403);
-  expect(envelope.message).toContain(`${resource}:read`);
+test('every list needs its own scope (contract 5.3)', async () => {
+  const { call } = await startClient({ credentials: [{ scopes: ['reporting:read'] }] });
+  for (const list of LISTS) {
+    const { status, envelope } = await call('GET', `/${list}`);
+    expect(status).toBe(403);
+    expect(envelope.message).toContain(`${list}:read`);
+  }
 });
 
-test('8: a page has 20 items unless limit says otherwise, and at most 5000', async () => {
-  const { call } = await visit({ lists: { campaigns: { count: 6000 } } });
+test('limit is the length of a page: default 20, maximum 5000 (contract 8)', async () => {
+  const { call } = await startClient({ lists: { campaigns: { count: 6000 } } });
   const lengthOf = async (query: string) => (await call('GET', `/campaigns${query}`)).json.data?.length;
   expect(await lengthOf('')).toBe(20);
   expect(await lengthOf('?limit=7')).toBe(7);
   expect(await lengthOf('?limit=5000')).toBe(5000);
 });
 
-test.each([
-  'limit=5001',
-  'limit=0',
-  'limit=-1',
-  'limit=many',
-  'offset=-1',
-  'offset=1.5',
-  'created_at_lte=soon',
-])('8: %s is 422', async (query) => {
-  const { call } = await visit();
-  expect((await call('GET', `/campaigns?${query}`)).status).toBe(422);
+test('an invalid limit, offset or bound is 422 (contract 8)', async () => {
+  const { call } = await startClient();
+  const limits = ['limit=5001', 'limit=0', 'limit=-1', 'limit=many'];
+  for (const query of [...limits, 'offset=-1', 'offset=1.5', 'created_at_lte=soon']) {
+    expect([query, (await call('GET', `/campaigns?${query}`)).status]).toEqual([query, 422]);
+  }
 });
 
-test('8: pages by offset hold every item once', async () => {
-  const { call } = await visit({ lists: { campaigns: { count: 1234 } } });
+test('the pages together hold every item once (contract 8)', async () => {
+  const { call } = await startClient({ lists: { campaigns: { count: 1234 } } });
   const ids: string[] = [];
   for (let offset = 0; offset < 1500; offset += 500) {
     const { json } = await call('GET', `/campaigns?limit=500&offset=${offset}`);
@@ -50,10 +49,10 @@ test('8: pages by offset hold every item once', async () => {
   expect(new Set(ids).size).toBe(1234);
 });
 
-test('8: what is created between pages moves the rest; a bound on created_at keeps it in place', async () => {
-  const { call, now } = await visit({ lists: { campaigns: { count: 40, growPerPage: 3 } } });
+test('items created between two pages repeat others, unless created_at has a bound (contract 8)', async () => {
+  const { call, now } = await startClient({ lists: { campaigns: { count: 40, growPerPage: 3 } } });
   const before = new Date(now() - 1).toISOString();
-  const read = async (filter: string) => {
+  const readTwoPages = async (filter: string) => {
     const ids: string[] = [];
     for (const offset of [0, 20]) {
       const { json } = await call('GET', `/campaigns?limit=20&offset=${offset}${filter}`);
@@ -61,12 +60,12 @@ test('8: what is created between pages moves the rest; a bound on created_at kee
     }
     return { read: ids.length, different: new Set(ids).size };
   };
-  expect(await read('')).toEqual({ read: 40, different: 37 });
-  expect(await read(`&created_at_lte=${before}`)).toEqual({ read: 40, different: 40 });
+  expect(await readTwoPages('')).toEqual({ read: 40, different: 37 });
+  expect(await readTwoPages(`&created_at_lte=${before}`)).toEqual({ read: 40, different: 40 });
 });
 
-test('8: the oldest can come first, and the bound can have another name', async () => {
-  const { call, now } = await visit({
+test('options put the oldest item first and rename the bound (contract 8)', async () => {
+  const { call, now } = await startClient({
     lists: { campaigns: { count: 3, order: 'oldest' } },
     createdAtParameter: 'created_before',
   });
@@ -78,16 +77,16 @@ test('8: the oldest can come first, and the bound can have another name', async 
 test.each([
   [null, (json: unknown) => json],
   ['campaigns', (json: unknown) => Object(json).campaigns],
-])('4.6: the wrapper %s is as the options say', async (listWrapper, itemsOf) => {
-  const { call } = await visit({ listWrapper });
+])('listWrapper %s changes the wrapper of a page (contract 4.6)', async (listWrapper, itemsOf) => {
+  const { call } = await startClient({ listWrapper });
   expect(itemsOf((await call('GET', '/campaigns')).json)).toHaveLength(20);
 });
 
-test('5.5: GET /advertisers lists those within the advertiser scope', async () => {
-  const [mine, other] = [randomUUID(), randomUUID()];
-  const { call } = await visit({
-    advertiserIds: [mine, other],
-    credentials: [{ advertisers: { kind: 'specific', ids: [mine] } }],
+test('GET /advertisers lists only granted advertisers (contract 5.5)', async () => {
+  const [granted, other] = [randomUUID(), randomUUID()];
+  const { call } = await startClient({
+    advertiserIds: [granted, other],
+    credentials: [{ advertisers: { kind: 'specific', ids: [granted] } }],
   });
-  expect((await call('GET', '/advertisers')).json.data?.map(({ id }) => id)).toEqual([mine]);
+  expect((await call('GET', '/advertisers')).json.data?.map(({ id }) => id)).toEqual([granted]);
 });

@@ -1,54 +1,40 @@
 import * as oauth from 'oauth4webapi';
 import { expect, test } from 'vitest';
-import { FORM, send, visit } from './visitor.ts';
+import { pressButton, send, startClient } from './client.ts';
 
-// A client that was written by others for the same standards.
+// oauth4webapi is an independent client for the same standards.
 const PLAIN_HTTP = { [oauth.allowInsecureRequests]: true };
 
-async function standardClient() {
-  const { sandbox } = await visit({ rotateRefreshTokens: true });
-  const server: oauth.AuthorizationServer = {
-    issuer: sandbox.baseUrl,
-    token_endpoint: `${sandbox.baseUrl}/oauth2/token`,
-  };
-  const client: oauth.Client = { client_id: sandbox.clientId };
-  return { sandbox, server, client, authentication: oauth.ClientSecretBasic(sandbox.clientSecret) };
+async function startStandardClient() {
+  const { sandbox } = await startClient({ rotateRefreshTokens: true });
+  const { baseUrl, clientId, clientSecret } = sandbox;
+  const server: oauth.AuthorizationServer = { issuer: baseUrl, token_endpoint: `${baseUrl}/oauth2/token` };
+  const client: oauth.Client = { client_id: clientId };
+  const authentication = oauth.ClientSecretBasic(clientSecret);
+  const requestToken = (auth: oauth.ClientAuth, parameters: Record<string, string>) =>
+    oauth.clientCredentialsGrantRequest(server, client, auth, parameters, PLAIN_HTTP);
+  return { sandbox, server, client, authentication, requestToken };
 }
 
-test('4.1: oauth4webapi gets a token by client credentials', async () => {
-  const { server, client, authentication } = await standardClient();
-  const parameters = { scope: 'reporting:read' };
-  const response = await oauth.clientCredentialsGrantRequest(
-    server,
-    client,
-    authentication,
-    parameters,
-    PLAIN_HTTP,
-  );
+test('oauth4webapi gets a token by client credentials (contract 4.1)', async () => {
+  const { server, client, authentication, requestToken } = await startStandardClient();
+  const response = await requestToken(authentication, { scope: 'reporting:read' });
   const token = await oauth.processClientCredentialsResponse(server, client, response);
   expect(token).toMatchObject({ token_type: 'bearer', expires_in: 3600, scope: 'reporting:read' });
 });
 
-test('4.1 and 4.2: oauth4webapi goes from consent to a token and a refreshed token', async () => {
-  const { sandbox, server, client, authentication } = await standardClient();
-  const redirect = 'http://127.0.0.1:9/callback';
+test('oauth4webapi exchanges a code for a token and refreshes it (contract 4.1 and 4.2)', async () => {
+  const { sandbox, server, client, authentication } = await startStandardClient();
+  const redirect_uri = 'http://127.0.0.1:9/callback';
   const state = oauth.generateRandomState();
-  const location = await consent(`${sandbox.baseUrl}/oauth2/auth`, {
-    client_id: client.client_id,
-    redirect_uri: redirect,
-    response_type: 'code',
-    scope: 'reporting:read',
-    state,
-  });
+  const endpoint = `${sandbox.baseUrl}/oauth2/auth`;
+  const { client_id } = client;
+  const query = { client_id, redirect_uri, response_type: 'code', scope: 'reporting:read', state };
+  const page = await send('GET', `${endpoint}?${new URLSearchParams(query)}`);
+  const location = new URL((await pressButton(endpoint, page, 'allow')).headers.location ?? '');
   const parameters = oauth.validateAuthResponse(server, client, location, state);
   const exchanged = await oauth.authorizationCodeGrantRequest(
-    server,
-    client,
-    authentication,
-    parameters,
-    redirect,
-    oauth.nopkce,
-    PLAIN_HTTP,
+    ...([server, client, authentication, parameters, redirect_uri, oauth.nopkce, PLAIN_HTTP] as const),
   );
   const first = await oauth.processAuthorizationCodeResponse(server, client, exchanged);
   const old = first.refresh_token ?? '';
@@ -58,20 +44,10 @@ test('4.1 and 4.2: oauth4webapi goes from consent to a token and a refreshed tok
   expect(second.access_token).not.toBe(first.access_token);
 });
 
-test('7.3: oauth4webapi reads invalid_client and its challenge', async () => {
-  const { server, client } = await standardClient();
-  const wrong = oauth.ClientSecretBasic('wrong');
-  const response = await oauth.clientCredentialsGrantRequest(server, client, wrong, {}, PLAIN_HTTP);
+test('oauth4webapi reads invalid_client and its challenge (contract 7.3)', async () => {
+  const { server, client, requestToken } = await startStandardClient();
+  const response = await requestToken(oauth.ClientSecretBasic('wrong'), {});
   await expect(oauth.processClientCredentialsResponse(server, client, response)).rejects.toThrow(
     oauth.WWWAuthenticateChallengeError,
   );
 });
-
-/** What a user does: opens the page and presses Allow. */
-async function consent(endpoint: string, query: Record<string, string>): Promise<URL> {
-  const page = await send('GET', `${endpoint}?${new URLSearchParams(query)}`);
-  const id = page.text.match(/name="consent" value="([^"]+)"/)?.[1] ?? '';
-  const body = new URLSearchParams({ consent: id, decision: 'allow' }).toString();
-  const { headers } = await send('POST', endpoint, { headers: FORM, body });
-  return new URL(headers.location ?? '');
-}

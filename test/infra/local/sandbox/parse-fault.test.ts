@@ -1,54 +1,33 @@
 import { expect, test } from 'vitest';
+import type { Fault } from '../../../../infra/local/sandbox/faults/fault.ts';
 import { parseFault } from '../../../../infra/local/sandbox/faults/parse-fault.ts';
 
-test.each([
+test.each<[string, Fault]>([
   ['GET /reports/{id} nth=2 times=3 status=500', { on: 'report', nth: 2, times: 3, status: 500 }],
   ['POST /oauth2/token omit=expires_in times=always', { on: 'token', omit: ['expires_in'], times: Infinity }],
   ['token set.expires_in="3600"', { on: 'token', set: { expires_in: '3600' } }],
   ['token set.expires_in=-1 set.scope=x', { on: 'token', set: { expires_in: -1, scope: 'x' } }],
   ['create reset=after', { on: 'create', reset: 'after' }],
   ['POST /reports status=500 processed', { on: 'create', status: 500, processed: true }],
-  [
-    'report status=429 retry_after=120',
-    { on: 'report', status: 429, retryAfter: { seconds: 120, as: 'seconds' } },
-  ],
+  ['report retry_after=120', { on: 'report', retryAfter: { seconds: 120, as: 'seconds' } }],
   ['report retry_after=date:60', { on: 'report', retryAfter: { seconds: 60, as: 'date' } }],
   ['report=2 set.status=FROZEN', { on: 'any', report: 2, set: { status: 'FROZEN' } }],
   ['any body="<p>a b</p>" header.X-A=1', { on: 'any', body: '<p>a b</p>', headers: { 'x-a': '1' } }],
   ['GET /campaigns body=', { on: 'list', path: '/campaigns', body: '' }],
   ['list set.error={"a": [1, 2]}', { on: 'list', set: { error: { a: [1, 2] } } }],
+  ['any omit=error.type,error.status', { on: 'any', omit: ['error.type', 'error.status'] }],
+  ['any without_header=WWW-Authenticate', { on: 'any', withoutHeaders: ['WWW-Authenticate'] }],
+  ['storage cut_after=10 framing=close', { on: 'storage', cutAfter: 10, framing: 'close' }],
+  ['storage etag=weak gzip=wrong', { on: 'storage', etag: 'weak', gzip: 'wrong' }],
   [
-    'any omit=error.type,error.status without_header=WWW-Authenticate',
-    {
-      on: 'any',
-      omit: ['error.type', 'error.status'],
-      withoutHeaders: ['WWW-Authenticate'],
-    },
+    'storage reset_after=1 stall_after=2 trickle=3',
+    { on: 'storage', resetAfter: 1, stallAfter: 2, trickle: 3 },
   ],
   [
-    'storage cut_after=10 framing=close etag=weak changed ignore_range gzip=wrong endless',
-    {
-      on: 'storage',
-      cutAfter: 10,
-      framing: 'close',
-      etag: 'weak',
-      changed: true,
-      ignoreRange: true,
-      gzip: 'wrong',
-      endless: true,
-    },
+    'storage changed ignore_range endless',
+    { on: 'storage', changed: true, ignoreRange: true, endless: true },
   ],
-  [
-    'storage reset_after=1 stall_after=2 trickle=3 hang revoke',
-    {
-      on: 'storage',
-      resetAfter: 1,
-      stallAfter: 2,
-      trickle: 3,
-      hang: true,
-      revoke: true,
-    },
-  ],
+  ['any hang revoke', { on: 'any', hang: true, revoke: true }],
 ])('reads %s', (text, fault) => {
   expect(parseFault(text)).toEqual(fault);
 });
@@ -68,7 +47,7 @@ test.each([
   ['create times=0 status=500', 'from 1'],
   ['create reset=maybe', 'before, after'],
   ['report retry_after=soon', 'soon'],
-])('refuses "%s" and names what is wrong', (text, named) => {
+])('refuses "%s" and names the problem', (text, named) => {
   expect(() => parseFault(text)).toThrow(TypeError);
   expect(() => parseFault(text)).toThrow(named);
 });

@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest';
-import { visit } from './visitor.ts';
+import { startClient } from './client.ts';
 
 const RANGE = { start_date: '2026-01-01', end_date: '2026-06-01' };
 
-test('4.5: POST /reports/purchases answers at once, for a range of any length', async () => {
-  const { call, sandbox } = await visit();
-  const { status, json } = await call('POST', '/reports/purchases', {
-    advertiser_id: sandbox.advertiserIds[0],
-    ...RANGE,
-  });
+test('a purchase query is answered at once, for a range of any length (contract 4.5)', async () => {
+  const { call, sandbox } = await startClient();
+  const body = { advertiser_id: sandbox.advertiserIds[0], ...RANGE };
+  const { status, json } = await call('POST', '/reports/purchases', body);
   expect(status).toBe(200);
   expect(Object(json).purchases).toHaveLength(151 * 3);
 });
@@ -18,25 +16,18 @@ test.each([
   [{ rows: { a: 1 } }],
   ['text'],
   [null],
-])('4.5: its answer can have the shape %j', async (shape) => {
-  const { call, sandbox } = await visit({ purchases: () => shape });
-  const { text } = await call('POST', '/reports/purchases', {
-    advertiser_id: sandbox.advertiserIds[0],
-    ...RANGE,
-  });
+])('an option makes the response %j (contract 4.5)', async (shape) => {
+  const { call, sandbox } = await startClient({ purchases: () => shape });
+  const body = { advertiser_id: sandbox.advertiserIds[0], ...RANGE };
+  const { text } = await call('POST', '/reports/purchases', body);
   expect(JSON.parse(text)).toEqual(shape);
 });
 
-test('2.4: what is missing or wrong is 422 and listed', async () => {
-  const { call } = await visit();
-  const { status, envelope } = await call('POST', '/reports/purchases', {
-    advertiser_id: 'x',
-    end_date: '2026-06-31',
-  });
+test('missing and wrong fields are 422 and all listed (contract 2.4)', async () => {
+  const { call } = await startClient();
+  const body = { advertiser_id: 'x', end_date: '2026-06-31' };
+  const { status, envelope } = await call('POST', '/reports/purchases', body);
   expect(status).toBe(422);
-  expect(envelope.detail?.validation.map(({ field }) => field)).toEqual([
-    'start_date',
-    'end_date',
-    'advertiser_id',
-  ]);
+  const fields = envelope.detail?.validation.map(({ field }) => field);
+  expect(fields).toEqual(['start_date', 'end_date', 'advertiser_id']);
 });

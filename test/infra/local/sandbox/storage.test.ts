@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { send, visit } from './visitor.ts';
+import { send, startClient } from './client.ts';
 
 const HOUR = 3600;
 
-test('2.3: the URL gives the report without any header, with its length and a strong ETag', async () => {
-  const { ready, sandbox } = await visit();
+test('the URL serves the report without any header, with its length and a strong ETag (contract 2.3)', async () => {
+  const { ready, sandbox } = await startClient();
   const { id, url } = await ready();
   const { status, headers, bytes } = await send('GET', url);
   const expected = sandbox.expected(id);
@@ -20,8 +20,8 @@ test('2.3: the URL gives the report without any header, with its length and a st
   expect(JSON.parse(bytes.toString())).toHaveLength(expected.rows);
 });
 
-test('2.3: the URL is valid for 24 hours after its generation, and 403 XML from then on', async () => {
-  const { ready, pass } = await visit();
+test('the URL is valid for 24 hours, then it is 403 in XML (contract 2.3)', async () => {
+  const { ready, pass } = await startClient();
   const { url } = await ready();
   pass(24 * HOUR - 1);
   expect((await send('GET', url)).status).toBe(200);
@@ -31,11 +31,11 @@ test('2.3: the URL is valid for 24 hours after its generation, and 403 XML from 
   expect(text).toContain('<Code>AccessDenied</Code><Message>Request has expired</Message>');
 });
 
-test('4.4: a GET of the report gives a URL that is valid again', async () => {
-  const { ready, call, pass } = await visit();
+test('a GET of the report returns a valid URL after the last one has expired (contract 4.4)', async () => {
+  const { ready, poll, pass } = await startClient();
   const { id } = await ready();
   pass(25 * HOUR);
-  const { json } = await call('GET', `/reports/${id}`);
+  const { json } = await poll(id);
   expect((await send('GET', String(json.download_url))).status).toBe(200);
 });
 
@@ -45,29 +45,26 @@ test.each([
   ['another signature', (url: string) => url.replace(/signature=\w+/, 'signature=sbx_sig_x')],
   ['no query', (url: string) => url.replace(/\?.*/, '')],
 ])('a URL with %s is 403', async (_, forge) => {
-  const { ready } = await visit();
+  const { ready } = await startClient();
   const { url } = await ready();
   const { status, text } = await send('GET', forge(url));
   expect(status).toBe(403);
   expect(text).toContain('SignatureDoesNotMatch');
 });
 
-test.each([
-  'authorization',
-  'x-api-key',
-  'x-service-revision',
-])('the storage host refuses the header %s', async (name) => {
-  const { ready } = await visit();
+test('the storage host refuses the headers of the platform', async () => {
+  const { ready } = await startClient();
   const { url } = await ready();
-  const { status, text } = await send('GET', url, { headers: { [name]: 'Bearer x' } });
-  expect(status).toBe(400);
-  expect(text).toContain('<Code>InvalidArgument</Code>');
+  for (const name of ['authorization', 'x-api-key', 'x-service-revision']) {
+    const { status, text } = await send('GET', url, { headers: { [name]: 'Bearer x' } });
+    expect([name, status]).toEqual([name, 400]);
+    expect(text).toContain('<Code>InvalidArgument</Code>');
+  }
 });
 
 test('a URL signed for GET refuses HEAD', async () => {
-  const { ready } = await visit();
-  const { url } = await ready();
-  expect((await send('HEAD', url)).status).toBe(403);
+  const { ready } = await startClient();
+  expect((await send('HEAD', (await ready()).url)).status).toBe(403);
 });
 
 test.each([
@@ -75,8 +72,8 @@ test.each([
   ['bytes=100-299', 100, 300],
   ['bytes=100-', 100, undefined],
   ['bytes=-50', -50, undefined],
-])('a Range of %s is 206 with those bytes', async (range, start, end) => {
-  const { ready, sandbox } = await visit();
+])('the range %s is 206 with those bytes', async (range, start, end) => {
+  const { ready, sandbox } = await startClient();
   const { id, url } = await ready();
   const whole = (await send('GET', url)).bytes;
   const { status, headers, bytes } = await send('GET', url, { headers: { range } });
@@ -89,16 +86,16 @@ test.each([
   expect(bytes.equals(part)).toBe(true);
 });
 
-test('a Range past the end is 416 with the length', async () => {
-  const { ready, sandbox } = await visit();
+test('a range after the end is 416 with the length', async () => {
+  const { ready, sandbox } = await startClient();
   const { id, url } = await ready();
   const { length } = sandbox.expected(id);
   const { status, headers } = await send('GET', url, { headers: { range: `bytes=${length}-` } });
   expect({ status, range: headers['content-range'] }).toEqual({ status: 416, range: `bytes */${length}` });
 });
 
-test('If-Match with the ETag goes on; with another it is 412', async () => {
-  const { ready, sandbox } = await visit();
+test('If-Match is accepted with the ETag of the file and is 412 with another', async () => {
+  const { ready, sandbox } = await startClient();
   const { id, url } = await ready();
   const { etag } = sandbox.expected(id);
   const headers = { range: 'bytes=10-' };
@@ -109,27 +106,27 @@ test('If-Match with the ETag goes on; with another it is 412', async () => {
 test.each([
   ['0 rows', { rows: 0 }, '[]'],
   ['1 row', { rows: 1 }, expect.stringMatching(/^\[\n\{[^\n]+\}\n\]$/)],
-])('a report of %s', async (_, report, text) => {
-  const { ready } = await visit({ report });
+])('a report of %s has the text', async (_, report, text) => {
+  const { ready } = await startClient({ report });
   expect((await send('GET', (await ready()).url)).text).toEqual(text);
 });
 
-test('the size can be worked out from the request', async () => {
-  const { ready } = await visit({
+test('the size may depend on the request and the ordinal', async () => {
+  const { ready } = await startClient({
     report: { bytes: ({ metrics }, ordinal) => metrics.length * 1000 + ordinal },
   });
   expect((await send('GET', (await ready()).url)).bytes).toHaveLength(2001);
   expect((await send('GET', (await ready({ metrics: ['spend'] })).url)).bytes).toHaveLength(1002);
 });
 
-test('a large file waits for its reader instead of piling up', async () => {
-  const { ready, sandbox } = await visit({ report: { bytes: 500e6 } });
+test('a large file is generated only as fast as the client reads it', async () => {
+  const { ready, sandbox } = await startClient({ report: { bytes: 500e6 } });
   const { url } = await ready();
   const stop = new AbortController();
   const response = await fetch(url, { signal: stop.signal });
   await response.body?.getReader().read();
   const line = sandbox.journal.at(-1);
-  // The sockets' buffers fill up; then no more is generated, however long the reader takes.
+  // Waits until the buffers of the sockets are full.
   let sent = -1;
   while (sent !== line?.bytes) {
     sent = line?.bytes ?? 0;
@@ -139,8 +136,8 @@ test('a large file waits for its reader instead of piling up', async () => {
   stop.abort();
 });
 
-test('the journal tells the report, the range and the bytes of a download', async () => {
-  const { ready, sandbox } = await visit();
+test('the journal has the report, the range and the bytes of a download', async () => {
+  const { ready, sandbox } = await startClient();
   const { id, url } = await ready();
   await send('GET', url, { headers: { range: 'bytes=5-14' } });
   expect(sandbox.journal.at(-1)).toMatchObject({

@@ -1,0 +1,142 @@
+import { request } from 'undici';
+import { onTestFinished } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../../infra/local/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../../../infra/local/sandbox/settings.ts';
+
+/** The fields that the contract names in responses. */
+type Body = {
+  id: string;
+  status: string;
+  download_url: string;
+  access_token: string;
+  token_type: string;
+  refresh_token: string;
+  expires_in: number;
+  scope: string;
+  /** In errors of the token endpoint. */
+  error: string;
+  /** In lists. */
+  data: { id: string; name: string; created_at: string }[];
+};
+
+type Envelope = {
+  type: string;
+  message: string;
+  status: number;
+  request_id: string;
+  detail: { validation: { field: string; message: string }[] };
+};
+
+export type Reply = {
+  status: number;
+  headers: Record<string, string>;
+  bytes: Buffer;
+  text: string;
+  /** {} if the body is not JSON. */
+  json: Partial<Body>;
+  /** The error of the platform's error envelope. */
+  envelope: Partial<Envelope>;
+};
+
+export const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+/** Sends one request as it is and follows no redirect. */
+export async function send(
+  method: string,
+  url: string,
+  { headers = {}, body }: { headers?: Record<string, string>; body?: string } = {},
+): Promise<Reply> {
+  const response = await request(url, { method, headers, body: body ?? null });
+  const bytes = Buffer.from(await response.body.arrayBuffer());
+  const text = bytes.toString();
+  const json = parse(text);
+  const entries = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
+  return {
+    ...{ status: response.statusCode, headers: Object.fromEntries(entries), bytes, text, json },
+    envelope: Object(json).error ?? {},
+  };
+}
+
+/** Starts a sandbox whose clock moves only with `pass`, and a client that uses only what the contract shows. */
+export async function startClient(options: SandboxOptions = {}) {
+  let time = Date.parse('2026-11-21T06:00:00Z');
+  const sandbox = await startSandbox({
+    now: () => time,
+    ...options,
+    report: options.report ?? { secondsToProcessing: 5, secondsToReady: 25 },
+  });
+  onTestFinished(() => sandbox.close());
+  const pass = (seconds: number) => {
+    time += seconds * 1000;
+  };
+  const tokenRequest = (form: Record<string, string>, headers: Record<string, string> = {}) =>
+    send('POST', `${sandbox.baseUrl}/oauth2/token`, {
+      headers: { authorization: basic(sandbox.clientId, sandbox.clientSecret), ...FORM, ...headers },
+      body: new URLSearchParams(form).toString(),
+    });
+  const token = async () =>
+    (await tokenRequest({ grant_type: 'client_credentials' })).json.access_token ?? '';
+  /** Sends a valid token and revision unless `headers` has others. */
+  const call = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    send(method, sandbox.baseUrl + path, {
+      headers: {
+        ...(headers.authorization === undefined && { authorization: `Bearer ${await token()}` }),
+        'x-service-revision': sandbox.revision,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+  const create = (changes: Record<string, unknown> = {}) =>
+    call('POST', '/reports', { ...requestOf(sandbox), ...changes });
+  const poll = (id: unknown) => call('GET', `/reports/${id}`);
+  /** Creates a report and waits until it is READY. */
+  const ready = async (changes: Record<string, unknown> = {}) => {
+    const id = String((await create(changes)).json.id);
+    pass(40);
+    return { id, url: String((await poll(id)).json.download_url) };
+  };
+  return { sandbox, pass, now: () => time, tokenRequest, token, call, create, poll, ready };
+}
+
+/** A valid report request. */
+export function requestOf(sandbox: Sandbox) {
+  return {
+    start_date: '2026-10-01',
+    end_date: '2026-11-01',
+    advertiser_ids: sandbox.advertiserIds,
+    metrics: ['spend', 'impressions'],
+    dimensions: ['campaign_id', 'campaign_name'],
+    granularity: 'DAY',
+    format: 'JSON',
+  };
+}
+
+/** Creates a report with the first credential's X-API-Key. */
+export function createWithApiKey(sandbox: Sandbox): Promise<Reply> {
+  const headers = { ...apiKeyHeaders(sandbox), 'content-type': 'application/json' };
+  return send('POST', `${sandbox.baseUrl}/reports`, { headers, body: JSON.stringify(requestOf(sandbox)) });
+}
+
+export function apiKeyHeaders({ credentials, revision }: Sandbox, index = 0): Record<string, string> {
+  return { 'x-api-key': credentials[index]?.apiKey ?? '', 'x-service-revision': revision };
+}
+
+export function basic(id: string, secret: string): string {
+  return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+}
+
+/** Presses a button of the consent page. */
+export function pressButton(endpoint: string, { text }: Reply, decision: 'allow' | 'deny'): Promise<Reply> {
+  const consent = text.match(/name="consent" value="([^"]+)"/)?.[1] ?? '';
+  const body = new URLSearchParams({ consent, decision }).toString();
+  return send('POST', endpoint, { headers: FORM, body });
+}
+
+function parse(text: string) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
