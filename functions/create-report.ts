@@ -9,52 +9,54 @@ import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts'
 import { ReportWindow } from './workflow/states.ts';
 
 /**
- * Creates the window's report, or a replacement for one that is stuck or of no use any more (contract 4.3). It is
- * looked at 10 s later for the first time. An answer that was lost may have left a report behind, so only one in a
- * window's life is followed by another try.
+ * Creates the window's report, or a replacement for one that is stuck or useless (contract 4.3). The first poll follows
+ * 10 s later. A lost answer may have left a report behind, so the call is repeated only once per window.
  *
- * @throws ReportStuck where all replacements are used up, AnswerLost and AnswerUnreadable for the second one
+ * @throws ReportStuck if all replacements are used up
+ * @throws AnswerLost, AnswerUnreadable for the second lost answer
  */
 export async function createReport(
-  { caught, ...window }: ReportWindow,
+  { caught, ...state }: ReportWindow,
   access: PlatformAccess,
 ): Promise<ReportWindow> {
-  const { reports } = window;
-  if (reports.length >= MAX_REPORTS) throw replacementsUsedUp(window);
+  const { reports, request, window, lost_answers = 0 } = state;
+  if (reports.length >= MAX_REPORTS) throw replacementsUsedUp(state);
 
-  const { start_date, end_date } = window.window;
-  const about = { doing: `creating a report for ${start_date} to ${end_date}`, creates: true, facts: {} };
-  const created = await callPlatform(window, access, about, (platform, authorization) =>
-    postReport(platform, authorization, reportBody(window.request, window.window)),
-  ).catch((error: unknown) => passOver(error, window, access));
-  if (created === 'lost') {
-    const lost_answers = (window.lost_answers ?? 0) + 1;
-    return { ...window, status: 'planned', wait_seconds: MIN_WAIT, lost_answers };
-  }
-  if (created instanceof RetryAfter) return { ...afterThrottle(window, created), status: 'planned' };
+  const doing = `creating a report for ${window.start_date} to ${window.end_date}`;
+  const call = { doing, creates: true, facts: {} };
+  const answer = await callPlatform(state, access, call, (platform, authorization) =>
+    postReport(platform, authorization, reportBody(request, window)),
+  ).catch((error: unknown) => acceptLostAnswer(error, lost_answers, access));
+  if (answer === 'lost')
+    return { ...state, status: 'planned', wait_seconds: MIN_WAIT, lost_answers: lost_answers + 1 };
+  if (answer instanceof RetryAfter) return { ...afterThrottle(state, answer), status: 'planned' };
   const created_at = access.now().toISOString();
   return {
-    ...afterSuccess(window),
-    reports: [...reports, { id: created.id, created_at, useless_answers: 0, given_up: false }],
+    ...afterSuccess(state),
+    reports: [...reports, { id: answer.id, created_at, useless_answers: 0, given_up: false }],
     status: 'pending',
     wait_seconds: MIN_WAIT,
   };
 }
 
-/** A value, not an error, because it has to be counted in the window's state. */
-function passOver(error: unknown, { lost_answers = 0 }: ReportWindow, { log }: PlatformAccess): 'lost' {
+/** Returns a value instead of an error, because the window's state has to count it. */
+function acceptLostAnswer(error: unknown, lostAnswers: number, { log }: PlatformAccess): 'lost' {
   const isLost = error instanceof AnswerLost || error instanceof AnswerUnreadable;
-  if (!isLost || lost_answers >= MAX_LOST_ANSWERS) throw error;
-  log.warn('the answer was lost, and the report is created once more', { error: error.name, ...error.facts });
+  if (!isLost || lostAnswers >= MAX_LOST_ANSWERS) throw error;
+  log.warn('the answer was lost; the report will be created once more', {
+    error: error.name,
+    ...error.facts,
+  });
   return 'lost';
 }
 
 function replacementsUsedUp({ reports, window }: ReportWindow): ReportStuck {
   const ids = reports.map(({ id }) => id);
-  const happened =
+  return new ReportStuck(
     `None of ${ids.length} reports for ${window.start_date} to ${window.end_date} could be delivered ` +
-    `(${ids.join(', ')}). Ask the platform about them, and run the export again.`;
-  return new ReportStuck(happened, { report_ids: ids });
+      `(${ids.join(', ')}). Ask the platform about them, then run the export again.`,
+    { report_ids: ids },
+  );
 }
 
 export const handler = createHandler(ReportWindow, createReport, createPlatformAccess);

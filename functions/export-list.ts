@@ -10,107 +10,103 @@ import { objectKey } from './workflow/keys.ts';
 import { type AuthorizedWindow, ListWindow, type SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-/** Items that are made into text at once: of 12 kB each they are 6 MB. */
+/** Items that are turned into text together: with 12 kB each, 6 MB. */
 const BATCH = 500;
 
-/** A page may take a minute, and another one is to end the object in. */
+/** The next page may take a minute, and ending the object another one. */
 const STOP_BEFORE_MS = 120_000;
 
 interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> {
   readonly openObject: OpenObject;
 }
 
-interface Counted {
+interface WrittenList {
   readonly rows: number;
   readonly repeated_items: number;
-}
-
-interface Written extends Counted {
-  /** Items of the first page: a server may give fewer at a time than it is asked for. */
-  readonly page: number;
+  /** Items of the first page. A server may return fewer per page than it is asked for. */
+  readonly pageSize: number;
 }
 
 /**
- * Every page of a list (contract 4.6, 8), streamed to one object, an item a line. Order is not guaranteed across
- * requests, so an item may come twice: it is written once, by its `id`. Whatever goes wrong, the list begins again.
+ * Streams every page of a list to one object, one item per line (contract 4.6, 8). The order may change between requests,
+ * so an item may come twice; it is written once, by its `id`. A retry starts the list again.
  *
- * @throws CopyFailed, DownloadRefused, AccessRefused beside what a call to the platform throws
+ * @throws CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
  */
 export async function exportList(
   { caught, ...state }: ListWindow,
   dependencies: Dependencies,
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
-  const about = { doing: `listing ${request.resource}`, creates: false, facts: {} };
+  const call = { doing: `listing ${request.resource}`, creates: false, facts: {} };
   const object = dependencies.openObject(objectKey(request, window), { contentType: 'application/x-ndjson' });
   try {
-    const written = await callPlatform(state, dependencies, about, (platform, authorization) =>
+    const written = await callPlatform(state, dependencies, call, (platform, authorization) =>
       writeItems(listPages(platform, authorization, listQuery(request)), object, dependencies),
     );
     if (written instanceof RetryAfter) {
       await object.abort();
       return afterThrottle(state, written);
     }
-    const { page: _, ...counted } = written;
-    const stored = { ...(await object.end()), ...counted };
-    const copied_at = dependencies.now().toISOString();
-    const warnings = [...state.warnings, ...describePages(written, request)];
-    return { ...afterSuccess(state), warnings, status: 'saved', object: { ...stored, copied_at } };
+    const { pageSize, ...counts } = written;
+    const stored = { ...(await object.end()), ...counts };
+    return {
+      ...afterSuccess(state),
+      warnings: [...state.warnings, ...warnOfPages(written, request)],
+      status: 'saved',
+      object: { ...stored, copied_at: dependencies.now().toISOString() },
+    };
   } catch (error) {
     await object.abort();
     throw error;
   }
 }
 
-/** Holds one page and the ids of all: 200 bytes an item at most (1,000,000 items peak at 370 MB), and nothing else that grows. */
+/** Memory: one page, and at most 200 bytes per item for its id (1,000,000 items peak at 370 MB). */
 async function writeItems(
   pages: AsyncIterable<readonly unknown[]>,
   object: NewObject,
   { millisecondsLeft }: Dependencies,
-): Promise<Written> {
+): Promise<WrittenList> {
   const seen = new Set<string>();
   let rows = 0;
   let repeated_items = 0;
-  let first = 0;
+  let pageSize = 0;
   for await (const page of pages) {
-    first ||= page.length;
-    const fresh = page.filter((item) => isFirst(item, seen));
-    rows += fresh.length;
-    repeated_items += page.length - fresh.length;
-    for (let at = 0; at < fresh.length; at += BATCH) {
-      const lines = fresh.slice(at, at + BATCH).map((item) => `${JSON.stringify(item)}\n`);
+    pageSize ||= page.length;
+    const newItems = page.filter((item) => addIfNew(item, seen));
+    rows += newItems.length;
+    repeated_items += page.length - newItems.length;
+    for (let start = 0; start < newItems.length; start += BATCH) {
+      const lines = newItems.slice(start, start + BATCH).map((item) => `${JSON.stringify(item)}\n`);
       await object.write(Buffer.from(lines.join('')));
     }
-    if (millisecondsLeft() < STOP_BEFORE_MS) throw tooLong(rows);
+    if (millisecondsLeft() < STOP_BEFORE_MS) {
+      const happened = `The list takes longer than one call, which read ${rows} items. Filter it and export it in parts.`;
+      throw new DownloadRefused(happened, { items: rows });
+    }
   }
-  return { rows, repeated_items, page: first };
+  return { rows, repeated_items, pageSize };
 }
 
-/** What is deleted meanwhile moves others to a page that has been read (contract 8); a page that is full has a next one. */
-function describePages(
-  { rows, repeated_items, page }: Written,
+/** A deletion moves later items to a page that was already read (contract 8). One page that is not full cannot miss any. */
+function warnOfPages(
+  { rows, repeated_items, pageSize }: WrittenList,
   { limit, filters }: ListWindow['request'],
 ): string[] {
-  const isBounded = Object.keys(filters).some((name) => name.includes('created_at'));
-  const isOnePage = rows + repeated_items === page && page < limit;
-  if (isOnePage || isBounded) return [];
+  const hasBound = Object.keys(filters).some((name) => name.includes('created_at'));
+  const isOnePage = rows + repeated_items === pageSize && pageSize < limit;
+  if (isOnePage || hasBound) return [];
   return [
-    `the list came in pages of ${page} without a bound on created_at: items may be missing if others were deleted meanwhile`,
+    `the list came in pages of ${pageSize} without a bound on created_at: items may be missing if others were deleted meanwhile`,
   ];
 }
 
-function tooLong(items: number): DownloadRefused {
-  return new DownloadRefused(
-    'The list did not come to its end in the time of one call. Filter it, and export it in pieces.',
-    { items },
-  );
-}
-
-/** What has no id cannot be known again, and is written each time. */
-function isFirst(item: unknown, seen: Set<string>): boolean {
-  const id = typeof item === 'object' && item !== null ? (item as { id?: unknown }).id : undefined;
+/** An item without an id cannot be recognised, so it always counts as new. */
+function addIfNew(item: unknown, seen: Set<string>): boolean {
+  const { id } = Object(item) as { id?: unknown };
   if (id === undefined || id === null) return true;
-  // As text: a number that JavaScript cannot hold is an object here.
+  // As JSON, because a number that JavaScript cannot hold is an object here.
   const text = JSON.stringify(id);
   const isNew = !seen.has(text);
   seen.add(text);

@@ -10,10 +10,10 @@ interface Dependencies {
 }
 
 /**
- * Sums up what the windows left: the export's result, which is what the event announces. The failure of a former run is
- * one no longer.
+ * Sums up the windows. The result becomes the event's detail and the execution's output. Deletes the `_failure.json` of an
+ * earlier run.
  *
- * @throws ExportIncomplete where a window failed, or has no result; what was delivered stays delivered
+ * @throws ExportIncomplete if a window failed or has no result; delivered windows stay delivered
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function publishExport(
@@ -21,25 +21,19 @@ export async function publishExport(
   { store }: Dependencies,
 ): Promise<ExportResult> {
   const outcomes = collectOutcomes(planned, results);
-  const delivered = outcomes.filter((one): one is DeliveredWindow => one.outcome === 'delivered');
+  const delivered = outcomes.filter((outcome) => outcome.outcome === 'delivered');
   const failed = outcomes.length - delivered.length;
   if (failed > 0) {
     const happened = `${failed} of ${outcomes.length} windows were not delivered.`;
     throw new ExportIncomplete(happened, { failed, delivered: delivered.length });
   }
-  // PublishWindow has done it where the one window is the whole range.
+  // If the one window is the whole range, PublishWindow has already deleted it.
   if (!delivered.some(({ window }) => failureKey(request, window) === failureKey(request, request)))
     await store.remove(failureKey(request, request));
   const { account, name, kind, start_date, end_date } = request;
   const windows = delivered.map(({ outcome, ...window }) => window);
   return {
-    version: '1',
-    execution,
-    account,
-    name,
-    kind,
-    start_date,
-    end_date,
+    ...{ version: '1', execution, account, name, kind, start_date, end_date },
     bucket: store.bucket,
     windows,
     ...(already_delivered !== undefined && { already_delivered }),
@@ -50,13 +44,13 @@ export async function publishExport(
 }
 
 /**
- * Rows of all that was exported, known only where every window's are; of nothing, nothing can be said. No rows do not mean
- * that there are none where other windows were delivered before.
+ * Returns nothing unless the rows of every window are known. `empty` is left out if other windows were delivered earlier,
+ * because those may have rows.
  */
-function sumRows(delivered: readonly DeliveredWindow[], before = 0): { rows?: number; empty?: boolean } {
+function sumRows(delivered: readonly DeliveredWindow[], earlier = 0): { rows?: number; empty?: boolean } {
   const rows = delivered.reduce((sum, { rows }) => sum + (rows ?? Number.NaN), 0);
   if (Number.isNaN(rows) || delivered.length === 0) return {};
-  return rows === 0 && before > 0 ? { rows } : { rows, empty: rows === 0 };
+  return rows === 0 && earlier > 0 ? { rows } : { rows, empty: rows === 0 };
 }
 
 export const handler = createHandler(PublishExportInput, publishExport, (settings) => ({

@@ -8,30 +8,31 @@ import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
 interface Dependencies extends Pick<Common, 'now'> {
-  readonly store: ObjectStore;
-  /** See {@link platformName}. */
+  readonly store: Pick<ObjectStore, 'bucket' | 'putJson' | 'remove'>;
+  /** From {@link platformName}. */
   readonly platform: string;
-  /** X-Service-Revision where the request names none. */
+  /** The revision of a request that names none. */
   readonly revision: string;
 }
 
 /**
- * Writes the window's manifest, the last thing that is written: who sees it can rely on the object that it names, and
- * finds no failure of a former run beside it.
+ * Deletes the `_failure.json` of an earlier run, and writes the window's manifest last: a reader of the manifest can rely
+ * on the object that it names.
  *
- * @throws OutOfTime where the object was copied too long ago; AccessRefused, ServiceUnavailable
+ * @throws OutOfTime if the object was copied too long ago
+ * @throws AccessRefused, ServiceUnavailable
  */
 export async function publishWindow(
   state: SavedWindow,
-  { store, now, ...made }: Dependencies,
+  dependencies: Dependencies,
 ): Promise<DeliveredWindow> {
   const { request, window, object, ready_id } = state;
-  // It was stopped here and redriven: another run may have replaced the object meanwhile, and left a manifest of its own.
+  const { store, now } = dependencies;
+  // After a redrive, another run may have replaced the object and written its own manifest.
   if (isOutOfTime(object.copied_at, now())) throw tooLate(state);
   const manifest_key = manifestKey(request, window);
-  // Where there was none, the versioned bucket keeps a delete marker, which its lifecycle removes.
   await store.remove(failureKey(request, window));
-  await store.putJson(manifest_key, manifestOf(state, made, store.bucket, now()));
+  await store.putJson(manifest_key, createManifest(state, dependencies));
   return {
     outcome: 'delivered',
     window,
@@ -44,19 +45,15 @@ export async function publishWindow(
 }
 
 function tooLate({ object, reports }: SavedWindow): OutOfTime {
-  const happened =
-    `The object ${object.key} was copied at ${object.copied_at}, more than ${MAX_WINDOW_HOURS} h before its manifest: ` +
-    'another run may have replaced it. Resume the export.';
-  return new OutOfTime(happened, { report_ids: reports.map(({ id }) => id) });
+  return new OutOfTime(
+    `The object ${object.key} was copied at ${object.copied_at}, more than ${MAX_WINDOW_HOURS} h before its manifest ` +
+      'could be written, so another run may have replaced it. Resume the export.',
+    { report_ids: reports.map(({ id }) => id) },
+  );
 }
 
-function manifestOf(
-  state: SavedWindow,
-  { platform, revision }: Pick<Dependencies, 'platform' | 'revision'>,
-  bucket: string,
-  publishedAt: Date,
-) {
-  const { request, window, object, reports, ready_id } = state;
+function createManifest(state: SavedWindow, { store, now, platform, revision }: Dependencies) {
+  const { request, window, object, reports, ready_id, execution, warnings } = state;
   const { copied_at, crc32, ...stored } = object;
   return {
     version: '1',
@@ -71,16 +68,15 @@ function manifestOf(
       report_id: ready_id,
       abandoned_report_ids: reports.map(({ id }) => id).filter((id) => id !== ready_id),
     }),
-    bucket,
+    bucket: store.bucket,
     ...stored,
-    // No rows are an outcome too, and nobody should have to wonder.
     ...(object.rows !== undefined && { empty: object.rows === 0 }),
     checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: crc32 },
     report_created_at: reports.find(({ id }) => id === ready_id)?.created_at,
     copied_at,
-    published_at: publishedAt.toISOString(),
-    execution: state.execution,
-    warnings: state.warnings,
+    published_at: now().toISOString(),
+    execution,
+    warnings,
   };
 }
 

@@ -12,25 +12,25 @@ import { AnswerUnreadable, CopyFailed, ExportError } from './workflow/errors.ts'
 import { objectKey } from './workflow/keys.ts';
 import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
 
-/** The function's 15 minutes, less one to end the upload in. Milliseconds. */
-const LONGEST_ANSWER = 14 * 60 * 1000;
+/** The function's 15 minutes, less one to end the upload. Milliseconds. */
+const ANSWER_TIMEOUT = 14 * 60 * 1000;
 
 interface Dependencies extends PlatformAccess {
   readonly openObject: OpenObject;
 }
 
 /**
- * The synchronous purchase query (contract 4.5), its answer streamed to S3 as it comes. The contract shows no shape of
- * it, so none is assumed: only that it is not empty, not a page for people, and whole.
+ * Streams the answer of the synchronous purchase query to S3 (contract 4.5). The contract does not show the answer's shape,
+ * so the step only checks that it is complete, not empty and not HTML.
  *
- * @throws CopyFailed, DownloadRefused, AccessRefused beside what a call to the platform throws
+ * @throws CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
  */
 export async function queryPurchases(
   { caught, ...state }: PurchasesWindow,
   dependencies: Dependencies,
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
-  const total = AbortSignal.timeout(LONGEST_ANSWER);
+  const total = AbortSignal.timeout(ANSWER_TIMEOUT);
   const doing = `querying the purchases of ${window.start_date} to ${window.end_date}`;
   const answer = await callPlatform(
     state,
