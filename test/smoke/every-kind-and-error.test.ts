@@ -1,0 +1,79 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import * as errors from '../../functions/workflow/errors.ts';
+import { type Conditions, forgetTokens, keysOf, runExport, shareWorkflow } from '../support/run-export.ts';
+
+const workflow = await shareWorkflow({
+  speed: 1000,
+  sandbox: { report: { secondsToProcessing: 0, secondsToReady: 0 } },
+});
+const [advertiser_id] = workflow.sandbox.advertiserIds;
+
+beforeEach(() => forgetTokens(workflow));
+
+describe('an export', () => {
+  const NO_REPORT = { advertiser_ids: undefined, metrics: undefined };
+  const NO_DATES = { start_date: undefined, end_date: undefined };
+
+  it.each([
+    ['report', 'report.json', {}],
+    ['purchases', 'purchases.json', { ...NO_REPORT, advertiser_id }],
+    ['list', 'campaigns.ndjson', { ...NO_REPORT, ...NO_DATES, resource: 'campaigns' }],
+  ])('of kind %s leaves its object, a manifest and one event', async (kind, file, fields) => {
+    const { status, output, manifest, object, announced } = await runExport(workflow, {
+      request: { name: `a-${kind}`, kind, ...fields },
+    });
+    expect([status, manifest?.kind, manifest?.bytes]).toEqual(['SUCCEEDED', kind, object?.length]);
+    const keys = await keysOf(workflow, `a-${kind}`);
+    expect(keys.map((key) => key.split('/').at(-1))).toEqual(['_manifest.json', file]);
+    expect(announced).toMatchObject([
+      { source: 'ad-report-export', 'detail-type': 'Report Exported', detail: output },
+    ]);
+  });
+});
+
+describe('a failed export', () => {
+  const always = (...faults: string[]) => ({ faults: faults.map((fault) => `${fault} times=always`) });
+  const manifest = (answer: 'AccessDenied' | 'SlowDown') => ({
+    s3: [{ operation: 'PutObject', key: '_manifest.json', answer, times: 99 }] as const,
+  });
+
+  const CONDITIONS: Readonly<Partial<Record<keyof typeof errors, Conditions>>> = {
+    InvalidInput: { request: { end_date: 'never' } },
+    CredentialUnusable: always('token status=401'),
+    LoginRequired: always(
+      'token status=400 body={"error":"invalid_grant"} header.content-type=application/json',
+    ),
+    TokenRefusedAgain: always('create status=401'),
+    RequestRefused: always('create status=422'),
+    RateLimited: always('create status=429'),
+    ReportStuck: always('report status=404'),
+    DownloadRefused: always('storage body=<html>'),
+    AccessRefused: manifest('AccessDenied'),
+    ExportIncomplete: {
+      faults: ['create status=422 times=1', 'create nth=2 body=<html> times=always'],
+      request: { start_date: '2026-01-01', end_date: '2026-03-01', max_parallel: 1 },
+    },
+    PlatformUnavailable: always('create status=500'),
+    AnswerLost: always('create reset=after'),
+    AnswerUnreadable: always('create body=<html>'),
+    CopyFailed: always('storage status=404'),
+    ServiceUnavailable: manifest('SlowDown'),
+  };
+
+  /** The workflow handles the first two itself. A window has to last 12 hours to end with the third. */
+  const NEVER_ENDS_AN_EXPORT = ['TokenRefused', 'UrlExpired', 'OutOfTime'];
+
+  it.each(Object.entries(CONDITIONS))('ends with %s and says what to do next', async (name, conditions) => {
+    const { status, error, failure } = await runExport(workflow, conditions);
+    expect([status, error, failure?.error]).toEqual(['FAILED', name, name]);
+    expect(failure?.todo).not.toBe('');
+    expect(failure?.runbook).toContain(name.toLowerCase());
+  });
+
+  it('has a test here for every error class', () => {
+    const names = Object.values(errors).flatMap((value) =>
+      typeof value === 'function' && value.prototype instanceof errors.ExportError ? [value.name] : [],
+    );
+    expect([...Object.keys(CONDITIONS), ...NEVER_ENDS_AN_EXPORT].sort()).toEqual(names.sort());
+  });
+});
