@@ -12,71 +12,67 @@ import {
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
+  type PutObjectCommandInput,
+  type S3Client,
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { base64Crc32 } from '../../../../functions/copy/crc32.ts';
+import { base64Crc } from '../../../../infra/local/s3/body.ts';
 import { BUCKET, openS3 } from '../../../support/s3.ts';
-
-const execute = promisify(execFile);
 
 const TOO_LARGE = fileURLToPath(new URL('./too-large.ts', import.meta.url));
 
 const KEY = 'exports/account=acme/report.json';
 const at = { Bucket: BUCKET, Key: KEY };
 
-test('an object is a plain file at its key, with its metadata beside the visible tree', async () => {
+function put({ client }: { client: S3Client }, Body: string, more: Partial<PutObjectCommandInput> = {}) {
+  return client.send(new PutObjectCommand({ ...at, Body, ...more }));
+}
+
+async function filesIn(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+}
+
+test('an object is a plain file at its key, and its metadata is in another folder', async () => {
   await using s3 = await openS3();
-  const put = new PutObjectCommand({
-    ...at,
-    Body: '[1,2]',
-    ContentType: 'application/json',
-    ContentEncoding: 'gzip',
-  });
-  const { ETag } = await s3.client.send(put);
+  const described = { ContentType: 'application/json', ContentEncoding: 'gzip' };
+  const { ETag } = await put(s3, '[1,2]', described);
   expect(await readFile(join(s3.directory, BUCKET, KEY), 'utf8')).toBe('[1,2]');
   expect(await readdir(join(s3.directory, BUCKET, 'exports/account=acme'))).toEqual(['report.json']);
   const head = await s3.client.send(new HeadObjectCommand({ ...at, ChecksumMode: 'ENABLED' }));
-  expect(head).toMatchObject({
-    ETag,
-    ContentLength: 5,
-    ContentType: 'application/json',
-    ContentEncoding: 'gzip',
-  });
-  expect(head).toMatchObject({
-    ChecksumCRC32: expect.stringMatching(/^.{6}==$/),
-    ChecksumType: 'FULL_OBJECT',
-  });
+  const checksum = { ChecksumCRC32: expect.stringMatching(/^.{6}==$/), ChecksumType: 'FULL_OBJECT' };
+  expect(head).toMatchObject({ ETag, ContentLength: 5, ...described, ...checksum });
   const list = await s3.client.send(new ListObjectsV2Command({ Bucket: BUCKET, Prefix: 'exports/' }));
   expect(list.Contents?.map(({ Key, Size }) => [Key, Size])).toEqual([[KEY, 5]]);
 });
 
-test('a range is served, and one behind the end is refused', async () => {
+test('a range is served, and one after the end is refused', async () => {
   await using s3 = await openS3();
-  await s3.client.send(new PutObjectCommand({ ...at, Body: 'abcdef' }));
+  await put(s3, 'abcdef');
   const part = await s3.client.send(new GetObjectCommand({ ...at, Range: 'bytes=2-' }));
   expect(await part.Body?.transformToString()).toBe('cdef');
   expect(part.ContentRange).toBe('bytes 2-5/6');
-  const behind = s3.client.send(new GetObjectCommand({ ...at, Range: 'bytes=6-' }));
-  await expect(behind).rejects.toMatchObject({ name: 'InvalidRange' });
+  const after = s3.client.send(new GetObjectCommand({ ...at, Range: 'bytes=6-' }));
+  await expect(after).rejects.toMatchObject({ name: 'InvalidRange' });
 });
 
 test('a deleted object is gone, and deleting it again is no error', async () => {
   await using s3 = await openS3();
-  await s3.client.send(new PutObjectCommand({ ...at, Body: 'x' }));
+  await put(s3, 'x');
   await s3.client.send(new DeleteObjectCommand(at));
   await s3.client.send(new DeleteObjectCommand(at));
   await expect(s3.client.send(new GetObjectCommand(at))).rejects.toMatchObject({ name: 'NoSuchKey' });
 });
 
-test('If-None-Match: * keeps the object that is there', async () => {
+test('If-None-Match: * keeps an existing object', async () => {
   await using s3 = await openS3();
-  const put = (Body: string) => s3.client.send(new PutObjectCommand({ ...at, Body, IfNoneMatch: '*' }));
-  await put('first');
-  await expect(put('second')).rejects.toMatchObject({ name: 'PreconditionFailed' });
+  await put(s3, 'first', { IfNoneMatch: '*' });
+  const second = put(s3, 'second', { IfNoneMatch: '*' });
+  await expect(second).rejects.toMatchObject({ name: 'PreconditionFailed' });
   expect(await readFile(join(s3.directory, BUCKET, KEY), 'utf8')).toBe('first');
 });
 
-test('a stream of the SDK (aws-chunked, checksum in the trailer) arrives unchanged', async () => {
+test('a stream (aws-chunked, checksum in the trailer) arrives unchanged', async () => {
   await using s3 = await openS3();
   const bytes = Buffer.alloc(300_000, 'stream\r\n');
   const Body = Readable.from([bytes.subarray(0, 70_001), bytes.subarray(70_001)]);
@@ -84,77 +80,50 @@ test('a stream of the SDK (aws-chunked, checksum in the trailer) arrives unchang
   expect(await readFile(join(s3.directory, BUCKET, KEY))).toEqual(bytes);
 });
 
-test.each([
-  ['CRC32', { ChecksumCRC32: 'AAAAAA==' }],
-  ['MD5', { ContentMD5: createHash('md5').update('other').digest('base64') }],
-])('a wrong %s is refused, and nothing is visible', async (_, digest) => {
+test.each<[string, string, Partial<PutObjectCommandInput>]>([
+  ['a wrong CRC32', 'BadDigest', { ChecksumCRC32: 'AAAAAA==' }],
+  ['a wrong MD5', 'BadDigest', { ContentMD5: createHash('md5').update('other').digest('base64') }],
+  ['another owner', 'AccessDenied', { ExpectedBucketOwner: '111122223333' }],
+  ['another bucket', 'NoSuchBucket', { Bucket: 'elsewhere' }],
+  ...['../outside', 'a/../../b', '/absolute', 'a//b', '.meta/x', '.uploads/x', 'a\\b'].map(
+    (Key): [string, string, Partial<PutObjectCommandInput>] => [`the key ${Key}`, 'InvalidArgument', { Key }],
+  ),
+])('%s is refused with %s, and nothing is stored', async (_, name, input) => {
   await using s3 = await openS3();
-  const put = s3.client.send(new PutObjectCommand({ ...at, Body: 'x', ...digest }));
-  await expect(put).rejects.toMatchObject({ name: 'BadDigest' });
-  expect(await visible(s3.directory)).toEqual([]);
+  await expect(put(s3, 'x', input)).rejects.toMatchObject({ name });
+  expect(await filesIn(s3.directory)).toEqual([]);
 });
 
-test.each([
-  '../outside',
-  'a/../../b',
-  '/absolute',
-  'a//b',
-  '.meta/x',
-  '.uploads/x',
-  'a\\b',
-])('the key %j is refused', async (Key) => {
+test('a wrong signature and an unsigned request are refused', async () => {
   await using s3 = await openS3();
-  const put = s3.client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: 'x' }));
-  await expect(put).rejects.toMatchObject({ name: 'InvalidArgument' });
-  expect(await visible(s3.directory)).toEqual([]);
-});
-
-test('another owner, another bucket, another secret are refused', async () => {
-  await using s3 = await openS3();
-  const put = { ...at, Body: 'x' };
-  const foreign = s3.client.send(new PutObjectCommand({ ...put, ExpectedBucketOwner: '111122223333' }));
-  await expect(foreign).rejects.toMatchObject({ name: 'AccessDenied' });
-  const elsewhere = s3.client.send(new PutObjectCommand({ ...put, Bucket: 'elsewhere' }));
-  await expect(elsewhere).rejects.toMatchObject({ name: 'NoSuchBucket' });
-  const other = s3.newClient({
-    credentials: { accessKeyId: 'LOCALACCESSKEYID', secretAccessKey: 'guessed' },
-  });
-  await expect(other.send(new PutObjectCommand(put))).rejects.toMatchObject({
-    name: 'SignatureDoesNotMatch',
-  });
+  const credentials = { accessKeyId: 'LOCALACCESSKEYID', secretAccessKey: 'guessed' };
+  const client = s3.newClient({ credentials });
+  await expect(put({ client }, 'x')).rejects.toMatchObject({ name: 'SignatureDoesNotMatch' });
   const unsigned = await fetch(`${s3.endpoint}/${BUCKET}/${KEY}`);
   expect([unsigned.status, await unsigned.text()]).toEqual([403, expect.stringContaining('AccessDenied')]);
 });
 
-test('planted faults strike as often as asked for, and the journal has them', async () => {
+test('a fault affects as many requests as it says, and the journal has them', async () => {
   await using s3 = await openS3({ faults: [{ operation: 'PutObject', answer: 'SlowDown', times: 2 }] });
-  await s3.newClient({ maxAttempts: 3 }).send(new PutObjectCommand({ ...at, Body: 'x' }));
-  expect(s3.journal.map(({ operation, status }) => `${operation} ${status}`)).toEqual([
-    'PutObject 503',
-    'PutObject 503',
-    'PutObject 200',
-  ]);
+  await put({ client: s3.newClient({ maxAttempts: 3 }) }, 'x');
+  const calls = s3.journal.map(({ operation, status }) => `${operation} ${status}`);
+  expect(calls).toEqual(['PutObject 503', 'PutObject 503', 'PutObject 200']);
 });
 
-async function visible(directory: string): Promise<string[]> {
-  const names = await readdir(directory, { recursive: true, withFileTypes: true });
-  return names.filter((entry) => entry.isFile()).map((entry) => entry.name);
-}
-
-test('an object that the disk has no room for leaves none of its bytes', async () => {
-  // As little as a file may hold, in blocks of 512 or 1,024 bytes: what a full disk does, without filling one.
-  const { stdout } = await execute('sh', ['-c', 'ulimit -f 16; exec "$0" "$1"', process.execPath, TOO_LARGE]);
+test('on a full disk, a failed object leaves no bytes behind', async () => {
+  // Limits the size of a file to 16 blocks of 512 or 1,024 bytes, which fails like a full disk.
+  const command = ['-c', 'ulimit -f 16; exec "$0" "$1"', process.execPath, TOO_LARGE];
+  const { stdout } = await promisify(execFile)('sh', command);
   expect(JSON.parse(stdout)).toEqual({ stored: false, left: [] });
 });
 
-test('an object has its own metadata, whatever is done to its key at once', async () => {
+test('the metadata always belongs to the object, even if requests for one key overlap', async () => {
   await using s3 = await openS3();
   const paths = [join(s3.directory, BUCKET, KEY), join(s3.directory, BUCKET, '.meta', `${KEY}.json`)];
   const read = (path = '') => readFile(path, 'utf8').catch(() => undefined);
   for (let round = 0; round < 40; round++) {
-    const put = (Body: string) => s3.client.send(new PutObjectCommand({ ...at, Body }));
-    await Promise.all([put('[1]'), s3.client.send(new DeleteObjectCommand(at)), put('[2]')]);
+    await Promise.all([put(s3, '[1]'), s3.client.send(new DeleteObjectCommand(at)), put(s3, '[2]')]);
     const [body, meta] = await Promise.all(paths.map(read));
-    expect([round, meta && JSON.parse(meta).crc32]).toEqual([round, body && base64Crc32(crc32(body))]);
+    expect([round, meta && JSON.parse(meta).crc32]).toEqual([round, body && base64Crc(crc32(body))]);
   }
 });

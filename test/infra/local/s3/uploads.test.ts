@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import {
@@ -9,160 +9,125 @@ import {
   CreateMultipartUploadCommand,
   GetObjectCommand,
   ListMultipartUploadsCommand,
-  ListPartsCommand,
   paginateListParts,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
+import { base64Crc } from '../../../../infra/local/s3/body.ts';
+import type { S3Options } from '../../../../infra/local/s3/server.ts';
 import { BUCKET, openS3 } from '../../../support/s3.ts';
-
-type Server = Awaited<ReturnType<typeof openS3>>;
 
 const at = { Bucket: BUCKET, Key: 'exports/report.json' };
 const parts = [randomBytes(5 * 1024 * 1024), randomBytes(5 * 1024 * 1024), randomBytes(3)];
 const whole = Buffer.concat(parts);
-const checksum = Buffer.from(crc32(whole).toString(16).padStart(8, '0'), 'hex').toString('base64');
+const checksum = base64Crc(crc32(whole));
 
-test("parts in any order become one object, whose full-object checksum is the bytes'", async () => {
-  await using s3 = await openS3();
-  const upload = await create(s3);
-  const last = await put(s3, upload, 3, parts[2]);
-  await put(s3, upload, 1, randomBytes(10)); // replaced by the next
-  const done = [await put(s3, upload, 1, parts[0]), await put(s3, upload, 2, parts[1]), last];
-  await expect(stat(join(s3.directory, BUCKET, at.Key))).rejects.toThrow('ENOENT');
-  const answer = await complete(s3, upload, done, { ChecksumCRC32: checksum, MpuObjectSize: whole.length });
-  expect(answer).toMatchObject({
-    ChecksumCRC32: checksum,
-    ChecksumType: 'FULL_OBJECT',
-    ETag: expect.stringMatching(/-3"$/),
-  });
-  expect(whole.equals(await readFile(join(s3.directory, BUCKET, at.Key)))).toBe(true);
+/** Starts S3 with one open upload. */
+async function startUpload(options: Partial<S3Options> = {}) {
+  const s3 = await openS3(options);
+  const { client } = s3;
+  const create = { ...at, ContentType: 'application/json', ChecksumAlgorithm: 'CRC32' } as const;
+  const { UploadId = '' } = await client.send(
+    new CreateMultipartUploadCommand({ ...create, ChecksumType: 'FULL_OBJECT' }),
+  );
+  const upload = { ...at, UploadId };
+  const put = async (PartNumber: number, Body: Uint8Array = Buffer.alloc(0)): Promise<CompletedPart> => {
+    const { ETag, ChecksumCRC32 } = await client.send(new UploadPartCommand({ ...upload, PartNumber, Body }));
+    return { PartNumber, ETag, ChecksumCRC32 };
+  };
+  const putAll = async (bodies: readonly Uint8Array[]): Promise<CompletedPart[]> => {
+    const done: CompletedPart[] = [];
+    for (const [index, body] of bodies.entries()) done.push(await put(index + 1, body));
+    return done;
+  };
+  const complete = (Parts: CompletedPart[], claim = {}) =>
+    client.send(
+      new CompleteMultipartUploadCommand({
+        ...{ ...upload, MultipartUpload: { Parts }, ChecksumType: 'FULL_OBJECT', ...claim },
+      }),
+    );
+  const abort = () => client.send(new AbortMultipartUploadCommand(upload));
+  const readObject = () => readFile(join(s3.directory, BUCKET, at.Key));
+  const countUploads = async () =>
+    (await client.send(new ListMultipartUploadsCommand({ Bucket: BUCKET }))).Uploads?.length ?? 0;
+  return { ...s3, upload, put, putAll, complete, abort, readObject, countUploads };
+}
+
+test('parts sent in any order become one object with a CRC32 of all its bytes', async () => {
+  await using s3 = await startUpload();
+  const last = await s3.put(3, parts[2]);
+  await s3.put(1, randomBytes(10)); // The next request replaces it.
+  const done = [await s3.put(1, parts[0]), await s3.put(2, parts[1]), last];
+  await expect(s3.readObject()).rejects.toThrow('ENOENT');
+  const answer = await s3.complete(done, { ChecksumCRC32: checksum, MpuObjectSize: whole.length });
+  const ETag = expect.stringMatching(/-3"$/);
+  expect(answer).toMatchObject({ ChecksumCRC32: checksum, ChecksumType: 'FULL_OBJECT', ETag });
+  expect(whole.equals(await s3.readObject())).toBe(true);
   const { ContentType } = await s3.client.send(new GetObjectCommand({ ...at, Range: 'bytes=0-1' }));
   expect(ContentType).toBe('application/json');
-  expect(await openUploads(s3)).toEqual([]);
+  expect(await s3.countUploads()).toBe(0);
 });
 
 test.each<[string, string, (done: CompletedPart[]) => CompletedPart[]]>([
   ['parts out of order', 'InvalidPartOrder', ([a, b, c]) => [b, a, c].filter((part) => part !== undefined)],
-  ['a part that was never uploaded', 'InvalidPart', (done) => [...done, { PartNumber: 9, ETag: '"x"' }]],
-  ['another etag', 'InvalidPart', ([a, ...rest]) => [{ ...a, ETag: '"x"' }, ...rest]],
-  ['another part checksum', 'InvalidPart', ([a, ...rest]) => [{ ...a, ChecksumCRC32: 'AAAAAA==' }, ...rest]],
-])('Complete with %s is refused as %s', async (_, name, change) => {
-  await using s3 = await openS3();
-  const upload = await create(s3);
-  const done: CompletedPart[] = [];
-  for (const [at, part] of parts.entries()) done.push(await put(s3, upload, at + 1, part));
-  await expect(complete(s3, upload, change(done))).rejects.toMatchObject({ name });
+  ['a part that was not uploaded', 'InvalidPart', (done) => [...done, { PartNumber: 9, ETag: '"x"' }]],
+  ['another ETag', 'InvalidPart', ([a, ...rest]) => [{ ...a, ETag: '"x"' }, ...rest]],
+  ['another CRC32', 'InvalidPart', ([a, ...rest]) => [{ ...a, ChecksumCRC32: 'AAAAAA==' }, ...rest]],
+])('Complete with %s is refused with %s', async (_, name, change) => {
+  await using s3 = await startUpload();
+  await expect(s3.complete(change(await s3.putAll(parts)))).rejects.toMatchObject({ name });
 });
 
-test('a part under 5 MiB that is not the last is refused as EntityTooSmall', async () => {
-  await using s3 = await openS3();
-  const upload = await create(s3);
-  const done = [
-    await put(s3, upload, 1, Buffer.from('small')),
-    await put(s3, upload, 2, Buffer.from('last')),
-  ];
-  await expect(complete(s3, upload, done)).rejects.toMatchObject({ name: 'EntityTooSmall' });
+test('a part under 5 MiB is refused with EntityTooSmall unless it is the last', async () => {
+  await using s3 = await startUpload();
+  const done = await s3.putAll([Buffer.from('small'), Buffer.from('last')]);
+  await expect(s3.complete(done)).rejects.toMatchObject({ name: 'EntityTooSmall' });
 });
 
 test.each([
-  ['BadDigest', { ChecksumCRC32: 'AAAAAA==' }],
-  ['InvalidRequest', { MpuObjectSize: 4 }],
-])('Complete that claims another checksum or size is refused as %s, and nothing is visible', async (name, claim) => {
-  await using s3 = await openS3();
-  const upload = await create(s3);
-  const done = [await put(s3, upload, 1, parts[2])];
-  await expect(complete(s3, upload, done, claim)).rejects.toMatchObject({ name });
-  await expect(stat(join(s3.directory, BUCKET, at.Key))).rejects.toThrow('ENOENT');
-  expect(await openUploads(s3)).toHaveLength(1);
+  ['CRC32', 'BadDigest', { ChecksumCRC32: 'AAAAAA==' }],
+  ['size', 'InvalidRequest', { MpuObjectSize: 4 }],
+])('Complete with a wrong %s is refused with %s, and no object is visible', async (_, name, claim) => {
+  await using s3 = await startUpload();
+  const done = [await s3.put(1, parts[2])];
+  await expect(s3.complete(done, claim)).rejects.toMatchObject({ name });
+  await expect(s3.readObject()).rejects.toThrow('ENOENT');
+  expect(await s3.countUploads()).toBe(1);
 });
 
-test('an aborted upload is gone', async () => {
-  await using s3 = await openS3();
-  const upload = await create(s3);
-  await put(s3, upload, 1, parts[2]);
-  await s3.client.send(new AbortMultipartUploadCommand({ ...at, UploadId: upload }));
-  await expect(put(s3, upload, 2, parts[2])).rejects.toMatchObject({ name: 'NoSuchUpload' });
-  expect(await openUploads(s3)).toEqual([]);
+test('an aborted upload accepts no part and is not listed', async () => {
+  await using s3 = await startUpload();
+  await s3.put(1, parts[2]);
+  await s3.abort();
+  await expect(s3.put(2, parts[2])).rejects.toMatchObject({ name: 'NoSuchUpload' });
+  expect(await s3.countUploads()).toBe(0);
 });
 
-test('ListParts gives every part, page by page', async () => {
-  await using s3 = await openS3();
-  const upload = await create(s3);
-  for (const number of [3, 1, 2]) await put(s3, upload, number, Buffer.from([number]));
-  const pages = paginateListParts({ client: s3.client, pageSize: 2 }, { ...at, UploadId: upload });
-  const numbers = [];
-  for await (const { Parts = [] } of pages)
-    numbers.push(Parts.map(({ PartNumber, Size }) => [PartNumber, Size]));
-  expect(numbers).toEqual([
-    [
-      [1, 1],
-      [2, 1],
-    ],
-    [[3, 1]],
-  ]);
-  const { Parts } = await s3.client.send(new ListPartsCommand({ ...at, UploadId: upload }));
-  expect(Parts?.[0]?.ChecksumCRC32).toBe(
-    Buffer.from(crc32(Buffer.from([1])).toString(16), 'hex').toString('base64'),
-  );
+test('ListParts returns every part with its CRC32, page by page', async () => {
+  await using s3 = await startUpload();
+  for (const number of [3, 1, 2]) await s3.put(number, Buffer.from([number]));
+  const pages = [];
+  for await (const { Parts = [] } of paginateListParts({ client: s3.client, pageSize: 2 }, s3.upload)) {
+    pages.push(Parts.map(({ PartNumber, Size, ChecksumCRC32 }) => [PartNumber, Size, ChecksumCRC32]));
+  }
+  const listed = (number: number) => [number, 1, base64Crc(crc32(Buffer.from([number])))];
+  expect(pages).toEqual([[listed(1), listed(2)], [listed(3)]]);
 });
 
-test('of several Completes at once one joins the parts, and the others find no upload', async () => {
-  await using s3 = await openS3();
-  const upload = await create(s3);
-  const done: CompletedPart[] = [];
-  for (const [at, part] of parts.entries()) done.push(await put(s3, upload, at + 1, part));
-  const completes = [1, 2, 3, 4].map(() => complete(s3, upload, done));
-  const outcomes = await Promise.allSettled(completes);
+test('if several Completes overlap, one succeeds and the others find no upload', async () => {
+  await using s3 = await startUpload();
+  const done = await s3.putAll(parts);
+  const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => s3.complete(done)));
   const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? outcome.reason.name : []));
   expect(refused).toEqual(['NoSuchUpload', 'NoSuchUpload', 'NoSuchUpload']);
-  const { Body } = await s3.client.send(new GetObjectCommand(at));
-  expect(Buffer.concat(parts).equals((await Body?.transformToByteArray()) ?? Buffer.of())).toBe(true);
+  expect(whole.equals(await s3.readObject())).toBe(true);
 });
 
-test('an error inside a 200 answer to Complete is an error, and leaves the upload', async () => {
-  await using s3 = await openS3({
+test('an error inside a 200 response to Complete is an error, and the upload stays', async () => {
+  await using s3 = await startUpload({
     faults: [{ operation: 'CompleteMultipartUpload', answer: 'error inside 200' }],
   });
-  const upload = await create(s3);
-  const done = [await put(s3, upload, 1, parts[2])];
-  await expect(complete(s3, upload, done)).rejects.toMatchObject({ name: 'InternalError' });
-  await complete(s3, upload, done);
+  const done = [await s3.put(1, parts[2])];
+  await expect(s3.complete(done)).rejects.toMatchObject({ name: 'InternalError' });
+  await s3.complete(done);
 });
-
-async function create({ client }: Server): Promise<string> {
-  const kind = {
-    ContentType: 'application/json',
-    ChecksumAlgorithm: 'CRC32',
-    ChecksumType: 'FULL_OBJECT',
-  } as const;
-  const { UploadId } = await client.send(new CreateMultipartUploadCommand({ ...at, ...kind }));
-  return UploadId ?? '';
-}
-
-async function put(
-  { client }: Server,
-  UploadId: string,
-  PartNumber: number,
-  Body = Buffer.alloc(0),
-): Promise<CompletedPart> {
-  const { ETag, ChecksumCRC32 } = await client.send(
-    new UploadPartCommand({ ...at, UploadId, PartNumber, Body }),
-  );
-  return { PartNumber, ETag, ChecksumCRC32 };
-}
-
-async function complete({ client }: Server, UploadId: string, Parts: CompletedPart[], claim = {}) {
-  const command = {
-    ...at,
-    UploadId,
-    MultipartUpload: { Parts },
-    ChecksumType: 'FULL_OBJECT',
-    ...claim,
-  } as const;
-  return client.send(new CompleteMultipartUploadCommand(command));
-}
-
-async function openUploads({ client }: Server): Promise<unknown[]> {
-  return (await client.send(new ListMultipartUploadsCommand({ Bucket: BUCKET }))).Uploads ?? [];
-}
