@@ -24,7 +24,7 @@ const MAX_NAMES = 100;
 /** Names that a warning shows; the rest are counted. */
 const MAX_NAMES_SHOWN = 10;
 
-const DEFAULT_PARALLEL = 4;
+const DEFAULT_PARALLEL = 8;
 
 /** What the contract's samples show (2.2). Its lists are not complete, so others are passed on with a warning. */
 const KNOWN = {

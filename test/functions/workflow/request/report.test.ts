@@ -6,7 +6,7 @@ const report = {
   ...{ advertiser_ids: [ADVERTISER], metrics: ['spend'] },
 };
 const least = {
-  ...{ ...report, kind: 'report', granularity: 'DAY', format: 'JSON', options: {}, max_parallel: 4 },
+  ...{ ...report, kind: 'report', granularity: 'DAY', format: 'JSON', options: {}, max_parallel: 8 },
 };
 
 function wordsOf(count: number): string[] {

@@ -15,7 +15,7 @@ const valid = {
   dimensions: ['campaign_id'],
   granularity: 'DAY',
   format: 'JSON',
-  max_parallel: 4,
+  max_parallel: 8,
   options: {},
 };
 
