@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { InvalidInput } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { type Fields, type Moment, today } from './fields.ts';
+import { describeIssue, wordIssue } from './issues.ts';
 import { ListInput, ListRequest, listFaults, normalizeList } from './list.ts';
 import { normalizePurchases, PurchasesInput, PurchasesRequest, purchasesFaults } from './purchases.ts';
 import { MAX_WINDOWS, normalizeReport, ReportInput, ReportRequest, reportFaults } from './report.ts';
@@ -106,9 +107,13 @@ function checkWith<S extends z.ZodMiniType>(
   between: readonly string[],
   normalize: (valid: z.output<S>) => Parsed,
 ): Checked {
-  const { data, error } = schema.safeParse(input, { error: wordFault });
-  if (error) return { faults: [...error.issues.flatMap(describeIssue), ...between] };
+  const { data, error } = schema.safeParse(input, { error: wordIssue });
+  if (error) return { faults: [...error.issues.flatMap(describe), ...between] };
   return { normalize: () => normalize(data), faults: between };
+}
+
+function describe(issue: z.core.$ZodIssue): string[] {
+  return describeIssue(issue, 'the request', 'is not a field of a request');
 }
 
 function sizeFaults(fields: Fields): string[] {
@@ -118,20 +123,4 @@ function sizeFaults(fields: Fields): string[] {
         `the request has ${bytes} bytes, more than the ${MAX_REQUEST_BYTES} that the workflow's state can carry; split it by advertiser`,
       ]
     : [];
-}
-
-/** zod/mini brings no sentences of its own. */
-function wordFault(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === 'invalid_type')
-    return issue.input === undefined ? 'is missing' : `must be of type ${issue.expected}`;
-  if (issue.code === 'too_small') return `must be at least ${issue.minimum}`;
-  if (issue.code === 'too_big') return `must be at most ${issue.maximum}`;
-  return undefined;
-}
-
-function describeIssue(issue: z.core.$ZodIssue): string[] {
-  const path = issue.path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => `${path}.${key}: is not a field of a request`.slice(1));
-  return [path === '' ? `the request ${issue.message}` : `${path.slice(1)}: ${issue.message}`];
 }
