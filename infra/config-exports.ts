@@ -1,12 +1,11 @@
 import { InvalidInput } from '../functions/workflow/errors.ts';
 import { parseRequest } from '../functions/workflow/request/request.ts';
 
+// These checks look at the raw config, so that a fault elsewhere hides none of theirs.
+
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * What is wrong with the config's exports, each a request that must pass the same check as an execution's input. Looked
- * at on the raw config, so that a fault elsewhere does not hide one here.
- */
+/** Faults of the exports. Each must be a request that an execution would accept. */
 export function exportFaults(context: unknown): string[] {
   const { exports, accounts } = fieldsOf(context);
   if (!Array.isArray(exports)) return [];
@@ -15,13 +14,8 @@ export function exportFaults(context: unknown): string[] {
     const { schedule, ...request } = fieldsOf(entry);
     const faults = [
       ...requestFaults(request),
-      ...accountFaults(request, accounts),
-      ...(schedule !== undefined && request.period === undefined
-        ? ['period: is missing; a schedule with fixed dates would export the same days for ever']
-        : []),
-      ...(schedule !== undefined && request.only_missing
-        ? ['only_missing: is not for a schedule; once all is there, nothing would be delivered any more']
-        : []),
+      ...accountFault('account', request.account, accounts),
+      ...(schedule === undefined ? [] : scheduleFaults(request)),
       ...(names.indexOf(names[at] ?? '') < at
         ? [`name: the account has another export ${request.name}`]
         : []),
@@ -30,6 +24,13 @@ export function exportFaults(context: unknown): string[] {
       /^[\w.[\]]+: /.test(fault) ? `exports[${at}].${fault}` : `exports[${at}]: ${fault}`,
     );
   });
+}
+
+/** Faults of a list of account names. */
+export function accountFaults(context: unknown, field: string): string[] {
+  const { [field]: names, accounts } = fieldsOf(context);
+  if (!Array.isArray(names)) return [];
+  return names.flatMap((name, at) => accountFault(`${field}[${at}]`, name, accounts));
 }
 
 function requestFaults(request: Fields): readonly string[] {
@@ -42,9 +43,22 @@ function requestFaults(request: Fields): readonly string[] {
   }
 }
 
-function accountFaults({ account }: Fields, accounts: unknown): string[] {
-  if (typeof account !== 'string' || !Array.isArray(accounts) || accounts.includes(account)) return [];
-  return [`account: ${account} is not one of accounts (${accounts.join(', ')})`];
+function scheduleFaults({ period, only_missing }: Fields): string[] {
+  return [
+    ...(period === undefined
+      ? ['period: is missing; a schedule with fixed dates would export the same days every time']
+      : []),
+    ...(only_missing
+      ? [
+          'only_missing: does not go with a schedule, which would deliver nothing once everything is delivered',
+        ]
+      : []),
+  ];
+}
+
+function accountFault(path: string, name: unknown, accounts: unknown): string[] {
+  if (typeof name !== 'string' || !Array.isArray(accounts) || accounts.includes(name)) return [];
+  return [`${path}: ${name} is not one of accounts (${accounts.join(', ')})`];
 }
 
 function fieldsOf(value: unknown): Fields {

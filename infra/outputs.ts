@@ -1,6 +1,6 @@
-/** Names of the stack's outputs, by which commands find what was deployed. */
+/** Names of the stack's outputs. Commands use them to find the deployed resources. */
 export const OUTPUTS = {
   stateMachine: 'StateMachineArn',
   bucket: 'BucketName',
-  unstarted: 'UnstartedQueueUrl',
+  deadLetterQueue: 'DeadLetterQueueUrl',
 } as const;

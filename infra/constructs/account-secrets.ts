@@ -6,15 +6,15 @@ import { Construct } from 'constructs';
 import { grantKey } from './encryption-key.ts';
 
 interface AccountSecretsProps {
-  /** The secrets are called `<prefix>/<account>/credential` and `<prefix>/<account>/token`. */
+  /** The secrets are named `<prefix>/<account>/credential` and `<prefix>/<account>/token`. */
   readonly prefix: string;
   readonly accounts: readonly string[];
   readonly encryptionKey?: IKey | undefined;
 }
 
 /**
- * Two secrets per account: the credential, which an operator stores, and the token, which GetToken caches. Both are
- * created empty, so that no value ever stands in a template, and outlive the stack.
+ * Two secrets per account: the credential, which an operator stores, and the token, which GetToken caches. The stack
+ * creates them empty, so that no value is ever in a template, and leaves them behind when it is deleted.
  */
 export class AccountSecrets extends Construct {
   private readonly credentials: CfnSecret[];
@@ -24,19 +24,16 @@ export class AccountSecrets extends Construct {
   constructor(scope: Construct, id: string, { prefix, accounts, encryptionKey }: AccountSecretsProps) {
     super(scope, id);
     this.key = encryptionKey;
+    const create = (name: string, description: string) => this.secret(`${prefix}/${name}`, name, description);
     this.credentials = accounts.map((account) =>
-      this.secret(
-        prefix,
-        `${account}/credential`,
-        'What its tokens are requested with; stored by an operator',
-      ),
+      create(`${account}/credential`, 'Requests the tokens of the account; stored by an operator'),
     );
     this.tokens = accounts.map((account) =>
-      this.secret(prefix, `${account}/token`, 'The token in use; written by GetToken'),
+      create(`${account}/token`, 'The current token of the account; written by GetToken'),
     );
   }
 
-  /** To read them, and to put a rotated refresh token in the place of the one that was used, if it still is there. */
+  /** To read credentials, and to replace a used refresh token by the new one if nobody has changed it meanwhile. */
   grantReadWriteCredentials(grantee: IGrantable): void {
     grant(grantee, ['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'], this.credentials);
     grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey']);
@@ -52,19 +49,16 @@ export class AccountSecrets extends Construct {
     grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
-  /** The L2 construct would generate a value; without one the secret is empty until it is first written. */
-  private secret(prefix: string, name: string, description: string): CfnSecret {
-    const secret = new CfnSecret(this, name, {
-      name: `${prefix}/${name}`,
-      description,
-      ...(this.key && { kmsKeyId: this.key.keyArn }),
-    });
+  /** The L2 construct would generate a value. */
+  private secret(name: string, id: string, description: string): CfnSecret {
+    const kmsKeyId = this.key && { kmsKeyId: this.key.keyArn };
+    const secret = new CfnSecret(this, id, { name, description, ...kmsKeyId });
     secret.applyRemovalPolicy(RemovalPolicy.RETAIN);
     return secret;
   }
 }
 
-// Narrower than a secret's own grants, which include DescribeSecret and UpdateSecret.
+// Narrower than the L2 construct's grants, which include DescribeSecret and UpdateSecret.
 function grant(grantee: IGrantable, actions: readonly string[], secrets: readonly CfnSecret[]): void {
   Grant.addToPrincipal({
     grantee,

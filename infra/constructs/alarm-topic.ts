@@ -6,17 +6,18 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
 
 interface AlarmTopicProps {
-  /** Each gets a mail that asks it to confirm. */
+  /** Each address gets an e-mail that asks for confirmation. */
   readonly emails: readonly string[];
-  /**
-   * SNS keeps messages on encrypted disks in any case. The key that AWS manages for SNS would not let CloudWatch in, so
-   * beyond that there is the customer's own or none.
-   */
+  /** CloudWatch cannot use the key that AWS manages for SNS. Without this key, SNS still encrypts its disks. */
   readonly encryptionKey?: IKey | undefined;
 }
 
-/** Where the stack's alarms go, and nothing else. */
-export function alarmTopic(scope: Construct, id: string, { emails, encryptionKey }: AlarmTopicProps): Topic {
+/** The topic to which the stack's alarms, and nothing else, may publish. */
+export function createAlarmTopic(
+  scope: Construct,
+  id: string,
+  { emails, encryptionKey }: AlarmTopicProps,
+): Topic {
   const topic = new Topic(scope, id, {
     enforceSSL: true,
     ...(encryptionKey && { masterKey: encryptionKey }),

@@ -4,35 +4,38 @@ import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import type { CfnStateMachine, StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
 
-/** Step Functions asks KMS for a new data key this often. Seconds; 900 is the longest. */
+/** Seconds for which Step Functions reuses a data key before it asks KMS for a new one. The maximum is 900. */
 const DATA_KEY_REUSE = 300;
 
 /**
- * The key for everything that the stack keeps, where the config asks for one: secrets, objects, executions, logs,
- * what was not started, alarms.
+ * The customer managed key that encrypts secrets, objects, executions, logs, the dead-letter queue and alarms.
  *
- * @param wanted `create`, or the ARN of a key whose policy lets in the services that are named here
+ * @param setting `create`, or the ARN of a key whose policy allows the services in {@link serviceStatements};
+ *   undefined: everything is encrypted with keys that AWS manages
  */
-export function encryptionKey(scope: Construct, id: string, wanted: string | undefined): IKey | undefined {
-  if (wanted === undefined) return undefined;
-  if (wanted !== 'create') return Key.fromKeyArn(scope, id, wanted);
-  const description = `Everything that ${Stack.of(scope).stackName} keeps`;
-  // Without the key, what it has encrypted can never be read again.
+export function createEncryptionKey(
+  scope: Construct,
+  id: string,
+  setting: string | undefined,
+): IKey | undefined {
+  if (setting === undefined) return undefined;
+  if (setting !== 'create') return Key.fromKeyArn(scope, id, setting);
   const key = new Key(scope, id, {
-    description,
+    description: `Encrypts everything that ${Stack.of(scope).stackName} stores`,
     enableKeyRotation: true,
+    // Nobody can decrypt the data of a deleted key.
     removalPolicy: RemovalPolicy.RETAIN,
   });
-  for (const statement of servicesThatEncrypt(Stack.of(scope))) key.addToResourcePolicy(statement);
+  for (const statement of serviceStatements(Stack.of(scope))) key.addToResourcePolicy(statement);
   return key;
 }
 
-/** Services that act for nobody's role: log groups, the delivery of executions' logs to one, and alarms to the topic. */
-function servicesThatEncrypt({ partition, region, account, urlSuffix, stackName }: Stack): PolicyStatement[] {
+/** For services that do not act through a role: log groups, the delivery of execution logs, and alarms. */
+function serviceStatements({ partition, region, account, urlSuffix, stackName }: Stack): PolicyStatement[] {
   const logs = `arn:${partition}:logs:${region}:${account}`;
   return [
     new PolicyStatement({
-      // The only one of them whose name is a Region's, and in China ends with .cn.
+      // The only one of these principals whose name contains the Region, and that ends with .cn in China.
       principals: [new ServicePrincipal(`logs.${region}.${urlSuffix}`)],
       actions: ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:DescribeKey'],
       resources: ['*'],
@@ -56,7 +59,7 @@ function servicesThatEncrypt({ partition, region, account, urlSuffix, stackName 
   ];
 }
 
-/** What a service that acts for a role needs of the key; nothing where there is none. */
+/** Lets a role use the key through a service. Does nothing without a key. */
 export function grantKey(
   grantee: IGrantable,
   key: IKey | undefined,
@@ -74,8 +77,8 @@ export function grantKey(
 }
 
 /**
- * Encrypts the definition and every execution's history. The construct's own `encryptionConfiguration` would allow the
- * role to do so for a state machine that has a fixed name, and for none that has not.
+ * Encrypts the definition and the history of every execution. The L2 property `encryptionConfiguration` would grant the
+ * role nothing unless the state machine had a fixed name.
  */
 export function encryptExecutions(machine: StateMachine, key: IKey | undefined): void {
   if (!key) return;
@@ -89,12 +92,12 @@ export function encryptExecutions(machine: StateMachine, key: IKey | undefined):
   const executions = new PolicyStatement({
     actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
     resources: [key.keyArn],
-    // A child execution belongs to `<state machine>/<label of its Distributed Map>`.
+    // A child execution belongs to `<state machine>/<label of the Distributed Map>`.
     conditions: { ArnLike: { 'kms:EncryptionContext:aws:states:stateMachineArn': [arn, `${arn}/*`] } },
   });
-  // Of its own, since the state machine waits for its role's default policy, which could not name it then.
+  // A separate policy: it names the state machine, which depends on its role's default policy.
   new Policy(machine, 'KeyPolicy', { roles: [machine.role], statements: [executions] });
-  // In that one, since Step Functions looks whether the role may deliver logs when it creates the state machine.
+  // In the default policy: when Step Functions creates the state machine, the role must be able to deliver logs.
   machine.addToRolePolicy(
     new PolicyStatement({
       actions: ['kms:GenerateDataKey'],

@@ -5,10 +5,10 @@ import { LogLevel, type LogOptions } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
 
 /**
- * Every event of every execution, without its input and output. Under `/aws/vendedlogs/` the group does not count
- * against the size of the account's one resource policy for log deliveries, which many state machines fill up.
+ * Logs every event of every execution without its input and output. Groups under `/aws/vendedlogs/` do not use up the
+ * limited size of the account's resource policy for log deliveries.
  */
-export function executionLogs(
+export function createExecutionLogs(
   scope: Construct,
   id: string,
   retention: RetentionDays,
@@ -18,7 +18,7 @@ export function executionLogs(
     logGroupName: `/aws/vendedlogs/states/${Stack.of(scope).stackName}`,
     retention,
     ...(encryptionKey && { encryptionKey }),
-    // The name is fixed: a group that is left over would stand in the way of the stack's next creation.
+    // The name is fixed, so a group left over from a deleted stack would block the next deployment.
     removalPolicy: RemovalPolicy.DESTROY,
   });
   return { destination, level: LogLevel.ALL, includeExecutionData: false };

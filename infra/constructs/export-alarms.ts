@@ -5,72 +5,69 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { runbookLink } from '../../functions/decisions/failure-report.ts';
 import type { ConfiguredExport } from '../config.ts';
-import { longestGap } from '../schedule-gap.ts';
+import { type AlarmCondition, type AlarmSources, alarmConditions } from './alarm-conditions.ts';
 import { deliveriesOf } from './export-metrics.ts';
-import { type Watched, type WatchedParts, watched } from './watched.ts';
 
-/** How long after its start a scheduled export may deliver: three reports of 30 min, and what is waited for in between. */
+/** A scheduled export delivers within four hours of its start: three reports of 30 minutes each, and the waits between. */
 const MARGIN_HOURS = 4;
 
-/** CloudWatch looks back seven days at most, at periods of an hour. */
+/** CloudWatch alarms with a period of an hour evaluate seven days at most. */
 const LONGEST_HOURS = 7 * 24;
 
-interface ExportAlarmsProps extends WatchedParts {
+interface ExportAlarmsProps extends AlarmSources {
   readonly exports: readonly ConfiguredExport[];
   readonly topic: ITopic;
   readonly runbookUrl: string | undefined;
 }
 
-/** Tells the topic what needs a person; each alarm says what it means, and has its section in the runbook. */
+/** Notifies the topic. Each alarm's description says what happened and links to its section in the runbook. */
 export class ExportAlarms extends Construct {
   constructor(scope: Construct, id: string, props: ExportAlarmsProps) {
     super(scope, id);
     const stack = Stack.of(this).stackName;
-    for (const [name, each] of Object.entries(watched(props, stack))) this.alarm(name, name, each, props);
-    for (const each of props.exports) this.expectDeliveries(each, stack, props);
+    for (const [name, condition] of Object.entries(alarmConditions(props, stack)))
+      this.alarm(name, condition, props);
+    for (const configured of props.exports) this.deliveryAlarm(configured, stack, props);
   }
 
-  private alarm(
-    name: string,
-    section: string,
-    each: Watched,
-    { topic, runbookUrl }: ExportAlarmsProps,
-  ): void {
-    const { metric, means, periods = 1, missing = false } = each;
+  /** @param name the heading of the alarm's section in the runbook, and `-` with an export where there is one per export */
+  private alarm(name: string, condition: AlarmCondition, { topic, runbookUrl }: ExportAlarmsProps): void {
+    const { metric, description, periods = 1, below = false } = condition;
+    const [section = name] = name.split('-');
     const alarm = new Alarm(this, name, {
       alarmName: `${Stack.of(this).stackName}-${name}`,
-      alarmDescription: `${means} What to do: ${runbookLink(section, runbookUrl)}`,
+      alarmDescription: `${description} What to do: ${runbookLink(section, runbookUrl)}`,
       metric,
       evaluationPeriods: periods,
       threshold: 1,
-      comparisonOperator: missing
+      comparisonOperator: below
         ? ComparisonOperator.LESS_THAN_THRESHOLD
         : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      treatMissingData: missing ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+      treatMissingData: below ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     });
     alarm.addAlarmAction(new SnsAction(topic));
   }
 
-  private expectDeliveries(each: ConfiguredExport, stack: string, props: ExportAlarmsProps): void {
-    const hours = overdueAfter(each);
+  private deliveryAlarm(configured: ConfiguredExport, stack: string, props: ExportAlarmsProps): void {
+    const hours = overdueAfter(configured);
     if (hours === undefined) return;
-    const expected = {
-      metric: deliveriesOf(each, { stack, period: Duration.hours(1) }),
-      means: `Export ${each.name} of account ${each.account} has delivered nothing for ${hours} hours.`,
+    const { account, name } = configured;
+    const condition = {
+      metric: deliveriesOf(configured, { stack, period: Duration.hours(1) }),
+      description: `Export ${name} of account ${account} has delivered nothing for ${hours} hours.`,
       periods: hours,
-      missing: true,
+      below: true,
     };
-    this.alarm(`NothingDelivered-${each.account}.${each.name}`, 'NothingDelivered', expected, props);
+    this.alarm(`NothingDelivered-${account}.${name}`, condition, props);
   }
 }
 
 /**
- * Hours without a delivery after which a scheduled export is missed; undefined where it has no schedule, or one that is
- * too seldom for CloudWatch to notice that nothing came.
+ * Hours without a delivery after which a scheduled export is overdue; undefined without a schedule, and where CloudWatch
+ * does not look back far enough.
  */
 export function overdueAfter({ schedule }: ConfiguredExport): number | undefined {
-  const gap = schedule && longestGap(schedule.expression);
-  if (gap === undefined) return undefined;
-  const hours = Math.ceil(gap / 60) + MARGIN_HOURS;
+  if (!schedule) return undefined;
+  const hours = schedule.expect_every_hours + MARGIN_HOURS;
   return hours <= LONGEST_HOURS ? hours : undefined;
 }

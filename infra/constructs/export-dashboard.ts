@@ -1,88 +1,89 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Dashboard, GraphWidget, MathExpression, Row, TextWidget } from 'aws-cdk-lib/aws-cloudwatch';
+import { Dashboard, GraphWidget, MathExpression, TextWidget } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { MetricName } from '../../functions/workflow/measure.ts';
 import type { ConfiguredExport } from '../config.ts';
 import { overdueAfter } from './export-alarms.ts';
-import { every } from './export-metrics.ts';
+import { searchFor } from './export-metrics.ts';
 
-/** Exports run by the hour or the day. */
+/** Exports run hourly at most. */
 const PERIOD = Duration.hours(1);
+
+/** A third of a row. */
+const WIDTH = 8;
+
+interface Graph {
+  readonly title: string;
+  /** Dimensions; the graph has a line for each combination of their values. */
+  readonly by: readonly string[];
+  readonly statistics: readonly string[];
+}
 
 const EXPORT = ['account', 'export'];
 
-/** A third of a row, which is 24 wide. */
-const WIDTH = 8;
+/** Three graphs per row, in this order. */
+const GRAPHS: Readonly<Record<MetricName, Graph | undefined>> = {
+  Deliveries: { title: 'Windows delivered', by: EXPORT, statistics: ['Sum'] },
+  Freshness: { title: 'Age of the newest day delivered, s', by: EXPORT, statistics: ['Minimum'] },
+  TimeToReady: { title: 'Time to READY, p50 and p95, s', by: EXPORT, statistics: ['p50', 'p95'] },
+  Bytes: { title: 'Bytes', by: EXPORT, statistics: ['Sum'] },
+  Rows: { title: 'Rows', by: EXPORT, statistics: ['Sum'] },
+  EmptyDeliveries: { title: 'Windows delivered empty', by: EXPORT, statistics: ['Sum'] },
+  Retries: { title: 'Retries by kind', by: ['kind'], statistics: ['Sum'] },
+  Failures: { title: 'Failures by error', by: ['error'], statistics: ['Sum'] },
+  // The alarm LegacyKeyInUse shows it.
+  ApiKeyDaysLeft: undefined,
+};
 
 interface ExportDashboardProps {
   readonly stateMachine: IStateMachine;
   readonly exports: readonly ConfiguredExport[];
 }
 
-/** What was delivered, how fresh and how soon, and what went wrong. Each export is a line by itself, as soon as it has run. */
+/** Shows deliveries, freshness, durations, retries and failures. An export appears after its first run. */
 export class ExportDashboard extends Construct {
   constructor(scope: Construct, id: string, { stateMachine, exports }: ExportDashboardProps) {
     super(scope, id);
     const { stackName } = Stack.of(this);
-    const dashboard = new Dashboard(this, 'Dashboard', {
+    const metrics = Object.entries(GRAPHS) as [MetricName, Graph | undefined][];
+    const graphs = metrics.flatMap(([metric, graph]) => (graph ? [widget(metric, graph, stackName)] : []));
+    const executions = new GraphWidget({
+      title: 'Exports',
+      width: WIDTH,
+      left: [
+        stateMachine.metricSucceeded({ period: PERIOD }),
+        stateMachine.metricFailed({ period: PERIOD }),
+        stateMachine.metricTimedOut({ period: PERIOD }),
+      ],
+    });
+    const note = new TextWidget({ width: 24, height: 2, markdown: deliveryAlarms(exports) });
+    new Dashboard(this, 'Dashboard', {
       dashboardName: stackName,
       defaultInterval: Duration.days(7),
-    });
-    const graph = (title: string, metric: MetricName, by: readonly string[], ...statistics: string[]) =>
-      new GraphWidget({
-        title,
-        width: WIDTH,
-        left: statistics.map((statistic) => series(metric, by, statistic, stackName)),
-      });
-    dashboard.addWidgets(
-      new Row(
-        graph('Windows delivered', 'Deliveries', EXPORT, 'Sum'),
-        graph('Freshness: age of the newest day delivered, s', 'Freshness', EXPORT, 'Minimum'),
-        graph('Time to READY, p50 and p95, s', 'TimeToReady', EXPORT, 'p50', 'p95'),
-      ),
-      new Row(
-        graph('Bytes', 'Bytes', EXPORT, 'Sum'),
-        graph('Rows', 'Rows', EXPORT, 'Sum'),
-        graph('Windows delivered empty', 'EmptyDeliveries', EXPORT, 'Sum'),
-      ),
-      new Row(
-        graph('Retries by kind', 'Retries', ['kind'], 'Sum'),
-        graph('Failures by error', 'Failures', ['error'], 'Sum'),
-        new GraphWidget({
-          title: 'Exports',
-          width: WIDTH,
-          left: [
-            stateMachine.metricSucceeded({ period: PERIOD }),
-            stateMachine.metricFailed({ period: PERIOD }),
-            stateMachine.metricTimedOut({ period: PERIOD }),
-          ],
-        }),
-      ),
-      new TextWidget({ width: 24, height: 2, markdown: unwatched(exports) }),
-    );
+    }).addWidgets(...graphs, executions, note);
   }
 }
 
-/** CloudWatch fills each line's own dimensions into the label. */
-function series(metric: MetricName, by: readonly string[], statistic: string, stack: string): MathExpression {
-  return new MathExpression({
-    expression: every(metric, by, statistic, { stack, period: PERIOD }),
-    label: [
-      ...by.map((name) => `\${PROP('Dim.${name}')}`),
-      ...(statistic.startsWith('p') ? [statistic] : []),
-    ].join(' '),
-    usingMetrics: {},
-    period: PERIOD,
+function widget(metric: MetricName, { title, by, statistics }: Graph, stack: string): GraphWidget {
+  const left = statistics.map((statistic) => {
+    // CloudWatch replaces ${PROP('Dim.…')} by the dimension's value.
+    const dimensions = by.map((name) => `\${PROP('Dim.${name}')}`);
+    return new MathExpression({
+      expression: searchFor(metric, by, statistic, { stack, period: PERIOD }),
+      label: [...dimensions, ...(statistic.startsWith('p') ? [statistic] : [])].join(' '),
+      usingMetrics: {},
+      period: PERIOD,
+    });
   });
+  return new GraphWidget({ title, width: WIDTH, left });
 }
 
-/** Nobody is told of what CloudWatch cannot notice, so this says which exports that are. */
-function unwatched(exports: readonly ConfiguredExport[]): string {
-  const names = exports
-    .filter((each) => each.schedule && overdueAfter(each) === undefined)
-    .map(({ account, name }) => `${account}.${name}`);
-  return names.length === 0
-    ? 'Every scheduled export has an alarm that tells when nothing was delivered.'
-    : `No alarm tells when nothing was delivered by ${names.join(', ')}: the schedule is too seldom for CloudWatch.`;
+/** Names the scheduled exports that have no alarm NothingDelivered. */
+function deliveryAlarms(exports: readonly ConfiguredExport[]): string {
+  const without = exports.filter((each) => each.schedule && overdueAfter(each) === undefined);
+  if (without.length === 0)
+    return 'Every scheduled export has an alarm that tells when nothing was delivered.';
+  const names = without.map(({ account, name }) => `${account}.${name}`).join(', ');
+  return `No alarm tells when nothing was delivered by ${names}: CloudWatch looks back seven days at most.`;
 }

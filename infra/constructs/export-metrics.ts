@@ -3,7 +3,7 @@ import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { type MetricName, NAMESPACE, type RetryKind } from '../../functions/workflow/measure.ts';
 import type { ConfiguredExport } from '../config.ts';
 
-/** What functions/workflow/measure.ts measures, as alarms read it. The dimensions must be all that it writes. */
+// The metrics of functions/workflow/measure.ts. CloudWatch finds a metric only by all of its dimensions.
 
 interface Of {
   /** The dimension `service`. */
@@ -11,10 +11,7 @@ interface Of {
   readonly period: Duration;
 }
 
-/**
- * What arrived of one export, 0 where nothing did. Unfilled, CloudWatch would take an older delivery for each of the
- * periods that have none.
- */
+/** Deliveries of one export. Without FILL, CloudWatch would use an older value for a period without data. */
 export function deliveriesOf({ account, name }: ConfiguredExport, of: Of): MathExpression {
   const deliveries = metric('Deliveries', { account, export: name }, of);
   return new MathExpression({
@@ -28,7 +25,7 @@ export function retriesOf(kind: RetryKind, of: Of): Metric {
   return metric('Retries', { kind }, of);
 }
 
-export function legacyKeys(of: Of): Metric {
+export function apiKeyUses(of: Of): Metric {
   return metric('ApiKeyDaysLeft', {}, of).with({ statistic: 'SampleCount' });
 }
 
@@ -43,11 +40,11 @@ function metric(metricName: MetricName, dimensions: Readonly<Record<string, stri
 }
 
 /**
- * Every series of a metric that has these dimensions, whatever their values: the account, export, error or kind.
+ * A search expression for a metric with any values of these dimensions.
  *
  * @param statistic such as `Sum` or `p95`
  */
-export function every(
+export function searchFor(
   metricName: MetricName,
   dimensions: readonly string[],
   statistic: string,

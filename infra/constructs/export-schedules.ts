@@ -15,12 +15,12 @@ import { Construct } from 'constructs';
 import type { ConfiguredExport, Schedule as ConfiguredSchedule } from '../config.ts';
 import { grantKey } from './encryption-key.ts';
 
-/** A start that fails is tried again this often within the hour. The default is 185 times, for a day. */
-const START_ATTEMPTS = 3;
+/** Retries of a failed start, all within the hour. The default is 185 retries in 24 h. */
+const START_RETRIES = 3;
 const START_WITHIN = Duration.hours(1);
 
-/** As long as SQS allows: whoever is on holiday still finds the request that was not started. */
-const KEEP_UNSTARTED = Duration.days(14);
+/** The maximum of SQS, so that an operator still finds the request after two weeks of holiday. */
+const KEEP_DEAD_LETTERS = Duration.days(14);
 
 interface ExportSchedulesProps {
   readonly exports: readonly ConfiguredExport[];
@@ -28,26 +28,26 @@ interface ExportSchedulesProps {
   readonly encryptionKey?: IKey | undefined;
 }
 
-/** Starts exports by the clock, each with its whole request; what cannot be started lands in the queue. */
+/** Starts scheduled exports, each with its whole request. Requests that cannot be started go to the dead-letter queue. */
 export class ExportSchedules extends Construct {
-  readonly unstarted: Queue;
+  readonly deadLetterQueue: Queue;
 
   constructor(scope: Construct, id: string, props: ExportSchedulesProps) {
     super(scope, id);
     const { exports, stateMachine, encryptionKey: key } = props;
-    this.unstarted = new Queue(this, 'Unstarted', {
+    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', {
       ...(key
         ? { encryption: QueueEncryption.KMS, encryptionMasterKey: key }
         : { encryption: QueueEncryption.SQS_MANAGED }),
       enforceSSL: true,
-      retentionPeriod: KEEP_UNSTARTED,
+      retentionPeriod: KEEP_DEAD_LETTERS,
     });
     const group = new ScheduleGroup(this, 'Group', { removalPolicy: RemovalPolicy.DESTROY });
     const role = this.role(group);
     grantKey(role, key, 'sqs', ['kms:Decrypt', 'kms:GenerateDataKey']);
     for (const { schedule, ...request } of exports) {
       if (!schedule) continue;
-      // Neither name can hold the dot, so no two exports share an id.
+      // Names contain no dot, so the id is unique.
       new Schedule(this, `${request.account}.${request.name}`, {
         scheduleGroup: group,
         description: `Export ${request.name} of account ${request.account}`,
@@ -57,7 +57,7 @@ export class ExportSchedules extends Construct {
     }
   }
 
-  /** For the schedules of this group and no others. */
+  /** Only the schedules of this group can assume the role. */
   private role({ scheduleGroupArn }: ScheduleGroup): Role {
     const conditions = {
       StringEquals: { 'aws:SourceAccount': Stack.of(this).account, 'aws:SourceArn': scheduleGroupArn },
@@ -67,14 +67,14 @@ export class ExportSchedules extends Construct {
     });
   }
 
-  /** `scheduled_at` makes a period mean the same dates however late the start succeeds. */
+  /** `scheduled_at` fixes the dates of a period, however late the start succeeds. */
   private start(stateMachine: IStateMachine, role: Role, request: Readonly<Record<string, unknown>>) {
     return new StepFunctionsStartExecution(stateMachine, {
       role,
       input: ScheduleTargetInput.fromObject({ ...request, scheduled_at: ContextAttribute.scheduledTime }),
-      retryAttempts: START_ATTEMPTS,
+      retryAttempts: START_RETRIES,
       maxEventAge: START_WITHIN,
-      deadLetterQueue: this.unstarted,
+      deadLetterQueue: this.deadLetterQueue,
     });
   }
 }

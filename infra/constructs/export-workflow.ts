@@ -1,37 +1,36 @@
 import { Duration } from 'aws-cdk-lib';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
+import { MIN_WAIT } from '../../functions/decisions/waits.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
-import { POLL_SECONDS } from './retries.ts';
-import { announce, catchAll, caught, invoke, is, isKind, type StepName } from './workflow-states.ts';
+import { announce, catchAll, caught, invoke, is, isKind, type StepFunctions } from './workflow-states.ts';
 
 /**
- * A window ends within 24 h whatever happens, so 100 of them, one at a time, end within 100 days; nearly all do within
- * minutes. A year is what Standard allows.
+ * A window ends within 24 h in the worst case, so 100 windows, one at a time, end within 100 days. Nearly all exports end
+ * within minutes.
  */
 const EXECUTION_TIMEOUT = Duration.days(100);
 
-/** Where a window starts. */
+/** A window at its start. */
 const PLANNED = {
   status: 'planned',
-  wait_seconds: POLL_SECONDS,
+  wait_seconds: MIN_WAIT,
   throttled: 0,
   reports: [],
 } as const satisfies Partial<WindowState>;
 
-export interface ExportWorkflowProps extends Partial<sfn.StateMachineProps> {
-  readonly functions: Readonly<Record<StepName, IFunction>>;
+interface ExportWorkflowProps extends Partial<sfn.StateMachineProps> {
+  readonly functions: StepFunctions;
 }
 
-/** The picture: an export, and within it one child execution per window, in the order in which they run. */
+/** The state machine: its states in the order in which they run. What each state retries is in retries.ts. */
 export class ExportWorkflow extends Construct {
   readonly stateMachine: sfn.StateMachine;
 
   constructor(scope: Construct, id: string, { functions, ...props }: ExportWorkflowProps) {
     super(scope, id);
     this.stateMachine = new sfn.StateMachine(this, 'StateMachine', {
-      definitionBody: sfn.DefinitionBody.fromChainable(this.export(functions)),
+      definitionBody: sfn.DefinitionBody.fromChainable(this.exportStates(functions)),
       stateMachineType: sfn.StateMachineType.STANDARD,
       timeout: EXECUTION_TIMEOUT,
       tracingEnabled: true,
@@ -40,47 +39,53 @@ export class ExportWorkflow extends Construct {
   }
 
   /**
-   * Whatever fails is described, announced, and only then ends the execution. A token is got before any window starts:
-   * a dead credential costs one request for all of them.
+   * One export. GetToken comes before the windows, so a dead credential costs one request and not one per window.
+   * An export with `only_missing` may have no window to export; it sends no request to the platform.
    */
-  private export(functions: ExportWorkflowProps['functions']): sfn.IChainable {
-    // An input that is no object would leave a Catch nowhere to put the error.
-    const take = new sfn.Pass(this, 'TakeRequest', {
+  private exportStates(functions: StepFunctions): sfn.IChainable {
+    const failed = this.failureStates(functions);
+
+    // Wraps the input: a Catch could not add the error to an input that is not an object.
+    const takeRequest = new sfn.Pass(this, 'TakeRequest', {
       parameters: {
         'request.$': '$',
         'execution.$': '$$.Execution.Name',
         'started_at.$': '$$.Execution.StartTime',
       },
     });
-    const describe = invoke(this, 'DescribeFailure', { function: functions.DescribeFailure });
-    const plan = invoke(this, 'PlanExport', { function: functions.PlanExport, failed: describe });
-    const getToken = invoke(this, 'GetToken', { function: functions.GetToken, failed: describe });
-    const windows = catchAll(this.windows(functions), describe);
-    const publish = invoke(this, 'PublishExport', { function: functions.PublishExport, failed: describe });
-    const announceExport = catchAll(announce(this, 'AnnounceExport', 'Report Exported', '$'), describe);
+    const planExport = invoke(this, 'PlanExport', { functions, failed });
+    const isAnyMissing = new sfn.Choice(this, 'IsAnyMissing');
+    const getToken = invoke(this, 'GetToken', { functions, failed });
+    const exportWindows = catchAll(this.exportWindows(functions), failed);
+    const publishExport = invoke(this, 'PublishExport', { functions, failed });
+    const announceExport = catchAll(announce(this, 'AnnounceExport', 'Report Exported', '$'), failed);
+    const exported = new sfn.Succeed(this, 'Exported');
 
+    takeRequest.next(planExport).next(isAnyMissing);
+    isAnyMissing.when(sfn.Condition.isPresent('$.windows[0]'), getToken).otherwise(publishExport);
+    getToken.next(exportWindows).next(publishExport).next(announceExport).next(exported);
+    return takeRequest;
+  }
+
+  /** A failed export is announced before it fails. A redrive would fail again; `resume` exports what is missing. */
+  private failureStates(functions: StepFunctions): sfn.IChainable {
+    const describeFailure = invoke(this, 'DescribeFailure', { functions });
     const announceFailure = announce(this, 'AnnounceFailure', 'Report Export Failed', '$.failure');
-    // A redrive of the failed execution fails again with the same failure; `resume` exports what is missing.
-    const fail = new sfn.Fail(this, 'ExportFailed', {
+    const exportFailed = new sfn.Fail(this, 'ExportFailed', {
       errorPath: '$.failure.error',
       causePath: '$.cause',
     });
-    describe.next(catchAll(announceFailure, fail)).next(fail);
 
-    // An export that asks only for what is missing may find nothing to do, and then asks nothing of the platform.
-    const isAnyMissing = new sfn.Choice(this, 'IsAnyMissing')
-      .when(sfn.Condition.isPresent('$.windows[0]'), getToken)
-      .otherwise(publish);
-    getToken.next(windows).next(publish).next(announceExport).next(new sfn.Succeed(this, 'Exported'));
-    return take.next(plan).next(isAnyMissing);
+    describeFailure.next(catchAll(announceFailure, exportFailed)).next(exportFailed);
+    return describeFailure;
   }
 
   /**
-   * One child execution per window: a history holds 25,000 events, and one window may need 2,000 of them. One that dies
-   * without a result must not stop the others: PublishExport misses it (see outcomes.ts).
+   * Each window is a child execution with a history of its own: a history holds 25,000 events, and a window may need
+   * 2,000. The other windows go on when one dies without a result; PublishExport reports it as missing.
    */
-  private windows(functions: ExportWorkflowProps['functions']): sfn.DistributedMap {
-    const windows = new sfn.DistributedMap(this, 'ExportWindows', {
+  private exportWindows(functions: StepFunctions): sfn.DistributedMap {
+    return new sfn.DistributedMap(this, 'ExportWindows', {
       itemsPath: '$.windows',
       maxConcurrencyPath: '$.request.max_parallel',
       mapExecutionType: sfn.StateMachineType.STANDARD,
@@ -93,40 +98,32 @@ export class ExportWorkflow extends Construct {
         ...PLANNED,
       },
       resultPath: '$.results',
-    });
-    return windows.itemProcessor(this.window(functions));
+    }).itemProcessor(this.windowStates(functions));
   }
 
   /**
-   * What one window goes through. Every way to a GET of a report leads over WaitForReport, so two of them are never
-   * less than 10 s apart; a refused token and an expired URL take that way too. A window that fails ends as a result,
-   * so that the others go on. It starts hours after the export did, or not: the token is looked at again.
+   * One window. Every way to a GET of a report leads through WaitForReport, so two GETs are at least 10 s apart, also
+   * after a refused token or an expired URL. GetWindowToken checks the token again because a window may start hours
+   * after its export. A failed window ends with a result, so that the other windows go on.
    */
-  private window(functions: ExportWorkflowProps['functions']): sfn.IChainable {
-    const failed = invoke(this, 'DescribeWindowFailure', {
-      function: functions.DescribeFailure,
-      step: 'DescribeFailure',
-    });
+  private windowStates(functions: StepFunctions): sfn.IChainable {
+    const failed = invoke(this, 'DescribeWindowFailure', { functions });
     const wait = new sfn.Wait(this, 'WaitForReport', { time: sfn.WaitTime.secondsPath('$.wait_seconds') });
-    const calls = { curable: { errors: ['TokenRefused' as const], next: wait }, failed };
-    const fetches = {
-      curable: { errors: ['TokenRefused' as const, 'UrlExpired' as const], next: wait },
-      failed,
-    };
+    const calls = { functions, failed, cured: { errors: ['TokenRefused'], by: wait } } as const;
+    const downloads = { ...calls, cured: { errors: ['TokenRefused', 'UrlExpired'], by: wait } } as const;
 
-    const getWindowToken = invoke(this, 'GetWindowToken', {
-      function: functions.GetToken,
-      step: 'GetToken',
-      failed,
-    });
-    const createReport = invoke(this, 'CreateReport', { function: functions.CreateReport, ...calls });
-    const checkReport = invoke(this, 'CheckReport', { function: functions.CheckReport, ...calls });
-    const saveReport = invoke(this, 'SaveReport', { function: functions.SaveReport, ...fetches });
-    const queryPurchases = invoke(this, 'QueryPurchases', { function: functions.QueryPurchases, ...calls });
-    const exportList = invoke(this, 'ExportList', { function: functions.ExportList, ...calls });
-    const publishWindow = invoke(this, 'PublishWindow', { function: functions.PublishWindow, failed });
+    const getWindowToken = invoke(this, 'GetWindowToken', { functions, failed });
+    const whatNext = new sfn.Choice(this, 'WhatNext');
+    const createReport = invoke(this, 'CreateReport', calls);
+    const checkReport = invoke(this, 'CheckReport', calls);
+    const saveReport = invoke(this, 'SaveReport', downloads);
+    const queryPurchases = invoke(this, 'QueryPurchases', calls);
+    const exportList = invoke(this, 'ExportList', calls);
+    const isSaved = new sfn.Choice(this, 'IsSaved');
+    const publishWindow = invoke(this, 'PublishWindow', { functions, failed });
 
-    const whatNext = new sfn.Choice(this, 'WhatNext')
+    getWindowToken.next(whatNext);
+    whatNext
       .when(caught('TokenRefused'), getWindowToken)
       .when(caught('UrlExpired'), checkReport)
       .when(isKind('purchases'), queryPurchases)
@@ -134,13 +131,10 @@ export class ExportWorkflow extends Construct {
       .when(is('planned'), createReport)
       .when(is('pending'), checkReport)
       .when(is('ready'), saveReport);
-
-    getWindowToken.next(whatNext);
-    createReport.next(wait);
-    wait.next(whatNext);
+    createReport.next(wait).next(whatNext);
     checkReport.next(wait);
-    const isSaved = new sfn.Choice(this, 'IsSaved').when(is('saved'), publishWindow).otherwise(wait);
     for (const delivery of [saveReport, queryPurchases, exportList]) delivery.next(isSaved);
+    isSaved.when(is('saved'), publishWindow).otherwise(wait);
     return getWindowToken;
   }
 }

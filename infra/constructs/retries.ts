@@ -1,38 +1,40 @@
 import { Duration } from 'aws-cdk-lib';
 import { JitterType, type RetryProps } from 'aws-cdk-lib/aws-stepfunctions';
 import type { AWS_ERRORS } from '../../functions/decisions/failure-report.ts';
+import { MIN_WAIT } from '../../functions/decisions/waits.ts';
 import type { ErrorName } from '../../functions/workflow/errors.ts';
 
-/** What Step Functions itself reports about a function, beside the errors that a step throws: the runbook has each. */
-export type ServiceErrorName = (typeof AWS_ERRORS)[number];
+/** Errors that Step Functions and Lambda report themselves. The runbook has a section for each. */
+type ServiceErrorName = (typeof AWS_ERRORS)[number];
 
-type Retry = RetryProps & { readonly errors: readonly (ErrorName | ServiceErrorName)[] };
-
-/** The contract's limit between two GETs of one report (4.4); what repeats a GET waits at least this long. */
-export const POLL_SECONDS = 10;
+interface Timing {
+  /** Seconds before the first retry; each later wait is twice as long. */
+  readonly first: number;
+  readonly times: number;
+  /** Seconds. */
+  readonly longest?: number;
+}
 
 function retry(
-  errors: Retry['errors'],
-  firstWait: number,
-  maxAttempts: number,
-  longestWait = 300,
+  errors: readonly (ErrorName | ServiceErrorName)[],
+  { first, times, longest = 300 }: Timing,
 ): RetryProps {
   return {
     errors: [...errors],
-    interval: Duration.seconds(firstWait),
+    interval: Duration.seconds(first),
     backoffRate: 2,
-    maxAttempts,
-    maxDelay: Duration.seconds(longestWait),
-    // FULL would draw from 0 up, and two GETs could be less than 10 s apart.
+    maxAttempts: times,
+    maxDelay: Duration.seconds(longest),
+    // FULL jitter draws from 0 up, which could bring two GETs of a report closer than 10 s.
     jitterStrategy: JitterType.NONE,
   };
 }
 
-/** The function never ran. */
-const NOT_STARTED: ServiceErrorName[] = ['Lambda.TooManyRequestsException'];
+/** Lambda refused to start the function. */
+const NOT_STARTED = ['Lambda.TooManyRequestsException'] as const;
 
-/** The function may have run, in part or to its end. */
-const UNKNOWN_END: ServiceErrorName[] = [
+/** The function may have run, partly or to its end. */
+const KILLED = [
   'Lambda.ServiceException',
   'Lambda.AWSLambdaException',
   'Lambda.SdkClientException',
@@ -42,53 +44,69 @@ const UNKNOWN_END: ServiceErrorName[] = [
   'Runtime.OutOfMemory',
   'Runtime.ExitError',
   'States.Timeout',
-];
+] as const;
 
-/** 10 + 20 + 40 + 80 + 160 + 300 = 610 s: an outage of ten minutes is waited for. */
-const unavailable = retry(['PlatformUnavailable', 'ServiceUnavailable'], POLL_SECONDS, 6);
+const UNAVAILABLE = ['PlatformUnavailable', 'ServiceUnavailable'] as const;
 
-/** Once: an answer that cannot be read twice in a row is not a passing fault. */
-const unreadable = retry(['AnswerUnreadable'], POLL_SECONDS, 1);
+// Two GETs of one report are at least MIN_WAIT apart (contract 4.4), so these begin with it.
+
+/** 10 + 20 + 40 + 80 + 160 + 300 = 610 s: outlasts an outage of ten minutes. */
+const unavailable = retry(UNAVAILABLE, { first: MIN_WAIT, times: 6 });
+
+/** Once: an answer that is unreadable twice in a row is no passing fault. */
+const unreadable = retry(['AnswerUnreadable'], { first: MIN_WAIT, times: 1 });
+
+/** 10 + 20 + 40 + 80 = 150 s. Each retry copies with a fresh URL, or sends the query again. */
+const copyFailed = retry(['CopyFailed'], { first: MIN_WAIT, times: 4 });
+
+/** Once: a new GET gives a fresh URL. */
+const urlExpired = retry(['UrlExpired'], { first: MIN_WAIT, times: 1 });
 
 /** 10 + 20 + 40 = 70 s. */
-const ended = retry(UNKNOWN_END, POLL_SECONDS, 3);
+const killed = retry(KILLED, { first: MIN_WAIT, times: 3 });
 
-/** 10 + 20 + 40 + 60 × 7 = 490 s: other executions hold the concurrency for moments only. */
-const throttled = retry(NOT_STARTED, POLL_SECONDS, 10, 60);
+/** 10 + 20 + 40 + 60 × 7 = 490 s: other executions use up Lambda's concurrency only for moments. */
+const throttled = retry(NOT_STARTED, { first: MIN_WAIT, times: 10, longest: 60 });
+
+// These belong to steps that GET no report.
+
+/** 1 + 2 + 4 + 8 + 16 + 32 + 64 + 120 × 4 = 607 s: as long as the one above, but a single 5xx costs one second. */
+const unavailableSoon = retry(UNAVAILABLE, { first: 1, times: 11, longest: 120 });
+
+/** POST /reports has no idempotency key, so it is sent once more at most where its function was killed. */
+const killedOnce = retry(KILLED, { first: MIN_WAIT, times: 1 });
 
 /**
- * One token request at a time (reserved concurrency 1), so many wait in line: mostly for a second each, for a minute
- * where the platform does not answer. At most 1 + 2 + 4 + 8 + 16 + 20 × 55 = 1,131 s, half of it on average, because jitter
- * draws from 0 up to spread those that came together; no GET is repeated here. Each try is three events of the history.
+ * GetToken runs one at a time (reserved concurrency 1), so many calls queue: for a second each as a rule, for a minute
+ * each while the platform does not answer. 1 + 2 + 4 + 8 + 16 + 20 × 55 = 1,131 s at most, and half of it on average,
+ * because FULL jitter spreads calls that arrived together.
  */
-const inLine: RetryProps = { ...retry(NOT_STARTED, 1, 60, 20), jitterStrategy: JitterType.FULL };
+const queued: RetryProps = {
+  ...retry(NOT_STARTED, { first: 1, times: 60, longest: 20 }),
+  jitterStrategy: JitterType.FULL,
+};
 
 /** Steps that send nothing to the platform: 2 + 4 + 8 + 16 + 32 = 62 s. */
-const internal = retry([...NOT_STARTED, ...UNKNOWN_END, 'ServiceUnavailable'], 2, 5);
+const internal = retry([...NOT_STARTED, ...KILLED, 'ServiceUnavailable'], { first: 2, times: 5 });
 
-/** What each state tries again, and how often. Everything else is final. */
+/** Sending an event again does no harm, whatever the error: 2 + 4 + 8 + 16 + 32 + 64 = 126 s. */
+const announcement = retry(['States.TaskFailed', 'States.Timeout'], { first: 2, times: 6 });
+
+/** What Step Functions retries, by step. All other errors are final. */
 export const retries = {
   PlanExport: [internal],
-  GetToken: [unavailable, unreadable, ended, inLine],
-  // POST /reports has no idempotency key: where the function was killed, one more try and not a second. An answer that was
-  // lost is counted in the window's state, since this count begins anew whenever the state is entered.
-  CreateReport: [unavailable, retry(UNKNOWN_END, POLL_SECONDS, 1), throttled],
-  CheckReport: [unavailable, unreadable, ended, throttled],
-  // 10 + 20 + 40 + 80 = 150 s for a copy that breaks off; each try asks for a fresh URL.
-  SaveReport: [
-    unavailable,
-    unreadable,
-    retry(['CopyFailed'], POLL_SECONDS, 4),
-    retry(['UrlExpired'], POLL_SECONDS, 1),
-    ended,
-    throttled,
-  ],
-  // 10 + 20 + 40 + 80 = 150 s for an answer that breaks off; each try asks and writes anew.
-  QueryPurchases: [unavailable, unreadable, retry(['CopyFailed'], POLL_SECONDS, 4), ended, throttled],
-  ExportList: [unavailable, unreadable, retry(['CopyFailed'], POLL_SECONDS, 4), ended, throttled],
+  GetToken: [unavailableSoon, unreadable, killed, queued],
+  // Lost answers are counted in the window's state: a Retry's count starts again each time the state is entered.
+  CreateReport: [unavailableSoon, killedOnce, throttled],
+  CheckReport: [unavailable, unreadable, killed, throttled],
+  SaveReport: [unavailable, unreadable, copyFailed, urlExpired, killed, throttled],
+  QueryPurchases: [unavailable, unreadable, copyFailed, killed, throttled],
+  ExportList: [unavailable, unreadable, copyFailed, killed, throttled],
   PublishWindow: [internal],
   PublishExport: [internal],
   DescribeFailure: [internal],
-  // 2 + 4 + 8 + 16 + 32 + 64 = 126 s. Whatever it was, an announcement can be repeated.
-  Announce: [retry(['States.TaskFailed', 'States.Timeout'], 2, 6)],
+  Announce: [announcement],
 } as const satisfies Record<string, readonly RetryProps[]>;
+
+/** The steps. Each is a Lambda function, and lives in the file of its name in functions/. */
+export type StepName = Exclude<keyof typeof retries, 'Announce'>;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
@@ -9,13 +9,15 @@ import {
   LoggingFormat,
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
-import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { MAX_REPORTS } from '../../functions/decisions/waits.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
+import type { Config } from '../config.ts';
 import { bundle } from './bundle.ts';
 import { COPY_ENVIRONMENT } from './copy-environment.ts';
-import type { StepName } from './workflow-states.ts';
+import type { StepName } from './retries.ts';
 
 interface Size {
   readonly timeout: Duration;
@@ -24,27 +26,23 @@ interface Size {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** A request to the platform is given up after a minute; half a minute is for the rest. */
+/** A request to the platform times out after 60 s. The other 30 s are for secrets and a cold start. */
 function calls(requests: number): Size {
   return { timeout: Duration.seconds(60 * requests + 30), memory: 256 };
 }
 
-/** Sends nothing to the platform. CPU grows with memory, and loading the AWS SDK is most of a cold start. */
+/** Calls AWS only. Lambda gives CPU in proportion to memory, and a cold start mostly loads the AWS SDK. */
 const INTERNAL: Size = { timeout: Duration.seconds(30), memory: 256 };
 
-/** The longest that Lambda allows. */
-const COPIES: Size = {
-  timeout: Duration.minutes(15),
-  memory: 256,
-  environment: COPY_ENVIRONMENT,
-};
+/** 15 minutes is Lambda's maximum. */
+const COPIES: Size = { timeout: Duration.minutes(15), memory: 256, environment: COPY_ENVIRONMENT };
 
-/** A page of 5,000 items as text and as objects, and 200 bytes for each item of the list: 3 million take 600 MB. */
+/** Holds a page of 5,000 items as text and as objects, and 200 bytes per item of the list: 3 million items take 600 MB. */
 const LISTS: Size = { timeout: Duration.minutes(15), memory: 1024 };
 
 const SIZES: Readonly<Record<StepName, Size>> = {
   PlanExport: INTERNAL,
-  // The second one where a refused credential has changed meanwhile.
+  // The second request follows when a refused credential has been replaced meanwhile.
   GetToken: calls(2),
   CreateReport: calls(1),
   CheckReport: calls(MAX_REPORTS),
@@ -59,54 +57,51 @@ const SIZES: Readonly<Record<StepName, Size>> = {
 const STEPS = Object.keys(SIZES) as StepName[];
 
 interface WorkflowFunctionsProps {
-  /** Each function gets all of it; the compiler holds it to what the functions read. */
-  readonly settings: Omit<Settings, 'STEP'>;
-  /** On every log line. */
-  readonly service: string;
-  readonly logRetention: RetentionDays;
-  /** Of the log groups. */
+  readonly config: Config;
+  readonly bucket: Bucket;
+  /** Encrypts the log groups. */
   readonly encryptionKey?: IKey | undefined;
-  /** One token request at a time. A new AWS account's quota may allow no reservation. */
-  readonly reserveTokenConcurrency: boolean;
 }
 
-/** A function per step, each with a role and a log group of its own. */
+/** One Lambda function per step, each with its own role and log group. */
 export class WorkflowFunctions extends Construct {
   readonly functions: Readonly<Record<StepName, LambdaFunction>>;
 
   constructor(scope: Construct, id: string, props: WorkflowFunctionsProps) {
     super(scope, id);
-    const bundles = bundle(STEPS.map(fileName));
-    const functions = STEPS.map((step) => [step, this.function(step, bundles, props)] as const);
-    this.functions = Object.fromEntries(functions) as Record<StepName, LambdaFunction>;
+    const code = bundle(STEPS.map(fileName));
+    const functions = STEPS.map((step) => [step, this.function(step, code, props)]);
+    this.functions = Object.fromEntries(functions);
   }
 
-  private function(step: StepName, bundles: string, props: WorkflowFunctionsProps): LambdaFunction {
+  private function(step: StepName, code: string, props: WorkflowFunctionsProps): LambdaFunction {
+    const { config } = props;
     const { timeout, memory, environment } = SIZES[step];
     return new LambdaFunction(this, step, {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      code: Code.fromAsset(join(bundles, fileName(step))),
+      code: Code.fromAsset(join(code, fileName(step))),
       handler: 'index.handler',
       timeout,
       memorySize: memory,
-      ...this.identity(step, props),
-      // What the runtime itself prints, an error that nobody caught among it, is one JSON line too.
+      ...this.roleAndLogs(step, props),
+      // Makes what the runtime prints JSON as well, such as an uncaught error.
       loggingFormat: LoggingFormat.JSON,
-      ...(step === 'GetToken' && props.reserveTokenConcurrency && { reservedConcurrentExecutions: 1 }),
+      // One token request at a time. A new AWS account's quota may allow no reservation.
+      ...(step === 'GetToken' && config.reserve_token_concurrency && { reservedConcurrentExecutions: 1 }),
       environment: {
-        ...asEnvironment({ ...props.settings, STEP: step }),
+        ...this.settings(step, props),
         ...environment,
-        POWERTOOLS_SERVICE_NAME: props.service,
+        POWERTOOLS_SERVICE_NAME: config.stack,
         POWERTOOLS_LOG_LEVEL: 'INFO',
       },
     });
   }
 
-  /** The default role has a managed policy that lets it write to every log group. */
-  private identity(step: StepName, { logRetention, encryptionKey }: WorkflowFunctionsProps) {
+  /** The default role would have a managed policy that allows writing to every log group. */
+  private roleAndLogs(step: StepName, { config, encryptionKey }: WorkflowFunctionsProps) {
     const logGroup = new LogGroup(this, `${step}Logs`, {
-      retention: logRetention,
+      retention: config.log_retention_days,
       ...(encryptionKey && { encryptionKey }),
       removalPolicy: RemovalPolicy.DESTROY,
     });
@@ -114,14 +109,26 @@ export class WorkflowFunctions extends Construct {
     logGroup.grantWrite(role);
     return { logGroup, role };
   }
+
+  private settings(step: StepName, { config, bucket }: WorkflowFunctionsProps): Record<string, string> {
+    const { refresh_parameters, runbook_url, download_hosts } = config;
+    return {
+      STEP: step,
+      PLATFORM_BASE_URL: config.base_url,
+      PLATFORM_REVISION: config.revision,
+      SECRET_PREFIX: config.stack,
+      BUCKET: bucket.bucketName,
+      BUCKET_OWNER: Stack.of(this).account,
+      ACCOUNTS: config.accounts.join(','),
+      MAX_DOWNLOAD_BYTES: String(config.max_download_bytes),
+      ...(refresh_parameters && { REFRESH_PARAMETERS: JSON.stringify(refresh_parameters) }),
+      ...(runbook_url && { RUNBOOK_URL: runbook_url }),
+      ...(download_hosts && { DOWNLOAD_HOSTS: download_hosts.join(',') }),
+    } satisfies Settings;
+  }
 }
 
 /** PlanExport lives in plan-export.ts. */
 function fileName(step: StepName): string {
   return step.replace(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
-}
-
-function asEnvironment(settings: Settings): Record<string, string> {
-  const isSet = (entry: [string, string | undefined]): entry is [string, string] => entry[1] !== undefined;
-  return Object.fromEntries(Object.entries(settings).filter(isSet));
 }

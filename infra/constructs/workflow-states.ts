@@ -6,35 +6,41 @@ import type { Construct } from 'constructs';
 import type { ErrorName } from '../../functions/workflow/errors.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
 import type { Invocation } from '../../functions/workflow/step.ts';
-import { retries } from './retries.ts';
+import { retries, type StepName } from './retries.ts';
 
-/** The steps, each a function of its own. */
-export type StepName = Exclude<keyof typeof retries, 'Announce'>;
+const EVENT_SOURCE = 'ad-report-export';
 
-export const EVENT_SOURCE = 'ad-report-export';
-
-/** The longest a Lambda function can run, and a minute for Step Functions to hear of its end. */
+/** The 15 minutes that a Lambda function may run, and one more for Step Functions to learn how it ended. */
 const TASK_TIMEOUT = Duration.minutes(16);
 
-/** Where the state machine puts the failure that led to a state. */
+const ANNOUNCE_TIMEOUT = Duration.minutes(1);
+
+/** Where the state machine puts an error that it caught. */
 const CAUGHT = '$.caught';
 
-interface StepProps {
-  readonly function: IFunction;
-  /** The step whose handler it is, where the state bears another name. */
-  readonly step?: StepName;
-  /** Errors that a renewal or a replacement cures, and the state that leads there. */
-  readonly curable?: { readonly errors: ErrorName[]; readonly next: sfn.IChainable };
-  /** Where every other failure leads. */
+/** States that run a step under another name. */
+const RUNS = {
+  GetWindowToken: 'GetToken',
+  DescribeWindowFailure: 'DescribeFailure',
+} as const satisfies Record<string, StepName>;
+
+export type StepFunctions = Readonly<Record<StepName, IFunction>>;
+
+interface Invoked {
+  readonly functions: StepFunctions;
+  /** Errors that a new token or a fresh URL cures, and the state that leads there. */
+  readonly cured?: { readonly errors: readonly ErrorName[]; readonly by: sfn.IChainable };
+  /** The next state after any other error. */
   readonly failed?: sfn.IChainable;
 }
 
-/** A step's state: what the handler returns is what the next state gets, and only retries.ts repeats it. */
-export function invoke(scope: Construct, id: string, props: StepProps): LambdaInvoke {
+/** A state that runs a step. Its output is exactly what the handler returns. */
+export function invoke(scope: Construct, id: StepName | keyof typeof RUNS, props: Invoked): LambdaInvoke {
+  const step = id in RUNS ? RUNS[id as keyof typeof RUNS] : (id as StepName);
   const task = new LambdaInvoke(scope, id, {
-    lambdaFunction: props.function,
+    lambdaFunction: props.functions[step],
     payloadResponseOnly: true,
-    // Its default would repeat POST /reports, and a GET after 2 s.
+    // The default Retry would repeat POST /reports, and a GET after 2 s.
     retryOnServiceExceptions: false,
     taskTimeout: sfn.Timeout.duration(TASK_TIMEOUT),
     payload: sfn.TaskInput.fromObject({
@@ -42,13 +48,12 @@ export function invoke(scope: Construct, id: string, props: StepProps): LambdaIn
       retry_count: sfn.JsonPath.numberAt('$$.State.RetryCount'),
     } satisfies Record<keyof Invocation, unknown>),
   });
-  for (const retry of retries[props.step ?? (id as StepName)]) task.addRetry(retry);
-  if (props.curable) task.addCatch(props.curable.next, { errors: props.curable.errors, resultPath: CAUGHT });
-  if (props.failed) catchAll(task, props.failed);
-  return task;
+  for (const retry of retries[step]) task.addRetry(retry);
+  if (props.cured) task.addCatch(props.cured.by, { errors: [...props.cured.errors], resultPath: CAUGHT });
+  return props.failed ? catchAll(task, props.failed) : task;
 }
 
-/** Tells EventBridge. The state's output is its input: what is announced is also how the execution ends. */
+/** A state that sends an event. It passes its input on, so an execution's output is the event that it sent. */
 export function announce(
   scope: Construct,
   id: string,
@@ -57,14 +62,14 @@ export function announce(
 ): EventBridgePutEvents {
   const task = new EventBridgePutEvents(scope, id, {
     entries: [{ source: EVENT_SOURCE, detailType, detail: sfn.TaskInput.fromJsonPathAt(detail) }],
-    taskTimeout: sfn.Timeout.duration(Duration.minutes(1)),
+    taskTimeout: sfn.Timeout.duration(ANNOUNCE_TIMEOUT),
     resultPath: sfn.JsonPath.DISCARD,
   });
   for (const retry of retries.Announce) task.addRetry(retry);
   return task;
 }
 
-/** Keeps the state's input, so that what failed can be described with its ids. */
+/** Keeps the state's input beside the error, so that the failure can be described with its ids. */
 export function catchAll<T extends sfn.TaskStateBase | sfn.DistributedMap>(
   state: T,
   failed: sfn.IChainable,

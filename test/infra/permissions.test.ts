@@ -75,7 +75,7 @@ describe('permissions', () => {
 
   it('schedules may start the state machine and leave what they cannot start', () => {
     expect(allowed('SchedulesRole')).toEqual([
-      'sqs:SendMessage <SchedulesUnstarted.Arn>',
+      'sqs:SendMessage <SchedulesDeadLetterQueue.Arn>',
       'states:StartExecution <WorkflowStateMachine>',
     ]);
     expect(readable(roles.get('SchedulesRole')?.Properties.AssumeRolePolicyDocument.Statement)).toEqual([

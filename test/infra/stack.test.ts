@@ -210,7 +210,7 @@ describe('the outputs', () => {
     expect(Object.fromEntries(values)).toEqual({
       [OUTPUTS.stateMachine]: '<WorkflowStateMachine>',
       [OUTPUTS.bucket]: '<ExportsBucket>',
-      [OUTPUTS.unstarted]: '<SchedulesUnstarted>',
+      [OUTPUTS.deadLetterQueue]: '<SchedulesDeadLetterQueue>',
     });
   });
 });

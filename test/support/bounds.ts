@@ -12,6 +12,7 @@ export interface State {
   /** Of a Lambda function, its logical id; of an integration of Step Functions, its ARN. */
   readonly Resource?: string;
   readonly TimeoutSeconds?: number;
+  readonly ToleratedFailurePercentage?: number;
   readonly ItemProcessor?: Machine & { readonly ProcessorConfig?: { readonly Mode: string } };
 }
 

@@ -31,7 +31,7 @@ describe('the alarms', () => {
 
   it('say what they mean, and where the runbook goes on', () => {
     expect(alarms.get('ExportsFailed')?.AlarmDescription).toBe(
-      'An export ended without all of its windows. What to do: infra/RUNBOOK.md#exportsfailed',
+      'An export failed: at least one of its windows was not delivered. What to do: infra/RUNBOOK.md#exportsfailed',
     );
     const runbook_url = 'https://wiki.example/runbook';
     const elsewhere = synthesizeStack({ runbook_url });
@@ -62,7 +62,7 @@ describe('the alarms', () => {
     expect(of('ExportsThrottled')).toMatchObject({ MetricName: 'ExecutionThrottled', Dimensions: machine });
     expect(of('ExportsNotStarted')).toMatchObject({
       MetricName: 'ApproximateNumberOfMessagesVisible',
-      Dimensions: [{ Name: 'QueueName', Value: '<SchedulesUnstarted.QueueName>' }],
+      Dimensions: [{ Name: 'QueueName', Value: '<SchedulesDeadLetterQueue.QueueName>' }],
     });
   });
 
@@ -138,21 +138,18 @@ describe('an export that is scheduled', () => {
   });
 
   it.each([
-    ['rate(15 minutes)', 5],
-    ['rate(1 hour)', 5],
-    ['cron(0 6 * * ? *)', 28],
-    ['cron(0 6 ? * MON-FRI *)', 76],
-    ['rate(6 days)', 148],
-    ['rate(7 days)', undefined],
-    ['cron(0 7 2 * ? *)', undefined],
-  ])('by %s is missed after %s hours', (expression, hours) => {
-    const [daily] = CONTEXT.exports;
-    expect(overdueAfter({ ...daily, name: 'daily', account: 'acme', schedule: { expression } })).toBe(hours);
+    [1, 5],
+    [24, 28],
+    [164, 168],
+    [165, undefined],
+  ])('and expected every %i hours is overdue after %s', (expect_every_hours, hours) => {
+    const schedule = { expression: 'rate(1 hour)', expect_every_hours };
+    expect(overdueAfter({ name: 'daily', account: 'acme', schedule })).toBe(hours);
   });
 
-  it('too seldom for an alarm is named by the dashboard instead', () => {
+  it('and expected less often than CloudWatch looks back is named by the dashboard, and has no alarm', () => {
     const [daily] = CONTEXT.exports;
-    const monthly = { ...daily, schedule: { expression: 'cron(0 7 2 * ? *)' } };
+    const monthly = { ...daily, schedule: { expression: 'cron(0 7 2 * ? *)', expect_every_hours: 744 } };
     const seldom = synthesizeStack({ exports: [monthly] });
     const names = [...resourcesOf(seldom, 'AWS::CloudWatch::Alarm').keys()].join();
     expect(names).not.toContain('NothingDelivered');

@@ -43,9 +43,9 @@ describe('schedules', () => {
   it('try a start three times within the hour, and then keep it in the queue for two weeks', () => {
     expect(readable(daily?.Target)).toMatchObject({
       RetryPolicy: { MaximumRetryAttempts: 3, MaximumEventAgeInSeconds: 3_600 },
-      DeadLetterConfig: { Arn: '<SchedulesUnstarted.Arn>' },
+      DeadLetterConfig: { Arn: '<SchedulesDeadLetterQueue.Arn>' },
     });
-    const queue = resourcesOf(stack, 'AWS::SQS::Queue').get('SchedulesUnstarted');
+    const queue = resourcesOf(stack, 'AWS::SQS::Queue').get('SchedulesDeadLetterQueue');
     expect(queue?.Properties).toEqual({
       SqsManagedSseEnabled: true,
       MessageRetentionPeriod: 14 * 24 * 60 * 60,
@@ -53,13 +53,13 @@ describe('schedules', () => {
   });
 
   it('keep them where nothing gets in without TLS', () => {
-    const policy = resourcesOf(stack, 'AWS::SQS::QueuePolicy').get('SchedulesUnstartedPolicy');
+    const policy = resourcesOf(stack, 'AWS::SQS::QueuePolicy').get('SchedulesDeadLetterQueuePolicy');
     expect(readable(policy?.Properties.PolicyDocument.Statement)).toEqual([
       {
         Effect: 'Deny',
         Principal: { AWS: '*' },
         Action: 'sqs:*',
-        Resource: '<SchedulesUnstarted.Arn>',
+        Resource: '<SchedulesDeadLetterQueue.Arn>',
         Condition: { Bool: { 'aws:SecureTransport': 'false' } },
       },
     ]);

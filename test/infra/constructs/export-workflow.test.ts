@@ -1,65 +1,16 @@
-import { App, Stack } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
-import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
+import { MIN_WAIT } from '../../../functions/decisions/waits.ts';
 import { errors } from '../../../functions/workflow/errors.ts';
-import { ExportWorkflow } from '../../../infra/constructs/export-workflow.ts';
-import { POLL_SECONDS, retries } from '../../../infra/constructs/retries.ts';
-import type { StepName } from '../../../infra/constructs/workflow-states.ts';
+import { following, type Machine, machineOf } from '../../support/bounds.ts';
+import { synthesizeStack } from '../../support/stack.ts';
 
-interface State {
-  readonly Type: string;
-  readonly Next?: string;
-  readonly End?: true;
-  readonly Default?: string;
-  readonly Choices?: readonly { readonly Next: string }[];
-  readonly Catch?: readonly { readonly ErrorEquals: readonly string[]; readonly Next: string }[];
-  readonly Retry?: readonly {
-    readonly ErrorEquals: readonly string[];
-    readonly IntervalSeconds: number;
-    readonly JitterStrategy: string;
-  }[];
-  readonly TimeoutSeconds?: number;
-  readonly ItemProcessor?: Machine;
-  readonly ToleratedFailurePercentage?: number;
-}
-interface Machine {
-  readonly StartAt: string;
-  readonly States: Readonly<Record<string, State>>;
-}
-
-function synthesize(): Machine {
-  const stack = new Stack(new App());
-  const names = Object.keys(retries).filter((name): name is StepName => name !== 'Announce');
-  const functions = names.map((name) => {
-    const props = { code: Code.fromInline('-'), handler: 'index.handler', runtime: Runtime.NODEJS_24_X };
-    return [name, new LambdaFunction(stack, name, props)] as const;
-  });
-  new ExportWorkflow(stack, 'Workflow', { functions: Object.fromEntries(functions) as never });
-  const [machine] = Object.values(
-    Template.fromStack(stack).findResources('AWS::StepFunctions::StateMachine'),
-  );
-  const parts: unknown[] = machine?.Properties.DefinitionString['Fn::Join'][1];
-  return JSON.parse(parts.map((part) => (typeof part === 'string' ? part : 'arn')).join(''));
-}
-
-const machine = synthesize();
+const machine = machineOf(synthesizeStack());
 const window = machine.States.ExportWindows?.ItemProcessor as Machine;
 const tasks = Object.entries({ ...machine.States, ...window.States }).filter(
   ([, { Type }]) => Type === 'Task',
 );
 
-/** Every state that can follow, over whatever arrow. */
-function following({ Next, Default, Choices = [], Catch = [] }: State): string[] {
-  return [
-    Next,
-    Default,
-    ...Choices.map((choice) => choice.Next),
-    ...Catch.map((catcher) => catcher.Next),
-  ].filter((next) => next !== undefined);
-}
-
-/** The states from which `target` can be reached without passing through `gate`. */
+/** The states of a window from which `target` can be reached without passing through `gate`. */
 function reaching(target: string, gate: string): Set<string> {
   const found = new Set<string>();
   for (let size = -1; size < found.size; ) {
@@ -72,26 +23,38 @@ function reaching(target: string, gate: string): Set<string> {
   return found;
 }
 
+/** The seconds before the first retry after an error. */
+function firstWait(name: string, error: string): number | undefined {
+  const state = machine.States[name] ?? window.States[name];
+  return state?.Retry?.find(({ ErrorEquals }) => ErrorEquals.includes(error))?.IntervalSeconds;
+}
+
 describe('the state machine', () => {
   it.each([
     'CheckReport',
     'SaveReport',
-  ])('P3: no way from one GET of a report to the next one, %s, leads past WaitForReport', (name) => {
+  ])('P3: goes from a GET of a report to the next one, %s, only through WaitForReport', (name) => {
     const before = reaching(name, 'WaitForReport');
     for (const getter of ['CreateReport', 'CheckReport', 'SaveReport']) expect(before).not.toContain(getter);
   });
 
-  it.each([
-    'CheckReport',
-    'SaveReport',
-  ])('P3: %s is repeated after 10 s or more, and without jitter', (name) => {
+  it.each(['CheckReport', 'SaveReport'])('P3: retries %s after 10 s or more and without jitter', (name) => {
     for (const retry of window.States[name]?.Retry ?? []) {
-      expect(retry.IntervalSeconds).toBeGreaterThanOrEqual(POLL_SECONDS);
+      expect(retry.IntervalSeconds).toBeGreaterThanOrEqual(MIN_WAIT);
       expect(retry.JitterStrategy).toBe('NONE');
     }
   });
 
-  it('repeats POST /reports at most once where its function was killed, and leaves a lost answer to it', () => {
+  it.each([
+    'GetToken',
+    'GetWindowToken',
+    'CreateReport',
+  ])('7: retries %s a second after the first answer 5xx', (name) => {
+    expect(firstWait(name, 'PlatformUnavailable')).toBe(1);
+    expect(firstWait(name, 'ServiceUnavailable')).toBe(1);
+  });
+
+  it('10: repeats POST /reports once at most when its function is killed, and never after a lost answer', () => {
     const retries = window.States.CreateReport?.Retry ?? [];
     const killed = retries.filter(({ ErrorEquals }) => ErrorEquals.includes('Lambda.Unknown'));
     expect(killed).toEqual([expect.objectContaining({ MaxAttempts: 1 })]);
@@ -104,7 +67,7 @@ describe('the state machine', () => {
     expect(machine.States.ExportWindows?.ToleratedFailurePercentage).toBe(100);
   });
 
-  it('names only errors that a step can throw, and what AWS reports', () => {
+  it('names only errors that a step can throw or that AWS reports', () => {
     const named = tasks.flatMap(([, { Retry = [], Catch = [] }]) =>
       [...Retry, ...Catch].flatMap(({ ErrorEquals }) => ErrorEquals),
     );
@@ -113,7 +76,7 @@ describe('the state machine', () => {
     expect(ours).toContain('CopyFailed');
   });
 
-  it('bounds every task in time, and catches whatever one fails with but those that end a failure', () => {
+  it('gives every task a timeout, and catches every error except those of describing a failure', () => {
     for (const [name, task] of tasks) {
       expect(task.TimeoutSeconds, name).toBeGreaterThan(0);
       if (['DescribeFailure', 'DescribeWindowFailure'].includes(name)) continue;
@@ -121,7 +84,7 @@ describe('the state machine', () => {
     }
   });
 
-  it('28: tries a function that was killed again in every state, whatever Lambda calls its end', () => {
+  it('28: retries every step whose function was killed, under every name that Lambda gives it', () => {
     const ends = ['Runtime.ExitError', 'Runtime.OutOfMemory', 'Sandbox.Timedout', 'Lambda.Unknown'];
     const functions = tasks.filter(([name]) => !name.startsWith('Announce'));
     for (const [name, { Retry = [] }] of functions) {
@@ -130,7 +93,7 @@ describe('the state machine', () => {
     }
   });
 
-  it('carries neither a token nor a URL', () => {
+  it('P6: carries neither a token nor a URL', () => {
     expect(JSON.stringify(machine)).not.toMatch(/access_token|download_url|client_secret/);
   });
 });

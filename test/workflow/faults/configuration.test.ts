@@ -69,12 +69,12 @@ it.each(
 
 it.each(
   OPERATIONS,
-)('33: Secrets Manager that throttles for ever when %s fails, typed, after seven tries', async (_, operation, secret) => {
+)('33: Secrets Manager that throttles for ever when %s fails, typed, after twelve calls', async (_, operation, secret) => {
   const outcome = await runExport(workflow, {
     secrets: [{ operation, secret, answer: 'ThrottlingException', times: 99 }],
   });
   expectFailed(outcome, 'ServiceUnavailable');
-  expect(outcome.secrets.filter(({ error }) => error !== undefined)).toHaveLength(7);
+  expect(outcome.secrets.filter(({ error }) => error !== undefined)).toHaveLength(12);
 });
 
 it.each(

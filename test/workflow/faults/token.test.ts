@@ -62,14 +62,14 @@ it.each([
   ['answers 429', 'status=429'],
   ['resets the connection', 'reset=before'],
   ['loses its answer', 'reset=after'],
-])('7: a token endpoint that %s is waited for, and for ever in vain, seven times', async (_, fault) => {
+])('7: retries a token request when the endpoint %s, and fails after twelve requests', async (_, fault) => {
   const passing = await runExport(workflow, { faults: [`token ${fault} times=2`] });
   expect(passing.status).toBe('SUCCEEDED');
   expect(passing.to('token')).toHaveLength(3);
   await forgetTokens(workflow);
   const outcome = await runExport(workflow, { faults: [`token ${fault} times=always`] });
   expectFailed(outcome, 'PlatformUnavailable');
-  expect(outcome.calls).toHaveLength(7);
+  expect(outcome.calls).toHaveLength(12);
 });
 
 it.each([

@@ -1,0 +1,48 @@
+import { App, Stack } from 'aws-cdk-lib';
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import { parseConfig } from '../../infra/config.ts';
+import { addWarnings } from '../../infra/warnings.ts';
+import { CONTEXT } from '../support/stack.ts';
+
+function warningsOf(changes: Readonly<Record<string, unknown>>, now = '2026-11-21T06:00:00Z'): unknown[] {
+  const stack = new Stack(new App({ builtinCloudFormationValidation: false }));
+  addWarnings(stack, parseConfig({ ...CONTEXT, ...changes }), new Date(now));
+  const warnings = Annotations.fromStack(stack).findWarning('*', Match.anyValue());
+  return warnings.map(({ entry }) => entry.data);
+}
+
+describe('9.6: the synth', () => {
+  it.each([
+    ['2026-11-21T06:00:00Z', 'disables on 2027-01-01: 41 days are left'],
+    ['2026-12-31T23:59:59Z', 'disables on 2027-01-01: 1 day is left'],
+    ['2027-01-01T00:00:00Z', 'disabled on 2027-01-01'],
+  ])('warns at %s about each account that uses an API key: %s', (now, words) => {
+    const warning = expect.stringContaining(words);
+    expect(warningsOf({ legacy_api_key_accounts: ['acme', 'globex'] }, now)).toEqual([warning, warning]);
+  });
+});
+
+describe('the synth', () => {
+  it.each([
+    ['rate(2 days)', 24, 1],
+    ['rate(2 days)', 48, 0],
+    ['rate(30 minutes)', 24, 0],
+    ['rate(36 hours)', 24, 1],
+    ['cron(0 6 * * ? *)', 24, 0],
+    ['cron(0/15 6-9 ? * * *)', 24, 0],
+    ['cron(0 6 ? * MON-FRI *)', 24, 1],
+    ['cron(0 6 ? * MON-FRI *)', 72, 0],
+    ['cron(0 7 2 * ? *)', 24, 1],
+    ['cron(0 7 * JAN ? *)', 24, 1],
+  ])('of %s, expected every %i hours, gives %i warnings', (expression, expect_every_hours, count) => {
+    const [daily] = CONTEXT.exports;
+    expect(warningsOf({ exports: [{ ...daily, schedule: { expression, expect_every_hours } }] })).toEqual(
+      Array(count).fill(expect.stringMatching(/^export daily of account acme .*Set expect_every_hours/)),
+    );
+  });
+
+  it('gives no warning about the shipped stack', () => {
+    expect(warningsOf({})).toEqual([]);
+  });
+});
