@@ -2,7 +2,6 @@ import { createHandler } from './aws/handler.ts';
 import { createSecrets } from './aws/secrets.ts';
 import { toGrantError } from './decisions/platform-failure.ts';
 import { MAX_RENEWALS } from './decisions/waits.ts';
-import { logCalls } from './platform/log-calls.ts';
 import { useApiKey } from './token/api-key.ts';
 import {
   type CachedToken,
@@ -184,7 +183,7 @@ function endsSoon({ expires_at }: CachedToken, now: Date): boolean {
 }
 
 export const handler = createHandler(TokenRequest, getToken, (settings, log) => {
-  const connection = { ...createConnection(settings), heard: logCalls(log) };
+  const connection = { ...createConnection(settings), log };
   const secrets = createSecrets();
   const prefix = settings.SECRET_PREFIX;
   return {

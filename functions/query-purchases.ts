@@ -4,6 +4,7 @@ import { openJsonShape } from './copy/json-shape.ts';
 import { type NewObject, type OpenObject, openNewObjects } from './copy/new-object.ts';
 import { purchaseQuery } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
+import { headerOf } from './platform/answer.ts';
 import { type PurchasesAnswer, queryPurchases as postQuery } from './platform/purchases.ts';
 import { codeOf } from './platform/request.ts';
 import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-platform.ts';
@@ -45,8 +46,8 @@ export async function queryPurchases(
 }
 
 async function deliver(answer: PurchasesAnswer, key: string, openObject: OpenObject, total: AbortSignal) {
-  const contentType = header(answer, 'content-type') ?? 'application/json';
-  const contentEncoding = header(answer, 'content-encoding');
+  const contentType = headerOf(answer, 'content-type') ?? 'application/json';
+  const contentEncoding = headerOf(answer, 'content-encoding');
   const kind = { contentType, ...(contentEncoding !== undefined && { contentEncoding }) };
   const object = openObject(key, kind);
   try {
@@ -69,7 +70,7 @@ async function copyBody(
   object: NewObject,
 ): Promise<void> {
   // Without a length, the end of the connection may be the end of the answer or not: then its JSON has to close.
-  const isDelimited = ['content-length', 'transfer-encoding'].some((name) => header(answer, name));
+  const isDelimited = ['content-length', 'transfer-encoding'].some((name) => headerOf(answer, name));
   const inspection = inspect(isDelimited ? 'any' : 'JSON', contentType, contentEncoding);
   const ending = watchEnding(contentType, contentEncoding);
   let bytes = 0;
@@ -107,10 +108,6 @@ function unreadable(what: string): AnswerUnreadable {
   return new AnswerUnreadable(`The platform answered the purchase query with ${what}.`, {
     request_id: 'absent',
   });
-}
-
-function header({ headers }: PurchasesAnswer, name: string): string | undefined {
-  return [headers[name]].flat()[0];
 }
 
 export const handler = createHandler(PurchasesWindow, queryPurchases, (settings) => ({

@@ -93,16 +93,15 @@ export function toGrantError(error: unknown, account: string): unknown {
   if (!(error instanceof OAuthError))
     return toExportError(error, { doing, creates: false, revision: '', facts: { account } });
   const facts: Facts = { account, status: error.status, type: error.error, request_id: error.requestId };
-  const description = quote(error.errorDescription);
   if (error.error === 'invalid_grant') {
     return new LoginRequired(
-      `The platform no longer accepts the login of account ${account}${description}. ` +
+      `The platform no longer accepts the login of account ${account}. ` +
         `Sign in again: npm run export -- login --account ${account}`,
       facts,
     );
   }
   return new CredentialUnusable(
-    `The token endpoint answered ${error.status} (${error.error}) when ${doing}${description}.`,
+    `The token endpoint answered ${error.status} (${error.error}) when ${doing}.`,
     facts,
   );
 }

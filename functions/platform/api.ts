@@ -1,37 +1,37 @@
+import { type Answer, unreadable } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
-import { platformError, unreadable } from './envelope.ts';
-import { type Answer, type Call, send } from './request.ts';
+import { platformError } from './envelope.ts';
+import { type Call, send } from './request.ts';
 
-export interface ApiRequest {
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
+export interface ApiRequest extends Pick<Call, 'method' | 'path' | 'query' | 'reportId'> {
   /** Sent as JSON. */
   readonly body?: unknown;
 }
 
-/** A call with the headers that every API call carries (contract 4, 5, 9). */
-export function apiCall(platform: Platform, authorization: Authorization, asked: ApiRequest): Call {
-  const { scheme, value } = authorization;
+/** Adds the headers of every API call (contract 4, 5, 9). */
+export function apiCall(
+  platform: Platform,
+  { scheme, value }: Authorization,
+  { body, ...call }: ApiRequest,
+): Call {
   return {
-    method: asked.method,
-    path: asked.path,
-    query: asked.query ?? {},
+    ...call,
     headers: {
       accept: 'application/json',
       'x-service-revision': platform.revision,
-      ...(scheme === 'Bearer' ? { authorization: `Bearer ${value}` } : { 'x-api-key': value }),
-      ...(asked.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(scheme === 'ApiKey' ? { 'x-api-key': value } : { authorization: `Bearer ${value}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
     },
-    ...(asked.body === undefined ? {} : { body: JSON.stringify(asked.body) }),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
     secrets: [value],
   };
 }
 
 /**
- * Sends the call and gives its answer, whose status is the one that the contract names for success.
- * Throws PlatformError, UnreadableAnswer (another 2xx, or a body over the cap) or NoAnswer.
+ * Sends a call and returns its answer if that has the status of success.
+ * Throws PlatformError (not 2xx), UnreadableAnswer (another 2xx, or a body over the cap) or NoAnswer.
  *
+ * @param success the status that the contract names
  * @param cap bytes; see {@link send}
  */
 export async function callApi(

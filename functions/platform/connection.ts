@@ -1,64 +1,45 @@
 import type { Dispatcher } from 'undici';
-import type { NoAnswer } from './errors.ts';
+import type { Log } from '../workflow/step.ts';
 
 /** Milliseconds. */
 export interface Timeouts {
-  /** From the request to the answer's headers. */
+  /** From the request to the response's headers. */
   readonly headers: number;
-  /** Between two pieces of the answer's body. */
+  /** Between two pieces of the response's body. */
   readonly idle: number;
-  /** From the first attempt to connect to the last byte of the answer. */
+  /** From the start of connecting to the last byte of the response. */
   readonly total: number;
 }
 
-// An API answer is one small record. A load balancer gives up on its server after 60 s, so headers after 30 s are
-// late and nothing useful comes after 60 s. Idle and headers both fit inside the total: 30 + 15 < 60.
+// A load balancer gives up on its server after 60 s, so nothing useful comes later. Headers and idle fit into that:
+// 30 + 15 < 60.
 export const TIMEOUTS: Timeouts = { headers: 30_000, idle: 15_000, total: 60_000 };
 
-/** Where the platform is and how it is reached; the transport is handed in. All that a token request needs. */
+/** How to reach the platform. This is enough for token requests. */
 export interface Connection {
   /** http(s) URL; may have a path prefix, with or without a trailing slash. */
   readonly baseUrl: string;
   readonly dispatcher: Dispatcher;
   readonly timeouts?: Partial<Timeouts>;
-  /** Milliseconds since the epoch; Retry-After may be a date. Default: Date.now. */
+  /** Milliseconds since the epoch, for a Retry-After that is a date. Default: Date.now. */
   readonly now?: () => number;
-  /** Told of each request, once it is known what became of it. */
-  readonly heard?: (exchange: Exchange) => void;
+  /** Gets one line per request. Its request_id is kept for all later lines. */
+  readonly log?: Pick<Log, 'info' | 'warn' | 'keep'>;
 }
 
-/** One request, and what became of it. */
-export interface Exchange {
-  readonly method: 'GET' | 'POST';
-  /** Relative to the base URL, without the query. */
-  readonly path: string;
-  /** Until the answer was read; where the caller reads the body itself, until its headers were there. */
-  readonly milliseconds: number;
-  readonly outcome: Answered | NoAnswer;
-}
-
-/** An answer, as far as it was read. */
-export interface Answered {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text?: string;
-  /** Values that may stand in it and must not be repeated. */
-  readonly secrets: readonly string[];
-}
-
-/** What an API call needs. */
+/** The settings of API calls. */
 export interface Platform extends Connection {
-  /** YYYY-MM-DD, sent as X-Service-Revision, and never to the token endpoint (contract 9). */
+  /** YYYY-MM-DD, sent as X-Service-Revision; never sent to the token endpoint (contract 9). */
   readonly revision: string;
 }
 
-/** How a call identifies itself: contract 5.1, or 5.7 for the reporting endpoints until 2027-01-01. */
+/** A bearer token (contract 5.1), or the legacy API key (contract 5.7). */
 export interface Authorization {
   readonly scheme: 'Bearer' | 'ApiKey';
   readonly value: string;
 }
 
-/** @param path begins with a slash; what varies in it has gone through {@link segment} */
+/** @param path begins with a slash; variable parts must come from {@link segment} */
 export function endpoint(baseUrl: string, path: string): URL {
   const url = new URL(baseUrl);
   url.pathname = url.pathname.replace(/\/+$/, '') + path;
@@ -67,7 +48,7 @@ export function endpoint(baseUrl: string, path: string): URL {
   return url;
 }
 
-/** One segment of a path, whatever it holds. Throws a TypeError on `.` and `..`, which no encoding keeps in place. */
+/** Encodes text as one segment of a path. Throws a TypeError for `.` and `..`, which no encoding protects. */
 export function segment(text: string): string {
   if (!isSegment(text)) throw new TypeError(`${JSON.stringify(text)} cannot be a segment of a path`);
   return encodeURIComponent(text);

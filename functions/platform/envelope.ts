@@ -1,115 +1,87 @@
-import type { Answered } from './connection.ts';
-import { ABSENT, OAuthError, PlatformError, UnreadableAnswer } from './errors.ts';
-import type { Answer, Head } from './request.ts';
-import { readRetryAfter } from './retry-after.ts';
-import { listValidation } from './validation.ts';
-import { withoutSecrets } from './without-secrets.ts';
+import {
+  type Answer,
+  DETAIL_CAP,
+  errorBody,
+  type Head,
+  headerOf,
+  objectOf,
+  requestIdOf,
+  sentenceOf,
+} from './answer.ts';
+import { ABSENT, PlatformError } from './errors.ts';
 
-// An error travels in a workflow's state (256 KB in all) and in a line on a screen.
-const SENTENCE_CAP = 500;
-const DETAIL_CAP = 2_000;
-
-type Json = Readonly<Record<string, unknown>>;
-
-/** Any answer that is no success, down to HTML and an empty body, as the error of contract 7.1. */
+/** Reads any answer that is not a success, HTML and empty bodies included, as the error of contract 7.1. */
 export function platformError(answer: Answer, now: number): PlatformError {
   const body = errorBody(answer);
-  const envelope = asObject(body.error);
-  const detail = envelope.detail;
+  const envelope = objectOf(body.error);
+  const { detail } = envelope;
   return new PlatformError(answer.call, {
     status: answer.status,
-    type: sentence(envelope.type ?? body.error) ?? ABSENT,
+    type: sentenceOf(envelope.type ?? body.error) ?? ABSENT,
     requestId: requestIdOf(answer),
-    reason: sentence(envelope.message ?? body.error_description) ?? redirection(answer.status),
+    reason: sentenceOf(envelope.message ?? body.error_description) ?? redirectReason(answer),
     detail: typeof detail === 'string' ? detail : describe(detail),
-    validation: listValidation(Array.isArray(detail) ? detail : asObject(detail).validation),
-    docUrl: sentence(envelope.doc_url),
-    retryAfterSeconds: readRetryAfter(headerOf(answer, 'retry-after'), now),
+    validation: listValidation(Array.isArray(detail) ? detail : objectOf(detail).validation),
+    docUrl: sentenceOf(envelope.doc_url),
+    retryAfterSeconds: retryAfterOf(answer, now),
   });
 }
 
-/** A 4xx of the token endpoint: the OAuth body of contract 7.3, or the envelope should it come instead. */
-export function oauthError(answer: Answer): OAuthError {
-  const body = errorBody(answer);
-  const envelope = asObject(body.error);
-  return new OAuthError(answer.call, {
-    status: answer.status,
-    error: sentence(body.error) ?? sentence(envelope.type) ?? ABSENT,
-    errorDescription: sentence(body.error_description) ?? sentence(envelope.message),
-    requestId: requestIdOf(answer),
-  });
-}
-
-/** @param reason what is wrong with it; it may name fields and headers, and quotes no value of the body */
-export function unreadable(answer: Head, reason: string): UnreadableAnswer {
-  return new UnreadableAnswer(answer.call, {
-    status: answer.status,
-    requestId: requestIdOf(answer),
-    reason: wordsOf(answer, reason),
-  });
-}
-
-/**
- * The envelope's (contract 7.1); else the id that a gateway or a proxy may have put into the headers, which is all that a
- * success can have; else "absent".
- */
-export function requestIdOf(answer: Answered): string {
-  const isSuccess = answer.status >= 200 && answer.status < 300;
-  const named = isSuccess ? undefined : sentence(asObject(errorBody(answer).error).request_id);
-  const header = wordsOf(answer, headerOf(answer, 'x-request-id') ?? '');
-  return named ?? (header || ABSENT);
-}
-
-/** What an answer says somewhere, as it may be shown: free of secrets, and no longer than a sentence. */
-export function wordsOf({ secrets }: Pick<Answered, 'secrets'>, text: string): string {
-  return redact(text, secrets).slice(0, SENTENCE_CAP);
-}
-
-/** The body as an object, every string and every name in it freed of secrets; empty if it is no JSON object. */
-function errorBody({ text = '', secrets }: Answered): Json {
-  const clean = ([name, value]: [string, unknown]) => [redact(name, secrets), value];
-  const reviver = (_key: string, value: unknown) => {
-    if (typeof value === 'string') return redact(value, secrets);
-    return isObject(value) ? Object.fromEntries(Object.entries(value).map(clean)) : value;
-  };
-  try {
-    return asObject(JSON.parse(text, reviver));
-  } catch {
-    return {};
-  }
-}
-
-/** A server may quote what it got. Also takes the query off URLs (it may be a signature) and control characters. */
-function redact(text: string, secrets: readonly string[]): string {
-  // Cut only then, so that no secret is cut in two; and before the next pattern, whose time grows with the square.
-  return withoutSecrets(text, secrets)
-    .slice(0, DETAIL_CAP)
-    .replace(/(https?:\/\/[^\s"'<>?]*)\?[^\s"'<>]*/gi, '$1')
-    .replace(/\p{Cc}+/gu, ' ');
-}
-
-function redirection(status: number): string | undefined {
+export function redirectReason({ status }: Head): string | undefined {
   return status >= 300 && status < 400 ? 'redirects are not followed' : undefined;
-}
-
-function headerOf(answer: Answered, name: string): string | undefined {
-  const value = answer.headers[name];
-  return Array.isArray(value) ? value[0] : value;
-}
-
-function sentence(value: unknown): string | undefined {
-  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
-  return String(value).slice(0, SENTENCE_CAP) || undefined;
 }
 
 function describe(detail: unknown): string | undefined {
   return detail === undefined || detail === null ? undefined : JSON.stringify(detail).slice(0, DETAIL_CAP);
 }
 
-function asObject(value: unknown): Json {
-  return isObject(value) ? value : {};
+// A person reads the failures to correct the request; the rest is only counted.
+const FAILURES_SHOWN = 50;
+const FAILURE_CAP = 300;
+// A field of an object in a list is four levels deep. Deeper nesting is not a list of failures and could exhaust the stack.
+const DEPTH_CAP = 20;
+
+/**
+ * The failures under detail.validation (contract 7.1), whose shape the contract does not show: a sentence, a list of
+ * sentences or objects, or an object with sentences or lists by field.
+ */
+export function listValidation(validation: unknown): string[] {
+  const failures = flatten(validation, '').map((failure) => failure.slice(0, FAILURE_CAP));
+  if (failures.length <= FAILURES_SHOWN) return failures;
+  return [...failures.slice(0, FAILURES_SHOWN), `and ${failures.length - FAILURES_SHOWN} more`];
 }
 
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function flatten(value: unknown, field: string, depth = 0): string[] {
+  if (value === undefined || value === null || value === '' || depth > DEPTH_CAP) return [];
+  if (Array.isArray(value)) return value.flatMap((item) => flatten(item, field, depth + 1));
+  if (typeof value !== 'object') return [field ? `${field}: ${value}` : String(value)];
+  const { field: named, message } = value as Record<string, unknown>;
+  if (typeof named === 'string' && typeof message === 'string') return [`${join(field, named)}: ${message}`];
+  return Object.entries(value).flatMap(([key, inner]) => flatten(inner, join(field, key), depth + 1));
+}
+
+function join(outer: string, inner: string): string {
+  return outer ? `${outer}.${inner}` : inner;
+}
+
+/**
+ * Retry-After in whole seconds from `now`, whether the header holds seconds or a date (RFC 9110, 10.2.3). Undefined if it
+ * is absent or neither. Has no cap.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function retryAfterOf(answer: Pick<Head, 'headers'>, now: number): number | undefined {
+  const header = headerOf(answer, 'retry-after');
+  if (header === undefined) return undefined;
+  const seconds = /^\d+(\.\d+)?$/.test(header) ? Number(header) : secondsUntil(header, now);
+  // Infinity would become null in JSON.
+  return seconds === undefined
+    ? undefined
+    : Math.min(Math.max(0, Math.ceil(seconds)), Number.MAX_SAFE_INTEGER);
+}
+
+/** Date.parse accepts much that is not an HTTP date, such as "-5". Every HTTP date begins with the day's name. */
+function secondsUntil(date: string, now: number): number | undefined {
+  const time = /^(mon|tue|wed|thu|fri|sat|sun)/i.test(date) ? Date.parse(date) : Number.NaN;
+  return Number.isNaN(time) ? undefined : (time - now) / 1000;
 }

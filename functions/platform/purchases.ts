@@ -1,9 +1,10 @@
+import { type Answer, unreadable } from './answer.ts';
 import { apiCall } from './api.ts';
 import type { Authorization, Platform } from './connection.ts';
-import { platformError, unreadable } from './envelope.ts';
-import { type Answer, type Call, type OpenAnswer, openAnswer, readAnswer, tell } from './request.ts';
+import { platformError } from './envelope.ts';
+import { type Call, logAnswer, type OpenAnswer, openAnswer, readAnswer } from './request.ts';
 
-/** The contract names none (contract 4.5). Others say that it is not done yet (202), or that this is a part of it (206). */
+/** The contract names no status (contract 4.5). 202 would mean not finished, and 206 a part. */
 const SUCCESS = [200, 201];
 
 /** The body of POST /reports/purchases (contract 2.4). */
@@ -15,15 +16,15 @@ export interface PurchaseQuery {
   readonly end_date: string;
 }
 
-/** Without what the client keeps beside it: the call's secrets. */
+/** An answer without the secrets of the call. */
 export type PurchasesAnswer = Pick<OpenAnswer, 'status' | 'headers' | 'body'>;
 
 /**
- * POST /reports/purchases (contract 4.5): the answer as it comes, of any size and shape, since the contract shows none.
- * The body is to be read to the end or destroyed; an error of it is the transport's own.
- * Throws PlatformError (anything but 2xx), UnreadableAnswer (a 2xx that is no whole answer) or NoAnswer.
+ * POST /reports/purchases (contract 4.5). The body is unread and may have any size and shape, because the contract shows
+ * none. The caller must read it to its end or destroy it.
+ * Throws PlatformError (not 2xx), UnreadableAnswer (a 2xx that is not a whole answer) or NoAnswer.
  *
- * @param total ends request and body; the caller knows how long a copy may take
+ * @param total ends the request and its body
  */
 export async function queryPurchases(
   platform: Platform,
@@ -32,7 +33,7 @@ export async function queryPurchases(
   total: AbortSignal,
 ): Promise<PurchasesAnswer> {
   const call = apiCall(platform, authorization, { method: 'POST', path: '/reports/purchases', body });
-  const answer = await tell(platform, call, openRows(platform, call, total));
+  const answer = await logAnswer(platform, call, openRows(platform, call, total));
   if (answer.text !== undefined) throw failureOf(answer, platform);
   const { status, headers, body: rows } = answer;
   return { status, headers, body: rows };
@@ -45,7 +46,7 @@ function failureOf(answer: Answer, { now = Date.now }: Platform): Error {
     : unreadable(answer, `a status other than ${SUCCESS.join(' and ')}`);
 }
 
-/** What is no success is short, and read. */
+/** Reads the body of a failure, which is short. */
 async function openRows(platform: Platform, call: Call, total: AbortSignal): Promise<OpenAnswer | Answer> {
   const open = await openAnswer(platform, call, total);
   return SUCCESS.includes(open.status) ? open : readAnswer(open, total);

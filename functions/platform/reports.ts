@@ -1,15 +1,12 @@
 import * as z from 'zod/mini';
+import { type Answer, parseAnswer, sentence, unreadable } from './answer.ts';
 import { apiCall, callApi } from './api.ts';
 import { type Authorization, isSegment, type Platform, segment } from './connection.ts';
-import { unreadable, wordsOf } from './envelope.ts';
-import { parseAnswer } from './parse.ts';
-import type { Answer } from './request.ts';
-import { withoutSecrets } from './without-secrets.ts';
 
 /** The statuses that the contract names (contract 3); others may come. */
 export const STATUSES = ['CREATED', 'PROCESSING', 'READY'] as const;
 
-/** The body of POST /reports (contract 2.2), and options whose names it does not give: filters, time zone and so on. */
+/** The body of POST /reports (contract 2.2), with options whose names the contract does not show: filters, time zone. */
 export interface ReportRequest {
   /** YYYY-MM-DD, inclusive. */
   readonly start_date: string;
@@ -28,11 +25,11 @@ export interface ReportRecord {
   readonly id: string;
   /** One of STATUSES, or one that the contract does not name. */
   readonly status: string;
-  /** Pre-signed: a secret for 24 hours. As the platform sent it, not checked to be a URL. */
+  /** Pre-signed: a secret for 24 hours. Not checked to be a URL. */
   readonly downloadUrl?: string;
 }
 
-// A number is taken for an id as long as JavaScript holds it exactly: beyond that it would name another report.
+// Accepts a number only if JavaScript holds it exactly: a rounded id would name another report.
 const Id = z.pipe(
   z.custom<string | number>(isId, 'neither a string nor an exact integer'),
   z.pipe(
@@ -52,7 +49,7 @@ const Report = z.object(
   'not an object',
 );
 
-/** POST /reports (contract 4.3): 201 and the record. There is no idempotency key: each call makes a report. */
+/** POST /reports (contract 4.3). There is no idempotency key: each call creates a report. */
 export async function createReport(
   platform: Platform,
   authorization: Authorization,
@@ -62,16 +59,17 @@ export async function createReport(
   return readRecord(await callApi(platform, call, 201));
 }
 
-/** GET /reports/{id} (contract 4.4). The caller keeps 10 s or more between two of one report. */
+/** GET /reports/{id} (contract 4.4). The caller must leave 10 s or more between two calls for one report. */
 export async function getReport(
   platform: Platform,
   authorization: Authorization,
   id: string,
 ): Promise<ReportRecord> {
-  const call = apiCall(platform, authorization, { method: 'GET', path: `/reports/${segment(id)}` });
+  const path = `/reports/${segment(id)}`;
+  const call = apiCall(platform, authorization, { method: 'GET', path, reportId: id });
   const answer = await callApi(platform, call, 200);
   const record = readRecord(answer);
-  // Another report's rows under this one's key would pass every later check.
+  // The rows of another report under this one's key would pass every later check.
   if (record.id !== id) throw unreadable(answer, 'the record of another report');
   return record;
 }
@@ -80,10 +78,11 @@ function isId(value: unknown): boolean {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
-/** An id goes into state and manifest, and a status, which may be any text, into the log where the contract does not name it. */
+/** The id goes into state and manifest, and an unknown status into the log, so neither may hold a secret. */
 function readRecord(answer: Answer): ReportRecord {
   const { id, status, download_url } = parseAnswer(answer, Report);
-  if (withoutSecrets(id, answer.secrets) !== id) throw unreadable(answer, 'an id that quotes the token');
+  if (answer.secrets.some((secret) => id.includes(secret)))
+    throw unreadable(answer, 'an id that contains the token');
   const downloadUrl = download_url == null ? {} : { downloadUrl: download_url };
-  return { id, status: wordsOf(answer, status), ...downloadUrl };
+  return { id, status: sentence(status, answer.secrets), ...downloadUrl };
 }

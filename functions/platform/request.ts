@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream';
 import { type Dispatcher, request } from 'undici';
-import { type Answered, type Connection, endpoint, TIMEOUTS } from './connection.ts';
+import { type Answer, type Head, requestIdOf } from './answer.ts';
+import { type Connection, endpoint, TIMEOUTS } from './connection.ts';
 import { NoAnswer } from './errors.ts';
 
-// A report record or an error envelope is under 10 kB; more than this is not one.
+/** Bytes. A report record or an error envelope is under 10 kB. */
 const ANSWER_CAP = 1024 * 1024;
 
 export interface Call {
@@ -13,32 +14,24 @@ export interface Call {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Values that must not come back in an error, even if the platform quotes them. */
+  /** For log lines, if the call is about one report. */
+  readonly reportId?: string;
+  /** Secret values that the request carries. No error repeats them, even if the platform echoes them. */
   readonly secrets: readonly string[];
 }
 
-export interface Head extends Omit<Answered, 'text'> {
-  /** What was asked, for messages: `POST https://host/reports`, without query and userinfo. */
-  readonly call: string;
-}
-
-export interface Answer extends Head {
-  readonly text: string;
-  /** The body is longer than the cap, and `text` only its beginning. */
-  readonly truncated: boolean;
-}
-
+/** A response whose body has not been read. */
 export interface OpenAnswer extends Head {
   readonly body: Readable;
   readonly text?: never;
 }
 
 /**
- * One request, sent once: nothing is retried (a GET repeated by the transport would come too soon, and a POST would
- * make a second report) and no redirect is followed (it would carry the token to another host).
- * Throws NoAnswer when the connection fails or any of the time-outs runs out.
+ * Sends one request once, and logs it. It retries nothing: a repeated GET would come too soon, and a repeated POST would
+ * create a second report. It follows no redirect, which would carry the token to another host.
+ * Throws NoAnswer if the connection fails or a timeout ends it.
  *
- * @param cap bytes of the body that are read at most
+ * @param cap bytes of the body to read at most
  */
 export async function send(platform: Connection, call: Call, cap: number = ANSWER_CAP): Promise<Answer> {
   const total = new AbortController();
@@ -46,13 +39,13 @@ export async function send(platform: Connection, call: Call, cap: number = ANSWE
   const answering = openAnswer(platform, call, total.signal).then((open) =>
     readAnswer(open, total.signal, cap),
   );
-  return tell(platform, call, answering).finally(() => clearTimeout(timer));
+  return logAnswer(platform, call, answering).finally(() => clearTimeout(timer));
 }
 
 /**
- * As {@link send}, up to the headers. The body is the caller's to read to the end or to destroy.
+ * Sends a request and returns once the headers are there. The caller must read the body to its end or destroy it.
  *
- * @param total ends the request and its body; the only bound on a body that keeps coming
+ * @param total ends the request and its body; nothing else limits a body that keeps coming
  */
 export async function openAnswer(platform: Connection, call: Call, total: AbortSignal): Promise<OpenAnswer> {
   const url = endpoint(platform.baseUrl, call.path);
@@ -70,7 +63,7 @@ export async function openAnswer(platform: Connection, call: Call, total: AbortS
       bodyTimeout: platform.timeouts?.idle ?? TIMEOUTS.idle,
     });
     const { statusCode, headers, body } = await orAborted(answering, total);
-    // A body that is destroyed early emits an error; where nobody listens for one, that would end the process.
+    // A body that is destroyed early emits an error, and without a listener that would end the process.
     body.on('error', () => {});
     return { call: name, status: statusCode, headers, body, secrets: call.secrets };
   } catch (error) {
@@ -78,26 +71,28 @@ export async function openAnswer(platform: Connection, call: Call, total: AbortS
   }
 }
 
-/** Tells whoever listens what became of a call; {@link send} does so itself. */
-export async function tell<A extends Answered>(
-  { heard }: Connection,
-  { method, path }: Call,
+/** Logs the outcome of a call. {@link send} does so itself. */
+export async function logAnswer<A extends Head & { readonly text?: string }>(
+  { log }: Connection,
+  { method, path, reportId: report_id }: Call,
   answering: Promise<A>,
 ): Promise<A> {
   const began = performance.now();
-  const became = (outcome: Answered | NoAnswer) =>
-    heard?.({ method, path, milliseconds: Math.round(performance.now() - began), outcome });
+  const about = { method, path, ...(report_id !== undefined && { report_id }) };
+  const fields = () => ({ ...about, milliseconds: Math.round(performance.now() - began) });
   try {
     const answer = await answering;
-    became(answer);
+    log?.keep({ request_id: requestIdOf(answer) });
+    log?.info('the platform answered', { ...fields(), status: answer.status });
     return answer;
   } catch (error) {
-    if (error instanceof NoAnswer) became(error);
+    if (error instanceof NoAnswer)
+      log?.warn('the platform did not answer', { ...fields(), code: error.code });
     throw error;
   }
 }
 
-/** Reads an open answer up to the cap; throws NoAnswer if its body breaks off or `total` is aborted. */
+/** Reads a body up to the cap. Throws NoAnswer if the body breaks off or `total` is aborted. */
 export async function readAnswer(open: OpenAnswer, total: AbortSignal, cap = ANSWER_CAP): Promise<Answer> {
   const { body, ...head } = open;
   const chunks: Buffer[] = [];
@@ -116,8 +111,8 @@ export async function readAnswer(open: OpenAnswer, total: AbortSignal, cap = ANS
 }
 
 /**
- * Tells whether the request was written to a connection. An error's code does not: a time-out or a reset can happen
- * before that or after, and only after it may a POST have made a report.
+ * Tells whether the request was written to a connection. The error's code does not tell: a timeout or a reset can happen
+ * before or after that, and a POST may have created a report only after it.
  */
 function watchSending(dispatcher: Dispatcher): { dispatcher: Dispatcher; sent: () => boolean } {
   let sent = false;
@@ -132,7 +127,7 @@ function watchSending(dispatcher: Dispatcher): { dispatcher: Dispatcher; sent: (
   return { dispatcher: dispatcher.compose([watch]), sent: () => sent };
 }
 
-/** undici heeds the signal only from the moment that it is connected; the total has to hold before that too. */
+/** undici obeys the signal only once it is connected; this also obeys it before. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);
@@ -143,9 +138,9 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** The code alone: an error of the transport may hold the socket, the headers or the whole URL. */
-export function codeOf(error: unknown, total: AbortSignal): string {
-  if (total.aborted) return 'TOTAL_TIMEOUT';
+/** The code of a network error. Its other fields may hold the socket, the headers or the whole URL. */
+export function codeOf(error: unknown, total?: AbortSignal): string {
+  if (total?.aborted) return 'TOTAL_TIMEOUT';
   const { code, name } = error as { code?: unknown; name?: unknown };
   return String(typeof code === 'string' ? code : (name ?? 'UNKNOWN'));
 }

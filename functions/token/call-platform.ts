@@ -9,7 +9,6 @@ import {
 } from '../decisions/waits.ts';
 import type { Authorization, Platform } from '../platform/connection.ts';
 import { PlatformError } from '../platform/errors.ts';
-import { logCalls } from '../platform/log-calls.ts';
 import { getReport } from '../platform/reports.ts';
 import { OutOfTime, RateLimited } from '../workflow/errors.ts';
 import type { AuthorizedWindow, ReportRef, TokenRef } from '../workflow/states.ts';
@@ -49,7 +48,7 @@ export async function callPlatform<T>(
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
 ): Promise<T | RetryAfter> {
   if (isOutOfTime(state.begun_at, now())) throw outOfTime(state, about);
-  const connection = { ...platform(state.request.revision), heard: logCalls(log) };
+  const connection = { ...platform(state.request.revision), log };
   const authorization = await readToken(state.request.account, state.token);
   try {
     return await call(connection, authorization);

@@ -6,7 +6,10 @@ const workflow = await shareWorkflow({ speed: 1000, sandbox: { tokenSeconds: 86_
 
 it.each([
   ['is delivered', []],
-  ['fails at the token', ['token status=401 times=always']],
+  [
+    'fails at the token, with an echo of the secret',
+    ['token status=401 body={"error":"invalid_client","error_description":"sbx_cs_x"} times=always'],
+  ],
   ['fails at the report', ['create status=422 times=always']],
   ['fails at the copy', ['storage status=404 times=always']],
   [

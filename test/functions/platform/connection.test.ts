@@ -6,11 +6,11 @@ test.each([
   ['https://api.example/v1', 'https://api.example/v1/reports'],
   ['https://api.example/v1//', 'https://api.example/v1/reports'],
   ['https://api.example/v1?a=b#c', 'https://api.example/v1/reports'],
-])('an endpoint of %s is %s', (baseUrl, url) => {
+])('the endpoint /reports of %s is %s', (baseUrl, url) => {
   expect(endpoint(baseUrl, '/reports').href).toBe(url);
 });
 
-test('a segment holds anything but what would leave its place, which is named', () => {
+test('segment encodes any text except the two dot segments, which it refuses by name', () => {
   expect(segment('a/b?c')).toBe('a%2Fb%3Fc');
   expect(() => segment('..')).toThrow('".." cannot be a segment of a path');
 });

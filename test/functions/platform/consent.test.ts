@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { consentUrl } from '../../../functions/platform/consent.ts';
 
-test('contract 4.2: the consent URL has the five parameters, behind the prefix of the base URL', () => {
+test('contract 4.2: the consent URL keeps the prefix of the base URL and has the five parameters', () => {
   const asked = {
     clientId: 'client 1',
     redirectUri: 'http://127.0.0.1:8910/callback?a=1',

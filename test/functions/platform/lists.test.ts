@@ -4,7 +4,7 @@ import { type ListRequest, listPages } from '../../../functions/platform/lists.t
 import { json, listen, type Seen } from '../../support/listen.ts';
 import { bearer, errorOf, platformAt } from '../../support/platform.ts';
 
-/** Every item of the list at this URL, page after page. */
+/** All items of the list at this URL. */
 async function collect(url: string, asked: Partial<ListRequest> = {}): Promise<unknown[]> {
   const items: unknown[] = [];
   const pages = listPages(platformAt(url), bearer, { resource: 'campaigns', ...asked });
@@ -25,7 +25,7 @@ function campaigns(total: number, wrap: (items: unknown[]) => unknown = (items) 
   });
 }
 
-test('contract 8: 12,345 campaigns are three requests of 5,000', async () => {
+test('contract 8: 12,345 campaigns take three requests of 5,000', async () => {
   await using server = await campaigns(12_345);
   const items = await collect(server.url);
   expect(new Set(items.map((item) => (item as { id: string }).id)).size).toBe(12_345);
@@ -40,7 +40,7 @@ test('contract 8: 12,345 campaigns are three requests of 5,000', async () => {
   });
 });
 
-test('a page is asked for only when the one before was taken', async () => {
+test('a page is requested only after the previous one was consumed', async () => {
   await using server = await campaigns(10);
   const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 3 });
   await pages.next();
@@ -48,7 +48,7 @@ test('a page is asked for only when the one before was taken', async () => {
   await pages.return();
 });
 
-test('a last page that is full is followed by one that is empty', async () => {
+test('a full last page is followed by a request that returns no items', async () => {
   await using server = await campaigns(6);
   const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 3 });
   expect(await Array.fromAsync(pages)).toEqual([
@@ -58,14 +58,14 @@ test('a last page that is full is followed by one that is empty', async () => {
   expect(server.requests.map(queryOf)).toEqual(['0', '3', '6'].map((offset) => ({ limit: '3', offset })));
 });
 
-test('an empty list is one request', async () => {
+test('an empty list takes one request', async () => {
   await using server = await campaigns(0);
   const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns' });
   expect(await Array.fromAsync(pages)).toEqual([]);
   expect(server.requests).toHaveLength(1);
 });
 
-test('a server that gives fewer items at a time than it is asked for is asked for the rest', async () => {
+test('a server whose pages are smaller than limit is asked for the rest', async () => {
   await using server = await campaigns(45, (items) => items.slice(0, 20));
   expect(await collect(server.url)).toHaveLength(45);
   expect(server.requests.map(queryOf)).toEqual(
@@ -80,7 +80,7 @@ test.each([
   [404, {}],
   [416, {}],
   [422, {}],
-])('a list of one page is whole where nothing new comes behind it: %i %o', async (status, body) => {
+])('a short first page is the whole list if the second request answers %i %o', async (status, body) => {
   await using server = await listen((seen, response) =>
     queryOf(seen).offset === '0' ? json(response, 200, [{ id: 1 }]) : json(response, status, body),
   );
@@ -88,16 +88,14 @@ test.each([
   expect(server.requests).toHaveLength(2);
 });
 
-test.each([
-  401, 403, 429, 500,
-])('a list is not taken for whole where what is behind its page answers %i', async (status) => {
+test.each([401, 403, 429, 500])('a list fails if the second request answers %i', async (status) => {
   await using server = await listen((seen, response) =>
     queryOf(seen).offset === '0' ? json(response, 200, [{ id: 1 }]) : json(response, status, {}),
   );
   expect(await errorOf(PlatformError, collect(server.url))).toMatchObject({ status });
 });
 
-test('contract 8: filters are sent with each page, and cannot replace limit or offset', async () => {
+test('contract 8: filters are sent with each page and cannot replace limit or offset', async () => {
   await using server = await campaigns(4);
   await collect(server.url, { limit: 3, filters: { 'created_at[lt]': '2026-10-01T00:00:00Z', limit: '9' } });
   expect(queryOf(server.requests[1])).toEqual({
@@ -107,7 +105,7 @@ test('contract 8: filters are sent with each page, and cannot replace limit or o
   });
 });
 
-test('contract 4.6: the items are found in a bare array, in the one array, and where the setting says', async () => {
+test('contract 4.6: the items are found in a bare array, in the only array, and at the configured path', async () => {
   const wraps: [(items: unknown[]) => unknown, Partial<ListRequest>][] = [
     [(items) => items, {}],
     [(items) => ({ campaigns: items, total: 2 }), {}],
@@ -124,27 +122,27 @@ test.each([
   ['no array', { data: {} }, {}, 'no single array of items (none): name its path with the setting "items"'],
   ['two arrays', { a: [], b: [] }, {}, 'no single array of items (a, b)'],
   [
-    'one deeper down, beside another',
+    'a nested array beside another',
     { data: { items: [{ id: 1 }] }, warnings: [] },
     {},
     'no single array of items (data.items, warnings): name its path',
   ],
-  ['one deeper down alone', { data: { items: [] } }, {}, 'no single array of items (data.items)'],
+  ['only a nested array', { data: { items: [] } }, {}, 'no single array of items (data.items)'],
   ['null', null, {}, 'no single array of items (none)'],
   ['no array at the path', { data: [] }, { items: 'data.items' }, 'no array at "data.items"'],
   ['null on the path', { data: null }, { items: 'data.items' }, 'no array at "data.items"'],
   ['nothing on the path', {}, { items: 'data.more.items' }, 'no array at "data.more.items"'],
   ['no object at all', null, { items: 'data' }, 'no array at "data"'],
-])('an answer with %s names the setting', async (_what, body, asked, reason) => {
+])('an answer with %s is unreadable, and the error names the setting', async (_what, body, asked, reason) => {
   await using server = await listen((_seen, response) => json(response, 200, body));
   const error = await errorOf(UnreadableAnswer, collect(server.url, asked));
   expect(error.reason).toContain(reason);
 });
 
 test.each<[string, (answers: number) => unknown]>([
-  ['the very same answer', () => [{ id: 1 }, { id: 2 }]],
+  ['the same answer', () => [{ id: 1 }, { id: 2 }]],
   ['the same items in a wrapper that changes', (answers) => ({ answers, items: [{ id: 1 }, { id: 2 }] })],
-])('a server that has no regard for offset is stopped at the second page: %s', async (_, body) => {
+])('a server that ignores offset is stopped at the second page: %s', async (_, body) => {
   let answers = 0;
   await using server = await listen((_seen, response) => {
     answers += 1;
@@ -155,13 +153,13 @@ test.each<[string, (answers: number) => unknown]>([
   expect(server.requests).toHaveLength(2);
 });
 
-test('a server that has no regard for limit is stopped at the first page', async () => {
+test('a server that ignores limit is stopped at the first page', async () => {
   await using server = await listen((_seen, response) => json(response, 200, [1, 2, 3]));
   const error = await errorOf(UnreadableAnswer, collect(server.url, { limit: 2 }));
   expect(error.reason).toContain('3 items where the limit is 2');
 });
 
-test('contract 2.6: numbers that JavaScript cannot hold are written as they came', async () => {
+test('contract 2.6: numbers that JavaScript cannot hold are written unchanged', async () => {
   const row = '{"id":1234567890123456789,"spend":1.10,"clicks":7,"e":1e400,"n":-0}';
   await using server = await listen((_seen, response) => response.writeHead(200).end(`[${row}]`));
   const items = await collect(server.url);
@@ -169,7 +167,7 @@ test('contract 2.6: numbers that JavaScript cannot hold are written as they came
   expect(items).toMatchObject([{ clicks: 7 }]);
 });
 
-test('a failure on a later page is thrown after the pages before it', async () => {
+test('a failure on a later page is thrown after the earlier pages', async () => {
   await using server = await listen((seen, response) =>
     queryOf(seen).offset === '0'
       ? json(response, 200, [1, 2])
@@ -180,7 +178,7 @@ test('a failure on a later page is thrown after the pages before it', async () =
   expect(await errorOf(PlatformError, pages.next())).toMatchObject({ status: 500, type: 'internal_error' });
 });
 
-test('contract 8: a limit of 1 is taken, and its pages may be as many as the items', async () => {
+test('contract 8: a limit of 1 gives one page per item', async () => {
   await using server = await campaigns(2);
   const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 1 });
   expect(await Array.fromAsync(pages)).toEqual([[{ id: 'c-0' }], [{ id: 'c-1' }]]);

@@ -14,7 +14,7 @@ test.each([
   '{"rows":[]}',
   'null',
   '',
-])('contract 4.5: the answer %s is passed on byte for byte', async (body) => {
+])('contract 4.5: the answer %j is returned byte for byte', async (body) => {
   await using server = await listen((_seen, response) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end(body),
   );
@@ -30,7 +30,7 @@ test.each([
   expect(JSON.parse(seen?.body ?? '')).toEqual(QUERY);
 });
 
-test('the answer holds no token', async () => {
+test('the answer does not contain the token', async () => {
   await using server = await listen((_seen, response) => json(response, 200, []));
   const answer = await queryPurchases(platformAt(server.url), bearer, QUERY, never);
   expect(Object.keys(answer)).toEqual(['status', 'headers', 'body']);
@@ -38,7 +38,7 @@ test('the answer holds no token', async () => {
   answer.body.destroy();
 });
 
-test('an answer that is no success is a PlatformError', async () => {
+test('a 403 is a PlatformError', async () => {
   await using server = await listen((_seen, response) =>
     json(response, 403, { error: { type: 'insufficient_scope', request_id: 'r1' } }),
   );
@@ -46,7 +46,7 @@ test('an answer that is no success is a PlatformError', async () => {
   expect(error).toMatchObject({ status: 403, type: 'insufficient_scope', requestId: 'r1' });
 });
 
-test.each([300, 302, 400])('an answer %i is a PlatformError, and is read', async (status) => {
+test.each([300, 302, 400])('an answer %i is read and is a PlatformError', async (status) => {
   await using server = await listen((_seen, response) =>
     json(response, status, { error: { type: 'moved', request_id: 'r1' } }),
   );
@@ -56,7 +56,7 @@ test.each([300, 302, 400])('an answer %i is a PlatformError, and is read', async
 
 test.each([
   202, 203, 204, 206, 299,
-])('11: an answer %i, which is no whole one, is unreadable (contract 4.5)', async (status) => {
+])('11: an answer %i is unreadable, because it may not be whole (contract 4.5)', async (status) => {
   await using server = await listen((_seen, response) =>
     json(response, status, [], { 'x-request-id': 'r1' }),
   );
@@ -64,13 +64,13 @@ test.each([
   expect(error).toMatchObject({ status, requestId: 'r1', reason: 'a status other than 200 and 201' });
 });
 
-test('an answer 201 is one too', async () => {
+test('an answer 201 is a success', async () => {
   await using server = await listen((_seen, response) => json(response, 201, [1]));
   const { body } = await queryPurchases(platformAt(server.url), bearer, QUERY, never);
   expect(await text(body)).toBe('[1]');
 });
 
-test('an answer that was read leaves nothing behind at the caller’s signal', async () => {
+test('an answer that was read leaves no listener on the caller’s signal', async () => {
   await using server = await listen(({ path }, response) =>
     json(response, path === '/reports/purchases' ? 200 : 404, []),
   );
@@ -85,7 +85,7 @@ test('an answer that was read leaves nothing behind at the caller’s signal', a
   expect(getEventListeners(total.signal, 'abort')).toEqual([]);
 });
 
-test('a body that nobody reads can be destroyed', async () => {
+test('an unread body can be destroyed', async () => {
   await using server = await listen((_seen, response) => response.writeHead(200).write('['));
   const { body } = await queryPurchases(platformAt(server.url), bearer, QUERY, never);
   body.destroy();
@@ -93,7 +93,7 @@ test('a body that nobody reads can be destroyed', async () => {
   expect(body.errored).toBeInstanceOf(Error);
 });
 
-test('the total of the caller ends a body that keeps coming', async () => {
+test('9: the caller’s total ends a body that keeps coming', async () => {
   await using server = await listen((_seen, response) => {
     response.writeHead(200);
     const drip = setInterval(() => response.write(' '), 10);
@@ -105,7 +105,7 @@ test('the total of the caller ends a body that keeps coming', async () => {
   await expect(text(answer.body)).rejects.toThrow();
 });
 
-test('the total of the caller ends a request that gets no answer, even if it had ended before', async () => {
+test('9: a total that has ended already prevents the request', async () => {
   await using server = await listen(() => {});
   const query = queryPurchases(platformAt(server.url), bearer, QUERY, AbortSignal.abort());
   expect(await errorOf(NoAnswer, query)).toMatchObject({ sent: false, code: 'TOTAL_TIMEOUT' });

@@ -10,14 +10,14 @@ import { bearer, connecting, errorOf, platformAt } from '../../support/platform.
 
 const BODY = { start_date: '2026-10-01', end_date: '2026-10-02', advertiser_ids: ['a'], metrics: ['spend'] };
 
-test('a server that accepts and never answers ends at the headers time-out, and may have got the request', async () => {
+test('9: a server that never answers ends at the headers timeout, and may have received the request', async () => {
   await using server = await listen(() => {});
   const platform = platformAt(server.url, { timeouts: { headers: 50, total: 20_000 } });
   const error = await errorOf(NoAnswer, createReport(platform, bearer, BODY));
   expect(error).toMatchObject({ name: 'NoAnswer', sent: true, code: 'UND_ERR_HEADERS_TIMEOUT' });
 });
 
-test('a body that stops ends at the idle time-out', async () => {
+test('9: a body that stops ends at the idle timeout', async () => {
   await using server = await listen((_seen, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.write('{"id":');
@@ -27,14 +27,14 @@ test('a body that stops ends at the idle time-out', async () => {
   expect(error).toMatchObject({ sent: true, code: 'UND_ERR_BODY_TIMEOUT' });
 });
 
-test('a body of a byte at a time never is idle, and ends at the total', async () => {
+test('9: a body of a byte at a time ends at the total', async () => {
   await using server = await listen(dripping);
   const platform = platformAt(server.url, { timeouts: { idle: 5_000, total: 200 } });
   const error = await errorOf(NoAnswer, getReport(platform, bearer, 'r'));
   expect(error).toMatchObject({ sent: true, code: 'TOTAL_TIMEOUT' });
 });
 
-test('headers of a byte at a time end at the total', async () => {
+test('9: headers of a byte at a time end at the total', async () => {
   await using server = await listenTcp((socket) => {
     const drip = setInterval(() => socket.write('H'), 10);
     socket.write('HTTP/1.1 200 OK\r\nX-Slow: ');
@@ -45,7 +45,7 @@ test('headers of a byte at a time end at the total', async () => {
   expect(error).toMatchObject({ sent: true, code: 'TOTAL_TIMEOUT' });
 });
 
-test('a TLS handshake that never ends is a connect time-out, and nothing was sent', async () => {
+test('9: a TLS handshake that never ends is a connect timeout, and nothing was sent', async () => {
   await using server = await listenTcp(() => {});
   const platform = platformAt(server.url.replace('http:', 'https:'), {
     ...{ dispatcher: connecting(50), timeouts: { total: 8_000 } },
@@ -54,7 +54,7 @@ test('a TLS handshake that never ends is a connect time-out, and nothing was sen
   expect(error).toMatchObject({ sent: false, code: 'UND_ERR_CONNECT_TIMEOUT' });
 });
 
-test('the total holds while the connection is being made, and the request is not sent after it', async () => {
+test('the total also limits connecting, and the request is not sent after it', async () => {
   await using server = await listen((_seen, response) => json(response, 201, { id: 'r', status: 'CREATED' }));
   let connect = () => {};
   const connected = new Promise<void>((resolve) => {
@@ -85,20 +85,20 @@ test('a refused connection was not sent', async () => {
   expect(error).toMatchObject({ sent: false, code: 'ECONNREFUSED' });
 });
 
-test('a POST whose answer is lost is sent once, and may have arrived', async () => {
+test('10: a POST whose answer is lost is sent once, and may have arrived', async () => {
   await using server = await listen((_seen, response) => response.destroy());
   const error = await errorOf(NoAnswer, createReport(platformAt(server.url), bearer, BODY));
   expect(error).toMatchObject({ sent: true, code: 'UND_ERR_SOCKET' });
   expect(server.requests).toHaveLength(1);
 });
 
-test('a GET is not retried either, whatever the answer', async () => {
+test('a GET is not retried, whatever the answer', async () => {
   await using server = await listen((_seen, response) => json(response, 503, {}));
   await errorOf(PlatformError, getReport(platformAt(server.url), bearer, 'r'));
   expect(server.requests).toHaveLength(1);
 });
 
-test('an answer cut short is no answer', async () => {
+test('a truncated answer is a NoAnswer', async () => {
   await using server = await listen((_seen, response) => {
     response.writeHead(201, { 'content-length': '100' });
     response.write('{"id":"r"}', () => response.destroy());
@@ -107,7 +107,7 @@ test('an answer cut short is no answer', async () => {
   expect(error.sent).toBe(true);
 });
 
-test('a redirect is refused and its target never asked', async () => {
+test('a redirect is refused, and its target gets no request', async () => {
   await using target = await listen((_seen, response) => json(response, 200, { id: 'r', status: 'READY' }));
   await using server = await listen((_seen, response) =>
     response.writeHead(307, { location: `${target.url}/reports/r` }).end(),
@@ -117,7 +117,7 @@ test('a redirect is refused and its target never asked', async () => {
   expect(target.requests).toEqual([]);
 });
 
-test('an endless answer is read to the cap only', async () => {
+test('an endless answer is read only to the cap', async () => {
   let written = 0;
   await using server = await listen((_seen, response) => {
     const piece = Buffer.alloc(64 * 1024, 0x20);
@@ -137,7 +137,7 @@ test.each([
   ['as long as the cap', ['0123456789'], '0123456789', false],
   ['a byte longer', ['0123456789x'], '0123456789', true],
   ['a byte shorter', ['012345', '678'], '012345678', false],
-])('a body that is %s is told from one that was cut', async (_what, pieces, whole, truncated) => {
+])('a body that is %s is marked as truncated or not', async (_what, pieces, whole, truncated) => {
   await using server = await listen((_seen, response) => {
     for (const piece of pieces) response.write(piece);
     response.end();
@@ -146,7 +146,7 @@ test.each([
   expect(await send(platformAt(server.url), call, 10)).toMatchObject({ status: 200, text: whole, truncated });
 });
 
-test('a byte beyond the cap that comes by itself tells that the body was cut', async () => {
+test('a single byte beyond the cap, in its own chunk, marks the body as truncated', async () => {
   const body = Readable.from([Buffer.from('0123456789'), Buffer.from('x')]);
   const open = { call: 'GET /r', status: 200, headers: {}, secrets: [], body };
   const answer = await readAnswer(open, new AbortController().signal, 10);
@@ -156,7 +156,7 @@ test('a byte beyond the cap that comes by itself tells that the body was cut', a
   });
 });
 
-test('a call leaves no timer behind that would keep the process, whatever became of it', async () => {
+test('a call leaves no timer behind, whatever its outcome', async () => {
   await using server = await listen(({ path }, response) =>
     path === '/reports/r' ? json(response, 200, { id: 'r', status: 'CREATED' }) : response.destroy(),
   );
@@ -166,11 +166,11 @@ test('a call leaves no timer behind that would keep the process, whatever became
     await getReport(platformAt(server.url), bearer, 'r');
     await errorOf(NoAnswer, getReport(platformAt(server.url), bearer, 'lost'));
   }
-  // Others of this process have timers as well, though not one for each call.
+  // Other parts of this process have timers too, but not one per call.
   expect(timers() - before).toBeLessThan(10);
 });
 
-test('each call has a connection of its own, so that none is sent on one that died meanwhile', async () => {
+test('each call opens its own connection, because a kept one may be dead', async () => {
   const sockets = new Set<unknown>();
   await using server = await listen((_seen, response) => {
     sockets.add(response.socket);

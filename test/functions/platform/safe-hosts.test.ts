@@ -15,7 +15,7 @@ test.each([
   'https://storage.example.com./r',
   'https://localhost.example.com/r',
   'https://notlocalhost/r',
-])('%s is let through', (url) => {
+])('%s is allowed', (url) => {
   expect(checkUrl(url, deployed).href).toBe(new URL(url).href);
 });
 
@@ -87,7 +87,7 @@ test.each([
   expect(() => checkUrl(url, local)).toThrow(expect.objectContaining({ name: 'DownloadRefused' }));
 });
 
-test('an allow-list admits its hosts and their subdomains where it has a star, and no look-alike', () => {
+test('an allow-list admits its hosts, the subdomains of a star, and no look-alike', () => {
   const policy = { ...deployed, allowedHosts: ['storage.example.com', '*.amazonaws.com'] };
   const admitted = (host: string) => {
     try {
@@ -107,7 +107,7 @@ test.each([
   ' storage.example.com',
   'Storage.Example.COM\n',
   ' *.example.com ',
-])('an allowed host is read without the blanks around it, and in any case: "%s"', (allowed) => {
+])('an allowed host is trimmed and compared without case: "%s"', (allowed) => {
   const policy = { ...deployed, allowedHosts: [allowed] };
   expect(checkUrl('https://storage.example.com/r', policy).host).toBe('storage.example.com');
   expect(() => checkUrl('https://storage.example.org/r', policy)).toThrow('not one of those');
@@ -120,7 +120,7 @@ test.each([
   ['https://user:canary@files.example/r#canary', 'https://files.example/r'],
   ['s3://bucket/canary?X-Amz-Signature=canary', 's3://bucket'],
   ['data:text/plain,canary', 'data:'],
-])('a refusal of %s names %s, and nothing that may sign it', (url, name) => {
+])('the refusal of %s names %s, without the parts that may hold a signature', (url, name) => {
   expect(() => checkUrl(url, deployed)).toThrow(
     new RegExp(`^The address ${name} was refused: (?!.*canary)`, 's'),
   );
@@ -131,7 +131,7 @@ test.each([
   'http://localhost',
   'http://[::1]',
   'https://localhost',
-])('21: the agent connects to no loopback address: %s', async (origin) => {
+])('21: the agent does not connect to a loopback address: %s', async (origin) => {
   await using server = await listen((_, response) => response.end('secret'));
   const agent = safeAgent(deployed);
   const request = agent.request({ origin: `${origin}:${server.port}`, path: '/', method: 'GET' });
@@ -144,7 +144,7 @@ test.each([
   ['https://10.0.0.1', 'The host 10.0.0.1 was refused: it is not a public address.'],
   ['http://8.8.8.8', 'The host 8.8.8.8 was refused: plain http is for a loopback address only.'],
   ['https://[::ffff:8.8.8.8]', 'The host ::ffff:808:808 was refused: it is not a public address.'],
-])('21: the agent says why it does not connect to %s', async (origin, happened) => {
+])('21: the agent gives the reason for not connecting to %s', async (origin, happened) => {
   const agent = safeAgent(local);
   const request = agent.request({ origin, path: '/', method: 'GET' });
   await expect(request).rejects.toMatchObject({ name: 'DownloadRefused', message: `${happened}\n{}` });
@@ -155,7 +155,7 @@ test.each([
   ['the second', ['8.8.8.8', '10.0.0.1']],
   ['the first', ['10.0.0.1', '8.8.8.8']],
   ['each', ['10.0.0.1', '169.254.169.254']],
-])('21: the agent does not connect to a name of which %s address is private', async (_, addresses) => {
+])('21: the agent does not connect to a name if %s of its addresses is private', async (_, addresses) => {
   resolveTo(addresses);
   const agent = safeAgent(deployed);
   const request = agent.request({ origin: 'https://rebound.test', path: '/', method: 'GET' });
@@ -167,7 +167,7 @@ test.each([
 test.each([
   ['an error', new Error('no such name')],
   ['no address', []],
-])('a name that comes to %s is not connected to', async (_, found) => {
+])('the agent does not connect if the lookup gives %s', async (_, found) => {
   resolveTo(found);
   const agent = safeAgent(deployed);
   const request = agent.request({ origin: 'https://unknown.test', path: '/', method: 'GET' });
@@ -175,7 +175,7 @@ test.each([
   await agent.destroy();
 });
 
-test('a connection that does not come about is given up after the time-out that is asked for', async () => {
+test('the connect timeout applies', async () => {
   await using server = await listenTcp(() => {});
   const agent = safeAgent(local, { connectTimeout: 50 });
   const origin = `https://127.0.0.1:${server.port}`;
@@ -187,7 +187,7 @@ test('a connection that does not come about is given up after the time-out that 
   await agent.destroy();
 });
 
-test('in a local run the agent reaches this machine, and follows no redirect', async () => {
+test('in a local run the agent connects to this machine and follows no redirect', async () => {
   await using server = await listen((_, response) => response.writeHead(302, { location: '/other' }).end());
   const agent = safeAgent(local);
   for (const host of ['127.0.0.1', 'localhost']) {
@@ -200,7 +200,7 @@ test('in a local run the agent reaches this machine, and follows no redirect', a
   await agent.destroy();
 });
 
-/** The machine's resolver, for this test: every name has these addresses, or none for this reason. */
+/** Makes the system's resolver give these addresses, or this error, for every name. */
 function resolveTo(found: readonly string[] | Error): void {
   const { lookup } = dns;
   onTestFinished(() => {

@@ -6,13 +6,13 @@ import { exchangeCode, refreshToken, requestToken } from '../../../functions/pla
 import { type Answer, json, listen, type Seen } from '../../support/listen.ts';
 import { platformAt } from '../../support/platform.ts';
 
-// Characters that form-encoding, JSON and base64 each change, so that every spelling has to be kept out.
+// Form-encoding, JSON and base64 each change some of these characters.
 const CANARY = 'canary+"/é';
 const TOKEN = 'canary-token.abc';
 const client = { client_id: 'client-1', client_secret: `secret-${CANARY}` };
 
-/** All that the server was sent and could quote, the spellings that it decodes to among them. */
-function quote({ headers, body }: Seen): string {
+/** What a server could echo: what it was sent, as it was sent, decoded, and encoded in other ways. */
+function echo({ headers, body }: Seen): string {
   const basic = Buffer.from(headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString();
   return [
     headers.authorization,
@@ -32,9 +32,9 @@ function quote({ headers, body }: Seen): string {
 }
 
 const status =
-  (code: number, answer: (quoted: string) => unknown, headers: Record<string, string> = {}): Answer =>
+  (code: number, answer: (echoed: string) => unknown, headers: Record<string, string> = {}): Answer =>
   (seen, response) =>
-    json(response, code, answer(quote(seen)), headers);
+    json(response, code, answer(echo(seen)), headers);
 const envelope = (text: string) => ({
   error: {
     type: text,
@@ -45,33 +45,32 @@ const envelope = (text: string) => ({
   },
 });
 
-/** The body is not JSON, so that the content type is named. */
-function headersQuote(code: number): Answer {
+/** The body is not JSON, so the error names the content type. */
+function headersEcho(code: number): Answer {
   return ({ headers }, response) => {
-    const quoted = encodeURI(headers.authorization ?? headers['x-api-key']?.toString() ?? '');
+    const echoed = encodeURI(headers.authorization ?? headers['x-api-key']?.toString() ?? '');
     response
-      .writeHead(code, { 'x-request-id': quoted, 'retry-after': quoted, 'content-type': quoted })
+      .writeHead(code, { 'x-request-id': echoed, 'retry-after': echoed, 'content-type': echoed })
       .end('-');
   };
 }
 
 const servers: Record<string, Answer> = {
-  'an envelope that quotes': status(422, envelope),
-  'an envelope whose names quote': status(422, (text) => ({
+  'an envelope that echoes': status(422, envelope),
+  'an envelope whose field names echo': status(422, (text) => ({
     error: { type: 'x', detail: { [text]: 'no', validation: { [text]: { [text]: 'no' } } } },
   })),
-  'a sentence that quotes': status(500, (text) => ({ error: { type: 'x', detail: text } })),
-  'an OAuth body that quotes': status(400, (error_description) => ({
+  'a detail that echoes': status(500, (text) => ({ error: { type: 'x', detail: text } })),
+  'an OAuth body that echoes': status(400, (error_description) => ({
     error: 'invalid_client',
     error_description,
   })),
-  'a success that is none': status(200, (text) => ({ id: { text }, access_token: [text], status: text })),
+  'an invalid success': status(200, (text) => ({ id: { text }, access_token: [text], status: text })),
   'another success': status(202, (text) => text),
-  'HTML that quotes': (seen, response) => response.writeHead(502).end(`<html>${quote(seen)}</html>`),
-  'a failure whose headers quote': headersQuote(500),
-  'a success whose headers quote': headersQuote(200),
-  'a redirect': (seen, response) =>
-    response.writeHead(302, { location: `/?${encodeURI(quote(seen))}` }).end(),
+  'HTML that echoes': (seen, response) => response.writeHead(502).end(`<html>${echo(seen)}</html>`),
+  'a failure whose headers echo': headersEcho(500),
+  'a success whose headers echo': headersEcho(200),
+  'a redirect': (seen, response) => response.writeHead(302, { location: `/?${encodeURI(echo(seen))}` }).end(),
   'a reset': (_seen, response) => response.destroy(),
   silence: () => {},
 };
@@ -104,12 +103,11 @@ const cases = Object.keys(calls).flatMap((call) =>
   Object.keys(servers).map((server) => [call, server] as const),
 );
 
-test.each(cases)('%s against %s gives an error without a secret', async (call, kind) => {
+test.each(cases)('%s: %s: the error has no secret', async (call, kind) => {
   await using server = await listen(servers[kind] ?? (() => {}));
   const error: unknown = await calls[call]?.(server.url).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(Error);
   const shown = `${JSON.stringify(error)} ${inspect(error, { depth: null, showHidden: true })} ${(error as Error).message}`;
-  // The stack names files and functions of ours; none of them is called so.
   expect(shown).not.toMatch(/canary/i);
   expect(shown).not.toContain(Buffer.from(`client-1:`).toString('base64').slice(0, 10));
   expect((error as Error).cause).toBeUndefined();

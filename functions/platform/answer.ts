@@ -1,0 +1,114 @@
+import * as z from 'zod/mini';
+import { isObject, type JsonObject } from '../workflow/json.ts';
+import { ABSENT, UnreadableAnswer } from './errors.ts';
+
+/** The head of a response. */
+export interface Head {
+  /** The request, for messages: `POST https://host/reports`, without query and userinfo. */
+  readonly call: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Values that the request carried. The response may echo them, and no message may repeat them. */
+  readonly secrets: readonly string[];
+}
+
+export interface Answer extends Head {
+  readonly text: string;
+  /** True if the body is longer than the cap; `text` is its beginning. */
+  readonly truncated: boolean;
+}
+
+// Errors travel in a workflow's state (256 KB in total) and in lines on a screen. Characters.
+const SENTENCE_CAP = 500;
+export const DETAIL_CAP = 2_000;
+
+/** @param name in lower case */
+export function headerOf({ headers }: Pick<Head, 'headers'>, name: string): string | undefined {
+  return [headers[name]].flat()[0];
+}
+
+/** Cleans text of the platform for use in a message: no secret, URL query (it may be a signature) or control character. */
+export function clean(text: string, secrets: readonly string[]): string {
+  const redacted = secrets.reduce(
+    (rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '[redacted]')),
+    text,
+  );
+  // Cut after the replacement, which must see whole secrets, and before the pattern, which takes quadratic time.
+  return redacted
+    .slice(0, DETAIL_CAP)
+    .replace(/(https?:\/\/[^\s"'<>?]*)\?[^\s"'<>]*/gi, '$1')
+    .replace(/\p{Cc}+/gu, ' ');
+}
+
+/** Cleans text, and cuts it to the length of a sentence. */
+export function sentence(text: string, secrets: readonly string[]): string {
+  return clean(text, secrets).slice(0, SENTENCE_CAP);
+}
+
+/** A string or number of an error body as a sentence; anything else is undefined. */
+export function sentenceOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  return String(value).slice(0, SENTENCE_CAP) || undefined;
+}
+
+/** Parses the body of an error and cleans its strings and field names; empty if it is not a JSON object. */
+export function errorBody({ text, secrets }: Pick<Answer, 'text' | 'secrets'>): JsonObject {
+  const cleanValue = (_key: string, value: unknown) => {
+    if (typeof value === 'string') return clean(value, secrets);
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name, secrets), inner]));
+  };
+  try {
+    return objectOf(JSON.parse(text, cleanValue));
+  } catch {
+    // Not JSON, or nested too deep for the stack.
+    return {};
+  }
+}
+
+export function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/**
+ * The request_id of an error's envelope (contract 7.1), else the one that a gateway put into the headers, which is the only
+ * one of a success, else "absent". An id is one word; other text could be an echo.
+ */
+export function requestIdOf(answer: Head & { readonly text?: string }): string {
+  const { status, secrets, text = '' } = answer;
+  const isSuccess = status >= 200 && status < 300;
+  const inBody = isSuccess ? undefined : objectOf(errorBody({ text, secrets }).error).request_id;
+  const header = sentence(headerOf(answer, 'x-request-id') ?? '', secrets);
+  const ids = [sentenceOf(inBody), header];
+  return ids.find((id) => id !== undefined && /^\S+$/.test(id)) ?? ABSENT;
+}
+
+/** @param reason what is wrong with the answer; may name fields and headers, but quotes no value of the body */
+export function unreadable(answer: Head, reason: string): UnreadableAnswer {
+  return new UnreadableAnswer(answer.call, {
+    status: answer.status,
+    requestId: requestIdOf(answer),
+    reason: sentence(reason, answer.secrets),
+  });
+}
+
+/** Parses a success by its schema. Throws UnreadableAnswer, which names the wrong fields without their values. */
+export function parseAnswer<S extends z.core.$ZodType>(answer: Answer, schema: S): z.output<S> {
+  const parsed = z.safeParse(schema, parseBody(answer));
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(
+    ({ path, message }) => `${path.join('.') || 'the body'}: ${message}`,
+  );
+  throw unreadable(answer, `a body that breaks the contract (${faults.join('; ')})`);
+}
+
+/** Throws UnreadableAnswer if the body is empty or not JSON. */
+export function parseBody(answer: Answer, parse: (text: string) => unknown = JSON.parse): unknown {
+  if (answer.text.trim() === '') throw unreadable(answer, 'an empty body');
+  try {
+    return parse(answer.text);
+  } catch {
+    const type = /^[\w.+-]+\/[\w.+-]+/.exec(headerOf(answer, 'content-type') ?? '')?.[0] ?? ABSENT;
+    throw unreadable(answer, `a body that is not JSON (content type ${type})`);
+  }
+}
