@@ -34,9 +34,10 @@ const PENDING_LABEL = 'REFRESHED';
  */
 const REPLACE_TRIES = 5;
 
-export function createSecrets(): Secrets {
-  const client = new SecretsManagerClient(ONE_TRY);
-  const patient = new SecretsManagerClient({ maxAttempts: REPLACE_TRIES });
+/** @param place the Region, if it is not the one of the environment */
+export function createSecrets(place: { readonly region?: string } = {}): Secrets {
+  const client = new SecretsManagerClient({ ...ONE_TRY, ...place });
+  const patient = new SecretsManagerClient({ maxAttempts: REPLACE_TRIES, ...place });
 
   async function read(SecretId: string, VersionId?: string): Promise<SecretText | undefined> {
     try {
@@ -78,7 +79,7 @@ export function createSecrets(): Secrets {
         // If the answer to a successful move was lost, the SDK's second try fails although the new version is current.
         const current = (await read(SecretId))?.version;
         if (current !== version) return current === next;
-        const permission = 'secretsmanager:PutSecretValue and UpdateSecretVersionStage';
+        const permission = 'secretsmanager:PutSecretValue and secretsmanager:UpdateSecretVersionStage';
         throw asServiceError(error, `write the secret ${SecretId}`, permission);
       }
     },

@@ -1,19 +1,29 @@
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { createHash } from 'node:crypto';
+import { open, readFile, realpath, rm } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { createSecrets } from '../../functions/aws/secrets.ts';
 import type { Connection } from '../../functions/platform/connection.ts';
 import { safeAgent } from '../../functions/platform/safe-hosts.ts';
+import { type CredentialStore, createCredentialStore } from '../../functions/token/credential.ts';
 import {
-  type CredentialStore,
-  createDeployedCredentialStore,
-  createFileCredentialStore,
-} from './credential-store.ts';
+  AccessRefused,
+  CredentialUnusable,
+  readMessage,
+  ServiceUnavailable,
+} from '../../functions/workflow/errors.ts';
+import { replaceFile } from '../local/secret.ts';
 import { readDeployedPlace } from './deployed.ts';
+import { CommandFailed } from './errors.ts';
 import { loadConfig, type PlatformOptions } from './options.ts';
 
-/** An account of the platform, deployed or with a credential file on this machine. */
+/** An account of the platform: a deployed one, or one with a credential file on this machine. */
 export interface Account extends AsyncDisposable {
   readonly name: string;
   readonly platform: Connection;
+  /** Nothing that is read from it may be printed. */
   readonly store: CredentialStore;
+  /** The name of the secret or the file, for messages. */
+  readonly place: string;
 }
 
 export interface AccountOptions extends PlatformOptions {
@@ -22,6 +32,10 @@ export interface AccountOptions extends PlatformOptions {
 
 // TCP and TLS take well under 1 s, and a person is waiting. Milliseconds.
 const CONNECT_TIMEOUT = 5_000;
+
+// The lock is held while a small file is read and written. 100 × 50 ms = 5 s is enough for many others.
+const LOCK_TRIES = 100;
+const LOCK_PAUSE_MS = 50;
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
@@ -38,23 +52,75 @@ export async function createAccount(name: string, options: AccountOptions): Prom
   const { local, baseUrl, credential } = options;
   if (local && baseUrl !== undefined && credential !== undefined) {
     const platform = createConnection(baseUrl, { allowLoopback: true });
-    const dispose = () => platform.dispatcher.destroy();
-    return { name, platform, store: createFileCredentialStore(credential), [Symbol.asyncDispose]: dispose };
+    return { name, ...platform, store: createFileStore(credential), place: credential };
   }
   const { base_url, stack } = loadConfig();
   const { region } = await readDeployedPlace();
-  const client = new SecretsManagerClient({ ...(region && { region }) });
+  const store = createCredentialStore(createSecrets({ ...(region && { region }) }), stack, name);
   const platform = createConnection(base_url, { allowLoopback: false });
+  return { name, ...platform, store, place: `the secret ${stack}/${name}/credential` };
+}
+
+function createConnection(
+  baseUrl: string,
+  hosts: { allowLoopback: boolean },
+): Pick<Account, 'platform' | typeof Symbol.asyncDispose> {
+  const dispatcher = safeAgent(hosts, { connectTimeout: CONNECT_TIMEOUT, pipelining: 0 });
+  return { platform: { baseUrl, dispatcher }, [Symbol.asyncDispose]: () => dispatcher.destroy() };
+}
+
+/** A credential in a file that only its owner may read. Every write replaces the whole file. */
+export function createFileStore(file: string): CredentialStore {
+  const read = async () => {
+    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      throw new CommandFailed(`${file} cannot be read (${error.code}).`, 'Give another --credential.');
+    });
+    return { text, version: createHash('sha256').update(text).digest('hex') };
+  };
   return {
-    ...{ name, platform },
-    store: createDeployedCredentialStore(client, `${stack}/${name}/credential`),
-    async [Symbol.asyncDispose]() {
-      client.destroy();
-      await platform.dispatcher.destroy();
-    },
+    read,
+    replace: (version, text) =>
+      withLock(`${file}.lock`, async () => {
+        if ((await read()).version !== version) return false;
+        await replaceFile(await realpath(file), text);
+        return true;
+      }),
   };
 }
 
-function createConnection(baseUrl: string, hosts: { allowLoopback: boolean }): Connection {
-  return { baseUrl, dispatcher: safeAgent(hosts, { connectTimeout: CONNECT_TIMEOUT, pipelining: 0 }) };
+/** Holds a lock file while `work` runs. Waits while another process holds it. */
+async function withLock<T>(lock: string, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; attempt <= LOCK_TRIES; attempt += 1) {
+    const held = await open(lock, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') return undefined;
+      throw new CommandFailed(`${lock} cannot be written (${error.code}).`, 'Make its folder writable.');
+    });
+    if (held) return work().finally(() => held.close().then(() => rm(lock)));
+    await wait(LOCK_PAUSE_MS);
+  }
+  throw new CommandFailed(
+    `${lock} exists: another login is storing its token, or was killed.`,
+    'If no login is running, remove the file and log in again.',
+  );
+}
+
+/** Rewrites an error of the account's store for a person with AWS credentials of their own. Returns others unchanged. */
+export function explainStoreError(error: unknown, { place }: Pick<Account, 'place'>): unknown {
+  if (error instanceof CredentialUnusable) {
+    const { faults } = error.facts as { faults?: readonly string[] };
+    const happened = faults ? `cannot be used: ${faults.join('; ')}` : 'does not exist or has no value yet';
+    return new CommandFailed(`${place} ${happened}.`, `Store {"client_id","client_secret"} in ${place}.`);
+  }
+  if (error instanceof AccessRefused) {
+    const { aws_error, permission } = error.facts;
+    return new CommandFailed(
+      `AWS denies access to ${place} (${aws_error}).`,
+      `Check your AWS credentials and Region. They need ${permission}, and the use of the secret's KMS key.`,
+    );
+  }
+  if (!(error instanceof ServiceUnavailable)) return error;
+  return new CommandFailed(
+    readMessage(error.message).happened,
+    'Try again. If it fails again, check your AWS credentials and Region.',
+  );
 }

@@ -97,7 +97,8 @@ async function follow(sfn: SFNClient, executionArn: string, every: number): Prom
   try {
     for (let shown = '', stale = 0; ; ) {
       const execution = await describe(sfn, executionArn, stale < MAX_STALE_POLLS);
-      if (execution && hasEnded(execution)) return readOutcome(execution);
+      if (execution && hasEnded(execution))
+        return outcomeOf({ ...execution, output: JSON.parse(execution.output ?? 'null') });
       stale = execution ? 0 : stale + 1;
       const progress = execution ? await describeProgress(sfn, executionArn) : shown;
       if (progress !== shown) process.stderr.write(`${progress}\n`);
@@ -128,13 +129,6 @@ async function describe(
 
 export function hasEnded({ status }: DescribeExecutionOutput): boolean {
   return status !== 'RUNNING' && status !== 'PENDING_REDRIVE';
-}
-
-function readOutcome({ name = '', status, error, cause, output }: DescribeExecutionOutput): Outcome {
-  return outcomeOf({
-    ...{ name, status: status ?? '', error, cause },
-    ...(output !== undefined && { output: JSON.parse(output) }),
-  });
 }
 
 async function describeProgress(sfn: SFNClient, executionArn: string): Promise<string> {

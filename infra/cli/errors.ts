@@ -1,3 +1,5 @@
+import { NoAnswer, PlatformError, UnreadableAnswer } from '../../functions/platform/errors.ts';
+
 /** Exit statuses of every command. */
 export const DELIVERED = 0;
 export const FAILED = 1;
@@ -40,6 +42,15 @@ export function createAwsFailure(error: unknown, action: string, permissions: st
     `AWS could not ${action} (${(error as Error).name}).`,
     `Check your AWS credentials and Region. They need ${permissions}.`,
   );
+}
+
+/** The platform did not answer, or its answer is an error or cannot be read. The message contains no secret. */
+export function isPlatformFailure(error: unknown): error is Error {
+  return [PlatformError, NoAnswer, UnreadableAnswer].some((type) => error instanceof type);
+}
+
+export function warn(message: string): void {
+  process.stderr.write(`${toPrintable(`warning: ${message}`)}\n`);
 }
 
 /** Makes a line safe for a terminal: text from the platform must not move the cursor or reverse the direction of writing. */

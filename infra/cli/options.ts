@@ -2,7 +2,7 @@ import { access, constants, readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
-import { parseCredential } from '../../functions/token/credential.ts';
+import { credentialWarnings, parseCredential } from '../../functions/token/credential.ts';
 import { CredentialUnusable, DownloadRefused } from '../../functions/workflow/errors.ts';
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
 import { type Config, InvalidConfig, readConfig } from '../config.ts';
@@ -24,22 +24,23 @@ const FLAGS: Readonly<Record<keyof PlatformOptions, string>> = {
 /** The heading of the options that {@link localOnlyFaults} refuses without --local. */
 export const LOCAL_GROUP = 'With --local:';
 
-export const createJsonOption = () =>
-  new Option('--json', 'print one JSON document on stdout and everything else on stderr');
-
-export const createStateMachineOption = () =>
-  new Option('--state-machine <arn>', "the state machine (default: the one from the last 'npm run deploy')");
-
-export const createBaseUrlOption = (more = '') => new Option('--base-url <url>', `the platform's URL${more}`);
-
-export const createCredentialOption = () =>
-  new Option('--credential <file>', 'the credential, a JSON file: {"client_id","client_secret"}');
-
-export const createRevisionOption = () =>
-  new Option('--revision <date>', "the revision of the platform's API, YYYY-MM-DD");
-
-export const createSpeedOption = () =>
-  new Option('--speed <n>', 'run n times faster than real time, 1 to 1000').argParser(parseSpeed).default(1);
+/** Options that several commands have. */
+export const option = {
+  json: () => new Option('--json', 'print one JSON document on stdout and everything else on stderr'),
+  stateMachine: () =>
+    new Option(
+      '--state-machine <arn>',
+      "the state machine (default: the one from the last 'npm run deploy')",
+    ),
+  baseUrl: (more = '') => new Option('--base-url <url>', `the platform's URL${more}`),
+  credential: () =>
+    new Option('--credential <file>', 'the credential, a JSON file: {"client_id","client_secret"}'),
+  revision: () => new Option('--revision <date>', "the revision of the platform's API, YYYY-MM-DD"),
+  speed: () =>
+    new Option('--speed <n>', 'run n times faster than real time, 1 to 1000')
+      .argParser(parseSpeed)
+      .default(1),
+};
 
 /** Above 1,000, a wait of 10 s is shorter than a timer's precision. */
 function parseSpeed(text: string): number {
@@ -98,6 +99,12 @@ async function credentialFaults(file: string): Promise<string[]> {
       return (error.facts.faults as string[]).map((fault) => `--credential: ${fault}`);
     return [`--credential ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`];
   }
+}
+
+/** @param file without faults */
+export async function credentialFileWarnings(file: string): Promise<string[]> {
+  const credential = parseCredential(await readFile(file, 'utf8'), 'of --credential');
+  return credentialWarnings(credential).map((warning) => `--credential: ${warning}`);
 }
 
 /** Checks that files can be written to a folder. Creates nothing. */

@@ -19,8 +19,8 @@ interface Stopped {
 
 /** The end of an execution as Step Functions describes it. */
 export interface ExecutionEnd {
-  readonly name: string;
-  readonly status: string;
+  readonly name?: string | undefined;
+  readonly status?: string | undefined;
   readonly output?: unknown;
   readonly error?: string | undefined;
   readonly cause?: string | undefined;
@@ -41,7 +41,7 @@ function readFailureReport(cause = ''): FailureReport | undefined {
   }
 }
 
-function describeStopped({ name, status, error, cause }: ExecutionEnd): Stopped {
+function describeStopped({ name = '', status = '', error, cause }: ExecutionEnd): Stopped {
   return {
     version: '1',
     error: error ?? status,

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { onlyMissingSince } from '../../functions/decisions/missing.ts';
 import { createStepFunctions, hasEnded, readStateMachineArn, startAndFollow } from './deployed.ts';
 import { createAwsFailure, UsageError } from './errors.ts';
-import { createJsonOption, createStateMachineOption } from './options.ts';
+import { option } from './options.ts';
 import { type Outcome, printOutcome } from './outcome.ts';
 
 interface ResumeOptions {
@@ -19,8 +19,8 @@ export function createResumeCommand(): Command {
       'Export the windows that an execution did not deliver, and follow the new execution until it ends.',
     )
     .argument('<execution>', 'the name or ARN of an execution that failed or was stopped')
-    .addOption(createJsonOption())
-    .addOption(createStateMachineOption())
+    .addOption(option.json())
+    .addOption(option.stateMachine())
     .action(async (execution: string, options: ResumeOptions) => {
       const outcome = await resume(execution, options);
       if (outcome) printOutcome(outcome, { ...options, root: 's3://' });

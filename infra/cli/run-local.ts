@@ -3,8 +3,14 @@ import { keepSaving } from '../local/history-file.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
 import { startSandbox } from '../local/sandbox/sandbox.ts';
 import { showProgress } from '../local/show-progress.ts';
-import { INTERRUPTED, UsageError } from './errors.ts';
-import { configFaults, outFaults, type PlatformOptions, platformFaults } from './options.ts';
+import { INTERRUPTED, UsageError, warn } from './errors.ts';
+import {
+  configFaults,
+  credentialFileWarnings,
+  outFaults,
+  type PlatformOptions,
+  platformFaults,
+} from './options.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import {
   checkRequest,
@@ -44,7 +50,8 @@ export async function runLocal(
 ): Promise<Outcome | undefined> {
   const clock = scaledClock(options.speed);
   const { input, request, warnings } = await checkAll(name, options, new Date(clock.now()));
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  if (options.credential !== undefined) warnings.push(...(await credentialFileWarnings(options.credential)));
+  for (const warning of warnings) warn(warning);
 
   await using platform = await createPlatformAccess(options, clock);
   await using local = await startLocal({

@@ -1,15 +1,6 @@
 import { Command } from 'commander';
 import { UsageError } from './errors.ts';
-import {
-  createBaseUrlOption,
-  createCredentialOption,
-  createJsonOption,
-  createRevisionOption,
-  createSpeedOption,
-  createStateMachineOption,
-  LOCAL_GROUP,
-  localOnlyFaults,
-} from './options.ts';
+import { LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
 import { type Outcome, printOutcome } from './outcome.ts';
 import { findConfiguredRequest, readRequest, withOnlyMissing } from './request.ts';
 import { type LocalRunOptions, runLocal } from './run-local.ts';
@@ -25,15 +16,15 @@ export function createRunCommand(): Command {
     .argument('[name]', 'an export in cdk.json; without one, use --input')
     .option('--input <file>', 'the request, a JSON file; - reads standard input')
     .option('--only-missing', 'leave out windows that the same request has already delivered')
-    .addOption(createJsonOption())
-    .addOption(createStateMachineOption())
+    .addOption(option.json())
+    .addOption(option.stateMachine())
     .option('--local', 'run the workflow on this machine, without an AWS account')
     .optionsGroup(LOCAL_GROUP)
-    .addOption(createBaseUrlOption(' (default: a sandbox on this machine)'))
-    .addOption(createCredentialOption())
-    .addOption(createRevisionOption())
+    .addOption(option.baseUrl(' (default: a sandbox on this machine)'))
+    .addOption(option.credential())
+    .addOption(option.revision())
     .option('--out <dir>', 'the folder for objects, events.jsonl and history.json', 'out')
-    .addOption(createSpeedOption())
+    .addOption(option.speed())
     .addHelpText('after', "\n'npm start' is 'run --local'. Without a name or --input, it exports an example.")
     .action(run);
 }

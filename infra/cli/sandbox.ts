@@ -4,7 +4,7 @@ import { scaledClock } from '../local/clock.ts';
 import { parseFault } from '../local/sandbox/faults/parse-fault.ts';
 import { startSandbox } from '../local/sandbox/sandbox.ts';
 import { UsageError } from './errors.ts';
-import { createSpeedOption } from './options.ts';
+import { option } from './options.ts';
 
 interface SandboxCommandOptions {
   readonly port: number;
@@ -17,7 +17,7 @@ export function createSandboxCommand(): Command {
   return new Command('sandbox')
     .description("Serve the platform's API on 127.0.0.1 with invented data, until Ctrl-C.")
     .addOption(new Option('--port <n>', 'the port; 0 picks a free one').argParser(parsePort).default(0))
-    .addOption(createSpeedOption())
+    .addOption(option.speed())
     .option(
       '--fault <rule>',
       "an injected fault, such as 'report nth=2 status=500'; repeatable",

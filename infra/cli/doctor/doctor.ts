@@ -5,16 +5,7 @@ import type { ConfiguredExport } from '../../config.ts';
 import { type Account, type AccountOptions, accountFaults, createAccount } from '../account.ts';
 import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployed.ts';
 import { FAILED, UsageError } from '../errors.ts';
-import {
-  createBaseUrlOption,
-  createCredentialOption,
-  createJsonOption,
-  createRevisionOption,
-  LOCAL_GROUP,
-  loadConfig,
-  localOnlyFaults,
-  platformFaults,
-} from '../options.ts';
+import { LOCAL_GROUP, loadConfig, localOnlyFaults, option, platformFaults } from '../options.ts';
 import { type Check, fault, type Needs, ok, unknown } from './check.ts';
 import { checkCredential } from './credential.ts';
 import { checkAdvertisers, checkRevision } from './platform.ts';
@@ -34,12 +25,12 @@ export function createDoctorCommand(): Command {
   return new Command('doctor')
     .description('Check the credential, token, scopes, revision, advertisers and bucket. Creates no report.')
     .option('--account <name>', 'the account (default: every account in cdk.json)')
-    .addOption(createJsonOption())
+    .addOption(option.json())
     .option('--local', 'use a credential file on this machine')
     .optionsGroup(LOCAL_GROUP)
-    .addOption(createBaseUrlOption())
-    .addOption(createCredentialOption())
-    .addOption(createRevisionOption())
+    .addOption(option.baseUrl())
+    .addOption(option.credential())
+    .addOption(option.revision())
     .action(doctor);
 }
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Authorization, Connection } from '../../../functions/platform/connection.ts';
-import { NoAnswer, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
+import { PlatformError } from '../../../functions/platform/errors.ts';
 import { listPages } from '../../../functions/platform/lists.ts';
 import { getReport } from '../../../functions/platform/reports.ts';
+import { isPlatformFailure } from '../errors.ts';
 import { type Check, fault, ok, unknown } from './check.ts';
 
 /** The authorization of the account's calls. */
@@ -14,10 +15,6 @@ export interface Access {
 
 /** The scope of GET /advertisers (contract 5.3). */
 const ADVERTISERS_SCOPE = 'advertisers:read';
-
-export function isPlatformFailure(error: unknown): error is Error {
-  return [PlatformError, NoAnswer, UnreadableAnswer].some((type) => error instanceof type);
-}
 
 /**
  * Asks for a report that does not exist, so it creates nothing and breaks no report's 10 s limit. The platform checks the

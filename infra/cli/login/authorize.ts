@@ -1,11 +1,17 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { consentUrl } from '../../../functions/platform/consent.ts';
-import { NoAnswer, OAuthError, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
+import { OAuthError } from '../../../functions/platform/errors.ts';
 import { exchangeCode } from '../../../functions/platform/token.ts';
-import type { Account } from '../account.ts';
-import { type LoginCredential, readLoginCredential, storeRefreshToken } from '../credential-store.ts';
-import { CommandFailed } from '../errors.ts';
+import {
+  credentialWarnings,
+  isOAuth,
+  type OAuthCredential,
+  readCredential,
+  updateCredential,
+} from '../../../functions/token/credential.ts';
+import { type Account, explainStoreError } from '../account.ts';
+import { CommandFailed, isPlatformFailure, warn } from '../errors.ts';
 import { createLoopbackReceiver, createPasteReceiver } from './receiver.ts';
 
 export interface AuthorizeOptions {
@@ -43,19 +49,19 @@ const MAX_SHOWN_CHARACTERS = 300;
  * @throws CommandFailed; the signal's reason if it ended the wait
  */
 export async function authorize(account: Account, options: AuthorizeOptions): Promise<Authorized> {
-  const credential = await readLoginCredential(account.store, account.name);
+  const client = await readClient(account);
   const { paste, scope } = options;
   await using receiver = paste
     ? createPasteReceiver(paste, options.redirectUri)
     : await createLoopbackReceiver(options.redirectUri);
   const { redirectUri } = receiver;
   const state = randomBytes(STATE_BYTES).toString('base64url');
-  const asked = { clientId: credential.client_id, redirectUri, scope, state };
+  const asked = { clientId: client.client_id, redirectUri, scope, state };
   await options.showUrl(consentUrl(account.platform, asked).href);
   const redirect = await untilAborted(receiver.redirect, options.signal);
   try {
     const grant = { code: readCode(redirect.url, state), redirect_uri: redirectUri };
-    const authorized = await exchangeAndStore(account, credential, grant, options.now);
+    const authorized = await exchangeAndStore(account, client, grant, options.now);
     await redirect.answer('done');
     return authorized;
   } catch (error) {
@@ -64,13 +70,26 @@ export async function authorize(account: Account, options: AuthorizeOptions): Pr
   }
 }
 
+/** @throws CommandFailed naming the fields that are wrong, never a value */
+export async function readClient(account: Account): Promise<OAuthCredential> {
+  const { credential } = await readCredential(account.store, account.name).catch((error) => {
+    throw explainStoreError(error, account);
+  });
+  for (const warning of credentialWarnings(credential)) warn(`${account.place}: ${warning}`);
+  if (isOAuth(credential)) return credential;
+  throw new CommandFailed(
+    `${account.place} holds an API key, which cannot log in.`,
+    `Store {"client_id","client_secret"} in ${account.place}.`,
+  );
+}
+
 async function exchangeAndStore(
-  { name, platform, store }: Account,
-  credential: LoginCredential,
+  account: Account,
+  client: OAuthCredential,
   grant: { code: string; redirect_uri: string },
   now = () => new Date(),
 ): Promise<Authorized> {
-  const { scope, refreshToken } = await exchangeCode(platform, credential, grant).catch((error) => {
+  const { scope, refreshToken } = await exchangeCode(account.platform, client, grant).catch((error) => {
     throw describeRefusal(error);
   });
   const issuedAt = now();
@@ -81,23 +100,45 @@ async function exchangeAndStore(
       'Ask the platform whether this client may have refresh tokens.',
     );
   }
-  const isStored = await storeRefreshToken(store, name, credential, { value: refreshToken, issuedAt });
-  return { scope, isStored };
+  return { scope, isStored: await storeRefreshToken(account, client, { value: refreshToken, issuedAt }) };
 }
 
-/** The messages of the platform client's errors contain no secrets. */
+/**
+ * Stores a login's refresh token. Of two logins at the same time, the token that was issued last stays, in whatever order
+ * they store. A login from before this one began is always replaced.
+ *
+ * @param before the credential when this login began
+ * @returns false if another login's newer token stays
+ * @throws CommandFailed
+ */
+export async function storeRefreshToken(
+  account: Account,
+  before: OAuthCredential,
+  { value, issuedAt }: { readonly value: string; readonly issuedAt: Date },
+): Promise<boolean> {
+  const login = { refresh_token: value, refresh_token_issued_at: issuedAt.toISOString() };
+  return updateCredential(account.store, account.name, (now) => {
+    if (!isOAuth(now) || now.client_id !== before.client_id)
+      throw new CommandFailed(`The client_id in ${account.place} changed during the login.`, 'Log in again.');
+    const isConcurrent = now.refresh_token !== before.refresh_token;
+    const isNewer = (now.refresh_token_issued_at ?? '') > login.refresh_token_issued_at;
+    return isConcurrent && isNewer ? undefined : login;
+  }).catch((error) => {
+    throw explainStoreError(error, account);
+  });
+}
+
 function describeRefusal(error: unknown): unknown {
-  if (error instanceof OAuthError) {
-    const todo =
-      error.error === 'invalid_client'
-        ? 'Check client_id and client_secret in the credential.'
-        : 'Log in again. If it fails again, check that the redirect URI is the registered one.';
-    return new CommandFailed(`${error.message}. Nothing was stored.`, todo);
-  }
-  const isPlatform = [PlatformError, NoAnswer, UnreadableAnswer].some((type) => error instanceof type);
-  return isPlatform
-    ? new CommandFailed(`${(error as Error).message}. Nothing was stored.`, 'Log in again.')
-    : error;
+  const describe = ({ message }: Error, todo: string) =>
+    new CommandFailed(`${message}. Nothing was stored.`, todo);
+  if (isPlatformFailure(error)) return describe(error, 'Log in again.');
+  if (!(error instanceof OAuthError)) return error;
+  if (error.error === 'invalid_client')
+    return describe(error, 'Check client_id and client_secret in the credential.');
+  return describe(
+    error,
+    'Log in again. If it fails again, check that the redirect URI is the registered one.',
+  );
 }
 
 /**
@@ -142,10 +183,8 @@ function areEqual(one: string, other: string): boolean {
 }
 
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const stop = () => reject(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener('abort', stop, { once: true });
-  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  return promise;
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  return Promise.race([work, aborted]);
 }

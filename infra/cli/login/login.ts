@@ -2,14 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Command } from 'commander';
 import { type Account, type AccountOptions, accountFaults, createAccount } from '../account.ts';
-import { CommandFailed, INTERRUPTED, UsageError } from '../errors.ts';
-import {
-  createBaseUrlOption,
-  createCredentialOption,
-  LOCAL_GROUP,
-  localOnlyFaults,
-  platformFaults,
-} from '../options.ts';
+import { CommandFailed, INTERRUPTED, UsageError, warn } from '../errors.ts';
+import { LOCAL_GROUP, localOnlyFaults, option, platformFaults } from '../options.ts';
 import { type Authorized, authorize } from './authorize.ts';
 
 /** All that reporting needs (contract 5.3). */
@@ -36,8 +30,8 @@ export function createLoginCommand(): Command {
     .option('--no-browser', 'print the address to open, and read the redirected address from standard input')
     .option('--local', 'store the login in a credential file on this machine')
     .optionsGroup(LOCAL_GROUP)
-    .addOption(createBaseUrlOption())
-    .addOption(createCredentialOption())
+    .addOption(option.baseUrl())
+    .addOption(option.credential())
     .action(login);
 }
 
@@ -92,16 +86,16 @@ function redirectUriFaults(text: string, { listen }: { listen: boolean }): strin
   return faults.map((fault) => `--redirect-uri ${fault}`);
 }
 
-function report({ scope, isStored }: Authorized, { name, store }: Account, asked: string): void {
+function report({ scope, isStored }: Authorized, { name, place }: Account, asked: string): void {
   const where = isStored
-    ? `The refresh token is in ${store.place}.`
-    : `Another login ended after this one; its token stays in ${store.place}.`;
+    ? `The refresh token is in ${place}.`
+    : `Another login ended after this one; its token stays in ${place}.`;
   process.stdout.write(
     `Account ${name} is logged in${scope === undefined ? '' : ` (${scope})`}.\n${where}\n`,
   );
   const granted = scope?.split(' ');
   const missing = granted ? asked.split(' ').filter((one) => !granted.includes(one)) : [];
-  if (missing.length > 0) process.stderr.write(`warning: not granted: ${missing.join(' ')}\n`);
+  if (missing.length > 0) warn(`not granted: ${missing.join(' ')}`);
 }
 
 function createTimeoutFailure(): CommandFailed {

@@ -181,7 +181,9 @@ describe('replace', () => {
         happened: expect.stringContaining(`write the secret ${CREDENTIAL} (${answer})`),
       });
       if (name === 'AccessRefused')
-        expect(facts.permission).toBe('secretsmanager:PutSecretValue and UpdateSecretVersionStage');
+        expect(facts.permission).toBe(
+          'secretsmanager:PutSecretValue and secretsmanager:UpdateSecretVersionStage',
+        );
       expect(await textOf('credential')).toBe(OLD);
     }
   });

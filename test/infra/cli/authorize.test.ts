@@ -13,7 +13,7 @@ import {
   get,
   logIn,
   type Page,
-  startDeployedSecret,
+  startDeployedAccount,
   startPlatform,
 } from './support.ts';
 
@@ -66,21 +66,21 @@ describe('4.1: a login that is allowed', () => {
   test('5.2: is stored in Secrets Manager without a secret in any logged call', async () => {
     const { sandbox } = await startPlatform();
     const { clientId: client_id, clientSecret: client_secret, baseUrl } = sandbox;
-    const secret = await startDeployedSecret(JSON.stringify({ client_id, client_secret }));
+    const deployed = await startDeployedAccount(JSON.stringify({ client_id, client_secret }));
     await using local = await createAccount('acme', { local: true, baseUrl, credential: '' });
-    const account = { ...local, store: secret.store };
+    const account = { ...deployed.account, platform: local.platform };
     const showUrl = async (url: string) => void allow(url);
     const { signal } = new AbortController();
     const authorized = await authorize(account, { scope: 'reporting:read', showUrl, signal });
     expect(authorized).toMatchObject({ isStored: true });
-    expect(await secret.readStored()).toMatchObject({
+    expect(await deployed.readStored()).toMatchObject({
       ...{ client_id, client_secret },
       refresh_token: expect.any(String),
     });
-    expect(secret.server.journal.map(({ operation }) => operation)).toEqual([
+    expect(deployed.server.journal.map(({ operation }) => operation)).toEqual([
       ...['GetSecretValue', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'],
     ]);
-    expect(JSON.stringify(secret.server.journal)).not.toContain('sbx_');
+    expect(JSON.stringify(deployed.server.journal)).not.toContain('sbx_');
   });
 
   test('4.2: needs no user when consent was granted by arrangement', async () => {

@@ -67,13 +67,19 @@ describe('the secret', () => {
     expect(sandbox.journal).toEqual([]);
   });
 
+  test('that begins or ends with a space is questioned but used', async () => {
+    const { checks } = await examine({}, { credential: { client_id: 'id', client_secret: 'canary ' } });
+    expect(summarize(checks)).toEqual(['secret ok', 'secret unknown', 'token fault']);
+    expect(checks[1]?.found).toContain('client_secret begins or ends with a space');
+  });
+
   test('5.7, 9.6: with an API key, the days left are named and the revision is checked', async () => {
     const now = new Date('2026-12-22T00:00:00Z');
     const credential = { api_key: 'canary-key' };
     const options = { credentials: [{ apiKey: 'canary-key' }], now: () => now.getTime() };
     const { checks } = await examine(options, { credential, now });
     expect(summarize(checks)).toEqual(['secret ok', 'token unknown', 'revision ok', 'advertisers unknown']);
-    expect(checks[1]?.found).toContain('in 10 days');
+    expect(checks[1]?.found).toContain('10 days are left');
     expect(JSON.stringify(checks)).not.toContain('canary');
   });
 

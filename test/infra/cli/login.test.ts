@@ -52,6 +52,15 @@ describe('login', () => {
     });
   });
 
+  test('warns of a client_secret that ends with a space', async () => {
+    const platform = await startPlatform();
+    await writeFile(platform.file, JSON.stringify({ client_id: 'id', client_secret: 'secret ' }));
+    const login = startLogin(platform);
+    await login.url;
+    login.child.kill('SIGINT');
+    expect((await login.ended).stderr).toContain('client_secret begins or ends with a space');
+  });
+
   test('exits 1 after a forged redirect and says what to do', async () => {
     const platform = await startPlatform();
     const login = startLogin(platform);

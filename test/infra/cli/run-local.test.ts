@@ -62,8 +62,12 @@ async function startPlatform() {
   return { platform, storage, created: created.promise };
 }
 
-async function optionsFor(baseUrl: string, request: unknown): Promise<string[]> {
-  const credential = await file('credential.json', { client_id: 'id', client_secret: 'canary-secret' });
+async function optionsFor(
+  baseUrl: string,
+  request: unknown,
+  client_secret = 'canary-secret',
+): Promise<string[]> {
+  const credential = await file('credential.json', { client_id: 'id', client_secret });
   const input = await file('request.json', request);
   const named = {
     '--base-url': baseUrl,
@@ -151,9 +155,10 @@ describe('run --local', () => {
       response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"invalid_client"}');
     });
     onTestFinished(() => platform[Symbol.asyncDispose]());
-    const options = await optionsFor(platform.url, REQUEST);
-    const { status, stdout } = await runCommand([...options, '--speed', '1000', '--json']);
+    const options = await optionsFor(platform.url, REQUEST, 'canary-secret ');
+    const { status, stdout, stderr } = await runCommand([...options, '--speed', '1000', '--json']);
     expect(status).toBe(1);
+    expect(stderr).toContain('warning: --credential: client_secret begins or ends with a space');
     expect(JSON.parse(stdout)).toMatchObject({
       outcome: 'failed',
       error: 'CredentialUnusable',

@@ -3,20 +3,17 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { request } from 'undici';
 import { onTestFinished, vi } from 'vitest';
 import { createAccount } from '../../../infra/cli/account.ts';
-import { createDeployedCredentialStore } from '../../../infra/cli/credential-store.ts';
 import { type Authorized, type AuthorizeOptions, authorize } from '../../../infra/cli/login/authorize.ts';
+import { readConfig } from '../../../infra/config.ts';
 import { type Sandbox, startSandbox } from '../../../infra/local/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../infra/local/sandbox/settings.ts';
 import { createMemorySecret } from '../../../infra/local/secret.ts';
 import { startSecretsManager } from '../../../infra/local/secrets-manager.ts';
 import { MAIN } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-
-export const SECRET_ID = 'exports/acme/credential';
 
 export type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
@@ -39,21 +36,23 @@ export async function startPlatform(options: SandboxOptions = {}) {
   return { sandbox, directory, file, readStored };
 }
 
-/** A credential in a local Secrets Manager, which the SDK finds through the environment. */
-export async function startDeployedSecret(content: string) {
+/** A deployed account, whose credential is in a local Secrets Manager. */
+export async function startDeployedAccount(content: string) {
   const secret = createMemorySecret(Date.now, content);
-  const server = await startSecretsManager({ secrets: new Map([[SECRET_ID, secret]]) });
+  const secrets = new Map([[`${readConfig().stack}/acme/credential`, secret]]);
+  const server = await startSecretsManager({ secrets });
   vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', server.endpoint);
+  vi.stubEnv('AWS_REGION', 'eu-west-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'any');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'any');
-  const client = new SecretsManagerClient({ region: 'eu-west-1', maxAttempts: 2 });
+  const account = await createAccount('acme', {});
   onTestFinished(async () => {
-    client.destroy();
+    await account[Symbol.asyncDispose]();
     await server.close();
     vi.unstubAllEnvs();
   });
   const readStored = async () => JSON.parse((await secret.versions()).at(-1)?.text ?? '{}');
-  return { store: createDeployedCredentialStore(client, SECRET_ID), readStored, server };
+  return { account, readStored, server };
 }
 
 /** The browser's last page. */
