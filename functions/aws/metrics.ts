@@ -2,13 +2,13 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import { METRICS, type Measurement, type MetricName, NAMESPACE } from '../workflow/measure.ts';
 
 /**
- * Writes a measurement to the log, a line in CloudWatch's embedded metric format: no call, no permission.
+ * Writes a measurement to the log as a line in CloudWatch's embedded metric format, which needs no call and no permission.
  *
- * @param about ids and names that are found with the line, and are no dimensions
+ * @param about ids and names that become properties of the line, not dimensions
  */
 export type Meter = (measurement: Measurement, about: Readonly<Record<string, unknown>>) => void;
 
-/** Powertools writes past `console.log`, whose lines Lambda's runtime wraps: CloudWatch would find no metric in them. */
+/** Powertools bypasses `console.log`: Lambda's runtime wraps those lines, and CloudWatch would find no metric in them. */
 export function createMeter(): Meter {
   const metrics = new Metrics({ namespace: NAMESPACE });
   return ({ values, dimensions }, about) => {

@@ -9,16 +9,16 @@ import type { Settings } from '../workflow/settings.ts';
 import { ONE_TRY, withTimeout } from './call-options.ts';
 import { asServiceError } from './service-error.ts';
 
-/** The bucket, for the small objects beside the reports, and a look at those. Each throws AccessRefused or ServiceUnavailable. */
+/** The bucket's small objects, and heads of all objects. Each function throws AccessRefused or ServiceUnavailable. */
 export interface ObjectStore {
   readonly bucket: string;
   /** @param key under `exports/` */
   putJson(key: string, value: unknown): Promise<void>;
-  /** @returns the object's text, undefined where there is none */
+  /** Returns the object's text; undefined if it does not exist. */
   getText(key: string): Promise<string | undefined>;
-  /** @returns what is at the key now, its checksum in base64, as S3 states it; undefined where there is nothing */
+  /** Returns the object's CRC32 in base64 and its version, if S3 knows them; undefined if the object does not exist. */
   head(key: string): Promise<{ readonly crc32?: string; readonly version_id?: string } | undefined>;
-  /** Whether or not it is there. */
+  /** Succeeds even if the object does not exist. */
   remove(key: string): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export function createObjectStore({
       const within = withTimeout();
       const read = async () =>
         (await client.send(new GetObjectCommand(at(key)), within)).Body?.transformToString();
-      // Without s3:ListBucket, S3 answers 403 for what is not there.
+      // Without s3:ListBucket, S3 answers 403 for an object that does not exist.
       return read().catch((error: unknown) => {
         if (error instanceof Error && error.name === 'NoSuchKey') return undefined;
         return refused(`read ${key} of`, 's3:GetObject and s3:ListBucket')(error);

@@ -1,10 +1,10 @@
 import { type Connection, endpoint } from './connection.ts';
 
 /**
- * Where the user's browser goes to consent (contract 4.2).
+ * The URL of the consent screen for the user's browser (contract 4.2).
  *
  * @param asked.scope space-separated, for example `reporting:read`
- * @param asked.state unguessable, kept to be compared with the one that comes back
+ * @param asked.state unguessable; the redirect must return the same value
  */
 export function consentUrl(
   platform: Pick<Connection, 'baseUrl'>,
@@ -18,7 +18,7 @@ export function consentUrl(
     scope: asked.scope,
     state: asked.state,
   });
-  // Every server reads %20 as a space; only those that decode forms read a plus so.
+  // Every server reads %20 as a space. Some do not decode a plus.
   url.search = query.toString().replaceAll('+', '%20');
   return url;
 }

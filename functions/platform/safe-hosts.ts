@@ -3,11 +3,11 @@ import { BlockList, isIP, type LookupFunction, type OnReadOpts } from 'node:net'
 import { Agent, buildConnector } from 'undici';
 import { DownloadRefused } from '../workflow/errors.ts';
 
-/** Which hosts may be spoken to. */
+/** The hosts that may be connected to. */
 export interface HostPolicy {
-  /** Lets a loopback address through, and plain http to one. For a local run alone. */
+  /** Allows loopback addresses, and plain http to them. For local runs only. */
   readonly allowLoopback: boolean;
-  /** `storage.example.com` or `*.example.com`; any public host unless given. */
+  /** `storage.example.com` or `*.example.com`. Default: any public host. */
   readonly allowedHosts?: readonly string[];
 }
 
@@ -24,14 +24,14 @@ const SPECIAL = blockList(
   ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 );
 
-// All that is public in IPv6 is in here; what stands for an IPv4 address (mapped, NAT64 …) is not, nor unique local.
+// Every public IPv6 address is in this block. Unique local addresses and forms of IPv4 (mapped, NAT64) are not.
 const GLOBAL_UNICAST = blockList([], ['2000::/3']);
 
 /**
- * Checks all of a URL that can be seen without a look-up; {@link safeAgent} checks the rest when it connects.
+ * Checks a URL as far as possible without a lookup. {@link safeAgent} checks the addresses when it connects.
  *
  * @returns the parsed URL
- * @throws DownloadRefused naming the fault and the URL without its query
+ * @throws DownloadRefused with the reason and the URL without its query
  */
 export function checkUrl(url: string, policy: HostPolicy): URL {
   if (!URL.canParse(url)) throw new DownloadRefused('The address is not a URL.');
@@ -41,7 +41,7 @@ export function checkUrl(url: string, policy: HostPolicy): URL {
   throw new DownloadRefused(`The address ${nameOf(parsed)} was refused: ${fault}.`);
 }
 
-/** Nothing that may sign it: neither a query, whose ? may be escaped, nor all that follows a scheme without a host. */
+/** Leaves out the parts that may hold a signature: a query, whose ? may be escaped, and the path of a URL without an origin. */
 function nameOf({ protocol, origin, host, pathname }: URL): string {
   if (origin === 'null') return host === '' ? protocol : `${protocol}//${host}`;
   return `${origin}${pathname.replace(/%3f.*$/i, '')}`;
@@ -58,7 +58,7 @@ function faultOf(url: URL, { allowLoopback, allowedHosts }: HostPolicy): string 
   return isIP(host) === 0 ? undefined : addressFault(host, url.protocol, allowLoopback);
 }
 
-/** Why an IP address may not be connected to, if so. Plain http never leaves this machine. */
+/** The reason not to connect to an IP address; undefined if it is safe. Plain http never leaves this machine. */
 function addressFault(address: string, protocol: string, allowLoopback: boolean): string | undefined {
   if (isLoopback(address)) return allowLoopback ? undefined : 'it is a loopback address';
   if (protocol !== 'https:') return 'plain http is for a loopback address only';
@@ -67,9 +67,9 @@ function addressFault(address: string, protocol: string, allowLoopback: boolean)
 }
 
 /**
- * A dispatcher that connects to no address that {@link checkUrl} would refuse: every address that a name resolves to is
- * checked at the moment of connecting, so that a name cannot be public when checked and private when used. It follows
- * no redirect, and speaks HTTP/1.1 only, over which undici keeps its time-outs.
+ * A dispatcher that refuses the same addresses as {@link checkUrl}. It checks every address of a name when it connects, so
+ * a name cannot be public when checked and private when used. It follows no redirect, and speaks HTTP/1.1 only, because
+ * undici's timeouts do not apply to HTTP/2.
  */
 export function safeAgent(
   policy: Pick<HostPolicy, 'allowLoopback'>,
@@ -79,7 +79,7 @@ export function safeAgent(
   return new Agent({ allowH2: false, ...options, connect: safeConnector(policy, timeout) });
 }
 
-/** What {@link safeAgent} connects with. */
+/** The connector of {@link safeAgent}. */
 export function safeConnector(
   { allowLoopback }: Pick<HostPolicy, 'allowLoopback'>,
   options: { readonly timeout?: number; readonly onread?: OnReadOpts } = {},
@@ -92,7 +92,7 @@ export function safeConnector(
   );
   return (target, callback) => {
     const host = bareHost(target.hostname);
-    // No look-up is made for a literal address.
+    // A literal address is not looked up, so it is checked here.
     const fault = isIP(host) === 0 ? undefined : addressFault(host, target.protocol, allowLoopback);
     const connector = connectors.get(target.protocol);
     if (fault === undefined && connector) connector(target, callback);
@@ -128,7 +128,7 @@ function matches(host: string, allowed: string): boolean {
   return name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;
 }
 
-/** A BlockList takes an IPv4-mapped address for the IPv4 one; that disguise is never let through. */
+/** Compares ::1 itself, because a BlockList would also match IPv4-mapped addresses, which are refused. */
 function isLoopback(address: string): boolean {
   return isIP(address) === 4 ? contains(LOOPBACK, address) : address === '::1';
 }

@@ -1,7 +1,7 @@
-/** All that reporting needs, and what every token for a report or a purchase query is asked for (contract 5.3). */
+/** The only scope that reports and purchase queries need (contract 5.3). */
 const REPORTING = 'reporting:read';
 
-/** What has a scope `<resource>:read` of its own (contract 5.3). */
+/** Resources with a scope `<resource>:read` (contract 5.3). */
 const SCOPED_RESOURCES = [
   'account',
   'advertisers',
@@ -12,8 +12,8 @@ const SCOPED_RESOURCES = [
 ];
 
 /**
- * The scope that an export needs, and no more. Undefined for a list whose scope the contract does not name: a token
- * requested without a scope has all that the client has (contract 4.1).
+ * The scope that an export needs. Undefined for a list whose scope the contract does not name: a token requested without a
+ * scope has all scopes of the client (contract 4.1).
  */
 export function scopeOf(request: { readonly kind: string; readonly resource?: string }): string | undefined {
   if (request.kind !== 'list') return REPORTING;

@@ -4,8 +4,8 @@ import { metricsIn } from '../../support/emf.ts';
 
 const METRICS = new URL('../../../functions/aws/metrics.ts', import.meta.url).href;
 
-// In a process of its own, whose stdout is what Lambda would read.
-it('a measurement is one line on stdout, past the console that the runtime wraps, by its stack', () => {
+// Runs in its own process, whose stdout is what Lambda would read.
+it('writes a measurement as one line to stdout, bypassing the console that the runtime wraps', () => {
   const script = `
     console.log = (text) => process.stdout.write(JSON.stringify({ level: 'INFO', message: text }));
     const { createMeter } = await import(${JSON.stringify(METRICS)});

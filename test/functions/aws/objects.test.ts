@@ -12,7 +12,7 @@ import { shortenTimeouts } from '../../support/short-timeouts.ts';
 const KEY = 'exports/account=acme/_manifest.json';
 const PATH = `/${BUCKET}/exports/account%3Dacme/_manifest.json`;
 
-/** The store over a bucket of this machine that takes no call without the owner. */
+/** A store on a local bucket that refuses calls without the expected owner. */
 async function openBucket() {
   const s3 = await openS3({ requireOwner: true });
   onTestFinished(() => s3.close());
@@ -27,7 +27,7 @@ async function openBucket() {
   return { s3, put, store: createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }) };
 }
 
-/** The store over a server that answers in this way, and what was sent to it. */
+/** A store on a server with these answers, and the requests that it got. */
 async function openServer(answer: Answer) {
   const server = await listen(answer);
   onTestFinished(() => server[Symbol.asyncDispose]());
@@ -36,12 +36,12 @@ async function openServer(answer: Answer) {
 }
 
 describe('the bucket', () => {
-  it('is the one of the settings', async () => {
+  it('is the bucket of the settings', async () => {
     const { store } = await openBucket();
     expect(store.bucket).toBe(BUCKET);
   });
 
-  it('gets a value as indented JSON that ends with a line break, with its type, its checksum and the expected owner', async () => {
+  it('gets JSON with a trailing line break, its type, its checksum and the expected owner', async () => {
     const { store, requests } = await openServer((_, response) => response.end());
     await store.putJson(KEY, { version: '1', rows: [1, 'é'] });
     const body = '{\n  "version": "1",\n  "rows": [\n    1,\n    "é"\n  ]\n}\n';
@@ -60,40 +60,40 @@ describe('the bucket', () => {
     ['read', 'GET', (store) => store.getText(KEY)],
     ['looked at', 'HEAD', (store) => store.head(KEY)],
     ['removed from', 'DELETE', (store) => store.remove(KEY)],
-  ])('is %s by a key, and only where the expected account owns it', async (_, method, call) => {
+  ])('is %s by key and with the expected owner', async (_, method, call) => {
     const { store, requests } = await openServer((_seen, response) => response.end());
     await call(store);
     expect(requests).toMatchObject([{ method, headers: { 'x-amz-expected-bucket-owner': ACCOUNT } }]);
     expect(requests[0]?.path.split('?')[0]).toBe(PATH);
   });
 
-  it('gives back what was put, and what stands there by its checksum', async () => {
+  it('returns the text and the checksum of a stored object', async () => {
     const { store } = await openBucket();
     await store.putJson(KEY, ['é']);
     expect(await store.getText(KEY)).toBe('[\n  "é"\n]\n');
     expect(await store.head(KEY)).toStrictEqual({ crc32: base64Crc32(crc32('[\n  "é"\n]\n')) });
   });
 
-  it('gives an empty object as an empty text, and not as none', async () => {
+  it('returns an empty text for an empty object', async () => {
     const { store, put } = await openBucket();
     await put('');
     expect(await store.getText(KEY)).toBe('');
     expect(await store.head(KEY)).toStrictEqual({ crc32: 'AAAAAA==' });
   });
 
-  it('names the version of what stands there, where the bucket has versions', async () => {
+  it('returns the version in a versioned bucket', async () => {
     const { store } = await openServer((_, response) =>
       response.writeHead(200, { 'x-amz-checksum-crc32': 'c', 'x-amz-version-id': 'v1' }).end(),
     );
     expect(await store.head(KEY)).toStrictEqual({ crc32: 'c', version_id: 'v1' });
   });
 
-  it('says nothing of a checksum that was not told', async () => {
+  it('returns no checksum if S3 sent none', async () => {
     const { store } = await openServer((_, response) => response.writeHead(200).end());
     expect(await store.head(KEY)).toStrictEqual({});
   });
 
-  it('has neither text nor checksum of what is not there, and removes it all the same', async () => {
+  it('returns undefined for a missing object, and removes it without an error', async () => {
     const { store, s3 } = await openBucket();
     expect([await store.getText(KEY), await store.head(KEY)]).toEqual([undefined, undefined]);
     await store.remove(KEY);
@@ -104,7 +104,7 @@ describe('the bucket', () => {
     ]);
   });
 
-  it('has no object any more once it was removed', async () => {
+  it('removes an object', async () => {
     const { store } = await openBucket();
     await store.putJson(KEY, {});
     await store.remove(KEY);
@@ -122,10 +122,10 @@ const CALLS: readonly [Operation, string, string, (store: ObjectStore) => Promis
 ];
 
 describe.each(CALLS)('%s', (operation, doing, permission, call) => {
-  it('27: says which permission is missing where S3 refuses it', async () => {
+  it('27: names the missing permission', async () => {
     const { store, s3 } = await openBucket();
     s3.faults.push({ operation, answer: 'AccessDenied' });
-    // Of a HEAD there is nothing but the status.
+    // The answer to a HEAD has no body, so only the status is known.
     const name = operation === 'HeadObject' ? 'Unknown' : 'AccessDenied';
     await expect(call(store)).rejects.toMatchObject({
       name: 'AccessRefused',
@@ -141,7 +141,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
     });
   });
 
-  it('25: calls once, and leaves it to the state machine to repeat what S3 could not do', async () => {
+  it('25: tries once and leaves the retry to the state machine', async () => {
     const { store, s3 } = await openBucket();
     s3.faults.push({ operation, answer: 'SlowDown', times: 9 });
     await expect(call(store)).rejects.toMatchObject({
@@ -152,7 +152,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
     expect(s3.journal).toHaveLength(1);
   });
 
-  it('25: gives up after 5 s what S3 does not answer', async () => {
+  it('25: times out after 5 s', async () => {
     const timeouts = shortenTimeouts();
     const { store, s3 } = await openBucket();
     s3.faults.push({ operation, answer: 'stall', times: 9 });
@@ -162,7 +162,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
 });
 
 describe('a bucket that another account owns', () => {
-  it('27: is neither read nor written', async () => {
+  it('27: is not read or written', async () => {
     const { s3 } = await openBucket();
     const store = createObjectStore({ BUCKET, BUCKET_OWNER: '111111111111' });
     for (const [, , , call] of CALLS)
@@ -171,7 +171,7 @@ describe('a bucket that another account owns', () => {
   });
 });
 
-it('27: a bucket that does not exist is refused, and no object is taken for missing', async () => {
+it('27: a missing bucket is AccessRefused, not a missing object', async () => {
   await openBucket();
   const store = createObjectStore({ BUCKET: 'elsewhere', BUCKET_OWNER: ACCOUNT });
   await expect(store.getText(KEY)).rejects.toMatchObject({
@@ -180,7 +180,7 @@ it('27: a bucket that does not exist is refused, and no object is taken for miss
   });
 });
 
-it('25: a body that breaks off is no text', async () => {
+it('25: a body that breaks off is ServiceUnavailable', async () => {
   const { store } = await openServer((_, response) => {
     response.writeHead(200, { 'content-length': '100' }).write('{"half":');
     setImmediate(() => response.destroy());

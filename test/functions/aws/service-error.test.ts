@@ -10,7 +10,7 @@ function sorted(error: unknown): Error {
   return asServiceError(error, 'read the secret x/y', 'secretsmanager:GetSecretValue');
 }
 
-describe('what an AWS call threw', () => {
+describe('asServiceError', () => {
   it.each([
     ...['AccessDenied', 'AccessDeniedException', 'AllAccessDisabled', 'InvalidAccessKeyId'],
     ...['SignatureDoesNotMatch', 'UnrecognizedClientException', 'InvalidBucketOwnerAWSAccountID'],
@@ -18,7 +18,7 @@ describe('what an AWS call threw', () => {
     ...['LimitExceededException', 'InvalidRequestException', 'EncryptionFailure', 'DecryptionFailure'],
     ...['KMS.DisabledException', 'KMSInvalidStateException', 'KmsAccessDeniedException'],
     'KmsInvalidStateException',
-  ])('27, 33: is for a person where it is %s, whatever its status', (name) => {
+  ])('27, 33: %s is AccessRefused, whatever its status', (name) => {
     expect(sorted(errorNamed(name, { httpStatusCode: 400 }))).toBeInstanceOf(AccessRefused);
   });
 
@@ -27,7 +27,7 @@ describe('what an AWS call threw', () => {
     ...['AccessDeniedLater', 'NotAccessDenied', 'FileNotFound', 'NotFoundYet'],
     ...['KMS.ThrottlingException', 'KMSThrottlingException', 'KmsThrottlingException'],
     ...['KMS.DependencyTimeoutException', 'KMS.KeyUnavailableException', 'KMS.KMSInternalException'],
-  ])('25, 33: is for later where it is %s', (name) => {
+  ])('25, 33: %s is ServiceUnavailable', (name) => {
     expect(sorted(errorNamed(name, { httpStatusCode: 400 }))).toBeInstanceOf(ServiceUnavailable);
   });
 
@@ -35,16 +35,16 @@ describe('what an AWS call threw', () => {
     'RequestTimeTooSkewed',
     'RequestInTheFuture',
     'RequestExpired',
-  ])('35: is for later where it is %s, which says that the clock is wrong', (name) => {
+  ])('35: %s, which means a wrong clock, is ServiceUnavailable', (name) => {
     expect(sorted(errorNamed(name, { httpStatusCode: 403 }))).toBeInstanceOf(ServiceUnavailable);
   });
 
-  it('27: is for a person where its status is 403, whatever its name', () => {
+  it('27: a status of 403 is AccessRefused, whatever its name', () => {
     expect(sorted(errorNamed('Unknown', { httpStatusCode: 403 }))).toBeInstanceOf(AccessRefused);
     expect(sorted(errorNamed('Unknown', { httpStatusCode: 404 }))).toBeInstanceOf(ServiceUnavailable);
   });
 
-  it('is told by its name, its status and its id, with the permission, and without its own words', () => {
+  it('reports name, status, id and permission, without the text of the error', () => {
     const { message, facts } = sorted(
       errorNamed('AccessDenied', { httpStatusCode: 403, requestId: 'a1' }),
     ) as AccessRefused;
@@ -63,7 +63,7 @@ describe('what an AWS call threw', () => {
     ['an answer without status and id', errorNamed('TimeoutError', {}), 'TimeoutError'],
     ['no error at all', 'SlowDown', 'unknown'],
     ['nothing', undefined, 'unknown'],
-  ])('is told by its name alone where there was %s', (_, error, aws_error) => {
+  ])('reports only the name if there was %s', (_, error, aws_error) => {
     const { message, facts } = sorted(error) as ServiceUnavailable;
     expect(message.split('\n')[0]).toBe(`AWS could not read the secret x/y (${aws_error}).`);
     expect(facts).toEqual({ aws_error });

@@ -20,7 +20,7 @@ async function startPlatform() {
 }
 
 describe('the platform of the settings', () => {
-  it('is called at its base URL, with the pinned revision or the request’s own (contract 9.4)', async () => {
+  it('is called at its base URL with the pinned revision, or with the request’s own (contract 9.4)', async () => {
     const { server, settings } = await startPlatform();
     const { platform } = createPlatformAccess({ ...settings, ALLOW_LOOPBACK: 'true' });
     await getReport(platform(undefined), bearer, 'r1');
@@ -31,14 +31,14 @@ describe('the platform of the settings', () => {
     ]);
   });
 
-  it('21: is not called at a loopback address, unless that is allowed', async () => {
+  it('21: is not called at a loopback address', async () => {
     const { server, settings } = await startPlatform();
     const { platform } = createPlatformAccess(settings);
     const error = await errorOf(NoAnswer, getReport(platform(undefined), bearer, 'r1'));
     expect([error.code, error.sent, server.requests]).toEqual(['DownloadRefused', false, []]);
   });
 
-  it('10: has a connection of its own for each call, since a kept one may be dead after a function was frozen', async () => {
+  it('10: opens a connection per call, because a kept one may be dead after a freeze', async () => {
     const connections = new Set<unknown>();
     const server = createServer(async (request, response) => {
       connections.add(request.socket);
@@ -54,7 +54,7 @@ describe('the platform of the settings', () => {
     expect(connections.size).toBe(3);
   });
 
-  it('answers without a revision as well, of which only the token endpoint has no need', async () => {
+  it('has no revision for the token endpoint', async () => {
     const { server, settings } = await startPlatform();
     const connection = createConnection({ ...settings, ALLOW_LOOPBACK: 'true' });
     expect(Object.keys(connection).sort()).toEqual(['baseUrl', 'dispatcher']);
@@ -63,7 +63,7 @@ describe('the platform of the settings', () => {
 });
 
 describe('the token of an account', () => {
-  it('is read from the account’s own secret, by its version and scope', async () => {
+  it('is read from the account’s secret by version and scope', async () => {
     const token = { ...bearer, expires_at: '2026-11-21T07:00:00.000Z', issued_for: 'client' };
     const secret = createMemorySecret(Date.now, JSON.stringify({ 'reporting:read': token }));
     const secrets = await startSecretsManager({ secrets: new Map([['exports-test/acme/token', secret]]) });
