@@ -1,29 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import { describeFailure } from '../../functions/describe-failure.ts';
-import { ExportIncomplete } from '../../functions/workflow/errors.ts';
+import { ExportIncomplete, InvalidInput } from '../../functions/workflow/errors.ts';
 import type { ExportFailed, FailureReport } from '../../functions/workflow/states.ts';
-import { caughtFrom, openBucket } from '../support/failures.ts';
+import { caughtFrom, createFailureDependencies } from '../support/failures.ts';
 import { windowOf } from '../support/steps.ts';
 
 const AT = '2026-11-21T06:00:00Z';
-const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const PREFIX = 'exports/account=acme/export=daily/';
-const RANGE = `${PREFIX}start_date=2026-11-01/end_date=2026-11-02/_failure.json`;
+const KEY = `${PREFIX}start_date=2026-11-01/end_date=2026-11-02/_failure.json`;
+const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 
-/** As many windows of a day each. */
-function windowsOf(count: number) {
-  const dateOf = (at: number) => new Date(Date.UTC(2026, 0, 1 + at)).toISOString().slice(0, 10);
-  return Array.from({ length: count }, (_, at) => ({ start_date: dateOf(at), end_date: dateOf(at + 1) }));
+/** Windows of one day each. */
+function createWindows(count: number) {
+  const date = (day: number) => new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10);
+  return Array.from({ length: count }, (_, at) => ({ start_date: date(at), end_date: date(at + 1) }));
 }
 
-/** The card of a window, as DescribeWindowFailure left it. */
-function cardOf(at: number, fields: Partial<FailureReport> = {}): FailureReport {
+/** The failure report of the window at this index. */
+function reportOf(index: number, fields: Partial<FailureReport> = {}): FailureReport {
   return {
-    ...{ version: '1', error: 'ReportStuck', happened: `Window ${at} is stuck.`, todo: 'Give the ids.' },
+    ...{ version: '1', error: 'ReportStuck', happened: `Window ${index} is stuck.`, todo: 'Give the ids.' },
     ...{ runbook: 'infra/RUNBOOK.md#reportstuck', execution: 'e', account: 'acme', export: 'daily' },
-    window: windowsOf(at + 1)[at],
-    ...{ report_ids: [`r${at}`], request_ids: [`q${at}`] },
-    timeline: [{ step: 'CheckReport', outcome: `s${at}`, from: AT, to: AT, times: 1 }],
+    window: createWindows(index + 1)[index],
+    ...{ report_ids: [`r${index}`], request_ids: [`q${index}`] },
+    timeline: [{ step: 'CheckReport', outcome: `s${index}`, from: AT, to: AT, times: 1 }],
     ...fields,
   };
 }
@@ -32,54 +32,45 @@ function failed(failure: FailureReport) {
   return { outcome: 'failed', window: failure.window, failure };
 }
 
-function delivered(at: number) {
-  const window = windowsOf(at + 1)[at];
+function delivered(index: number) {
+  const window = createWindows(index + 1)[index];
   return { outcome: 'delivered', window, key: 'k', manifest_key: 'm', bytes: 1 };
 }
 
-const incomplete = caughtFrom(
-  new ExportIncomplete('2 of 3 windows were not delivered.', { failed: 2, delivered: 1 }),
-);
-const planned = { execution: 'e', started_at: AT, request, warnings: [], windows: windowsOf(3) };
+const incomplete = caughtFrom(new ExportIncomplete('2 of 3 windows were not delivered.'));
+const planned = { execution: 'e', started_at: AT, request, warnings: [], windows: createWindows(3) };
 
-/** What the export came to, and what was left in the bucket. */
 async function describeExport(state: object) {
-  const { dependencies, written, lines } = openBucket();
-  const { failure } = (await describeFailure(
-    { execution: 'e', caught: incomplete, ...state },
-    dependencies,
-  )) as ExportFailed;
-  return { failure, written, lines };
+  const { dependencies, written } = createFailureDependencies();
+  const input = { execution: 'e', caught: incomplete, ...state };
+  const { failure, cause } = (await describeFailure(input, dependencies)) as ExportFailed;
+  expect(JSON.parse(cause)).toEqual(failure);
+  return { failure, written: [...written] };
 }
 
 describe('DescribeFailure of an export whose windows failed', () => {
-  it('has the name of what they failed of where it was the same, and what to do about that', async () => {
-    const cards = [cardOf(0, { faults: ['f0'] }), cardOf(2, { faults: ['f2'] })];
-    const results = [failed(cards[0] ?? cardOf(0)), delivered(1), failed(cards[1] ?? cardOf(2))];
+  it('takes over the error of the windows if it is the same', async () => {
+    const reports = [reportOf(0, { faults: ['f0'] }), reportOf(2, { faults: ['f2'] })] as const;
+    const results = [failed(reports[0]), delivered(1), failed(reports[1])];
     const { failure, written } = await describeExport({ ...planned, results });
+    const { window, ...first } = reportOf(0);
     expect(failure).toStrictEqual({
-      version: '1',
-      error: 'ReportStuck',
+      ...first,
       happened: '2 of 3 windows were not delivered. Window 0 is stuck.',
-      todo: 'Give the ids.',
-      runbook: 'infra/RUNBOOK.md#reportstuck',
-      ...{ execution: 'e', account: 'acme', export: 'daily' },
       ...{ report_ids: ['r0', 'r2'], request_ids: ['q0', 'q2'], faults: ['f0'] },
-      timeline: cards[0]?.timeline,
-      ...{ failed_windows: cards, windows_failed: 2, windows_delivered: 1 },
+      ...{ failed_windows: reports, windows_failed: 2, windows_delivered: 1 },
     });
-    expect([...written]).toEqual([[RANGE, failure]]);
+    expect(written).toEqual([[KEY, failure]]);
   });
 
-  it('has no faults where the first window has none', async () => {
-    const results = [failed(cardOf(0)), failed(cardOf(1, { faults: ['f1'] }))];
-    const { failure } = await describeExport({ ...planned, results });
-    expect(failure).not.toHaveProperty('faults');
+  it('has no faults if the first window has none', async () => {
+    const results = [failed(reportOf(0)), failed(reportOf(1, { faults: ['f1'] }))];
+    expect((await describeExport({ ...planned, results })).failure).not.toHaveProperty('faults');
   });
 
-  it('is incomplete, and no more, where they failed of different things', async () => {
+  it('is ExportIncomplete if the windows failed with different errors', async () => {
     const other = { error: 'RequestRefused', todo: 'Correct it.', runbook: 'x', faults: ['f1'] };
-    const results = [failed(cardOf(0)), failed(cardOf(1, other)), failed(cardOf(2))];
+    const results = [failed(reportOf(0)), failed(reportOf(1, other)), failed(reportOf(2))];
     const { failure } = await describeExport({ ...planned, results });
     expect(failure).toMatchObject({
       error: 'ExportIncomplete',
@@ -91,147 +82,126 @@ describe('DescribeFailure of an export whose windows failed', () => {
     expect(failure).not.toHaveProperty('faults');
   });
 
-  it('names each request once, and shows ten windows, ten requests and thirty reports at most', async () => {
-    const windows = windowsOf(11);
-    const cards = windows.map((_, at) =>
-      cardOf(at, {
-        report_ids: [`a${at}`, `b${at}`, `c${at}`],
-        request_ids: at === 1 ? ['q0', 'q1'] : [`q${at}`],
+  it('names each request once, and at most ten windows, ten requests and thirty reports', async () => {
+    const windows = createWindows(11);
+    const reports = windows.map((_, index) =>
+      reportOf(index, {
+        report_ids: [`a${index}`, `b${index}`, `c${index}`],
+        request_ids: index === 1 ? ['q0', 'q1'] : [`q${index}`],
       }),
     );
-    const { failure } = await describeExport({ ...planned, windows, results: cards.map(failed) });
-    const shown = cards.slice(0, 10);
+    const { failure } = await describeExport({ ...planned, windows, results: reports.map(failed) });
+    const shown = reports.slice(0, 10);
     expect(failure).toMatchObject({
       ...{ failed_windows: shown, windows_failed: 11, windows_delivered: 0 },
       report_ids: shown.flatMap(({ report_ids }) => report_ids),
-      request_ids: Array.from({ length: 10 }, (_, at) => `q${at}`),
+      request_ids: Array.from({ length: 10 }, (_, index) => `q${index}`),
     });
   });
 
-  it('fits into the Cause, whatever the windows hold', async () => {
-    const windows = windowsOf(100);
+  it('fits into a Cause even if the windows do not', async () => {
+    const windows = createWindows(100);
     const report_ids = ['r', 's', 't'].map((id) => id.repeat(256));
     const happened = '✓'.repeat(6_000);
-    const results = windows.map((_, at) => failed(cardOf(at, { happened, report_ids })));
+    const results = windows.map((_, index) => failed(reportOf(index, { happened, report_ids })));
     const { failure } = await describeExport({ ...planned, windows, results });
     expect(Buffer.byteLength(JSON.stringify(failure))).toBeLessThanOrEqual(32_768);
     expect(failure).toMatchObject({ error: 'ReportStuck', windows_failed: 100 });
   });
 
-  it('28: leaves a card of each window that could not leave its own, and of no other', async () => {
-    const killed = { Error: 'States.DataLimitExceeded', Cause: 'too large' };
-    const results = [delivered(0), killed, failed(cardOf(2))];
+  it('28: writes the failure report of a window whose execution died, and of no other', async () => {
+    const died = { Error: 'States.DataLimitExceeded', Cause: 'too large' };
+    const results = [delivered(0), died, failed(reportOf(2))];
     const { failure, written } = await describeExport({ ...planned, results });
     const lost = {
       ...{ version: '1', error: 'States.DataLimitExceeded', happened: 'too large' },
       todo: expect.stringContaining("Read the execution's history"),
       runbook: 'infra/RUNBOOK.md#statesdatalimitexceeded',
-      ...{ execution: 'e', account: 'acme', export: 'daily', window: windowsOf(2)[1] },
+      ...{ execution: 'e', account: 'acme', export: 'daily', window: createWindows(2)[1] },
       ...{ report_ids: [], request_ids: [] },
       timeline: [{ outcome: 'States.DataLimitExceeded', from: AT, to: AT, times: 1 }],
     };
-    const key = `${PREFIX}start_date=2026-01-02/end_date=2026-01-03/_failure.json`;
-    expect([...written]).toEqual([
-      [key, lost],
-      [RANGE, failure],
+    expect(written).toEqual([
+      [`${PREFIX}start_date=2026-01-02/end_date=2026-01-03/_failure.json`, lost],
+      [KEY, failure],
     ]);
-    expect(failure.failed_windows).toEqual([lost, cardOf(2)]);
+    expect(failure.failed_windows).toEqual([lost, reportOf(2)]);
     expect(failure).toMatchObject({ windows_failed: 2, windows_delivered: 1 });
   });
 
-  it('31: is described all the same where no card can be written, and the log says of which', async () => {
-    const { dependencies, lines } = openBucket();
+  it('31: logs each report that could not be written, and describes the failure all the same', async () => {
+    const { dependencies, lines } = createFailureDependencies();
     const reasons = [new TypeError('quotes a secret'), 'only text'];
-    const putJson = () => Promise.reject(reasons.shift());
-    const state = { caught: incomplete, ...planned, windows: windowsOf(1), results: [] };
-    const broken = { ...dependencies, store: { putJson } };
-    expect(await describeFailure(state, broken)).toMatchObject({ failure: { windows_failed: 1 } });
-    const about = { level: 'warn', message: 'the failure report could not be written' };
+    const store = { putJson: () => Promise.reject(reasons.shift()) };
+    const state = { caught: incomplete, ...planned, windows: createWindows(1), results: [] };
+    const described = await describeFailure(state, { ...dependencies, store });
+    expect(described).toMatchObject({ failure: { windows_failed: 1, error: 'States.TaskFailed' } });
+    const warning = { level: 'warn', message: 'the failure report could not be written' };
     const key = `${PREFIX}start_date=2026-01-01/end_date=2026-01-02/_failure.json`;
     expect(lines).toEqual([
-      { ...about, fields: { key, error: 'TypeError' } },
-      { ...about, fields: { key: RANGE, error: 'unknown' } },
+      { ...warning, fields: { key, error: 'TypeError' } },
+      { ...warning, fields: { key: KEY, error: 'unknown' } },
     ]);
   });
 });
 
-describe('DescribeFailure of an export that failed by itself', () => {
+describe('DescribeFailure of an export whose windows did not fail', () => {
   const caught = { Error: 'States.Timeout', Cause: 'It timed out.' };
-  const card = {
+  const unnamed = {
     ...{ version: '1', error: 'States.Timeout', happened: 'It timed out.', execution: 'e' },
     todo: expect.stringContaining("Read the execution's history"),
     ...{ runbook: 'infra/RUNBOOK.md#statestimeout', report_ids: [], request_ids: [] },
     timeline: [{ outcome: 'States.Timeout', from: AT, to: AT, times: 1 }],
   };
-  const named = { ...card, account: 'acme', export: 'daily' };
+  const named = { ...unnamed, account: 'acme', export: 'daily' };
+  const { account, name, start_date, end_date } = request;
+  const result = { bucket: 'b', account, name, start_date, end_date };
 
   it.each<[string, object]>([
-    ['before its windows had ended', {}],
-    ['when all of them were delivered', { results: [delivered(0), delivered(1), delivered(2)] }],
-    ['when there was none to export', { windows: [], results: [] }],
-  ])('counts no windows %s, and leaves its card where the whole range would be', async (_, state) => {
-    const { failure, written } = await describeExport({ ...planned, caught, ...state });
+    ['before its windows had ended', planned],
+    ['after all of them were delivered', { ...planned, results: [delivered(0), delivered(1), delivered(2)] }],
+    ['without windows to export', { ...planned, windows: [], results: [] }],
+    ['31: when it could not be announced', { ...result, version: '1', kind: 'report', windows: [{}] }],
+  ])('writes its report at the key of the whole range, without windows: %s', async (_, state) => {
+    const { failure, written } = await describeExport({ ...state, caught });
     expect(failure).toStrictEqual(named);
-    expect([...written]).toEqual([[RANGE, named]]);
+    expect(written).toEqual([[KEY, named]]);
   });
 
-  it('31: leaves its card there as well where it could not be announced', async () => {
-    const { account, name, start_date, end_date } = request;
-    const windows = [{ window: windowsOf(1)[0], key: 'k', manifest_key: 'm', bytes: 1 }];
-    const about = {
-      version: '1',
-      kind: 'report',
-      account,
-      name,
-      start_date,
-      end_date,
-      bytes: 1,
-      warnings: [],
-    };
-    const { failure, written } = await describeExport({ ...about, caught, bucket: 'b', windows });
-    expect(failure).toStrictEqual(named);
-    expect([...written]).toEqual([[RANGE, named]]);
-  });
-
-  it.each<[string, unknown, object]>([
-    ['a request that has no range', { account: 'acme', name: 'daily' }, { account: 'acme', export: 'daily' }],
-    ['a request whose account is none', { account: 7, name: 'daily' }, { export: 'daily' }],
-    ['a request whose name is none', { account: 'acme', name: null }, { account: 'acme' }],
-    ['a request without names', { start_date: '2026-11-01' }, {}],
-    ['a text', 'acme', {}],
-    ['a list', ['acme'], {}],
-    ['nothing', null, {}],
-    ['a whole request that nobody has checked', request, { account: 'acme', export: 'daily' }],
+  it.each<[unknown, object]>([
     [
-      'names of any length',
+      { account: 'acme', name: 'daily' },
+      { account: 'acme', export: 'daily' },
+    ],
+    [{ account: 7, name: 'daily' }, { export: 'daily' }],
+    [{ account: 'acme', name: null }, { account: 'acme' }],
+    [{ start_date: '2026-11-01' }, {}],
+    ['acme', {}],
+    [['acme'], {}],
+    [null, {}],
+    [request, { account: 'acme', export: 'daily' }],
+    [
       { account: 'a'.repeat(64), name: 'n'.repeat(65) },
       { account: 'a'.repeat(64), export: 'n'.repeat(64) },
     ],
-  ])('36: reads what it can of %s, and leaves no card, whose key would be made of it', async (_, input, names) => {
+  ])('36: reads the names of an unchecked request, and writes no report: %j', async (input, names) => {
     const { failure, written } = await describeExport({ caught, request: input, started_at: AT });
-    expect(failure).toStrictEqual({ ...card, ...names });
-    expect([...written]).toEqual([]);
+    expect(failure).toStrictEqual({ ...unnamed, ...names });
+    expect(written).toEqual([]);
+  });
+
+  it('36: lists the faults of a refused request', async () => {
+    const refused = caughtFrom(new InvalidInput('It has a fault.', { faults: ['name: is missing'] }));
+    const { failure } = await describeExport({ caught: refused, request: 'acme' });
+    expect(failure).toMatchObject({ error: 'InvalidInput', faults: ['name: is missing'] });
   });
 
   it.each<[string, object]>([
-    ['windows', { windows: undefined }],
-    ['windows of another form', { windows: [{ start: 'x' }] }],
-    ['a request that was checked', { request: { ...request, kind: 'other' } }],
-  ])('makes no key of a state without %s', async (_, state) => {
-    const { written } = await describeExport({ ...planned, caught, ...state });
-    expect([...written]).toEqual([]);
-  });
-
-  it.each([
-    'bucket',
-    'account',
-    'name',
-    'start_date',
-    'end_date',
-  ])('makes no key of a result without %s', async (field) => {
-    const { account, name, start_date, end_date } = request;
-    const result = { bucket: 'b', account, name, start_date, end_date, [field]: undefined };
-    const { written } = await describeExport({ ...result, caught });
-    expect([...written]).toEqual([]);
+    ['windows', { ...planned, windows: undefined }],
+    ['windows with dates', { ...planned, windows: [{ start: 'x' }] }],
+    ['a checked request', { ...planned, request: { ...request, kind: 'other' } }],
+    ...Object.keys(result).map((field): [string, object] => [field, { ...result, [field]: undefined }]),
+  ])('writes no report if the state has no %s', async (_, state) => {
+    expect((await describeExport({ ...state, caught })).written).toEqual([]);
   });
 });

@@ -1,167 +1,110 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { handler, publishExport } from '../../functions/publish-export.ts';
-import type { DeliveredWindow, FailedWindow } from '../../functions/workflow/states.ts';
+import type { DeliveredWindow } from '../../functions/workflow/states.ts';
 import { asLambda, awsEnvironment, SETTINGS } from '../support/lambda.ts';
 import { BUCKET, openS3 } from '../support/s3.ts';
 import { windowOf } from '../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
-const PREFIX = 'exports/account=acme/export=daily/';
+const FAILURE_KEY =
+  'exports/account=acme/export=daily/start_date=2026-11-01/end_date=2026-11-02/_failure.json';
 const plan = {
-  execution: 'e',
-  started_at: '2026-11-21T06:00:00.000Z',
-  request,
-  warnings: ['w'],
-  windows: ['2026-10-01', '2026-10-02'].map((start) => windowFrom(start)),
+  ...{ execution: 'e', started_at: '2026-11-21T06:00:00.000Z', request, warnings: ['w'] },
+  windows: ['2026-10-01', '2026-10-02'].map(windowFrom),
 };
 
-function windowFrom(start: string) {
-  return { start_date: start, end_date: '2026-11-02' };
-}
-
-/** A bucket that keeps what was removed from it. */
-function keepRemoved() {
-  const removed: string[] = [];
-  const remove = async (key: string) => void removed.push(key);
-  return { removed, store: { bucket: 'b', remove } };
+function windowFrom(start_date: string) {
+  return { start_date, end_date: '2026-11-02' };
 }
 
 function delivered(start: string, rows?: number): DeliveredWindow {
   return {
-    outcome: 'delivered',
-    window: windowFrom(start),
-    key: `${start}/report.json`,
-    manifest_key: `${start}/_manifest.json`,
-    report_id: 'r',
-    bytes: 10,
+    ...{ outcome: 'delivered', window: windowFrom(start), report_id: 'r', bytes: 10 },
+    ...{ key: `${start}/report.json`, manifest_key: `${start}/_manifest.json` },
     ...(rows !== undefined && { rows }),
   };
 }
 
-const failed: FailedWindow = {
-  outcome: 'failed',
-  window: windowFrom('2026-10-02'),
+const failed = {
+  ...{ outcome: 'failed', window: windowFrom('2026-10-02') },
   failure: {
-    version: '1',
-    error: 'RequestRefused',
-    happened: 'x',
-    todo: 'y',
-    runbook: 'z',
-    execution: 'e',
-    timeline: [],
-    report_ids: [],
-    request_ids: [],
+    ...{ version: '1', error: 'RequestRefused', happened: 'x', todo: 'y', runbook: 'z', execution: 'e' },
+    ...{ timeline: [], report_ids: [], request_ids: [] },
   },
 };
 
-describe('PublishExport', () => {
-  it('sums up what was delivered', async () => {
-    const { store, removed } = keepRemoved();
-    const results = [delivered('2026-10-01', 3), delivered('2026-10-02', 0)];
-    const result = await publishExport({ ...plan, results }, { store });
-    expect(result).toMatchObject({
-      version: '1',
-      execution: 'e',
-      bucket: 'b',
-      bytes: 20,
-      rows: 3,
-      warnings: ['w'],
-    });
-    expect(result.windows.map(({ key }) => key)).toEqual([
-      '2026-10-01/report.json',
-      '2026-10-02/report.json',
-    ]);
-    expect(removed).toEqual([`${PREFIX}start_date=2026-11-01/end_date=2026-11-02/_failure.json`]);
-  });
+/** Publishes an export with these results, and returns the keys that were deleted. */
+async function publish(results: readonly unknown[] | undefined, changes: object = {}) {
+  const removed: string[] = [];
+  const store = { bucket: 'b', remove: async (key: string) => void removed.push(key) };
+  const state = { ...plan, ...(results && { results: [...results] }), ...changes };
+  const result = await publishExport(state, { store }).catch((error) => error);
+  return { result, removed };
+}
 
-  it('is what the event announces: the request, each window, and how much it was of all', async () => {
-    const { store } = keepRemoved();
-    const results = [delivered('2026-10-01', 3), delivered('2026-10-02', 1)];
-    expect(await publishExport({ ...plan, results, already_delivered: 5 }, { store })).toStrictEqual({
+describe('PublishExport', () => {
+  it('sums up the delivered windows and deletes the failure report of an earlier run', async () => {
+    const results = [delivered('2026-10-01', 4), delivered('2026-10-02', 0)];
+    const { result, removed } = await publish(results, { already_delivered: 5 });
+    expect(result).toStrictEqual({
       ...{ version: '1', execution: 'e', account: 'acme', name: 'daily', kind: 'report' },
       ...{ start_date: '2026-11-01', end_date: '2026-11-02', bucket: 'b' },
       windows: results.map(({ outcome, ...window }) => window),
       ...{ already_delivered: 5, bytes: 20, rows: 4, empty: false, warnings: ['w'] },
     });
+    expect(removed).toEqual([FAILURE_KEY]);
+    expect((await publish(results)).result).not.toHaveProperty('already_delivered');
   });
 
-  it('23: says that nothing was in it where no window has a row', async () => {
-    const { store } = keepRemoved();
-    const results = [delivered('2026-10-01', 0), delivered('2026-10-02', 0)];
-    const result = await publishExport({ ...plan, results }, { store });
-    expect(result).toMatchObject({ rows: 0, empty: true });
-    expect(result).not.toHaveProperty('already_delivered');
+  it.each<[string, (number | undefined)[], number | undefined, object]>([
+    ['23: empty if no window has a row', [0, 0], undefined, { rows: 0, empty: true }],
+    ['23: empty if nothing was delivered earlier', [0, 0], 0, { rows: 0, empty: true }],
+    ['23: not called empty if windows were delivered earlier', [0, 0], 1, { rows: 0 }],
+    ['of unknown rows if those of one window are unknown', [3, undefined], undefined, {}],
+  ])('is %s', async (_, [first, second], already_delivered, expected) => {
+    const results = [delivered('2026-10-01', first), delivered('2026-10-02', second)];
+    const { result } = await publish(results, already_delivered === undefined ? {} : { already_delivered });
+    const { rows, empty } = result;
+    expect(JSON.parse(JSON.stringify({ rows, empty }))).toEqual(expected);
   });
 
-  it('says nothing of rows where no window was left to export, and removes the failure of a former run', async () => {
-    const { store, removed } = keepRemoved();
-    for (const results of [{}, { results: [] }]) {
-      const nothing = { ...plan, windows: [], already_delivered: 2, ...results };
-      const result = await publishExport(nothing, { store });
-      expect(result).toMatchObject({ windows: [], already_delivered: 2, bytes: 0 });
-      expect([result.rows, result.empty]).toEqual([undefined, undefined]);
-    }
-    expect(removed).toHaveLength(2);
+  it.each([
+    [undefined],
+    [[]],
+  ])('says nothing of rows if no window was missing: results %j', async (results) => {
+    const { result, removed } = await publish(results, { windows: [], already_delivered: 2 });
+    expect(result).toMatchObject({ windows: [], already_delivered: 2, bytes: 0 });
+    expect([result.rows, result.empty, removed]).toEqual([undefined, undefined, [FAILURE_KEY]]);
   });
 
-  it('leaves the failure of a former run to the window that is the whole range', async () => {
-    const { store, removed } = keepRemoved();
-    const windows = [windowFrom('2026-11-01')];
-    await publishExport({ ...plan, windows, results: [delivered('2026-11-01')] }, { store });
+  it('leaves deleting the failure report to PublishWindow if one window is the whole range', async () => {
+    const { removed } = await publish([delivered('2026-11-01')], { windows: [windowFrom('2026-11-01')] });
     expect(removed).toEqual([]);
   });
 
-  it('says nothing of rows where those of one window are not known', async () => {
-    const { store } = keepRemoved();
-    const results = [delivered('2026-10-01', 3), delivered('2026-10-02')];
-    expect(await publishExport({ ...plan, results }, { store })).not.toHaveProperty('rows');
-  });
-
-  it('23: calls nothing empty of which some was delivered before', async () => {
-    const { store } = keepRemoved();
-    const empty = { ...plan, results: [delivered('2026-10-01', 0), delivered('2026-10-02', 0)] };
-    expect(await publishExport(empty, { store })).toMatchObject({ rows: 0, empty: true });
-    expect(await publishExport({ ...empty, already_delivered: 0 }, { store })).toMatchObject({ empty: true });
-    const rest = await publishExport({ ...empty, already_delivered: 1 }, { store });
-    expect([rest.rows, 'empty' in rest]).toEqual([0, false]);
-  });
-
-  it('fails where a window failed, and counts', async () => {
-    const { store, removed } = keepRemoved();
-    const results = [delivered('2026-10-01'), failed];
-    await expect(publishExport({ ...plan, results }, { store })).rejects.toMatchObject({
+  it.each([
+    ['a failure', [failed]],
+    ['nothing', []],
+    ['null', [null]],
+    ['an error', [{ Error: 'States.DataLimitExceeded', Cause: 'x' }]],
+    ['an unknown shape', [{ Status: 'FAILED' }]],
+  ])('fails if a window’s execution returned %s', async (_, results) => {
+    const { result, removed } = await publish([delivered('2026-10-01'), ...results]);
+    expect(result).toMatchObject({
       name: 'ExportIncomplete',
       message: expect.stringContaining('1 of 2 windows were not delivered.'),
       facts: { failed: 1, delivered: 1 },
     });
     expect(removed).toEqual([]);
   });
-
-  it.each([
-    ['nothing', []],
-    ['null', [null]],
-    ['an error', [{ Error: 'States.DataLimitExceeded', Cause: 'x' }]],
-    ['a shape that nobody knows', [{ Status: 'FAILED' }]],
-  ])('fails where a window’s execution left %s instead of a result', async (_, left) => {
-    const { store, removed } = keepRemoved();
-    const results = [delivered('2026-10-01'), ...left];
-    await expect(publishExport({ ...plan, results }, { store })).rejects.toMatchObject({
-      name: 'ExportIncomplete',
-      facts: { failed: 1, delivered: 1 },
-    });
-    expect(removed).toEqual([]);
-  });
 });
 
-describe('PublishExport as a function', () => {
-  it('removes the failure of a former run from the bucket of its settings', async () => {
-    const s3 = await openS3({ requireOwner: true });
-    onTestFinished(() => s3.close());
-    const environment = { ...SETTINGS, ...awsEnvironment({ S3: s3.endpoint }), STEP: 'PublishExport' };
-    const lambda = asLambda(environment);
-    const results = [delivered('2026-10-01', 3), delivered('2026-10-02', 0)];
-    expect(await lambda.call(handler, { ...plan, results })).toMatchObject({ bucket: BUCKET, rows: 3 });
-    const key = `${PREFIX}start_date=2026-11-01/end_date=2026-11-02/_failure.json`;
-    expect(s3.journal).toMatchObject([{ operation: 'DeleteObject', bucket: BUCKET, key, status: 204 }]);
-  });
+it('the handler of PublishExport deletes the failure report in the bucket of its settings', async () => {
+  const s3 = await openS3({ requireOwner: true });
+  onTestFinished(() => s3.close());
+  const lambda = asLambda({ ...SETTINGS, ...awsEnvironment({ S3: s3.endpoint }), STEP: 'PublishExport' });
+  const results = [delivered('2026-10-01', 3), delivered('2026-10-02', 0)];
+  expect(await lambda.call(handler, { ...plan, results })).toMatchObject({ bucket: BUCKET, rows: 3 });
+  const call = { operation: 'DeleteObject', bucket: BUCKET, key: FAILURE_KEY, status: 204 };
+  expect(s3.journal).toMatchObject([call]);
 });

@@ -1,15 +1,13 @@
+import type { Caught } from '../../functions/workflow/states.ts';
 import { keepLog, stoppedClock } from './steps.ts';
 
-/** What Step Functions is told of an error that a handler threw. */
-export function caughtFrom(error: Error) {
-  return {
-    Error: error.name,
-    Cause: JSON.stringify({ errorType: error.name, errorMessage: error.message, trace: [] }),
-  };
+/** The error that Step Functions catches if a handler throws this one. */
+export function caughtFrom({ name, message }: Error): Caught & { Cause: string } {
+  return { Error: name, Cause: JSON.stringify({ errorType: name, errorMessage: message, trace: [] }) };
 }
 
-/** What DescribeFailure needs: a bucket that keeps what it is given, as JSON, and the uploads that were given up. */
-export function openBucket() {
+/** The dependencies of DescribeFailure, with what it wrote, logged and abandoned. */
+export function createFailureDependencies() {
   const written = new Map<string, unknown>();
   const { log, lines } = keepLog();
   const abandoned: string[][] = [];

@@ -8,29 +8,29 @@ import { windowOf } from '../../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const SINCE = '2026-11-21T06:00:00.000Z';
-const PLATFORM = 'api.platform.example/v1';
 const OBJECT = { crc32: 'AA', version_id: 'v1' };
+const FIRST = { start_date: '2026-10-01', end_date: '2026-10-02' };
 
-function daysFrom(day: number, days: number): Window[] {
-  const dateOf = (at: number) => `2026-10-${String(at).padStart(2, '0')}`;
-  return Array.from({ length: days }, (_, at) => ({
-    start_date: dateOf(day + at),
-    end_date: dateOf(day + at + 1),
-  }));
+/** Windows of one day each, from {@link FIRST} on. */
+function createWindows(count: number): Window[] {
+  const date = (day: number) => `2026-10-${String(day).padStart(2, '0')}`;
+  return Array.from({ length: count }, (_, at) => ({ start_date: date(at + 1), end_date: date(at + 2) }));
 }
 
-/** A bucket in which these windows were delivered by this request, with these changes of their manifests. */
-function openBucket(windows: readonly Window[], made: ExportRequest = request, changes: object = {}) {
+/** A bucket in which the request was delivered for these windows, with these changes to the manifests. */
+function createBucket(windows: readonly Window[], delivered: ExportRequest = request, changes: object = {}) {
+  const platform = 'api.platform.example/v1';
   const texts = new Map<string, string>();
   for (const window of windows) {
     const manifest = {
-      ...{ kind: made.kind, request: platformRequest(made, window), revision: made.revision ?? '2026-09-01' },
-      platform: PLATFORM,
-      ...{ key: `${window.start_date}.json`, ...OBJECT, published_at: SINCE, ...changes },
+      ...{ kind: delivered.kind, request: platformRequest(delivered, window), platform },
+      revision: delivered.revision ?? '2026-09-01',
+      ...{ key: `${window.start_date}.json`, checksum: { value: 'AA' }, version_id: 'v1' },
+      ...{ published_at: SINCE, ...changes },
     };
-    texts.set(manifestKey(made, window), JSON.stringify(manifest));
+    texts.set(manifestKey(delivered, window), JSON.stringify(manifest));
   }
-  const objects = new Map(windows.map(({ start_date }) => [`${start_date}.json`, OBJECT]));
+  const objects = new Map<string, object>(windows.map(({ start_date }) => [`${start_date}.json`, OBJECT]));
   const store = {
     getText: async (key: string) => texts.get(key),
     head: async (key: string) => objects.get(key),
@@ -38,72 +38,78 @@ function openBucket(windows: readonly Window[], made: ExportRequest = request, c
   return {
     texts,
     objects,
-    former: { store, platform: PLATFORM, revision: '2026-09-01', since: new Date(SINCE) },
+    conditions: { store, platform, revision: '2026-09-01', since: new Date(SINCE) },
   };
 }
 
-/** Enough of a purchase query or a list, which a report's request is not. */
-const NOT_A_REPORT = { advertiser_id: 'a', resource: 'campaigns', limit: 20, filters: {} };
+/** Fields that make a report's request a purchase query or a list. */
+const OTHER_KINDS = { advertiser_id: 'a', resource: 'campaigns', limit: 20, filters: {} };
 
 const EARLY = 'only_missing: delivered before their last day was over, so they are exported again: ';
 const OTHER =
   'only_missing: delivered before for another request or another platform, so they are exported again: ';
 
-describe('the windows that are missing', () => {
-  const windows = daysFrom(1, 3);
-  const [first, second, third] = windows;
+describe('findMissing', () => {
+  const windows = createWindows(3);
+  const [first, second, third] = windows as [Window, Window, Window];
 
-  it('are those that were not delivered, in their order', async () => {
-    const { former } = openBucket(windows.slice(1, 2));
-    expect(await findMissing(request, windows, former)).toStrictEqual({
-      ...{ windows: [first, third], already_delivered: 1, warnings: [] },
+  it.each([
+    ['some', [second], [first, third]],
+    ['all', windows, []],
+    ['none', [], windows],
+  ])('returns the windows that were not delivered, if %s were', async (_, delivered, missing) => {
+    const { conditions } = createBucket(delivered);
+    expect(await findMissing(request, windows, conditions)).toStrictEqual({
+      ...{ windows: missing, already_delivered: delivered.length, warnings: [] },
     });
   });
 
-  it('are looked for ten at a time, so that no call waits long for its turn', async () => {
-    const hundred = Array.from({ length: 10 }, () => daysFrom(1, 10)).flat();
-    const { former } = openBucket(hundred);
-    let under_way = 0;
+  it('checks ten windows at a time', async () => {
+    const hundred = Array.from({ length: 10 }, () => createWindows(10)).flat();
+    const { conditions } = createBucket(hundred);
+    let running = 0;
     let most = 0;
-    const { getText, head } = former.store;
+    const { getText, head } = conditions.store;
     const counted =
       <T>(call: (key: string) => Promise<T>) =>
       async (key: string) => {
-        most = Math.max(most, ++under_way);
+        most = Math.max(most, ++running);
         await new Promise(setImmediate);
-        return call(key).finally(() => under_way--);
+        return call(key).finally(() => running--);
       };
     const store = { getText: counted(getText), head: counted(head) };
-    const found = await findMissing(request, hundred, { ...former, store });
+    const found = await findMissing(request, hundred, { ...conditions, store });
     expect([found.already_delivered, most]).toEqual([100, 20]);
-  });
-
-  it('are none where all were delivered, and all where none was', async () => {
-    const all = { windows: [], already_delivered: 3, warnings: [] };
-    expect(await findMissing(request, windows, openBucket(windows).former)).toEqual(all);
-    const none = { windows, already_delivered: 0, warnings: [] };
-    expect(await findMissing(request, windows, openBucket([]).former)).toEqual(none);
   });
 
   it.each<[string, Partial<typeof request>, object]>([
     ['other dimensions', { dimensions: ['campaign_id'] }, {}],
     ['other options', { options: { currency: 'USD' } }, {}],
-    ['a revision of its own', { revision: '2026-05-01' }, {}],
-    ['another kind in its manifest', {}, { kind: 'list' }],
-    ['another platform, such as one to try things on', {}, { platform: 'sandbox.platform.example/v1' }],
-    ['a platform that nothing names', {}, { platform: undefined }],
-    ['a manifest that names no request', {}, { request: undefined }],
-  ])('are also what was made with %s, of which the warning names the dates', async (_, changes, manifest) => {
-    const { former } = openBucket([first ?? never], { ...request, ...changes }, manifest);
-    expect(await findMissing(request, windows, former)).toEqual({
-      ...{ windows, already_delivered: 0 },
-      warnings: [`${OTHER}2026-10-01 to 2026-10-02`],
+    ['its own revision', { revision: '2026-05-01' }, {}],
+    ['another kind', {}, { kind: 'list' }],
+    ['another platform', {}, { platform: 'sandbox.platform.example/v1' }],
+    ['no platform', {}, { platform: undefined }],
+    ['no request', {}, { request: undefined }],
+  ])('counts a window as missing, with a warning, if its manifest has %s', async (_, delivered, changes) => {
+    const { conditions } = createBucket([first], { ...request, ...delivered }, changes);
+    expect(await findMissing(request, windows, conditions)).toEqual({
+      ...{ windows, already_delivered: 0, warnings: [`${OTHER}2026-10-01 to 2026-10-02`] },
     });
   });
 
-  it('are not what was made with the revision that the deployment has pinned, whoever named it', async () => {
-    const { former } = openBucket(windows, { ...request, revision: '2026-09-01', max_parallel: 40 });
-    expect(await findMissing(request, windows, former)).toMatchObject({ already_delivered: 3 });
+  it.each([
+    '{',
+    'null',
+  ])('counts a window as missing, with a warning, if its manifest is %s', async (text) => {
+    const { texts, conditions } = createBucket([]);
+    texts.set(manifestKey(request, first), text);
+    const { warnings } = await findMissing(request, [first], conditions);
+    expect(warnings).toEqual([`${OTHER}2026-10-01 to 2026-10-02`]);
+  });
+
+  it('compares the revision with the pinned one, and ignores max_parallel', async () => {
+    const { conditions } = createBucket(windows, { ...request, revision: '2026-09-01', max_parallel: 40 });
+    expect(await findMissing(request, windows, conditions)).toMatchObject({ already_delivered: 3 });
   });
 
   it.each([
@@ -111,100 +117,105 @@ describe('the windows that are missing', () => {
     [10, ''],
     [11, ' and 1 more'],
     [25, ' and 15 more'],
-  ])('are named in a warning up to ten, of %i', async (days, more) => {
-    const many = daysFrom(1, days);
-    const { former } = openBucket(many, { ...request, metrics: ['impressions'] });
-    const { warnings } = await findMissing(request, many, former);
+  ])('names up to ten of %i windows in a warning', async (count, more) => {
+    const many = createWindows(count);
+    const { conditions } = createBucket(many, { ...request, metrics: ['impressions'] });
+    const { warnings } = await findMissing(request, many, conditions);
     const shown = many.slice(0, 10).map(({ start_date, end_date }) => `${start_date} to ${end_date}`);
     expect(warnings).toEqual([`${OTHER}${shown.join(', ')}${more}`]);
   });
 
-  it('are also those whose object is another one by now, without a word of the request', async () => {
-    const { objects, former } = openBucket(windows);
-    objects.set('2026-10-01.json', { crc32: 'AA', version_id: 'v2' });
-    objects.delete('2026-10-02.json');
-    expect(await findMissing(request, windows, former)).toEqual({
-      ...{ windows: [first, second], already_delivered: 1, warnings: [] },
-    });
+  const unversioned = { version_id: undefined };
+  it.each<[string, number, object, object | undefined]>([
+    ['is the same version', 1, {}, OBJECT],
+    ['is another version', 0, {}, { crc32: 'AA', version_id: 'v2' }],
+    ['is gone', 0, {}, undefined],
+    ['has the same checksum, without versions', 1, unversioned, { crc32: 'AA' }],
+    ['has another checksum, without versions', 0, unversioned, { crc32: 'BB' }],
+    ['is gone, without versions', 0, unversioned, undefined],
+    ['has no checksum, nor has the manifest', 0, { ...unversioned, checksum: undefined }, {}],
+    ['is not named by the manifest', 0, { key: undefined }, OBJECT],
+  ])('checks the object of a manifest: it %s', async (_, delivered, changes, object) => {
+    const { objects, conditions } = createBucket([first], request, changes);
+    objects.delete('2026-10-01.json');
+    if (object) objects.set('2026-10-01.json', object);
+    const found = await findMissing(request, [first], conditions);
+    expect(found).toMatchObject({ already_delivered: delivered, warnings: [] });
   });
 
-  it('are also those that have failed since, unless it was only the export that did', async () => {
-    const { texts, former } = openBucket(windows);
-    texts.set(failureKey(request, first ?? never), '{"window":{}}');
-    texts.set(failureKey(request, second ?? never), '{"windows_failed":0}');
-    texts.set(failureKey(request, third ?? never), 'no JSON');
-    expect(await findMissing(request, windows, former)).toMatchObject({ windows: [first, second] });
+  it('counts a window as missing if it failed since, but not if only the export did', async () => {
+    const { texts, conditions } = createBucket(windows);
+    texts.set(failureKey(request, first), '{"window":{}}');
+    texts.set(failureKey(request, second), '{"windows_failed":0}');
+    texts.set(failureKey(request, third), '{"error":"EventBridge.FailedEntry"}');
+    expect(await findMissing(request, windows, conditions)).toMatchObject({ windows: [first, second] });
+    texts.set(failureKey(request, first), 'no JSON');
+    expect(await findMissing(request, windows, conditions)).toMatchObject({ windows: [second] });
   });
 
   it.each([
     ['2026-11-21T06:00:00.000Z', 3],
     ['2026-11-21T05:59:59.999Z', 0],
     [undefined, 3],
-  ])('since an instant are those that were delivered before it: of %s, %i are delivered', async (published_at, count) => {
-    const { former } = openBucket(windows, request, { published_at });
-    expect(await findMissing(request, windows, former)).toMatchObject({
+  ])('ignores manifests that were published before an instant: of %s, %i count', async (published_at, count) => {
+    const { conditions } = createBucket(windows, request, { published_at });
+    expect(await findMissing(request, windows, conditions)).toMatchObject({
       ...{ already_delivered: count, warnings: [] },
     });
   });
 
-  it.each<[string, object, string, string | undefined, number]>([
-    ['was asked for while they lasted', { report_created_at: '2026-10-01T23:59:59Z' }, 'report', 'UTC', 0],
-    ['was asked for once they were over', { report_created_at: '2026-10-02T00:00:00Z' }, 'report', 'UTC', 1],
+  it.each<[string, number, object, string, string | undefined]>([
+    ['before the last day was over', 0, { report_created_at: '2026-10-01T23:59:59Z' }, 'report', 'UTC'],
+    ['when the last day was over', 1, { report_created_at: '2026-10-02T00:00:00Z' }, 'report', 'UTC'],
     [
-      'was over where the request counts its days',
+      'when the last day was over in the time zone',
+      1,
       { report_created_at: '2026-10-01T22:30:00Z' },
       'report',
       'Europe/Berlin',
-      1,
     ],
+    ['by a query on the last day', 0, { copied_at: '2026-10-01T12:00:00Z' }, 'purchases', 'UTC'],
+    ['as a snapshot of its day', 1, { copied_at: '2026-10-01T12:00:00Z' }, 'list', 'UTC'],
+    ['at an unknown time', 1, {}, 'report', 'UTC'],
     [
-      'came while they lasted, and has no report',
-      { copied_at: '2026-10-01T12:00:00Z' },
-      'purchases',
-      'UTC',
-      0,
+      'early, but no time zone is given',
+      1,
+      { report_created_at: '2026-10-01T12:00:00Z' },
+      'report',
+      undefined,
     ],
-    ['is a snapshot of its day', { copied_at: '2026-10-01T12:00:00Z' }, 'list', 'UTC', 1],
-    ['does not say when it was made', {}, 'report', 'UTC', 1],
-    ['was delivered since an instant', { report_created_at: '2026-10-01T12:00:00Z' }, 'report', undefined, 1],
-  ])('are also those whose days were not over when the data was made: what %s', async (_, made, kind, timeZone, delivered) => {
-    const asked = { ...request, ...NOT_A_REPORT, kind } as ExportRequest;
-    const { former } = openBucket([first ?? never], asked, { ...made, kind });
-    const found = await findMissing(asked, [first ?? never], { ...former, ...(timeZone && { timeZone }) });
+  ])('checks that the data was not made early: %s', async (_, delivered, changes, kind, timeZone) => {
+    const other = { ...request, ...OTHER_KINDS, kind } as ExportRequest;
+    const { conditions } = createBucket([FIRST], other, { ...changes, kind });
+    const found = await findMissing(other, [FIRST], { ...conditions, ...(timeZone && { timeZone }) });
     expect(found).toEqual({
-      windows: delivered ? [] : [first],
+      windows: delivered ? [] : [FIRST],
       already_delivered: delivered,
       warnings: delivered ? [] : [`${EARLY}2026-10-01 to 2026-10-02`],
     });
   });
 
-  it('27: are not known where the bucket cannot be read', async () => {
-    const { former } = openBucket(windows);
-    const refused = () => Promise.reject(new Error('AccessDenied'));
-    for (const broken of [{ getText: refused }, { head: refused }]) {
-      const store = { ...former.store, ...broken };
-      await expect(findMissing(request, windows, { ...former, store })).rejects.toThrow('AccessDenied');
+  it('27: fails if the bucket cannot be read', async () => {
+    const { conditions } = createBucket(windows);
+    const refuse = () => Promise.reject(new Error('AccessDenied'));
+    for (const call of ['getText', 'head']) {
+      const store = { ...conditions.store, [call]: refuse };
+      await expect(findMissing(request, windows, { ...conditions, store })).rejects.toThrow('AccessDenied');
     }
   });
 });
 
-const never: Window = { start_date: 'never', end_date: 'never' };
-
-describe('30: the request of an execution once more', () => {
+describe('30: onlyMissingSince', () => {
   const begun = '2026-11-21T06:00:00.000Z';
 
-  it.each<[string, object, object]>([
-    ['is for what has not been delivered since it began', {}, { only_missing: begun }],
-    ['is so as well where it had asked for everything', { only_missing: false }, { only_missing: begun }],
-    ['is as it was where it had asked for what is missing', { only_missing: true }, { only_missing: true }],
-    [
-      'is as it was where it had named an instant',
-      { only_missing: '2026-01-01T00:00:00Z' },
-      { only_missing: '2026-01-01T00:00:00Z' },
-    ],
-  ])('%s', (_, asked, expected) => {
-    const given = { name: 'daily', ...asked };
-    expect(onlyMissingSince(begun, given)).toEqual({ name: 'daily', ...expected });
-    expect(given).toEqual({ name: 'daily', ...asked });
+  it.each<[unknown, unknown]>([
+    [undefined, begun],
+    [false, begun],
+    [true, true],
+    ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z'],
+  ])('turns only_missing %s into %s', (before, after) => {
+    const original = { name: 'daily', only_missing: before };
+    expect(onlyMissingSince(begun, original)).toEqual({ name: 'daily', only_missing: after });
+    expect(original).toEqual({ name: 'daily', only_missing: before });
   });
 });
