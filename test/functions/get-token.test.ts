@@ -139,6 +139,16 @@ describe('GetToken', () => {
     expect(issued()).toBe(1);
   });
 
+  it('warns of a client_secret that begins or ends with a space, and uses it as it is', async () => {
+    const { dependencies, window, issued, lines, setCredential } = start();
+    setCredential({ client_id: 'client', client_secret: 'canary ' });
+    await getToken(window, dependencies);
+    expect(issued()).toBe(1);
+    const message = expect.stringMatching(/^client_secret begins or ends with a space/);
+    expect(lines).toContainEqual({ level: 'warn', message, fields: { account: 'acme' } });
+    expect(JSON.stringify(lines)).not.toContain('canary');
+  });
+
   it.each([
     ['2: a revoked client', 401, 'invalid_client', 'CredentialUnusable'],
     ['3: a dead refresh token', 400, 'invalid_grant', 'LoginRequired'],
