@@ -50,8 +50,8 @@ export function createMemorySecret(now: () => number, initial?: string): Secret 
 }
 
 /**
- * Keeps AWSCURRENT in a file, so that a rotated refresh token survives the run. Other programs may change the file at any
- * time: each call reads it again and adds a new text as a new version.
+ * Keeps AWSCURRENT in a file, so that a rotated refresh token survives the run. Other programs may change the file at
+ * any time: each call reads it again and adds a new text as a new version.
  */
 export function createFileSecret(file: string, now: () => number): Secret {
   const memory = createMemorySecret(now);

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { ObjectPlace } from './store.ts';
 
 export type Operation =
   | 'PutObject'
@@ -31,12 +32,9 @@ export type Upload = {
 };
 
 /** A request whose body is not read yet, with the state of the endpoint that it needs. */
-export type Call = {
+export type Call = ObjectPlace & {
   operation: Operation;
   request: IncomingMessage;
-  directory: string;
-  bucket: string;
-  key: string;
   query: URLSearchParams;
   header(name: string): string | undefined;
   uploads: Map<string, Upload>;

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
-import type { Write } from './body.ts';
+import { discardBody, type Received, receiveBody, type Write } from './body.ts';
+import type { Call } from './call.ts';
 
 const BUFFERED_BYTES = 1024 * 1024;
 
@@ -27,4 +28,23 @@ export function openFileWriter(path: string): FileWriter {
 export async function writeSparseFile(path: string, bytes: number): Promise<void> {
   await using file = await open(path, 'w');
   await file.truncate(bytes);
+}
+
+/** Writes a request's body to a new file, then calls `use`. Removes the file if either fails. */
+export async function receiveFile<Result>(
+  { request, sink }: Call,
+  path: string,
+  use: (received: Received) => Promise<Result>,
+): Promise<Result> {
+  const writer = openFileWriter(path);
+  try {
+    const received = await (sink ? discardBody(request) : receiveBody(request, writer.write));
+    await writer.close();
+    return await use(received);
+  } catch (error) {
+    // On a full disk, close() fails too. The file must be removed all the same.
+    await writer.close().catch(() => {});
+    await rm(path, { force: true });
+    throw error;
+  }
 }

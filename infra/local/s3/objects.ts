@@ -1,41 +1,32 @@
 import { createHash } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import { type Answer, S3Error, xml } from './answers.ts';
-import { base64Crc, discardBody, receiveBody } from './body.ts';
+import { base64Crc } from './body.ts';
 import type { Call } from './call.ts';
-import { openFileWriter, writeSparseFile } from './file-writer.ts';
+import { receiveFile, writeSparseFile } from './file-writer.ts';
 import { listKeys, type ObjectMeta, objectPath, publish, readMeta, remove, temporaryPath } from './store.ts';
 
 export async function putObject(call: Call): Promise<Answer> {
-  const { directory, bucket, key, request, header, sink } = call;
-  objectPath(directory, bucket, key);
-  const temporary = await temporaryPath(directory, bucket);
-  const writer = openFileWriter(temporary);
-  try {
-    const { bytes, crc32 } = await (sink ? discardBody(request) : receiveBody(request, writer.write));
-    await writer.close();
-    if (sink) await writeSparseFile(temporary, bytes);
+  objectPath(call);
+  const temporary = await temporaryPath(call);
+  return receiveFile(call, temporary, async ({ bytes, crc32 }) => {
+    if (call.sink) await writeSparseFile(temporary, bytes);
     await requireAbsent(call);
     const meta: ObjectMeta = {
       bytes,
       etag: etagOf(`${bytes}-${crc32}`),
       crc32: base64Crc(crc32),
-      contentType: header('content-type') ?? 'binary/octet-stream',
-      ...contentEncoding(header('content-encoding')),
+      contentType: call.header('content-type') ?? 'binary/octet-stream',
+      ...contentEncoding(call.header('content-encoding')),
       lastModified: new Date().toISOString(),
     };
-    await publish(directory, bucket, key, temporary, meta);
+    await publish(call, temporary, meta);
     return { status: 200, headers: { ETag: meta.etag, ...checksumHeaders(meta.crc32) } };
-  } catch (error) {
-    // On a full disk, close() fails too. The file must be removed all the same.
-    await writer.close().catch(() => {});
-    await rm(temporary, { force: true });
-    throw error;
-  }
+  });
 }
 
-export async function getObject({ directory, bucket, key, header }: Call): Promise<Answer> {
-  const meta = await readMeta(directory, bucket, key);
+export async function getObject(call: Call): Promise<Answer> {
+  const { header } = call;
+  const meta = await readMeta(call);
   const ifMatch = header('if-match');
   if (ifMatch !== undefined && ifMatch !== meta.etag) throw new S3Error('PreconditionFailed');
   const { start, end } = readRange(header('range'), meta.bytes);
@@ -47,17 +38,18 @@ export async function getObject({ directory, bucket, key, header }: Call): Promi
       'Content-Length': String(end - start + 1),
       ...(partial ? { 'Content-Range': `bytes ${start}-${end}/${meta.bytes}` } : {}),
     },
-    body: { path: objectPath(directory, bucket, key), start, end },
+    body: { path: objectPath(call), start, end },
   };
 }
 
-export async function headObject({ directory, bucket, key, header }: Call): Promise<Answer> {
-  const meta = await readMeta(directory, bucket, key);
-  return { status: 200, headers: { ...metaHeaders(meta, header), 'Content-Length': String(meta.bytes) } };
+export async function headObject(call: Call): Promise<Answer> {
+  const meta = await readMeta(call);
+  const length = { 'Content-Length': String(meta.bytes) };
+  return { status: 200, headers: { ...metaHeaders(meta, call.header), ...length } };
 }
 
-export async function deleteObject({ directory, bucket, key }: Call): Promise<Answer> {
-  await remove(directory, bucket, key);
+export async function deleteObject(call: Call): Promise<Answer> {
+  await remove(call);
   return { status: 204 };
 }
 
@@ -68,7 +60,7 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
   const keys = (await listKeys(directory, bucket, prefix)).filter((key) => key > after);
   const page = keys.slice(0, limit);
   const contents = page.map(async (Key) => {
-    const { lastModified, etag, bytes } = await readMeta(directory, bucket, Key);
+    const { lastModified, etag, bytes } = await readMeta({ directory, bucket, key: Key });
     return { Key, LastModified: lastModified, ETag: etag, Size: bytes, StorageClass: 'STANDARD' };
   });
   const more = keys.length > page.length;
@@ -85,11 +77,11 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
 }
 
 /** Checks `If-None-Match: *`. Like S3, call this after the body has arrived, just before the object becomes visible. */
-export async function requireAbsent({ directory, bucket, key, header }: Call): Promise<void> {
-  const condition = header('if-none-match');
+export async function requireAbsent(call: Call): Promise<void> {
+  const condition = call.header('if-none-match');
   if (condition === undefined) return;
   if (condition !== '*') throw new S3Error('NotImplemented', 'If-None-Match supports * only');
-  const exists = await readMeta(directory, bucket, key).then(
+  const exists = await readMeta(call).then(
     () => true,
     () => false,
   );

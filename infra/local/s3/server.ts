@@ -83,8 +83,8 @@ const HANDLERS: Record<Operation, (call: Call) => Promise<Answer>> = {
 };
 
 /**
- * Starts an S3 endpoint on a local folder: path-style, on 127.0.0.1 only, with the operations that an export needs. It is
- * as strict as S3 about signatures, checksums, lengths and multipart uploads.
+ * Starts an S3 endpoint on a local folder: path-style, on 127.0.0.1 only, with the operations that an export needs.
+ * It is as strict as S3 about signatures, checksums, lengths and multipart uploads.
  */
 export async function startS3(options: S3Options): Promise<S3> {
   for (const bucket of options.buckets) {

@@ -9,8 +9,8 @@ const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([a-z0-9-]+)\/([a-z0-9-]+)\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/;
 
 /**
- * Verifies the Signature Version 4 in the Authorization header. It accepts any region, and any time, because the clock of
- * a local run may be faster than real time. It does not support pre-signed URLs.
+ * Verifies the Signature Version 4 in the Authorization header. It accepts any region, and any time, because the clock
+ * of a local run may be faster than real time. It does not support pre-signed URLs.
  *
  * @throws S3Error AccessDenied, AuthorizationHeaderMalformed, InvalidAccessKeyId, InvalidRequest, SignatureDoesNotMatch
  */

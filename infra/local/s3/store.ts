@@ -3,6 +3,8 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/p
 import { dirname, join } from 'node:path';
 import { S3Error } from './answers.ts';
 
+export type ObjectPlace = { directory: string; bucket: string; key: string };
+
 /** Folders in each bucket's folder. No key may start with them. */
 const META = '.meta';
 const UPLOADS = '.uploads';
@@ -20,7 +22,7 @@ export type ObjectMeta = {
 };
 
 /** DIRECTORY/BUCKET/KEY. @throws S3Error InvalidArgument if the key could lead out of the bucket's folder */
-export function objectPath(directory: string, bucket: string, key: string): string {
+export function objectPath({ directory, bucket, key }: ObjectPlace): string {
   const segments = key.split('/');
   const unsafe =
     segments.some((segment) => ['', '.', '..'].includes(segment)) ||
@@ -34,22 +36,16 @@ export function objectPath(directory: string, bucket: string, key: string): stri
 }
 
 /** The path of a new file or folder on the same file system, so that a rename makes it visible at once. */
-export async function temporaryPath(directory: string, bucket: string): Promise<string> {
+export async function temporaryPath({ directory, bucket }: ObjectPlace): Promise<string> {
   const folder = join(directory, bucket, UPLOADS);
   await mkdir(folder, { recursive: true });
   return join(folder, randomUUID());
 }
 
 /** Makes a finished temporary file visible at its key. Writes the metadata first: without an object it is ignored. */
-export async function publish(
-  directory: string,
-  bucket: string,
-  key: string,
-  temporary: string,
-  meta: ObjectMeta,
-): Promise<void> {
-  const path = objectPath(directory, bucket, key);
-  const metadata = metaPath(directory, bucket, key);
+export async function publish(place: ObjectPlace, temporary: string, meta: ObjectMeta): Promise<void> {
+  const path = objectPath(place);
+  const metadata = metaPath(place);
   for (const file of [path, metadata]) await mkdir(dirname(file), { recursive: true });
   await writeFile(`${temporary}.json`, JSON.stringify(meta));
   await inTurn(path, async () => {
@@ -59,10 +55,10 @@ export async function publish(
 }
 
 /** @throws S3Error NoSuchKey */
-export async function readMeta(directory: string, bucket: string, key: string): Promise<ObjectMeta> {
-  const file = await stat(objectPath(directory, bucket, key)).catch(() => undefined);
+export async function readMeta(place: ObjectPlace): Promise<ObjectMeta> {
+  const file = await stat(objectPath(place)).catch(() => undefined);
   if (!file?.isFile()) throw new S3Error('NoSuchKey', 'The specified key does not exist.');
-  const meta = await readFile(metaPath(directory, bucket, key), 'utf8').then(
+  const meta = await readFile(metaPath(place), 'utf8').then(
     (text) => JSON.parse(text) as ObjectMeta,
     () => undefined,
   );
@@ -73,11 +69,11 @@ export async function readMeta(directory: string, bucket: string, key: string): 
   return { bytes: file.size, etag, crc32: '', contentType: 'binary/octet-stream', lastModified };
 }
 
-export async function remove(directory: string, bucket: string, key: string): Promise<void> {
-  const path = objectPath(directory, bucket, key);
+export async function remove(place: ObjectPlace): Promise<void> {
+  const path = objectPath(place);
   await inTurn(path, async () => {
     await rm(path, { force: true });
-    await rm(metaPath(directory, bucket, key), { force: true });
+    await rm(metaPath(place), { force: true });
   });
 }
 
@@ -120,6 +116,6 @@ export async function removeStaleUploads(directory: string, bucket: string, now:
   }
 }
 
-function metaPath(directory: string, bucket: string, key: string): string {
+function metaPath({ directory, bucket, key }: ObjectPlace): string {
   return join(directory, bucket, META, `${key}.json`);
 }

@@ -4,9 +4,9 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type Answer, S3Error, textOf, xml } from './answers.ts';
-import { base64Crc, discardBody, receiveBody, receiveDocument } from './body.ts';
+import { base64Crc, receiveDocument } from './body.ts';
 import type { Call, Part, Upload } from './call.ts';
-import { openFileWriter, writeSparseFile } from './file-writer.ts';
+import { openFileWriter, receiveFile, writeSparseFile } from './file-writer.ts';
 import { contentEncoding, etagOf, requireAbsent } from './objects.ts';
 import { objectPath, publish, temporaryPath } from './store.ts';
 
@@ -14,8 +14,9 @@ const PARTS_MAX = 10_000;
 const COMPLETE_BYTES_MAX = 8 * 1024 * 1024; // 10,000 parts take about 200 bytes of XML each, 2 MB together
 const LIST_MAX = 1000;
 
-export async function createUpload({ directory, bucket, key, header, uploads }: Call): Promise<Answer> {
-  objectPath(directory, bucket, key);
+export async function createUpload(call: Call): Promise<Answer> {
+  const { bucket, key, header, uploads } = call;
+  objectPath(call);
   const algorithm = header('x-amz-checksum-algorithm');
   if (algorithm !== undefined && algorithm !== 'CRC32') {
     throw new S3Error('NotImplemented', 'Only the checksum CRC32 is supported');
@@ -24,7 +25,7 @@ export async function createUpload({ directory, bucket, key, header, uploads }: 
   const checksumType =
     header('x-amz-checksum-type') ?? (algorithm === undefined ? 'FULL_OBJECT' : 'COMPOSITE');
   if (checksumType !== 'FULL_OBJECT' && checksumType !== 'COMPOSITE') throw new S3Error('InvalidRequest');
-  const folder = await temporaryPath(directory, bucket);
+  const folder = await temporaryPath(call);
   await mkdir(folder);
   const upload: Upload = {
     ...{ id: randomUUID(), bucket, key, folder, checksumType },
@@ -46,23 +47,14 @@ export async function uploadPart(call: Call): Promise<Answer> {
   const number = Number(call.query.get('partNumber'));
   if (!Number.isInteger(number) || number < 1 || number > PARTS_MAX) throw new S3Error('InvalidArgument');
   const path = join(upload.folder, randomUUID());
-  const writer = openFileWriter(path);
-  try {
-    const { bytes, crc32 } = await (call.sink
-      ? discardBody(call.request)
-      : receiveBody(call.request, writer.write));
-    await writer.close();
+  return receiveFile(call, path, async ({ bytes, crc32 }) => {
     findUpload(call); // The upload may have been aborted in the meantime.
     const previous = upload.parts.get(number);
     const etag = etagOf(`${upload.id}-${number}-${bytes}-${crc32}`);
     upload.parts.set(number, { number, bytes, crc32, etag, path });
     if (previous !== undefined) await rm(previous.path, { force: true });
     return { status: 200, headers: { ETag: etag, 'x-amz-checksum-crc32': base64Crc(crc32) } };
-  } catch (error) {
-    await writer.close().catch(() => {});
-    await rm(path, { force: true });
-    throw error;
-  }
+  });
 }
 
 export async function listParts(call: Call): Promise<Answer> {
@@ -135,7 +127,7 @@ function findUpload({ uploads, query, bucket, key }: Call): Upload {
 }
 
 async function joinParts(call: Call, upload: Upload, document: string): Promise<Answer> {
-  const { directory, bucket, key, header, sink, uploads } = call;
+  const { bucket, key, header, sink, uploads } = call;
   const { checksumType, folder } = upload;
   const parts = listedParts(upload, document, call.minPartBytes);
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
@@ -148,7 +140,7 @@ async function joinParts(call: Call, upload: Upload, document: string): Promise<
   if (!uploads.delete(upload.id)) throw new S3Error('NoSuchUpload');
   const etag = etagOf(`${upload.id}-complete`, `-${parts.length}`);
   if (sink) await writeSparseFile(file, bytes);
-  await publish(directory, bucket, key, file, {
+  await publish(call, file, {
     ...{ bytes, etag, crc32: crc ?? '', contentType: upload.contentType },
     ...contentEncoding(upload.contentEncoding),
     lastModified: new Date().toISOString(),

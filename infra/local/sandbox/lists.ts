@@ -3,19 +3,13 @@ import { refuseViolations, type Violation } from './envelope.ts';
 import { type Answer, type Incoming, json } from './exchange.ts';
 import type { Grant, SandboxState } from './state.ts';
 
-const LISTS = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'];
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 5000;
 const DEFAULT_COUNT = 57;
 /** The items that exist at the start were created a minute apart, the last one a minute before the start. */
 const SPACING_MS = 60_000;
 
-/** True for the areas of contract 1 that have a list and a scope `NAME:read`. */
-export function isList(name: string): boolean {
-  return LISTS.includes(name);
-}
-
-/** One page by limit and offset, in a stable order, of the items created up to a bound (contract 4.6 and 8). */
+/** A page by limit and offset, in a stable order, of the items created up to a bound (contract 4.6 and 8). */
 export function listPage(state: SandboxState, { path, query }: Incoming, grant: Grant): Answer {
   const list = path.slice(1);
   const { lists, listWrapper = 'data', createdAtParameter = 'created_at_lte' } = state.options;

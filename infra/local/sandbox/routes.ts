@@ -1,11 +1,11 @@
 import { authenticate, requireRevision, requireScope } from './authenticate.ts';
 import { Refusal } from './envelope.ts';
 import type { Answer, Endpoint, Incoming } from './exchange.ts';
-import { isList, listPage } from './lists.ts';
+import { listPage } from './lists.ts';
 import { authorizationEndpoint } from './oauth/authorize.ts';
 import { tokenEndpoint } from './oauth/token-endpoint.ts';
-import { queryPurchases } from './reporting/purchases.ts';
-import { createReport, getReport } from './reporting/reports.ts';
+import { createReport, getReport, queryPurchases } from './reporting/reports.ts';
+import { LISTS } from './settings.ts';
 import type { SandboxState } from './state.ts';
 
 /** Names the endpoint of a path, for faults and the journal. */
@@ -15,7 +15,7 @@ export function endpointOf(path: string): Endpoint {
   if (path === '/reports') return 'create';
   if (path === '/reports/purchases') return 'purchases';
   if (/^\/reports\/[^/]+$/.test(path)) return 'report';
-  return isList(path.slice(1)) ? 'list' : 'unknown';
+  return LISTS.includes(path.slice(1)) ? 'list' : 'unknown';
 }
 
 export function reportIdOf(path: string): string | undefined {

@@ -2,22 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { Fault } from './faults/fault.ts';
 import type { ReportRequest } from './reporting/report-request.ts';
 
+/** The areas of contract 1 that have a list (contract 4.6). */
+export const LISTS = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'];
+
 /** Contract 5.3. */
-export const SCOPES = [
-  'account:read',
-  'account:write',
-  'advertisers:read',
-  'advertisers:write',
-  'audiences:read',
-  'audiences:write',
-  'campaigns:read',
-  'campaigns:write',
-  'creatives:read',
-  'creatives:write',
-  'impression_tracking:read',
-  'impression_tracking:write',
+export const SCOPES: readonly string[] = [
+  ...['account', ...LISTS].flatMap((area) => [`${area}:read`, `${area}:write`]),
   'reporting:read',
-] as const;
+];
 
 /** Contract 5.5. "Current" means at the time when the credential was installed or authorized. */
 export type AdvertiserScope =
@@ -31,7 +23,7 @@ export type Credential = {
   account: string;
   scopes: readonly string[];
   advertisers: AdvertiserScope;
-  /** Redirect URIs registered for the authorization code grant, matched exactly. http URIs on loopback are allowed too. */
+  /** Redirect URIs for the authorization code grant, matched exactly. http URIs on loopback are allowed too. */
   redirectUris: readonly string[];
   /** The consent screen is skipped by arrangement (contract 4.2). */
   consentGranted: boolean;

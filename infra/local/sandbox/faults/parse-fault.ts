@@ -16,14 +16,15 @@ import type { Fault } from './fault.ts';
  * Which requests. The line starts with an endpoint, a request, or report=N:
  *
  *     token | authorize | create | report | purchases | list | storage | any
- *     POST /oauth2/token | GET /oauth2/auth | POST /reports | GET /reports/{id} | POST /reports/purchases | GET /campaigns ...
+ *     POST /oauth2/token | GET /oauth2/auth | POST /reports | GET /reports/{id} | POST /reports/purchases
+ *     GET /campaigns, or another list
  *     report=N         only requests about the Nth report created (polls and downloads)
  *     nth=N            starts at the Nth matching request; default 1
  *     times=N          so many matching requests in a row, or `always`; default 1
  *
  * What happens, on any endpoint:
  *
- *     status=N                   answers this status; from 300 on, the request is not processed
+ *     status=N                   answers this status; from 300 on, the request is not processed, below 300 it is
  *     processed                  processes the request although status or hang hides that
  *     body=TEXT                  replaces the response body
  *     set.PATH=JSON              sets a field of a JSON response; PATH is dotted: set.error.detail={"a": 1}
@@ -33,7 +34,7 @@ import type { Fault } from './fault.ts';
  *     retry_after=SECONDS        adds Retry-After; date:SECONDS writes it as a date
  *     revoke                     revokes every access token first
  *     hang                       never responds
- *     trickle=MS                 sends the body one byte at a time, with this pause between bytes
+ *     trickle=MS                 sends the body one byte at a time, with this pause (in real time) between bytes
  *     reset=before | after       resets the connection before or after the request is processed
  *
  * What happens, on `storage` only (the download of a report's file):
@@ -41,9 +42,9 @@ import type { Fault } from './fault.ts';
  *     reset_after=BYTES          resets the connection after so many bytes
  *     cut_after=BYTES            closes the connection normally after so many bytes
  *     stall_after=BYTES          sends so many bytes, then nothing more
- *     framing=length | chunked | close     how the end of the body is marked
+ *     framing=length | chunked | close     marks the end of the body so; with close, a cut looks like the end
  *     etag=weak | none           sends a weak ETag, or none
- *     changed                    replaces the file with another one of the same length, with a new ETag
+ *     changed                    replaces the file for good: same length, other bytes, new ETag
  *     ignore_range               answers a Range request with the whole file
  *     gzip=right | wrong         says gzip; the body is gzip only with `right`
  *     endless                    never ends the body

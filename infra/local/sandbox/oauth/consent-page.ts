@@ -1,18 +1,10 @@
 import type { PendingConsent } from '../state.ts';
 
 const STYLE = `
-  body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: #eef1f5; color: #1d2733;
-         font: 16px/1.5 system-ui, sans-serif; }
-  main { width: min(26rem, calc(100vw - 2rem)); box-sizing: border-box; padding: 2rem; background: #fff;
-         border-radius: .75rem; box-shadow: 0 1px 3px #0003; }
-  h1 { margin: 0 0 1rem; font-size: 1.25rem; }
-  li { margin: .25rem 0; } code { font-size: .9em; overflow-wrap: anywhere; }
-  form { display: flex; gap: .75rem; margin-top: 1.5rem; }
-  button { flex: 1; padding: .6rem 1rem; font: inherit; border: 1px solid #8895a5; border-radius: .5rem;
-           background: #fff; color: inherit; cursor: pointer; }
-  button[value=allow] { background: #1257c9; border-color: #1257c9; color: #fff; }
-  button:focus-visible { outline: 3px solid #7fb0ff; outline-offset: 2px; }
-  small { display: block; margin-top: 1.25rem; color: #55606d; }`;
+  body { margin: 3rem auto; width: min(26rem, calc(100vw - 2rem)); color: #1d2733; font: 1rem/1.5 system-ui; }
+  h1 { font-size: 1.25rem; } code { overflow-wrap: anywhere; } small { color: #55606d; }
+  form { display: flex; gap: .75rem; margin: 1.5rem 0; }
+  button { flex: 1; padding: .6rem; font: inherit; }`;
 
 /** Shows the requested scopes, with a form to allow or deny them. Works without scripts. */
 export function consentPage({ credential, scopes, redirectUri }: PendingConsent, consent: string): string {

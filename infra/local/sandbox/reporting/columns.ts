@@ -55,8 +55,8 @@ export function createColumns({ start_date, end_date, ...request }: ReportReques
 }
 
 /**
- * A combination's number counts platforms first, then countries, creatives and campaigns. The last of them takes as many
- * values as it needs to tell the rows apart.
+ * A combination's number counts platforms first, then countries, creatives and campaigns. The last of these takes as
+ * many values as it needs to tell the rows apart.
  */
 function dimensionColumns(dimensions: readonly string[], seed: Buffer): Column[] {
   const has = (...names: string[]) => names.some((name) => dimensions.includes(name));

@@ -1,11 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { addDays, daysBetween } from '../../../../functions/workflow/request/dates.ts';
 import { grantedAdvertisers } from '../authenticate.ts';
 import { Refusal, readJsonBody, refuseViolations } from '../envelope.ts';
 import { type Answer, type Incoming, json } from '../exchange.ts';
 import type { PerReport } from '../settings.ts';
 import type { Grant, Report, SandboxState } from '../state.ts';
 import { presign } from '../storage/signature.ts';
-import { type ReportRequest, reportRequest, reportViolations } from './report-request.ts';
+import { purchaseViolations, type ReportRequest, reportRequest, reportViolations } from './report-request.ts';
 import { createReportFile } from './rows.ts';
 
 /** Contract 4.4. */
@@ -21,9 +22,10 @@ export function createReport(state: SandboxState, request: Incoming, grant: Gran
 }
 
 /**
- * Contract 4.4. A report of another account is 404, like an unknown id.
+ * Contract 4.4. A report of another account is 404, like an unknown id. A GET that was refused counts as a GET, so a
+ * client that polls too fast never succeeds.
  *
- * @param previousGet time of the previous GET, even of one that was refused: a client that polls too fast never succeeds
+ * @param previousGet the time of the previous GET
  */
 export function getReport(
   state: SandboxState,
@@ -44,6 +46,13 @@ export function getReport(
   if (now < report.processingAt) return json(200, { id, status: 'CREATED' });
   if (now < report.readyAt) return json(200, { id, status: 'PROCESSING' });
   return json(200, { id, status: 'READY', download_url: presign(state, id) });
+}
+
+/** Contract 4.5. The contract does not show the response, so its shape is invented; an option replaces it. */
+export function queryPurchases(state: SandboxState, request: Incoming, grant: Grant): Answer {
+  const body = readJsonBody(request);
+  refuseViolations(purchaseViolations(body, grantedAdvertisers(state, grant)));
+  return json(200, (state.options.purchases ?? threePurchasesADay)(body));
 }
 
 function newReport({ options, reports, now }: SandboxState, account: string, request: ReportRequest): Report {
@@ -68,4 +77,19 @@ function newReport({ options, reports, now }: SandboxState, account: string, req
 function durationFactor(request: ReportRequest): number {
   const hash = createHash('sha256').update(JSON.stringify(request)).digest();
   return 0.6 + (0.8 * hash.readUInt16BE(0)) / 0xffff;
+}
+
+/** The same request always gets the same events. */
+function threePurchasesADay(body: Readonly<Record<string, unknown>>): unknown {
+  const start = String(body.start_date);
+  const days = daysBetween(start, String(body.end_date));
+  const seed = createHash('sha256').update(JSON.stringify(body)).digest();
+  const events = Array.from({ length: days * 3 }, (_, index) => ({
+    event_id: `${seed.toString('hex', 0, 8)}-${index + 1}`,
+    advertiser_id: body.advertiser_id,
+    event_time: `${addDays(start, Math.floor(index / 3))}T${String(8 + (index % 3) * 4).padStart(2, '0')}:30:00Z`,
+    value: 10 + (seed[index % seed.length] ?? 0) / 4,
+    currency: 'USD',
+  }));
+  return { purchases: events };
 }

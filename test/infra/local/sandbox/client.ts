@@ -99,6 +99,18 @@ export async function startClient(options: SandboxOptions = {}) {
   return { sandbox, pass, now: () => time, tokenRequest, token, call, create, poll, ready };
 }
 
+/** {@link startClient}, and one report. */
+export async function startReport(options: SandboxOptions = {}) {
+  const client = await startClient(options);
+  return { ...client, id: String((await client.create()).json.id) };
+}
+
+/** {@link startClient}, and one report that is READY, with its download_url. */
+export async function startDownload(options: SandboxOptions = {}) {
+  const client = await startClient(options);
+  return { ...client, ...(await client.ready()) };
+}
+
 /** A valid report request. */
 export function requestOf(sandbox: Sandbox) {
   return {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startClient } from './client.ts';
+import { startClient, startReport } from './client.ts';
 
 const RESET = expect.objectContaining({ code: expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/) });
 const GRANT = { grant_type: 'client_credentials' };
@@ -118,15 +118,13 @@ test.each([
   ['report set.download_url=nonsense', { download_url: 'nonsense' }],
   ['report set.download_url=http://169.254.169.254/x?y=z', { download_url: 'http://169.254.169.254/x?y=z' }],
 ])('%s changes the report record', async (fault, record) => {
-  const { create, poll, pass } = await startClient({ faults: [fault] });
-  const { id } = (await create()).json;
+  const { id, poll, pass } = await startReport({ faults: [fault] });
   pass(40);
   expect((await poll(id)).json).toMatchObject(record);
 });
 
 test('omit=download_url leaves the report READY', async () => {
-  const { create, poll, pass } = await startClient({ faults: ['report omit=download_url'] });
-  const { id } = (await create()).json;
+  const { id, poll, pass } = await startReport({ faults: ['report omit=download_url'] });
   pass(40);
   expect((await poll(id)).json).toEqual({ id, status: 'READY' });
 });

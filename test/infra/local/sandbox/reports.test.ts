@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { apiKeyHeaders, type Reply, send, startClient } from './client.ts';
+import { apiKeyHeaders, type Reply, send, startClient, startReport } from './client.ts';
 
 /** The fields in detail.validation. */
 function violations({ status, envelope }: Reply): string[] {
@@ -97,10 +97,7 @@ test.each([
 });
 
 test('a report is CREATED, then PROCESSING, then READY (contract 3)', async () => {
-  const { create, poll, pass } = await startClient({
-    report: { secondsToProcessing: 20, secondsToReady: 40 },
-  });
-  const { id } = (await create()).json;
+  const { id, poll, pass } = await startReport({ report: { secondsToProcessing: 20, secondsToReady: 40 } });
   const statuses = [];
   for (let seconds = 10; seconds <= 40; seconds += 10) {
     pass(10);
@@ -110,8 +107,7 @@ test('a report is CREATED, then PROCESSING, then READY (contract 3)', async () =
 });
 
 test('only a READY report has a download_url, and each GET returns a new one (contract 2.3)', async () => {
-  const { create, poll, pass } = await startClient();
-  const { id } = (await create()).json;
+  const { id, poll, pass } = await startReport();
   const urls = [];
   for (const seconds of [10, 20, 10]) {
     pass(seconds);
@@ -123,8 +119,7 @@ test('only a READY report has a download_url, and each GET returns a new one (co
 });
 
 test('a GET within 10 s of the last is 429 with Retry-After; one after 10 s is not (contract 4.4)', async () => {
-  const { create, poll, pass } = await startClient();
-  const { id } = (await create()).json;
+  const { id, poll, pass } = await startReport();
   expect((await poll(id)).status).toBe(200);
   pass(9.999);
   const { status, headers, envelope } = await poll(id);
@@ -135,8 +130,7 @@ test('a GET within 10 s of the last is 429 with Retry-After; one after 10 s is n
 });
 
 test('a refused GET counts as a GET (contract 4.4)', async () => {
-  const { create, call, poll, pass } = await startClient();
-  const { id } = (await create()).json;
+  const { id, call, poll, pass } = await startReport();
   await call('GET', `/reports/${id}`, undefined, { authorization: 'Bearer wrong' });
   pass(5);
   expect((await poll(id)).status).toBe(429);
@@ -148,16 +142,14 @@ test('the 10 s apply to each report separately (contract 4.4)', async () => {
 });
 
 test('a report of another account is 404 (contract 4.4)', async () => {
-  const { create, poll, sandbox } = await startClient({ credentials: [{}, { account: 'other' }] });
-  const { id } = (await create()).json;
+  const { id, poll, sandbox } = await startReport({ credentials: [{}, { account: 'other' }] });
   const headers = apiKeyHeaders(sandbox, 1);
   expect((await send('GET', `${sandbox.baseUrl}/reports/${id}`, { headers })).status).toBe(404);
   expect((await poll(id)).status).not.toBe(404);
 });
 
 test('the journal has the time, status and report of every request', async () => {
-  const { create, poll, pass, sandbox, now } = await startClient();
-  const { id } = (await create()).json;
+  const { id, poll, pass, sandbox, now } = await startReport();
   pass(12);
   await poll(id);
   const calls = sandbox.journal.filter(({ endpoint }) => endpoint !== 'token');
