@@ -3,88 +3,67 @@ import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import type { IConstruct } from 'constructs';
 import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../functions/workflow/keys.ts';
 import type { ExportStack } from './stack.ts';
 
-/** Fails the synth on every finding of cdk-nag's AwsSolutions pack, but for those that are acknowledged here. */
+/** A construct of the stack, the rule that it may break, and why. */
+type Acknowledgement = readonly [construct: string, rule: string, reason: string];
+
+const ACKNOWLEDGED: readonly Acknowledgement[] = [
+  [
+    'Exports',
+    'S1',
+    'CloudTrail data events, which an organization turns on for all its buckets, record who reads a report. Access logs would need a second bucket that is just as readable, and are less complete.',
+  ],
+  [
+    'Secrets',
+    'SMG4',
+    'The platform issues credentials and has no way to rotate them. GetToken renews the token when it expires.',
+  ],
+  [
+    'Schedules',
+    'SQS3',
+    'It is itself the dead-letter queue of EventBridge Scheduler, which the rule does not consider.',
+  ],
+];
+
+/** Fails the synth on every finding of cdk-nag's AwsSolutions pack that is not acknowledged here. */
 export function addPolicyChecks(app: App, stack: ExportStack): void {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-  acknowledgeBucket(stack);
-  acknowledgeSecrets(stack);
-  acknowledgeWorkflow(stack);
-  acknowledgeSchedules(stack);
+  for (const [construct, rule, reason] of [...ACKNOWLEDGED, ...wildcards(stack)])
+    Validations.of(stack.node.findChild(construct)).acknowledge({
+      id: `AwsSolutions::AwsSolutions-${rule}`,
+      reason,
+    });
 }
 
-function acknowledgeBucket(stack: ExportStack): void {
-  acknowledge(
-    stack.node.findChild('Exports'),
-    'S1',
-    'Who reads a report is for the data events of CloudTrail, which an organization switches on for all its buckets; access logs would need a second bucket that is as open to be read and less complete.',
-  );
+/** The wildcards in policies, each by its resource. Any other wildcard in the same policy is still a finding. */
+function wildcards(stack: ExportStack): Acknowledgement[] {
   const [bucket] = logicalIds(stack, CfnBucket);
-  acknowledge(
-    stack.node.findChild('Functions'),
-    wildcard(`<${bucket}.Arn>/${EXPORTS_PREFIX}*`),
-    'Keys are made of the account, the export and the dates of each window; all of them lie under this one prefix.',
-  );
-  for (const name of [FAILURE, MANIFEST]) {
-    acknowledge(
-      stack.node.findChild('Functions'),
-      wildcard(`<${bucket}.Arn>/${EXPORTS_PREFIX}*/${name}`),
-      'It lies beside the objects of any account, export and window; this names it and nothing else.',
-    );
-  }
+  const objects = `<${bucket}.Arn>/${EXPORTS_PREFIX}*`;
+  const keys =
+    'The keys contain the account, the export and the dates of each window, all under this prefix.';
+  const besides = 'The object of this name beside the reports of any account, export and window.';
+  const versions = 'The versions of one function of this stack.';
+  const deliveries =
+    'Log deliveries and X-Ray traces have no resource that a permission could be limited to.';
+  const children = 'The child executions of its own Distributed Map, which are named at run time.';
+  const allowed: Acknowledgement[] = [
+    ['Functions', objects, keys],
+    ['Functions', `${objects}/${FAILURE}`, besides],
+    ['Functions', `${objects}/${MANIFEST}`, besides],
+    ...logicalIds(stack, CfnFunction).map((id) => ['Workflow', `<${id}.Arn>:*`, versions] as const),
+    ['Workflow', '*', deliveries],
+    ...childExecutions(stack).map((arn) => ['Workflow', arn, children] as const),
+  ];
+  return allowed.map(([construct, resource, reason]) => [construct, `IAM5[Resource::${resource}]`, reason]);
 }
 
-function acknowledgeSecrets(stack: ExportStack): void {
-  acknowledge(
-    stack.node.findChild('Secrets'),
-    'SMG4',
-    'The platform issues credentials and has no way to rotate them; the token is renewed by GetToken whenever it ends.',
-  );
-}
-
-function acknowledgeWorkflow(stack: ExportStack): void {
-  const workflow = stack.node.findChild('Workflow');
-  for (const id of logicalIds(stack, CfnFunction)) {
-    acknowledge(
-      workflow,
-      wildcard(`<${id}.Arn>:*`),
-      'The versions of one function of this stack, as grantInvoke gives them.',
-    );
-  }
-  acknowledge(
-    workflow,
-    wildcard('*'),
-    'The delivery of logs and the traces of X-Ray have no resource that a permission could be limited to.',
-  );
+function childExecutions(stack: ExportStack): string[] {
   const [machine] = logicalIds(stack, CfnStateMachine);
-  const executions = `arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:{"Fn::Select":[6,{"Fn::Split":[":",{"Ref":"${machine}"}]}]}`;
-  for (const children of [`${executions}:*`, `${executions}/*:*`]) {
-    acknowledge(
-      workflow,
-      wildcard(children),
-      'The child executions of its own Distributed Map, whose names are made at run time.',
-    );
-  }
-}
-
-function acknowledgeSchedules(stack: ExportStack): void {
-  acknowledge(
-    stack.node.findChild('Schedules'),
-    'SQS3',
-    'It is itself the dead-letter queue, of EventBridge Scheduler, which the rule does not look at.',
-  );
-}
-
-function acknowledge(scope: IConstruct, rule: string, reason: string): void {
-  Validations.of(scope).acknowledge({ id: `AwsSolutions::AwsSolutions-${rule}`, reason });
-}
-
-/** The rule's id for one wildcard: any other one in the same policy is still a finding. */
-function wildcard(resource: string): string {
-  return `IAM5[Resource::${resource}]`;
+  const name = `{"Fn::Select":[6,{"Fn::Split":[":",{"Ref":"${machine}"}]}]}`;
+  const executions = `arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:${name}`;
+  return [`${executions}:*`, `${executions}/*:*`];
 }
 
 function logicalIds(stack: ExportStack, type: abstract new (...args: never[]) => CfnResource): string[] {

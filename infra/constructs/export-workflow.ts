@@ -81,8 +81,8 @@ export class ExportWorkflow extends Construct {
   }
 
   /**
-   * Each window is a child execution with a history of its own: a history holds 25,000 events, and a window may need
-   * 2,000. The other windows go on when one dies without a result; PublishExport reports it as missing.
+   * Each window is a child execution with a history of its own: a history holds 25,000 events, and a window can write
+   * 20,000. The other windows go on when one dies without a result; PublishExport reports it as missing.
    */
   private exportWindows(functions: StepFunctions): sfn.DistributedMap {
     return new sfn.DistributedMap(this, 'ExportWindows', {

@@ -14,7 +14,7 @@ import { MAX_CALLS } from '../../functions/save-report.ts';
 import { MAX_WINDOWS } from '../../functions/workflow/request/report.ts';
 import {
   following,
-  hasCircleWithout,
+  hasCycleWithout,
   type Machine,
   machineOf,
   mostEvents,
@@ -30,13 +30,10 @@ const stack = synthesizeStack();
 const machine = machineOf(stack);
 const window = machine.States.ExportWindows?.ItemProcessor as Machine;
 
-/** States that ask the platform: what they do first is to see whether the window is out of time. */
-const ASKING = ['CreateReport', 'CheckReport', 'SaveReport', 'QueryPurchases', 'ExportList'];
+/** States that call the platform. Each first checks whether the window is out of time. */
+const CALLS_PLATFORM = ['CreateReport', 'CheckReport', 'SaveReport', 'QueryPurchases', 'ExportList'];
 
-/** The longest that a Wait state waits. Seconds. */
-const LONGEST_WAIT = MAX_RETRY_AFTER;
-
-/** Looks at a report, one after the other, until it is stuck. */
+/** The number of polls of a report until it is stuck. */
 function polls(): number {
   const created = new Date(0);
   let count = 1;
@@ -45,81 +42,74 @@ function polls(): number {
   return count;
 }
 
-/** How often a window may enter each state, by what the steps count. */
+/** How often a window can enter each state, from the limits that the steps count. */
 function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number> {
   const isReport = kind === 'report';
-  // What is READY is delivered, or its URL is refused, or the next answer about it is of no use, which it may be once.
+  // A READY report can give one useless answer, and then its URL can be refused.
   const ready = MAX_REPORTS * 2;
-  // Calls that left the rest of a file to a later one.
+  // A file that takes several calls.
   const calls = isReport ? MAX_CALLS : 0;
+  // A refused token or a 429 leads to the same state again. SaveReport has the most retries, so it gets all of them.
   const again = MAX_RENEWALS + MAX_THROTTLED_IN_ALL;
-  const asking = {
+  const platformCalls = {
     CreateReport: isReport ? MAX_REPORTS + MAX_LOST_ANSWERS : 0,
-    // Where a URL was refused, it only gives the report up.
+    // The last term: it only gives up the report whose URL was refused.
     CheckReport: isReport ? MAX_REPORTS * (polls() + 1) + ready + MAX_REPORTS : 0,
-    // A refused token, or an answer 429, has the state that met it entered once more: this one has the most repetitions.
     SaveReport: isReport ? ready + calls + again : 0,
     QueryPurchases: kind === 'purchases' ? 1 + again : 0,
     ExportList: kind === 'list' ? 1 + again : 0,
   };
   const GetWindowToken = 1 + MAX_RENEWALS;
-  const WaitForReport = sum(Object.values(asking));
+  const WaitForReport = sum(Object.values(platformCalls));
   return {
-    ...asking,
-    ...{ GetWindowToken, WaitForReport, WhatNext: WaitForReport + GetWindowToken },
+    ...platformCalls,
+    GetWindowToken,
+    WaitForReport,
+    WhatNext: WaitForReport + GetWindowToken,
     IsSaved: WaitForReport,
-    ...{ PublishWindow: 1, DescribeWindowFailure: 1 },
+    PublishWindow: 1,
+    DescribeWindowFailure: 1,
   };
 }
 
 /**
- * The longest way to the end of a window that runs out of time in one of the states: that one takes all it may, and the
- * next one that asks the platform comes to say so.
+ * Seconds of the longest path to the end of a window that runs out of time. The state that is running then uses up its
+ * retries, and the next one that calls the platform throws OutOfTime.
  */
 function longestEnd({ States }: Machine): number {
-  const goOn = (name: string, seen: readonly string[]): number => {
+  const secondsFrom = (name: string, seen: readonly string[]): number => {
     const state = States[name];
     if (!state) throw new Error(`There is no state ${name}`);
-    const isLast = ASKING.includes(name) && seen.some((before) => ASKING.includes(before));
-    const next = isLast
-      ? (state.Catch ?? []).filter(({ ErrorEquals }) => ErrorEquals[0] === 'States.ALL')
-      : [];
-    const ways = (isLast ? next.map((each) => each.Next) : following(state)).filter(
+    const isOutOfTime = CALLS_PLATFORM.includes(name) && seen.some((each) => CALLS_PLATFORM.includes(each));
+    const caught = (state.Catch ?? []).filter(({ ErrorEquals }) => ErrorEquals[0] === 'States.ALL');
+    const ways = (isOutOfTime ? caught.map(({ Next }) => Next) : following(state)).filter(
       (way) => !seen.includes(way) || States[way]?.Type === 'Choice',
     );
-    const rest = Math.max(0, ...ways.map((way) => goOn(way, [...seen, name])));
-    return secondsOf(name, isLast) + rest;
+    const rest = Math.max(0, ...ways.map((way) => secondsFrom(way, [...seen, name])));
+    if (state.Type === 'Wait') return MAX_RETRY_AFTER + rest;
+    return (state.Type === 'Task' ? secondsIn(state, stack, isOutOfTime ? 'aws' : 'all') : 0) + rest;
   };
-  const secondsOf = (name: string, isLast: boolean): number => {
-    const state = States[name];
-    if (state?.Type === 'Wait') return LONGEST_WAIT;
-    return state?.Type === 'Task' ? secondsIn(state, stack, isLast ? 'unsaid' : 'all') : 0;
-  };
-  return Math.max(...ASKING.filter((name) => name in States).map((name) => goOn(name, [])));
+  return Math.max(...CALLS_PLATFORM.map((name) => secondsFrom(name, [])));
 }
 
-const first = window.States[window.StartAt];
-const longestWindow =
-  (first ? secondsIn(first, stack) : Number.NaN) + MAX_WINDOW_HOURS * HOUR + longestEnd(window);
-const longestParent = sum(
-  Object.values(machine.States)
-    .filter(({ Type }) => Type === 'Task')
-    .map((state) => secondsIn(state, stack)),
-);
+const first = window.States[window.StartAt] ?? { Type: '' };
+const longestWindow = secondsIn(first, stack) + MAX_WINDOW_HOURS * HOUR + longestEnd(window);
+const tasks = Object.values(machine.States).filter(({ Type }) => Type === 'Task');
+const longestParent = sum(tasks.map((state) => secondsIn(state, stack)));
 
 describe('P4: a window', () => {
-  it('goes round only over a wait or the count of its tokens, and never without asking the platform', () => {
-    expect(hasCircleWithout(window, [])).toBe(true);
-    expect(hasCircleWithout(window, ['WaitForReport', 'GetWindowToken'])).toBe(false);
-    expect(hasCircleWithout(window, [...ASKING, 'GetWindowToken'])).toBe(false);
+  it('has no cycle without a wait or a counted token, and none without a call to the platform', () => {
+    expect(hasCycleWithout(window, [])).toBe(true);
+    expect(hasCycleWithout(window, ['WaitForReport', 'GetWindowToken'])).toBe(false);
+    expect(hasCycleWithout(window, [...CALLS_PLATFORM, 'GetWindowToken'])).toBe(false);
   });
 
-  // A refused credential is read again and tried again; each of the reports may have to be watched.
+  // GetToken may request twice; CheckReport may poll every report of the window.
   it.each([
     ['GetWindowToken', 2],
     ['CreateReport', 1],
     ['CheckReport', MAX_REPORTS],
-  ])('lets %s wait for the answers of %i requests, and say itself that none came', (name, requests) => {
+  ])('gives %s the time for %i requests that time out, and 20 s more', (name, requests) => {
     const call = secondsOfCall(window.States[name] ?? { Type: '' }, stack);
     expect(call).toBeGreaterThanOrEqual((requests * TIMEOUTS.total) / 1000 + 20);
   });
@@ -133,27 +123,27 @@ describe('P4: a window', () => {
     'report',
     'purchases',
     'list',
-  ] as const)('of a %s writes less than the 25,000 events of a history', (kind) => {
+  ] as const)('of kind %s writes fewer than the 25,000 events of a history', (kind) => {
     const entries = entriesOf(kind);
     for (const [name] of statesIn(window))
-      expect(entries, 'say how often it is entered').toHaveProperty(name);
+      expect(entries, 'each state needs a number of entries').toHaveProperty(name);
     expect(mostEvents(window, entries, longestWindow)).toBeLessThan(25_000);
   });
 });
 
 describe('P4: an export', () => {
   it('enters no state twice', () => {
-    expect(hasCircleWithout(machine, [])).toBe(false);
+    expect(hasCycleWithout(machine, [])).toBe(false);
   });
 
-  it('has the time for 100 windows, one after the other, all of which take as long as one can', () => {
+  it('has time for 100 windows that run one at a time for as long as a window can', () => {
     const longest = MAX_WINDOWS * longestWindow + longestParent;
     const { TimeoutSeconds = 0 } = machine;
     expect(TimeoutSeconds).toBeGreaterThan(longest);
     expect(TimeoutSeconds).toBeLessThanOrEqual(365 * 24 * HOUR);
   });
 
-  it('writes less than the 25,000 events of a history, and leaves room for ten redrives', () => {
+  it('writes fewer than the 25,000 events of a history, ten redrives included', () => {
     const entries = Object.fromEntries(Object.keys(machine.States).map((name) => [name, 1]));
     expect(11 * mostEvents(machine, entries, Number.POSITIVE_INFINITY)).toBeLessThan(25_000);
   });

@@ -9,7 +9,7 @@ import { ExportStack } from '../../infra/stack.ts';
 import { CONTEXT } from '../support/stack.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-/** The stack as `cdk synth` checks it, but for the schemas of CloudFormation. */
+/** The stack with the checks of `cdk synth`, without CloudFormation's schema validation. */
 function stackWithChecks(changes: Readonly<Record<string, unknown>> = {}): { app: App; stack: ExportStack } {
   const app = new App({
     context: readContext(),
@@ -23,12 +23,9 @@ function stackWithChecks(changes: Readonly<Record<string, unknown>> = {}): { app
 
 describe("cdk-nag's AwsSolutions pack", () => {
   it.each([
-    ['as it is', {}],
-    [
-      'with a key of the customer’s, and somebody to tell',
-      { kms_key: 'create', alarm_emails: ['ops@example.com'] },
-    ],
-  ])('finds nothing in the stack %s that is not acknowledged', (_, changes) => {
+    ['without a KMS key', {}],
+    ['with a KMS key and an e-mail address', { kms_key: 'create', alarm_emails: ['ops@example.com'] }],
+  ])('finds nothing unacknowledged in the stack %s', (_, changes) => {
     const { app } = stackWithChecks(changes);
     expect(() => app.synth()).not.toThrow();
     const { pluginReports } = reportOf(app);
@@ -37,7 +34,7 @@ describe("cdk-nag's AwsSolutions pack", () => {
     ]);
   });
 
-  it('fails the synth of another wildcard beside those that are acknowledged', () => {
+  it('fails the synth when a policy has a wildcard that is not acknowledged', () => {
     const { app, stack } = stackWithChecks();
     const role = stack.node.findChild('Functions').node.findChild('SaveReportRole') as Role;
     role.addToPolicy(new PolicyStatement({ actions: ['s3:GetObject'], resources: ['*'] }));

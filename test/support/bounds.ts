@@ -1,6 +1,6 @@
 import type { Synthesized } from '../../infra/synthesize.ts';
 
-/** What a definition allows at the worst: how long its states may take, and how many events they may write. */
+// The worst case of a definition: how long its states take, and how many events they write.
 
 export interface State {
   readonly Type: string;
@@ -9,7 +9,7 @@ export interface State {
   readonly Choices?: readonly { readonly Next: string }[];
   readonly Catch?: readonly { readonly ErrorEquals: readonly string[]; readonly Next: string }[];
   readonly Retry?: readonly Retry[];
-  /** Of a Lambda function, its logical id; of an integration of Step Functions, its ARN. */
+  /** The logical id of a Lambda function, or the ARN of a service integration. */
   readonly Resource?: string;
   readonly TimeoutSeconds?: number;
   readonly ToleratedFailurePercentage?: number;
@@ -31,7 +31,7 @@ interface Retry {
   readonly JitterStrategy: string;
 }
 
-/** The definition with the functions' logical ids for their ARNs, and the time-outs of those functions. */
+/** The stack's definition, with logical ids in place of the functions' ARNs. */
 export function machineOf({ template }: Synthesized): Machine {
   const resources = Object.values<Synthesized['template']>(template.Resources);
   const machine = resources.find(({ Type }) => Type === 'AWS::StepFunctions::StateMachine');
@@ -40,7 +40,7 @@ export function machineOf({ template }: Synthesized): Machine {
   return JSON.parse(text.join(''));
 }
 
-/** How long one call of a task may run: as long as its function, where it ends with that. */
+/** The longest that one call of a task can run: its function's timeout, if it has a function. */
 export function secondsOfCall(
   { Resource = '', TimeoutSeconds = 0 }: State,
   { template }: Synthesized,
@@ -48,47 +48,47 @@ export function secondsOfCall(
   return template.Resources[Resource]?.Properties.Timeout ?? TimeoutSeconds;
 }
 
-/** The waits before each repetition, in order; the longest that jitter may draw. */
+/** The wait before each retry, in order; with jitter, the longest one. */
 export function waitsOf({ IntervalSeconds, MaxAttempts, BackoffRate, MaxDelaySeconds }: Retry): number[] {
   return Array.from({ length: MaxAttempts }, (_, n) =>
     Math.min(IntervalSeconds * BackoffRate ** n, MaxDelaySeconds),
   );
 }
 
-/** What Step Functions and Lambda report of a function that did not come to say anything. */
-const isUnsaid = ({ ErrorEquals }: Retry) => ErrorEquals.every((name) => name.includes('.'));
+/** Whether AWS reports all errors of a Retry, so that none comes from a step. */
+const isFromAws = ({ ErrorEquals }: Retry) => ErrorEquals.every((name) => name.includes('.'));
 const NOT_STARTED = 'Lambda.TooManyRequestsException';
 
 /**
- * Seconds from entering a task to leaving it, every repetition used up.
+ * Seconds from entering a task to leaving it when it uses up all retries.
  *
- * @param about `unsaid` counts only what can go wrong before the function says anything
+ * @param errors `aws` counts only retries after errors that AWS reports
  */
-export function secondsIn(state: State, stack: Synthesized, about: 'all' | 'unsaid' = 'all'): number {
-  const retries = (state.Retry ?? []).filter((retry) => about === 'all' || isUnsaid(retry));
+export function secondsIn(state: State, stack: Synthesized, errors: 'all' | 'aws' = 'all'): number {
+  const retries = (state.Retry ?? []).filter((retry) => errors === 'all' || isFromAws(retry));
   const waits = retries.flatMap(waitsOf);
   const started = retries.filter(({ ErrorEquals }) => ErrorEquals.some((name) => name !== NOT_STARTED));
   const calls = 1 + started.reduce((sum, { MaxAttempts }) => sum + MaxAttempts, 0);
   return calls * secondsOfCall(state, stack) + sum(waits);
 }
 
-/** Every state that can follow, over whatever arrow. */
+/** The states to which Next, Default, Choices and Catch lead. */
 export function following({ Next, Default, Choices = [], Catch = [] }: State): string[] {
   const all = [Next, Default, ...Choices.map((choice) => choice.Next), ...Catch.map((each) => each.Next)];
   return all.filter((next) => next !== undefined);
 }
 
-/** The states that write into one history: those of a distributed Map's executions have their own. */
+/** The states that write into one history. A child execution of a Distributed Map has a history of its own. */
 export function statesIn({ States }: Machine): [string, State][] {
   for (const [name, { Type, ItemProcessor }] of Object.entries(States)) {
     const isInline = ItemProcessor && ItemProcessor.ProcessorConfig?.Mode !== 'DISTRIBUTED';
-    if (isInline || Type === 'Parallel') throw new Error(`${name} writes several branches into one history`);
+    if (isInline || Type === 'Parallel') throw new Error(`${name} writes several branches to one history`);
   }
   return Object.entries(States);
 }
 
-/** Whether the machine goes round in circles once these states are taken out of it. */
-export function hasCircleWithout({ States }: Machine, gates: readonly string[]): boolean {
+/** Whether the machine has a cycle that passes through none of the gates. */
+export function hasCycleWithout({ States }: Machine, gates: readonly string[]): boolean {
   const reaches = (from: string, seen: readonly string[]): boolean =>
     following(States[from] ?? { Type: '' })
       .filter((next) => !gates.includes(next))
@@ -96,19 +96,23 @@ export function hasCircleWithout({ States }: Machine, gates: readonly string[]):
   return Object.keys(States).some((name) => !gates.includes(name) && reaches(name, [name]));
 }
 
-/** Events that one entry of a state writes, with one call: entered, those of the call, exited. */
+/** Events of one entry of a state: StateEntered, those of one call, StateExited. */
 function eventsOfEntry(state: State): number {
   return 2 + (state.Type === 'Task' || state.Type === 'Map' ? EVENTS_OF_CALL : 0);
 }
 
-/** Scheduled, started and ended. */
+/** TaskScheduled, TaskStarted and its end. */
 const EVENTS_OF_CALL = 3;
 
+/** ExecutionStarted and ExecutionSucceeded or ExecutionFailed. */
+const EVENTS_OF_EXECUTION = 2;
+
 /**
- * The most events that an execution writes in a time, if each state is entered so often. Calls fail at once, and the
- * repetitions that are waited for the shortest are all used first; jitter draws no wait at all.
+ * The most events that an execution can write. Calls fail at once, the retries with the shortest waits come first, and
+ * jitter draws a wait of 0.
  *
- * @param entries by the states' names
+ * @param entries how often each state is entered
+ * @param seconds the duration of the execution
  */
 export function mostEvents(
   machine: Machine,
@@ -117,26 +121,24 @@ export function mostEvents(
 ): number {
   const states = statesIn(machine);
   const entered = states.map(([name, state]) => (entries[name] ?? 0) * eventsOfEntry(state));
-  const repetitions = states
+  const retries = states
     .flatMap(([name, state]) =>
       (state.Retry ?? []).flatMap((retry) =>
         waitsOf(retry).map((wait) => ({
           wait: retry.JitterStrategy === 'FULL' ? 0 : wait,
           times: entries[name] ?? 0,
-          events: EVENTS_OF_CALL,
         })),
       ),
     )
     .sort((one, other) => one.wait - other.wait);
   let left = seconds;
-  let repeated = 0;
-  for (const { wait, times, events } of repetitions) {
+  let retried = 0;
+  for (const { wait, times } of retries) {
     const affordable = wait === 0 ? times : Math.min(times, Math.floor(left / wait));
-    repeated += affordable * events;
+    retried += affordable;
     left -= affordable * wait;
   }
-  const EXECUTION = 2;
-  return EXECUTION + sum(entered) + repeated;
+  return EVENTS_OF_EXECUTION + sum(entered) + retried * EVENTS_OF_CALL;
 }
 
 export function sum(numbers: readonly number[]): number {
