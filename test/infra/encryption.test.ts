@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { StepName } from '../../infra/constructs/retries.ts';
 import { allowedIn } from '../support/permissions.ts';
 import { readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
 
@@ -11,7 +12,7 @@ const stack = synthesizeStack({ kms_key: 'create', alarm_emails: ['ops@example.c
 const [[keyId, key] = ['', undefined]] = resourcesOf(stack, 'AWS::KMS::Key');
 const ARN = `<${keyId}.Arn>`;
 
-/** What a role may do with the key, and through which service. */
+/** A role's permissions for the key, each with its service. */
 function allowed(role: string): string[] {
   return allowedIn(stack, role).filter((line) => line.startsWith('kms:'));
 }
@@ -21,20 +22,20 @@ const through = (service: string) =>
 const DECRYPT = (service: string) => `kms:Decrypt ${ARN} ${through(service)}`;
 const GENERATE = (service: string) => `kms:GenerateDataKey ${ARN} ${through(service)}`;
 
-describe('without the setting', () => {
-  it('there is no key, and nothing that needs one', () => {
+describe('the stack without kms_key', () => {
+  it('has no key and no permission for one', () => {
     expect([...resourcesOf(plain, 'AWS::KMS::Key')]).toEqual([]);
     expect(JSON.stringify(plain.template)).not.toMatch(/kms:|KmsKeyId|KmsMasterKeyId|KMSMasterKeyID/);
   });
 });
 
 describe('the key', () => {
-  it('is rotated, and outlives the stack with what it has encrypted', () => {
+  it('is rotated, and stays when the stack is deleted', () => {
     expect(key?.Properties.EnableKeyRotation).toBe(true);
     expect([key?.DeletionPolicy, key?.UpdateReplacePolicy]).toEqual(['Retain', 'Retain']);
   });
 
-  it('may be used by the account’s own policies, and by the services that act for no role', () => {
+  it('can be used by IAM policies of the account, and by the services that act without a role', () => {
     const here = '<AWS::Region>:<AWS::AccountId>';
     expect(readable(key?.Properties.KeyPolicy.Statement)).toEqual([
       {
@@ -99,28 +100,30 @@ describe('the key', () => {
   });
 });
 
+const STORES_REPORTS = [DECRYPT('s3'), DECRYPT('secretsmanager'), GENERATE('s3')];
+const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
+  PlanExport: [DECRYPT('s3')],
+  GetToken: [DECRYPT('secretsmanager'), GENERATE('secretsmanager')],
+  CreateReport: [DECRYPT('secretsmanager')],
+  CheckReport: [DECRYPT('secretsmanager')],
+  SaveReport: STORES_REPORTS,
+  QueryPurchases: STORES_REPORTS,
+  ExportList: STORES_REPORTS,
+  PublishWindow: [GENERATE('s3')],
+  PublishExport: [],
+  DescribeFailure: [GENERATE('s3')],
+};
+
 describe('with the key', () => {
-  it.each([
-    ['PlanExport', [DECRYPT('s3')]],
-    ['GetToken', [DECRYPT('secretsmanager'), GENERATE('secretsmanager')]],
-    ['CreateReport', [DECRYPT('secretsmanager')]],
-    ['CheckReport', [DECRYPT('secretsmanager')]],
-    ...['SaveReport', 'QueryPurchases', 'ExportList'].map((step): [string, string[]] => [
-      step,
-      [DECRYPT('s3'), DECRYPT('secretsmanager'), GENERATE('s3')],
-    ]),
-    ['PublishWindow', [GENERATE('s3')]],
-    ['PublishExport', []],
-    ['DescribeFailure', [GENERATE('s3')]],
-  ])('%s may do what its calls need', (step, actions) => {
+  it.each(Object.entries(PERMISSIONS))('%s can make its calls', (step, actions) => {
     expect(allowed(`Functions${step}Role`)).toEqual(actions);
   });
 
-  it('the schedules may leave what they cannot start', () => {
+  it('schedules can send to the dead-letter queue', () => {
     expect(allowed('SchedulesRole')).toEqual([DECRYPT('sqs'), GENERATE('sqs')]);
   });
 
-  it('the state machine may keep executions and child executions of its own, and deliver their logs', () => {
+  it('the state machine can encrypt its executions and child executions, and deliver their logs', () => {
     const own = '["<WorkflowStateMachine>","<WorkflowStateMachine>/*"]';
     const executions = `when {"ArnLike":{"kms:EncryptionContext:aws:states:stateMachineArn":${own}}}`;
     const logs = 'arn:<AWS::Partition>:logs:<AWS::Region>:<AWS::AccountId>:*';
@@ -131,7 +134,7 @@ describe('with the key', () => {
     ]);
   });
 
-  it('the state machine may deliver logs before it is created, when Step Functions looks', () => {
+  it('the state machine can deliver logs when it is created, which Step Functions checks', () => {
     const policies = [...resourcesOf(stack, 'AWS::IAM::Policy')];
     const delivering = policies.filter(([, { Properties }]) => JSON.stringify(Properties).includes(':logs:'));
     expect(delivering).toHaveLength(1);
@@ -140,7 +143,7 @@ describe('with the key', () => {
     expect(before).toEqual(expect.arrayContaining(delivering.map(([id]) => `<${id}>`)));
   });
 
-  it('that the customer has already, everything uses that one', () => {
+  it('of the customer, the stack uses it and creates none', () => {
     const theirs = synthesizeStack({ kms_key: KEY_ARN });
     expect([...resourcesOf(theirs, 'AWS::KMS::Key')]).toEqual([]);
     for (const { Properties } of resourcesOf(theirs, 'AWS::SecretsManager::Secret').values()) {

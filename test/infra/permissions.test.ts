@@ -1,5 +1,6 @@
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
+import type { StepName } from '../../infra/constructs/retries.ts';
 import { allowedIn } from '../support/permissions.ts';
 import { readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
 
@@ -8,7 +9,7 @@ const roles = resourcesOf(stack, 'AWS::IAM::Role');
 const policies = [...resourcesOf(stack, 'AWS::IAM::Policy').values()];
 const allowed = (role: string) => allowedIn(stack, role);
 
-/** A function may write to its own log group. */
+/** Every function may write to its own log group. */
 function logging(step: string): string[] {
   return ['logs:CreateLogStream', 'logs:PutLogEvents'].map(
     (action) => `${action} <Functions${step}Logs.Arn>`,
@@ -22,40 +23,39 @@ const OBJECTS = '<ExportsBucket.Arn>/exports/*';
 const FAILURES = `${OBJECTS}/_failure.json`;
 const MANIFESTS = `${OBJECTS}/_manifest.json`;
 
-describe('permissions', () => {
-  it.each([
-    ['PlanExport', [`s3:GetObject ${OBJECTS}`, 's3:ListBucket <ExportsBucket.Arn>']],
-    [
-      'GetToken',
-      [
-        ...['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].flatMap((action) => [
-          `secretsmanager:${action} <Secretsacmecredential>`,
-          `secretsmanager:${action} <Secretsglobexcredential>`,
-        ]),
-        ...READ_TOKENS,
-        'secretsmanager:PutSecretValue <Secretsacmetoken>',
-        'secretsmanager:PutSecretValue <Secretsglobextoken>',
-      ],
-    ],
-    ['CreateReport', READ_TOKENS],
-    ['CheckReport', READ_TOKENS],
-    ...['SaveReport', 'QueryPurchases', 'ExportList'].map((step): [string, string[]] => [
-      step,
-      [
-        ...READ_TOKENS,
-        `s3:AbortMultipartUpload ${OBJECTS}`,
-        `s3:ListMultipartUploadParts ${OBJECTS}`,
-        `s3:PutObject ${OBJECTS}`,
-      ],
+const STORES_REPORTS = [
+  ...READ_TOKENS,
+  `s3:AbortMultipartUpload ${OBJECTS}`,
+  `s3:ListMultipartUploadParts ${OBJECTS}`,
+  `s3:PutObject ${OBJECTS}`,
+];
+const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
+  PlanExport: [`s3:GetObject ${OBJECTS}`, 's3:ListBucket <ExportsBucket.Arn>'],
+  GetToken: [
+    ...['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].flatMap((action) => [
+      `secretsmanager:${action} <Secretsacmecredential>`,
+      `secretsmanager:${action} <Secretsglobexcredential>`,
     ]),
-    ['PublishWindow', [`s3:PutObject ${MANIFESTS}`, `s3:DeleteObject ${FAILURES}`]],
-    ['PublishExport', [`s3:DeleteObject ${FAILURES}`]],
-    ['DescribeFailure', [`s3:AbortMultipartUpload ${OBJECTS}`, `s3:PutObject ${FAILURES}`]],
-  ])('%s may do what it does and no more', (step, actions) => {
+    ...READ_TOKENS,
+    'secretsmanager:PutSecretValue <Secretsacmetoken>',
+    'secretsmanager:PutSecretValue <Secretsglobextoken>',
+  ],
+  CreateReport: READ_TOKENS,
+  CheckReport: READ_TOKENS,
+  SaveReport: STORES_REPORTS,
+  QueryPurchases: STORES_REPORTS,
+  ExportList: STORES_REPORTS,
+  PublishWindow: [`s3:PutObject ${MANIFESTS}`, `s3:DeleteObject ${FAILURES}`],
+  PublishExport: [`s3:DeleteObject ${FAILURES}`],
+  DescribeFailure: [`s3:AbortMultipartUpload ${OBJECTS}`, `s3:PutObject ${FAILURES}`],
+};
+
+describe('permissions', () => {
+  it.each(Object.entries(PERMISSIONS))('let %s do what its calls need and no more', (step, actions) => {
     expect(allowed(`Functions${step}Role`)).toEqual([...logging(step), ...actions].sort());
   });
 
-  it('the state machine may call the functions, announce, log and trace, and start its own child executions', () => {
+  it('let the state machine call its functions, announce, log, trace, and start its own child executions', () => {
     const functions = [...resourcesOf(stack, 'AWS::Lambda::Function').keys()];
     const actions = allowed('WorkflowStateMachineRole');
     const invocations = functions.flatMap((id) => [`<${id}.Arn>`, `<${id}.Arn>:*`]);
@@ -73,7 +73,7 @@ describe('permissions', () => {
     expect(actions.filter((line) => /^(s3|secretsmanager|sqs|iam):/.test(line))).toEqual([]);
   });
 
-  it('schedules may start the state machine and leave what they cannot start', () => {
+  it('let schedules start the state machine and send to the dead-letter queue', () => {
     expect(allowed('SchedulesRole')).toEqual([
       'sqs:SendMessage <SchedulesDeadLetterQueue.Arn>',
       'states:StartExecution <WorkflowStateMachine>',
@@ -91,19 +91,19 @@ describe('permissions', () => {
   });
 
   it.each([
-    ['as it is', {}],
-    ['with a key', { kms_key: 'create' }],
-  ])('the stack can be deployed: nothing in it waits for itself, %s', (_, config) => {
-    // It looks for circles.
+    ['without a KMS key', {}],
+    ['with a KMS key', { kms_key: 'create' }],
+  ])('cause no circular dependency in the stack %s', (_, config) => {
+    // Template.fromJSON throws on one.
     expect(() => Template.fromJSON(synthesizeStack(config).template)).not.toThrow();
   });
 
-  it('each function has a role of its own', () => {
+  it('give each function a role of its own', () => {
     const functions = resourcesOf(stack, 'AWS::Lambda::Function');
     for (const [id, { Properties }] of functions) expect(readable(Properties.Role)).toBe(`<${id}Role.Arn>`);
   });
 
-  it('no role has a managed or an inline policy, and no policy two roles', () => {
+  it('are no managed or inline policies, and no policy belongs to two roles', () => {
     for (const [id, { Properties }] of roles) {
       expect(Object.keys(Properties), id).toEqual(['AssumeRolePolicyDocument']);
     }

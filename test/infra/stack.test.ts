@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readSettings } from '../../functions/workflow/settings.ts';
 import { OUTPUTS } from '../../infra/outputs.ts';
@@ -33,7 +34,7 @@ describe('the bucket', () => {
     });
   });
 
-  it('refuses what does not come over TLS, and lets nobody else in', () => {
+  it('refuses requests without TLS, and allows nobody else access', () => {
     const { Properties } = only('AWS::S3::BucketPolicy');
     expect(readable(Properties.PolicyDocument.Statement)).toEqual([
       {
@@ -46,7 +47,7 @@ describe('the bucket', () => {
     ]);
   });
 
-  it('28: removes unfinished uploads after a day, and replaced objects after 90', () => {
+  it('28: removes unfinished uploads after a day and replaced objects after 90 days', () => {
     expect(bucket.Properties.LifecycleConfiguration.Rules).toEqual([
       expect.objectContaining({
         Status: 'Enabled',
@@ -57,7 +58,7 @@ describe('the bucket', () => {
     expect(JSON.stringify(bucket.Properties.LifecycleConfiguration)).not.toContain('ExpirationInDays');
   });
 
-  it('tells EventBridge of its objects, without a custom resource', () => {
+  it('sends EventBridge events about its objects without a custom resource', () => {
     expect(bucket.Properties.NotificationConfiguration).toEqual({
       EventBridgeConfiguration: { EventBridgeEnabled: true },
     });
@@ -67,7 +68,7 @@ describe('the bucket', () => {
     ).toEqual([]);
   });
 
-  it('outlives the stack', () => {
+  it('stays when the stack is deleted', () => {
     expect([bucket.DeletionPolicy, bucket.UpdateReplacePolicy]).toEqual(['Retain', 'Retain']);
   });
 });
@@ -75,7 +76,7 @@ describe('the bucket', () => {
 describe('the secrets', () => {
   const secrets = resourcesOf(stack, 'AWS::SecretsManager::Secret');
 
-  it('are two per account, by the names that the functions read', () => {
+  it('are two per account, with the names that the functions read', () => {
     expect([...secrets.values()].map(({ Properties }) => Properties.Name).sort()).toEqual([
       'exports-test/acme/credential',
       'exports-test/acme/token',
@@ -84,14 +85,14 @@ describe('the secrets', () => {
     ]);
   });
 
-  it('are created without a value, and outlive the stack', () => {
+  it('are created without a value, and stay when the stack is deleted', () => {
     for (const [id, { Properties, DeletionPolicy, UpdateReplacePolicy }] of secrets) {
       expect(Object.keys(Properties).sort(), id).toEqual(['Description', 'Name']);
       expect([DeletionPolicy, UpdateReplacePolicy], id).toEqual(['Retain', 'Retain']);
     }
   });
 
-  it('P6: no value of one is in the template, nor a reference that would put it there', () => {
+  it('P6: have no value in the template, and no reference that would put one there', () => {
     expect(JSON.stringify(stack.template)).not.toMatch(
       /SecretString|GenerateSecret|\{\{resolve:|client_secret|refresh_token|access_token|api_key|download_url/i,
     );
@@ -99,7 +100,17 @@ describe('the secrets', () => {
 });
 
 describe('the functions', () => {
-  it('run on Node 24 and arm64, each for as long as its step may take', () => {
+  it('are one for each file in functions/', () => {
+    const files = readdirSync(new URL('../../functions', import.meta.url)).filter((name) =>
+      name.endsWith('.ts'),
+    );
+    const steps = files.map((name) =>
+      name.replace('.ts', '').replaceAll(/(^|-)(\w)/g, (_, __, letter: string) => letter.toUpperCase()),
+    );
+    expect([...functions.keys()].sort()).toEqual(steps.map((step) => `Functions${step}`).sort());
+  });
+
+  it('run on Node 24 and arm64, each with the timeout of its step', () => {
     const timeouts = [...functions].map(([id, { Properties }]) => {
       expect(Properties, id).toMatchObject({
         Runtime: 'nodejs24.x',
@@ -122,7 +133,7 @@ describe('the functions', () => {
     });
   });
 
-  it('get an environment that they accept', () => {
+  it('get exactly the settings that they read', () => {
     const other = synthesizeStack({
       max_download_bytes: 1_000,
       download_hosts: ['files.example', '*.cdn.example'],
@@ -144,17 +155,17 @@ describe('the functions', () => {
     }
   });
 
-  it('may never speak to a loopback address', () => {
+  it('may not send requests to a loopback address', () => {
     expect(JSON.stringify(stack.template)).not.toContain('ALLOW_LOOPBACK');
   });
 
-  it('log to a group of their own', () => {
+  it('log JSON to a log group of their own', () => {
     for (const [id, { Properties }] of functions) {
       expect(readable(Properties.LoggingConfig)).toEqual({ LogGroup: `<${id}Logs>`, LogFormat: 'JSON' });
     }
   });
 
-  it('request one token at a time, unless the account may not reserve concurrency', () => {
+  it('request one token at a time, unless the config turns the reservation off', () => {
     const reserved = (from: typeof stack) =>
       [...resourcesOf(from, 'AWS::Lambda::Function')]
         .filter(([, { Properties }]) => Properties.ReservedConcurrentExecutions !== undefined)
@@ -167,7 +178,7 @@ describe('the functions', () => {
 describe('the state machine', () => {
   const machine = only('AWS::StepFunctions::StateMachine');
 
-  it('is a STANDARD one that is traced and ends in bounded time', () => {
+  it('is of type STANDARD, traced, and limited to 100 days', () => {
     expect(machine.Properties).toMatchObject({
       StateMachineType: 'STANDARD',
       TracingConfiguration: { Enabled: true },
@@ -175,7 +186,7 @@ describe('the state machine', () => {
     expect(machineOf(stack).TimeoutSeconds).toBe(100 * 24 * 60 * 60);
   });
 
-  it('P6: logs every event without its input and output', () => {
+  it('P6: logs every event without input and output', () => {
     expect(readable(machine.Properties.LoggingConfiguration)).toEqual({
       Level: 'ALL',
       IncludeExecutionData: false,
@@ -183,13 +194,13 @@ describe('the state machine', () => {
     });
   });
 
-  it('P6: is defined without a token or a download URL', () => {
+  it('P6: has neither a token nor a download URL in its definition', () => {
     expect(JSON.stringify(machine.Properties.DefinitionString)).not.toMatch(/access_token|download_url/);
   });
 });
 
 describe('the log groups', () => {
-  it('all keep their lines for as long as the config says', () => {
+  it('keep their lines for as long as the config says', () => {
     const other = resourcesOf(synthesizeStack({ log_retention_days: 30 }), 'AWS::Logs::LogGroup');
     for (const [groups, days] of [
       [logGroups, 90],
@@ -202,7 +213,7 @@ describe('the log groups', () => {
 });
 
 describe('the outputs', () => {
-  it('name the state machine, the bucket and the queue by the ids that commands know', () => {
+  it('are the state machine, the bucket and the dead-letter queue, under the names that commands use', () => {
     const values = Object.entries(stack.template.Outputs).map(([id, output]) => [
       id,
       readable((output as { Value: unknown }).Value),
