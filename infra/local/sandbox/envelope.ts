@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Answer, type Incoming, isObject, json } from './exchange.ts';
+import { isObject, type JsonObject, parseJson } from '../../../functions/workflow/json.ts';
+import { type Answer, type Incoming, json } from './exchange.ts';
 
 /** One entry of detail.validation (contract 7.1). */
 export type Violation = { field: string; message: string };
@@ -36,15 +37,13 @@ export function refuseViolations(violations: readonly Violation[]): void {
 }
 
 /** Reads the body of a POST. @throws Refusal 400 if it is not a JSON object (contract 7.2) */
-export function readJsonBody({ headers, body }: Incoming): Record<string, unknown> {
+export function readJsonBody({ headers, body }: Incoming): JsonObject {
   if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
     throw new Refusal(400, 'validation', 'Content-Type must be application/json.');
   }
-  try {
-    const value: unknown = JSON.parse(body);
-    if (isObject(value)) return value;
-  } catch {}
-  throw new Refusal(400, 'validation', 'The body is not a JSON object.');
+  const value = parseJson(body);
+  if (!isObject(value)) throw new Refusal(400, 'validation', 'The body is not a JSON object.');
+  return value;
 }
 
 const TYPES: Readonly<Record<number, string>> = {
@@ -63,7 +62,7 @@ export function refusalFor(status: number): Refusal {
 }
 
 /** @param bare leaves out the optional fields detail and doc_url (contract 7.1) */
-export function envelope(refusal: Refusal, bare: boolean): Answer {
+export function envelope(refusal: Refusal, bare = false): Answer {
   const { type, message, status, detail } = refusal;
   const required = { type, message, status, request_id: `req_${randomUUID()}` };
   const optional = {

@@ -26,7 +26,7 @@ export type Call = {
   /** null until a response was sent. */
   status: number | null;
   /** The report that was created, polled or downloaded. */
-  reportId?: string;
+  reportId?: string | undefined;
   /** The request_id of an error envelope. */
   requestId?: string;
   /** Bytes of the response body written to the socket. */
@@ -63,8 +63,4 @@ export function html(status: number, page: string): Answer {
 
 export function bodyOf(answer: Answer): string {
   return answer.text ?? (answer.json === undefined ? '' : JSON.stringify(answer.json));
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -10,8 +10,7 @@ export function recordCall(
   { now, journal }: { now: () => number; journal: Call[] },
   request: IncomingMessage,
   response: ServerResponse,
-  about: Pick<Call, 'host' | 'endpoint' | 'path' | 'query'>,
-  reportId: string | undefined,
+  about: Pick<Call, 'host' | 'endpoint' | 'path' | 'query' | 'reportId'>,
 ): Call {
   const at = now();
   response.sendDate = false;
@@ -23,7 +22,6 @@ export function recordCall(
     headers: headersOf(request),
     body: '',
     status: null,
-    ...(reportId === undefined ? {} : { reportId }),
     bytes: 0,
   };
   journal.push(call);

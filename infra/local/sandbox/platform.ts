@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isObject } from '../../../functions/workflow/json.ts';
 import { envelope, Refusal, refusalFor } from './envelope.ts';
-import { type Answer, type Call, type Incoming, isObject } from './exchange.ts';
+import type { Answer, Call, Incoming } from './exchange.ts';
 import { applyFault } from './faults/apply-fault.ts';
 import type { FaultEffect } from './faults/fault.ts';
 import { readBody, recordCall, reset, sendAnswer } from './http.ts';
@@ -17,8 +18,8 @@ export async function servePlatform(
 ): Promise<void> {
   const { path, query } = splitUrl(state, request);
   const reportId = reportIdOf(path);
-  const about = { host: 'platform', endpoint: endpointOf(path), path, query } as const;
-  const call = recordCall(state, request, response, about, reportId);
+  const about = { host: 'platform', endpoint: endpointOf(path), path, query, reportId } as const;
+  const call = recordCall(state, request, response, about);
   const previousGet = recordGet(state, call);
   const ordinal = reportId === undefined ? undefined : state.reports.get(reportId)?.ordinal;
   const fault = state.faults.take({ endpoint: call.endpoint, path, ordinal });
@@ -43,7 +44,7 @@ function answerWithFault(
 ): Answer {
   const answer = status < 300 || processed ? answerWithoutFault(state, request, previousGet) : undefined;
   if (answer && status < 300) return answer;
-  if (endpointOf(request.path) !== 'token') return envelope(refusalFor(status), isBare(state));
+  if (endpointOf(request.path) !== 'token') return envelope(refusalFor(status), state.options.bareEnvelope);
   const error = status === 401 ? 'invalid_client' : 'server_error';
   return oauthError(new OAuthError(error, `The sandbox was told to answer ${status}.`, status));
 }
@@ -52,13 +53,9 @@ function answerWithoutFault(state: SandboxState, request: Incoming, previousGet:
   try {
     return respond(state, request, previousGet);
   } catch (error) {
-    if (error instanceof Refusal) return envelope(error, isBare(state));
+    if (error instanceof Refusal) return envelope(error, state.options.bareEnvelope);
     throw error;
   }
-}
-
-function isBare({ options }: SandboxState): boolean {
-  return options.bareEnvelope ?? false;
 }
 
 /** The path is '' if it is outside the base path. */

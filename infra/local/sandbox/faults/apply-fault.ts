@@ -1,4 +1,5 @@
-import { type Answer, bodyOf, isObject } from '../exchange.ts';
+import { isObject } from '../../../../functions/workflow/json.ts';
+import { type Answer, bodyOf } from '../exchange.ts';
 import type { FaultEffect } from './fault.ts';
 
 /** Changes the status, headers and body of an answer as the fault says. @param now for Retry-After as a date */

@@ -1,3 +1,4 @@
+import { parseJson } from '../../../../functions/workflow/json.ts';
 import { ENDPOINTS, type Endpoint } from '../exchange.ts';
 import type { Fault } from './fault.ts';
 
@@ -165,9 +166,6 @@ function retryAfter(value: string): Partial<Fault> {
 }
 
 function jsonOrText(value: string): unknown {
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
+  const json = parseJson(value);
+  return json === undefined ? value : json;
 }

@@ -19,8 +19,8 @@ export async function serveStorage(
 ): Promise<void> {
   const { pathname: path, search: query } = new URL(request.url ?? '/', 'http://127.0.0.1');
   const report = state.reports.get(path.match(/^\/reports\/([^/]+)\.json$/)?.[1] ?? '');
-  const about = { host: 'storage', endpoint: 'storage', path, query } as const;
-  const call = recordCall(state, request, response, about, report?.id);
+  const about = { host: 'storage', endpoint: 'storage', path, query, reportId: report?.id } as const;
+  const call = recordCall(state, request, response, about);
   const fault = state.faults.take({ endpoint: 'storage', path, ordinal: report?.ordinal });
   if (fault.reset !== undefined) return reset(response);
   if (fault.hang) return;
