@@ -14,39 +14,39 @@ const NO_RESULT = {
   Cause: expect.stringMatching(/ended without a result.*Map Run of ExportWindows/),
 };
 
-function lost(at: number, caught: object = NO_RESULT) {
-  return { outcome: 'lost', window: windows[at], caught };
+function lost(index: number, caught: object = NO_RESULT) {
+  return { outcome: 'lost', window: windows[index], caught };
 }
 
-describe('how the windows ended', () => {
-  it('is what each left, in the order of the plan, whatever order it comes in', () => {
+describe('collectOutcomes', () => {
+  it('returns the results in the order of the planned windows', () => {
     expect(collectOutcomes(windows, [third, first, second])).toEqual([first, second, third]);
-  });
-
-  it('is that a window is lost of which there is nothing', () => {
-    expect(collectOutcomes(windows, [])).toEqual([lost(0), lost(1), lost(2)]);
     expect(collectOutcomes([], [first])).toEqual([]);
   });
 
-  it('is what Step Functions says in the place of a window that left no result', () => {
-    const error = { Error: 'States.DataLimitExceeded', Cause: 'too large' };
+  it('counts windows without a result as lost', () => {
+    expect(collectOutcomes(windows, [])).toEqual([lost(0), lost(1), lost(2)]);
+  });
+
+  it.each([
+    { Error: 'States.DataLimitExceeded', Cause: 'too large' },
+    { Error: 'States.Runtime' },
+  ])('keeps the error of a lost window: %j', (error) => {
     expect(collectOutcomes(windows, [first, error, third])).toEqual([first, lost(1, error), third]);
-    const bare = { Error: 'States.Runtime' };
-    expect(collectOutcomes(windows, [first, second, bare])).toEqual([first, second, lost(2, bare)]);
   });
 
   it.each([
     ['null', null],
     ['a number', 7],
-    ['another form', { Status: 'FAILED' }],
-    ['the result of a window that was not planned', { ...first, window: { ...windows[0], start_date: 'x' } }],
-    ['a result without its key', { ...second, key: undefined }],
-    ['a result of no known outcome', { ...second, outcome: 'done' }],
-  ])('is that a window is lost in whose place is %s', (_, left) => {
-    expect(collectOutcomes(windows, [first, left, third])).toEqual([first, lost(1), third]);
+    ['another shape', { Status: 'FAILED' }],
+    ['of a window that was not planned', { ...first, window: { ...windows[0], start_date: 'x' } }],
+    ['without a key', { ...second, key: undefined }],
+    ['of an unknown outcome', { ...second, outcome: 'done' }],
+  ])('ignores a result that is %s', (_, result) => {
+    expect(collectOutcomes(windows, [first, result, third])).toEqual([first, lost(1), third]);
   });
 
-  it('is one result where a window left it twice', () => {
+  it('takes the first of two results of a window', () => {
     expect(collectOutcomes(windows.slice(0, 1), [first, { ...first, bytes: 2 }])).toEqual([first]);
   });
 });
