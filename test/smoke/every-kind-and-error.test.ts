@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as errors from '../../functions/workflow/errors.ts';
-import { type Conditions, forgetTokens, keysOf, runExport, shareWorkflow } from '../support/run-export.ts';
+import { type Conditions, keysOf, runExport, shareWorkflow } from '../support/run-export.ts';
+import { forgetTokens } from '../support/workflow-secrets.ts';
 
 const workflow = await shareWorkflow({
   speed: 1000,

@@ -1,8 +1,14 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { CONSENTED, logIn, storeCredential, storedCredential } from '../support/log-in.ts';
-import { expectFailed, forgetTokens, type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
+import { expectFailed, type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
 import { expectNoSecretWritten } from '../support/secrecy.ts';
 import { startWorkflow, type Workflow } from '../support/workflow.ts';
+import {
+  CONSENTED,
+  forgetTokens,
+  logIn,
+  storeCredential,
+  storedCredential,
+} from '../support/workflow-secrets.ts';
 
 const workflow = await shareWorkflow({
   sandbox: { credentials: [CONSENTED], tokenSeconds: 86_400 },
@@ -11,7 +17,7 @@ const workflow = await shareWorkflow({
 const CLIENT = JSON.stringify(await storedCredential(workflow));
 
 function formsOf(outcome: Outcome): URLSearchParams[] {
-  return outcome.to('token').map(({ body }) => new URLSearchParams(body));
+  return outcome.callsTo('token').map(({ body }) => new URLSearchParams(body));
 }
 
 function grantsOf(outcome: Outcome): (string | null)[] {
@@ -79,7 +85,7 @@ describe('2: a revoked client', () => {
     await storeCredential(workflow, CLIENT);
     const outcome = await runExport(workflow, { faults: ['token status=401 times=always'] });
     expectFailed(outcome, 'CredentialUnusable');
-    expect(outcome.to('token')).toHaveLength(1);
+    expect(outcome.callsTo('token')).toHaveLength(1);
   });
 });
 
@@ -111,7 +117,7 @@ describe('5.7: an API key', () => {
       status: 'SUCCEEDED',
       output: { warnings: [expect.stringMatching(`disables on 2027-01-01: ${days} day`)] },
     });
-    expect(outcome.to('token')).toEqual([]);
+    expect(outcome.callsTo('token')).toEqual([]);
     const logged = JSON.stringify(outcome.logged);
     expect(logged).toContain('disables on 2027-01-01');
     expect(logged).toContain('AdReportExport');

@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ReportSettings } from '../../infra/local/sandbox/settings.ts';
-import { forgetTokens, keysOf, runExport, shareWorkflow } from '../support/run-export.ts';
+import { keysOf, runExport, shareWorkflow } from '../support/run-export.ts';
+import { forgetTokens } from '../support/workflow-secrets.ts';
 
 const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });
 
@@ -75,6 +76,6 @@ describe('an export of one window', () => {
     const [first, second] = [await runExport(workflow, day), await runExport(workflow, day)];
     expect(second.object).toEqual(first.object);
     expect(await keysOf(workflow, 'twice')).toHaveLength(2);
-    expect([...first.to('token'), ...second.to('token')]).toHaveLength(1);
+    expect([...first.callsTo('token'), ...second.callsTo('token')]).toHaveLength(1);
   });
 });

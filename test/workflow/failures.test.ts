@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
   expectFailed,
-  forgetTokens,
   gapsIn,
   keysOf,
   type Outcome,
   runExport,
   shareWorkflow,
 } from '../support/run-export.ts';
+import { forgetTokens } from '../support/workflow-secrets.ts';
 
 const THREE_WINDOWS = { end_date: '2027-01-20' };
 
@@ -32,14 +32,14 @@ describe('a token', () => {
     expect(outcome.reports).toHaveLength(1);
     expect(stateErrors(outcome).filter((error) => error.endsWith('TokenRefused')).length).toBeGreaterThan(0);
     const refused = outcome.calls.filter(({ status }) => status === 401);
-    expect(outcome.to('token')).toHaveLength(1 + refused.length);
+    expect(outcome.callsTo('token')).toHaveLength(1 + refused.length);
   });
 
   it('1: that is refused twice in a row ends the export, typed', async () => {
     const outcome = await runExport(workflow, { faults: ['report status=401 times=always'] });
     expectFailed(outcome, 'TokenRefusedAgain');
-    expect(outcome.to('token')).toHaveLength(2);
-    expect(outcome.to('report')).toHaveLength(2);
+    expect(outcome.callsTo('token')).toHaveLength(2);
+    expect(outcome.callsTo('report')).toHaveLength(2);
   });
 });
 
@@ -50,7 +50,7 @@ describe('an export that cannot succeed', () => {
     expectFailed(outcome, 'RequestRefused');
     const { failure, announced } = outcome;
     expect(failure).toMatchObject({ version: '1', account: 'sandbox', export: 'refused', windows_failed: 1 });
-    expect(failure.request_ids).toEqual([outcome.to('create')[0]?.requestId]);
+    expect(failure.request_ids).toEqual([outcome.callsTo('create')[0]?.requestId]);
     expect(failure.faults?.join()).toContain('no_such_metric');
     expect(announced).toMatchObject([{ 'detail-type': 'Report Export Failed', detail: failure }]);
     expect(await keysOf(workflow, 'refused')).toEqual([expect.stringMatching(/_failure\.json$/)]);
@@ -73,7 +73,7 @@ describe('an export that cannot succeed', () => {
   it('7: ends in bounded time where the platform answers 500 for ever (contract 7.2)', async () => {
     const outcome = await runExport(faster, { faults: ['report status=500 times=always'] });
     expectFailed(outcome, 'PlatformUnavailable');
-    expect(outcome.failure.request_ids).toEqual([outcome.to('report').at(-1)?.requestId]);
+    expect(outcome.failure.request_ids).toEqual([outcome.callsTo('report').at(-1)?.requestId]);
     expect(gapsIn(outcome).length).toBeGreaterThan(1);
   });
 

@@ -3,11 +3,11 @@ import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 import {
   type Conditions,
   expectFailed,
-  forgetTokens,
   type Outcome,
   runExport,
   shareWorkflow,
 } from '../support/run-export.ts';
+import { forgetTokens } from '../support/workflow-secrets.ts';
 
 const workflow = await shareWorkflow({ speed: 1000, sandbox: { tokenSeconds: 86_400 } });
 
@@ -33,7 +33,7 @@ function idsOf(outcome: Outcome): string[] {
 }
 
 function queriesOf(outcome: Outcome) {
-  return outcome.to('list').map(({ query }) => Object.fromEntries(new URLSearchParams(query)));
+  return outcome.callsTo('list').map(({ query }) => Object.fromEntries(new URLSearchParams(query)));
 }
 
 function of(resource: string, settings: NonNullable<SandboxOptions['lists']>[string]): Conditions {
@@ -112,7 +112,7 @@ describe('5.3: the scope of a list', () => {
     await forgetTokens(workflow);
     const outcomes = [await runExport(workflow), await list(), await runExport(workflow)];
     const asked = outcomes.map((outcome) =>
-      outcome.to('token').map(({ body }) => new URLSearchParams(body).get('scope')),
+      outcome.callsTo('token').map(({ body }) => new URLSearchParams(body).get('scope')),
     );
     expect(asked).toEqual([['reporting:read'], ['campaigns:read'], []]);
   });

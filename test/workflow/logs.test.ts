@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { forgetTokens, type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
+import { type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
+import { forgetTokens } from '../support/workflow-secrets.ts';
 
 const workflow = await shareWorkflow({ speed: 200, sandbox: { tokenSeconds: 86_400 } });
 

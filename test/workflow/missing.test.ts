@@ -2,7 +2,8 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
-import { keysOf, recordJournals, removeObject, runExport, shareWorkflow } from '../support/run-export.ts';
+import { keysOf, recordJournals, runExport, shareWorkflow } from '../support/run-export.ts';
+import { removeObject } from '../support/workflow-objects.ts';
 
 const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });
 
@@ -49,7 +50,7 @@ describe('an export of only what is missing', () => {
       windows: [{ window: { start_date: '2025-11-15', end_date: '2025-12-30' } }],
     });
     expect(since().announced.at(-1)?.detail).toEqual(output);
-    expect(since().to('create')).toHaveLength(4);
+    expect(since().callsTo('create')).toHaveLength(4);
     const keys = await keysOf(workflow, name);
     expect(keys.filter((key) => key.endsWith('_manifest.json'))).toHaveLength(3);
     expect(await failuresOf(name)).toEqual([]);
@@ -85,7 +86,7 @@ describe('an export of only what is missing', () => {
       already_delivered: 0,
       warnings: [expect.stringContaining('another request')],
     });
-    expect(since().to('create')).toHaveLength(2);
+    expect(since().callsTo('create')).toHaveLength(2);
   });
 
   it('exports again, with a warning, what was delivered while its last day still lasted', async () => {
@@ -98,7 +99,7 @@ describe('an export of only what is missing', () => {
     expect(output).toMatchObject({
       warnings: expect.arrayContaining([expect.stringContaining('before their last day was over')]),
     });
-    expect(since().to('create')).toHaveLength(2);
+    expect(since().callsTo('create')).toHaveLength(2);
   });
 
   it('exports again what has failed since it was delivered, and leaves no failure behind', async () => {

@@ -23,7 +23,7 @@ describe('4.5: a purchase query', () => {
   it('is asked once for a range of any length, and announced as a report is', async () => {
     const outcome = await query({}, { name: 'purchases' });
     expect(outcome.status).toBe('SUCCEEDED');
-    expect(outcome.to('purchases').map(({ body }) => JSON.parse(body))).toEqual([
+    expect(outcome.callsTo('purchases').map(({ body }) => JSON.parse(body))).toEqual([
       { advertiser_id: ADVERTISER, ...RANGE },
     ]);
     const prefix = 'exports/account=sandbox/export=purchases/start_date=2026-01-01/end_date=2026-10-01/';
@@ -54,7 +54,7 @@ describe('4.5: a purchase query', () => {
   it('is tried again where its answer breaks off, and nothing incomplete is visible', async () => {
     const outcome = await query({ faults: ['purchases reset=after'] });
     expect(outcome.status).toBe('SUCCEEDED');
-    expect(outcome.to('purchases')).toHaveLength(2);
+    expect(outcome.callsTo('purchases')).toHaveLength(2);
   });
 
   it.each([
@@ -76,7 +76,7 @@ describe('4.5: a purchase query', () => {
     const unknown = { advertiser_id: '00000000-0000-4000-8000-000000000000' };
     const outcome = await query({ sandbox: { bareEnvelope: true } }, unknown);
     expectFailed(outcome, 'RequestRefused');
-    const [refused] = outcome.to('purchases');
+    const [refused] = outcome.callsTo('purchases');
     expect(outcome.failure.request_ids).toEqual([refused?.requestId]);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { expectFailed, forgetTokens, type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
+import { expectFailed, type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
+import { forgetTokens } from '../support/workflow-secrets.ts';
 
 const workflow = await shareWorkflow({
   speed: 1000,

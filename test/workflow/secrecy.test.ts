@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { forgetTokens, runExport, shareWorkflow } from '../support/run-export.ts';
+import { runExport, shareWorkflow } from '../support/run-export.ts';
 import { CANARY, expectNoSecretWritten } from '../support/secrecy.ts';
+import { forgetTokens } from '../support/workflow-secrets.ts';
 
 const workflow = await shareWorkflow({ speed: 1000, sandbox: { tokenSeconds: 86_400 } });
 

@@ -1,15 +1,8 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { addDays } from '../../functions/workflow/request/dates.ts';
-import { storeCredential, storedCredential } from '../support/log-in.ts';
-import {
-  expectFailed,
-  forgetTokens,
-  gapsIn,
-  recordJournals,
-  runExport,
-  shareWorkflow,
-} from '../support/run-export.ts';
+import { expectFailed, gapsIn, recordJournals, runExport, shareWorkflow } from '../support/run-export.ts';
 import { type Ended, startWorkflow } from '../support/workflow.ts';
+import { forgetTokens, storeCredential, storedCredential } from '../support/workflow-secrets.ts';
 
 const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400, report: { secondsToReady: 30 } } });
 
@@ -35,7 +28,7 @@ describe('a token', () => {
       workflow.run(workflow.request({ name: `export-${n}` })),
     );
     expect((await Promise.all(runs)).map(({ status }) => status)).toEqual(runs.map(() => 'SUCCEEDED'));
-    expect(since().to('token')).toHaveLength(1);
+    expect(since().callsTo('token')).toHaveLength(1);
   });
 
   it('1, 29: that is refused in forty windows at once is renewed once', async () => {
@@ -47,7 +40,7 @@ describe('a token', () => {
       ({ type, error }) => type === 'StateFailed' && error === 'TokenRefused',
     );
     expect(new Set(refused.map(({ window }) => window)).size).toBeGreaterThan(30);
-    expect(outcome.to('token')).toHaveLength(2);
+    expect(outcome.callsTo('token')).toHaveLength(2);
     expect(outcome.reports).toHaveLength(40);
     expect(gapsIn(outcome).length).toBeGreaterThanOrEqual(40);
   });
@@ -98,13 +91,13 @@ describe('19: an expired URL', () => {
     });
     expect(outcome.status).toBe('SUCCEEDED');
     const [first, second] = outcome.reports;
-    const about = (id = '') => outcome.to('report').filter(({ reportId }) => reportId === id);
+    const about = (id = '') => outcome.callsTo('report').filter(({ reportId }) => reportId === id);
     // Seen READY, saved, saved with a fresh URL; and the replacement: seen READY, saved.
     expect(about(first?.id)).toHaveLength(3);
     expect(about(second?.id)).toHaveLength(2);
     expect(outcome.reports).toHaveLength(2);
-    expect(outcome.to('storage').map(({ status }) => status)).toEqual([403, 403, 200]);
-    expect(outcome.to('token')).toHaveLength(2);
+    expect(outcome.callsTo('storage').map(({ status }) => status)).toEqual([403, 403, 200]);
+    expect(outcome.callsTo('token')).toHaveLength(2);
   });
 });
 
@@ -116,6 +109,6 @@ describe('10: answers to POST /reports', () => {
       faults: ['create reset=after', 'create nth=3 reset=after times=always'],
     });
     expectFailed(outcome, 'AnswerLost');
-    expect(outcome.to('create')).toHaveLength(3);
+    expect(outcome.callsTo('create')).toHaveLength(3);
   });
 });

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { forgetTokens, recordJournals, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { recordJournals, runExport, shareWorkflow } from '../../support/run-export.ts';
 import { startWorkflow } from '../../support/workflow.ts';
+import { forgetTokens } from '../../support/workflow-secrets.ts';
 
 const SECRET_CANARIES = ['sbx_cs_', 'Bearer ', 'X-Sandbox-Signature', 'download_url'];
 

@@ -5,11 +5,10 @@ import {
   type Conditions,
   expectFailed,
   type Outcome,
-  openUploads,
   runExport,
-  servedEncoding,
   shareWorkflow,
 } from '../../support/run-export.ts';
+import { encodingOf, openUploads } from '../../support/workflow-objects.ts';
 
 const MAX_BYTES = 12 * 1024 * 1024;
 
@@ -45,7 +44,7 @@ it.each(
     faults: [`storage reset_after=2000000 times=${times}`, `storage framing=${framing} times=always`],
   });
   expect(outcome.status).toBe('SUCCEEDED');
-  const [first, ...others] = outcome.to('storage').map(({ headers }) => headers);
+  const [first, ...others] = outcome.callsTo('storage').map(({ headers }) => headers);
   expect(others).toHaveLength(times);
   expect(first).not.toHaveProperty('range');
   for (const headers of others) {
@@ -63,7 +62,7 @@ it.each(
     faults: [`storage cut_after=${size - 9_000} framing=${framing}`],
   });
   expect(outcome.status).toBe('SUCCEEDED');
-  expect(outcome.to('storage').length).toBeGreaterThanOrEqual(2);
+  expect(outcome.callsTo('storage').length).toBeGreaterThanOrEqual(2);
   const key = String(outcome.manifest?.key);
   const visible = outcome.s3.filter(
     (entry) => entry.key === key && /^(PutObject|CompleteMultipartUpload)$/.test(entry.operation),
@@ -85,31 +84,31 @@ it.each([
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(1);
   // At once, and not by another try of SaveReport.
-  expect(outcome.to('report')).toHaveLength(2);
+  expect(outcome.callsTo('report')).toHaveLength(2);
 });
 
 it.each(['weak', 'none'])('18: no range is asked for by an ETag that is %s', async (etag) => {
   const outcome = await download(LARGE, {
     faults: ['storage reset_after=2000000', `storage etag=${etag} times=always`],
   });
-  expect(outcome.to('storage').map(({ headers }) => headers.range)).toEqual([undefined, undefined]);
+  expect(outcome.callsTo('storage').map(({ headers }) => headers.range)).toEqual([undefined, undefined]);
 });
 
 it('18: a range of another file, whatever was asked for by If-Match, is not put behind what is there', async () => {
   const outcome = await download(LARGE, {
     faults: ['storage reset_after=2000000', 'storage nth=2 header.etag="another"'],
   });
-  const [, resumed, again] = outcome.to('storage').map(({ headers }) => headers.range);
+  const [, resumed, again] = outcome.callsTo('storage').map(({ headers }) => headers.range);
   expect(resumed).toMatch(/^bytes=\d+-$/);
   expect(again).toBeUndefined();
-  expect(outcome.to('storage')).toHaveLength(3);
+  expect(outcome.callsTo('storage')).toHaveLength(3);
 });
 
 it('18: a page that comes as if it were the rest of the file is not put behind what is there', async () => {
   const outcome = await download(SMALL, {
     faults: ['storage cut_after=3 framing=close', 'storage nth=2 body="<html>Try again</html>"'],
   });
-  const ranges = outcome.to('storage').map(({ headers }) => headers.range);
+  const ranges = outcome.callsTo('storage').map(({ headers }) => headers.range);
   expect(ranges).toEqual([undefined, 'bytes=3-', undefined]);
 });
 
@@ -117,8 +116,8 @@ it('19: a URL that is expired is replaced by a fresh one, through a new GET', as
   const outcome = await download(SMALL, { faults: ['storage status=403'] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(1);
-  expect(outcome.to('report')).toHaveLength(3);
-  const urls = outcome.to('storage').map(({ query }) => query);
+  expect(outcome.callsTo('report')).toHaveLength(3);
+  const urls = outcome.callsTo('storage').map(({ query }) => query);
   expect(new Set(urls).size).toBe(2);
 });
 
@@ -142,16 +141,16 @@ it('19: where every URL is expired, the export fails after three reports, two UR
   const outcome = await download(SMALL, { faults: ['storage status=403 times=always'] });
   expectFailed(outcome, 'ReportStuck');
   expect(outcome.reports).toHaveLength(3);
-  expect(outcome.to('storage')).toHaveLength(6);
+  expect(outcome.callsTo('storage')).toHaveLength(6);
 });
 
 it.each([404, 500, 503])('20: a %i is tried again with a fresh URL, five times at most', async (status) => {
   const passing = await download(SMALL, { faults: [`storage status=${status} times=2`] });
   expect(passing.status).toBe('SUCCEEDED');
-  expect(new Set(passing.to('storage').map(({ query }) => query)).size).toBe(3);
+  expect(new Set(passing.callsTo('storage').map(({ query }) => query)).size).toBe(3);
   const outcome = await download(SMALL, { faults: [`storage status=${status} times=always`] });
   expectFailed(outcome, 'CopyFailed');
-  expect(outcome.to('storage')).toHaveLength(5);
+  expect(outcome.callsTo('storage')).toHaveLength(5);
   expect(outcome.reports).toHaveLength(1);
 });
 
@@ -161,7 +160,7 @@ it.each([301, 302, 303, 307, 308])('21: a redirect (%i) is not followed', async 
     faults: [`storage status=${status} header.location=${other.url}/ times=always`],
   });
   expectFailed(outcome, 'DownloadRefused');
-  expect(outcome.to('storage')).toHaveLength(1);
+  expect(outcome.callsTo('storage')).toHaveLength(1);
   expect(other.requests).toEqual([]);
 });
 
@@ -177,7 +176,7 @@ it.each([
   const set = { download_url: `${url}?signature=sbx_sig_planted` };
   const outcome = await download(SMALL, { faults: [{ on: 'report', times: 99, set }] });
   expectFailed(outcome, 'DownloadRefused');
-  expect(outcome.to('report')).toHaveLength(2);
+  expect(outcome.callsTo('report')).toHaveLength(2);
 });
 
 it('21: a URL with userinfo is refused before any request', async () => {
@@ -194,15 +193,15 @@ it('21: a URL with userinfo is refused before any request', async () => {
 it('22: an endless body is stopped at the cap, and the upload aborted', async () => {
   const outcome = await download(SMALL, { faults: ['storage endless times=always'] });
   expectFailed(outcome, 'DownloadRefused');
-  expect(outcome.to('storage')).toHaveLength(1);
+  expect(outcome.callsTo('storage')).toHaveLength(1);
   expect(outcome.s3.map(({ operation }) => operation)).toContain('AbortMultipartUpload');
-  expect(outcome.to('storage')[0]?.bytes).toBeLessThan(3 * MAX_BYTES);
+  expect(outcome.callsTo('storage')[0]?.bytes).toBeLessThan(3 * MAX_BYTES);
 });
 
 it('22: a file that is announced to be larger than the cap is refused before its first byte is stored', async () => {
   const outcome = await download(MAX_BYTES + 1, {});
   expectFailed(outcome, 'DownloadRefused');
-  expect(outcome.to('storage')).toHaveLength(1);
+  expect(outcome.callsTo('storage')).toHaveLength(1);
   expect(outcome.s3.map(({ key }) => key)).not.toContainEqual(expect.stringContaining('report.json'));
 });
 
@@ -224,14 +223,14 @@ it.each([
 ])('23: a file that %s is not delivered', async (_, body) => {
   const outcome = await download(SMALL, { faults: [{ on: 'storage', times: 99, body }] });
   expectFailed(outcome, 'DownloadRefused');
-  expect(outcome.to('storage')).toHaveLength(1);
+  expect(outcome.callsTo('storage')).toHaveLength(1);
 });
 
 it.each([SMALL, LARGE])('24: gzip (of %i bytes) is stored as it came, and labelled', async (size) => {
   const outcome = await download(size, { faults: ['storage gzip=right times=always'] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.manifest).toMatchObject({ content_encoding: 'gzip', rows: expect.any(Number) });
-  expect(await servedEncoding(workflow, outcome)).toBe('gzip');
+  expect(await encodingOf(workflow, String(outcome.manifest?.key))).toBe('gzip');
   const report = workflow.sandbox.expected(outcome.reports[0]?.id ?? '');
   expect(gunzipSync(outcome.object ?? '').length).toBe(report.length);
 });
@@ -242,5 +241,5 @@ it.each([
 ])('24: %s is refused', async (_, fault) => {
   const outcome = await download(SMALL, { faults: [`storage ${fault} times=always`] });
   expectFailed(outcome, 'DownloadRefused');
-  expect(outcome.to('storage')).toHaveLength(1);
+  expect(outcome.callsTo('storage')).toHaveLength(1);
 });

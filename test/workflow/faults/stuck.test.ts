@@ -1,73 +1,73 @@
 import { expect, it } from 'vitest';
 import type { Report } from '../../../infra/local/sandbox/state.ts';
-import { expectFailed, gapsIn, type Outcome, runExport } from '../../support/run-export.ts';
-import { startWorkflow, type Workflow } from '../../support/workflow.ts';
+import {
+  type Conditions,
+  expectFailed,
+  gapsIn,
+  type Outcome,
+  runExport,
+  shareWorkflow,
+} from '../../support/run-export.ts';
 
+// Reports that are not READY for half an hour, which takes 1.8 s here.
+const workflow = await shareWorkflow();
 const NEVER = 1e9;
-const MINUTES = 60;
 
-/** Seconds to READY of a report, by its ordinal and those created before. */
-type Readiness = (request: unknown, ordinal: number, earlier: readonly Report[]) => number;
-
-/** One export whose reports are READY after these times. Half an hour takes 1.8 s. */
-async function wait(readiness: Readiness, faults: string[] = []): Promise<Outcome> {
-  await using workflow: Workflow = await startWorkflow({
-    speed: 1000,
-    sandbox: {
-      tokenSeconds: 86_400,
-      report: {
-        secondsToReady: (request, ordinal) => readiness(request, ordinal, workflow.sandbox.reports()),
-      },
-    },
-  });
-  return await runExport(workflow, { faults });
+/** Runs an export whose reports are READY after these seconds. */
+function runWith(secondsToReady: (ordinal: number) => number, conditions: Conditions = {}): Promise<Outcome> {
+  const before = workflow.sandbox.reports().length;
+  const report = { secondsToReady: (_: unknown, ordinal: number) => secondsToReady(ordinal - before) };
+  return runExport(workflow, { ...conditions, sandbox: { report } });
 }
 
-/** Minutes between the creations of two reports. */
-function between({ reports: [first, second] }: Outcome): number {
-  return ((second?.createdAt ?? Number.NaN) - (first?.createdAt ?? 0)) / 1000 / MINUTES;
+function minutesBetween([first, second]: readonly Report[]): number {
+  return ((second?.createdAt ?? Number.NaN) - (first?.createdAt ?? 0)) / 60_000;
 }
 
-it.concurrent('12: a report that is not READY after 30 minutes is replaced, and the manifest names it', async () => {
-  const outcome = await wait((_, ordinal) => (ordinal === 1 ? NEVER : 20));
+it('12: a report that is not READY after 30 minutes is replaced, and the manifest names both', async () => {
+  const outcome = await runWith((ordinal) => (ordinal === 1 ? NEVER : 20));
   expect(outcome.status).toBe('SUCCEEDED');
   const [first, second] = outcome.reports.map(({ id }) => id);
   expect(outcome.reports).toHaveLength(2);
-  expect(between(outcome)).toBeGreaterThanOrEqual(30);
+  expect(minutesBetween(outcome.reports)).toBeGreaterThanOrEqual(30);
   expect(outcome.manifest).toMatchObject({ report_id: second, abandoned_report_ids: [first] });
 });
 
-it.concurrent('12: a report that was replaced is still watched, and the first READY one wins', async () => {
-  const outcome = await wait((_, ordinal, [first]) => {
-    // The first one is READY as soon as there is a second.
-    if (first) first.readyAt = 0;
-    return ordinal * NEVER;
+it('12: a replaced report is still polled, and the first READY one wins', async () => {
+  const outcome = await runWith((ordinal) => {
+    // The first report becomes READY when the second is created.
+    const first = workflow.sandbox.reports().at(-1);
+    if (ordinal === 2 && first) first.readyAt = 0;
+    return NEVER;
   });
   expect(outcome.status).toBe('SUCCEEDED');
   const [first, second] = outcome.reports.map(({ id }) => id);
   expect(outcome.reports).toHaveLength(2);
   expect(outcome.manifest).toMatchObject({ report_id: first, abandoned_report_ids: [second] });
-  expect(new Set(outcome.to('storage').map(({ reportId }) => reportId))).toEqual(new Set([first]));
+  expect(new Set(outcome.callsTo('storage').map(({ reportId }) => reportId))).toEqual(new Set([first]));
 });
 
-it.concurrent('12: where no report is ever READY, the export fails after two replacements', async () => {
-  const outcome = await wait(() => NEVER);
+it('12: if no report becomes READY, the export fails after two replacements', async () => {
+  const outcome = await runWith(() => NEVER);
   expectFailed(outcome, 'ReportStuck');
   expect(outcome.failure.report_ids).toEqual(outcome.reports.map(({ id }) => id));
   expect(outcome.reports).toHaveLength(3);
-  expect(Math.max(...gapsIn(outcome))).toBeGreaterThan(50); // seldom in the end
+  // The wait between two polls grows.
+  expect(Math.max(...gapsIn(outcome))).toBeGreaterThan(50);
 });
 
-it.concurrent('14: a status that the contract does not name is warned of, waited for, and then replaced', async () => {
-  const outcome = await wait(() => 0, ['report=1 set.status=QUEUED omit=download_url times=always']);
+it('14: a report in an unknown status is waited for with a warning, and then replaced', async () => {
+  const first = workflow.sandbox.reports().length + 1;
+  const unknown = `report=${first} set.status=QUEUED omit=download_url times=always`;
+  const outcome = await runWith(() => 0, { faults: [unknown] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(2);
-  expect(between(outcome)).toBeGreaterThanOrEqual(30);
+  expect(minutesBetween(outcome.reports)).toBeGreaterThanOrEqual(30);
   expect(JSON.stringify(outcome.logged)).toContain('the contract does not name this status');
 });
 
-it.concurrent('8: a 429 in mid-poll for ever ends in bounded time, typed, and asks for no replacement', async () => {
-  const outcome = await wait(() => 0, ['report status=429 times=always']);
+it('8: endless 429s for a report fail in bounded time without a replacement', async () => {
+  const outcome = await runWith(() => 0, { faults: ['report status=429 times=always'] });
   expectFailed(outcome, 'RateLimited');
   expect(outcome.reports).toHaveLength(1);
 });

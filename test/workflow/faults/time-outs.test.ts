@@ -2,15 +2,11 @@ import { expect, it } from 'vitest';
 import { createReport } from '../../../functions/create-report.ts';
 import { listenTcp } from '../../support/listen.ts';
 import { connecting } from '../../support/platform.ts';
-import {
-  expectFailed,
-  forgetTokens,
-  openUploads,
-  runExport,
-  shareWorkflow,
-} from '../../support/run-export.ts';
+import { expectFailed, runExport, shareWorkflow } from '../../support/run-export.ts';
 import { startStep } from '../../support/steps.ts';
 import { startWorkflow } from '../../support/workflow.ts';
+import { openUploads } from '../../support/workflow-objects.ts';
+import { forgetTokens } from '../../support/workflow-secrets.ts';
 
 // What a step waits for itself: servers that keep it waiting, and its pauses before it gives up. Both are real time; here
 // they are a twentieth of it: 1.5 s to the headers, 0.75 s between two pieces of an answer (1.5 s of a file), 3 s in all.
@@ -53,8 +49,8 @@ it.each([
 ])('9: a storage host whose body %s is asked for the rest', async (_, fault) => {
   const outcome = await runExport(workflow, { faults: [`storage ${fault}`] });
   expect(outcome.status).toBe('SUCCEEDED');
-  expect(outcome.to('report')).toHaveLength(2);
-  expect(outcome.to('storage')).toHaveLength(2);
+  expect(outcome.callsTo('report')).toHaveLength(2);
+  expect(outcome.callsTo('storage')).toHaveLength(2);
 });
 
 it('9: a POST that never came through the handshake has made no report', async () => {

@@ -1,59 +1,69 @@
-import { beforeEach, expect, it, vi } from 'vitest';
-import { storeCredential } from '../../support/log-in.ts';
-import { expectFailed, forgetTokens, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { addDays } from '../../../functions/workflow/request/dates.ts';
+import { expectFailed, gapsIn, recordJournals, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { startWorkflow } from '../../support/workflow.ts';
+import { forgetTokens, secretId, storeCredential } from '../../support/workflow-secrets.ts';
 
-// What the token endpoint does (contract 4.1, 7.3). Every export here needs a token of its own.
-const workflow = await shareWorkflow({
-  speed: 1000,
-  sandbox: { tokenSeconds: 86_400, report: { secondsToProcessing: 0, secondsToReady: 0 } },
-});
+// Faults of the token endpoint (contract 4.1, 7.3). Each export needs a new token.
+const workflow = await shareWorkflow();
 
 const { clientId: client_id, clientSecret: client_secret } = workflow.sandbox;
-const CREDENTIAL = 'ad-report-export/sandbox/credential';
 
 beforeEach(async () => {
   await storeCredential(workflow, JSON.stringify({ client_id, client_secret }));
   await forgetTokens(workflow);
 });
 
-it.each([
-  ['with', 'header.www-authenticate="Basic realm=x"'],
-  ['without', 'without_header=www-authenticate'],
-])('2: a revoked client (401 %s WWW-Authenticate) is looked up once more and fails, typed', async (_, header) => {
-  const outcome = await runExport(workflow, { faults: [`token status=401 ${header} times=always`] });
-  expectFailed(outcome, 'CredentialUnusable');
-  expect(outcome.failure.happened).toContain('invalid_client');
-  expect(outcome.calls).toHaveLength(1);
-  expect(outcome.secrets.filter(({ secret }) => secret === CREDENTIAL)).toHaveLength(2);
-});
+/** Dates that are split into this many windows. */
+function windows(count: number, max_parallel: number) {
+  const start_date = '2023-01-01';
+  return { start_date, end_date: addDays(start_date, 45 * count), max_parallel };
+}
 
-it.each([
-  1, 4,
-])('2: a client that is revoked while an export of four windows runs, %i at a time, is asked for once more', async (max_parallel) => {
-  expect((await runExport(workflow)).status).toBe('SUCCEEDED');
-  const outcome = await runExport(workflow, {
-    faults: ['token status=401 times=always', 'create status=401 times=always'],
-    request: { start_date: '2026-01-01', end_date: '2026-06-01', max_parallel },
+describe('a credential that the token endpoint refuses', () => {
+  it.each([
+    ['2', 'invalid_client with WWW-Authenticate', 'status=401 header.www-authenticate="Basic realm=x"'],
+    ['2', 'invalid_client without WWW-Authenticate', 'status=401 without_header=www-authenticate'],
+    ['3', 'invalid_grant', 'status=400 body={"error":"invalid_grant"} header.content-type=application/json'],
+  ])('%s: with %s is read once more, and the export fails before its first window', async (number, _, fault) => {
+    const outcome = await runExport(workflow, {
+      faults: [`token ${fault} times=always`],
+      request: windows(100, 40),
+    });
+    expectFailed(outcome, number === '2' ? 'CredentialUnusable' : 'LoginRequired');
+    expect(outcome.failure.happened).toContain(number === '2' ? 'invalid_client' : 'login --account');
+    expect(outcome.calls).toHaveLength(1);
+    const credential = secretId(workflow, 'credential');
+    expect(outcome.secrets.filter(({ secret }) => secret === credential)).toHaveLength(2);
+    expect(outcome.events.filter(({ state }) => state === 'ExportWindows')).toEqual([]);
   });
-  expectFailed(outcome, 'CredentialUnusable');
-  expect(outcome.failure.windows_failed).toBe(4);
-  expect(outcome.to('token').map(({ status }) => status)).toEqual([401]);
-  // Who starts an export again asks the platform, whether the credential has changed or not.
-  expect((await runExport(workflow)).status).toBe('SUCCEEDED');
-});
 
-it('2: a secret that an operator replaces while the old one is refused is used at once', async () => {
-  const { journal } = workflow.sandbox;
-  const before = journal.length;
-  const outcome = await runExport(workflow, {
-    faults: ['token status=401 trickle=30'],
-    meanwhile: async () => {
-      await vi.waitUntil(() => journal[before]?.endpoint === 'token', { timeout: 30_000 });
-      await storeCredential(workflow, JSON.stringify({ client_id, client_secret, note: 'rotated' }));
-    },
+  it.each([1, 4])('2: is not tried again by four windows, %i at a time', async (max_parallel) => {
+    expect((await runExport(workflow)).status).toBe('SUCCEEDED');
+    const outcome = await runExport(workflow, {
+      faults: ['token status=401 times=always', 'create status=401 times=always'],
+      request: windows(4, max_parallel),
+    });
+    expectFailed(outcome, 'CredentialUnusable');
+    expect(outcome.failure.windows_failed).toBe(4);
+    expect(outcome.callsTo('token').map(({ status }) => status)).toEqual([401]);
+    // A new export asks the platform again, even if the credential is unchanged.
+    expect((await runExport(workflow)).status).toBe('SUCCEEDED');
   });
-  expect(outcome.status).toBe('SUCCEEDED');
-  expect(outcome.to('token').map(({ status }) => status)).toEqual([401, 200]);
+
+  it('2: is replaced at once if an operator stores another one meanwhile', async () => {
+    const { journal } = workflow.sandbox;
+    const before = journal.length;
+    const outcome = await runExport(workflow, {
+      faults: ['token status=401 trickle=30'],
+      meanwhile: async () => {
+        await vi.waitUntil(() => journal[before]?.endpoint === 'token', { timeout: 30_000 });
+        await storeCredential(workflow, JSON.stringify({ client_id, client_secret, note: 'rotated' }));
+      },
+    });
+    expect(outcome.status).toBe('SUCCEEDED');
+    expect(outcome.callsTo('token').map(({ status }) => status)).toEqual([401, 200]);
+  });
 });
 
 it.each([
@@ -62,10 +72,10 @@ it.each([
   ['answers 429', 'status=429'],
   ['resets the connection', 'reset=before'],
   ['loses its answer', 'reset=after'],
-])('7: retries a token request when the endpoint %s, and fails after twelve requests', async (_, fault) => {
+])('7: a token endpoint that %s is retried, and fails after twelve requests', async (_, fault) => {
   const passing = await runExport(workflow, { faults: [`token ${fault} times=2`] });
   expect(passing.status).toBe('SUCCEEDED');
-  expect(passing.to('token')).toHaveLength(3);
+  expect(passing.callsTo('token')).toHaveLength(3);
   await forgetTokens(workflow);
   const outcome = await runExport(workflow, { faults: [`token ${fault} times=always`] });
   expectFailed(outcome, 'PlatformUnavailable');
@@ -80,8 +90,8 @@ it.each([
   ['a token that no header can carry', 'set.access_token="a b"'],
   ['no type', 'omit=token_type'],
   ['another type', 'set.token_type=mac'],
-  ['204 for 200', 'status=204'],
-])('11: a token request answered with %s is tried again once', async (_, fault) => {
+  ['204 instead of 200', 'status=204'],
+])('11: a token request answered with %s is retried once', async (_, fault) => {
   expect((await runExport(workflow, { faults: [`token ${fault}`] })).status).toBe('SUCCEEDED');
   await forgetTokens(workflow);
   const outcome = await runExport(workflow, { faults: [`token ${fault} times=always`] });
@@ -90,36 +100,64 @@ it.each([
   expect(outcome.failure.request_ids).toEqual(['absent']);
 });
 
-const MINUTE = 60;
-const HOUR = 60 * MINUTE;
+describe('one token request', () => {
+  it('40: serves fifty executions that start at once', async () => {
+    const since = recordJournals(workflow);
+    // A slow answer: every execution starts before there is a token.
+    workflow.sandbox.faults.add('token trickle=5 times=always');
+    const runs = Array.from({ length: 50 }, (_, n) =>
+      workflow.run(workflow.request({ name: `at-once-${n}` })),
+    );
+    expect((await Promise.all(runs)).map(({ status }) => status)).toEqual(runs.map(() => 'SUCCEEDED'));
+    expect(since().callsTo('token')).toHaveLength(1);
+  });
 
-/** Here a minute takes 2 s, longer than a busy machine takes from one state to the next, and an hour 2 minutes. */
-const slower = await shareWorkflow({
-  speed: 30,
-  sandbox: { tokenSeconds: 86_400, report: { secondsToProcessing: 0, secondsToReady: 0 } },
+  it('1, 29: renews a token that is refused in forty windows at once', async () => {
+    // A new workflow loads its functions while the windows start, which keeps the windows in step.
+    await using workflow = await startWorkflow({ sandbox: { report: { secondsToReady: 30 } } });
+    const outcome = await runExport(workflow, {
+      faults: ['create nth=40 revoke'],
+      request: windows(40, 40),
+    });
+    expect(outcome.status).toBe('SUCCEEDED');
+    const refused = outcome.events.filter(
+      ({ type, error }) => type === 'StateFailed' && error === 'TokenRefused',
+    );
+    expect(new Set(refused.map(({ window }) => window)).size).toBeGreaterThan(30);
+    expect(outcome.callsTo('token')).toHaveLength(2);
+    expect(outcome.reports).toHaveLength(40);
+    expect(gapsIn(outcome).length).toBeGreaterThanOrEqual(40);
+  });
 });
 
-it.each([
-  ['absent', 'omit=expires_in', HOUR],
-  ['null', 'set.expires_in=null', HOUR],
-  ['text', 'set.expires_in=soon', HOUR],
-  ['a string', 'set.expires_in="7200"', 2 * HOUR],
-  ['0', 'set.expires_in=0', MINUTE],
-  ['5', 'set.expires_in=5', MINUTE],
-  ['negative', 'set.expires_in=-1', MINUTE],
-  ['huge', 'set.expires_in=1e12', 24 * HOUR],
-])('34: expires_in that is %s is bounded, and asks for one token an export at most', async (_, fault, seconds) => {
-  await forgetTokens(slower);
-  const first = await runExport(slower, { faults: [`token ${fault} times=always`] });
-  const second = await runExport(slower, { faults: [`token ${fault} times=always`] });
-  expect([first.status, second.status]).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-  // An export looks for a token twice: before its windows, and in each.
-  const most = seconds === MINUTE ? [2, 2] : [1, 0];
-  const asked = [first, second].map((outcome) => outcome.to('token'));
-  for (const [at, calls] of asked.entries()) expect(calls.length).toBeLessThanOrEqual(most[at] ?? 0);
-  const [expiresAt] = /(?<="expires_at":")[^"]+/.exec(JSON.stringify(first.events)) ?? [];
-  const lifetime = (Date.parse(expiresAt ?? '') - (asked[0]?.[0]?.at ?? 0)) / 1000;
-  // The request was made before it arrived: how long before, a busy machine decides.
-  expect(lifetime).toBeLessThanOrEqual(seconds);
-  expect(lifetime).toBeGreaterThan(seconds - Math.min(15 * MINUTE, seconds));
+describe('expires_in', async () => {
+  const MINUTE = 60;
+  const HOUR = 60 * MINUTE;
+  // A minute takes 2 s, longer than a busy machine needs from one state to the next.
+  const slower = await shareWorkflow({ speed: 30 });
+
+  it.each([
+    ['absent', 'omit=expires_in', HOUR],
+    ['null', 'set.expires_in=null', HOUR],
+    ['a word', 'set.expires_in=soon', HOUR],
+    ['a number in a string', 'set.expires_in="7200"', 2 * HOUR],
+    ['0', 'set.expires_in=0', MINUTE],
+    ['5', 'set.expires_in=5', MINUTE],
+    ['negative', 'set.expires_in=-1', MINUTE],
+    ['huge', 'set.expires_in=1e12', 24 * HOUR],
+  ])('34: %s is bounded and never causes a loop of token requests', async (_, fault, seconds) => {
+    await forgetTokens(slower);
+    const first = await runExport(slower, { faults: [`token ${fault} times=always`] });
+    const second = await runExport(slower, { faults: [`token ${fault} times=always`] });
+    expect([first.status, second.status]).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    // An export looks for a token twice: before its windows, and in its window.
+    const most = seconds === MINUTE ? [2, 2] : [1, 0];
+    const asked = [first, second].map((outcome) => outcome.callsTo('token'));
+    for (const [at, calls] of asked.entries()) expect(calls.length).toBeLessThanOrEqual(most[at] ?? 0);
+    const [expiresAt] = /(?<="expires_at":")[^"]+/.exec(JSON.stringify(first.events)) ?? [];
+    const lifetime = (Date.parse(expiresAt ?? '') - (asked[0]?.[0]?.at ?? 0)) / 1000;
+    // The lifetime counts from before the request was sent, and a busy machine sends it late.
+    expect(lifetime).toBeLessThanOrEqual(seconds);
+    expect(lifetime).toBeGreaterThan(seconds - Math.min(15 * MINUTE, seconds));
+  });
 });

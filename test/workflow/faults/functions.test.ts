@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import type { Fault as S3Fault } from '../../../infra/local/s3/faults.ts';
 import type { Call } from '../../../infra/local/sandbox/exchange.ts';
-import { expectFailed, forgetTokens, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { expectFailed, runExport, shareWorkflow } from '../../support/run-export.ts';
 import { expectNoSecretWritten } from '../../support/secrecy.ts';
+import { forgetTokens } from '../../support/workflow-secrets.ts';
 
 let bytes = 50_000;
 
@@ -47,7 +48,9 @@ it.each<[string, string, Call['endpoint'], string, Record<string, number>]>([
   expect(outcome.status).toBe('SUCCEEDED');
   const { token, create, report } = { token: 1, create: 1, report: 2, ...expected };
   expect(
-    [outcome.to('token'), outcome.to('create'), outcome.to('report')].map(({ length }) => length),
+    [outcome.callsTo('token'), outcome.callsTo('create'), outcome.callsTo('report')].map(
+      ({ length }) => length,
+    ),
   ).toEqual([token, create, report]);
   expect(outcome.reports).toHaveLength(expected.reports ?? 1);
 });
@@ -72,7 +75,7 @@ it.each([
   bytes = 50_000;
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(1);
-  expect(outcome.to('storage')).toHaveLength(2);
+  expect(outcome.callsTo('storage')).toHaveLength(2);
 });
 
 it('28: a function that is killed each time fails in bounded time, with nothing visible', async () => {
@@ -98,7 +101,7 @@ it.each<[string, S3Fault['answer']]>([
     },
   });
   expect(outcome.status).toBe('SUCCEEDED');
-  expect(outcome.to('storage')).toHaveLength(1);
+  expect(outcome.callsTo('storage')).toHaveLength(1);
 });
 
 it('29: a schedule that fires twice, and a backfill that overlaps it, leave the same bytes with one token', async () => {
@@ -193,6 +196,6 @@ it('38: a metric that the platform does not know either is refused by the platfo
   const outcome = await runExport(workflow, { request: { metrics: ['no_such_metric'] } });
   expectFailed(outcome, 'RequestRefused');
   expect(outcome.failure.faults?.join()).toContain('no_such_metric');
-  expect(outcome.to('create')).toHaveLength(1);
+  expect(outcome.callsTo('create')).toHaveLength(1);
   expect(outcome.logged.join()).toContain('no_such_metric');
 });

@@ -9,10 +9,10 @@ import { exchangeCode } from '../../functions/platform/token.ts';
 import { CREDENTIALS } from '../../infra/local/s3/server.ts';
 import type { Workflow } from './workflow.ts';
 
-/** A sandbox credential whose user has consented beforehand (contract 4.2). */
+/** A sandbox credential whose user consented beforehand (contract 4.2). */
 export const CONSENTED = { consentGranted: true } as const;
 
-/** Goes through the consent screen, and returns the credential with its refresh token: the text of the secret. */
+/** Goes through the consent screen, and returns the text of a credential secret with a refresh token. */
 export async function logIn({ sandbox }: Workflow): Promise<string> {
   const redirectUri = 'http://127.0.0.1:1/callback';
   const asked = { clientId: sandbox.clientId, redirectUri, scope: 'reporting:read', state: 'state' };
@@ -24,22 +24,30 @@ export async function logIn({ sandbox }: Workflow): Promise<string> {
   return JSON.stringify({ ...client, refresh_token: refreshToken });
 }
 
-export async function storeCredential(workflow: Workflow, SecretString: string): Promise<void> {
-  await secretsOf(workflow).send(new PutSecretValueCommand({ SecretId: nameOf(workflow), SecretString }));
+export function storeCredential(workflow: Workflow, text: string): Promise<void> {
+  return put(workflow, 'credential', text);
 }
 
 export async function storedCredential(workflow: Workflow): Promise<Record<string, string>> {
-  const command = new GetSecretValueCommand({ SecretId: nameOf(workflow) });
-  return JSON.parse((await secretsOf(workflow).send(command)).SecretString ?? '');
+  const command = new GetSecretValueCommand({ SecretId: secretId(workflow, 'credential') });
+  return JSON.parse((await clientOf(workflow).send(command)).SecretString ?? '');
 }
 
-/** A client of the run's Secrets Manager. */
-export function secretsOf({ secrets }: Pick<Workflow, 'secrets'>): SecretsManagerClient {
-  return new SecretsManagerClient({
-    ...{ endpoint: secrets.endpoint, region: 'us-east-1', credentials: CREDENTIALS },
-  });
+/** Removes the cached tokens, so that the next export has to request one. */
+export function forgetTokens(workflow: Workflow): Promise<void> {
+  return put(workflow, 'token', '{}');
 }
 
-function nameOf({ sandbox }: Workflow): string {
-  return `ad-report-export/${sandbox.credentials[0]?.account}/credential`;
+async function put(workflow: Workflow, secret: 'credential' | 'token', SecretString: string): Promise<void> {
+  const command = new PutSecretValueCommand({ SecretId: secretId(workflow, secret), SecretString });
+  await clientOf(workflow).send(command);
+}
+
+/** The id of a secret of the workflow's first account. */
+export function secretId({ sandbox }: Workflow, secret: 'credential' | 'token'): string {
+  return `ad-report-export/${sandbox.credentials[0]?.account}/${secret}`;
+}
+
+function clientOf({ secrets: { endpoint } }: Workflow): SecretsManagerClient {
+  return new SecretsManagerClient({ endpoint, region: 'us-east-1', credentials: CREDENTIALS });
 }

@@ -1,0 +1,32 @@
+import {
+  DeleteObjectCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { ACCOUNT, CREDENTIALS } from '../../infra/local/s3/server.ts';
+import type { Workflow } from './workflow.ts';
+
+/** Counts the multipart uploads that are neither completed nor aborted. */
+export async function openUploads(workflow: Workflow): Promise<number> {
+  const { Uploads = [] } = await clientOf(workflow).send(new ListMultipartUploadsCommand(bucketOf(workflow)));
+  return Uploads.length;
+}
+
+/** The Content-Encoding with which S3 serves an object. */
+export async function encodingOf(workflow: Workflow, key: string): Promise<string | undefined> {
+  const command = new HeadObjectCommand({ ...bucketOf(workflow), Key: key });
+  return (await clientOf(workflow).send(command)).ContentEncoding;
+}
+
+export async function removeObject(workflow: Workflow, key: string): Promise<void> {
+  await clientOf(workflow).send(new DeleteObjectCommand({ ...bucketOf(workflow), Key: key }));
+}
+
+function clientOf({ s3: { endpoint } }: Workflow): S3Client {
+  return new S3Client({ endpoint, region: 'us-east-1', credentials: CREDENTIALS, forcePathStyle: true });
+}
+
+function bucketOf({ bucket }: Workflow) {
+  return { Bucket: bucket, ExpectedBucketOwner: ACCOUNT };
+}
