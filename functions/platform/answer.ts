@@ -41,12 +41,12 @@ export function clean(text: string, secrets: readonly string[]): string {
 }
 
 /** Cleans text, and cuts it to the length of a sentence. */
-export function sentence(text: string, secrets: readonly string[]): string {
+export function cleanSentence(text: string, secrets: readonly string[]): string {
   return clean(text, secrets).slice(0, SENTENCE_CAP);
 }
 
 /** A string or number of an error body as a sentence; anything else is undefined. */
-export function sentenceOf(value: unknown): string | undefined {
+export function toSentence(value: unknown): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   return String(value).slice(0, SENTENCE_CAP) || undefined;
 }
@@ -78,8 +78,8 @@ export function requestIdOf(answer: Head & { readonly text?: string }): string {
   const { status, secrets, text = '' } = answer;
   const isSuccess = status >= 200 && status < 300;
   const inBody = isSuccess ? undefined : objectOf(errorBody({ text, secrets }).error).request_id;
-  const header = sentence(headerOf(answer, 'x-request-id') ?? '', secrets);
-  const ids = [sentenceOf(inBody), header];
+  const header = cleanSentence(headerOf(answer, 'x-request-id') ?? '', secrets);
+  const ids = [toSentence(inBody), header];
   return ids.find((id) => id !== undefined && /^\S+$/.test(id)) ?? ABSENT;
 }
 
@@ -88,7 +88,7 @@ export function unreadable(answer: Head, reason: string): UnreadableAnswer {
   return new UnreadableAnswer(answer.call, {
     status: answer.status,
     requestId: requestIdOf(answer),
-    reason: sentence(reason, answer.secrets),
+    reason: cleanSentence(reason, answer.secrets),
   });
 }
 

@@ -6,7 +6,7 @@ import {
   headerOf,
   objectOf,
   requestIdOf,
-  sentenceOf,
+  toSentence,
 } from './answer.ts';
 import { ABSENT, PlatformError } from './errors.ts';
 
@@ -17,12 +17,12 @@ export function platformError(answer: Answer, now: number): PlatformError {
   const { detail } = envelope;
   return new PlatformError(answer.call, {
     status: answer.status,
-    type: sentenceOf(envelope.type ?? body.error) ?? ABSENT,
+    type: toSentence(envelope.type ?? body.error) ?? ABSENT,
     requestId: requestIdOf(answer),
-    reason: sentenceOf(envelope.message ?? body.error_description) ?? redirectReason(answer),
+    reason: toSentence(envelope.message ?? body.error_description) ?? redirectReason(answer),
     detail: typeof detail === 'string' ? detail : describe(detail),
     validation: listValidation(Array.isArray(detail) ? detail : objectOf(detail).validation),
-    docUrl: sentenceOf(envelope.doc_url),
+    docUrl: toSentence(envelope.doc_url),
     retryAfterSeconds: retryAfterOf(answer, now),
   });
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { type Answer, parseAnswer, sentence, unreadable } from './answer.ts';
+import { type Answer, cleanSentence, parseAnswer, unreadable } from './answer.ts';
 import { apiCall, callApi } from './api.ts';
 import { type Authorization, isSegment, type Platform, segment } from './connection.ts';
 
@@ -84,5 +84,5 @@ function readRecord(answer: Answer): ReportRecord {
   if (answer.secrets.some((secret) => id.includes(secret)))
     throw unreadable(answer, 'an id that contains the token');
   const downloadUrl = download_url == null ? {} : { downloadUrl: download_url };
-  return { id, status: sentence(status, answer.secrets), ...downloadUrl };
+  return { id, status: cleanSentence(status, answer.secrets), ...downloadUrl };
 }

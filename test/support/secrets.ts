@@ -19,7 +19,7 @@ export const LOGIN = {
 };
 
 /** The secrets of one account in a local Secrets Manager. */
-export async function openAccount({ credential, token }: { credential?: string; token?: string } = {}) {
+export async function startAccount({ credential, token }: { credential?: string; token?: string } = {}) {
   const stored = {
     credential: createMemorySecret(Date.now, credential),
     token: createMemorySecret(Date.now, token),

@@ -13,7 +13,7 @@ const KEY = 'exports/account=acme/_manifest.json';
 const PATH = `/${BUCKET}/exports/account%3Dacme/_manifest.json`;
 
 /** A store on a local bucket that refuses calls without the expected owner. */
-async function openBucket() {
+async function startBucket() {
   const s3 = await openS3({ requireOwner: true });
   onTestFinished(() => s3.close());
   setEnvironment(awsEnvironment({ S3: s3.endpoint }));
@@ -28,7 +28,7 @@ async function openBucket() {
 }
 
 /** A store on a server with these answers, and the requests that it got. */
-async function openServer(answer: Answer) {
+async function startServer(answer: Answer) {
   const server = await listen(answer);
   onTestFinished(() => server[Symbol.asyncDispose]());
   setEnvironment(awsEnvironment({ S3: server.url }));
@@ -37,12 +37,12 @@ async function openServer(answer: Answer) {
 
 describe('the bucket', () => {
   it('is the bucket of the settings', async () => {
-    const { store } = await openBucket();
+    const { store } = await startBucket();
     expect(store.bucket).toBe(BUCKET);
   });
 
   it('gets JSON with a trailing line break, its type, its checksum and the expected owner', async () => {
-    const { store, requests } = await openServer((_, response) => response.end());
+    const { store, requests } = await startServer((_, response) => response.end());
     await store.putJson(KEY, { version: '1', rows: [1, 'é'] });
     const body = '{\n  "version": "1",\n  "rows": [\n    1,\n    "é"\n  ]\n}\n';
     expect(requests.map(({ method, path, body }) => ({ method, path, body }))).toEqual([
@@ -61,40 +61,40 @@ describe('the bucket', () => {
     ['looked at', 'HEAD', (store) => store.head(KEY)],
     ['removed from', 'DELETE', (store) => store.remove(KEY)],
   ])('is %s by key and with the expected owner', async (_, method, call) => {
-    const { store, requests } = await openServer((_seen, response) => response.end());
+    const { store, requests } = await startServer((_seen, response) => response.end());
     await call(store);
     expect(requests).toMatchObject([{ method, headers: { 'x-amz-expected-bucket-owner': ACCOUNT } }]);
     expect(requests[0]?.path.split('?')[0]).toBe(PATH);
   });
 
   it('returns the text and the checksum of a stored object', async () => {
-    const { store } = await openBucket();
+    const { store } = await startBucket();
     await store.putJson(KEY, ['é']);
     expect(await store.getText(KEY)).toBe('[\n  "é"\n]\n');
     expect(await store.head(KEY)).toStrictEqual({ crc32: base64Crc32(crc32('[\n  "é"\n]\n')) });
   });
 
   it('returns an empty text for an empty object', async () => {
-    const { store, put } = await openBucket();
+    const { store, put } = await startBucket();
     await put('');
     expect(await store.getText(KEY)).toBe('');
     expect(await store.head(KEY)).toStrictEqual({ crc32: 'AAAAAA==' });
   });
 
   it('returns the version in a versioned bucket', async () => {
-    const { store } = await openServer((_, response) =>
+    const { store } = await startServer((_, response) =>
       response.writeHead(200, { 'x-amz-checksum-crc32': 'c', 'x-amz-version-id': 'v1' }).end(),
     );
     expect(await store.head(KEY)).toStrictEqual({ crc32: 'c', version_id: 'v1' });
   });
 
   it('returns no checksum if S3 sent none', async () => {
-    const { store } = await openServer((_, response) => response.writeHead(200).end());
+    const { store } = await startServer((_, response) => response.writeHead(200).end());
     expect(await store.head(KEY)).toStrictEqual({});
   });
 
   it('returns undefined for a missing object, and removes it without an error', async () => {
-    const { store, s3 } = await openBucket();
+    const { store, s3 } = await startBucket();
     expect([await store.getText(KEY), await store.head(KEY)]).toEqual([undefined, undefined]);
     await store.remove(KEY);
     expect(s3.journal.map(({ operation, status }) => [operation, status])).toEqual([
@@ -105,7 +105,7 @@ describe('the bucket', () => {
   });
 
   it('removes an object', async () => {
-    const { store } = await openBucket();
+    const { store } = await startBucket();
     await store.putJson(KEY, {});
     await store.remove(KEY);
     expect(await store.getText(KEY)).toBeUndefined();
@@ -123,7 +123,7 @@ const CALLS: readonly [Operation, string, string, (store: ObjectStore) => Promis
 
 describe.each(CALLS)('%s', (operation, doing, permission, call) => {
   it('27: names the missing permission', async () => {
-    const { store, s3 } = await openBucket();
+    const { store, s3 } = await startBucket();
     s3.faults.push({ operation, answer: 'AccessDenied' });
     // The answer to a HEAD has no body, so only the status is known.
     const name = operation === 'HeadObject' ? 'Unknown' : 'AccessDenied';
@@ -142,7 +142,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
   });
 
   it('25: tries once and leaves the retry to the state machine', async () => {
-    const { store, s3 } = await openBucket();
+    const { store, s3 } = await startBucket();
     s3.faults.push({ operation, answer: 'SlowDown', times: 9 });
     await expect(call(store)).rejects.toMatchObject({
       name: 'ServiceUnavailable',
@@ -154,7 +154,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
 
   it('25: times out after 5 s', async () => {
     const timeouts = shortenTimeouts();
-    const { store, s3 } = await openBucket();
+    const { store, s3 } = await startBucket();
     s3.faults.push({ operation, answer: 'stall', times: 9 });
     await expect(call(store)).rejects.toMatchObject({ name: 'ServiceUnavailable' });
     expect(timeouts.mock.calls).toEqual([[5_000]]);
@@ -163,7 +163,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
 
 describe('a bucket that another account owns', () => {
   it('27: is not read or written', async () => {
-    const { s3 } = await openBucket();
+    const { s3 } = await startBucket();
     const store = createObjectStore({ BUCKET, BUCKET_OWNER: '111111111111' });
     for (const [, , , call] of CALLS)
       await expect(call(store)).rejects.toMatchObject({ name: 'AccessRefused' });
@@ -172,7 +172,7 @@ describe('a bucket that another account owns', () => {
 });
 
 it('27: a missing bucket is AccessRefused, not a missing object', async () => {
-  await openBucket();
+  await startBucket();
   const store = createObjectStore({ BUCKET: 'elsewhere', BUCKET_OWNER: ACCOUNT });
   await expect(store.getText(KEY)).rejects.toMatchObject({
     name: 'AccessRefused',
@@ -181,7 +181,7 @@ it('27: a missing bucket is AccessRefused, not a missing object', async () => {
 });
 
 it('25: a body that breaks off is ServiceUnavailable', async () => {
-  const { store } = await openServer((_, response) => {
+  const { store } = await startServer((_, response) => {
     response.writeHead(200, { 'content-length': '100' }).write('{"half":');
     setImmediate(() => response.destroy());
   });

@@ -3,7 +3,7 @@ import { createSecrets } from '../../../functions/aws/secrets.ts';
 import type { SecretsFaultAnswer, SecretsOperation } from '../../../infra/local/secrets-manager.ts';
 import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
 import { json, listen } from '../../support/listen.ts';
-import { CREDENTIAL, errorOf, openAccount, TOKEN } from '../../support/secrets.ts';
+import { CREDENTIAL, errorOf, startAccount, TOKEN } from '../../support/secrets.ts';
 import { shortenTimeouts } from '../../support/short-timeouts.ts';
 
 const OLD = 'canary-old';
@@ -24,7 +24,7 @@ async function startAnswering(body: object) {
 
 describe('reading and writing', () => {
   it('reads back each version, and the newest one by default', async () => {
-    const { secrets } = await openAccount();
+    const { secrets } = await startAccount();
     const first = await secrets.write(TOKEN, OLD);
     const second = await secrets.write(TOKEN, '');
     expect(await secrets.read(TOKEN, first)).toStrictEqual({ text: OLD, version: first });
@@ -33,7 +33,7 @@ describe('reading and writing', () => {
   });
 
   it('returns undefined for a secret without a value, a missing version and a missing secret', async () => {
-    const { secrets } = await openAccount();
+    const { secrets } = await startAccount();
     expect(await secrets.read(TOKEN)).toBeUndefined();
     expect(await secrets.read('exports/globex/token')).toBeUndefined();
     await secrets.write(TOKEN, OLD);
@@ -70,7 +70,7 @@ describe('reading and writing', () => {
     ['AccessDeniedException', 'AccessRefused'],
     ['DecryptionFailure', 'AccessRefused'],
   ])('33: tries once and leaves %s to the state machine (%s)', async (answer, name) => {
-    const { secrets, fail, calls } = await openAccount({ token: OLD });
+    const { secrets, fail, calls } = await startAccount({ token: OLD });
     fail('GetSecretValue', answer, 9);
     fail('PutSecretValue', answer, 9);
     const about = (doing: string) => ({
@@ -84,7 +84,7 @@ describe('reading and writing', () => {
 
   it.each(['GetSecretValue', 'PutSecretValue'] as const)('33: %s times out after 5 s', async (operation) => {
     const timeouts = shortenTimeouts();
-    const { secrets, fail } = await openAccount({ token: OLD });
+    const { secrets, fail } = await startAccount({ token: OLD });
     fail(operation, 'hang');
     const call = operation === 'GetSecretValue' ? secrets.read(TOKEN) : secrets.write(TOKEN, NEW);
     await expect(call).rejects.toMatchObject({ name: 'ServiceUnavailable' });
@@ -92,7 +92,7 @@ describe('reading and writing', () => {
   });
 
   it('33: names the missing permission', async () => {
-    const { secrets, fail } = await openAccount({ token: OLD });
+    const { secrets, fail } = await startAccount({ token: OLD });
     fail('GetSecretValue', 'AccessDeniedException');
     fail('PutSecretValue', 'AccessDeniedException');
     const reading = await errorOf(secrets.read(TOKEN));
@@ -105,14 +105,14 @@ describe('reading and writing', () => {
 });
 
 describe('replace', () => {
-  async function openRead() {
-    const account = await openAccount({ credential: OLD });
+  async function startRead() {
+    const account = await startAccount({ credential: OLD });
     const { version = '' } = (await account.secrets.read(CREDENTIAL)) ?? {};
     return { ...account, version };
   }
 
   it('replaces the version that was read', async () => {
-    const { secrets, version, textOf, calls } = await openRead();
+    const { secrets, version, textOf, calls } = await startRead();
     expect(await secrets.replace(CREDENTIAL, version, NEW)).toBe(true);
     expect(await textOf('credential')).toBe(NEW);
     const after = await secrets.read(CREDENTIAL);
@@ -122,14 +122,14 @@ describe('replace', () => {
   });
 
   it('keeps a version that was stored since the read', async () => {
-    const { secrets, version, stored, textOf } = await openRead();
+    const { secrets, version, stored, textOf } = await startRead();
     await stored.credential.put('1'.repeat(32), 'another text');
     expect(await secrets.replace(CREDENTIAL, version, NEW)).toBe(false);
     expect(await textOf('credential')).toBe('another text');
   });
 
   it('returns false if the secret is gone', async () => {
-    const { secrets } = await openAccount();
+    const { secrets } = await startAccount();
     expect(await secrets.replace('exports/globex/credential', 'v1', NEW)).toBe(false);
   });
 
@@ -153,7 +153,7 @@ describe('replace', () => {
     ['PutSecretValue', 'reset'],
     ['UpdateSecretVersionStage', 'InternalServiceError'],
   ])('33: stores one new version although %s ends with: %s', async (operation, answer) => {
-    const { secrets, version, fail, textOf, stored } = await openRead();
+    const { secrets, version, fail, textOf, stored } = await startRead();
     fail(operation, answer);
     expect(await secrets.replace(CREDENTIAL, version, NEW)).toBe(true);
     expect(await textOf('credential')).toBe(NEW);
@@ -161,7 +161,7 @@ describe('replace', () => {
   });
 
   it('33: tries five times, because a rotated refresh token that is not stored is lost', async () => {
-    const { secrets, version, fail, textOf, calls } = await openRead();
+    const { secrets, version, fail, textOf, calls } = await startRead();
     fail('PutSecretValue', 'InternalServiceError', 4);
     expect(await secrets.replace(CREDENTIAL, version, NEW)).toBe(true);
     expect(await textOf('credential')).toBe(NEW);
@@ -173,7 +173,7 @@ describe('replace', () => {
     ['InternalServiceError', 'ServiceUnavailable'],
   ])('33: fails if the text cannot be stored: %s is %s', async (answer, name) => {
     for (const operation of ['PutSecretValue', 'UpdateSecretVersionStage'] as const) {
-      const { secrets, version, fail, textOf } = await openRead();
+      const { secrets, version, fail, textOf } = await startRead();
       fail(operation, answer, 5);
       const { facts, ...error } = await errorOf(secrets.replace(CREDENTIAL, version, NEW));
       expect(error).toMatchObject({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RefusedCredential } from '../../../functions/token/cached-tokens.ts';
-import { errorOf, openAccount, TOKEN } from '../../support/secrets.ts';
+import { errorOf, startAccount, TOKEN } from '../../support/secrets.ts';
 
 const REPORTING = {
   ...{ scheme: 'Bearer' as const, value: 'canary-token' },
@@ -16,7 +16,7 @@ describe('the token cache', () => {
   const all = { 'reporting:read': REPORTING, 'campaigns:read': REFUSED };
 
   it('2: reads back tokens and refusals by version', async () => {
-    const { tokens, manager } = await openAccount();
+    const { tokens, manager } = await startAccount();
     const first = await tokens.write('acme', all);
     const second = await tokens.write('acme', {});
     expect(await tokens.read('acme', first)).toStrictEqual({ version: first, tokens: all });
@@ -32,14 +32,14 @@ describe('the token cache', () => {
     ['empty', ''],
     ['not there', undefined],
   ])('has no tokens if the text is %s', async (_, token) => {
-    const { tokens } = await openAccount(token === undefined ? {} : { token });
+    const { tokens } = await startAccount(token === undefined ? {} : { token });
     expect(await tokens.read('acme')).toBeUndefined();
   });
 });
 
 describe('readToken', () => {
   it('reads the named version and scope, even if the token was renewed since', async () => {
-    const { tokens } = await openAccount();
+    const { tokens } = await startAccount();
     const list = { ...REPORTING, value: 'canary-list' };
     const version = await tokens.write('acme', { 'reporting:read': REPORTING, 'campaigns:read': list });
     await tokens.write('acme', { 'reporting:read': list });
@@ -52,7 +52,7 @@ describe('readToken', () => {
     ['the scope has no token', { scope: 'campaigns:read' }],
     ['a refusal is in its place', { scope: 'refused' }],
   ])('1: asks for a new token if %s', async (_, named) => {
-    const { tokens } = await openAccount();
+    const { tokens } = await startAccount();
     const version = await tokens.write('acme', { 'reporting:read': REPORTING, refused: REFUSED });
     expect(await errorOf(tokens.readToken('acme', { version, ...named }))).toEqual({
       name: 'TokenRefused',

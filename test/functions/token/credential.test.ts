@@ -5,7 +5,7 @@ import {
   readCredential,
   updateCredential,
 } from '../../../functions/token/credential.ts';
-import { errorOf, LOGIN, openAccount } from '../../support/secrets.ts';
+import { errorOf, LOGIN, startAccount } from '../../support/secrets.ts';
 
 describe('32: parseCredential', () => {
   it.each([
@@ -75,14 +75,14 @@ describe('credentialWarnings', () => {
 describe('a stored credential', () => {
   it('is read from the secret of the account, with its text and version', async () => {
     const text = JSON.stringify({ ...LOGIN, note: 'from the operator' });
-    const { store, idOf } = await openAccount({ credential: text });
+    const { store, idOf } = await startAccount({ credential: text });
     expect(await readCredential(store, 'acme')).toStrictEqual({
       ...{ credential: LOGIN, text, version: await idOf('credential') },
     });
   });
 
   it('32: is reported as missing if the secret has no value', async () => {
-    const { store } = await openAccount();
+    const { store } = await startAccount();
     expect(await errorOf(readCredential(store, 'acme'))).toEqual({
       name: 'CredentialUnusable',
       happened: 'The secret exports/acme/credential does not exist or has no value yet. Store it.',
@@ -94,7 +94,7 @@ describe('a stored credential', () => {
     ['', 'the secret is not a JSON object'],
     ['{"client_id":"canary"}', 'client_secret is missing or not a string'],
   ])('32: is refused with its faults if it is %j', async (credential, fault) => {
-    const { store } = await openAccount({ credential });
+    const { store } = await startAccount({ credential });
     const { name, facts } = await errorOf(readCredential(store, 'acme'));
     expect([name, facts]).toEqual(['CredentialUnusable', { account: 'acme', faults: [fault] }]);
   });
@@ -104,19 +104,19 @@ describe('updateCredential', () => {
   const stored = { ...LOGIN, note: 'from the operator' };
 
   it('changes the returned fields and keeps the others', async () => {
-    const { store, textOf } = await openAccount({ credential: JSON.stringify(stored) });
+    const { store, textOf } = await startAccount({ credential: JSON.stringify(stored) });
     expect(await updateCredential(store, 'acme', () => ({ refresh_token: 'new' }))).toBe(true);
     expect(JSON.parse((await textOf('credential')) ?? '')).toEqual({ ...stored, refresh_token: 'new' });
   });
 
   it('writes nothing if no fields are returned', async () => {
-    const { store, calls } = await openAccount({ credential: JSON.stringify(stored) });
+    const { store, calls } = await startAccount({ credential: JSON.stringify(stored) });
     expect(await updateCredential(store, 'acme', () => undefined)).toBe(false);
     expect(calls()).toEqual(['GetSecretValue']);
   });
 
   it('reads again if another write came first', async () => {
-    const account = await openAccount({ credential: JSON.stringify(stored) });
+    const account = await startAccount({ credential: JSON.stringify(stored) });
     const seen: unknown[] = [];
     await updateCredential(
       {
