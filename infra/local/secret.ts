@@ -91,6 +91,6 @@ export function createFileSecret(file: string, now: () => number): Secret {
 export async function replaceFile(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   await writeFile(draft, text, { mode: 0o600 });
-  await chmod(draft, 0o600); // The umask may have removed more.
+  await chmod(draft, 0o600); // The umask may have removed permissions of the owner.
   await rename(draft, file);
 }

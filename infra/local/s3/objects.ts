@@ -76,7 +76,7 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
   return { status: 200, body: xml('ListBucketResult', listing) };
 }
 
-/** Checks `If-None-Match: *`. Like S3, call this after the body has arrived, just before the object becomes visible. */
+/** Checks `If-None-Match: *`. As on S3, the check comes after the body, just before the object becomes visible. */
 export async function requireAbsent(call: Call): Promise<void> {
   const condition = call.header('if-none-match');
   if (condition === undefined) return;

@@ -71,7 +71,7 @@ export type SandboxOptions = {
   tokenSeconds?: number;
   /** A refresh returns a new refresh token and invalidates the old one. */
   rotateRefreshTokens?: boolean;
-  /** The property that holds a page's items. null serves a bare array (contract 4.6 does not show the wrapper). */
+  /** The property that holds a page's items (not in contract 4.6). Default: data. null serves a bare array. */
   listWrapper?: string | null;
   /** The query parameter for the upper bound on created_at, inclusive (contract 8 does not name it). */
   createdAtParameter?: string;

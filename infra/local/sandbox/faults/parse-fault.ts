@@ -3,54 +3,57 @@ import { ENDPOINTS, type Endpoint } from '../exchange.ts';
 import type { Fault } from './fault.ts';
 
 /**
- * Reads one fault of the sandbox (`--fault`) from a line of words: which requests, then what happens to them.
+ * Reads one fault of the sandbox (`--fault`): a line that says which requests go wrong, then what happens to them.
  *
- *     report nth=2 times=3 status=500                     the 2nd, 3rd and 4th poll answer 500
+ *     report nth=2 times=3 status=500                     the 2nd, 3rd and 4th poll get 500
  *     POST /oauth2/token omit=expires_in times=always     no token response has expires_in
- *     token set.expires_in="3600"                         the next token response has a string instead of a number
- *     report status=429 retry_after=date:120              the next poll answers 429, Retry-After is a date in 2 minutes
- *     create reset=after                                  the next report is created, but its response is lost
+ *     token set.expires_in="3600"                         one token response has a string instead of a number
+ *     report status=429 retry_after=date:120              one poll gets 429, with Retry-After as a date in 2 minutes
+ *     create reset=after                                  one report is created, but the response is lost
  *     report=1 set.status=PROCESSING omit=download_url times=always     the first report is never READY
- *     storage cut_after=1000 framing=close                the next download ends after 1,000 bytes without an error
- *     any body="<html>Bad gateway</html>" status=502      the next request, whatever it is, answers an HTML page
+ *     storage cut_after=1000 framing=close                one download ends after 1,000 bytes without an error
+ *     any body="<html>Bad gateway</html>" status=502      one request, of any kind, gets an HTML page
  *
- * Which requests. The line starts with an endpoint, a request, or report=N:
+ * Which requests. The line starts with an endpoint, with a request, or with report=N:
  *
- *     token | authorize | create | report | purchases | list | storage | any
- *     POST /oauth2/token | GET /oauth2/auth | POST /reports | GET /reports/{id} | POST /reports/purchases
+ *     token, authorize, create, report, purchases, list, storage, or any
+ *     POST /oauth2/token, GET /oauth2/auth, POST /reports, GET /reports/{id}, POST /reports/purchases
  *     GET /campaigns, or another list
- *     report=N         only requests about the Nth report created (polls and downloads)
- *     nth=N            starts at the Nth matching request; default 1
- *     times=N          so many matching requests in a row, or `always`; default 1
+ *     report=N                   only polls and downloads of the Nth report created
+ *     nth=N                      starts with the Nth matching request (default 1)
+ *     times=N                    affects N matching requests in a row (default 1), or all with times=always
  *
  * What happens, on any endpoint:
  *
- *     status=N                   answers this status; from 300 on, the request is not processed, below 300 it is
- *     processed                  processes the request although status or hang hides that
+ *     status=N                   responds with this status, and processes the request only if it is below 300
+ *     processed                  processes the request although status or hang hides that from the client
  *     body=TEXT                  replaces the response body
  *     set.PATH=JSON              sets a field of a JSON response; PATH is dotted: set.error.detail={"a": 1}
  *     omit=PATH,PATH             removes fields of a JSON response
  *     header.NAME=VALUE          adds or replaces a response header
  *     without_header=NAME,NAME   removes response headers
- *     retry_after=SECONDS        adds Retry-After; date:SECONDS writes it as a date
- *     revoke                     revokes every access token first
+ *     retry_after=SECONDS        adds Retry-After; retry_after=date:SECONDS writes it as a date
+ *     revoke                     first revokes every access token
  *     hang                       never responds
- *     trickle=MS                 sends the body one byte at a time, with this pause (in real time) between bytes
- *     reset=before | after       resets the connection before or after the request is processed
+ *     trickle=MS                 sends the body one byte at a time, with a pause of so many real milliseconds
+ *     reset=before               resets the connection and does not process the request
+ *     reset=after                processes the request, then resets the connection
  *
- * What happens, on `storage` only (the download of a report's file):
+ * What happens, only on storage (the download of a report's file):
  *
  *     reset_after=BYTES          resets the connection after so many bytes
  *     cut_after=BYTES            closes the connection normally after so many bytes
  *     stall_after=BYTES          sends so many bytes, then nothing more
- *     framing=length | chunked | close     marks the end of the body so; with close, a cut looks like the end
- *     etag=weak | none           sends a weak ETag, or none
+ *     framing=chunked            sends chunks instead of Content-Length (framing=length)
+ *     framing=close              sends neither: a body that is cut looks complete
+ *     etag=weak, etag=none       sends a weak ETag, or none
  *     changed                    replaces the file for good: same length, other bytes, new ETag
- *     ignore_range               answers a Range request with the whole file
- *     gzip=right | wrong         says gzip; the body is gzip only with `right`
+ *     ignore_range               responds to a Range request with the whole file
+ *     gzip=right, gzip=wrong     sends Content-Encoding: gzip, with a body that is gzip or is not
  *     endless                    never ends the body
  *
- * Words are separated by spaces. Put a value that contains spaces in double quotes.
+ * Words are separated by spaces. Put a value that contains spaces in double quotes. If several faults affect a request,
+ * their effects are combined, and a later fault overrides an earlier one.
  *
  * @throws TypeError that names the word that cannot be read, or says that the line has no effect
  */
