@@ -20,7 +20,7 @@ import { loadConfig, type PlatformOptions } from './options.ts';
 export interface Account extends AsyncDisposable {
   readonly name: string;
   readonly platform: Connection;
-  /** Nothing that is read from it may be printed. */
+  /** Do not print what is read from it. */
   readonly store: CredentialStore;
   /** The name of the secret or the file, for messages. */
   readonly place: string;

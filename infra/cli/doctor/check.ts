@@ -9,7 +9,7 @@ export interface Check {
   readonly todo?: string;
 }
 
-/** What an account's exports need. */
+/** The needs of an account's exports. */
 export interface Needs {
   readonly revisions: readonly string[];
   readonly scopes: readonly string[];

@@ -11,7 +11,7 @@ import {
   updateCredential,
 } from '../../../functions/token/credential.ts';
 import { type Account, explainStoreError } from '../account.ts';
-import { CommandFailed, isPlatformFailure, warn } from '../errors.ts';
+import { CommandFailed, isPlatformFailure, toPrintable, warn } from '../errors.ts';
 import { createLoopbackReceiver, createPasteReceiver } from './receiver.ts';
 
 export interface AuthorizeOptions {
@@ -25,7 +25,6 @@ export interface AuthorizeOptions {
   showUrl(url: string): Promise<void>;
   /** Ends the wait for the redirect. */
   readonly signal: AbortSignal;
-  readonly now?: () => Date;
 }
 
 export interface Authorized {
@@ -38,7 +37,7 @@ export interface Authorized {
 /** 256 bits; RFC 6749 section 10.10 asks for 128. */
 const STATE_BYTES = 32;
 
-/** The redirect's error is shown on a terminal. */
+/** Of the redirect's error and its description. */
 const MAX_SHOWN_CHARACTERS = 300;
 
 /**
@@ -61,7 +60,7 @@ export async function authorize(account: Account, options: AuthorizeOptions): Pr
   const redirect = await untilAborted(receiver.redirect, options.signal);
   try {
     const grant = { code: readCode(redirect.url, state), redirect_uri: redirectUri };
-    const authorized = await exchangeAndStore(account, client, grant, options.now);
+    const authorized = await exchangeAndStore(account, client, grant);
     await redirect.answer('done');
     return authorized;
   } catch (error) {
@@ -87,12 +86,11 @@ async function exchangeAndStore(
   account: Account,
   client: OAuthCredential,
   grant: { code: string; redirect_uri: string },
-  now = () => new Date(),
 ): Promise<Authorized> {
   const { scope, refreshToken } = await exchangeCode(account.platform, client, grant).catch((error) => {
     throw describeRefusal(error);
   });
-  const issuedAt = now();
+  const issuedAt = new Date();
   // Contract 2.1: the authorization_code grant returns a refresh token.
   if (refreshToken === undefined) {
     throw new CommandFailed(
@@ -164,16 +162,12 @@ function readCode({ searchParams }: URL, state: string): string {
 function describeDenial(error: string, description: string | null): CommandFailed {
   if (error === 'access_denied')
     return new CommandFailed('Access was denied in the browser.', 'Log in again and allow it.');
+  const shorten = (text: string) => toPrintable(text).slice(0, MAX_SHOWN_CHARACTERS);
   const more = description ? ` (${shorten(description)})` : '';
   return new CommandFailed(
     `The platform refused the request for consent: ${shorten(error)}${more}.`,
     "Check the client's registered scopes and redirect URI.",
   );
-}
-
-/** Removes control characters, which a terminal would obey. */
-function shorten(text: string): string {
-  return text.replace(/\p{C}+/gu, ' ').slice(0, MAX_SHOWN_CHARACTERS);
 }
 
 /** Compares in constant time. The digests have equal lengths, as timingSafeEqual requires. */
