@@ -13,7 +13,7 @@ import { resourcesOf, synthesizeStack } from '../support/stack.ts';
 
 const runbook = readFileSync(new URL('../../infra/RUNBOOK.md', import.meta.url), 'utf8');
 
-/** The headings of one chapter, and the text of each. */
+/** The sections of a chapter by their headings. */
 function sectionsOf(chapter: string): Map<string, string> {
   const [, text = ''] = runbook.split(`\n## ${chapter}\n`);
   const [own = ''] = text.split(/\n## /);
@@ -21,8 +21,8 @@ function sectionsOf(chapter: string): Map<string, string> {
   return new Map(sections.map((section) => [section.split('\n', 1)[0] ?? '', section]));
 }
 
-/** As GitHub makes it of a heading. */
-function address(heading: string): string {
+/** The anchor that GitHub gives a heading. */
+function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
     .replaceAll(/[^a-z0-9 _-]/g, '')
@@ -30,7 +30,7 @@ function address(heading: string): string {
 }
 
 const chapters = { errors: 'Errors', aws: 'What AWS reports', alarms: 'Alarms' };
-const addresses = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => address(heading));
+const anchors = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
 const alarms = [...resourcesOf(synthesizeStack(), 'AWS::CloudWatch::Alarm').values()];
 
 function sectionIn(link: string): string {
@@ -38,11 +38,11 @@ function sectionIn(link: string): string {
 }
 
 describe('the runbook', () => {
-  it('has a section for each error of ours, and for no other', () => {
+  it('has a section for each of our errors and no others', () => {
     expect([...sectionsOf(chapters.errors).keys()].sort()).toEqual(Object.keys(errors).sort());
   });
 
-  it('has a section for each error of AWS that the state machine knows, and for the rest', () => {
+  it('has a section for each AWS error that the state machine names, and one for all others', () => {
     const sections = [...sectionsOf(chapters.aws).keys()];
     expect(sections).toEqual([...AWS_ERRORS, OTHER_ERROR]);
     const retried = Object.values(retries).flatMap((all) => all.flatMap((retry) => retry.errors ?? []));
@@ -50,14 +50,14 @@ describe('the runbook', () => {
     expect(sections).toEqual(expect.arrayContaining(ofAws));
   });
 
-  it('has a section for each alarm, and for no other', () => {
+  it('has a section for each alarm and no others', () => {
     const names = alarms.map(({ Properties }) =>
       Properties.AlarmName.replace(/^exports-test-/, '').replace(/-.*/, ''),
     );
     expect([...sectionsOf(chapters.alarms).keys()].sort()).toEqual([...new Set(names)].sort());
   });
 
-  it('says in each section what it means, where to look, what to do and when to escalate, or leads to one that does', () => {
+  it('has Means, Look, Do and Escalate in each section, or a link to one that has them', () => {
     for (const chapter of Object.values(chapters)) {
       for (const [heading, text] of sectionsOf(chapter)) {
         const parts = [...text.matchAll(/^- \*\*(\w+)\.\*\* \S/gm)].map(([, part]) => part);
@@ -67,7 +67,7 @@ describe('the runbook', () => {
     }
   });
 
-  it('names commands and options of the CLI that there are', async () => {
+  it('names only commands and options that the CLI has', async () => {
     const named = [...runbook.matchAll(/npm run export -- ([a-z]+)([^`\n]*)/g)];
     const commands = Map.groupBy(named, ([, command = '']) => command);
     expect([...commands.keys()].sort()).toEqual(['doctor', 'login', 'resume', 'run']);
@@ -78,31 +78,36 @@ describe('the runbook', () => {
     }
   });
 
-  it('has no two sections of one address', () => {
-    expect(new Set(addresses).size).toBe(addresses.length);
+  it('has no two sections with the same anchor', () => {
+    expect(new Set(anchors).size).toBe(anchors.length);
   });
 });
 
-describe('every link leads to a section:', () => {
-  it('those of the alarms', () => {
+describe('a link to a section of the runbook exists', () => {
+  it('for every alarm', () => {
     expect(alarms.length).toBeGreaterThan(0);
     for (const { Properties } of alarms) {
       const [link = ''] = /\S+$/.exec(Properties.AlarmDescription) ?? [];
-      expect(addresses, link).toContain(sectionIn(link));
+      expect(anchors, link).toContain(sectionIn(link));
     }
   });
 
-  it.each([...Object.keys(errors), ...AWS_ERRORS, 'TypeError', ''])('that of the card of %j', (name) => {
+  it.each([
+    ...Object.keys(errors),
+    ...AWS_ERRORS,
+    'TypeError',
+    '',
+  ])('for the failure report of %j', (name) => {
     const { runbook: link } = createFailureReport({ Error: name }, { execution: 'e', now: new Date() });
     expect(link).toMatch(/^infra\/RUNBOOK\.md#/);
-    expect(addresses).toContain(sectionIn(link));
+    expect(anchors).toContain(sectionIn(link));
   });
 
-  it('those within the runbook', () => {
-    for (const [, link = ''] of runbook.matchAll(/\]\(#([^)]+)\)/g)) expect(addresses).toContain(link);
+  it('for every link within the runbook', () => {
+    for (const [, link = ''] of runbook.matchAll(/\]\(#([^)]+)\)/g)) expect(anchors).toContain(link);
   });
 
-  it('and those to where the config says that it can be read', () => {
+  it('at the address that the config names', () => {
     expect(runbookLink('ReportStuck', 'https://wiki.example/runbook')).toBe(
       'https://wiki.example/runbook#reportstuck',
     );

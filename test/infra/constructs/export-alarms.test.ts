@@ -14,7 +14,7 @@ const alarms = new Map(
 const WEEK = 7 * 24 * 3600;
 
 describe('the alarms', () => {
-  it('are these, each told to the topic', () => {
+  it('are these, and each notifies the topic', () => {
     expect([...alarms.keys()].sort()).toEqual([
       'ExportsFailed',
       'ExportsNotStarted',
@@ -29,7 +29,7 @@ describe('the alarms', () => {
     for (const [name, alarm] of alarms) expect(readable(alarm.AlarmActions), name).toEqual(['<AlarmTopic>']);
   });
 
-  it('say what they mean, and where the runbook goes on', () => {
+  it('say what happened and link to the runbook', () => {
     expect(alarms.get('ExportsFailed')?.AlarmDescription).toBe(
       'An export failed: at least one of its windows was not delivered. What to do: infra/RUNBOOK.md#exportsfailed',
     );
@@ -43,7 +43,7 @@ describe('the alarms', () => {
     }
   });
 
-  it('go off at the first of something, and not at none', () => {
+  it('go off at a value of 1, and not without data', () => {
     for (const [name, alarm] of alarms) {
       if (name.startsWith('NothingDelivered')) continue;
       expect(alarm, name).toMatchObject({
@@ -70,7 +70,7 @@ describe('the alarms', () => {
     ['ReportsResubmitted', 'Retries', 'Sum', [{ Name: 'kind', Value: 'ReportResubmitted' }]],
     ['TokensRefused', 'Retries', 'Sum', [{ Name: 'kind', Value: 'TokenRefused' }]],
     ['LegacyKeyInUse', 'ApiKeyDaysLeft', 'SampleCount', []],
-  ])('%s watches a metric by all the dimensions that are written', (name, metric, statistic, dimensions) => {
+  ])('%s watches a metric by all of its dimensions', (name, metric, statistic, dimensions) => {
     expect(alarms.get(name)).toMatchObject({
       Namespace: 'AdReportExport',
       MetricName: metric,
@@ -80,7 +80,7 @@ describe('the alarms', () => {
     expect(Object.keys(METRICS)).toContain(metric);
   });
 
-  it('see the throttling of all that a window calls but GetToken, which waits in line by design', () => {
+  it('watch the throttling of every step that windows run, except GetToken', () => {
     const { Metrics } = alarms.get('FunctionsThrottled') ?? {};
     const [, ...throttles] = readable(Metrics) as {
       MetricStat: { Metric: { Dimensions: { Value: string }[] } };
@@ -89,16 +89,16 @@ describe('the alarms', () => {
     const reports = ['CreateReport', 'CheckReport', 'SaveReport'];
     const windows = [...reports, 'QueryPurchases', 'ExportList', 'PublishWindow'];
     expect(functions).toEqual(windows.map((step) => `<Functions${step}>`));
-    // What an alarm takes.
+    // CloudWatch's limit for one alarm.
     expect(functions.length).toBeLessThanOrEqual(10);
   });
 
-  it('see the throttling of one function also where another has no data', () => {
+  it('count the throttling of one function while another has no data', () => {
     const { Metrics } = alarms.get('FunctionsThrottled') ?? {};
     expect(Metrics[0].Expression).toBe('SUM(FILL(METRICS(), 0))');
   });
 
-  it('look back for no longer than CloudWatch does', () => {
+  it('look back no longer than CloudWatch allows', () => {
     for (const [name, { Period, Metrics, EvaluationPeriods }] of alarms) {
       const period = Period ?? Metrics.at(-1).MetricStat.Period;
       expect(period * EvaluationPeriods, name).toBeLessThanOrEqual(period < 3600 ? 24 * 3600 : WEEK);
@@ -106,8 +106,8 @@ describe('the alarms', () => {
   });
 });
 
-describe('an export that is scheduled', () => {
-  it('is missed after its period and four hours, also where there was never any data', () => {
+describe('a scheduled export', () => {
+  it('is overdue after its expected hours and four more, even without any data', () => {
     expect(alarms.get('NothingDelivered-acme.daily')).toMatchObject({
       AlarmDescription:
         'Export daily of account acme has delivered nothing for 28 hours. What to do: infra/RUNBOOK.md#nothingdelivered',
@@ -142,12 +142,12 @@ describe('an export that is scheduled', () => {
     [24, 28],
     [164, 168],
     [165, undefined],
-  ])('and expected every %i hours is overdue after %s', (expect_every_hours, hours) => {
+  ])('that is expected every %i hours is overdue after %s', (expect_every_hours, hours) => {
     const schedule = { expression: 'rate(1 hour)', expect_every_hours };
     expect(overdueAfter({ name: 'daily', account: 'acme', schedule })).toBe(hours);
   });
 
-  it('and expected less often than CloudWatch looks back is named by the dashboard, and has no alarm', () => {
+  it('has no alarm, but a note on the dashboard, if CloudWatch does not look back far enough', () => {
     const [daily] = CONTEXT.exports;
     const monthly = { ...daily, schedule: { expression: 'cron(0 7 2 * ? *)', expect_every_hours: 744 } };
     const seldom = synthesizeStack({ exports: [monthly] });
@@ -159,7 +159,7 @@ describe('an export that is scheduled', () => {
 });
 
 describe('the topic', () => {
-  it('takes alarms of this stack, over TLS, and nothing else', () => {
+  it('accepts only alarms of this stack, over TLS', () => {
     const [policy] = resourcesOf(stack, 'AWS::SNS::TopicPolicy').values();
     expect(readable(policy?.Properties.PolicyDocument.Statement)).toEqual([
       {
@@ -187,7 +187,7 @@ describe('the topic', () => {
     ]);
   });
 
-  it('writes to the addresses of the config', () => {
+  it('sends e-mail to the addresses of the config', () => {
     const subscriptions = [...resourcesOf(stack, 'AWS::SNS::Subscription').values()];
     expect(subscriptions.map(({ Properties }) => [Properties.Protocol, Properties.Endpoint])).toEqual([
       ['email', 'ops@example.com'],

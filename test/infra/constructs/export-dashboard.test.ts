@@ -36,7 +36,7 @@ describe('the dashboard', () => {
     ]);
   });
 
-  it('looks for each metric by the dimensions that it is written with', () => {
+  it('searches each metric by the dimensions that it is written with', () => {
     const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
     const now = new Date('2026-11-02T06:00:00Z');
     const written = [

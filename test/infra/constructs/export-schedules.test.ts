@@ -6,13 +6,13 @@ const stack = synthesizeStack();
 const schedules = resourcesOf(stack, 'AWS::Scheduler::Schedule');
 const daily = schedules.get('Schedulesacmedaily')?.Properties;
 
-/** What the execution gets when the schedule's moment is `instant`. */
+/** The execution's input when the schedule starts it at `instant`. */
 function inputAt(instant: string): unknown {
   return JSON.parse(daily?.Target.Input.replace('<aws.scheduler.scheduled-time>', instant));
 }
 
 describe('schedules', () => {
-  it('are made of the exports that have one, in their time zone', () => {
+  it('exist for the exports that have one, in their time zone', () => {
     expect([...schedules.keys()]).toEqual(['Schedulesacmedaily']);
     expect(daily).toMatchObject({
       ScheduleExpression: 'cron(30 0 * * ? *)',
@@ -22,7 +22,7 @@ describe('schedules', () => {
     });
   });
 
-  it('start the state machine with the whole request and the moment that was meant', () => {
+  it('start the state machine with the whole request and the scheduled time', () => {
     const { schedule, ...request } = CONTEXT.exports[0] ?? {};
     expect(readable(daily?.Target.Arn)).toBe('<WorkflowStateMachine>');
     expect(inputAt('2026-03-28T23:30:00Z')).toEqual({
@@ -35,12 +35,12 @@ describe('schedules', () => {
   it.each([
     ['in winter', '2026-01-14T23:30:00Z', '2026-01-14'],
     ['in summer', '2026-07-14T22:30:00Z', '2026-07-14'],
-  ])('half an hour past midnight in Berlin %s, yesterday is the day that has just ended there', (_, instant, day) => {
+  ])('half an hour past midnight in Berlin %s, export the day that has just ended there', (_, instant, day) => {
     const { request } = parseRequest(inputAt(instant), new Date('2030-01-01'));
     expect(request.start_date).toBe(day);
   });
 
-  it('try a start three times within the hour, and then keep it in the queue for two weeks', () => {
+  it('retry a start three times within an hour, then keep the request in the queue for two weeks', () => {
     expect(readable(daily?.Target)).toMatchObject({
       RetryPolicy: { MaximumRetryAttempts: 3, MaximumEventAgeInSeconds: 3_600 },
       DeadLetterConfig: { Arn: '<SchedulesDeadLetterQueue.Arn>' },
@@ -52,7 +52,7 @@ describe('schedules', () => {
     });
   });
 
-  it('keep them where nothing gets in without TLS', () => {
+  it('have a dead-letter queue that refuses requests without TLS', () => {
     const policy = resourcesOf(stack, 'AWS::SQS::QueuePolicy').get('SchedulesDeadLetterQueuePolicy');
     expect(readable(policy?.Properties.PolicyDocument.Statement)).toEqual([
       {
@@ -65,7 +65,7 @@ describe('schedules', () => {
     ]);
   });
 
-  it('of exports whose account and name read alike together are two', () => {
+  it('are two for two exports whose account and name look alike when joined', () => {
     const [export_] = CONTEXT.exports;
     const alike = [
       { ...export_, account: 'a', name: 'b-c' },
