@@ -6,7 +6,7 @@ import { isCalendarDate, isTimeZone } from '../functions/workflow/request/dates.
 import { describeIssue, wordIssue } from '../functions/workflow/request/issues.ts';
 import { accountFaults, exportFaults } from './config-exports.ts';
 
-/** Where cdk.json's context holds the config. */
+/** The key of the config in cdk.json's context. */
 export const CONFIG_KEY = 'ad-report-export';
 
 const CDK_JSON = new URL('../cdk.json', import.meta.url);
@@ -19,7 +19,7 @@ const LARGEST_DOWNLOAD_BYTES = 10_000 * 8 * 1024 ** 2;
 
 const LOG_RETENTION_DAYS = 90;
 
-/** The values that CloudWatch Logs accepts. Their type comes from CDK, which is not loaded here: that would slow every command. */
+/** The values that CloudWatch Logs accepts, checked against CDK's type. Loading CDK itself would slow every command. */
 const RETENTIONS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ] as const satisfies readonly RetentionDays[];
@@ -28,7 +28,7 @@ const Account = z
   .string()
   .regex(
     /^[a-z0-9][a-z0-9_-]{0,63}$/,
-    'must be 1 to 64 of a-z, 0-9, _ and -, and start with a letter or digit',
+    'must be 1 to 64 characters of a-z, 0-9, _ and -, the first a letter or digit',
   );
 
 const Host = z
@@ -40,7 +40,7 @@ const Host = z
 
 /** Checks the form only; EventBridge Scheduler checks the values when the stack is deployed. */
 const EXPRESSION =
-  /^(cron\(([\d*,/-]+ ){2}([\d*,/LW-]+ [\dA-Z*,/-]+ \?|\? [\dA-Z*,/-]+ [\dA-Z*,/#-]+) [\d*,/-]+\)|rate\([1-9]\d* (minute|hour|day)s?\))$/;
+  /^(cron\(([\d*,/-]+ ){2}([\d*,/LW-]+ [\w*,/-]+ \?|\? [\w*,/-]+ [\w*,/#-]+) [\d*,/-]+\)|rate\([1-9]\d* (minute|hour|day)s?\))$/;
 
 /** When EventBridge Scheduler starts an export. */
 const Schedule = z.strictObject({
@@ -63,7 +63,7 @@ const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/;
 const Config = z.strictObject({
   stack: z
     .string()
-    .regex(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be 1 to 63 letters, digits and -, and start with a letter')
+    .regex(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be 1 to 63 letters, digits and -, the first a letter')
     .default('ad-report-export'),
   base_url: z
     .string()
@@ -80,7 +80,7 @@ const Config = z.strictObject({
     .optional(),
   reserve_token_concurrency: z.boolean().default(true),
   max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
-  download_hosts: z.array(Host).min(1, 'must not be empty; leave it out to allow any public host').optional(),
+  download_hosts: z.array(Host).min(1, 'must not be empty; omit it to allow any public host').optional(),
   log_retention_days: z
     .literal(RETENTIONS, `must be one of ${RETENTIONS.join(', ')}`)
     .default(LOG_RETENTION_DAYS),

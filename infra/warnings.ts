@@ -19,7 +19,7 @@ export function addWarnings(
       warn(
         `schedule:${account}.${name}`,
         `export ${name} of account ${account} is expected every ${schedule.expect_every_hours} hours, but its schedule ` +
-          `${schedule.expression} starts less often. Set expect_every_hours to its longest pause, or the alarm ` +
+          `${schedule.expression} starts less often. Set expect_every_hours to the longest time between two starts, or the alarm ` +
           'NothingDelivered goes off between two starts.',
       );
   }

@@ -12,8 +12,8 @@ const PERIOD = Duration.minutes(5);
 const LASTING = 3;
 
 /**
- * Whether throttling of a step raises an alarm: of those that windows run, many at a time. GetToken is throttled by
- * design, because it runs one at a time. An alarm takes ten metrics at most.
+ * Steps whose throttling raises an alarm: those that windows run, many at a time. GetToken is throttled by design,
+ * because it runs one at a time. An alarm accepts ten metrics.
  */
 const WATCH_THROTTLING: Readonly<Record<StepName, boolean>> = {
   PlanExport: false,
@@ -31,7 +31,7 @@ const WATCH_THROTTLING: Readonly<Record<StepName, boolean>> = {
 export interface AlarmSources {
   readonly stateMachine: IStateMachine;
   readonly functions: StepFunctions;
-  /** Of the schedules. */
+  /** The requests that schedules could not start. */
   readonly deadLetterQueue: IQueue;
 }
 

@@ -87,7 +87,7 @@ export class WorkflowFunctions extends Construct {
       ...this.roleAndLogs(step, props),
       // Makes what the runtime prints JSON as well, such as an uncaught error.
       loggingFormat: LoggingFormat.JSON,
-      // One token request at a time. A new AWS account's quota may allow no reservation.
+      // Sends one token request at a time. The quota of a new AWS account may not allow the reservation.
       ...(step === 'GetToken' && config.reserve_token_concurrency && { reservedConcurrentExecutions: 1 }),
       environment: {
         ...this.settings(step, props),

@@ -9,7 +9,7 @@ interface Statement {
   readonly Condition?: unknown;
 }
 
-/** All that a role may do, as lines of "action resource", and of "when condition"; anything else in a statement shows. */
+/** A role's permissions as sorted lines `action resource`, with ` when condition` if there is one. All must be plain Allow statements. */
 export function allowedIn(stack: Synthesized, role: string): string[] {
   const attached = [...resourcesOf(stack, 'AWS::IAM::Policy').values()].filter(({ Properties }) =>
     (readable(Properties.Roles) as string[]).includes(`<${role}>`),

@@ -1,7 +1,7 @@
 import { type Config, parseConfig } from '../../infra/config.ts';
 import { type Synthesized, synthesize } from '../../infra/synthesize.ts';
 
-/** What cdk.json may hold: two accounts, one export of them scheduled. */
+/** A config with two accounts, one of which has a scheduled export. */
 export const CONTEXT = {
   stack: 'exports-test',
   base_url: 'https://api.platform.example/v1',
@@ -27,7 +27,7 @@ export const CONTEXT = {
   ],
 };
 
-/** The stack of {@link CONTEXT}, or of one that differs from it. */
+/** The stack of {@link CONTEXT} with these changes. */
 export function synthesizeStack(changes: Readonly<Record<string, unknown>> = {}): Synthesized {
   const config: Config = parseConfig({ ...CONTEXT, ...changes });
   return synthesize(config);
@@ -41,19 +41,19 @@ interface Resource {
   readonly UpdateReplacePolicy?: string;
 }
 
-/** A type's resources by what CDK made their ids of: the constructs' names, without the hash. */
+/** The resources of a type by their logical ids without CDK's hash, such as `FunctionsGetToken`. */
 export function resourcesOf({ template }: Synthesized, type: string): Map<string, Resource> {
   const all = Object.entries<Resource>(template.Resources).filter(([, { Type }]) => Type === type);
-  return new Map(all.map(([id, resource]) => [plain(id), resource]));
+  return new Map(all.map(([id, resource]) => [withoutHash(id), resource]));
 }
 
-/** A value in which references are written as `<Bucket>` and `<Bucket.Arn>`. */
+/** A value of the template with references written as `<Bucket>` and `<Bucket.Arn>`. */
 export function readable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(readable);
   if (typeof value !== 'object' || value === null) return value;
   const [[name, argument] = []] = Object.entries(value);
-  if (name === 'Ref') return `<${plain(String(argument))}>`;
-  if (name === 'Fn::GetAtt') return `<${plain(argument[0])}.${argument[1]}>`;
+  if (name === 'Ref') return `<${withoutHash(String(argument))}>`;
+  if (name === 'Fn::GetAtt') return `<${withoutHash(argument[0])}.${argument[1]}>`;
   if (name === 'Fn::Join')
     return (readable(argument[1]) as unknown[])
       .map((part) => (typeof part === 'string' ? part : JSON.stringify(part)))
@@ -61,6 +61,6 @@ export function readable(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, readable(inner)]));
 }
 
-function plain(logicalId: string): string {
+function withoutHash(logicalId: string): string {
   return logicalId.replace(/[0-9A-F]{8}$/, '');
 }
