@@ -1,15 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { keepCompiled } from './infra/kept.ts';
+import { cacheCompiledCode } from './infra/cache.ts';
 
-keepCompiled();
+cacheCompiledCode();
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // Whole runs and random runs: `npm run test:workflow`.
     exclude: ['test/workflow/**', 'test/random/**'],
-    globalSetup: 'test/support/temporary-folder-guard.ts',
+    globalSetup: ['test/support/temporary-folder-guard.ts', 'test/support/prepare-assembly.ts'],
     // Loading the modules again for each file would take half of the time: CDK alone takes a second.
     isolate: false,
     testTimeout: 60_000,

@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { CONFIG_KEY, InvalidConfig, parseConfig } from './config.ts';
+import { bundleFunctions } from './constructs/bundle.ts';
 import { addPolicyChecks } from './policy-checks.ts';
 import { ExportStack } from './stack.ts';
 import { addWarnings } from './warnings.ts';
@@ -8,7 +10,9 @@ import { addWarnings } from './warnings.ts';
 try {
   const app = new App();
   const config = parseConfig(app.node.tryGetContext(CONFIG_KEY));
-  const stack = new ExportStack(app, config);
+  const bundles = join(app.outdir, 'functions');
+  bundleFunctions(bundles);
+  const stack = new ExportStack(app, config, bundles);
   addWarnings(stack, config, new Date());
   addPolicyChecks(app, stack);
   app.synth();

@@ -16,7 +16,8 @@ import { OUTPUTS } from './outputs.ts';
 
 /** Schedules start the state machine. Its functions read the secrets and write to the bucket. */
 export class ExportStack extends Stack {
-  constructor(scope: Construct, config: Config) {
+  /** @param bundles the folder that `bundleFunctions` filled */
+  constructor(scope: Construct, config: Config, bundles: string) {
     super(scope, config.stack, { description: "Exports an advertising platform's reports to S3" });
     const { exports, accounts } = config;
     const encryptionKey = createEncryptionKey(this, 'Key', config.kms_key);
@@ -25,6 +26,7 @@ export class ExportStack extends Stack {
     const bucket = new ExportBucket(this, 'Exports', { encryptionKey });
     const { functions } = new WorkflowFunctions(this, 'Functions', {
       config,
+      bundles,
       bucket: bucket.bucket,
       encryptionKey,
     });

@@ -21,13 +21,15 @@ export interface Synthesized {
  * Synthesizes the stack in this process, with the feature flags of `cdk synth` and without an AWS account. Skips the
  * policy checks and CloudFormation's schema validation: they take seconds, and `cdk synth` runs them. Leaves the
  * functions' code where it was bundled and deletes the assembly after reading the template.
+ *
+ * @param bundles the folder that `bundleFunctions` filled
  */
-export function synthesize(config: Config): Synthesized {
+export function synthesize(config: Config, bundles: string): Synthesized {
   const outdir = mkdtempSync(join(tmpdir(), 'ad-report-export-'));
   try {
     const context = { ...readContext(), [DISABLE_ASSET_STAGING_CONTEXT]: true };
     const app = new App({ context, builtinCloudFormationValidation: false, outdir });
-    const stack = new ExportStack(app, config);
+    const stack = new ExportStack(app, config, bundles);
     const template: Json = app.synth().getStackByName(stack.stackName).template;
     return { template, codeOf: codeIn(stack, template) };
   } finally {

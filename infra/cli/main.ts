@@ -1,4 +1,4 @@
-import { keepCompiled } from '../kept.ts';
+import { cacheCompiledCode } from '../cache.ts';
 
 // Node 22 can load this file but not the others. Node 20 cannot load TypeScript at all.
 if (Number.parseInt(process.versions.node, 10) < 24) {
@@ -6,5 +6,5 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
   process.exit(2);
 }
 // The compile cache serves only modules that are loaded after it was enabled.
-keepCompiled();
+cacheCompiledCode();
 await import('./program.ts');

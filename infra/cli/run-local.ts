@@ -1,5 +1,5 @@
 import { type ClockAnchor, scaledClock } from '../local/clock.ts';
-import { keepSaving } from '../local/history-file.ts';
+import { keepSaving } from '../local/history.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
 import { startSandbox } from '../local/sandbox/sandbox.ts';
 import { showProgress } from '../local/show-progress.ts';

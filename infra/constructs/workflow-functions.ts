@@ -15,7 +15,6 @@ import { Construct } from 'constructs';
 import { MAX_REPORTS } from '../../functions/decisions/waits.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import type { Config } from '../config.ts';
-import { bundle } from './bundle.ts';
 import { COPY_ENVIRONMENT } from './copy-environment.ts';
 import type { StepName } from './retries.ts';
 
@@ -58,6 +57,8 @@ const STEPS = Object.keys(SIZES) as StepName[];
 
 interface WorkflowFunctionsProps {
   readonly config: Config;
+  /** The folder that `bundleFunctions` filled. */
+  readonly bundles: string;
   readonly bucket: Bucket;
   /** Encrypts the log groups. */
   readonly encryptionKey?: IKey | undefined;
@@ -69,18 +70,17 @@ export class WorkflowFunctions extends Construct {
 
   constructor(scope: Construct, id: string, props: WorkflowFunctionsProps) {
     super(scope, id);
-    const code = bundle(STEPS.map(fileName));
-    const functions = STEPS.map((step) => [step, this.function(step, code, props)]);
+    const functions = STEPS.map((step) => [step, this.function(step, props)]);
     this.functions = Object.fromEntries(functions);
   }
 
-  private function(step: StepName, code: string, props: WorkflowFunctionsProps): LambdaFunction {
-    const { config } = props;
+  private function(step: StepName, props: WorkflowFunctionsProps): LambdaFunction {
+    const { config, bundles } = props;
     const { timeout, memory, environment } = SIZES[step];
     return new LambdaFunction(this, step, {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      code: Code.fromAsset(join(code, fileName(step))),
+      code: Code.fromAsset(join(bundles, fileName(step))),
       handler: 'index.handler',
       timeout,
       memorySize: memory,

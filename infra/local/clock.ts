@@ -1,35 +1,36 @@
-/**
- * A clock that runs `speed` times faster than the machine's, from `start` on. It is plain data, so that every thread
- * can have the same one.
- */
+/** A clock that runs `speed` times faster than the machine's. Plain data, so that every thread can have the same clock. */
 export interface ClockAnchor {
-  /** Epoch ms at which both clocks agree. */
+  /** The moment, in epoch ms, at which both clocks show the same time. */
   readonly start: number;
   readonly speed: number;
 }
 
+export interface Clock extends ClockAnchor {
+  /** Epoch ms. */
+  now(): number;
+}
+
 const RealDate = Date;
 
-/** The real moment in epoch ms, with fractions: at speed 1000 a whole millisecond is a second of the scaled clock. */
+/** Epoch ms of the machine's clock with fractions: at speed 1000, a millisecond is a second of the scaled clock. */
 function realNow(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** Epoch ms by the scaled clock; whole ones, as Date has them. */
-export function timeAt({ start, speed }: ClockAnchor): number {
+function timeAt({ start, speed }: ClockAnchor): number {
   return speed === 1 ? RealDate.now() : Math.floor(start + (realNow() - start) * speed);
 }
 
-export function scaledClock(speed: number, start = RealDate.now()): ClockAnchor & { now(): number } {
+export function scaledClock(speed: number, start = RealDate.now()): Clock {
   const anchor = { start, speed };
   return { ...anchor, now: () => timeAt(anchor) };
 }
 
-/** Makes `new Date()` and `Date.now()` of this thread tell the scaled time. Timers stay as they are. */
-export function installDate(anchor: ClockAnchor): void {
-  if (anchor.speed === 1) return;
+/** Returns a `Date` whose current time is the scaled one. */
+export function createScaledDate(anchor: ClockAnchor): DateConstructor {
+  if (anchor.speed === 1) return RealDate;
   const now = () => timeAt(anchor);
-  globalThis.Date = new Proxy(RealDate, {
+  return new Proxy(RealDate, {
     construct: (target, args, newTarget) =>
       Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
     apply: () => new RealDate(now()).toString(),
@@ -37,40 +38,50 @@ export function installDate(anchor: ClockAnchor): void {
   });
 }
 
-/** The longest delay of a timer of Node's; a longer one would fire at once. */
+/** The longest delay of Node's timers. A longer one would fire at once. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/**
- * Real ms that a scaled wait takes. One more than the division says, because whoever measures the wait may do so in
- * whole milliseconds: two readings 14.3 ms apart can differ by 14.
- */
+/** Milliseconds added to each wait: two readings of a clock in whole milliseconds can show 14 ms for a wait of 14.3 ms. */
+const READING_ERROR_MS = 1;
+
+/** Real milliseconds of a scaled wait. */
 export function realDelay(ms: number, speed: number): number {
-  return Math.ceil(ms / speed) + 1;
+  return Math.ceil(ms / speed) + READING_ERROR_MS;
+}
+
+export interface ScaledTimers {
+  setTimeout(callback: (...args: unknown[]) => void, ms?: number, ...args: unknown[]): object;
+  clearTimeout(timer: unknown): void;
+  clearAll(): void;
 }
 
 /**
- * Makes `setTimeout` of this thread wait by the scaled clock, never shorter than asked, and for any length. Only for
- * the thread of the state machine, whose timers are waits: a handler's are time-outs of real connections.
+ * Returns timers that wait by the scaled clock, never less than asked and for any length. They are for the waits of the state
+ * machine. Handlers keep the real timers, because their time-outs are those of real connections.
  */
-export function installTimers({ speed }: ClockAnchor): void {
-  const { setTimeout: setReal, clearTimeout: clearReal } = globalThis;
+export function createScaledTimers({ speed }: ClockAnchor): ScaledTimers {
   const running = new Map<unknown, NodeJS.Timeout>();
-  const set = (callback: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
-    const deadline = realNow() + realDelay(ms, speed);
-    const arm = (): NodeJS.Timeout =>
-      setReal(fire, Math.min(Math.ceil(Math.max(deadline - realNow(), 1)), MAX_DELAY_MS));
-    const fire = () => {
-      if (realNow() < deadline) return void running.set(first, arm());
-      running.delete(first);
-      callback(...args);
-    };
-    const first = arm();
-    running.set(first, first);
-    return first;
+  return {
+    setTimeout(callback, ms = 0, ...args) {
+      const deadline = realNow() + realDelay(ms, speed);
+      const arm = () =>
+        setTimeout(fire, Math.min(Math.ceil(Math.max(deadline - realNow(), 1)), MAX_DELAY_MS));
+      const fire = () => {
+        if (realNow() < deadline) return void running.set(timer, arm());
+        running.delete(timer);
+        callback(...args);
+      };
+      const timer = {};
+      running.set(timer, arm());
+      return timer;
+    },
+    clearTimeout(timer) {
+      clearTimeout(running.get(timer));
+      running.delete(timer);
+    },
+    clearAll() {
+      for (const timer of running.values()) clearTimeout(timer);
+      running.clear();
+    },
   };
-  const clear = (timer: unknown) => {
-    clearReal(running.get(timer));
-    running.delete(timer);
-  };
-  Object.assign(globalThis, { setTimeout: set, clearTimeout: clear });
 }

@@ -1,6 +1,4 @@
-import { arnOf, type Place, type Resource, resolve, resourcesOf, type Template } from './template.ts';
-
-/** A state machine's definition in the Amazon States Language; only what the local run looks at has a type. */
+/** A state machine's definition in the Amazon States Language. Fields that the local run ignores have no type. */
 export interface Definition {
   readonly StartAt: string;
   readonly TimeoutSeconds?: number;
@@ -11,66 +9,86 @@ export interface State {
   readonly Type: string;
   readonly Resource?: string;
   readonly TimeoutSeconds?: number;
+  readonly Parameters?: unknown;
   readonly ItemProcessor?: Definition;
   readonly Branches?: readonly Definition[];
   readonly [field: string]: unknown;
 }
 
-/** The template's state machine, as CloudFormation would hand it to Step Functions. */
-export function readStateMachine(
-  template: Template,
-  place: Place,
-): { arn: string; name: string; definition: Definition } {
-  const machines = resourcesOf(template, 'AWS::StepFunctions::StateMachine');
-  const [machine] = machines;
-  if (!machine || machines.length > 1) {
-    throw new Error(`The template has ${machines.length} state machines, and the local run needs one`);
-  }
-  const [id, resource] = machine;
-  const arn = arnOf(template, place, id);
-  const definition = JSON.parse(definitionText(resource, template, place)) as Definition;
-  return { arn, name: arn.split(':').at(-1) ?? id, definition };
+/** Changes every state, including those inside a Map or Parallel state. */
+export function mapStates(definition: Definition, change: (state: State, name: string) => State): Definition {
+  const inside = ({ ItemProcessor, Branches, ...state }: State): State => ({
+    ...state,
+    ...(ItemProcessor && { ItemProcessor: mapStates(ItemProcessor, change) }),
+    ...(Branches && { Branches: Branches.map((branch) => mapStates(branch, change)) }),
+  });
+  const states = Object.entries(definition.States).map(([name, state]) => [
+    name,
+    change(inside(state), name),
+  ]);
+  return { ...definition, States: Object.fromEntries(states) };
 }
 
-function definitionText({ Properties }: Resource, template: Template, place: Place): string {
-  return String(resolve(template, place, Properties?.DefinitionString));
-}
-
-/** Every Task's resource by the state's name; names are unique in a machine, those within a Map included. */
+/** The Resource of every Task state, by the state's name. Names are unique in a state machine. */
 export function taskResources(definition: Definition): Map<string, string> {
   const resources = new Map<string, string>();
-  visit(definition, (name, state) => {
+  mapStates(definition, (state, name) => {
     if (state.Type === 'Task') resources.set(name, state.Resource ?? '');
+    return state;
   });
   return resources;
 }
 
-function visit(definition: Definition, look: (name: string, state: State) => void): void {
-  for (const [name, state] of Object.entries(definition.States)) {
-    look(name, state);
-    for (const nested of [state.ItemProcessor, ...(state.Branches ?? [])]) if (nested) visit(nested, look);
-  }
+/**
+ * Multiplies the time-outs of tasks by `speed`. The interpreter's clock is `speed` times faster, but a task takes as long as ever.
+ */
+export function scaleTaskTimeouts(definition: Definition, speed: number): Definition {
+  return mapStates(definition, (state) =>
+    state.TimeoutSeconds === undefined ? state : { ...state, TimeoutSeconds: state.TimeoutSeconds * speed },
+  );
 }
 
+const RETRY_COUNT = '$$.State.RetryCount';
+
+/** Marks the name of a member that {@link createRetryCounter} replaces by the count. */
+const MARK = ' (RetryCount)';
+
 /**
- * The definition for an interpreter whose clock runs `speed` times faster. What a task does is as slow as ever, so its
- * time-out is made longer by as much as the clock will shorten it. Nothing else is changed, and nothing at speed 1.
- *
- * @throws Error for a Task without a time-out: the interpreter would take 60 s where AWS takes for ever
+ * Prepares a definition for {@link createRetryCounter}. The interpreter has no `$$.State.RetryCount`, but it gives a task the same
+ * input object at every try. So each member of Parameters that is the count becomes the input itself, and that object is counted.
  */
-export function keepTaskTimeouts(definition: Definition, speed: number): Definition {
-  const keep = (state: State, name: string): State => {
-    const { ItemProcessor, Branches } = state;
-    if (state.Type === 'Task' && state.TimeoutSeconds === undefined) {
-      throw new Error(`The task ${name} states no TimeoutSeconds`);
-    }
-    return {
-      ...state,
-      ...(state.TimeoutSeconds !== undefined && { TimeoutSeconds: state.TimeoutSeconds * speed }),
-      ...(ItemProcessor && { ItemProcessor: keepTaskTimeouts(ItemProcessor, speed) }),
-      ...(Branches && { Branches: Branches.map((branch) => keepTaskTimeouts(branch, speed)) }),
-    };
+export function markRetryCounts(definition: Definition): Definition {
+  return mapStates(definition, (state) =>
+    state.Type === 'Task' && isObject(state.Parameters)
+      ? { ...state, Parameters: markMembers(state.Parameters) }
+      : state,
+  );
+}
+
+function markMembers(parameters: object): object {
+  const entries = Object.entries(parameters).map(([name, value]) => {
+    if (value === RETRY_COUNT) return [name.replace(/\.\$$/, `${MARK}.$`), '$'];
+    return [name, isObject(value) ? markMembers(value) : value];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Returns a function that puts the count of earlier tries into a task's input. */
+export function createRetryCounter(): (input: unknown) => unknown {
+  const tries = new WeakMap<object, number>();
+  const count = (input: unknown): unknown => {
+    if (!isObject(input)) return input;
+    const entries = Object.entries(input).map(([name, value]) => {
+      if (!name.endsWith(MARK)) return [name, count(value)];
+      const before = tries.get(value) ?? 0;
+      if (typeof value === 'object' && value !== null) tries.set(value, before + 1);
+      return [name.slice(0, -MARK.length), before];
+    });
+    return Object.fromEntries(entries);
   };
-  const states = Object.entries(definition.States).map(([name, state]) => [name, keep(state, name)]);
-  return { ...definition, States: Object.fromEntries(states) };
+  return count;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { TaskError } from './task-error.ts';
-import type { Place } from './template.ts';
 
-/** An event as EventBridge hands it to a target. */
+/** An event as EventBridge delivers it. */
 export interface BusEvent {
   readonly version: '0';
   readonly id: string;
@@ -18,12 +17,12 @@ export interface BusEvent {
 }
 
 export interface EventBus {
-  /** Those announced since the start, in order. */
+  /** All events so far, in order. */
   readonly events: readonly BusEvent[];
-  /** Makes the next announcements fail, so many times. */
+  /** Makes the next calls of putEvents fail, this many times. */
   failNext(times: number): void;
   /**
-   * What the task `events:putEvents` does.
+   * The task `events:putEvents`.
    *
    * @throws TaskError named `EventBridge.FailedEntry`
    */
@@ -33,18 +32,37 @@ export interface EventBus {
 interface Entry {
   readonly Source: string;
   readonly DetailType: string;
-  /** The task takes an object or its JSON. */
+  /** An object or its JSON. */
   readonly Detail: unknown;
   readonly Resources?: readonly string[];
 }
 
-/** Largest entry that EventBridge takes. */
+/** The largest entry that EventBridge accepts. */
 const MAX_ENTRY_BYTES = 256 * 1024;
 
-/** An event bus whose only target is a file: one event a line, appended. */
-export function openEventBus(file: string, place: Place, now: () => number): EventBus {
+/** An event bus that appends each event to a file, one per line. */
+export function createEventBus(
+  file: string,
+  { account, region }: { readonly account: string; readonly region: string },
+  now: () => number,
+): EventBus {
   const events: BusEvent[] = [];
   let failures = 0;
+  const toEvent = (entry: Entry): BusEvent => {
+    if (Buffer.byteLength(JSON.stringify(entry)) > MAX_ENTRY_BYTES) throw failedEntry('EntryTooLarge', 1);
+    return {
+      version: '0',
+      id: randomUUID(),
+      'detail-type': entry.DetailType,
+      source: entry.Source,
+      account,
+      // EventBridge writes whole seconds.
+      time: new Date(now()).toISOString().replace(/\.\d+Z$/, 'Z'),
+      region,
+      resources: entry.Resources ?? [],
+      detail: typeof entry.Detail === 'string' ? JSON.parse(entry.Detail) : entry.Detail,
+    };
+  };
   return {
     events,
     failNext(times) {
@@ -54,9 +72,9 @@ export function openEventBus(file: string, place: Place, now: () => number): Eve
       const { Entries } = input as { Entries: readonly Entry[] };
       if (failures > 0) {
         failures -= 1;
-        throw failed('InternalFailure', Entries.length);
+        throw failedEntry('InternalFailure', Entries.length);
       }
-      const put = Entries.map((entry) => toEvent(entry, place, now()));
+      const put = Entries.map(toEvent);
       await mkdir(dirname(file), { recursive: true });
       await appendFile(file, put.map((event) => `${JSON.stringify(event)}\n`).join(''));
       events.push(...put);
@@ -65,24 +83,7 @@ export function openEventBus(file: string, place: Place, now: () => number): Eve
   };
 }
 
-function toEvent(entry: Entry, place: Place, time: number): BusEvent {
-  const detail = typeof entry.Detail === 'string' ? JSON.parse(entry.Detail) : entry.Detail;
-  if (Buffer.byteLength(JSON.stringify(entry)) > MAX_ENTRY_BYTES) throw failed('EntryTooLarge', 1);
-  return {
-    version: '0',
-    id: randomUUID(),
-    'detail-type': entry.DetailType,
-    source: entry.Source,
-    account: place.account,
-    // EventBridge writes whole seconds.
-    time: new Date(time).toISOString().replace(/\.\d+Z$/, 'Z'),
-    region: place.region,
-    resources: entry.Resources ?? [],
-    detail,
-  };
-}
-
-function failed(ErrorCode: string, count: number): TaskError {
+function failedEntry(ErrorCode: string, count: number): TaskError {
   const Entries = Array.from({ length: count }, () => ({ ErrorCode }));
   const cause = JSON.stringify({ Entries, FailedEntryCount: count });
   return new TaskError({ error: 'EventBridge.FailedEntry', cause });

@@ -1,15 +1,20 @@
-/** One step of an execution's history, in the words of Step Functions as far as it has them. */
+import { randomUUID } from 'node:crypto';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** One event of an execution's history, with the names of Step Functions where it has the same event. */
 export interface HistoryEvent {
   readonly type: HistoryEventType;
   /** ISO 8601, by the run's clock. */
   readonly time: string;
-  /** The state that it is about, or the Map of an iteration. */
+  /** The state that the event is about. For an iteration, its Map state. */
   readonly state?: string;
-  /** The state's type: Task, Wait, Choice … */
+  /** Task, Wait, Choice … */
   readonly stateType?: string;
-  /** Which item of the Map, from 0; absent outside of it. */
+  /** The item of the Map, from 0. Absent outside of a Map. */
   readonly window?: number;
-  /** Which try this is, of StateRetried. */
+  /** The number of the try, in StateRetried. */
   readonly attempt?: number;
   readonly input?: unknown;
   readonly output?: unknown;
@@ -35,10 +40,78 @@ export type HistoryEventType =
   | 'StateRetried'
   | 'StateCaught';
 
-/** How an execution ended, as DescribeExecution would say it. */
+/** How an execution ended, with the fields of DescribeExecution. */
 export interface ExecutionResult {
   readonly status: 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';
   readonly output?: unknown;
   readonly error?: string;
   readonly cause?: string;
+}
+
+/** An execution in history.json. */
+export interface ExecutionHistory {
+  readonly execution: string;
+  /** Absent while the execution runs. */
+  result?: ExecutionResult;
+  readonly events: HistoryEvent[];
+}
+
+/** Of more executions, only the last ones are kept. */
+const MAX_EXECUTIONS = 500;
+
+export interface History {
+  readonly executions: readonly ExecutionHistory[];
+  begin(execution: string): ExecutionHistory;
+  /** Replaces `history.json`. */
+  save(): Promise<void>;
+}
+
+/** The histories of a run's executions, kept in memory and saved to `history.json` in a folder. */
+export function createHistory(folder: string): History {
+  const executions: ExecutionHistory[] = [];
+  return {
+    executions,
+    begin(execution) {
+      const history: ExecutionHistory = { execution, events: [] };
+      executions.push(history);
+      if (executions.length > MAX_EXECUTIONS) executions.shift();
+      return history;
+    },
+    async save() {
+      const draft = join(folder, `.history.${randomUUID()}.json`);
+      await mkdir(folder, { recursive: true });
+      try {
+        await writeFile(draft, `${JSON.stringify({ executions }, undefined, 2)}\n`);
+        await rename(draft, join(folder, 'history.json'));
+      } catch (error) {
+        await rm(draft, { force: true });
+        throw error;
+      }
+    },
+  };
+}
+
+/** The pause between two saves: at least a second, and ten times as long as the last save took. */
+const SAVE_EVERY_MS = 1_000;
+const PAUSE_PER_SAVE = 10;
+
+/** Saves a history again and again until it is disposed of, so that a killed process leaves one behind. */
+export function keepSaving(history: Pick<History, 'save'>): AsyncDisposable {
+  const ended = new AbortController();
+  const save = async () => {
+    for (let pause = SAVE_EVERY_MS; ; ) {
+      await wait(pause, undefined, { signal: ended.signal });
+      const before = performance.now();
+      await history.save();
+      pause = Math.max(SAVE_EVERY_MS, PAUSE_PER_SAVE * (performance.now() - before));
+    }
+  };
+  // Ends with the abort or with an error, which the final save reports.
+  const saving = save().catch(() => {});
+  return {
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await saving;
+    },
+  };
 }

@@ -1,110 +1,101 @@
 import { mkdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { type Config, readConfig } from '../config.ts';
-import { type ClockAnchor, scaledClock } from './clock.ts';
-import { readStateMachine } from './definition.ts';
-import { type EventBus, openEventBus } from './events.ts';
-import type { LogLine } from './function-instance.ts';
-import { type LocalFunction, openFunction } from './functions.ts';
-import { type ExecutionHistory, type HistoryFile, openHistory } from './history-file.ts';
-import { CREDENTIALS, type JournalEntry, type S3, startS3 } from './s3/server.ts';
+import type { Settings } from '../../functions/workflow/settings.ts';
+import { type Assembly, loadAssembly, prepareAssembly } from './assembly.ts';
+import { type Clock, type ClockAnchor, scaledClock } from './clock.ts';
+import { createEventBus, type EventBus } from './events.ts';
+import { createHistory, type ExecutionHistory, type History } from './history.ts';
+import { createFunction, type LocalFunction } from './lambda.ts';
+import type { LogLine } from './lambda-instance.ts';
+import { ACCOUNT, CREDENTIALS, type JournalEntry, type S3, startS3 } from './s3/server.ts';
 import { createFileSecret, createMemorySecret, type Secret } from './secret.ts';
 import { type SecretsManager, startSecretsManager } from './secrets-manager.ts';
-import { type Execution, startStateMachine } from './state-machine.ts';
-import { taskRunner } from './task-runner.ts';
-import { nameOf, type Place, resourcesOf, type Template } from './template.ts';
-import { readFunctions } from './template-functions.ts';
+import { createStateMachine, type Execution, type RunTask } from './step-functions.ts';
 
-/** A credential secret: kept in a file, where a rotated refresh token is written back, or its text. */
+/** A credential secret: a file, which gets a rotated refresh token, or the secret's text. */
 export type CredentialSource = { readonly file: string } | { readonly text: string };
 
-/** A stack as `synthesize` gives it. */
-export interface Synthesized {
-  readonly template: unknown;
-  codeOf(functionId: string): string;
-}
+/** Settings of the functions, which are environment variables. */
+export type SettingTexts = { readonly [name in keyof Settings]?: string };
 
 export interface LocalOptions {
   readonly baseUrl: string;
   readonly revision: string;
-  /** By account; the stack has these accounts and no others. */
+  /** By account. The run has no other accounts. */
   readonly credentials: Readonly<Record<string, CredentialSource>>;
-  /** Where objects, events.jsonl and history.json go. */
+  /** The folder for objects, events.jsonl and history.json. */
   readonly out: string;
-  /** Real time by default; a platform of this machine should have the same one. */
+  /** Default: real time. A platform on this machine must use the same clock. */
   readonly clock?: ClockAnchor;
-  /** Settings of the stack other than cdk.json's. */
-  readonly config?: Partial<Config>;
-  /** A stack with these settings that was synthesized before. */
-  readonly synthesized?: Synthesized;
+  /** Default: the stack of cdk.json. */
+  readonly assembly?: Assembly;
+  /** Replace settings of all functions. */
+  readonly settings?: SettingTexts;
 }
 
 /** The stack, running on this machine. */
 export interface LocalRun extends AsyncDisposable {
   readonly bucket: string;
-  readonly clock: ClockAnchor & { now(): number };
-  readonly template: Template;
+  readonly clock: Clock;
+  readonly assembly: Assembly;
   readonly s3: S3;
   readonly secrets: SecretsManager;
   readonly bus: EventBus;
-  readonly history: HistoryFile;
-  /** Bytes that have arrived in S3 so far, by key; those of an upload that is not complete included. */
+  readonly history: History;
+  /** The bytes that have arrived in S3 so far, by key, including those of unfinished uploads. */
   readonly arrived: ReadonlyMap<string, number>;
   /** Everything that the functions wrote. */
   readonly logs: readonly LogLine[];
-  /** By the step's name, such as SaveReport. @throws RangeError */
+  /** @param step such as SaveReport @throws RangeError */
   functionOf(step: string): LocalFunction;
   /** Starts an execution with the request as its input. */
   export(request: unknown, name?: string): Execution;
-  /** Aborts what runs, writes history.json and ends every thread and server. */
+  /** Aborts all executions, writes history.json, and ends every thread and server. */
   close(): Promise<void>;
 }
 
-/** 000000000000 is nobody's account, and the one that the local S3's buckets belong to. */
-const HERE = { account: '000000000000', region: 'us-east-1' };
+const REGION = 'us-east-1';
 
-/** Starts the synthesized stack on this machine; nothing outside is spoken to but the platform. */
+/** Starts the stack on this machine. The platform is the only thing outside that it talks to. */
 export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   await using started = new AsyncDisposableStack();
-  const config = localConfig(options);
   const clock = scaledClock(options.clock?.speed ?? 1, options.clock?.start);
-  const place: Place = { ...HERE, stack: config.stack };
-  const { template: json, codeOf } = options.synthesized ?? (await synthesizeHere(config));
-  const template = json as Template;
-
-  const buckets = resourcesOf(template, 'AWS::S3::Bucket').map(([id]) => nameOf(template, place, id));
-  await mkdir(options.out, { recursive: true });
+  const { out, assembly = loadAssembly(await prepareAssembly()) } = options;
+  const { bucket } = assembly;
+  await mkdir(out, { recursive: true });
   const arrived = new Map<string, number>();
   const s3 = started.use(
     await startS3({
-      ...{ directory: options.out, buckets, now: clock.now, requireOwner: true },
+      ...{ directory: out, buckets: [bucket], now: clock.now, requireOwner: true },
       log: (entry) => countBytes(arrived, entry),
     }),
   );
-  const stored = createSecrets(options, config.stack, template, place, clock.now);
+  const stored = createSecrets(options.credentials, assembly.stack, clock.now);
   const secrets = started.use(await startSecretsManager({ secrets: stored, now: clock.now }));
 
   const logs: LogLine[] = [];
-  const log = (line: LogLine) => void logs.push(line);
-  const environment = environmentHere(options.baseUrl, s3, secrets);
-  const specs = readFunctions({ template, place, codeOf, environment });
-  const functions = specs.map((spec) => openFunction(spec, clock, log));
+  const environment = environmentOf(options, s3, secrets);
+  const functions = assembly.functions.map((spec) =>
+    createFunction(
+      { ...spec, environment: { ...spec.environment, ...environment } },
+      clock,
+      (line) => void logs.push(line),
+    ),
+  );
   started.defer(async () => void (await Promise.all(functions.map((each) => each.close()))));
 
-  const bus = openEventBus(join(options.out, 'events.jsonl'), place, clock.now);
-  const history = openHistory(options.out);
+  const bus = createEventBus(join(out, 'events.jsonl'), { account: ACCOUNT, region: REGION }, clock.now);
+  const history = createHistory(out);
   started.defer(() => history.save().catch(warnOfHistory));
-  const runTask = taskRunner(functions, bus);
-  const machine = started.use(
-    await startStateMachine({ ...readStateMachine(template, place), clock, runTask }),
-  );
+  const { stateMachine, interpreter } = assembly;
+  const runTask = createTaskRunner(functions, bus);
+  const machine = started.use(createStateMachine({ ...stateMachine, interpreter, clock, runTask }));
   const running = started.move();
   const close = () => running.disposeAsync();
   return {
-    bucket: buckets[0] ?? '',
-    ...{ clock, template, s3, secrets, bus, history, logs, arrived },
-    functionOf: (step) => find(functions, step),
+    ...{ bucket, clock, assembly, s3, secrets, bus, history, logs, arrived },
+    functionOf: (step) => findFunction(functions, step),
     export: (request, name = `export-${history.executions.length + 1}`) =>
       record(machine.start(name, request), history.begin(name)),
     close,
@@ -112,54 +103,38 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   };
 }
 
-/** cdk.json's settings, but for the platform and what belongs to another one. */
-function localConfig({ baseUrl, revision, credentials, config }: LocalOptions): Config {
-  const { download_hosts: _, ...configured } = readConfig();
-  const accounts = Object.keys(credentials);
-  return { ...configured, exports: [], ...config, base_url: baseUrl.replace(/\/+$/, ''), revision, accounts };
-}
-
-async function synthesizeHere(config: Config): Promise<Synthesized> {
-  // CDK takes a second to load, which a stack that was synthesized before does not need.
-  const { synthesize } = await import('../synthesize.ts');
-  return synthesize(config);
-}
-
 function createSecrets(
-  { credentials }: LocalOptions,
+  credentials: LocalOptions['credentials'],
   prefix: string,
-  template: Template,
-  place: Place,
   now: () => number,
 ): Map<string, Secret> {
-  const names = resourcesOf(template, 'AWS::SecretsManager::Secret').map(([id]) =>
-    nameOf(template, place, id),
-  );
-  const secrets = new Map(names.map((name) => [name, createMemorySecret(now)]));
+  const secrets = new Map<string, Secret>();
   for (const [account, source] of Object.entries(credentials)) {
-    const secret =
+    const credential =
       'file' in source ? createFileSecret(source.file, now) : createMemorySecret(now, source.text);
-    secrets.set(`${prefix}/${account}/credential`, secret);
+    secrets.set(`${prefix}/${account}/credential`, credential);
+    secrets.set(`${prefix}/${account}/token`, createMemorySecret(now));
   }
   return secrets;
 }
 
-/** What this machine adds: the SDK's own variables, and leave to use plain http where the platform is on this machine. */
-function environmentHere(baseUrl: string, s3: S3, secrets: SecretsManager): Record<string, string> {
+/** The variables that depend on this run: the platform and its accounts, and the local endpoints of the AWS services. */
+function environmentOf(options: LocalOptions, s3: S3, secrets: SecretsManager): Record<string, string> {
+  const { baseUrl, revision, credentials, settings } = options;
+  const platform: SettingTexts = {
+    PLATFORM_BASE_URL: baseUrl.replace(/\/+$/, ''),
+    PLATFORM_REVISION: revision,
+    ACCOUNTS: Object.keys(credentials).join(','),
+    ...(isLoopback(baseUrl) && { ALLOW_LOOPBACK: 'true' }),
+    ...settings,
+  };
   return {
+    ...platform,
     AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
     AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
     AWS_ENDPOINT_URL_S3: s3.endpoint,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,
-    ...(isLoopback(baseUrl) && { ALLOW_LOOPBACK: 'true' }),
   };
-}
-
-function countBytes(arrived: Map<string, number>, { operation, key, bytes = 0, status }: JournalEntry): void {
-  if (status !== 200) return;
-  if (operation === 'CreateMultipartUpload') arrived.set(key, 0);
-  if (operation === 'PutObject') arrived.set(key, bytes);
-  if (operation === 'UploadPart') arrived.set(key, (arrived.get(key) ?? 0) + bytes);
 }
 
 function isLoopback(url: string): boolean {
@@ -169,23 +144,43 @@ function isLoopback(url: string): boolean {
   );
 }
 
-/** How the export ended is worth more than how it went: on a full disk there is still that. */
+function countBytes(arrived: Map<string, number>, { operation, key, bytes = 0, status }: JournalEntry): void {
+  if (status !== 200) return;
+  if (operation === 'CreateMultipartUpload') arrived.set(key, 0);
+  if (operation === 'PutObject') arrived.set(key, bytes);
+  if (operation === 'UploadPart') arrived.set(key, (arrived.get(key) ?? 0) + bytes);
+}
+
+const PUT_EVENTS = 'arn:aws:states:::events:putEvents';
+
+/** Runs what the stack's Task states name: its functions, or the integration that sends events. */
+function createTaskRunner(functions: readonly LocalFunction[], bus: EventBus): RunTask {
+  const byArn = new Map(functions.map((each) => [each.arn, each]));
+  return async (resource, input) => {
+    if (resource === PUT_EVENTS) return bus.putEvents(input);
+    const target = byArn.get(resource);
+    if (!target) throw new Error(`The local run does not support ${resource}`);
+    return target.invoke(input);
+  };
+}
+
+/** Only warns, for example on a full disk, so that the command still reports how the export ended. */
 function warnOfHistory({ code, message }: NodeJS.ErrnoException): void {
   process.stderr.write(`warning: history.json could not be written (${code ?? message})\n`);
 }
 
-function find(functions: readonly LocalFunction[], step: string): LocalFunction {
+function findFunction(functions: readonly LocalFunction[], step: string): LocalFunction {
   const found = functions.find(({ name }) => name.endsWith(step));
   if (!found) throw new RangeError(`The stack has no function ${step}`);
   return found;
 }
 
-/** The execution, its history being kept; its result is there once its history is complete. */
-function record(execution: Execution, kept: ExecutionHistory): Execution {
+/** Adds the execution to the history. Its result resolves once its history is complete. */
+function record(execution: Execution, history: ExecutionHistory): Execution {
   const complete = (async () => {
-    for await (const event of execution.events) kept.events.push(event);
-    kept.result = await execution.result;
-    return kept.result;
+    for await (const event of execution.events) history.events.push(event);
+    history.result = await execution.result;
+    return history.result;
   })();
   return { ...execution, result: complete };
 }

@@ -1,7 +1,7 @@
 import type { Window } from '../../functions/workflow/states.ts';
 import { advance, type Progress, type WindowProgress } from './progress.ts';
 import type { LocalRun } from './run.ts';
-import type { Execution } from './state-machine.ts';
+import type { Execution } from './step-functions.ts';
 
 /** What is written to; a terminal has `isTTY`. */
 export interface Screen {

@@ -1,4 +1,4 @@
-/** A task's failure as Step Functions sees it; plain data, because it crosses threads. */
+/** A task's failure as Step Functions reports it. Plain data, because it crosses threads. */
 export interface TaskFailure {
   readonly error: string;
   readonly cause: string;
@@ -13,7 +13,7 @@ export class TaskError extends Error {
   }
 }
 
-/** What Lambda says of a failed invocation, the way Step Functions puts it into a Cause. */
+/** A failed invocation, with the JSON that Step Functions puts into the Cause. */
 export function functionFailure(
   errorType: string,
   errorMessage: string,
@@ -22,8 +22,8 @@ export function functionFailure(
   return { error: errorType, cause: JSON.stringify({ errorType, errorMessage, trace }) };
 }
 
-/** @returns the failure that a rejected task stands for; anything that is no TaskError is Step Functions' own trouble */
-export function failureOf(error: unknown): TaskFailure {
+/** An error that is no TaskError is a fault of the local run itself: States.TaskFailed. */
+export function taskFailure(error: unknown): TaskFailure {
   if (error instanceof TaskError) return { error: error.name, cause: error.message };
   return { error: 'States.TaskFailed', cause: error instanceof Error ? error.message : String(error) };
 }

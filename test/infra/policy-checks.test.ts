@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { parseConfig, readContext } from '../../infra/config.ts';
 import { addPolicyChecks } from '../../infra/policy-checks.ts';
 import { ExportStack } from '../../infra/stack.ts';
-import { CONTEXT } from '../support/stack.ts';
+import { BUNDLES, CONTEXT } from '../support/stack.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** The stack with the checks of `cdk synth`, without CloudFormation's schema validation. */
@@ -16,7 +16,7 @@ function stackWithChecks(changes: Readonly<Record<string, unknown>> = {}): { app
     builtinCloudFormationValidation: false,
     outdir: temporaryDirectory(),
   });
-  const stack = new ExportStack(app, parseConfig({ ...CONTEXT, ...changes }));
+  const stack = new ExportStack(app, parseConfig({ ...CONTEXT, ...changes }), BUNDLES);
   addPolicyChecks(app, stack);
   return { app, stack };
 }

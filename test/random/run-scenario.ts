@@ -6,7 +6,6 @@ import type { HistoryEvent } from '../../infra/local/history.ts';
 import type { JournalEntry } from '../../infra/local/s3/server.ts';
 import type { Call } from '../../infra/local/sandbox/exchange.ts';
 import { parseFault } from '../../infra/local/sandbox/faults/parse-fault.ts';
-import { resourcesOf } from '../../infra/local/template.ts';
 import type { Workflow } from '../support/workflow.ts';
 import type { Scenario, Wanted } from './scenario.ts';
 
@@ -136,8 +135,8 @@ function idsFor({ fields, invalid }: Wanted, { sandbox }: Workflow): Record<stri
 }
 
 function killAll(workflow: Workflow): void {
-  const functions = resourcesOf(workflow.template, 'AWS::Lambda::Function');
-  for (const [id] of functions) void workflow.functionOf(id.replace(/[0-9A-F]{8}$/, '')).kill();
+  for (const { environment } of workflow.assembly.functions)
+    void workflow.functionOf(environment.STEP ?? '').kill();
 }
 
 async function objectsUnder(workflow: Workflow, prefix: string): Promise<Map<string, StoredFile>> {

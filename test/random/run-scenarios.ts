@@ -74,7 +74,7 @@ async function runBatch(
     // S3's time-outs would be shorter than a busy machine needs for a file of three parts.
     shortTimeouts: !ranges,
     sandbox: { report, credentials: ACCOUNTS.map((account) => ({ account })) },
-    config: { max_download_bytes: 32 * MiB, ...(ranges && { parallel_above_bytes: RANGES.above }) },
+    settings: { MAX_DOWNLOAD_BYTES: String(32 * MiB) },
   });
   let last: Outcome | undefined;
   for (const { index, scenario } of batch) {

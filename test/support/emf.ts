@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { LogLine } from '../../infra/local/function-instance.ts';
+import type { LogLine } from '../../infra/local/lambda-instance.ts';
 
 /** One metric's values in a line of CloudWatch's embedded metric format, and what they are told apart by. */
 export interface Metric {

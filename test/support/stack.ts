@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { type Config, parseConfig } from '../../infra/config.ts';
+import { FUNCTIONS_FOLDER, prepareAssembly } from '../../infra/local/assembly.ts';
 import { type Synthesized, synthesize } from '../../infra/synthesize.ts';
 
 /** A config with two accounts, one of which has a scheduled export. */
@@ -27,10 +29,13 @@ export const CONTEXT = {
   ],
 };
 
+/** The bundled functions. */
+export const BUNDLES = join(await prepareAssembly(), FUNCTIONS_FOLDER);
+
 /** The stack of {@link CONTEXT} with these changes. */
 export function synthesizeStack(changes: Readonly<Record<string, unknown>> = {}): Synthesized {
   const config: Config = parseConfig({ ...CONTEXT, ...changes });
-  return synthesize(config);
+  return synthesize(config, BUNDLES);
 }
 
 interface Resource {

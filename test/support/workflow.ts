@@ -1,16 +1,16 @@
 import { mkdtempDisposable, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../../infra/config.ts';
+import { type Assembly, loadAssembly, prepareAssembly } from '../../infra/local/assembly.ts';
 import { scaledClock } from '../../infra/local/clock.ts';
 import type { ExecutionResult, HistoryEvent } from '../../infra/local/history.ts';
-import { type LocalRun, type Synthesized, startLocal } from '../../infra/local/run.ts';
+import type { FunctionSpec } from '../../infra/local/lambda-instance.ts';
+import { type LocalRun, type SettingTexts, startLocal } from '../../infra/local/run.ts';
 import { type Sandbox, startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
-import type { Execution } from '../../infra/local/state-machine.ts';
+import type { Execution } from '../../infra/local/step-functions.ts';
 import { carryMutant } from '../mutation/in-test.ts';
 import { preloaded } from './preload.ts';
-import { synthesized } from './synthesized.ts';
 
 const FAST_TIMERS = new URL('./fast-timers.ts', import.meta.url);
 
@@ -22,8 +22,10 @@ export interface WorkflowOptions {
   readonly sandbox?: Omit<SandboxOptions, 'now'>;
   /** Seconds by which the platform's clock is ahead of the functions'. */
   readonly platformAhead?: number;
-  /** Settings of the stack. */
-  readonly config?: Partial<Config>;
+  /** Replace the functions' settings. */
+  readonly settings?: SettingTexts;
+  /** Default: the stack of cdk.json. */
+  readonly assembly?: Assembly;
   /** The text of each account's credential secret; by default, that of the sandbox's credential. */
   readonly credentials?: Readonly<Record<string, string>>;
   /** Another platform than the sandbox. */
@@ -67,9 +69,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const baseUrl = options.baseUrl ?? sandbox.baseUrl;
   const revision = options.revision ?? sandbox.revision;
   const credentials = options.credentials ?? credentialsOf(sandbox);
-  const accounts = Object.keys(credentials);
-  const whole = await synthesized({ ...options.config, accounts, revision, base_url: baseUrl });
-  const stack = withTimeouts(whole, options.functionSeconds ?? {});
+  const assembly = options.assembly ?? loadAssembly(await prepareAssembly());
   const mutant = carryMutant();
   started.defer(mutant.end);
   const preloads = [...mutant.modules, ...(options.shortTimeouts ? [FAST_TIMERS] : [])];
@@ -79,8 +79,15 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
       credentials: Object.fromEntries(
         Object.entries(credentials).map(([account, text]) => [account, { text }]),
       ),
-      synthesized: preloaded(stack, preloads, join(out, '.code')),
-      ...(options.config && { config: options.config }),
+      assembly: {
+        ...assembly,
+        functions: preloaded(
+          withTimeouts(assembly.functions, options.functionSeconds ?? {}),
+          preloads,
+          join(out, '.code'),
+        ),
+      },
+      ...(options.settings && { settings: options.settings }),
     }),
   );
   const running = started.move();
@@ -97,18 +104,14 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   };
 }
 
-/** The template is this run's own copy. */
-function withTimeouts(stack: Synthesized, seconds: Readonly<Record<string, number>>): Synthesized {
-  type Resource = {
-    Type: string;
-    Properties: { Timeout?: number; Environment?: { Variables: { STEP: string } } };
-  };
-  const { Resources } = stack.template as { Resources: Record<string, Resource> };
-  for (const { Type, Properties } of Object.values(Resources)) {
-    const timeout = seconds[Properties?.Environment?.Variables.STEP ?? ''];
-    if (Type === 'AWS::Lambda::Function' && timeout !== undefined) Properties.Timeout = timeout;
-  }
-  return stack;
+function withTimeouts(
+  functions: readonly FunctionSpec[],
+  seconds: Readonly<Record<string, number>>,
+): readonly FunctionSpec[] {
+  return functions.map((spec) => {
+    const timeoutSeconds = seconds[spec.environment.STEP ?? ''] ?? spec.timeoutSeconds;
+    return { ...spec, timeoutSeconds };
+  });
 }
 
 /** A clock's start is the moment at which it agrees with the machine's; here it is to tell another one right now. */
@@ -160,7 +163,7 @@ async function sweep(local: LocalRun, out: string): Promise<string> {
     // What is being uploaded may be gone by now.
     files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8').catch(() => '')),
   );
-  const { template, history, logs, bus, secrets, s3 } = local;
-  const memory = [template, history.executions, logs, bus.events, secrets.journal, s3.journal];
+  const { assembly, history, logs, bus, secrets, s3 } = local;
+  const memory = [assembly, history.executions, logs, bus.events, secrets.journal, s3.journal];
   return [...texts, ...memory.map((part) => JSON.stringify(part))].join('\n');
 }

@@ -12,7 +12,7 @@ import {
 
 const workflow = await shareWorkflow({
   sandbox: { credentials: [CONSENTED], tokenSeconds: 86_400 },
-  config: { refresh_parameters: { audience: 'ads' } },
+  settings: { REFRESH_PARAMETERS: JSON.stringify({ audience: 'ads' }) },
 });
 const CLIENT = JSON.stringify(await storedCredential(workflow));
 

@@ -3,7 +3,7 @@ import { scaledClock } from '../../../infra/local/clock.ts';
 import type { HistoryEvent } from '../../../infra/local/history.ts';
 import { advance, type Progress } from '../../../infra/local/progress.ts';
 import { type Screen, showProgress } from '../../../infra/local/show-progress.ts';
-import type { Execution } from '../../../infra/local/state-machine.ts';
+import type { Execution } from '../../../infra/local/step-functions.ts';
 import { startWorkflow } from '../../support/workflow.ts';
 
 const REQUEST = { kind: 'report', account: 'acme', name: 'daily', format: 'JSON' };

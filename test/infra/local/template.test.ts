@@ -1,14 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import { readStateMachine, taskResources } from '../../../infra/local/definition.ts';
-import { nameOf, type Place, resolve, type Template } from '../../../infra/local/template.ts';
-import { readFunctions } from '../../../infra/local/template-functions.ts';
+import {
+  type Place,
+  readBucket,
+  readFunctions,
+  readStateMachine,
+  resolve,
+  type Template,
+} from '../../../infra/local/template.ts';
 
 const PLACE: Place = { account: '000000000000', region: 'us-east-1', stack: 'exports' };
+
+const DEFINITION =
+  '{"StartAt":"Get","States":{"Get":{"Type":"Task","TimeoutSeconds":9,"End":true,"Resource":"';
 
 const TEMPLATE: Template = {
   Resources: {
     Bucket83908E77: { Type: 'AWS::S3::Bucket' },
-    Token: { Type: 'AWS::SecretsManager::Secret', Properties: { Name: 'exports/acme/token' } },
     GetToken1A2B3C4D: {
       Type: 'AWS::Lambda::Function',
       Properties: {
@@ -25,77 +32,73 @@ const TEMPLATE: Template = {
       Type: 'AWS::StepFunctions::StateMachine',
       Properties: {
         DefinitionString: {
-          'Fn::Join': [
-            '',
-            [
-              '{"StartAt":"Get","States":{"Get":{"Type":"Task","TimeoutSeconds":9,"End":true,"Resource":"',
-              { 'Fn::GetAtt': ['GetToken1A2B3C4D', 'Arn'] },
-              '"}}}',
-            ],
-          ],
+          'Fn::Join': ['', [DEFINITION, { 'Fn::GetAtt': ['GetToken1A2B3C4D', 'Arn'] }, '"}}}']],
         },
       },
     },
+    Named: { Type: 'AWS::Lambda::Function', Properties: { FunctionName: 'by-name', Handler: 'main.run' } },
   },
 };
+
+const FUNCTION_ARN = 'arn:aws:lambda:us-east-1:000000000000:function:exports-GetToken';
+const MACHINE_ARN = 'arn:aws:states:us-east-1:000000000000:stateMachine:exports-Machine';
 
 describe('resolve', () => {
   test.each([
     [{ Ref: 'AWS::Partition' }, 'aws'],
     [{ Ref: 'Bucket83908E77' }, 'exports-bucket'],
     [{ 'Fn::GetAtt': ['Bucket83908E77', 'Arn'] }, 'arn:aws:s3:::exports-bucket'],
-    [{ Ref: 'Token' }, 'arn:aws:secretsmanager:us-east-1:000000000000:secret:exports/acme/token'],
+    [{ Ref: 'Machine' }, MACHINE_ARN],
     [{ 'Fn::Join': ['/', ['a', { Ref: 'AWS::Region' }]] }, 'a/us-east-1'],
     [{ some: ['plain', { Ref: 'AWS::StackName' }] }, { some: ['plain', 'exports'] }],
-  ])('%j', (value, resolved) => {
+  ])('resolves %j', (value, resolved) => {
     expect(resolve(TEMPLATE, PLACE, value)).toEqual(resolved);
   });
 
   test.each([
     [{ 'Fn::Cidr': ['10.0.0.0/8', 1] }, 'Fn::Cidr'],
     [{ Ref: 'Absent' }, 'Absent'],
-    [{ 'Fn::GetAtt': ['Token', 'Elsewhere'] }, 'Elsewhere'],
-  ])('refuses %j, which no template of ours has', (value, named) => {
+    [{ 'Fn::GetAtt': ['Bucket83908E77', 'Elsewhere'] }, 'Elsewhere'],
+  ])('refuses %j, which our templates do not use', (value, named) => {
     expect(() => resolve(TEMPLATE, PLACE, value)).toThrow(named);
   });
 });
 
-test('a given name is used, any other is made of the stack and the construct', () => {
-  expect(nameOf(TEMPLATE, PLACE, 'Token')).toBe('exports/acme/token');
-  expect(nameOf(TEMPLATE, PLACE, 'GetToken1A2B3C4D')).toBe('exports-GetToken');
+test('names the bucket after the stack and the construct', () => {
+  expect(readBucket(TEMPLATE, PLACE)).toBe('exports-bucket');
 });
 
-test('the definition names each task by the ARN of its function', () => {
+test('reads the definition with the ARNs of its functions', () => {
   const { arn, name, definition } = readStateMachine(TEMPLATE, PLACE);
-  expect([arn, name]).toEqual([
-    'arn:aws:states:us-east-1:000000000000:stateMachine:exports-Machine',
-    'exports-Machine',
-  ]);
-  const [resource] = taskResources(definition).values();
-  expect(resource).toBe('arn:aws:lambda:us-east-1:000000000000:function:exports-GetToken');
+  expect([arn, name]).toEqual([MACHINE_ARN, 'exports-Machine']);
+  expect(definition.States.Get?.Resource).toBe(FUNCTION_ARN);
 });
 
-test('a function has the environment of the template, that of the runtime, and what is added here', () => {
-  const source = {
-    template: TEMPLATE,
-    place: PLACE,
-    codeOf: () => '/assets/get-token',
-    environment: { ADDED: 'yes' },
-  };
-  const [spec] = readFunctions(source);
+test('reads a function with the variables of the template and of the runtime', () => {
+  const [spec] = readFunctions(TEMPLATE, PLACE, () => 'functions/get-token');
   expect(spec).toMatchObject({
     name: 'exports-GetToken',
-    file: '/assets/get-token/index.cjs',
+    arn: FUNCTION_ARN,
+    file: 'functions/get-token/index.cjs',
     exportName: 'handler',
     timeoutSeconds: 90,
     memoryMb: 256,
     reserved: 1,
   });
   expect(spec?.environment).toMatchObject({
-    ADDED: 'yes',
     BUCKET: 'exports-bucket',
     BUCKET_OWNER: '000000000000',
     AWS_LAMBDA_FUNCTION_NAME: 'exports-GetToken',
-    LAMBDA_TASK_ROOT: '/assets/get-token',
+  });
+});
+
+test('reads a function with a given name and the defaults of Lambda', () => {
+  const [, spec] = readFunctions(TEMPLATE, PLACE, () => 'functions/x');
+  expect(spec).toMatchObject({
+    name: 'by-name',
+    file: 'functions/x/main.cjs',
+    exportName: 'run',
+    timeoutSeconds: 3,
+    memoryMb: 128,
   });
 });

@@ -25,7 +25,7 @@ const workflow = await shareWorkflow({
     tokenSeconds: 86_400,
     report: { secondsToProcessing: 0, secondsToReady: 0, bytes: () => bytes },
   },
-  config: { max_download_bytes: MAX_BYTES },
+  settings: { MAX_DOWNLOAD_BYTES: String(MAX_BYTES) },
 });
 
 async function download(size: number, day: Conditions): Promise<Outcome> {

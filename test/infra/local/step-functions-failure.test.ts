@@ -1,22 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { functionFailure, TaskError } from '../../../infra/local/task-error.ts';
-
-import { eventsOf, machine, TASK } from './machine.ts';
+import { machine, TASK } from './machine.ts';
 
 describe('failure', () => {
   const refused = () =>
     Promise.reject(new TaskError(functionFailure('Refused', 'no such report', ['Error: no'])));
 
-  test('a Catch is given the error and a Cause of JSON, as AWS gives it', async () => {
-    const states = {
-      Do: {
-        ...TASK,
-        Catch: [{ ErrorEquals: ['Refused'], Next: 'Caught', ResultPath: '$.caught' }],
-        End: true,
-      },
-      Caught: { Type: 'Succeed' },
-    };
-    await using local = await machine(states, refused);
+  test('a Catch gets the error and a Cause of JSON, like on AWS', async () => {
+    const Catch = [{ ErrorEquals: ['Refused'], Next: 'Caught', ResultPath: '$.caught' }];
+    const states = { Do: { ...TASK, Catch, End: true }, Caught: { Type: 'Succeed' } };
+    await using local = machine(states, refused);
     const { output } = await local.start('caught', { id: 7 }).result;
     const { caught } = output as { caught: { Error: string; Cause: string } };
     expect(caught.Error).toBe('Refused');
@@ -27,72 +20,66 @@ describe('failure', () => {
     });
   });
 
-  test('an error that nothing catches ends the execution as FAILED', async () => {
-    await using local = await machine({ Do: { ...TASK, End: true } }, refused);
+  test('an error without a Catch ends the execution as FAILED', async () => {
+    await using local = machine({ Do: { ...TASK, End: true } }, refused);
     const execution = local.start('failed', {});
     expect(await execution.result).toMatchObject({ status: 'FAILED', error: 'Refused' });
-    expect((await eventsOf(execution.events)).at(-1)).toMatchObject({
-      type: 'ExecutionFailed',
-      error: 'Refused',
-    });
+    const events = await Array.fromAsync(execution.events);
+    expect(events.at(-1)).toMatchObject({ type: 'ExecutionFailed', error: 'Refused' });
   });
 
-  test('a Fail state says why by its paths', async () => {
+  test('a Fail state takes Error and Cause from its paths', async () => {
     const fail = { Type: 'Fail', ErrorPath: '$.error', CausePath: '$.cause' };
-    await using local = await machine({ End: fail }, async () => null);
+    await using local = machine({ End: fail }, async () => null);
     const result = await local.start('failed', { error: 'ReportStuck', cause: '{"a":1}' }).result;
     expect(result).toEqual({ status: 'FAILED', error: 'ReportStuck', cause: '{"a":1}' });
   });
 
   test('a Retry waits by the scaled clock', async () => {
     let tries = 0;
-    const retry = [{ ErrorEquals: ['Refused'], IntervalSeconds: 10, BackoffRate: 2, MaxAttempts: 3 }];
+    const Retry = [{ ErrorEquals: ['Refused'], IntervalSeconds: 10, BackoffRate: 2, MaxAttempts: 3 }];
     const flaky = async () => (++tries < 3 ? refused() : 'done');
-    await using local = await machine({ Do: { ...TASK, Retry: retry, End: true } }, flaky);
+    await using local = machine({ Do: { ...TASK, Retry, End: true } }, flaky);
     const execution = local.start('retried', {});
     expect((await execution.result).output).toBe('done');
-    const retried = (await eventsOf(execution.events)).filter(({ type }) => type === 'StateRetried');
+    const events = await Array.fromAsync(execution.events);
+    const retried = events.filter(({ type }) => type === 'StateRetried');
     expect(retried.map(({ attempt }) => attempt)).toEqual([1, 2]);
   });
 
   test.each([
     ['input', { text: 'x'.repeat(200_000) }, { 'a.$': '$', 'b.$': '$' }],
     ['output', {}, {}],
-  ])('an %s over 256 KB ends the execution, and no Catch helps', async (_, input, Parameters) => {
-    const catchAll = [{ ErrorEquals: ['States.ALL'], Next: 'Caught' }];
-    const states = { Do: { ...TASK, Parameters, Catch: catchAll, End: true }, Caught: { Type: 'Succeed' } };
-    await using local = await machine(states, async () => 'x'.repeat(256 * 1024));
+  ])('an %s over 256 KB ends the execution despite a Catch', async (_, input, Parameters) => {
+    const Catch = [{ ErrorEquals: ['States.ALL'], Next: 'Caught' }];
+    const states = { Do: { ...TASK, Parameters, Catch, End: true }, Caught: { Type: 'Succeed' } };
+    await using local = machine(states, async () => 'x'.repeat(256 * 1024));
     const result = await local.start('large', input).result;
     expect(result).toMatchObject({ status: 'FAILED', error: 'States.DataLimitExceeded' });
   });
 
-  test('an input that StartExecution would not take is refused', async () => {
-    await using local = await machine({ Do: { ...TASK, End: true } }, async () => null);
+  test('refuses an input that is too large for StartExecution', async () => {
+    await using local = machine({ Do: { ...TASK, End: true } }, async () => null);
     expect(() => local.start('large', 'x'.repeat(256 * 1024))).toThrow(RangeError);
-  });
-
-  test('a definition that is not valid is refused with what is wrong', async () => {
-    await expect(machine({ Do: { ...TASK, Next: 'Nowhere' } }, async () => null)).rejects.toThrow('Nowhere');
   });
 });
 
 describe('abort', () => {
+  const WAIT = { Wait: { Type: 'Wait', Seconds: 100_000, End: true } };
+
   test('ends the execution as ABORTED in the middle of a wait', async () => {
-    await using local = await machine(
-      { Wait: { Type: 'Wait', Seconds: 100_000, End: true } },
-      async () => null,
-    );
+    await using local = machine(WAIT, async () => null);
     const execution = local.start('aborted', {});
     execution.abort();
     expect(await execution.result).toEqual({ status: 'ABORTED' });
-    expect((await eventsOf(execution.events)).at(-1)?.type).toBe('ExecutionAborted');
+    expect((await Array.fromAsync(execution.events)).at(-1)?.type).toBe('ExecutionAborted');
   });
 
-  test('no task starts after it, not even one that was waiting for its retry', async () => {
+  test('starts no other task, not even one that waits for its retry', async () => {
     const { promise: called, resolve } = Promise.withResolvers<void>();
     const calls: unknown[] = [];
-    const retry = [{ ErrorEquals: ['States.ALL'], IntervalSeconds: 1000, MaxAttempts: 5 }];
-    await using local = await machine({ Do: { ...TASK, Retry: retry, End: true } }, async (_, input) => {
+    const Retry = [{ ErrorEquals: ['States.ALL'], IntervalSeconds: 1000, MaxAttempts: 5 }];
+    await using local = machine({ Do: { ...TASK, Retry, End: true } }, async (_, input) => {
       calls.push(input);
       resolve();
       throw new TaskError(functionFailure('Refused', 'no'));
@@ -101,18 +88,18 @@ describe('abort', () => {
     await called;
     execution.abort();
     expect((await execution.result).status).toBe('ABORTED');
-    // Another execution goes through the same thread, so what the first one would still do has been done.
+    // While another execution runs and ends, the first one could have started a task.
     const second = local.start('second', 'second');
     second.abort();
     await second.result;
     expect(calls.filter((input) => input === 'first')).toHaveLength(1);
   });
 
-  test('closing ends what runs', async () => {
-    const local = await machine({ Wait: { Type: 'Wait', Seconds: 100_000, End: true } }, async () => null);
+  test('close aborts every execution', async () => {
+    const local = machine(WAIT, async () => null);
     const execution = local.start('closed', {});
     await local.close();
     expect(await execution.result).toEqual({ status: 'ABORTED' });
-    await eventsOf(execution.events);
+    await Array.fromAsync(execution.events);
   });
 });

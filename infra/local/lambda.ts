@@ -1,13 +1,20 @@
 import type { ClockAnchor } from './clock.ts';
-import { type FunctionSpec, type Instance, type LogLine, startInstance } from './function-instance.ts';
+import { type FunctionSpec, type Instance, type LogLine, startInstance } from './lambda-instance.ts';
 import { TaskError } from './task-error.ts';
 
-/** Instances of a function that reserves no concurrency: one window's copy must not wait for another one's. */
-const MAX_INSTANCES = 10;
+/** Instances of a function without reserved concurrency: one for each window that runs at the same time by default. */
+const MAX_INSTANCES = 8;
 
 /**
- * How long an invocation waits for reserved concurrency where the clock runs faster, in real ms. A Retry then waits N
- * times less, but the function ahead of it is as slow as ever: without this, fifty in line would use up their tries.
+ * A call starts another instance only if no call of the function has ended for this long (real ms). An instance takes 25 MB and
+ * 0.1 s of CPU, and most calls end within milliseconds, so one instance serves many windows. Copies take longer and run side by
+ * side.
+ */
+const BUSY_MS = 250;
+
+/**
+ * How long a call waits for reserved concurrency if the clock is scaled (real ms). A Retry then waits N times less, but the call
+ * ahead takes as long as ever: without this, fifty calls in a row would use up their tries.
  */
 const PATIENCE_MS = 250;
 
@@ -15,25 +22,26 @@ export interface LocalFunction {
   readonly name: string;
   readonly arn: string;
   /**
-   * Calls the function; waits for an instance where it reserves no concurrency.
+   * Calls the function. Waits for an instance, unless the function reserves its concurrency.
    *
-   * @throws TaskError: what the handler threw, `Lambda.TooManyRequestsException`, `Sandbox.Timedout`, `Runtime.OutOfMemory`, `Runtime.ExitError`
+   * @throws TaskError: the handler's error, `Lambda.TooManyRequestsException`, `Sandbox.Timedout`, `Runtime.OutOfMemory` or
+   * `Runtime.ExitError`
    */
   invoke(event: unknown): Promise<unknown>;
-  /** Kills every instance that is in the middle of an invocation; says how many. */
+  /** Kills every busy instance. Returns their number. */
   kill(): Promise<number>;
-  /** Instances started so far. */
+  /** The number of instances started so far. */
   readonly started: number;
   close(): Promise<void>;
 }
 
-/** An invocation that has no instance yet. */
+/** A call that has no instance yet. */
 interface Waiting {
   take(instance: Instance): void;
   fail(error: unknown): void;
 }
 
-export function openFunction(
+export function createFunction(
   spec: FunctionSpec,
   clock: ClockAnchor,
   log: (line: LogLine) => void,
@@ -44,17 +52,20 @@ export function openFunction(
   const waiting: Waiting[] = [];
   let instances: Instance[] = [];
   let starting: Instance | undefined;
+  let overload: NodeJS.Timeout | undefined;
   let started = 0;
   const busy = () => instances.filter((instance) => instance.busy);
 
-  /** Gives waiting invocations to idle instances, and starts one more where that is not enough. */
+  /** Gives waiting calls to idle instances. */
   const assign = (): void => {
+    clearTimeout(overload);
     instances = instances.filter(({ alive }) => alive);
     for (const idle of instances.filter((instance) => instance !== starting && !instance.busy)) {
       waiting.shift()?.take(idle);
     }
-    // One at a time: loading a bundle is work, and what comes in meanwhile is often done by those that are there.
-    if (waiting.length > 0 && !starting && instances.length < limit) void start();
+    if (waiting.length === 0 || starting || instances.length >= limit) return;
+    if (instances.length === 0) void start();
+    else overload = setTimeout(start, BUSY_MS);
   };
   const start = async () => {
     starting = startInstance(spec, clock, log);
@@ -69,14 +80,21 @@ export function openFunction(
     assign();
   };
   const invoke = async (event: unknown): Promise<unknown> => {
-    const inLine = reserved !== undefined && busy().length + waiting.length >= reserved;
-    if (inLine && patience === 0) throw tooManyRequests();
+    const mustWait = reserved !== undefined && busy().length + waiting.length >= reserved;
+    if (mustWait && patience === 0) throw tooManyRequests();
     return new Promise<unknown>((resolve, fail) => {
-      // Invoked in the same moment, so that nobody else finds the instance idle.
-      waiting.push({ take: (instance) => resolve(instance.invoke(event).finally(assign)), fail });
-      if (inLine) giveUpAfter(patience, waiting, fail);
-      assign();
+      // Invokes in the same turn of the event loop, so that no other call finds the instance idle.
+      const call: Waiting = { take: (instance) => resolve(instance.invoke(event).finally(assign)), fail };
+      waiting.push(call);
+      if (mustWait) setTimeout(giveUp, patience, call).unref();
+      if (waiting.length === 1) assign();
     });
+  };
+  const giveUp = (call: Waiting) => {
+    const at = waiting.indexOf(call);
+    if (at < 0) return;
+    waiting.splice(at, 1);
+    call.fail(tooManyRequests());
   };
 
   return {
@@ -90,21 +108,11 @@ export function openFunction(
       return started;
     },
     async close() {
+      clearTimeout(overload);
       for (const { fail } of waiting.splice(0)) fail(new Error(`${name} was closed`));
       await Promise.all(instances.map((instance) => instance.kill()));
     },
   };
-}
-
-/** Fails the last one in line unless it has its turn in time. */
-function giveUpAfter(ms: number, waiting: Waiting[], fail: (error: unknown) => void): void {
-  const last = waiting.at(-1);
-  const giveUp = () => {
-    const at = last ? waiting.indexOf(last) : -1;
-    if (at >= 0) waiting.splice(at, 1);
-    fail(tooManyRequests());
-  };
-  setTimeout(giveUp, ms).unref();
 }
 
 function tooManyRequests(): TaskError {

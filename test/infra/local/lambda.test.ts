@@ -1,17 +1,16 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { scaledClock } from '../../../infra/local/clock.ts';
-import type { FunctionSpec, LogLine } from '../../../infra/local/function-instance.ts';
-import { type LocalFunction, openFunction } from '../../../infra/local/functions.ts';
-import { MAX_ANSWER_BYTES } from '../../../infra/local/limits.ts';
+import { createFunction, type LocalFunction } from '../../../infra/local/lambda.ts';
+import { type FunctionSpec, type LogLine, MAX_ANSWER_BYTES } from '../../../infra/local/lambda-instance.ts';
 import { TaskError } from '../../../infra/local/task-error.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-/** Stands for a bundled asset; `event.do` chooses what happens. */
+/** A bundle whose handler does what `event.do` names. */
 const HANDLER = `
 let calls = 0;
-const deeds = {
+const actions = {
   echo: (event) => event,
   count: () => ++calls,
   environment: () => process.env,
@@ -34,22 +33,15 @@ const deeds = {
   wait: ({ ms }) => new Promise((resolve) => setTimeout(resolve, ms, 'waited')),
   log: () => { console.log('to stdout'); console.error('to stderr'); },
 };
-export const handler = async (event, context) => deeds[event.do](event, context);
+export const handler = async (event, context) => actions[event.do](event, context);
 `;
 
 const CLOCK = scaledClock(1);
-let directory = '';
-let file = '';
 const lines: LogLine[] = [];
+const file = join(temporaryDirectory(), 'index.mjs');
+writeFileSync(file, HANDLER);
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'functions-'));
-  file = join(directory, 'index.mjs');
-  await writeFile(file, HANDLER);
-});
-afterAll(() => rm(directory, { recursive: true, force: true }));
-
-function open(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction & AsyncDisposable {
+function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction & AsyncDisposable {
   const whole: FunctionSpec = {
     name: 'Step',
     arn: 'arn:aws:lambda:eu-west-1:000000000000:function:Step',
@@ -60,7 +52,7 @@ function open(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction & 
     memoryMb: 256,
     ...spec,
   };
-  const local = openFunction(whole, clock, (line) => lines.push(line));
+  const local = createFunction(whole, clock, (line) => lines.push(line));
   return {
     ...local,
     get started() {
@@ -77,20 +69,20 @@ async function failureOf(
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (!(error instanceof TaskError)) throw new Error('The invocation did not fail as a task');
+  if (!(error instanceof TaskError)) throw new Error('The call did not fail with a TaskError');
   return { error: error.name, cause: JSON.parse(error.message) };
 }
 
-describe('what a handler sees', () => {
-  test('its environment is what the template gives, and nothing of this process', async () => {
+describe('a handler', () => {
+  test('sees the environment of its spec and nothing of this process', async () => {
     process.env.LOCAL_CANARY = 'must stay here';
     const environment = { BUCKET: 'exports', NODE_OPTIONS: '--max-semi-space-size=1' };
-    await using step = open({ environment });
+    await using step = create({ environment });
     expect(await step.invoke({ do: 'environment' })).toEqual(environment);
   });
 
-  test('the context names the function, and its time left is real', async () => {
-    await using step = open({ timeoutSeconds: 20 }, scaledClock(1000, Date.now() - 5000));
+  test('gets a context with its name and the real time left', async () => {
+    await using step = create({ timeoutSeconds: 20 }, scaledClock(1000, Date.now() - 5000));
     const context = (await step.invoke({ do: 'context' })) as Record<string, unknown>;
     expect(context).toMatchObject({
       functionName: 'Step',
@@ -102,23 +94,23 @@ describe('what a handler sees', () => {
     expect(context.left).toBeGreaterThan(10_000);
   });
 
-  test('its Date is scaled', async () => {
-    await using step = open({}, scaledClock(100, Date.now() - 60_000));
+  test('has a scaled Date', async () => {
+    await using step = create({}, scaledClock(100, Date.now() - 60_000));
     const { date, real } = (await step.invoke({ do: 'now' })) as { date: number; real: number };
     expect(date - real).toBeGreaterThanOrEqual(99 * 59_000);
   });
 });
 
-describe('what comes back', () => {
-  test('is what JSON leaves of it', async () => {
-    await using step = open();
+describe('an answer', () => {
+  test('is converted to JSON and back', async () => {
+    await using step = create();
     expect(await step.invoke({ do: 'nothing' })).toBeNull();
     expect(await step.invoke({ do: 'json' })).toEqual({ at: '1970-01-01T00:00:00.000Z' });
     expect((await failureOf(step.invoke({ do: 'bigint' }))).error).toBe('TypeError');
   });
 
-  test('may have 6 MB', async () => {
-    await using step = open();
+  test('can have up to 6 MB', async () => {
+    await using step = create();
     const quotes = 2;
     expect(await step.invoke({ do: 'large', bytes: MAX_ANSWER_BYTES - quotes })).toHaveLength(
       MAX_ANSWER_BYTES - quotes,
@@ -127,8 +119,8 @@ describe('what comes back', () => {
     expect(error).toBe('Function.ResponseSizeTooLarge');
   });
 
-  test('is the name and message of what was thrown', async () => {
-    await using step = open();
+  test('reports the name and message of an error', async () => {
+    await using step = create();
     const { error, cause } = await failureOf(step.invoke({ do: 'throw' }));
     expect(error).toBe('RequestRefused');
     expect(cause).toMatchObject({ errorType: 'RequestRefused', errorMessage: 'no such report' });
@@ -139,33 +131,32 @@ describe('what comes back', () => {
     });
   });
 
-  test('a module without the handler fails every invocation', async () => {
-    await using step = open({ exportName: 'absent' });
+  test('is Runtime.HandlerNotFound if the module has no such export', async () => {
+    await using step = create({ exportName: 'absent' });
     expect((await failureOf(step.invoke({}))).error).toBe('Runtime.HandlerNotFound');
   });
 });
 
 describe('instances', () => {
-  test('are used again while they are warm', async () => {
-    await using step = open();
+  test('are used again', async () => {
+    await using step = create();
     expect(await step.invoke({ do: 'count' })).toBe(1);
     expect(await step.invoke({ do: 'count' })).toBe(2);
     expect(step.started).toBe(1);
   });
 
-  test('serve one invocation at a time: ten that hang take ten, and the next one waits', async () => {
-    await using step = open();
-    const hanging = Array.from({ length: 10 }, () => step.invoke({ do: 'hang' }).catch((error) => error));
+  test('handle one call at a time: eight hanging calls take all eight, and the next one waits', async () => {
+    await using step = create();
+    const hanging = Array.from({ length: 8 }, () => step.invoke({ do: 'hang' }).catch((error) => error));
     const next = step.invoke({ do: 'echo' });
-    await expect.poll(() => step.started).toBe(10);
-    // Whichever of them are killed, the next one gets an instance of its own.
+    await expect.poll(() => step.started).toBe(8);
     await expect.poll(() => step.kill()).toBeGreaterThan(0);
     expect(await next).toEqual({ do: 'echo' });
     expect(await Promise.race(hanging)).toMatchObject({ name: 'Runtime.ExitError' });
   });
 
-  test('reserved concurrency refuses at once, as Lambda does', async () => {
-    await using step = open({ reserved: 1 });
+  test('refuse a call over the reserved concurrency at once', async () => {
+    await using step = create({ reserved: 1 });
     const first = step.invoke({ do: 'wait', ms: 50 });
     await expect(step.invoke({ do: 'echo' })).rejects.toMatchObject({
       name: 'Lambda.TooManyRequestsException',
@@ -176,9 +167,9 @@ describe('instances', () => {
   });
 });
 
-test('where the clock runs faster, reserved concurrency is waited for a moment, and then refused', async () => {
-  await using step = open({ reserved: 1 }, scaledClock(100));
-  // Its thread is there: a busy machine takes longer than that moment to start one.
+test('wait a moment for reserved concurrency if the clock is scaled, then refuse', async () => {
+  await using step = create({ reserved: 1 }, scaledClock(100));
+  // Starts the thread first: on a busy machine that takes longer than the moment.
   expect(await step.invoke({ do: 'count' })).toBe(1);
   const first = step.invoke({ do: 'wait', ms: 20 });
   expect(await step.invoke({ do: 'count' })).toBe(2);
@@ -191,10 +182,10 @@ test('where the clock runs faster, reserved concurrency is waited for a moment, 
   expect(await forever).toBe('killed');
 });
 
-describe('a bad end', () => {
-  test.each(['hang', 'spin'])('%s: a time-out ends the thread and is Sandbox.Timedout', async (deed) => {
-    await using step = open({ timeoutSeconds: 1, reserved: 1 });
-    const { error, cause } = await failureOf(step.invoke({ do: deed }));
+describe('a failed call', () => {
+  test.each(['hang', 'spin'])('%s: a time-out ends the thread and is Sandbox.Timedout', async (action) => {
+    await using step = create({ timeoutSeconds: 1, reserved: 1 });
+    const { error, cause } = await failureOf(step.invoke({ do: action }));
     expect(error).toBe('Sandbox.Timedout');
     expect(cause.errorMessage).toMatch(/Task timed out after 1\.00 seconds$/);
     expect(await step.invoke({ do: 'count' })).toBe(1);
@@ -205,28 +196,28 @@ describe('a bad end', () => {
     ['exit', 'exit status 3'],
     ['later', 'exit status 1'],
     ['unhandled', 'exit status 1'],
-  ])('%s: the thread ends, and the next invocation has a new one', async (deed, message) => {
-    await using step = open({ reserved: 1 });
-    const { error, cause } = await failureOf(step.invoke({ do: deed }));
+  ])('%s: the thread ends, and the next call gets a new one', async (action, message) => {
+    await using step = create({ reserved: 1 });
+    const { error, cause } = await failureOf(step.invoke({ do: action }));
     expect([error, cause.errorMessage]).toEqual(['Runtime.ExitError', expect.stringContaining(message)]);
     expect(await step.invoke({ do: 'count' })).toBe(1);
   });
 
-  test('what nobody caught is printed, as Node does', async () => {
-    await using step = open({ name: 'Careless' });
+  test('prints an uncaught error, like Node', async () => {
+    await using step = create({ name: 'Careless' });
     await failureOf(step.invoke({ do: 'later' }));
     const printed = lines.filter((line) => line.function === 'Careless');
     expect(printed).toEqual([expect.objectContaining({ stream: 'stderr' })]);
     expect(printed[0]?.text).toContain('too late');
   });
 
-  test('running out of memory is Runtime.OutOfMemory, and this process lives on', async () => {
-    await using step = open({ memoryMb: 32 });
+  test('is Runtime.OutOfMemory if its heap is full, and this process lives on', async () => {
+    await using step = create({ memoryMb: 32 });
     expect((await failureOf(step.invoke({ do: 'memory' }))).error).toBe('Runtime.OutOfMemory');
   });
 
-  test('a kill ends what is in the middle of an invocation', async () => {
-    await using step = open();
+  test('is Runtime.ExitError after a kill', async () => {
+    await using step = create();
     expect(await step.invoke({ do: 'count' })).toBe(1);
     const failure = failureOf(step.invoke({ do: 'hang' }));
     expect(await step.kill()).toBe(1);
@@ -239,8 +230,8 @@ describe('a bad end', () => {
   });
 });
 
-test('what a handler prints is a log line of its function', async () => {
-  await using step = open({ name: 'Talker' });
+test('turns what a handler prints into log lines', async () => {
+  await using step = create({ name: 'Talker' });
   await step.invoke({ do: 'log' });
   await expect
     .poll(() => lines.filter((line) => line.function === 'Talker'))

@@ -3,22 +3,24 @@ import { createInterface } from 'node:readline';
 import { inspect } from 'node:util';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import type { ClockAnchor } from './clock.ts';
-import type { Answer, FunctionData, Invocation } from './function-messages.ts';
-import { MAX_ANSWER_BYTES } from './limits.ts';
+import type { Answer, FunctionData, Invocation } from './lambda-worker.ts';
 import { functionFailure, TaskError, type TaskFailure } from './task-error.ts';
 
-/** A function as the template describes it, its environment resolved. */
+/** The largest answer of a function that is called synchronously (Lambda quota). */
+export const MAX_ANSWER_BYTES = 6 * 1024 * 1024;
+
+/** A function as the template describes it, with all references resolved. */
 export interface FunctionSpec {
   readonly name: string;
   readonly arn: string;
-  /** The module of the bundled asset, and the name that it exports the handler by. */
+  /** The bundled module. */
   readonly file: string;
   readonly exportName: string;
   /** All of `process.env`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutSeconds: number;
   readonly memoryMb: number;
-  /** ReservedConcurrentExecutions, where the template sets it. */
+  /** ReservedConcurrentExecutions, if the template sets it. */
   readonly reserved?: number;
 }
 
@@ -29,16 +31,16 @@ export interface LogLine {
   readonly text: string;
 }
 
-/** One execution environment: a thread that is used again while it is warm, for one invocation at a time. */
+/** One execution environment: a thread that handles one invocation at a time and is used again while it is warm. */
 export interface Instance {
   readonly busy: boolean;
-  /** False once the thread has ended, by itself or by force. */
+  /** False once the thread has ended. */
   readonly alive: boolean;
-  /** The handler's module is loaded. Rejects with a TaskError where the thread ended before. */
+  /** Resolves when the handler's module is loaded. Rejects with a TaskError if the thread ended before that. */
   readonly ready: Promise<void>;
-  /** @throws TaskError, named as Step Functions would see it */
+  /** @throws TaskError with the name that Step Functions would report */
   invoke(event: unknown): Promise<unknown>;
-  /** Ends the thread at once; an invocation in it fails as if the process had been killed. */
+  /** Ends the thread at once. An invocation in it fails as if the process had been killed. */
   kill(): Promise<void>;
 }
 
@@ -51,50 +53,46 @@ export function startInstance(
   let alive = true;
   let settle: ((answer: Answer) => void) | undefined;
   const loaded = Promise.withResolvers<void>();
-  loaded.promise.catch(() => {}); // whoever waits for it hears of it
-  const answer = (given: Answer) => {
-    if ('ready' in given) return loaded.resolve();
-    if ('failure' in given) loaded.reject(new TaskError(given.failure));
-    settle?.(given);
+  loaded.promise.catch(() => {}); // reported to everyone who awaits `ready`
+  const receive = (answer: Answer) => {
+    if ('ready' in answer) return loaded.resolve();
+    if ('failure' in answer) loaded.reject(new TaskError(answer.failure));
+    settle?.(answer);
     settle = undefined;
   };
-  worker.on('message', answer);
-  // What nobody caught, which Node prints, or the thread's own: out of memory, or a module that cannot be read.
+  worker.on('message', receive);
+  // An uncaught error, memory that ran out, or a module that cannot be read.
   worker.on('error', (error) => {
     alive = false;
     const isOutOfMemory = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
-    if (isOutOfMemory) return answer({ failure: exited('signal: killed', 'Runtime.OutOfMemory') });
+    if (isOutOfMemory) return receive({ failure: exited('signal: killed', 'Runtime.OutOfMemory') });
     log({ function: spec.name, stream: 'stderr', text: inspect(error) });
-    answer({ failure: exited('exit status 1') });
+    receive({ failure: exited('exit status 1') });
   });
   worker.on('exit', (code) => {
     alive = false;
-    answer({ failure: exited(code === 0 ? 'exited without providing a reason' : `exit status ${code}`) });
+    receive({ failure: exited(code === 0 ? 'exited without providing a reason' : `exit status ${code}`) });
   });
 
-  const kill = async () => {
+  const end = (failure: TaskFailure) => {
     alive = false;
-    answer({ failure: exited('signal: killed') });
-    await worker.terminate();
+    receive({ failure });
+    return worker.terminate();
   };
-  const expire = (requestId: string) => {
-    alive = false;
-    answer({ failure: timedOut(requestId, spec.timeoutSeconds) });
-    void worker.terminate();
-  };
+  const kill = async () => void (await end(exited('signal: killed')));
   const invoke = async (event: unknown): Promise<unknown> => {
     const requestId = randomUUID();
     const { promise, resolve } = Promise.withResolvers<Answer>();
     settle = resolve;
     const milliseconds = spec.timeoutSeconds * 1000;
-    const timer = setTimeout(expire, milliseconds, requestId);
+    const timer = setTimeout(() => end(timedOut(requestId, spec.timeoutSeconds)), milliseconds);
     const invocation: Invocation = {
       event: JSON.stringify(event ?? null),
       requestId,
       deadline: Date.now() + milliseconds,
     };
     worker.postMessage(invocation);
-    return read(await promise.finally(() => clearTimeout(timer)));
+    return readAnswer(await promise.finally(() => clearTimeout(timer)));
   };
   return {
     ...{ invoke, kill, ready: loaded.promise },
@@ -109,7 +107,7 @@ export function startInstance(
 
 function startWorker(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine) => void): Worker {
   const { name, arn, memoryMb } = spec;
-  // Node would read the options from a thread's environment, and refuse V8's: those are the whole process's.
+  // Node refuses V8's options in the environment of a thread, because they apply to the whole process.
   const { NODE_OPTIONS, ...environment } = spec.environment;
   const { NODE_COMPILE_CACHE } = process.env;
   const workerData: FunctionData = {
@@ -126,12 +124,12 @@ function startWorker(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine
       logStreamName: 'local',
     },
   };
-  const worker = new Worker(new URL('./function-worker.ts', import.meta.url), {
+  const worker = new Worker(new URL('./lambda-worker.ts', import.meta.url), {
     workerData,
-    // The thread takes it out again before a handler can see it.
+    // The thread removes NODE_COMPILE_CACHE again before it loads the handler.
     env: { ...environment, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) },
     execArgv: [],
-    // What a handler writes is a log line, never part of what this process prints.
+    // A handler's output is a log line and never part of what this process prints.
     stdout: true,
     stderr: true,
     resourceLimits: heapLimits(memoryMb, NODE_OPTIONS),
@@ -142,7 +140,7 @@ function startWorker(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine
   return worker;
 }
 
-/** The JavaScript heap alone, where Lambda counts buffers as well. A young generation is three semi-spaces. */
+/** Limits the JavaScript heap only; Lambda also counts buffers. A young generation has three semi-spaces. */
 function heapLimits(memoryMb: number, nodeOptions = ''): ResourceLimits {
   const [, semiSpaceMb] = /--max-semi-space-size=(\d+)/.exec(nodeOptions) ?? [];
   return {
@@ -151,7 +149,7 @@ function heapLimits(memoryMb: number, nodeOptions = ''): ResourceLimits {
   };
 }
 
-function read(answer: Answer): unknown {
+function readAnswer(answer: Answer): unknown {
   if ('ready' in answer) return undefined;
   if ('failure' in answer) throw new TaskError(answer.failure);
   if (Buffer.byteLength(answer.output) > MAX_ANSWER_BYTES) {

@@ -1,0 +1,79 @@
+import { createRequire } from 'node:module';
+import { parentPort, workerData } from 'node:worker_threads';
+import { type ClockAnchor, createScaledDate } from './clock.ts';
+import { functionFailure, type TaskFailure } from './task-error.ts';
+
+/**
+ * The thread of one function: Lambda's runtime as far as a handler can see it. It handles one invocation at a time. Like the
+ * runtime for Node 24, it does not listen for uncaught errors: such an error ends the thread.
+ */
+
+export interface FunctionData {
+  /** The bundled module. */
+  readonly file: string;
+  readonly exportName: string;
+  readonly clock: ClockAnchor;
+  /** NODE_OPTIONS. A thread cannot be started with it. */
+  readonly nodeOptions?: string;
+  /** The parts of Lambda's context object that are the same for every invocation. */
+  readonly context: Readonly<Record<string, string>>;
+}
+
+export interface Invocation {
+  /** JSON. */
+  readonly event: string;
+  readonly requestId: string;
+  /** Real epoch ms. */
+  readonly deadline: number;
+}
+
+/** `ready`: the module is loaded, or loading it failed and every invocation will say why. `output` is JSON. */
+export type Answer =
+  | { readonly ready: true }
+  | { readonly output: string }
+  | { readonly failure: TaskFailure };
+
+type Handler = (event: unknown, context: object) => unknown;
+
+const port = parentPort;
+if (!port) throw new Error('lambda-worker.ts runs as a worker');
+const { file, exportName, clock, nodeOptions, context: constant } = workerData as FunctionData;
+// Before the handler's module is loaded, because that may keep what it finds.
+globalThis.Date = createScaledDate(clock);
+delete process.env.NODE_COMPILE_CACHE;
+if (nodeOptions !== undefined) process.env.NODE_OPTIONS = nodeOptions;
+
+const send = (answer: Answer) => port.postMessage(answer);
+
+/** Lambda's runtime uses `import`, which first scans the whole module for its exports: a sixth of the load time. */
+const load = async () => createRequire(import.meta.url)(file) as Record<string, Handler>;
+const loaded = load();
+loaded.then(
+  () => send({ ready: true }),
+  () => send({ ready: true }),
+);
+
+port.on('message', async ({ event, requestId, deadline }: Invocation) => {
+  const context = {
+    ...constant,
+    awsRequestId: requestId,
+    callbackWaitsForEmptyEventLoop: true,
+    getRemainingTimeInMillis: () => deadline - Math.round(performance.timeOrigin + performance.now()),
+  };
+  try {
+    const handler = (await loaded)[exportName];
+    if (!handler) {
+      const missing = `${file} has no export ${exportName}`;
+      return send({ failure: functionFailure('Runtime.HandlerNotFound', missing) });
+    }
+    // Like Lambda, turns undefined into null and a Date into text, and fails for a BigInt.
+    send({ output: JSON.stringify((await handler(JSON.parse(event), context)) ?? null) });
+  } catch (error) {
+    send({ failure: describe(error) });
+  }
+});
+
+function describe(error: unknown): TaskFailure {
+  if (!(error instanceof Error)) return functionFailure(typeof error, String(error));
+  return functionFailure(error.name, error.message, error.stack?.split('\n'));
+}

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ASSEMBLY_FILE, loadAssembly, prepareAssembly } from '../../../infra/local/assembly.ts';
+
+const folder = await prepareAssembly();
+
+test('contains every function with its bundle', () => {
+  const { functions } = loadAssembly(folder);
+  const steps = functions.map(({ environment }) => environment.STEP);
+  expect(steps).toEqual(expect.arrayContaining(['PlanExport', 'GetToken', 'SaveReport', 'DescribeFailure']));
+  for (const { file } of functions) expect(readFileSync(file, 'utf8')).toContain('module.exports');
+});
+
+test('names no platform and no account, so that a run can add its own', () => {
+  const { environment } = loadAssembly(folder).functions[0] ?? {};
+  expect(environment).toMatchObject({ PLATFORM_BASE_URL: 'https://platform.invalid', ACCOUNTS: 'account' });
+  expect(readFileSync(join(folder, ASSEMBLY_FILE), 'utf8')).not.toMatch(/127\.0\.0\.1|localhost/);
+});
+
+test('is made again for other settings', async () => {
+  expect(await prepareAssembly()).toBe(folder);
+  const other = await prepareAssembly({ max_download_bytes: 1 });
+  expect(other).not.toBe(folder);
+  expect(loadAssembly(other).functions[0]?.environment.MAX_DOWNLOAD_BYTES).toBe('1');
+});
