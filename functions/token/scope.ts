@@ -1,5 +1,5 @@
 /** The only scope that reports and purchase queries need (contract 5.3). */
-const REPORTING = 'reporting:read';
+export const REPORTING = 'reporting:read';
 
 /** Resources with a scope `<resource>:read` (contract 5.3). */
 const SCOPED_RESOURCES = [

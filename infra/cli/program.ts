@@ -15,8 +15,8 @@ async function createProgram(name: string | undefined): Promise<Command> {
     .description("Export an advertising platform's reports to S3.")
     .addHelpText('after', '\nExit status: 0 delivered, 1 failed, 2 bad usage or input.')
     .exitOverride();
-  const named = COMMANDS[name ?? ''];
-  for (const create of named ? [named] : Object.values(COMMANDS)) {
+  const named = Object.entries(COMMANDS).filter(([command]) => command === name);
+  for (const [, create] of named.length > 0 ? named : Object.entries(COMMANDS)) {
     program.addCommand((await create()).copyInheritedSettings(program));
   }
   return program;

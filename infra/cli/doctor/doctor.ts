@@ -1,6 +1,6 @@
 import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { Command } from 'commander';
-import { scopeOf } from '../../../functions/token/scope.ts';
+import { REPORTING, scopeOf } from '../../../functions/token/scope.ts';
 import type { ConfiguredExport } from '../../config.ts';
 import { type Account, type AccountOptions, accountFaults, createAccount } from '../account.ts';
 import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployed.ts';
@@ -18,12 +18,11 @@ interface DoctorOptions extends AccountOptions {
 /** The account's name in a local diagnosis without --account. */
 const UNNAMED = 'local';
 
-/** The scope that the check of the revision, and most exports, need (contract 5.3). */
-const REPORTING = 'reporting:read';
-
 export function createDoctorCommand(): Command {
   return new Command('doctor')
-    .description('Check the credential, token, scopes, revision, advertisers and bucket. Creates no report.')
+    .description(
+      'Check credential, token, scopes, revision, advertisers and bucket, without creating a report.',
+    )
     .option('--account <name>', 'the account (default: every account in cdk.json)')
     .addOption(option.json())
     .option('--local', 'use a credential file on this machine')
@@ -99,6 +98,7 @@ function readNeeds(account: string, { local, revision }: DoctorOptions): Needs {
   const advertiserIds = [...stringsIn(exports, 'advertiser_ids'), ...stringsIn(exports, 'advertiser_id')];
   return {
     revisions: [...new Set(revisions)],
+    // The check of the revision needs it, as most exports do.
     scopes: [...new Set([REPORTING, ...scopes.filter((scope) => scope !== undefined)])],
     advertiserIds: [...new Set(advertiserIds)],
     refreshParameters: config.refresh_parameters ?? {},

@@ -1,13 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Command } from 'commander';
+import { REPORTING } from '../../../functions/token/scope.ts';
 import { type Account, type AccountOptions, accountFaults, createAccount } from '../account.ts';
 import { CommandFailed, INTERRUPTED, UsageError, warn } from '../errors.ts';
 import { LOCAL_GROUP, localOnlyFaults, option, platformFaults } from '../options.ts';
 import { type Authorized, authorize } from './authorize.ts';
-
-/** All that reporting needs (contract 5.3). */
-const SCOPE = 'reporting:read';
 
 /** The user may have to look for a password before consenting. */
 const CONSENT_TIMEOUT_MINUTES = 10;
@@ -25,7 +23,7 @@ export function createLoginCommand(): Command {
   return new Command('login')
     .description("Log in to the platform in a browser, and store the login in an account's credential.")
     .requiredOption('--account <name>', 'the account')
-    .option('--scope <scopes>', 'the scopes to ask for, separated by spaces', SCOPE)
+    .option('--scope <scopes>', 'the scopes to ask for, separated by spaces', REPORTING)
     .option('--redirect-uri <url>', 'the registered redirect URI (default: a free port on 127.0.0.1)')
     .option('--no-browser', 'print the address to open, and read the redirected address from standard input')
     .option('--local', 'store the login in a credential file on this machine')
