@@ -1,17 +1,27 @@
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { type ParsedRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 
-/** The moment of every request. */
 const NOW = new Date('2026-11-21T06:00:00Z');
 
 export const ADVERTISER = '7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e';
 
-/** What an execution's input comes to, as it is after JSON. */
+/** A report's input with only the fields that it needs. */
+export const REPORT = {
+  ...{ name: 'daily', account: 'acme', start_date: '2026-10-01', end_date: '2026-11-01' },
+  ...{ advertiser_ids: [ADVERTISER], metrics: ['spend'] },
+};
+
+/** {@link REPORT} with the defaults filled in. */
+export const NORMALIZED_REPORT = {
+  ...{ ...REPORT, kind: 'report', granularity: 'DAY', format: 'JSON', options: {}, max_parallel: 8 },
+};
+
+/** Parses an input, after JSON, on 21 November 2026. */
 export function parsed(input: unknown): ParsedRequest {
   return parseRequest(JSON.parse(JSON.stringify(input)), NOW);
 }
 
-/** The faults that are named of an input; none where it is taken. */
+/** The faults of an input; empty if it is valid. */
 export function faultsOf(input: unknown): readonly string[] {
   try {
     parsed(input);

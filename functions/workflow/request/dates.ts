@@ -1,35 +1,33 @@
-/** Calendar dates as the platform writes them: YYYY-MM-DD, a range's end exclusive (contract 2.2). */
+/** Calendar dates in the platform's form: YYYY-MM-DD, with an exclusive end of a range (contract 2.2). */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The longest range that one report may span (contract 8). */
 export const MAX_WINDOW_DAYS = 45;
 
-/** A range of dates that one report covers; `end_date` is exclusive. */
+/** `end_date` is exclusive. */
 export interface DateRange {
   readonly start_date: string;
   readonly end_date: string;
 }
 
-/** Whether the text is a date that exists, from 1900 to 2199: 2026-02-30 has the form of one, and is none. */
+/** Accepts dates that exist, from 1900 to 2199. */
 export function isCalendarDate(text: string): boolean {
-  // Dates are compared as text, which the year 10000 would end.
+  // Dates are compared as text, so each year needs four digits.
   if (!/^(19|2[01])\d{2}-\d{2}-\d{2}$/.test(text)) return false;
   const midnight = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text);
 }
 
-/** The date `days` after `date`; negative goes back. */
 export function addDays(date: string, days: number): string {
   return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Days from the first date to the second; negative where the second is earlier. */
 export function daysBetween(start: string, end: string): number {
   return (Date.parse(end) - Date.parse(start)) / DAY_MS;
 }
 
-/** Whether the text names an IANA time zone: an offset such as +05:30 is none, though JavaScript takes it for one. */
+/** Accepts IANA time zones. JavaScript would also accept an offset such as +05:30. */
 export function isTimeZone(text: string): boolean {
   try {
     return !/^[+-]/.test(text) && Boolean(new Intl.DateTimeFormat('en', { timeZone: text }));
@@ -38,7 +36,7 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
-/** The calendar date of an instant in an IANA time zone. */
+/** @param timeZone of IANA */
 export function dateIn(timeZone: string, instant: Date): string {
   const parts = new Intl.DateTimeFormat('en', {
     timeZone,
@@ -50,10 +48,7 @@ export function dateIn(timeZone: string, instant: Date): string {
   return `${part.year}-${part.month}-${part.day}`;
 }
 
-/**
- * Splits a range into windows of at most 45 days, each beginning where the last one ended: no day is missing, none is
- * in two windows. 400 days make 9 windows, eight of 45 days and one of 40.
- */
+/** Splits a range into adjacent windows of at most 45 days. 400 days make 9 windows: eight of 45 days and one of 40. */
 export function splitIntoWindows({ start_date, end_date }: DateRange): DateRange[] {
   const windows: DateRange[] = [];
   for (let start = start_date; start < end_date; ) {
@@ -65,7 +60,7 @@ export function splitIntoWindows({ start_date, end_date }: DateRange): DateRange
   return windows;
 }
 
-/** The periods that a schedule can name, since its input is written once and its dates move on. */
+/** A schedule's input never changes, so it names a period instead of dates. */
 const PERIOD = /^(?:yesterday|previous_month|month_to_date|last_([1-9]\d{0,3})_days)$/;
 
 export function isPeriod(text: string): boolean {
@@ -73,8 +68,8 @@ export function isPeriod(text: string): boolean {
 }
 
 /**
- * The dates that a period means on a given day. Today is never part of it: the platform is still counting it.
- * `month_to_date` on the first of a month is therefore the whole month before, never an empty range.
+ * Turns a period into dates. Today is never part of it, because the platform still counts today. On the first of a month,
+ * `month_to_date` is therefore the whole month before.
  */
 export function resolvePeriod(period: string, today: string): DateRange {
   const days = period === 'yesterday' ? 1 : Number(PERIOD.exec(period)?.[1]);

@@ -10,16 +10,21 @@ import {
   resolvePeriod,
 } from './dates.ts';
 
-/** Fields that requests of several kinds have, and what can be wrong between them. */
+/** Fields that requests of several kinds have, and faults that their schemas cannot find. */
 
 export type Fields = Readonly<Record<string, unknown>>;
+
+export interface Normalized<R> {
+  readonly request: R;
+  readonly warnings: string[];
+}
 
 export const name = z
   .string()
   .check(
     z.regex(
       /^[a-z0-9][a-z0-9_-]{0,63}$/,
-      'must be 1 to 64 characters of a-z, 0-9, _ and -, the first a letter or digit',
+      'must be 1 to 64 of a-z, 0-9, _ and -, and start with a letter or digit',
     ),
   );
 export const date = z
@@ -33,7 +38,7 @@ export const uuid = z.string().check(z.guid('must be a UUID'));
 
 const BOOLEAN_OR_INSTANT = 'must be true, false or an ISO 8601 instant';
 
-/** What every request has. */
+/** The fields of every request. */
 export const common = {
   name,
   account: name,
@@ -42,11 +47,11 @@ export const common = {
     z.string().check(z.refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')),
   ),
   revision: z.optional(date),
-  /** Leaves out the windows that were delivered before; with an instant, those that were delivered since. */
+  /** Leaves out windows that were already delivered, or delivered since an instant. */
   only_missing: z.optional(z.union([z.boolean(), instant(BOOLEAN_OR_INSTANT)], BOOLEAN_OR_INSTANT)),
 };
 
-/** A range of dates, or a period that means one on the day of the export. */
+/** A range of dates, or a period. */
 export const range = {
   start_date: z.optional(date),
   end_date: z.optional(date),
@@ -55,10 +60,10 @@ export const range = {
   ),
 };
 
-/** What the platform's contract does not name, as JSON. */
+/** Fields of the platform's body that the contract does not name. */
 export const options = z.optional(z.record(z.string(), z.json()));
 
-/** What says which day it is. */
+/** Says which day it is for a request. */
 export interface Moment {
   readonly scheduled_at?: string | undefined;
   readonly time_zone?: string | undefined;
@@ -70,74 +75,72 @@ interface RangeInput extends Moment {
   readonly period?: string | undefined;
 }
 
-/** The day of the export: of the schedule's moment, or of now. */
+/** The day of the schedule, or else of now. */
 export function today({ scheduled_at, time_zone }: Moment, now: Date): string {
   return dateIn(time_zone ?? 'UTC', scheduled_at === undefined ? now : new Date(scheduled_at));
 }
 
-export function rangeOf(input: RangeInput, now: Date): DateRange {
-  if (input.period === undefined)
-    return { start_date: input.start_date ?? '', end_date: input.end_date ?? '' };
-  return resolvePeriod(input.period, today(input, now));
+export function resolveRange(input: RangeInput, now: Date): DateRange {
+  const { start_date = '', end_date = '', period } = input;
+  return period === undefined ? { start_date, end_date } : resolvePeriod(period, today(input, now));
 }
 
-/** Days that a range must have, and may have. */
-interface Span {
-  readonly least: number;
-  readonly most: number;
-}
-
-/** Looked at on the raw input, so that a fault elsewhere does not hide it. */
-export function rangeFaults(fields: Fields, { least, most }: Span): string[] {
+/**
+ * Checks the raw input, so that a fault in another field does not hide a fault here.
+ *
+ * @param minDays of the range
+ */
+export function rangeFaults(fields: Fields, minDays: number, maxDays: number): string[] {
   const { start_date, end_date, period } = fields;
+  const given = ['start_date', 'end_date'].filter((field) => fields[field] !== undefined);
   if (period !== undefined) {
-    const both = ['start_date', 'end_date'].filter((field) => fields[field] !== undefined);
     return [
-      ...both.map((field) => `${field}: must not be given beside period`),
-      ...periodFaults(period, most),
+      ...given.map((field) => `${field}: must not be given with period`),
+      ...periodFaults(period, maxDays),
     ];
   }
-  const missing = ['start_date', 'end_date'].filter((field) => fields[field] === undefined);
+  const missing = ['start_date', 'end_date'].filter((field) => !given.includes(field));
   if (missing.length > 0) return missing.map((field) => `${field}: is missing (or give a period)`);
   if (typeof start_date !== 'string' || typeof end_date !== 'string') return [];
   if (!isCalendarDate(start_date) || !isCalendarDate(end_date)) return [];
   const days = daysBetween(start_date, end_date);
-  if (days === 0 && least > 0) return [`end_date: is exclusive, so ${start_date} to ${end_date} has 0 days`];
+  if (days === 0 && minDays > 0)
+    return [`end_date: is exclusive, so ${start_date} to ${end_date} has 0 days`];
   if (days < 0) return [`end_date: ${end_date} is before start_date ${start_date}`];
-  return days > most ? [`end_date: ${tooLong(days, most)}`] : [];
+  return days > maxDays ? [`end_date: ${tooLong(days, maxDays)}`] : [];
 }
 
-function periodFaults(period: unknown, most: number): string[] {
+function periodFaults(period: unknown, maxDays: number): string[] {
   if (typeof period !== 'string' || !isPeriod(period)) return [];
   const { start_date, end_date } = resolvePeriod(period, '2100-01-01');
   const days = daysBetween(start_date, end_date);
-  return days > most ? [`period: ${tooLong(days, most)}`] : [];
+  return days > maxDays ? [`period: ${tooLong(days, maxDays)}`] : [];
 }
 
-function tooLong(days: number, most: number): string {
-  return `${days} days are more than the ${most} that one export may span; split it`;
+function tooLong(days: number, maxDays: number): string {
+  return `${days} days are more than the ${maxDays} that one export may span; split it`;
 }
 
-/** @param owned fields of the POST body that the request names itself; in `options` they would be said twice */
-export function optionFaults({ options }: Fields, owned: readonly string[]): string[] {
+/** @param ownFields fields of the platform's body that the request has itself, so `options` must not repeat them */
+export function optionFaults({ options }: Fields, ownFields: readonly string[]): string[] {
   if (!isObject(options)) return [];
-  const repeated = Object.keys(options).filter((key) => owned.includes(key));
+  const repeated = Object.keys(options).filter((key) => ownFields.includes(key));
   return [
     ...repeated.map((key) => `options.${key}: belongs at the top level of the request`),
     ...roundedFaults(options, 'options'),
   ];
 }
 
-/** An id of 19 digits that is written as a number is the id of another campaign by the time that JSON is read. */
+/** JSON.parse rounds a number of 19 digits, so an id written as a number becomes another id. */
 export function roundedFaults(value: unknown, path: string): string[] {
-  if (Array.isArray(value)) return value.flatMap((item, at) => roundedFaults(item, `${path}[${at}]`));
+  if (Array.isArray(value)) return value.flatMap((item, index) => roundedFaults(item, `${path}[${index}]`));
   if (isObject(value))
     return Object.entries(value).flatMap(([key, inner]) => roundedFaults(inner, `${path}.${key}`));
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return [];
   return [`${path}: has more digits than a number can hold; write it as a string`];
 }
 
-/** A period's dates are counted from its date, which has to be one of the calendar. */
+/** The date must be a calendar date too, because a period is counted from it. */
 function isInstant(text: string): boolean {
   const form = z.iso.datetime({ offset: true });
   return form.safeParse(text).success && isCalendarDate(text.slice(0, 'YYYY-MM-DD'.length));

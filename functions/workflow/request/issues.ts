@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 
-/** Words for an issue of zod's. zod/mini has none, and zod's own say "Invalid input: expected …, received …". */
+/** Our words for an issue. zod/mini has none, and zod's say "Invalid input: expected …, received …". */
 export function wordIssue(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type')
     return issue.input === undefined ? 'is missing' : `must be of type ${issue.expected}`;
@@ -11,10 +11,10 @@ export function wordIssue(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 /**
- * An issue as `path: what is wrong`, one line for each unknown field.
+ * Describes an issue as `path: fault`, with one line per unknown field.
  *
- * @param whole what was checked, such as "the request"
- * @param unknown what is wrong with an unknown field
+ * @param whole the checked value, such as "the request"
+ * @param unknown the fault of an unknown field
  */
 export function describeIssue(issue: z.core.$ZodIssue, whole: string, unknown: string): string[] {
   const path = issue.path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');

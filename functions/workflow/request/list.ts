@@ -1,12 +1,12 @@
 import * as z from 'zod/mini';
 import { isObject } from '../json.ts';
 import { addDays } from './dates.ts';
-import { common, date, type Fields, roundedFaults, today } from './fields.ts';
+import { common, date, type Fields, type Normalized, roundedFaults, today } from './fields.ts';
 
 /** Items per page: the contract's maximum, for the fewest requests (contract 8). */
 export const PAGE_LIMIT = 5_000;
 
-/** Contract 4.6 and 8. */
+/** A list (contract 4.6, 8). */
 export const ListInput = z.strictObject({
   ...common,
   kind: z.literal('list'),
@@ -34,7 +34,7 @@ export const ListRequest = z.object({
   limit: z.number(),
   filters: z.record(z.string(), z.string()),
   items: z.optional(z.string()),
-  /** The day of the snapshot, and the one after it: a list is kept where a report of that day would be. */
+  /** The day of the snapshot and the day after it, so that a list's key has the same form as a report's. */
   start_date: z.string(),
   end_date: z.string(),
   max_parallel: z.number(),
@@ -44,18 +44,18 @@ export type ListRequest = z.infer<typeof ListRequest>;
 
 export function listFaults({ filters }: Fields): string[] {
   if (!isObject(filters)) return [];
-  const ours = ['limit', 'offset'].filter((key) => Object.hasOwn(filters, key));
+  const reserved = ['limit', 'offset'].filter((key) => Object.hasOwn(filters, key));
   return [
-    ...ours.map((key) => `filters.${key}: is set by the export itself (limit is a field of the request)`),
+    ...reserved.map((key) => `filters.${key}: is set by the export itself (limit is a field of the request)`),
     ...roundedFaults(filters, 'filters'),
   ];
 }
 
-export function normalizeList(input: z.infer<typeof ListInput>, now: Date): ListRequest {
+export function normalizeList(input: z.infer<typeof ListInput>, now: Date): Normalized<ListRequest> {
   const { name, account, kind, resource, items, revision } = input;
   const start_date = input.snapshot_date ?? today(input, now);
   const filters = Object.entries(input.filters ?? {}).map(([key, value]) => [key, String(value)]);
-  return {
+  const request: ListRequest = {
     ...{ name, account, kind, resource, start_date, end_date: addDays(start_date, 1) },
     limit: input.limit ?? PAGE_LIMIT,
     filters: Object.fromEntries(filters),
@@ -63,4 +63,5 @@ export function normalizeList(input: z.infer<typeof ListInput>, now: Date): List
     max_parallel: 1,
     ...(revision && { revision }),
   };
+  return { request, warnings: [] };
 }

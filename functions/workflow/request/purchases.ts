@@ -1,10 +1,20 @@
 import * as z from 'zod/mini';
-import { common, type Fields, optionFaults, options, range, rangeFaults, rangeOf, uuid } from './fields.ts';
+import {
+  common,
+  type Fields,
+  type Normalized,
+  optionFaults,
+  options,
+  range,
+  rangeFaults,
+  resolveRange,
+  uuid,
+} from './fields.ts';
 
-/** The contract names no limit of days for a purchase query; this one only catches a mistyped year. */
+/** The contract names no limit for a purchase query. This one catches a mistyped year. */
 const MAX_DAYS = 4_500;
 
-/** Contract 2.4; options are sent beside its fields. */
+/** A purchase query (contract 2.4). `options` are added to its body. */
 export const PurchasesInput = z.strictObject({
   ...common,
   kind: z.literal('purchases'),
@@ -26,20 +36,24 @@ export const PurchasesRequest = z.object({
 });
 export type PurchasesRequest = z.infer<typeof PurchasesRequest>;
 
-/** Whether end_date is exclusive is not stated (contract 2.4), so one day may be written in either way. */
+/** The contract does not say whether end_date is exclusive (contract 2.4), so a range may have 0 days. */
 export function purchasesFaults(fields: Fields): string[] {
   return [
-    ...rangeFaults(fields, { least: 0, most: MAX_DAYS }),
+    ...rangeFaults(fields, 0, MAX_DAYS),
     ...optionFaults(fields, ['advertiser_id', 'start_date', 'end_date']),
   ];
 }
 
-export function normalizePurchases(input: z.infer<typeof PurchasesInput>, now: Date): PurchasesRequest {
+export function normalizePurchases(
+  input: z.infer<typeof PurchasesInput>,
+  now: Date,
+): Normalized<PurchasesRequest> {
   const { name, account, kind, advertiser_id, revision } = input;
-  return {
-    ...{ name, account, kind, ...rangeOf(input, now), advertiser_id },
+  const request: PurchasesRequest = {
+    ...{ name, account, kind, ...resolveRange(input, now), advertiser_id },
     options: input.options ?? {},
     max_parallel: 1,
     ...(revision && { revision }),
   };
+  return { request, warnings: [] };
 }

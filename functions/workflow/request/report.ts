@@ -3,18 +3,19 @@ import { MAX_WINDOW_DAYS } from './dates.ts';
 import {
   common,
   type Fields,
+  type Normalized,
   optionFaults,
   options,
   range,
   rangeFaults,
-  rangeOf,
+  resolveRange,
   uuid,
   word,
 } from './fields.ts';
 
 /**
- * Windows in one export, 4,500 days or more than twelve years. The parent's state holds 256 KB, and in the worst case
- * 100 cards of failed windows (2,000 bytes each, see failure.ts), their dates (8 KB) and the request: 238 KB.
+ * Windows of one export: 4,500 days, or more than twelve years. The export's state holds 256 KB. In the worst case it has
+ * 100 failure reports of 2,000 bytes each (see failure-report.ts), their dates (8 KB) and the request: 238 KB.
  */
 export const MAX_WINDOWS = 100;
 
@@ -26,7 +27,7 @@ const MAX_NAMES_SHOWN = 10;
 
 const DEFAULT_PARALLEL = 8;
 
-/** What the contract's samples show (2.2). Its lists are not complete, so others are passed on with a warning. */
+/** The names in the contract's samples (2.2). Its lists are not complete, so other names only cause a warning. */
 const KNOWN = {
   metrics: ['spend', 'impressions', 'number_of_purchases'],
   dimensions: ['campaign_id', 'campaign_name', 'event_source_id', 'event_source_platform'],
@@ -42,7 +43,7 @@ const names = z
   .array(word)
   .check(z.minLength(1, 'must not be empty'), z.maxLength(MAX_NAMES, `must not have more than ${MAX_NAMES}`));
 
-/** What a person or a schedule writes. Field names are the platform's where it has them (contract 2.2). */
+/** The input of a person or a schedule. The field names are the platform's if it has the field (contract 2.2). */
 export const ReportInput = z.strictObject({
   ...common,
   kind: z.optional(z.literal('report')),
@@ -58,7 +59,7 @@ export const ReportInput = z.strictObject({
 });
 type ReportInput = z.infer<typeof ReportInput>;
 
-/** A request with nothing left to decide: defaults filled in, periods turned into dates. */
+/** A normalized request: defaults filled in, periods turned into dates. */
 export const ReportRequest = z.object({
   name: z.string(),
   account: z.string(),
@@ -76,10 +77,7 @@ export const ReportRequest = z.object({
 });
 export type ReportRequest = z.infer<typeof ReportRequest>;
 
-export function normalizeReport(
-  input: ReportInput,
-  now: Date,
-): { request: ReportRequest; warnings: string[] } {
+export function normalizeReport(input: ReportInput, now: Date): Normalized<ReportRequest> {
   const renamed = input.upgrade_dimensions
     ? (input.dimensions ?? []).filter((name) => RENAMED_DIMENSIONS.has(name))
     : [];
@@ -90,7 +88,7 @@ export function normalizeReport(
     name: input.name,
     account: input.account,
     kind: 'report',
-    ...rangeOf(input, now),
+    ...resolveRange(input, now),
     advertiser_ids: input.advertiser_ids,
     metrics: input.metrics,
     ...(dimensions && { dimensions }),
@@ -102,24 +100,24 @@ export function normalizeReport(
   };
   const warnings = [
     ...renamed.map(
-      (name) => `dimensions: ${name} was sent as ${RENAMED_DIMENSIONS.get(name)}, its name today`,
+      (name) => `dimensions: ${name} is sent under its new name ${RENAMED_DIMENSIONS.get(name)}`,
     ),
-    ...unlisted('metrics', request.metrics),
-    ...unlisted('dimensions', request.dimensions ?? []),
+    ...warnOfUnknown('metrics', request.metrics),
+    ...warnOfUnknown('dimensions', request.dimensions ?? []),
   ];
   return { request, warnings };
 }
 
-function unlisted(field: keyof typeof KNOWN, names: readonly string[]): string[] {
+function warnOfUnknown(field: keyof typeof KNOWN, names: readonly string[]): string[] {
   const known: readonly string[] = KNOWN[field];
-  const others = names.filter((name) => !known.includes(name));
-  if (others.length === 0) return [];
-  const shown = others.slice(0, MAX_NAMES_SHOWN).join(', ');
-  const more = others.length > MAX_NAMES_SHOWN ? ` and ${others.length - MAX_NAMES_SHOWN} more` : '';
-  return [`${field}: not among the documented ones, so that the platform decides: ${shown}${more}`];
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return [];
+  const shown = unknown.slice(0, MAX_NAMES_SHOWN).join(', ');
+  const more = unknown.length > MAX_NAMES_SHOWN ? ` and ${unknown.length - MAX_NAMES_SHOWN} more` : '';
+  return [`${field}: not documented, so the platform decides: ${shown}${more}`];
 }
 
-/** Fields of the POST body that the request names itself (contract 2.2). */
+/** Fields of the POST body that the request has itself (contract 2.2). */
 const BODY_FIELDS = [
   'start_date',
   'end_date',
@@ -130,10 +128,10 @@ const BODY_FIELDS = [
   'format',
 ];
 
-/** What a schema does not see. Looked at on the raw input, so that a fault elsewhere does not hide it. */
+/** Checks the raw input, so that a fault in another field does not hide a fault here. */
 export function reportFaults(fields: Fields): string[] {
   return [
-    ...rangeFaults(fields, { least: 1, most: MAX_WINDOWS * MAX_WINDOW_DAYS }),
+    ...rangeFaults(fields, 1, MAX_WINDOWS * MAX_WINDOW_DAYS),
     ...['advertiser_ids', 'metrics', 'dimensions'].flatMap((field) => repetitionFaults(field, fields[field])),
     ...dimensionFaults(fields),
     ...optionFaults(fields, BODY_FIELDS),
@@ -143,7 +141,7 @@ export function reportFaults(fields: Fields): string[] {
 function repetitionFaults(field: string, list: unknown): string[] {
   if (!Array.isArray(list)) return [];
   const texts = list.filter((item) => typeof item === 'string').map((text) => text.toLowerCase());
-  const repeated = [...new Set(texts.filter((text, at) => texts.indexOf(text) !== at))];
+  const repeated = [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];
   return repeated.length > 0
     ? [`${field}: must not repeat ${repeated.slice(0, MAX_NAMES_SHOWN).join(', ')}`]
     : [];
@@ -151,10 +149,10 @@ function repetitionFaults(field: string, list: unknown): string[] {
 
 function dimensionFaults({ dimensions, upgrade_dimensions }: Fields): string[] {
   if (!Array.isArray(dimensions) || upgrade_dimensions === true) return [];
-  return dimensions.flatMap((name, at) => {
-    const today = RENAMED_DIMENSIONS.get(name);
-    return today
-      ? [`dimensions[${at}]: ${name} is now called ${today} (or set upgrade_dimensions to true)`]
+  return dimensions.flatMap((name, index) => {
+    const newName = RENAMED_DIMENSIONS.get(name);
+    return newName
+      ? [`dimensions[${index}]: ${name} is now called ${newName} (or set upgrade_dimensions to true)`]
       : [];
   });
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { InvalidInput } from '../errors.ts';
 import { isObject } from '../json.ts';
-import { type Fields, type Moment, today } from './fields.ts';
+import { type Fields, type Moment, type Normalized, today } from './fields.ts';
 import { describeIssue, wordIssue } from './issues.ts';
 import { ListInput, ListRequest, listFaults, normalizeList } from './list.ts';
 import { normalizePurchases, PurchasesInput, PurchasesRequest, purchasesFaults } from './purchases.ts';
@@ -9,46 +9,41 @@ import { MAX_WINDOWS, normalizeReport, ReportInput, ReportRequest, reportFaults 
 
 export { ListRequest, MAX_WINDOWS, PurchasesRequest, ReportRequest };
 
-/** The parent's state carries it beside the windows; see MAX_WINDOWS. */
+/** The export's state carries the request beside its windows; see MAX_WINDOWS. */
 export const MAX_REQUEST_BYTES = 30_000;
 
-/** A request with nothing left to decide, of any kind. */
+/** A normalized request of any kind. */
 export const ExportRequest = z.discriminatedUnion('kind', [ReportRequest, PurchasesRequest, ListRequest]);
 export type ExportRequest = z.infer<typeof ExportRequest>;
 
-interface Parsed {
-  readonly request: ExportRequest;
-  readonly warnings: string[];
-}
-
-/** It says of this execution, and not of what is exported, that windows which are there already are left out. */
-export interface ParsedRequest extends Parsed {
-  /** What was delivered before that is missing as well; absent: nothing is left out. */
+/** With `only_missing`, it also says which windows to leave out. That is no part of the request, which is compared later. */
+export interface ParsedRequest extends Normalized<ExportRequest> {
+  /** Windows that were delivered since are left out. */
   readonly onlyMissingSince?: Date;
-  /** Where no instant is named: the time zone in which days must have been over when what is there was made. */
+  /** Set without an instant: a window counts as missing if its data was made before its last day was over here. */
   readonly timeZone?: string;
 }
 
 /**
- * Checks an execution's whole input and names every fault at once.
+ * Checks an execution's input and names every fault at once.
  *
- * @param now the moment that a `period` is counted from, unless the input says when it was scheduled
- * @returns the request, and warnings about what only the platform can decide
+ * @param now a `period` is counted from here, unless the input has `scheduled_at`
+ * @returns the request, and warnings about things that only the platform can decide
  * @throws InvalidInput, whose facts list the faults
  */
 export function parseRequest(input: unknown, now: Date): ParsedRequest {
   const { normalize, faults } = check(input, now);
   if (normalize && faults.length === 0) {
     const { request, warnings } = normalize();
-    const unfinished = describeUnfinished(request, today(input as Moment, now));
+    const unfinished = warnOfUnfinishedDays(request, today(input as Moment, now));
     return { request, warnings: [...warnings, ...unfinished], ...readOnlyMissing(input) };
   }
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
   throw new InvalidInput(`The request has ${count}, and nothing was exported.`, { faults });
 }
 
-/** Nothing in the rows would show that more of them are to come. A list is a snapshot, and its day is today. */
-function describeUnfinished({ kind, end_date }: ExportRequest, day: string): string[] {
+/** The rows would not show that the day is not over. A list is a snapshot of its day. */
+function warnOfUnfinishedDays({ kind, end_date }: ExportRequest, day: string): string[] {
   if (kind === 'list' || end_date <= day) return [];
   return [`end_date: ${end_date} is still to come (it is ${day}), so the last days are not complete`];
 }
@@ -64,14 +59,14 @@ function readOnlyMissing(input: unknown): Pick<ParsedRequest, 'onlyMissingSince'
 }
 
 interface Checked {
-  /** Absent where the input does not have the form of a request. */
-  readonly normalize?: () => Parsed;
+  /** Absent if the input does not match the schema. */
+  readonly normalize?: () => Normalized<ExportRequest>;
   readonly faults: readonly string[];
 }
 
 function check(input: unknown, now: Date): Checked {
   try {
-    if (!isObject(input)) return checkWith(ReportInput, input, [], (valid) => normalizeReport(valid, now));
+    if (!isObject(input)) return checkWith(ReportInput, input, [], normalizeReport, now);
     const checked = checkKind(input, now);
     return { ...checked, faults: [...checked.faults, ...sizeFaults(input)] };
   } catch (error) {
@@ -82,45 +77,34 @@ function check(input: unknown, now: Date): Checked {
 
 function checkKind(input: Fields, now: Date): Checked {
   const { kind = 'report', ...rest } = input;
-  if (kind === 'purchases') {
-    const normalize = (valid: z.infer<typeof PurchasesInput>) => normalizePurchases(valid, now);
-    return checkWith(PurchasesInput, input, purchasesFaults(input), withoutWarnings(normalize));
-  }
-  if (kind === 'list') {
-    const normalize = (valid: z.infer<typeof ListInput>) => normalizeList(valid, now);
-    return checkWith(ListInput, input, listFaults(input), withoutWarnings(normalize));
-  }
-  const faults = kind === 'report' ? [] : ['kind: must be "report", "purchases" or "list"'];
-  return checkWith(ReportInput, rest, [...faults, ...reportFaults(input)], (valid) =>
-    normalizeReport(valid, now),
-  );
+  if (kind === 'purchases')
+    return checkWith(PurchasesInput, input, purchasesFaults(input), normalizePurchases, now);
+  if (kind === 'list') return checkWith(ListInput, input, listFaults(input), normalizeList, now);
+  // An unknown kind is checked as a report, to name its other faults too.
+  const kindFaults = kind === 'report' ? [] : ['kind: must be "report", "purchases" or "list"'];
+  return checkWith(ReportInput, rest, [...kindFaults, ...reportFaults(input)], normalizeReport, now);
 }
 
-function withoutWarnings<T>(normalize: (valid: T) => ExportRequest): (valid: T) => Parsed {
-  return (valid) => ({ request: normalize(valid), warnings: [] });
-}
-
-/** @param between what a schema does not see */
+/** @param faults that the schema cannot find */
 function checkWith<S extends z.ZodMiniType>(
   schema: S,
   input: unknown,
-  between: readonly string[],
-  normalize: (valid: z.output<S>) => Parsed,
+  faults: readonly string[],
+  normalize: (valid: z.output<S>, now: Date) => Normalized<ExportRequest>,
+  now: Date,
 ): Checked {
   const { data, error } = schema.safeParse(input, { error: wordIssue });
-  if (error) return { faults: [...error.issues.flatMap(describe), ...between] };
-  return { normalize: () => normalize(data), faults: between };
-}
-
-function describe(issue: z.core.$ZodIssue): string[] {
-  return describeIssue(issue, 'the request', 'is not a field of a request');
+  if (!error) return { faults, normalize: () => normalize(data, now) };
+  const issues = error.issues.flatMap((issue) =>
+    describeIssue(issue, 'the request', 'is not a field of a request'),
+  );
+  return { faults: [...issues, ...faults] };
 }
 
 function sizeFaults(fields: Fields): string[] {
   const bytes = Buffer.byteLength(JSON.stringify(fields));
-  return bytes > MAX_REQUEST_BYTES
-    ? [
-        `the request has ${bytes} bytes, more than the ${MAX_REQUEST_BYTES} that the workflow's state can carry; split it by advertiser`,
-      ]
-    : [];
+  if (bytes <= MAX_REQUEST_BYTES) return [];
+  return [
+    `the request has ${bytes} bytes, more than the ${MAX_REQUEST_BYTES} that the workflow's state can carry; split it by advertiser`,
+  ];
 }

@@ -2,26 +2,31 @@ import { describe, expect, it } from 'vitest';
 import { faultsOf, parsed } from '../../../support/requests.ts';
 
 const list = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
-const least = {
+const normalized = {
   ...{ ...list, limit: 5000, filters: {}, max_parallel: 1 },
   ...{ start_date: '2026-11-21', end_date: '2026-11-22' },
 };
 
 describe('a list (contract 4.6, 8)', () => {
-  it('is today’s, in the largest pages, unless told', () => {
-    expect(parsed(list)).toStrictEqual({ request: least, warnings: [] });
+  it('is a snapshot of today in the largest pages by default', () => {
+    expect(parsed(list)).toStrictEqual({ request: normalized, warnings: [] });
   });
 
-  it('is what it is told to be', () => {
-    const told = { limit: 20, items: 'data.items', revision: '2026-05-01' };
+  it('keeps the fields that it has', () => {
+    const fields = { limit: 20, items: 'data.items', revision: '2026-05-01' };
     const day = { start_date: '2026-02-28', end_date: '2026-03-01' };
-    expect(parsed({ ...list, ...told, snapshot_date: '2026-02-28' })).toStrictEqual({
-      request: { ...least, ...told, ...day },
+    expect(parsed({ ...list, ...fields, snapshot_date: '2026-02-28' })).toStrictEqual({
+      request: { ...normalized, ...fields, ...day },
       warnings: [],
     });
   });
 
-  it('has each filter as text, as a query has it', () => {
+  it('takes its day from the schedule and the time zone', () => {
+    const schedule = { scheduled_at: '2026-11-21T01:00:00Z', time_zone: 'America/New_York' };
+    expect(parsed({ ...list, ...schedule }).request.start_date).toBe('2026-11-20');
+  });
+
+  it('sends each filter as text', () => {
     const filters = { status: 'active', archived: false, min: 7, share: 0.5, 'created_at[lt]': '2026' };
     expect(parsed({ ...list, filters })).toMatchObject({
       request: {
@@ -30,27 +35,23 @@ describe('a list (contract 4.6, 8)', () => {
     });
   });
 
-  it.each([
+  it.each<[object, string]>([
     [{ limit: 0 }, 'limit: must be at least 1'],
     [{ limit: 5001 }, 'limit: must be at most 5000'],
     [{ limit: 1.5 }, 'limit: must be of type int'],
     [{ limit: '20' }, 'limit: must be of type number'],
-    [
-      { filters: { limit: 20 } },
-      'filters.limit: is set by the export itself (limit is a field of the request)',
-    ],
-    [
-      { filters: { offset: 0 } },
-      'filters.offset: is set by the export itself (limit is a field of the request)',
-    ],
+    ...['limit', 'offset'].map((name): [object, string] => [
+      { filters: { [name]: 0 } },
+      `filters.${name}: is set by the export itself (limit is a field of the request)`,
+    ]),
     [{ filters: { x: [1] } }, 'filters.x: must be a string, a number or a boolean'],
     [{ filters: { x: null } }, 'filters.x: must be a string, a number or a boolean'],
     [{ filters: [] }, 'filters: must be of type record'],
     [{ resource: undefined }, 'resource: is missing'],
-    [{ resource: '' }, 'resource: must be one segment of a path, such as campaigns or audiences'],
-    [{ resource: '..' }, 'resource: must be one segment of a path, such as campaigns or audiences'],
-    [{ resource: 'a/b' }, 'resource: must be one segment of a path, such as campaigns or audiences'],
-    [{ resource: 'a'.repeat(65) }, 'resource: must be one segment of a path, such as campaigns or audiences'],
+    ...['', '..', 'a/b', 'a'.repeat(65)].map((resource): [object, string] => [
+      { resource },
+      'resource: must be one segment of a path, such as campaigns or audiences',
+    ]),
     [{ items: '' }, 'items: must be a path, such as data.items'],
     [{ items: 'data..items' }, 'items: must be a path, such as data.items'],
     [{ snapshot_date: '2026-02-29' }, 'snapshot_date: must be a date that exists, written YYYY-MM-DD'],
@@ -68,7 +69,7 @@ describe('a list (contract 4.6, 8)', () => {
     { resource: 'a'.repeat(64) },
     { items: 'items' },
     { filters: {} },
-  ])('is taken with %j', (change) => {
-    expect(parsed({ ...list, ...change }).request).toEqual({ ...least, ...change });
+  ])('is accepted with %j', (change) => {
+    expect(parsed({ ...list, ...change }).request).toEqual({ ...normalized, ...change });
   });
 });

@@ -7,20 +7,20 @@ const purchases = {
 };
 
 describe('a purchase query (contract 2.4)', () => {
-  it('has no options and no revision of its own unless told', () => {
+  it('has no options and no revision by default', () => {
     expect(parsed(purchases)).toStrictEqual({
       request: { ...purchases, options: {}, max_parallel: 1 },
       warnings: [],
     });
   });
 
-  it('is what it is told to be', () => {
-    const told = { options: { currency: 'USD' }, revision: '2026-05-01' };
-    const { request } = parsed({ ...purchases, ...told });
-    expect(request).toStrictEqual({ ...purchases, ...told, max_parallel: 1 });
+  it('keeps the fields that it has', () => {
+    const fields = { options: { currency: 'USD' }, revision: '2026-05-01' };
+    const { request } = parsed({ ...purchases, ...fields });
+    expect(request).toStrictEqual({ ...purchases, ...fields, max_parallel: 1 });
   });
 
-  it('takes its dates from a period', () => {
+  it('may name a period instead of dates', () => {
     const { start_date, end_date, ...rest } = purchases;
     expect(parsed({ ...rest, period: 'previous_month' }).request).toMatchObject({
       ...{ start_date: '2026-10-01', end_date: '2026-11-01' },
@@ -28,7 +28,7 @@ describe('a purchase query (contract 2.4)', () => {
   });
 
   it.each([
-    ['one day, by either meaning of its end', '2026-01-01', '2026-01-01'],
+    ['one day, whether or not its end is exclusive', '2026-01-01', '2026-01-01'],
     ['4,500 days', '2014-01-01', '2026-04-28'],
   ])('may span %s', (_, start_date, end_date) => {
     expect(faultsOf({ ...purchases, start_date, end_date })).toEqual([]);

@@ -1,94 +1,100 @@
 import { describe, expect, it } from 'vitest';
-import { ADVERTISER, faultsOf, parsed } from '../../../support/requests.ts';
+import { ADVERTISER, faultsOf, NORMALIZED_REPORT, parsed, REPORT } from '../../../support/requests.ts';
 
-const report = {
-  ...{ name: 'daily', account: 'acme', start_date: '2026-10-01', end_date: '2026-11-01' },
-  ...{ advertiser_ids: [ADVERTISER], metrics: ['spend'] },
-};
-const least = {
-  ...{ ...report, kind: 'report', granularity: 'DAY', format: 'JSON', options: {}, max_parallel: 8 },
-};
-
-function wordsOf(count: number): string[] {
-  return Array.from({ length: count }, (_, at) => `word_${at}`);
+function createWords(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `word_${index}`);
 }
 
 describe('a report (contract 2.2)', () => {
-  it('has no dimensions and no revision of its own unless told', () => {
-    expect(parsed(report)).toStrictEqual({ request: least, warnings: [] });
+  it('gets the defaults for the fields that it leaves out', () => {
+    expect(parsed(REPORT)).toStrictEqual({ request: NORMALIZED_REPORT, warnings: [] });
+    expect(parsed(NORMALIZED_REPORT)).toStrictEqual({ request: NORMALIZED_REPORT, warnings: [] });
   });
 
-  it('is what it is told to be', () => {
-    const told = {
+  it('keeps the fields that it has, and any options', () => {
+    const fields = {
       ...{ dimensions: ['campaign_id'], granularity: 'HOUR', format: 'csv', revision: '2026-05-01' },
-      ...{ options: { currency: 'USD' }, max_parallel: 40 },
+      ...{ options: { attribution_window: { days: 7 }, filters: [{ id: ['a'] }] }, max_parallel: 40 },
     };
-    expect(parsed({ ...report, ...told })).toStrictEqual({ request: { ...least, ...told }, warnings: [] });
+    const request = { ...NORMALIZED_REPORT, ...fields };
+    expect(parsed({ ...REPORT, ...fields })).toStrictEqual({ request, warnings: [] });
   });
 
-  it('37: is sent with the names of today, each once, where it is to be, and says so (contract 9.5)', () => {
-    const dimensions = ['event_source_id', 'conv_integration_id', 'conv_integration_os'];
-    expect(parsed({ ...report, dimensions, upgrade_dimensions: true })).toStrictEqual({
-      request: { ...least, dimensions: ['event_source_id', 'event_source_platform'] },
-      warnings: [
-        'dimensions: conv_integration_id was sent as event_source_id, its name today',
-        'dimensions: conv_integration_os was sent as event_source_platform, its name today',
+  it.each<[string[] | undefined, string[] | undefined, string[]]>([
+    [
+      ['event_source_id', 'conv_integration_id', 'conv_integration_os'],
+      ['event_source_id', 'event_source_platform'],
+      [
+        'dimensions: conv_integration_id is sent under its new name event_source_id',
+        'dimensions: conv_integration_os is sent under its new name event_source_platform',
       ],
-    });
-    const current = { dimensions: ['event_source_id'] };
-    expect(parsed({ ...report, ...current, upgrade_dimensions: true })).toStrictEqual({
-      ...{ request: { ...least, ...current }, warnings: [] },
-    });
-    expect(parsed({ ...report, upgrade_dimensions: true }).request).toStrictEqual(least);
+    ],
+    [['event_source_id'], ['event_source_id'], []],
+    [undefined, undefined, []],
+  ])('37: sends old dimensions %j as %j if they are to be upgraded (contract 9.5)', (before, after, warnings) => {
+    const { request, ...rest } = parsed({ ...REPORT, dimensions: before, upgrade_dimensions: true });
+    expect(request).toStrictEqual({ ...NORMALIZED_REPORT, ...(after && { dimensions: after }) });
+    expect(rest).toEqual({ warnings });
   });
 
-  it('37: is refused with the names of old unless it is to be upgraded (contract 9.5)', () => {
-    const dimensions = ['campaign_id', 'conv_integration_os'];
-    const fault =
-      'dimensions[1]: conv_integration_os is now called event_source_platform (or set upgrade_dimensions to true)';
-    expect(faultsOf({ ...report, dimensions })).toEqual([fault]);
-    expect(faultsOf({ ...report, dimensions, upgrade_dimensions: false })).toEqual([fault]);
+  it.each([
+    undefined,
+    false,
+  ])('37: refuses old dimensions if upgrade_dimensions is %s (contract 9.5)', (upgrade) => {
+    const dimensions = ['conv_integration_id', 'campaign_id', 'conv_integration_os'];
+    expect(faultsOf({ ...REPORT, dimensions, upgrade_dimensions: upgrade })).toEqual([
+      'dimensions[0]: conv_integration_id is now called event_source_id (or set upgrade_dimensions to true)',
+      'dimensions[2]: conv_integration_os is now called event_source_platform (or set upgrade_dimensions to true)',
+    ]);
+  });
+
+  it.each([true, false])('38: accepts dimensions of any name, upgraded or not (%s)', (upgrade_dimensions) => {
+    const dimensions = ['constructor', 'toString', 'campaign_id'];
+    const { request } = parsed({ ...REPORT, dimensions, upgrade_dimensions });
+    expect(request).toEqual({ ...NORMALIZED_REPORT, dimensions });
   });
 
   it.each([
     [10, ''],
     [11, ' and 1 more'],
     [100, ' and 90 more'],
-  ])('38: is warned of ten metrics that are not documented, of %i', (count, more) => {
-    const { warnings } = parsed({ ...report, metrics: [...wordsOf(count)] });
-    const shown = wordsOf(10).join(', ');
+  ])('38: warns of undocumented names, and shows ten of %i (contract 2.6)', (count, more) => {
+    const { warnings } = parsed({ ...REPORT, metrics: createWords(count), dimensions: ['country'] });
     expect(warnings).toEqual([
-      `metrics: not among the documented ones, so that the platform decides: ${shown}${more}`,
+      `metrics: not documented, so the platform decides: ${createWords(10).join(', ')}${more}`,
+      'dimensions: not documented, so the platform decides: country',
     ]);
   });
 
-  it('38: is not warned of what is documented', () => {
+  it('38: does not warn of documented names', () => {
     const metrics = ['spend', 'impressions', 'number_of_purchases'];
     const dimensions = ['campaign_id', 'campaign_name', 'event_source_id', 'event_source_platform'];
-    expect(parsed({ ...report, metrics, dimensions }).warnings).toEqual([]);
+    expect(parsed({ ...REPORT, metrics, dimensions }).warnings).toEqual([]);
   });
 
-  it.each([
-    ['metrics', ['a', 'b', 'A', 'b'], 'metrics: must not repeat a, b'],
-    ['dimensions', ['x', 'x', 'x'], 'dimensions: must not repeat x'],
+  const word = 'must be a word of letters, digits and _.:-';
+  it.each<[object, string]>([
+    [{ metrics: ['a', 'b', 'A', 'b'] }, 'metrics: must not repeat a, b'],
+    [{ dimensions: ['x', 'x', 'x'] }, 'dimensions: must not repeat x'],
     [
-      'advertiser_ids',
-      [ADVERTISER, ADVERTISER.toUpperCase()],
+      { advertiser_ids: [ADVERTISER, ADVERTISER.toUpperCase()] },
       `advertiser_ids: must not repeat ${ADVERTISER}`,
     ],
-    ['metrics', [...wordsOf(11), ...wordsOf(11)], `metrics: must not repeat ${wordsOf(10).join(', ')}`],
-  ])('36: is refused with repeated %s', (field, list, fault) => {
-    expect(faultsOf({ ...report, [field]: list })).toEqual([fault]);
-  });
-
-  it.each<[object, string]>([
-    [{ metrics: wordsOf(101) }, 'metrics: must not have more than 100'],
-    [{ metrics: ['a b'] }, 'metrics[0]: must be a word of letters, digits and _.:-'],
-    [{ dimensions: ['a'.repeat(101)] }, 'dimensions[0]: must be a word of letters, digits and _.:-'],
+    [
+      { metrics: [...createWords(11), ...createWords(11)] },
+      `metrics: must not repeat ${createWords(10).join(', ')}`,
+    ],
+    [{ advertiser_ids: ['acme'] }, 'advertiser_ids[0]: must be a UUID'],
+    [{ advertiser_ids: [] }, 'advertiser_ids: must not be empty'],
+    [{ metrics: [] }, 'metrics: must not be empty'],
+    [{ dimensions: [] }, 'dimensions: must not be empty'],
+    [{ metrics: createWords(101) }, 'metrics: must not have more than 100'],
+    [{ metrics: ['a b'] }, `metrics[0]: ${word}`],
+    [{ dimensions: ['a'.repeat(101)] }, `dimensions[0]: ${word}`],
     [{ dimensions: [7] }, 'dimensions[0]: must be of type string'],
     [{ upgrade_dimensions: 'yes' }, 'upgrade_dimensions: must be of type boolean'],
-    [{ max_parallel: 41 }, 'max_parallel: must be at most 40'],
     [{ format: 'a'.repeat(17) }, 'format: must be 1 to 16 letters or digits'],
+    [{ format: '../sh' }, 'format: must be 1 to 16 letters or digits'],
     [
       { start_date: '2014-01-01', end_date: '2026-04-29' },
       'end_date: 4501 days are more than the 4500 that one export may span; split it',
@@ -100,16 +106,16 @@ describe('a report (contract 2.2)', () => {
       ],
     ),
   ])('36: is refused with %j', (change, fault) => {
-    expect(faultsOf({ ...report, ...change })).toEqual([fault]);
+    expect(faultsOf({ ...REPORT, ...change })).toEqual([fault]);
   });
 
   it.each([
-    { metrics: wordsOf(100) },
+    { metrics: createWords(100) },
     { dimensions: ['a'.repeat(100)] },
     { max_parallel: 1 },
     { format: 'a'.repeat(16) },
     { start_date: '2014-01-01', end_date: '2026-04-28' },
-  ])('is taken with as much as there may be: %j', (change) => {
-    expect(parsed({ ...report, ...change }).request).toEqual({ ...least, ...change });
+  ])('is accepted at its limits: %j', (change) => {
+    expect(parsed({ ...REPORT, ...change }).request).toEqual({ ...NORMALIZED_REPORT, ...change });
   });
 });
