@@ -1,6 +1,7 @@
 import { objectKey } from '../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/states.ts';
+import type { StepName } from '../constructs/retries.ts';
 import type { HistoryEvent } from './history.ts';
 
 /** Where one window stands. */
@@ -18,15 +19,20 @@ export interface WindowProgress {
   readonly trouble?: string;
 }
 
-/** What a person calls it while a state runs. A report is waited for in two states by turns. */
-const DOING: Readonly<Record<string, string>> = {
+/** The words for the states of a window. Each step has an entry; those that no window waits for have no words. */
+const DOING: Readonly<Record<StepName | 'GetWindowToken' | 'WaitForReport', string | undefined>> = {
+  PlanExport: undefined,
+  GetToken: undefined,
   GetWindowToken: 'gets a token',
   CreateReport: 'creates the report',
   WaitForReport: 'waits for the report',
   CheckReport: 'waits for the report',
   SaveReport: 'copies the file',
-  SaveRanges: 'copies the file in ranges',
+  QueryPurchases: 'queries the purchases',
+  ExportList: 'reads the list',
   PublishWindow: 'writes the manifest',
+  PublishExport: undefined,
+  DescribeFailure: undefined,
 };
 
 const WAITS_ITS_TURN = 'waits its turn';
@@ -60,8 +66,6 @@ function planned({ output, time }: HistoryEvent): Progress {
 function step(before: WindowProgress, event: HistoryEvent): WindowProgress {
   const { window, key } = before;
   const since = Date.parse(event.time);
-  // A window may have a Map of its own.
-  if (event.type.startsWith('MapIteration') && event.state !== 'ExportWindows') return before;
   if (event.type === 'MapIterationSucceeded') {
     const { outcome = 'done', bytes } = event.output as { outcome?: string; bytes?: number };
     return { window, key, doing: outcome, since, done: true, ...(bytes !== undefined && { bytes }) };
@@ -70,6 +74,6 @@ function step(before: WindowProgress, event: HistoryEvent): WindowProgress {
     return { window, key, doing: `failed: ${event.error}`, since, done: true };
   }
   if (event.type === 'StateFailed') return { ...before, trouble: `${event.error} in ${event.state}` };
-  const doing = event.type === 'StateEntered' ? DOING[event.state ?? ''] : undefined;
+  const doing = event.type === 'StateEntered' ? DOING[event.state as keyof typeof DOING] : undefined;
   return doing === undefined || doing === before.doing ? before : { window, key, doing, since, done: false };
 }
