@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
 import type { LogLine } from '../../infra/local/lambda-instance.ts';
 
-/** One metric's values in a line of CloudWatch's embedded metric format, and what they are told apart by. */
+/** One metric in a line of CloudWatch's embedded metric format (EMF). */
 export interface Metric {
   readonly namespace: string;
   readonly name: string;
   readonly unit: string;
   readonly value: number;
   readonly dimensions: Readonly<Record<string, string>>;
-  /** Everything else of the line that is no metric. */
+  /** The line's other fields. */
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
@@ -26,13 +26,13 @@ interface Line {
 
 const UNITS = ['Count', 'Bytes', 'Seconds'];
 
-/** CloudWatch takes a line apart only where all of it is one JSON object. */
+/** CloudWatch reads metrics only from a line that is one JSON object. */
 export function metricsIn(logs: readonly LogLine[]): Metric[] {
   const lines = logs.filter(({ text }) => text.includes('"_aws"'));
   return lines.flatMap(({ text }) => metricsOf(JSON.parse(text)));
 }
 
-/** The limits of the format's specification; what breaks one of them is dropped without a word. */
+/** Checks the limits of EMF's specification: CloudWatch silently drops a line that exceeds one. */
 function metricsOf(line: Line): Metric[] {
   expect(Number.isInteger(line._aws.Timestamp)).toBe(true);
   expect(line._aws.CloudWatchMetrics).toHaveLength(1);

@@ -5,7 +5,7 @@ import { ACCOUNT, CREDENTIALS } from '../../infra/local/s3/server.ts';
 import { type Metric, metricsIn } from './emf.ts';
 import { BUCKET } from './s3.ts';
 
-/** Every function's environment, of a platform that nobody can reach. */
+/** The environment of a function, with an unreachable platform. */
 export const SETTINGS: Readonly<Record<keyof Omit<Settings, Optional>, string>> = {
   STEP: 'CheckReport',
   PLATFORM_BASE_URL: 'https://platform.invalid',
@@ -18,7 +18,7 @@ export const SETTINGS: Readonly<Record<keyof Omit<Settings, Optional>, string>> 
 };
 type Optional = 'REFRESH_PARAMETERS' | 'DOWNLOAD_HOSTS' | 'RUNBOOK_URL' | 'ALLOW_LOOPBACK';
 
-/** What the SDK reads of its own: services of this machine, and credentials for those alone. */
+/** Points the SDK to local services and gives it their credentials. */
 export function awsEnvironment(
   endpoints: Readonly<Partial<Record<'S3' | 'SECRETS_MANAGER', string>>>,
 ): Record<string, string> {
@@ -31,7 +31,7 @@ export function awsEnvironment(
   };
 }
 
-/** This process's environment until the test ends. */
+/** Sets this process's environment until the test ends. */
 export function setEnvironment(environment: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -40,15 +40,15 @@ export function setEnvironment(environment: Readonly<Record<string, string>>): v
 type Handler<O> = (event: unknown, context: LambdaContext) => Promise<O>;
 
 export interface Lambda {
-  /** What a state hands to its function. */
+  /** Calls a handler as its state does. */
   call<O>(handler: Handler<O>, state: unknown, retry_count?: number): Promise<O>;
-  /** The lines that were logged since the last look, without what the logger adds by itself. */
+  /** The log lines since the last call, without timestamp, service and sampling rate. */
   lines(): Record<string, unknown>[];
-  /** The metrics that were written since the last look. */
+  /** The metrics since the last call. */
   metrics(): Metric[];
 }
 
-/** This process as Lambda's runtime until the test ends: its environment, and what is written on its streams. */
+/** Makes this process act as Lambda until the test ends: sets its environment and collects its output. */
 export function asLambda(environment: Readonly<Record<string, string>>): Lambda {
   setEnvironment({ POWERTOOLS_SERVICE_NAME: 'exports-test', ...environment });
   restoreProcess();
@@ -58,7 +58,7 @@ export function asLambda(environment: Readonly<Record<string, string>>): Lambda 
     onTestFinished(() => spy.mockRestore());
   }
   let calls = 0;
-  const take = (isMetric: boolean) => {
+  const takeLines = (isMetric: boolean) => {
     const written = texts.splice(0).flatMap((text) => text.split('\n').filter(Boolean));
     texts.push(...written.filter((text) => text.includes('"_aws"') !== isMetric));
     return written.filter((text) => text.includes('"_aws"') === isMetric);
@@ -74,22 +74,22 @@ export function asLambda(environment: Readonly<Record<string, string>>): Lambda 
       return handler({ state, retry_count }, context);
     },
     lines: () =>
-      take(false).map((text) => {
+      takeLines(false).map((text) => {
         const { timestamp, service, sampling_rate, ...line } = JSON.parse(text);
         return line;
       }),
-    metrics: () => metricsIn(take(true).map((text) => ({ function: 'step', stream: 'stdout', text }))),
+    metrics: () => metricsIn(takeLines(true).map((text) => ({ function: 'step', stream: 'stdout', text }))),
   };
 }
 
-/** A step takes over the console and what Node says of the process: all of it goes back when the test ends. */
+/** A handler redirects the console and process events. Undoes that when the test ends. */
 function restoreProcess(): void {
-  const written = { ...console };
+  const originalConsole = { ...console };
   const events = ['warning', 'uncaughtException', 'unhandledRejection'] as const;
-  const heard = events.map((event) => [event, process.rawListeners(event)] as const);
+  const originalListeners = events.map((event) => [event, process.rawListeners(event)] as const);
   onTestFinished(() => {
-    Object.assign(console, written);
-    for (const [event, listeners] of heard) {
+    Object.assign(console, originalConsole);
+    for (const [event, listeners] of originalListeners) {
       process.removeAllListeners(event);
       for (const listener of listeners) process.on(event, listener as never);
     }

@@ -6,25 +6,24 @@ import type { ReportWindow } from '../../functions/workflow/states.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 
-/** A line that a step logged. */
 export interface Line {
   readonly level: 'info' | 'warn' | 'error';
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A log that keeps its lines. */
+/** A log that collects its lines. */
 export function keepLog() {
   const lines: Line[] = [];
-  const at =
+  const log =
     (level: Line['level']) =>
     (message: string, fields: Line['fields'] = {}) => {
       lines.push({ level, message, fields });
     };
-  return { lines, log: { info: at('info'), warn: at('warn'), error: at('error'), keep: () => {} } };
+  return { lines, log: { info: log('info'), warn: log('warn'), error: log('error'), keep: () => {} } };
 }
 
-/** A clock that stands still until it is told to move. */
+/** A clock that moves only when a test calls `pass`. */
 export function stoppedClock(start = '2026-11-21T06:00:00.000Z') {
   let time = Date.parse(start);
   return {
@@ -35,7 +34,7 @@ export function stoppedClock(start = '2026-11-21T06:00:00.000Z') {
   };
 }
 
-/** The sandbox, a token, and a window that asks it for one day; the clock moves only when a test moves it. */
+/** The sandbox, a token and a window of one day, on a stopped clock. */
 export async function startStep(options: SandboxOptions = {}) {
   const clock = stoppedClock();
   const sandbox = await startSandbox({ now: () => clock.now().getTime(), ...options });
@@ -53,22 +52,14 @@ export async function startStep(options: SandboxOptions = {}) {
   return { sandbox, clock, access, lines, window: windowOf(sandbox.advertiserIds) };
 }
 
-/** A window's state as GetToken leaves it. */
+/** The state of a window after GetToken. */
 export function windowOf(advertiser_ids: readonly string[]): ReportWindow {
   return {
     execution: 'test-execution',
     request: {
-      name: 'daily',
-      account: 'acme',
-      kind: 'report',
-      start_date: '2026-11-01',
-      end_date: '2026-11-02',
-      advertiser_ids: [...advertiser_ids],
-      metrics: ['spend'],
-      granularity: 'DAY',
-      format: 'JSON',
-      options: {},
-      max_parallel: 4,
+      ...{ name: 'daily', account: 'acme', kind: 'report', max_parallel: 8 },
+      ...{ start_date: '2026-11-01', end_date: '2026-11-02', advertiser_ids: [...advertiser_ids] },
+      ...{ metrics: ['spend'], granularity: 'DAY', format: 'JSON', options: {} },
     },
     warnings: [],
     window: { start_date: '2026-11-01', end_date: '2026-11-02' },
@@ -78,10 +69,8 @@ export function windowOf(advertiser_ids: readonly string[]): ReportWindow {
     reports: [],
     begun_at: '2026-11-21T06:00:00.000Z',
     token: {
-      version: 'v1',
-      scope: 'reporting:read',
-      expires_at: '2026-11-21T07:00:00.000Z',
-      unproven: false,
+      ...{ version: 'v1', scope: 'reporting:read' },
+      ...{ expires_at: '2026-11-21T07:00:00.000Z', unproven: false },
     },
   };
 }

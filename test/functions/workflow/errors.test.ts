@@ -9,12 +9,12 @@ import {
 } from '../../../functions/workflow/errors.ts';
 
 describe('an error', () => {
-  it.each(Object.entries(errors))('%s bears its own name, which Retry and Catch match', (name, Class) => {
+  it.each(Object.entries(errors))('%s has its own name, which Retry and Catch match', (name, Class) => {
     expect(new Class('It happened.').name).toBe(name);
     expect(new Class('It happened.')).toBeInstanceOf(Error);
   });
 
-  it('carries its facts in the last line of its message, and gives both back', () => {
+  it('carries its facts in the last line of its message', () => {
     const facts = { request_id: 'r-1', status: 422, faults: ['metrics: unknown', 'a\nb'], none: undefined };
     const { message } = new RequestRefused('It was refused:\n{"error"} is what came.', facts);
     expect(message.split('\n').at(-1)).toBe(
@@ -27,7 +27,7 @@ describe('an error', () => {
     });
   });
 
-  it('fits into a Cause whatever it is told, and keeps the first facts', () => {
+  it('fits into a Cause and keeps the first facts', () => {
     const faults = Array.from({ length: 10 }, (_, at) => `${at}`.repeat(1_000));
     const error = new RequestRefused('"'.repeat(20_000), {
       request_id: 'r-1',
@@ -41,32 +41,32 @@ describe('an error', () => {
     expect(error.facts.faults).toHaveLength(10);
   });
 
-  it('has room for 6,000 characters of facts, and for none beyond', () => {
+  it('keeps at most 6,000 characters of facts', () => {
     const exactly = { one: 'x'.repeat(5_998) };
     expect(readMessage(new RequestRefused('No.', exactly).message).facts).toEqual(exactly);
     expect(readMessage(new RequestRefused('No.', { one: 'x'.repeat(5_999) }).message).facts).toEqual({});
   });
 
-  it('is not cut in the middle of a character', () => {
+  it('does not contain half a character after a cut', () => {
     const { happened } = readMessage(new RequestRefused(`${'x'.repeat(5_999)}😀`).message);
     expect(happened).toBe(`${'x'.repeat(5_999)}\ufffd`);
   });
 });
 
-describe('what is read of a message', () => {
+describe('readMessage', () => {
   it.each([
-    ['that is not ours', 'connect ECONNREFUSED'],
-    ['whose last line is broken', 'It happened.\n{"request_id":'],
-    ['that is empty', ''],
-  ])('%s, is the whole of it', (_, message) => {
+    ['of another error', 'connect ECONNREFUSED'],
+    ['with broken facts', 'It happened.\n{"request_id":'],
+    ['without text', ''],
+  ])('returns a message %s unchanged', (_, message) => {
     expect(readMessage(message)).toEqual({ happened: message, facts: {} });
   });
 
-  it('may be facts alone', () => {
+  it('reads a message that has only facts', () => {
     expect(readMessage('\n{"status":500}')).toEqual({ happened: '', facts: { status: 500 } });
   });
 
-  it('may have one more fact, which stands beside the others', () => {
+  it('reads a fact that was added later', () => {
     const error = new AnswerUnreadable('It is HTML.', { status: 200 });
     addFact(error, 'timeline', [{ step: 'CheckReport' }]);
     expect(readMessage(error.message)).toEqual({
@@ -79,20 +79,20 @@ describe('what is read of a message', () => {
   });
 });
 
-describe('what is read of a Cause', () => {
+describe('readCause', () => {
   it.each([
     ["Lambda's document", JSON.stringify({ errorType: 'X', errorMessage: 'It happened.\n{"status":500}' })],
     ['a bare message', 'It happened.\n{"status":500}'],
-  ])('%s is the sentence and the facts', (_, cause) => {
+  ])('reads sentence and facts from %s', (_, cause) => {
     expect(readCause(cause)).toEqual({ happened: 'It happened.', facts: { status: 500 } });
   });
 
   it.each([
-    ['plain text of Step Functions', 'The state reached its timeout.'],
-    ['a document without a message', '{"errorType":"X"}'],
-    ['a document with another message', '{"errorMessage":17}'],
+    ['plain text', 'The state reached its timeout.'],
+    ['JSON without a message', '{"errorType":"X"}'],
+    ['JSON with a number for a message', '{"errorMessage":17}'],
     ['null', 'null'],
-  ])('%s is the whole of it', (_, cause) => {
+  ])('returns a Cause of %s unchanged', (_, cause) => {
     expect(readCause(cause)).toEqual({ happened: cause, facts: {} });
   });
 });

@@ -9,7 +9,7 @@ const OPTIONAL = {
   ALLOW_LOOPBACK: 'true',
 };
 
-/** The settings that are named as faulty. */
+/** The names of the faulty settings. */
 function faultsOf(environment: Readonly<Record<string, string | undefined>>): unknown[] {
   try {
     readSettings(environment);
@@ -20,23 +20,23 @@ function faultsOf(environment: Readonly<Record<string, string | undefined>>): un
 }
 
 describe('the settings', () => {
-  it('are the environment’s variables of their names, and no others', () => {
+  it('are read from the environment', () => {
     expect(readSettings({ ...SETTINGS, ...OPTIONAL, AWS_REGION: 'x' })).toStrictEqual({
       ...SETTINGS,
       ...OPTIONAL,
     });
   });
 
-  it('are this process’s where no environment is given', () => {
+  it('are read from this process’s environment by default', () => {
     setEnvironment(SETTINGS);
     expect(readSettings()).toEqual(SETTINGS);
   });
 
-  it.each(Object.keys(SETTINGS))('name %s where it is missing', (name) => {
+  it.each(Object.keys(SETTINGS))('name %s if it is missing', (name) => {
     expect(faultsOf({ ...SETTINGS, [name]: undefined })).toEqual([name]);
   });
 
-  it('name all that are missing at once', () => {
+  it('name all missing settings at once', () => {
     expect(faultsOf({})).toEqual(Object.keys(SETTINGS));
   });
 
@@ -48,25 +48,25 @@ describe('the settings', () => {
     ['MAX_DOWNLOAD_BYTES', '10 GB'],
     ['ALLOW_LOOPBACK', 'false'],
     ['ALLOW_LOOPBACK', 'TRUE'],
-  ])('name %s where it is "%s"', (name, value) => {
+  ])('name %s if it is "%s"', (name, value) => {
     expect(faultsOf({ ...SETTINGS, [name]: value })).toEqual([name]);
   });
 });
 
 describe('a setting that holds an object', () => {
-  it('is what its JSON says, and empty where it is absent', () => {
+  it('is parsed from JSON, and is empty by default', () => {
     expect(readSettingObject(OPTIONAL.REFRESH_PARAMETERS)).toEqual({ audience: 'reports' });
     expect([readSettingObject(undefined), readSettingObject('{}')]).toEqual([{}, {}]);
   });
 
   it.each([
-    ['no JSON', 'audience=reports'],
-    ['an array', '["reports"]'],
-    ['a text', '"reports"'],
-    ['null', 'null'],
-    ['an object of other things than texts', '{"audience":7}'],
-    ['empty', ''],
-  ])('is refused where it is %s', (_, text) => {
+    'audience=reports',
+    '["reports"]',
+    '"reports"',
+    'null',
+    '{"audience":7}',
+    '',
+  ])('is refused if it is %j', (text) => {
     expect(() => readSettingObject(text)).toThrow();
   });
 });
