@@ -71,14 +71,14 @@ export async function shareWorkflow(options: WorkflowOptions = {}): Promise<Work
   return workflow;
 }
 
-let exports = 0;
+let runs = 0;
 
 /**
  * Runs one export under these conditions, and checks the promises: two GETs of a report are 10 s apart (P3), no manifest
  * and no event without the whole object (P2), one event (P4), no secret in anything that was written (P6).
  */
 export async function runExport(workflow: Workflow, conditions: Conditions = {}): Promise<Outcome> {
-  const request = workflow.request({ name: `export-${++exports}`, ...conditions.request });
+  const request = workflow.request({ name: `run-${++runs}`, ...conditions.request });
   const journals = recordJournals(workflow);
   const restore = changeOptions(workflow.sandbox.options, conditions.sandbox ?? {});
   setFaults(workflow, conditions);

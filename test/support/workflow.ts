@@ -92,7 +92,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   );
   const running = started.move();
   const close = () => running.disposeAsync();
-  const request = (fields = {}) => ({ ...weekOf(sandbox), ...fields });
+  const request = (fields = {}) => requestOf(sandbox, fields);
   return {
     ...local,
     ...{ sandbox, out, request, close },
@@ -131,15 +131,14 @@ function credentialsOf({ credentials }: Sandbox): Record<string, string> {
   );
 }
 
-function weekOf({ advertiserIds, credentials }: Sandbox): Record<string, unknown> {
-  return {
-    name: 'daily-campaigns',
-    account: credentials[0]?.account,
-    start_date: '2026-10-01',
-    end_date: '2026-10-08',
-    advertiser_ids: advertiserIds.slice(0, 1),
-    metrics: ['spend'],
-  };
+/** A request that the sandbox serves, of the kind that `fields` names: one window of a week, or the campaigns. */
+function requestOf({ advertiserIds, credentials }: Sandbox, fields: Record<string, unknown>) {
+  const [advertiser_id] = advertiserIds;
+  const names = { name: 'daily-campaigns', account: credentials[0]?.account };
+  const week = { start_date: '2026-10-01', end_date: '2026-10-08' };
+  if (fields.kind === 'list') return { ...names, resource: 'campaigns', ...fields };
+  if (fields.kind === 'purchases') return { ...names, ...week, advertiser_id, ...fields };
+  return { ...names, ...week, advertiser_ids: [advertiser_id], metrics: ['spend'], ...fields };
 }
 
 /** Follows an execution to its end. */

@@ -1,17 +1,18 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { loadAssembly, prepareAssembly } from '../../infra/local/assembly.ts';
 import type { ReportSettings } from '../../infra/local/sandbox/settings.ts';
-import { keysOf, runExport, shareWorkflow } from '../support/run-export.ts';
+import { keysOf, runExport, shareWorkflow, startFastWorkflow } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
-const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });
+const workflow = await shareWorkflow();
 
 function prefixOf(name: string): string {
   return `exports/account=sandbox/export=${name}/start_date=2026-10-01/end_date=2026-10-08/`;
 }
 
 describe('an export of one window', () => {
-  it('leaves the report, its manifest, and an event, in this order (P2)', async () => {
+  it('leaves the report, its manifest and an event, in this order (P2)', async () => {
     const { status, output, s3, announced, manifest } = await runExport(workflow, {
       request: { name: 'one' },
     });
@@ -27,10 +28,9 @@ describe('an export of one window', () => {
     expect(Date.parse(announced[0]?.time ?? '')).toBeGreaterThanOrEqual(published - 1000);
   });
 
-  it('says in the manifest what was asked, when, and how the bytes can be checked', async () => {
-    const asked = { dimensions: ['campaign_id'], options: { attribution_window: '7d' } };
+  it('writes into the manifest what was requested and how to check the bytes', async () => {
     const { name, object, manifest, reports } = await runExport(workflow, {
-      request: { name: 'told', ...asked },
+      request: { name: 'told', dimensions: ['campaign_id'], options: { attribution_window: '7d' } },
     });
     const bytes = object ?? Buffer.alloc(0);
     const checksum = Buffer.alloc(4);
@@ -58,24 +58,31 @@ describe('an export of one window', () => {
     });
   });
 
-  it.each<[string, ReportSettings, number | undefined]>([
-    ['0 rows', { rows: 0 }, 0],
-    ['1 row', { rows: 1 }, 1],
-    ['200 MB', { bytes: 200 * 1024 * 1024 }, undefined],
-  ])('delivers the source’s bytes: %s', async (_, report, rows) => {
-    // Holds the object to the source's length and digest.
-    const { status, reports, manifest } = await runExport(workflow, { sandbox: { report } });
+  // runExport compares the object with the source's length and digest.
+  it.each<[string, ReportSettings, Record<string, unknown>]>([
+    ['0 rows', { rows: 0 }, { rows: 0, empty: true }],
+    ['1 row', { rows: 1 }, { rows: 1, empty: false }],
+    ['200 MB', { bytes: 200 * 1024 * 1024 }, { empty: false }],
+  ])('23: delivers the bytes of the source, and says whether it is empty: %s', async (_, report, expected) => {
+    const { status, reports, manifest, output } = await runExport(workflow, { sandbox: { report } });
     expect(status).toBe('SUCCEEDED');
-    const expected = workflow.sandbox.expected(reports[0]?.id ?? '');
-    expect(manifest).toMatchObject({ bytes: expected.length, rows: rows ?? expected.rows });
+    const { length, rows } = workflow.sandbox.expected(reports[0]?.id ?? '');
+    expect(manifest).toMatchObject({ bytes: length, rows });
+    expect(output).toMatchObject({ rows, ...expected });
   });
 
-  it('P5: run twice, converges to the same objects with one token', async () => {
+  it('P5: leaves the same objects when it is run twice, with one token', async () => {
     await forgetTokens(workflow);
-    const day = { request: { name: 'twice' } };
-    const [first, second] = [await runExport(workflow, day), await runExport(workflow, day)];
+    const twice = { request: { name: 'twice' } };
+    const [first, second] = [await runExport(workflow, twice), await runExport(workflow, twice)];
     expect(second.object).toEqual(first.object);
     expect(await keysOf(workflow, 'twice')).toHaveLength(2);
     expect([...first.callsTo('token'), ...second.callsTo('token')]).toHaveLength(1);
+  });
+
+  it('runs the stack with a KMS key too', async () => {
+    const assembly = loadAssembly(await prepareAssembly({ kms_key: 'create' }));
+    await using workflow = await startFastWorkflow({ assembly });
+    expect(await workflow.run()).toMatchObject({ status: 'SUCCEEDED' });
   });
 });

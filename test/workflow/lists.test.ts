@@ -9,19 +9,11 @@ import {
 } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
-const workflow = await shareWorkflow({ speed: 1000, sandbox: { tokenSeconds: 86_400 } });
+const workflow = await shareWorkflow();
 
-const NOT_A_REPORTS = {
-  start_date: undefined,
-  end_date: undefined,
-  advertiser_ids: undefined,
-  metrics: undefined,
-};
-
-/** A day on which a list is exported. */
-function list(fields: Record<string, unknown> = {}, day: Conditions = {}): Promise<Outcome> {
-  const asked = { kind: 'list', resource: 'campaigns', snapshot_date: '2026-11-20', ...fields };
-  return runExport(workflow, { ...day, request: { ...NOT_A_REPORTS, ...asked } });
+function list(fields: Record<string, unknown> = {}, conditions: Conditions = {}): Promise<Outcome> {
+  const asked = { kind: 'list', snapshot_date: '2026-11-20', ...fields };
+  return runExport(workflow, { ...conditions, request: asked });
 }
 
 function linesOf({ object }: Outcome): string[] {
@@ -36,13 +28,14 @@ function queriesOf(outcome: Outcome) {
   return outcome.callsTo('list').map(({ query }) => Object.fromEntries(new URLSearchParams(query)));
 }
 
-function of(resource: string, settings: NonNullable<SandboxOptions['lists']>[string]): Conditions {
+/** The sandbox's list of this resource. */
+function listOf(resource: string, settings: NonNullable<SandboxOptions['lists']>[string]): Conditions {
   return { sandbox: { lists: { [resource]: settings } } };
 }
 
 describe('4.6: a list', () => {
-  it('contract 8: of 12,345 campaigns arrives as 12,345 lines in 3 requests', async () => {
-    const outcome = await list({ name: 'all' }, of('campaigns', { count: 12_345 }));
+  it('of 12,345 campaigns arrives as 12,345 lines in 3 requests (contract 8)', async () => {
+    const outcome = await list({ name: 'all' }, listOf('campaigns', { count: 12_345 }));
     expect(outcome).toMatchObject({ status: 'SUCCEEDED', output: { kind: 'list', rows: 12_345 } });
     const ids = idsOf(outcome);
     expect(ids).toHaveLength(12_345);
@@ -55,9 +48,9 @@ describe('4.6: a list', () => {
     });
   });
 
-  // What a list has gained stays in the sandbox: each of these has a list of its own.
-  it('contract 8: that grows between pages is written without repetitions, and those are counted', async () => {
-    const growing = of('audiences', { count: 100, growPerPage: 3 });
+  // A list keeps what it gained, so each of these tests uses another list.
+  it('that grows between pages is written without repeated items, which are counted (contract 8)', async () => {
+    const growing = listOf('audiences', { count: 100, growPerPage: 3 });
     const outcome = await list({ resource: 'audiences', limit: 40 }, growing);
     const ids = idsOf(outcome);
     expect(new Set(ids).size).toBe(ids.length);
@@ -67,25 +60,20 @@ describe('4.6: a list', () => {
     });
   });
 
-  it('contract 8: that is bounded by created_at is a consistent snapshot, whatever is created meanwhile', async () => {
+  it('bounded by created_at is a consistent snapshot (contract 8)', async () => {
     const created_at_lte = new Date(workflow.clock.now()).toISOString();
-    const growing = of('creatives', { count: 100, growPerPage: 3 });
+    const growing = listOf('creatives', { count: 100, growPerPage: 3 });
     const outcome = await list({ resource: 'creatives', limit: 40, filters: { created_at_lte } }, growing);
     expect(linesOf(outcome)).toHaveLength(100);
     expect(outcome.manifest).toMatchObject({ rows: 100, repeated_items: 0, warnings: [] });
     expect(queriesOf(outcome)[0]).toEqual({ created_at_lte, limit: '40', offset: '0' });
   });
 
-  it.each([
-    null,
-    'campaigns',
-    'items',
-    'x-y',
-  ])('may be wrapped in any one property: %s', async (listWrapper) => {
+  it.each([null, 'campaigns', 'items', 'x-y'])('may be wrapped in any property: %s', async (listWrapper) => {
     expect(linesOf(await list({}, { sandbox: { listWrapper } }))).toHaveLength(57);
   });
 
-  it('needs the setting items where it cannot be recognised, and says so', async () => {
+  it('that cannot be recognised needs the field items, and the failure says so', async () => {
     const body =
       'list times=always header.content-type=application/json body={"a":[],"b":{"c":[{"id":1}]},"d":[]}';
     const unknown = await list({}, { faults: [body] });
@@ -94,21 +82,21 @@ describe('4.6: a list', () => {
     expect(idsOf(await list({ items: 'b.c' }, { faults: [body] }))).toEqual([1]);
   });
 
-  it('2.6: is of items with any fields, each written as it came', async () => {
+  it('2.6: keeps every item as it came, whatever its fields', async () => {
     const items = ['{"id":12345678901234567890,"é":{"a":[null]}}', '{"spend":1e400}', '"text"'];
     const body = `list times=always header.content-type=application/json body=[${items.join(',')}]`;
     expect(linesOf(await list({}, { faults: [body] }))).toEqual(items);
   });
 
-  it('of nothing is an object without a line', async () => {
-    const outcome = await list({}, of('campaigns', { count: 0 }));
+  it('without items becomes an empty object', async () => {
+    const outcome = await list({}, listOf('campaigns', { count: 0 }));
     expect(outcome).toMatchObject({ status: 'SUCCEEDED', output: { rows: 0 } });
     expect(outcome.object).toHaveLength(0);
   });
 });
 
 describe('5.3: the scope of a list', () => {
-  it('is that of its resource, and does not drive out a report’s token', async () => {
+  it('is that of its resource, and leaves a report’s token cached', async () => {
     await forgetTokens(workflow);
     const outcomes = [await runExport(workflow), await list(), await runExport(workflow)];
     const asked = outcomes.map((outcome) =>
@@ -117,7 +105,7 @@ describe('5.3: the scope of a list', () => {
     expect(asked).toEqual([['reporting:read'], ['campaigns:read'], []]);
   });
 
-  it('is named where the client lacks it', async () => {
+  it('is named if the client lacks it', async () => {
     const outcome = await list({}, { faults: ['list status=403 times=always'] });
     expectFailed(outcome, 'RequestRefused');
     expect(outcome.failure.happened).toContain('campaigns:read');

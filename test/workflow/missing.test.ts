@@ -2,42 +2,45 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
-import { keysOf, recordJournals, runExport, shareWorkflow } from '../support/run-export.ts';
+import { keysOf, recordJournals, shareWorkflow } from '../support/run-export.ts';
 import { removeObject } from '../support/workflow-objects.ts';
+import { forgetTokens } from '../support/workflow-secrets.ts';
 
-const workflow = await shareWorkflow({ sandbox: { tokenSeconds: 86_400 } });
-
-let exports = 0;
-
-/** Requests of a name of their own, with these fields. */
-function requests(fields: Record<string, unknown> = {}) {
-  exports += 1;
-  const all = workflow.request({ name: `missing-${exports}`, ...OVER, ...fields });
-  return { name: String(all.name), all, onlyMissing: { ...all, only_missing: true } };
-}
+const workflow = await shareWorkflow();
 
 /** Days that are over, whenever the test runs. */
 const OVER = { start_date: '2025-10-01', end_date: '2025-10-08' };
 
-/** Three windows, one at a time. */
 const THREE_WINDOWS = { end_date: '2026-01-20', max_parallel: 1 };
+
+let exports = 0;
+
+/** Two requests of a new name: of everything, and of only what is missing. */
+function requests(fields: Record<string, unknown> = {}) {
+  exports += 1;
+  const dates = fields.kind === 'list' ? {} : OVER;
+  const all = workflow.request({ name: `missing-${exports}`, ...dates, ...fields });
+  return { name: String(all.name), all, onlyMissing: { ...all, only_missing: true } };
+}
 
 async function failuresOf(name: string): Promise<string[]> {
   return (await keysOf(workflow, name)).filter((key) => key.endsWith('_failure.json'));
 }
 
-/** For the next call, and not for another test's. */
-function failOnce(fault: (typeof workflow.s3.faults)[number]): void {
+/** Adds a fault until the test ends. */
+function addFault(fault: (typeof workflow.s3.faults)[number]): void {
   workflow.s3.faults.push(fault);
   onTestFinished(() => void workflow.s3.faults.splice(0));
 }
 
 describe('an export of only what is missing', () => {
-  it('asks the platform for the windows that failed, and for nothing else', async () => {
+  it('30: exports the windows that failed with a fresh token, and no others', async () => {
     const { name, all, onlyMissing } = requests(THREE_WINDOWS);
     const since = recordJournals(workflow);
     workflow.sandbox.faults.add('create nth=2 status=403');
     expect((await workflow.run(all)).status).toBe('FAILED');
+    const before = since();
+    await forgetTokens(workflow);
     expect((await failuresOf(name)).map((key) => key.split('/').slice(3, 5).join(' '))).toEqual([
       'start_date=2025-10-01 end_date=2026-01-20',
       'start_date=2025-11-15 end_date=2025-12-30',
@@ -51,18 +54,14 @@ describe('an export of only what is missing', () => {
     });
     expect(since().announced.at(-1)?.detail).toEqual(output);
     expect(since().callsTo('create')).toHaveLength(4);
+    expect(since().callsTo('token').length).toBeGreaterThan(before.callsTo('token').length);
     const keys = await keysOf(workflow, name);
     expect(keys.filter((key) => key.endsWith('_manifest.json'))).toHaveLength(3);
     expect(await failuresOf(name)).toEqual([]);
   });
 
-  const NOT_A_REPORTS = { advertiser_ids: undefined, metrics: undefined };
-  it.each<[string, Record<string, unknown>]>([
-    ['report', {}],
-    ['purchases', { ...NOT_A_REPORTS, advertiser_id: workflow.sandbox.advertiserIds[0] }],
-    ['list', { ...NOT_A_REPORTS, resource: 'campaigns', start_date: undefined, end_date: undefined }],
-  ])('of kind %s is delivered without a call where nothing is missing', async (kind, fields) => {
-    const { all, onlyMissing } = requests({ kind, ...fields });
+  it.each(['report', 'purchases', 'list'])('of kind %s calls nobody if nothing is missing', async (kind) => {
+    const { all, onlyMissing } = requests({ kind });
     const whole = recordJournals(workflow);
     expect((await workflow.run(all)).status).toBe('SUCCEEDED');
     const since = recordJournals(workflow);
@@ -77,7 +76,7 @@ describe('an export of only what is missing', () => {
     ]);
   });
 
-  it('exports again, with a warning, what was delivered for another request', async () => {
+  it('exports again, with a warning, a window that was delivered for another request', async () => {
     const { all, onlyMissing } = requests();
     const since = recordJournals(workflow);
     await workflow.run(all);
@@ -89,7 +88,7 @@ describe('an export of only what is missing', () => {
     expect(since().callsTo('create')).toHaveLength(2);
   });
 
-  it('exports again, with a warning, what was delivered while its last day still lasted', async () => {
+  it('exports again, with a warning, a window that was delivered before its last day was over', async () => {
     const dayFrom = (days: number) => addDays(dateIn('UTC', new Date(workflow.clock.now())), days);
     const { all, onlyMissing } = requests({ start_date: dayFrom(-3), end_date: dayFrom(2) });
     const since = recordJournals(workflow);
@@ -102,7 +101,7 @@ describe('an export of only what is missing', () => {
     expect(since().callsTo('create')).toHaveLength(2);
   });
 
-  it('exports again what has failed since it was delivered, and leaves no failure behind', async () => {
+  it('exports again a window that failed after it was delivered, and removes the failure report', async () => {
     const { name, all, onlyMissing } = requests(THREE_WINDOWS);
     await workflow.run(all);
     workflow.sandbox.faults.add('create nth=2 status=403');
@@ -115,7 +114,7 @@ describe('an export of only what is missing', () => {
     expect(await failuresOf(name)).toEqual([]);
   });
 
-  it('exports again what somebody has removed since', async () => {
+  it('exports again a window whose object was removed', async () => {
     const { name, all, onlyMissing } = requests();
     const reports = async () => (await keysOf(workflow, name)).filter((key) => key.endsWith('report.json'));
     await workflow.run(all);
@@ -126,7 +125,7 @@ describe('an export of only what is missing', () => {
     expect(await reports()).toEqual([key]);
   });
 
-  it('28: exports again what a run has replaced that ended before its manifest, with not a word of it', async () => {
+  it('28: exports again a window whose object was replaced by a run without a manifest', async () => {
     const { name, all, onlyMissing } = requests();
     const read = async (end: string) => {
       const key = (await keysOf(workflow, name)).find((one) => one.endsWith(end));
@@ -136,7 +135,7 @@ describe('an export of only what is missing', () => {
     const before = await read('/report.json');
     workflow.sandbox.faults.add('storage changed');
     for (const key of ['_manifest.json', '_failure.json'])
-      failOnce({ operation: 'PutObject', key, answer: 'AccessDenied', times: 9 });
+      addFault({ operation: 'PutObject', key, answer: 'AccessDenied', times: 9 });
     expect((await workflow.run(all)).status).toBe('FAILED');
     const replaced = await read('/report.json');
     expect([replaced.length, replaced.equals(before)]).toEqual([before.length, false]);
@@ -148,44 +147,27 @@ describe('an export of only what is missing', () => {
     expect(checksum.value).toBe(base64Crc32(crc32(await read('/report.json'))));
   });
 
-  it('says which permissions it lacks where S3 refuses to look at an object', async () => {
+  it('fails and names the permissions if S3 refuses HEAD of an object', async () => {
     const { all, onlyMissing } = requests();
     await workflow.run(all);
-    failOnce({ operation: 'HeadObject', answer: 'AccessDenied' });
+    addFault({ operation: 'HeadObject', answer: 'AccessDenied' });
     const { error, cause } = await workflow.run(onlyMissing);
     expect(error).toBe('AccessRefused');
     expect(JSON.parse(cause ?? '').happened).toContain('s3:GetObject and s3:ListBucket');
   });
 
-  it('says which permissions it lacks where S3 refuses to say what is there', async () => {
+  it('fails and names the permissions if S3 refuses GET of a manifest', async () => {
     const since = recordJournals(workflow);
-    failOnce({ operation: 'GetObject', answer: 'AccessDenied' });
+    addFault({ operation: 'GetObject', answer: 'AccessDenied' });
     const { status, error, cause } = await workflow.run(requests().onlyMissing);
     expect({ status, error }).toEqual({ status: 'FAILED', error: 'AccessRefused' });
     expect(JSON.parse(cause ?? '').happened).toContain('s3:GetObject and s3:ListBucket');
     expect(since().calls).toEqual([]);
   });
 
-  it('looks again where S3 is not available', async () => {
-    failOnce({ operation: 'GetObject', answer: 'SlowDown', times: 2 });
+  it('retries if S3 is not available', async () => {
+    addFault({ operation: 'GetObject', answer: 'SlowDown', times: 2 });
     expect((await workflow.run(requests().onlyMissing)).status).toBe('SUCCEEDED');
     expect(workflow.s3.faults).toMatchObject([{ times: 0 }]);
-  });
-});
-
-describe('a report without rows', () => {
-  it('23: is delivered, and manifest and event say that it is empty', async () => {
-    const outcome = await runExport(workflow, { sandbox: { report: { rows: 0 } } });
-    expect(outcome.status).toBe('SUCCEEDED');
-    expect(outcome.announced).toMatchObject([
-      { 'detail-type': 'Report Exported', detail: { rows: 0, empty: true, windows: [{ rows: 0 }] } },
-    ]);
-    expect(String(outcome.object)).toBe('[]');
-    expect(outcome.manifest).toMatchObject({ rows: 0, empty: true });
-  });
-
-  it('23: is told apart from one with rows', async () => {
-    const outcome = await runExport(workflow, { sandbox: { report: { rows: 1 } } });
-    expect(outcome.output).toMatchObject({ rows: 1, empty: false });
   });
 });

@@ -3,12 +3,11 @@ import { expectFailed, type Outcome, runExport, shareWorkflow } from '../support
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
 const workflow = await shareWorkflow({
-  speed: 1000,
   revision: '2026-01-15',
   sandbox: { tokenSeconds: 86_400, revisions: ['2026-01-15', '2026-09-01'] },
 });
 
-/** What each call to the API, and each token request, named as its revision. */
+/** The revisions that the calls to the API sent, and those that the token requests sent. */
 function revisionsSent({ calls }: Outcome) {
   const sent = (isToken: boolean) =>
     calls
@@ -20,15 +19,15 @@ function revisionsSent({ calls }: Outcome) {
 describe('the revision', () => {
   it.each([
     ['the pinned one', {}, '2026-01-15'],
-    ['the one that the request names', { revision: '2026-09-01' }, '2026-09-01'],
-  ])('9.1, 9.3, 9.4: is %s, at every call and at no token request', async (_, request, revision) => {
+    ['the one of the request', { revision: '2026-09-01' }, '2026-09-01'],
+  ])('9.1, 9.3, 9.4: is %s in every call, and absent in token requests', async (_, request, revision) => {
     await forgetTokens(workflow);
     const outcome = await runExport(workflow, { request });
     expect(outcome.status).toBe('SUCCEEDED');
     expect(revisionsSent(outcome)).toEqual({ api: [revision], token: [undefined] });
   });
 
-  it('5.6, 9.2: that is unknown shows once the token is renewed, and ends the export with its value', async () => {
+  it('5.6, 9.2: if unknown, is reported after the token was renewed', async () => {
     await forgetTokens(workflow);
     const unknown = { revision: '2026-02-03' };
     const outcome = await runExport(workflow, { request: unknown, faults: ['create status=401'] });

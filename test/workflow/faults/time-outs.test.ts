@@ -8,18 +8,11 @@ import { startWorkflow } from '../../support/workflow.ts';
 import { openUploads } from '../../support/workflow-objects.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
 
-// What a step waits for itself: servers that keep it waiting, and its pauses before it gives up. Both are real time; here
-// they are a twentieth of it: 1.5 s to the headers, 0.75 s between two pieces of an answer (1.5 s of a file), 3 s in all.
-const workflow = await shareWorkflow({
-  ...{ speed: 1000, shortTimeouts: true },
-  sandbox: {
-    tokenSeconds: 86_400,
-    report: {
-      ...{ secondsToProcessing: 0, secondsToReady: 0 },
-      bytes: ({ metrics }) => (metrics.length > 1 ? 9_000_000 : 200_000),
-    },
-  },
-});
+// The functions' own time-outs and pauses are real time. Here they are 20 times shorter: 1.5 s to the headers, 0.75 s
+// between two pieces of an answer (1.5 s of a file), 3 s in all.
+const workflow = await shareWorkflow({ shortTimeouts: true });
+const SMALL = { sandbox: { report: { bytes: 200_000 } } };
+const LARGE = { sandbox: { report: { bytes: 9_000_000 } } };
 
 const HEADERS = 'UND_ERR_HEADERS_TIMEOUT';
 const IDLE = 'UND_ERR_BODY_TIMEOUT';
@@ -29,15 +22,15 @@ it.each([
   ['a token endpoint', 'never answers', 'token hang', 1, HEADERS],
   ['a token endpoint', 'sends a byte at a time', 'token trickle=100', 1, TOTAL],
   ['POST /reports', 'never answers', 'create hang', 1, HEADERS],
-  ['POST /reports', 'never answers, having made one,', 'create hang processed', 2, HEADERS],
+  ['POST /reports', 'creates a report and never answers', 'create hang processed', 2, HEADERS],
   ['POST /reports', 'sends a byte at a time', 'create trickle=100', 2, TOTAL],
-  ['a GET in mid-poll', 'never answers', 'report hang', 1, HEADERS],
-  ['a GET in mid-poll', 'sends a byte in a while', 'report trickle=1000', 1, IDLE],
-  ['a GET on save', 'sends a byte at a time', 'report nth=2 trickle=100', 1, TOTAL],
+  ['a GET of CheckReport', 'never answers', 'report hang', 1, HEADERS],
+  ['a GET of CheckReport', 'sends a byte a second', 'report trickle=1000', 1, IDLE],
+  ['a GET of SaveReport', 'sends a byte at a time', 'report nth=2 trickle=100', 1, TOTAL],
   ['a storage host', 'never answers', 'storage hang', 1, 'TOO_SLOW'],
-] as const)('9: %s that %s is given up and tried again', async (_, __, fault, reports, code) => {
+] as const)('9: %s that %s is given up and retried', async (_, __, fault, reports, code) => {
   await forgetTokens(workflow);
-  const outcome = await runExport(workflow, { faults: [fault] });
+  const outcome = await runExport(workflow, { ...SMALL, faults: [fault] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(reports);
   expect(outcome.logged.join()).toContain(code);
@@ -45,15 +38,15 @@ it.each([
 
 it.each([
   ['stops', 'stall_after=100000'],
-  ['goes on by a byte at a time', 'trickle=20'],
+  ['goes on a byte at a time', 'trickle=20'],
 ])('9: a storage host whose body %s is asked for the rest', async (_, fault) => {
-  const outcome = await runExport(workflow, { faults: [`storage ${fault}`] });
+  const outcome = await runExport(workflow, { ...SMALL, faults: [`storage ${fault}`] });
   expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.callsTo('report')).toHaveLength(2);
   expect(outcome.callsTo('storage')).toHaveLength(2);
 });
 
-it('9: a POST that never came through the handshake has made no report', async () => {
+it('9: a POST whose handshake never ends has created no report', async () => {
   await using silent = await listenTcp(() => {});
   const { window, access } = await startStep();
   const platform = {
@@ -64,11 +57,10 @@ it('9: a POST that never came through the handshake has made no report', async (
   await expect(creating).rejects.toMatchObject({ name: 'PlatformUnavailable' });
 });
 
-it('9: a platform that never comes through the handshake is given up, and tried again', async () => {
+it('9: a platform whose handshake never ends is given up after some tries', async () => {
   await using silent = await listenTcp(() => {});
-  await using unreachable = await startWorkflow({
-    ...{ speed: 1000, shortTimeouts: true, baseUrl: `https://127.0.0.1:${silent.port}` },
-  });
+  const baseUrl = `https://127.0.0.1:${silent.port}`;
+  await using unreachable = await startWorkflow({ speed: 1000, shortTimeouts: true, baseUrl });
   const ended = await unreachable.run();
   expect(ended.error).toBe('PlatformUnavailable');
   expect(ended.cause).toContain('UND_ERR_CONNECT_TIMEOUT');
@@ -78,16 +70,18 @@ it.each([
   'length',
   'chunked',
   'close',
-])('17: a body that is always cut short (%s) is never visible', async (framing) => {
+])('17: a body that is always cut short (framed by %s) is never visible', async (framing) => {
   const outcome = await runExport(workflow, {
+    ...SMALL,
     faults: [`storage cut_after=150000 framing=${framing} etag=none times=always`],
   });
   expectFailed(outcome, 'CopyFailed');
   expect(outcome.reports).toHaveLength(1);
 });
 
-it('25: an S3 that answers 503 for ever fails the export, typed, with nothing visible', async () => {
+it('25: an S3 that always answers 503 fails the export with nothing visible', async () => {
   const outcome = await runExport(workflow, {
+    ...SMALL,
     s3: [{ operation: 'PutObject', key: 'report.json', answer: 'SlowDown', times: 999 }],
   });
   expectFailed(outcome, 'ServiceUnavailable');
@@ -95,13 +89,13 @@ it('25: an S3 that answers 503 for ever fails the export, typed, with nothing vi
 });
 
 it.each([
-  ['PutObject', ['spend']],
-  ['CreateMultipartUpload', ['spend', 'clicks']],
-  ['UploadPart', ['spend', 'clicks']],
-  ['CompleteMultipartUpload', ['spend', 'clicks']],
-] as const)('9: an S3 that takes %s and never answers is asked again', async (operation, metrics) => {
+  ['PutObject', SMALL],
+  ['CreateMultipartUpload', LARGE],
+  ['UploadPart', LARGE],
+  ['CompleteMultipartUpload', LARGE],
+] as const)('9: an S3 that never answers %s is asked again', async (operation, file) => {
   const outcome = await runExport(workflow, {
-    request: { metrics },
+    ...file,
     s3: [{ operation, key: 'report.json', answer: 'stall' }],
   });
   expect(outcome.status).toBe('SUCCEEDED');

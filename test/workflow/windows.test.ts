@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { addDays, daysBetween } from '../../functions/workflow/request/dates.ts';
+import type { HistoryEvent } from '../../infra/local/history.ts';
+import { gapsIn, keysOf, runExport, shareWorkflow } from '../support/run-export.ts';
+import { startWorkflow } from '../support/workflow.ts';
+import { forgetTokens } from '../support/workflow-secrets.ts';
+
+const workflow = await shareWorkflow();
+const DAYS_400 = { start_date: '2025-01-01', end_date: addDays('2025-01-01', 400) };
+const THREE_WINDOWS = { end_date: '2027-01-20', max_parallel: 1 };
+
+function mostAtOnce(events: readonly HistoryEvent[]): number {
+  let now = 0;
+  let most = 0;
+  for (const { type } of events) {
+    if (type === 'MapIterationStarted') most = Math.max(most, ++now);
+    if (type === 'MapIterationSucceeded' || type === 'MapIterationFailed') now -= 1;
+  }
+  return most;
+}
+
+describe('an export of 400 days', () => {
+  it('2.2, 5.4: becomes nine reports of at most 45 days, eight at a time, with one token request', async () => {
+    await forgetTokens(workflow);
+    const outcome = await runExport(workflow, { request: { name: 'days-400', ...DAYS_400 } });
+    expect(outcome.status).toBe('SUCCEEDED');
+
+    const windows = outcome.reports.map(({ request }) => request);
+    const days = windows.flatMap(({ start_date, end_date }) => {
+      const length = daysBetween(start_date, end_date);
+      expect(length).toBeLessThanOrEqual(45);
+      return Array.from({ length }, (_, day) => addDays(start_date, day));
+    });
+    expect(windows).toHaveLength(9);
+    expect(days.sort()).toEqual(Array.from({ length: 400 }, (_, day) => addDays('2025-01-01', day)));
+    expect(outcome.callsTo('token')).toHaveLength(1);
+    expect(mostAtOnce(outcome.events)).toBe(8);
+    expect(await keysOf(workflow, 'days-400')).toHaveLength(18);
+  });
+
+  it('exports as many windows at a time as the request says', async () => {
+    const request = { ...DAYS_400, end_date: '2025-05-01', max_parallel: 1 };
+    const { events } = await runExport(workflow, { request });
+    expect(mostAtOnce(events)).toBe(1);
+  });
+});
+
+describe('an export with a window that fails', () => {
+  it('delivers the other windows', async () => {
+    const request = workflow.request({ name: 'two-of-three', ...THREE_WINDOWS });
+    workflow.sandbox.faults.add('create nth=2 status=403');
+    const { status, cause } = await workflow.run(request);
+    expect(status).toBe('FAILED');
+    expect(JSON.parse(cause ?? '')).toMatchObject({
+      error: 'RequestRefused',
+      windows_delivered: 2,
+      windows_failed: 1,
+    });
+    const keys = await keysOf(workflow, 'two-of-three');
+    expect(keys.filter((key) => !key.endsWith('_failure.json'))).toHaveLength(4);
+  });
+
+  it('names a request_id of several windows once', async () => {
+    const quoted = 'create times=always status=422 header.x-request-id=req_1 body={}';
+    const { failure } = await runExport(workflow, { faults: [quoted], request: THREE_WINDOWS });
+    expect(failure).toMatchObject({ windows_failed: 3, request_ids: ['req_1'] });
+  });
+});
+
+// Enough for the first GETs to miss, however slow this machine is.
+const UNREADY = 'report set.status=PROCESSING omit=download_url times=3';
+
+it.each([
+  100, 1000,
+])('P3: two GETs of a report are 10 s apart at speed %i (contract 4.4, 8)', async (speed) => {
+  await using other = speed === 1000 ? undefined : await startWorkflow({ speed });
+  const outcome = await runExport(other ?? workflow, { faults: [UNREADY] });
+  expect(outcome.status).toBe('SUCCEEDED');
+  expect(gapsIn(outcome).length).toBeGreaterThan(3);
+  expect(Math.min(...gapsIn(outcome))).toBeGreaterThanOrEqual(10);
+  expect(outcome.callsTo('report').filter(({ status }) => status === 429)).toEqual([]);
+});
