@@ -5,14 +5,14 @@ import type { ConfiguredExport } from '../config.ts';
 
 // The metrics of functions/workflow/measure.ts. CloudWatch finds a metric only by all of its dimensions.
 
-interface Of {
+interface MetricScope {
   /** The dimension `service`. */
   readonly stack: string;
   readonly period: Duration;
 }
 
 /** Deliveries of one export. Without FILL, CloudWatch would use an older value for a period without data. */
-export function deliveriesOf({ account, name }: ConfiguredExport, of: Of): MathExpression {
+export function deliveriesOf({ account, name }: ConfiguredExport, of: MetricScope): MathExpression {
   const deliveries = metric('Deliveries', { account, export: name }, of);
   return new MathExpression({
     expression: 'FILL(deliveries, 0)',
@@ -21,15 +21,19 @@ export function deliveriesOf({ account, name }: ConfiguredExport, of: Of): MathE
   });
 }
 
-export function retriesOf(kind: RetryKind, of: Of): Metric {
+export function retriesOf(kind: RetryKind, of: MetricScope): Metric {
   return metric('Retries', { kind }, of);
 }
 
-export function apiKeyUses(of: Of): Metric {
+export function apiKeyUses(of: MetricScope): Metric {
   return metric('ApiKeyDaysLeft', {}, of).with({ statistic: 'SampleCount' });
 }
 
-function metric(metricName: MetricName, dimensions: Readonly<Record<string, string>>, { stack, period }: Of) {
+function metric(
+  metricName: MetricName,
+  dimensions: Readonly<Record<string, string>>,
+  { stack, period }: MetricScope,
+) {
   return new Metric({
     namespace: NAMESPACE,
     metricName,
@@ -48,7 +52,7 @@ export function searchFor(
   metricName: MetricName,
   dimensions: readonly string[],
   statistic: string,
-  { stack, period }: Of,
+  { stack, period }: MetricScope,
 ): string {
   const schema = [NAMESPACE, 'service', ...dimensions].join(',');
   const search = `{${schema}} MetricName="${metricName}" service="${stack}"`;
