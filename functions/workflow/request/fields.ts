@@ -39,7 +39,7 @@ export const uuid = z.string().check(z.guid('must be a UUID'));
 const BOOLEAN_OR_INSTANT = 'must be true, false or an ISO 8601 instant';
 
 /** The fields of every request. */
-export const common = {
+export const commonFields = {
   name,
   account: name,
   scheduled_at: z.optional(instant()),
@@ -51,8 +51,18 @@ export const common = {
   only_missing: z.optional(z.union([z.boolean(), instant(BOOLEAN_OR_INSTANT)], BOOLEAN_OR_INSTANT)),
 };
 
+/** The fields of every normalized request. */
+export const normalizedFields = {
+  name: z.string(),
+  account: z.string(),
+  start_date: z.string(),
+  end_date: z.string(),
+  max_parallel: z.number(),
+  revision: z.optional(z.string()),
+};
+
 /** A range of dates, or a period. */
-export const range = {
+export const rangeFields = {
   start_date: z.optional(date),
   end_date: z.optional(date),
   period: z.optional(

@@ -1,14 +1,22 @@
 import * as z from 'zod/mini';
 import { isObject } from '../json.ts';
 import { addDays } from './dates.ts';
-import { common, date, type Fields, type Normalized, roundedFaults, today } from './fields.ts';
+import {
+  commonFields,
+  date,
+  type Fields,
+  type Normalized,
+  normalizedFields,
+  roundedFaults,
+  today,
+} from './fields.ts';
 
 /** Items per page: the contract's maximum, for the fewest requests (contract 8). */
 export const PAGE_LIMIT = 5_000;
 
 /** A list (contract 4.6, 8). */
 export const ListInput = z.strictObject({
-  ...common,
+  ...commonFields,
   kind: z.literal('list'),
   resource: z
     .string()
@@ -27,18 +35,12 @@ export const ListInput = z.strictObject({
 });
 
 export const ListRequest = z.object({
-  name: z.string(),
-  account: z.string(),
+  ...normalizedFields,
   kind: z.literal('list'),
   resource: z.string(),
   limit: z.number(),
   filters: z.record(z.string(), z.string()),
   items: z.optional(z.string()),
-  /** The day of the snapshot and the day after it, so that a list's key has the same form as a report's. */
-  start_date: z.string(),
-  end_date: z.string(),
-  max_parallel: z.number(),
-  revision: z.optional(z.string()),
 });
 export type ListRequest = z.infer<typeof ListRequest>;
 
@@ -53,6 +55,7 @@ export function listFaults({ filters }: Fields): string[] {
 
 export function normalizeList(input: z.infer<typeof ListInput>, now: Date): Normalized<ListRequest> {
   const { name, account, kind, resource, items, revision } = input;
+  // A snapshot covers one day, so that a list's key has the same form as a report's.
   const start_date = input.snapshot_date ?? today(input, now);
   const filters = Object.entries(input.filters ?? {}).map(([key, value]) => [key, String(value)]);
   const request: ListRequest = {

@@ -1,12 +1,13 @@
 import * as z from 'zod/mini';
 import {
-  common,
+  commonFields,
   type Fields,
   type Normalized,
+  normalizedFields,
   optionFaults,
   options,
-  range,
   rangeFaults,
+  rangeFields,
   resolveRange,
   uuid,
 } from './fields.ts';
@@ -16,23 +17,18 @@ const MAX_DAYS = 4_500;
 
 /** A purchase query (contract 2.4). `options` are added to its body. */
 export const PurchasesInput = z.strictObject({
-  ...common,
+  ...commonFields,
   kind: z.literal('purchases'),
-  ...range,
+  ...rangeFields,
   advertiser_id: uuid,
   options,
 });
 
 export const PurchasesRequest = z.object({
-  name: z.string(),
-  account: z.string(),
+  ...normalizedFields,
   kind: z.literal('purchases'),
-  start_date: z.string(),
-  end_date: z.string(),
   advertiser_id: z.string(),
   options: z.record(z.string(), z.json()),
-  max_parallel: z.number(),
-  revision: z.optional(z.string()),
 });
 export type PurchasesRequest = z.infer<typeof PurchasesRequest>;
 

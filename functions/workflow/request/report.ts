@@ -1,13 +1,14 @@
 import * as z from 'zod/mini';
 import { MAX_WINDOW_DAYS } from './dates.ts';
 import {
-  common,
+  commonFields,
   type Fields,
   type Normalized,
+  normalizedFields,
   optionFaults,
   options,
-  range,
   rangeFaults,
+  rangeFields,
   resolveRange,
   uuid,
   word,
@@ -45,9 +46,9 @@ const names = z
 
 /** The input of a person or a schedule. The field names are the platform's if it has the field (contract 2.2). */
 export const ReportInput = z.strictObject({
-  ...common,
+  ...commonFields,
   kind: z.optional(z.literal('report')),
-  ...range,
+  ...rangeFields,
   advertiser_ids: z.array(uuid).check(z.minLength(1, 'must not be empty')),
   metrics: names,
   dimensions: z.optional(names),
@@ -61,19 +62,14 @@ type ReportInput = z.infer<typeof ReportInput>;
 
 /** A normalized request: defaults filled in, periods turned into dates. */
 export const ReportRequest = z.object({
-  name: z.string(),
-  account: z.string(),
+  ...normalizedFields,
   kind: z.literal('report'),
-  start_date: z.string(),
-  end_date: z.string(),
   advertiser_ids: z.array(z.string()),
   metrics: z.array(z.string()),
   dimensions: z.optional(z.array(z.string())),
   granularity: z.string(),
   format: z.string(),
   options: z.record(z.string(), z.json()),
-  max_parallel: z.number(),
-  revision: z.optional(z.string()),
 });
 export type ReportRequest = z.infer<typeof ReportRequest>;
 
