@@ -7,7 +7,7 @@ import { type Clock, type ClockAnchor, scaledClock } from './clock.ts';
 import { createEventBus, type EventBus } from './events.ts';
 import { createHistory, type ExecutionHistory, type History } from './history.ts';
 import { createFunction, type LocalFunction } from './lambda.ts';
-import type { LogLine } from './lambda-instance.ts';
+import type { FunctionSpec, LogLine } from './lambda-instance.ts';
 import { ACCOUNT, CREDENTIALS, type JournalEntry, type S3, startS3 } from './s3/server.ts';
 import { createFileSecret, createMemorySecret, type Secret } from './secret.ts';
 import { type SecretsManager, startSecretsManager } from './secrets-manager.ts';
@@ -32,7 +32,15 @@ export interface LocalOptions {
   readonly assembly?: Assembly;
   /** Replace settings of all functions. */
   readonly settings?: SettingTexts;
+  /** Default: runs each function in threads of this process. */
+  readonly createFunction?: CreateFunction;
 }
+
+export type CreateFunction = (
+  spec: FunctionSpec,
+  clock: Clock,
+  log: (line: LogLine) => void,
+) => LocalFunction;
 
 /** The stack, running on this machine. */
 export interface LocalRun extends AsyncDisposable {
@@ -76,8 +84,9 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
 
   const logs: LogLine[] = [];
   const environment = environmentOf(options, s3, secrets);
+  const create = options.createFunction ?? createFunction;
   const functions = assembly.functions.map((spec) =>
-    createFunction(
+    create(
       { ...spec, environment: { ...spec.environment, ...environment } },
       clock,
       (line) => void logs.push(line),

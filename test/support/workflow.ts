@@ -5,7 +5,7 @@ import { type Assembly, loadAssembly, prepareAssembly } from '../../infra/local/
 import { scaledClock } from '../../infra/local/clock.ts';
 import type { ExecutionResult, HistoryEvent } from '../../infra/local/history.ts';
 import type { FunctionSpec } from '../../infra/local/lambda-instance.ts';
-import { type LocalRun, type SettingTexts, startLocal } from '../../infra/local/run.ts';
+import { type CreateFunction, type LocalRun, type SettingTexts, startLocal } from '../../infra/local/run.ts';
 import { type Sandbox, startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 import type { Execution } from '../../infra/local/step-functions.ts';
@@ -35,6 +35,8 @@ export interface WorkflowOptions {
   readonly functionSeconds?: Readonly<Record<string, number>>;
   /** The functions' own time-outs and pauses, which are real time at any speed, run 20 times faster. */
   readonly shortTimeouts?: boolean;
+  /** Default: runs each function in threads of this process. */
+  readonly createFunction?: CreateFunction;
 }
 
 /** How an execution ended, with all that can be asserted about it. */
@@ -88,6 +90,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
         ),
       },
       ...(options.settings && { settings: options.settings }),
+      ...(options.createFunction && { createFunction: options.createFunction }),
     }),
   );
   const running = started.move();
