@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 
 /**
- * Loaded before a function's bundle, it makes the timers of that thread run faster: time-outs of 30 s and the pauses of
- * a copy are real time even where the workflow's waits are scaled, and a test of hundreds of runs has none to spare.
+ * Loaded before a function's bundle, this makes the timers of its thread 20 times faster. Time-outs and pauses of a copy are
+ * real time even if the clock of the workflow is faster.
  */
 const FASTER = 20;
 
@@ -16,3 +16,6 @@ globalThis.setInterval = ((callback: () => void, ms = 0, ...args: []) =>
 
 const { setTimeout: sleep } = promises;
 promises.setTimeout = (ms = 0, ...args: unknown[]) => sleep(ms / FASTER, ...args);
+
+const timeout = AbortSignal.timeout.bind(AbortSignal);
+AbortSignal.timeout = (ms) => timeout(Math.ceil(ms / FASTER));
