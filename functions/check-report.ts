@@ -1,4 +1,5 @@
 import { createHandler } from './aws/handler.ts';
+import { waitAfterRedrive } from './decisions/redrive.ts';
 import {
   afterSuccess,
   afterThrottle,
@@ -79,4 +80,4 @@ function waitOrReplace(window: ReportWindow, now: Date): ReportWindow {
   return { ...window, status: 'pending', wait_seconds: pollWait(newest.created_at, now) };
 }
 
-export const handler = createHandler(ReportWindow, checkReport, createPlatformAccess);
+export const handler = createHandler(ReportWindow, waitAfterRedrive(checkReport), createPlatformAccess);

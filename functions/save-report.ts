@@ -1,6 +1,7 @@
 import { createHandler } from './aws/handler.ts';
 import { type Copy, type Left, openCopy, type StoredFile } from './copy/open.ts';
 import type { Ends } from './copy/open-ends.ts';
+import { waitAfterRedrive } from './decisions/redrive.ts';
 import { afterSuccess, afterThrottle, countUselessAnswer } from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
 import { type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
@@ -96,7 +97,7 @@ function keyOf({ request, window }: ReadyWindow): string {
   return objectKey(request, window);
 }
 
-export const handler = createHandler(ReadyWindow, saveReport, (settings) => ({
+export const handler = createHandler(ReadyWindow, waitAfterRedrive(saveReport), (settings) => ({
   ...createPlatformAccess(settings),
   ...openCopy(settings),
 }));

@@ -34,7 +34,7 @@ export function createHandler<S extends z.ZodMiniType, D, O>(
   return async (event, context) => {
     container ??= startContainer(wire);
     const { dependencies, log, meter, step, now } = container;
-    const { state, retry_count } = Invocation.parse(event);
+    const { state, retry_count, redrive_count: redriveCount = 0 } = Invocation.parse(event);
     const tries = retry_count + 1;
     const about = { ...describeState(state), attempt: tries };
     log.setKeys({ step, invocation: context.awsRequestId, ...about });
@@ -42,12 +42,15 @@ export function createHandler<S extends z.ZodMiniType, D, O>(
     const caught = entriesOfCaught(caughtIn(state), now());
     try {
       const millisecondsLeft = () => context.getRemainingTimeInMillis();
-      const output = await run(schema.parse(state), { ...dependencies, log, now, measure, millisecondsLeft });
+      const common: Common = { log, now, measure, millisecondsLeft, redriveCount };
+      const output = await run(schema.parse(state), { ...dependencies, ...common });
       log.info('done', describeOutput(output));
       measureStep(state, output, now()).forEach(measure);
       if (!isWindowState(output) || !isWindowState(state)) return output;
       const entry = createEntry(windowOutcome(state, output), { step, now: now(), tries });
-      return { ...output, timeline: appendEntries(state.timeline ?? [], [...caught, entry]) };
+      // If the output keeps the caught error, the next step adds its entries.
+      const entries = output.caught ? [entry] : [...caught, entry];
+      return { ...output, timeline: appendEntries(state.timeline ?? [], entries) };
     } catch (thrown) {
       measureError(state, thrown, now()).forEach(measure);
       const error = logFailure(thrown, log);

@@ -109,7 +109,7 @@ export type StoredObject = z.infer<typeof StoredObject>;
 export const TimelineEntry = z.object({
   /** Absent if a function was killed before it could name itself, and in the entry that replaces omitted ones. */
   step: z.optional(z.string()),
-  /** A window's status, `throttled`, the name of an error, or `left out`. */
+  /** A window's status, `throttled`, `redriven`, the name of an error, or `left out`. */
   outcome: z.string(),
   from: z.string(),
   to: z.string(),
@@ -153,6 +153,8 @@ export const WindowState = z.object({
   renewals: z.optional(z.number()),
   /** Lost or unreadable answers to POST /reports. Each may have left a report behind. */
   lost_answers: z.optional(z.number()),
+  /** The execution's redrives when a step last compared them (see decisions/redrive.ts). Absent: 0. */
+  redrive_count: z.optional(z.number()),
   /** The handler adds the outcome of each step. */
   timeline: z.optional(z.array(TimelineEntry)),
 });

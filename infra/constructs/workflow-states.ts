@@ -24,6 +24,9 @@ const RUNS = {
   DescribeWindowFailure: 'DescribeFailure',
 } as const satisfies Record<string, StepName>;
 
+/** Steps that GET a report. They compare the redrives of the execution, so that no GET comes early after one (contract 4.4). */
+const GETS_REPORT: readonly StepName[] = ['CheckReport', 'SaveReport'];
+
 export type StepFunctions = Readonly<Record<StepName, IFunction>>;
 
 interface Invoked {
@@ -46,7 +49,10 @@ export function invoke(scope: Construct, id: StepName | keyof typeof RUNS, props
     payload: sfn.TaskInput.fromObject({
       state: sfn.JsonPath.entirePayload,
       retry_count: sfn.JsonPath.numberAt('$$.State.RetryCount'),
-    } satisfies Record<keyof Invocation, unknown>),
+      ...(GETS_REPORT.includes(step) && {
+        redrive_count: sfn.JsonPath.numberAt('$$.Execution.RedriveCount'),
+      }),
+    } satisfies Partial<Record<keyof Invocation, unknown>>),
   });
   for (const retry of retries[step]) task.addRetry(retry);
   if (props.cured) task.addCatch(props.cured.by, { errors: [...props.cured.errors], resultPath: CAUGHT });

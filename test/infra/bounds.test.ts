@@ -33,6 +33,9 @@ const window = machine.States.ExportWindows?.ItemProcessor as Machine;
 /** States that call the platform. Each first checks whether the window is out of time. */
 const CALLS_PLATFORM = ['CreateReport', 'CheckReport', 'SaveReport', 'QueryPurchases', 'ExportList'];
 
+/** After each redrive, a step that GETs a report waits once more. */
+const REDRIVES = 10;
+
 /** The number of polls of a report until it is stuck. */
 function polls(): number {
   const created = new Date(0);
@@ -53,9 +56,9 @@ function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number
   const again = MAX_RENEWALS + MAX_THROTTLED_IN_ALL;
   const platformCalls = {
     CreateReport: isReport ? MAX_REPORTS + MAX_LOST_ANSWERS : 0,
-    // The last term: it only gives up the report whose URL was refused.
+    // It also only gives up a report whose URL was refused.
     CheckReport: isReport ? MAX_REPORTS * (polls() + 1) + ready + MAX_REPORTS : 0,
-    SaveReport: isReport ? ready + calls + again : 0,
+    SaveReport: isReport ? ready + calls + again + REDRIVES : 0,
     QueryPurchases: kind === 'purchases' ? 1 + again : 0,
     ExportList: kind === 'list' ? 1 + again : 0,
   };
@@ -145,6 +148,6 @@ describe('P4: an export', () => {
 
   it('writes fewer than the 25,000 events of a history, ten redrives included', () => {
     const entries = Object.fromEntries(Object.keys(machine.States).map((name) => [name, 1]));
-    expect(11 * mostEvents(machine, entries, Number.POSITIVE_INFINITY)).toBeLessThan(25_000);
+    expect((1 + REDRIVES) * mostEvents(machine, entries, Number.POSITIVE_INFINITY)).toBeLessThan(25_000);
   });
 });

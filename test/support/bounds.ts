@@ -12,6 +12,7 @@ export interface State {
   /** The logical id of a Lambda function, or the ARN of a service integration. */
   readonly Resource?: string;
   readonly TimeoutSeconds?: number;
+  readonly Parameters?: unknown;
   readonly ToleratedFailurePercentage?: number;
   readonly ItemProcessor?: Machine & { readonly ProcessorConfig?: { readonly Mode: string } };
 }

@@ -41,7 +41,7 @@ type Handler<O> = (event: unknown, context: LambdaContext) => Promise<O>;
 
 export interface Lambda {
   /** Calls a handler as its state does. */
-  call<O>(handler: Handler<O>, state: unknown, retry_count?: number): Promise<O>;
+  call<O>(handler: Handler<O>, state: unknown, retry_count?: number, redrive_count?: number): Promise<O>;
   /** The log lines since the last call, without timestamp, service and sampling rate. */
   lines(): Record<string, unknown>[];
   /** The metrics since the last call. */
@@ -64,14 +64,14 @@ export function asLambda(environment: Readonly<Record<string, string>>): Lambda 
     return written.filter((text) => text.includes('"_aws"') === isMetric);
   };
   return {
-    call(handler, state, retry_count = 0) {
+    call(handler, state, retry_count = 0, redrive_count) {
       calls += 1;
       const context = {
         functionName: 'exports-test-step',
         awsRequestId: `invocation-${calls}`,
         getRemainingTimeInMillis: () => 900_000,
       };
-      return handler({ state, retry_count }, context);
+      return handler({ state, retry_count, redrive_count }, context);
     },
     lines: () =>
       takeLines(false).map((text) => {

@@ -29,6 +29,7 @@ describe('the timeline of a window that goes on', () => {
     ['planned', { throttled: 3 }, { throttled: 3 }],
     ['AnswerLost', {}, { lost_answers: 1 }],
     ['planned', { lost_answers: 1 }, { lost_answers: 1 }],
+    ['redriven', { redrive_count: 1 }, { redrive_count: 2 }],
   ])('gets the outcome %s if the state %j gets %j', async (outcome, before, changes) => {
     const handler = windowHandler((state) => ({ ...state, ...changes }));
     const output = await lambda.call(handler, { ...window, ...before });
@@ -39,6 +40,13 @@ describe('the timeline of a window that goes on', () => {
     const handler = windowHandler((state) => ({ ...state, status: 'pending' }));
     const output = await lambda.call(handler, { ...window, timeline: [earlier] }, 2);
     expect(output).toMatchObject({ timeline: [earlier, { ...own, outcome: 'pending', tries: 3 }] });
+  });
+
+  it('leaves a caught error that the state keeps to the next step', async () => {
+    const caught = { Error: 'UrlExpired' };
+    const handler = windowHandler((state) => ({ ...state, redrive_count: 1 }));
+    const output = await lambda.call(handler, { ...window, caught });
+    expect(output).toMatchObject({ caught, timeline: [{ ...own, outcome: 'redriven' }] });
   });
 
   it('includes the entries of a caught error', async () => {
@@ -61,7 +69,7 @@ describe('the timeline of a window that goes on', () => {
   it('28: names the error that killed a function', async () => {
     const killed = { ...window, caught: { Error: 'Sandbox.Timedout', Cause: '{}' } };
     const output = await lambda.call(
-      windowHandler((state) => state),
+      windowHandler(({ caught, ...state }) => state),
       killed,
     );
     expect(output).toMatchObject({

@@ -46,6 +46,15 @@ describe('the state machine', () => {
   });
 
   it.each([
+    'CheckReport',
+    'SaveReport',
+  ])('P3: tells %s the redrives of its own execution, and no state without a GET', (name) => {
+    expect(window.States[name]?.Parameters).toMatchObject({ 'redrive_count.$': '$$.Execution.RedriveCount' });
+    const told = tasks.filter(([, task]) => JSON.stringify(task).includes('RedriveCount'));
+    expect(told.map(([each]) => each).sort()).toEqual(['CheckReport', 'SaveReport']);
+  });
+
+  it.each([
     'GetToken',
     'GetWindowToken',
     'CreateReport',

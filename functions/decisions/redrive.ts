@@ -1,0 +1,22 @@
+import type { WindowState } from '../workflow/states.ts';
+import type { Common } from '../workflow/step.ts';
+import { MIN_WAIT } from './waits.ts';
+
+/**
+ * Makes a step that GETs a report wait 10 s first if its execution was redriven (contract 4.4). A redrive starts a stopped
+ * state again at once, with the input that it had. That input cannot tell whether the stopped call sent its GET.
+ *
+ * A window is a Standard child execution of a Distributed Map. A redrive of the export redrives each window that did not
+ * finish, under its own ARN, and the context object of that window then describes the window's own redrive. So
+ * `$$.Execution.RedriveCount` rises for a stopped window, and is 0 for a window that starts only after the redrive.
+ */
+export function waitAfterRedrive<S extends WindowState, D, O>(
+  step: (state: S, dependencies: D) => Promise<O>,
+): (state: S, dependencies: D & Pick<Common, 'redriveCount' | 'log'>) => Promise<O | S> {
+  return async (state, dependencies) => {
+    const { redriveCount, log } = dependencies;
+    if (redriveCount <= (state.redrive_count ?? 0)) return step(state, dependencies);
+    log.info('the execution was redriven; waiting before the next GET', { redrive_count: redriveCount });
+    return { ...state, wait_seconds: MIN_WAIT, redrive_count: redriveCount };
+  };
+}
