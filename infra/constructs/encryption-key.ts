@@ -24,7 +24,7 @@ export function createEncryptionKey(
     description: `Encrypts everything that ${Stack.of(scope).stackName} stores`,
     enableKeyRotation: true,
     // Nobody can decrypt the data of a deleted key.
-    removalPolicy: RemovalPolicy.RETAIN,
+    removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
   });
   for (const statement of serviceStatements(Stack.of(scope))) key.addToResourcePolicy(statement);
   return key;

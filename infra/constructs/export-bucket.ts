@@ -32,7 +32,7 @@ export class ExportBucket extends Construct {
         ? { encryption: BucketEncryption.KMS, encryptionKey, bucketKeyEnabled: true }
         : { encryption: BucketEncryption.S3_MANAGED }),
       versioned: true,
-      removalPolicy: RemovalPolicy.RETAIN,
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
       lifecycleRules: [
         { id: 'UnfinishedUploads', abortIncompleteMultipartUploadAfter: ABORT_UPLOADS_AFTER },
         {

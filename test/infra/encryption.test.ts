@@ -30,9 +30,9 @@ describe('the stack without kms_key', () => {
 });
 
 describe('the key', () => {
-  it('is rotated, and stays when the stack is deleted', () => {
+  it('is rotated, and stays when the stack is deleted, but not when its creation is rolled back', () => {
     expect(key?.Properties.EnableKeyRotation).toBe(true);
-    expect([key?.DeletionPolicy, key?.UpdateReplacePolicy]).toEqual(['Retain', 'Retain']);
+    expect([key?.DeletionPolicy, key?.UpdateReplacePolicy]).toEqual(['RetainExceptOnCreate', 'Retain']);
   });
 
   it('can be used by IAM policies of the account, and by the services that act without a role', () => {

@@ -16,6 +16,22 @@ function only(type: string) {
   return { id, ...resource };
 }
 
+/** The policies of resources that hold data. */
+const KEPT = ['RetainExceptOnCreate', 'Retain'];
+
+describe('a deployment that is rolled back', () => {
+  it.each([
+    ['without a KMS key', {}],
+    ['with a KMS key', { kms_key: 'create' }],
+  ])('leaves no resource behind that would block the next one, %s', (_, changes) => {
+    const resources = Object.entries<{ DeletionPolicy?: string }>(
+      synthesizeStack(changes).template.Resources,
+    );
+    const left = resources.filter(([, { DeletionPolicy }]) => DeletionPolicy === 'Retain');
+    expect(left).toEqual([]);
+  });
+});
+
 describe('the bucket', () => {
   const bucket = only('AWS::S3::Bucket');
 
@@ -68,8 +84,8 @@ describe('the bucket', () => {
     ).toEqual([]);
   });
 
-  it('stays when the stack is deleted', () => {
-    expect([bucket.DeletionPolicy, bucket.UpdateReplacePolicy]).toEqual(['Retain', 'Retain']);
+  it('stays when the stack is deleted, but not when its creation is rolled back', () => {
+    expect([bucket.DeletionPolicy, bucket.UpdateReplacePolicy]).toEqual(KEPT);
   });
 });
 
@@ -85,10 +101,10 @@ describe('the secrets', () => {
     ]);
   });
 
-  it('are created without a value, and stay when the stack is deleted', () => {
+  it('are created without a value, and stay when the stack is deleted but not when their creation is rolled back', () => {
     for (const [id, { Properties, DeletionPolicy, UpdateReplacePolicy }] of secrets) {
       expect(Object.keys(Properties).sort(), id).toEqual(['Description', 'Name']);
-      expect([DeletionPolicy, UpdateReplacePolicy], id).toEqual(['Retain', 'Retain']);
+      expect([DeletionPolicy, UpdateReplacePolicy], id).toEqual(KEPT);
     }
   });
 
