@@ -47,11 +47,15 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
   const versions = 'The versions of one function of this stack.';
   const deliveries =
     'Log deliveries and X-Ray traces have no resource that a permission could be limited to.';
+  const accounts = 'The secrets of this stack, two per account. A list of them would outgrow the policy.';
+  const secrets = `arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${stack.stackName}`;
   const children = 'The child executions of its own Distributed Map, which are named at run time.';
   const allowed: Acknowledgement[] = [
     ['Functions', objects, keys],
     ['Functions', `${objects}/${FAILURE}`, besides],
     ['Functions', `${objects}/${MANIFEST}`, besides],
+    ['Functions', `${secrets}/*/credential-??????`, accounts],
+    ['Functions', `${secrets}/*/token-??????`, accounts],
     ...logicalIds(stack, CfnFunction).map((id) => ['Workflow', `<${id}.Arn>:*`, versions] as const),
     ['Workflow', '*', deliveries],
     ...childExecutions(stack).map((arn) => ['Workflow', arn, children] as const),

@@ -1,4 +1,4 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { ArnFormat, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -17,52 +17,59 @@ interface AccountSecretsProps {
  * creates them empty, so that no value is ever in a template, and leaves them behind when it is deleted.
  */
 export class AccountSecrets extends Construct {
-  private readonly credentials: CfnSecret[];
-  private readonly tokens: CfnSecret[];
+  private readonly prefix: string;
   private readonly key: IKey | undefined;
 
   constructor(scope: Construct, id: string, { prefix, accounts, encryptionKey }: AccountSecretsProps) {
     super(scope, id);
+    this.prefix = prefix;
     this.key = encryptionKey;
-    const create = (name: string, description: string) => this.secret(`${prefix}/${name}`, name, description);
-    this.credentials = accounts.map((account) =>
-      create(`${account}/credential`, 'Requests the tokens of the account; stored by an operator'),
-    );
-    this.tokens = accounts.map((account) =>
-      create(`${account}/token`, 'The current token of the account; written by GetToken'),
-    );
+    for (const account of accounts) {
+      this.secret(`${account}/credential`, 'Requests the tokens of the account; stored by an operator');
+      this.secret(`${account}/token`, 'The current token of the account; written by GetToken');
+    }
   }
 
   /** To read credentials, and to replace a used refresh token by the new one if nobody has changed it meanwhile. */
   grantReadWriteCredentials(grantee: IGrantable): void {
-    grant(grantee, ['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'], this.credentials);
+    this.grant(grantee, ['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'], 'credential');
     grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
   grantReadTokens(grantee: IGrantable): void {
-    grant(grantee, ['GetSecretValue'], this.tokens);
+    this.grant(grantee, ['GetSecretValue'], 'token');
     grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt']);
   }
 
   grantReadWriteTokens(grantee: IGrantable): void {
-    grant(grantee, ['GetSecretValue', 'PutSecretValue'], this.tokens);
+    this.grant(grantee, ['GetSecretValue', 'PutSecretValue'], 'token');
     grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
   /** The L2 construct would generate a value. */
-  private secret(name: string, id: string, description: string): CfnSecret {
+  private secret(name: string, description: string): void {
     const kmsKeyId = this.key && { kmsKeyId: this.key.keyArn };
-    const secret = new CfnSecret(this, id, { name, description, ...kmsKeyId });
-    secret.applyRemovalPolicy(RemovalPolicy.RETAIN);
-    return secret;
+    const secret = new CfnSecret(this, name, { name: `${this.prefix}/${name}`, description, ...kmsKeyId });
+    // A creation that is rolled back deletes the secret. If it stayed, the next deployment would fail because the name is taken.
+    secret.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
-}
 
-// Narrower than the L2 construct's grants, which include DescribeSecret and UpdateSecret.
-function grant(grantee: IGrantable, actions: readonly string[], secrets: readonly CfnSecret[]): void {
-  Grant.addToPrincipal({
-    grantee,
-    actions: actions.map((action) => `secretsmanager:${action}`),
-    resourceArns: secrets.map(({ ref }) => ref),
-  });
+  /**
+   * Grants the secrets of all accounts by one pattern, because a list of ARNs outgrows a role's policies at about 40
+   * accounts. Secrets Manager ends each ARN with a hyphen and six random characters. Narrower than the L2 construct's
+   * grants, which include DescribeSecret and UpdateSecret.
+   */
+  private grant(grantee: IGrantable, actions: readonly string[], secret: 'credential' | 'token'): void {
+    const arn = Stack.of(this).formatArn({
+      service: 'secretsmanager',
+      resource: 'secret',
+      resourceName: `${this.prefix}/*/${secret}-??????`,
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    });
+    Grant.addToPrincipal({
+      grantee,
+      actions: actions.map((action) => `secretsmanager:${action}`),
+      resourceArns: [arn],
+    });
+  }
 }
