@@ -1,4 +1,5 @@
-import { Duration } from 'aws-cdk-lib';
+import { ArnFormat, Duration, Stack } from 'aws-cdk-lib';
+import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { MIN_WAIT } from '../../functions/decisions/waits.ts';
@@ -36,6 +37,7 @@ export class ExportWorkflow extends Construct {
       tracingEnabled: true,
       ...props,
     });
+    allowChildExecutions(this.stateMachine);
   }
 
   /**
@@ -137,4 +139,27 @@ export class ExportWorkflow extends Construct {
     isSaved.when(is('saved'), publishWindow).otherwise(wait);
     return getWindowToken;
   }
+}
+
+/**
+ * Child executions belong to `<state machine>/<label of the Distributed Map>`. CDK lets the Distributed Map redrive them, but
+ * describe and stop only executions of the state machine itself.
+ */
+function allowChildExecutions(machine: sfn.StateMachine): void {
+  const name = Stack.of(machine).splitArn(
+    machine.stateMachineArn,
+    ArnFormat.COLON_RESOURCE_NAME,
+  ).resourceName;
+  const arn = Stack.of(machine).formatArn({
+    service: 'states',
+    resource: 'execution',
+    resourceName: `${name}/*:*`,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
+  const actions = ['states:DescribeExecution', 'states:StopExecution'];
+  // A separate policy: it names the state machine, which depends on its role's default policy.
+  new Policy(machine, 'ChildExecutionsPolicy', {
+    roles: [machine.role],
+    statements: [new PolicyStatement({ actions, resources: [arn] })],
+  });
 }

@@ -16,9 +16,11 @@ function logging(step: string): string[] {
   );
 }
 
-const READ_TOKENS = ['acme', 'globex'].map(
-  (account) => `secretsmanager:GetSecretValue <Secrets${account}token>`,
-);
+/** One pattern for all accounts, so that no policy grows with their number. */
+const SECRETS = 'arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:exports-test/*';
+const CREDENTIALS = `${SECRETS}/credential-??????`;
+const TOKENS = `${SECRETS}/token-??????`;
+const READ_TOKENS = [`secretsmanager:GetSecretValue ${TOKENS}`];
 const OBJECTS = '<ExportsBucket.Arn>/exports/*';
 const FAILURES = `${OBJECTS}/_failure.json`;
 const MANIFESTS = `${OBJECTS}/_manifest.json`;
@@ -32,13 +34,11 @@ const STORES_REPORTS = [
 const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   PlanExport: [`s3:GetObject ${OBJECTS}`, 's3:ListBucket <ExportsBucket.Arn>'],
   GetToken: [
-    ...['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].flatMap((action) => [
-      `secretsmanager:${action} <Secretsacmecredential>`,
-      `secretsmanager:${action} <Secretsglobexcredential>`,
-    ]),
+    ...['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].map(
+      (action) => `secretsmanager:${action} ${CREDENTIALS}`,
+    ),
     ...READ_TOKENS,
-    'secretsmanager:PutSecretValue <Secretsacmetoken>',
-    'secretsmanager:PutSecretValue <Secretsglobextoken>',
+    `secretsmanager:PutSecretValue ${TOKENS}`,
   ],
   CreateReport: READ_TOKENS,
   CheckReport: READ_TOKENS,
@@ -71,6 +71,20 @@ describe('permissions', () => {
     const anywhere = actions.filter((line) => line.endsWith(' *')).map((line) => line.split(':', 1)[0]);
     expect([...new Set(anywhere)]).toEqual(['logs', 'xray']);
     expect(actions.filter((line) => /^(s3|secretsmanager|sqs|iam):/.test(line))).toEqual([]);
+  });
+
+  it('let the state machine describe and stop its executions and their child executions', () => {
+    const executions = allowed('WorkflowStateMachineRole').filter((line) =>
+      /^states:(Describe|Stop)Execution /.test(line),
+    );
+    const own = 'arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:NAME';
+    const name = /\{"Fn::Select":\[6,\{"Fn::Split":\[":","<WorkflowStateMachine>"\]\}\]\}/;
+    expect(executions.map((line) => line.replace(name, 'NAME'))).toEqual(
+      ['Describe', 'Stop'].flatMap((verb) => [
+        `states:${verb}Execution ${own}/*:*`,
+        `states:${verb}Execution ${own}:*`,
+      ]),
+    );
   });
 
   it('let schedules start the state machine and send to the dead-letter queue', () => {
