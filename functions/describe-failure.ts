@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { type Abandon, openAbandon } from './copy/abandon.ts';
+import { type Abandon, createAbandon } from './copy/upload.ts';
 import { createFailureReport, trimToCause, trimToState } from './decisions/failure-report.ts';
 import { collectOutcomes, type LostWindow } from './decisions/outcomes.ts';
 import { ServiceUnavailable } from './workflow/errors.ts';
@@ -47,14 +47,14 @@ function isWindowFailure(state: DescribeFailureInput): state is WindowFailure {
 }
 
 async function describeWindow(state: WindowFailure, dependencies: Dependencies): Promise<FailedWindow> {
-  const { caught, execution, request, window, reports, timeline, copying } = state;
+  const { caught, execution, request, window, reports, timeline, checkpoint } = state;
   const { now, runbookUrl, abandon } = dependencies;
   const failure = createFailureReport(caught, {
     ...{ execution, account: request.account, export: request.name, window, timeline, runbookUrl },
     ...{ report_ids: reports.map(({ id }) => id), now: now() },
   });
   // The window's next run may copy another report, so it cannot resume this upload.
-  if (copying) await abandon(objectKey(request, window), copying.upload_id);
+  if (checkpoint) await abandon(objectKey(request, window), checkpoint.upload_id);
   await storeReport(failure, failureKey(request, window), dependencies);
   return { outcome: 'failed', window, failure: trimToState(failure) };
 }
@@ -158,6 +158,6 @@ async function storeReport(report: FailureReport, key: string, { store, log }: D
 
 export const handler = createHandler(DescribeFailureInput, describeFailure, (settings) => ({
   store: createObjectStore(settings),
-  abandon: openAbandon(settings),
+  abandon: createAbandon(settings),
   runbookUrl: settings.RUNBOOK_URL,
 }));

@@ -1,5 +1,5 @@
 import { createHandler } from './aws/handler.ts';
-import { type NewObject, type OpenObject, openNewObjects } from './copy/new-object.ts';
+import { type CreateObject, createNewObjects, type NewObject } from './copy/new-object.ts';
 import { listQuery } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { listPages } from './platform/lists.ts';
@@ -17,7 +17,7 @@ const BATCH = 500;
 const STOP_BEFORE_MS = 120_000;
 
 interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> {
-  readonly openObject: OpenObject;
+  readonly createObject: CreateObject;
 }
 
 interface WrittenList {
@@ -39,7 +39,9 @@ export async function exportList(
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
   const call = { doing: `listing ${request.resource}`, creates: false, facts: {} };
-  const object = dependencies.openObject(objectKey(request, window), { contentType: 'application/x-ndjson' });
+  const object = dependencies.createObject(objectKey(request, window), {
+    contentType: 'application/x-ndjson',
+  });
   try {
     const written = await callPlatform(state, dependencies, call, (platform, authorization) =>
       writeItems(listPages(platform, authorization, listQuery(request)), object, dependencies),
@@ -115,5 +117,5 @@ function addIfNew(item: unknown, seen: Set<string>): boolean {
 
 export const handler = createHandler(ListWindow, exportList, (settings) => ({
   ...createPlatformAccess(settings),
-  openObject: openNewObjects(settings),
+  createObject: createNewObjects(settings),
 }));

@@ -1,7 +1,7 @@
 import { createHandler } from './aws/handler.ts';
-import { inspect } from './copy/inspect.ts';
-import { openJsonShape } from './copy/json-shape.ts';
-import { type NewObject, type OpenObject, openNewObjects } from './copy/new-object.ts';
+import { createContentCheck, createJsonEnds, isHtml, type JsonEnds } from './copy/content.ts';
+import { type CreateObject, createNewObjects, type NewObject } from './copy/new-object.ts';
+import type { Kind } from './copy/upload.ts';
 import { purchaseQuery } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { headerOf } from './platform/answer.ts';
@@ -17,7 +17,7 @@ import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './work
 const ANSWER_TIMEOUT = 14 * 60 * 1000;
 
 interface Dependencies extends PlatformAccess {
-  readonly openObject: OpenObject;
+  readonly createObject: CreateObject;
 }
 
 /**
@@ -40,18 +40,18 @@ export async function queryPurchases(
     (platform, authorization) => postQuery(platform, authorization, purchaseQuery(request), total),
   );
   if (answer instanceof RetryAfter) return afterThrottle(state, answer);
-  const stored = await deliver(answer, objectKey(request, window), dependencies.openObject, total);
+  const stored = await deliver(answer, objectKey(request, window), dependencies.createObject, total);
   const object = { ...stored, copied_at: dependencies.now().toISOString() };
   return { ...afterSuccess(state), status: 'saved', object };
 }
 
-async function deliver(answer: PurchasesAnswer, key: string, openObject: OpenObject, total: AbortSignal) {
+async function deliver(answer: PurchasesAnswer, key: string, createObject: CreateObject, total: AbortSignal) {
   const contentType = headerOf(answer, 'content-type') ?? 'application/json';
   const contentEncoding = headerOf(answer, 'content-encoding');
   const kind = { contentType, ...(contentEncoding !== undefined && { contentEncoding }) };
-  const object = openObject(key, kind);
+  const object = createObject(key, kind);
   try {
-    if (/^text\/html\b/i.test(contentType)) throw unreadable('an HTML page');
+    if (isHtml(contentType)) throw unreadable('an HTML page');
     await copyBody(answer, kind, object);
     return await object.end();
   } catch (error) {
@@ -64,44 +64,38 @@ async function deliver(answer: PurchasesAnswer, key: string, openObject: OpenObj
   }
 }
 
-async function copyBody(
-  answer: PurchasesAnswer,
-  { contentType, contentEncoding }: { contentType: string; contentEncoding?: string },
-  object: NewObject,
-): Promise<void> {
-  // Without a length, the end of the connection may be the end of the answer or not: then its JSON has to close.
-  const isDelimited = ['content-length', 'transfer-encoding'].some((name) => headerOf(answer, name));
-  const inspection = inspect(isDelimited ? 'any' : 'JSON', contentType, contentEncoding);
-  const ending = watchEnding(contentType, contentEncoding);
+async function copyBody(answer: PurchasesAnswer, kind: Kind, object: NewObject): Promise<void> {
+  checkFraming(answer);
+  const check = createContentCheck({ ...kind, format: 'any' });
+  const isJson = kind.contentEncoding === undefined && /json/i.test(kind.contentType);
+  const ends = createJsonEnds();
   let bytes = 0;
   for await (const chunk of answer.body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    ending.write(chunk);
-    await inspection.write(chunk);
+    if (isJson) ends.write(chunk);
+    await check.write(chunk);
     await object.write(chunk);
   }
   if (bytes === 0) throw unreadable('an empty body');
-  if (isDelimited && ending.isMissing()) throw unreadable('JSON that ends in its middle');
-  if (!isDelimited && !(await inspection.closed()))
-    throw new CopyFailed(
-      'The answer to the purchase query has no length, and ends in the middle of its JSON.',
-    );
-  await inspection.end();
+  if (isJson && !isComplete(ends, kind)) throw unreadable('JSON that ends in its middle');
+  await check.end();
+}
+
+/** Without a length or chunks, a connection that broke would look like the end of the answer. */
+function checkFraming(answer: PurchasesAnswer): void {
+  if (headerOf(answer, 'content-length') !== undefined || headerOf(answer, 'transfer-encoding') !== undefined)
+    return;
+  throw new CopyFailed(
+    'The platform marks no end of the answer to the purchase query, by Content-Length or by chunks.',
+  );
 }
 
 /**
- * A server that fails in the middle may end its answer as if that were all. What is said to be JSON and opens a bracket
- * has to close it; of a value without brackets, nobody can tell.
+ * A server that fails in the middle may end its answer properly. JSON that opens a bracket must close it. A value without
+ * brackets cannot be checked.
  */
-function watchEnding(contentType: string, contentEncoding: string | undefined) {
-  const shape = openJsonShape();
-  let intact = contentEncoding === undefined && /json/i.test(contentType);
-  return {
-    write(chunk: Buffer): void {
-      intact &&= shape.write(chunk);
-    },
-    isMissing: () => intact && !shape.closed(),
-  };
+function isComplete(ends: JsonEnds, { contentType }: Kind): boolean {
+  return ends.first() !== '' && (!/[[{]/.test(ends.first()) || ends.match(/ndjson/i.test(contentType)));
 }
 
 function unreadable(what: string): AnswerUnreadable {
@@ -112,5 +106,5 @@ function unreadable(what: string): AnswerUnreadable {
 
 export const handler = createHandler(PurchasesWindow, queryPurchases, (settings) => ({
   ...createPlatformAccess(settings),
-  openObject: openNewObjects(settings),
+  createObject: createNewObjects(settings),
 }));

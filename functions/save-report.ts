@@ -1,33 +1,33 @@
 import { createHandler } from './aws/handler.ts';
-import { type Copy, type Left, openCopy, type StoredFile } from './copy/open.ts';
-import type { Ends } from './copy/open-ends.ts';
+import { type Copy, type CopyCheckpoint, createCopy } from './copy/copy.ts';
+import type { Abandon } from './copy/upload.ts';
 import { waitAfterRedrive } from './decisions/redrive.ts';
 import { afterSuccess, afterThrottle, countUselessAnswer } from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
 import { type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
 import { createPlatformAccess } from './token/platform-access.ts';
-import type { Copying } from './workflow/copying.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
-import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
+import { type Checkpoint, ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-/** What is on its way when a call stops has half of it to arrive, and the state machine is to hear of the rest. */
+/** Half of it lets the parts on their way arrive. The rest is for the calls that end the copy. */
 const STOP_BEFORE_MS = 60_000;
 
-/** The 12 h of a window hold 51 calls of 14 min. More of them, and shorter, mean a host that breaks off after each part. */
+/** A window's 12 h hold 51 calls of 14 min. More calls mean that the host breaks off after every few parts. */
 export const MAX_CALLS = 60;
 
-interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'>, Pick<Ends, 'abandon'> {
+interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> {
   readonly copy: Copy;
+  readonly abandon: Abandon;
 }
 
 /**
- * Fetches the READY report's URL itself and copies the file to its key, so that the URL never leaves this step and is
- * fresh at each try. The object becomes visible only when it is complete and its checksum agrees. If the file takes
- * longer than one call, the next call resumes it.
+ * Gets the READY report's URL itself and copies the file to its key. So the URL never leaves this step, and each try has a
+ * fresh one. The object becomes visible only when it is complete and its checksum agrees. If the file takes longer than
+ * one call, the next call resumes it.
  *
- * @throws UrlExpired, CopyFailed, DownloadRefused, AccessRefused beside what a call to the platform throws
+ * @throws UrlExpired, CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
  */
 export async function saveReport(
   state: ReadyWindow,
@@ -40,13 +40,18 @@ export async function saveReport(
   const window = afterSuccess(state);
   if (answer === 'useless' || answer === 'generating') return watchAgain(window);
 
-  const copying = await mine(window, dependencies);
-  const left = await save(window, answer.url, copying, dependencies);
-  if (!('position' in left)) return saved(window, left as StoredFile, dependencies);
-  return later(window, { ...left, report_id: state.ready_id, calls: window.copying?.calls ?? 0 });
+  const checkpoint = await findCheckpoint(window, dependencies);
+  const deadline = AbortSignal.timeout(Math.max(0, dependencies.millisecondsLeft() - STOP_BEFORE_MS));
+  const copied = await dependencies.copy({
+    ...{ url: answer.url, key: objectKey(window.request, window.window), format: window.request.format },
+    ...{ checkpoint, deadline },
+  });
+  if ('upload_id' in copied) return continueLater(window, copied);
+  const { checkpoint: _, ...rest } = window;
+  return { ...rest, status: 'saved', object: { ...copied, copied_at: dependencies.now().toISOString() } };
 }
 
-/** It was READY and is not any more: that counts against it, or it could go on like this for ever. */
+/** The report was READY and is not READY now. Counts that as a useless answer, or it could go on forever. */
 function watchAgain({ ready_id, ...window }: ReadyWindow): ReportWindow {
   return {
     ...window,
@@ -56,48 +61,27 @@ function watchAgain({ ready_id, ...window }: ReadyWindow): ReportWindow {
   };
 }
 
-/** What an earlier call has left of this very report; the file of another one is given up. */
-async function mine(window: ReadyWindow, { abandon }: Dependencies): Promise<Copying | undefined> {
-  const { copying, ready_id } = window;
-  if (copying === undefined) return undefined;
-  if (copying.report_id === ready_id && copying.calls < MAX_CALLS) return copying;
-  await abandon(keyOf(window), copying.upload_id);
-  if (copying.report_id !== ready_id) return undefined;
-  throw new DownloadRefused(`The file did not come in ${MAX_CALLS} calls of 15 minutes.`, {
+/** @returns the checkpoint of this report; aborts the upload of a report that was replaced */
+async function findCheckpoint(
+  { checkpoint, ready_id, request, window }: ReadyWindow,
+  { abandon }: Dependencies,
+): Promise<Checkpoint | undefined> {
+  if (checkpoint === undefined) return undefined;
+  if (checkpoint.report_id === ready_id && checkpoint.calls < MAX_CALLS) return checkpoint;
+  await abandon(objectKey(request, window), checkpoint.upload_id);
+  if (checkpoint.report_id !== ready_id) return undefined;
+  throw new DownloadRefused(`The file could not be copied in ${MAX_CALLS} calls of 15 minutes.`, {
     report_id: ready_id,
   });
 }
 
-function save(
-  window: ReadyWindow,
-  url: string,
-  copying: Copying | undefined,
-  { copy, millisecondsLeft }: Dependencies,
-): Promise<StoredFile | Left> {
-  const { format } = window.request;
-  const deadline = AbortSignal.timeout(Math.max(0, millisecondsLeft() - STOP_BEFORE_MS));
-  return copy({ url, key: keyOf(window), format, copying, deadline, divides: false });
-}
-
-function saved(window: ReadyWindow, file: StoredFile, { now }: Dependencies): SavedWindow {
-  const { copying: _, ...rest } = window;
-  return {
-    ...rest,
-    status: 'saved',
-    object: { key: keyOf(window), ...file, copied_at: now().toISOString() },
-  };
-}
-
-function later(window: ReadyWindow, copying: Copying): ReportWindow {
-  const { calls } = copying;
-  return { ...window, status: 'ready', wait_seconds: MIN_WAIT, copying: { ...copying, calls: calls + 1 } };
-}
-
-function keyOf({ request, window }: ReadyWindow): string {
-  return objectKey(request, window);
+function continueLater(window: ReadyWindow, left: CopyCheckpoint): ReportWindow {
+  const calls = (window.checkpoint?.calls ?? 0) + 1;
+  const checkpoint = { ...left, report_id: window.ready_id, calls };
+  return { ...window, status: 'ready', wait_seconds: MIN_WAIT, checkpoint };
 }
 
 export const handler = createHandler(ReadyWindow, waitAfterRedrive(saveReport), (settings) => ({
   ...createPlatformAccess(settings),
-  ...openCopy(settings),
+  ...createCopy(settings),
 }));

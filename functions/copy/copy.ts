@@ -1,164 +1,224 @@
-import { CopyFailed, DownloadRefused, ServiceUnavailable } from '../workflow/errors.ts';
+import { checkUrl, type HostPolicy, safeAgent } from '../platform/safe-hosts.ts';
 import {
-  type Attempt,
-  type AttemptOptions,
-  begin,
-  failureOf,
-  mayPass,
-  pass,
-  resume,
-  type Unfinished,
-} from './attempt.ts';
+  CopyFailed,
+  DownloadRefused,
+  ExportError,
+  ServiceUnavailable,
+  UrlExpired,
+} from '../workflow/errors.ts';
+import type { Settings } from '../workflow/settings.ts';
+import type { Checkpoint, StoredObject } from '../workflow/states.ts';
+import { type ContentCheck, createContentCheck } from './content.ts';
 import { download, type FileHead, type Receiver, type Source } from './download.ts';
-import { openRing } from './part-writer.ts';
+import { createObjectWriter, type ObjectWriter, type Resumed } from './object-writer.ts';
+import { type BufferPool, createBufferPool, PART_BYTES, PARTS_MAX } from './parts.ts';
+import { createS3Client, type Destination } from './s3-call.ts';
+import { type Abandon, abortUpload, createAbandon, listParts, type Part } from './upload.ts';
 
-export interface CopyOptions extends AttemptOptions {
+/** The copy's part of a checkpoint. SaveReport adds the report and the calls. */
+export type CopyCheckpoint = Omit<Checkpoint, 'report_id' | 'calls'>;
+
+export type Copied = Omit<StoredObject, 'copied_at'>;
+
+export interface CopyOptions {
   readonly source: Source;
-  /** Ends the call before its time is up: what is stored by then is gone on with by a later call. */
-  readonly deadline?: AbortSignal;
-  /** What an earlier call left. */
-  readonly unfinished?: Unfinished | undefined;
-  /** Called with the bytes that are here so far; fewer than before when the copy had to begin again. */
-  readonly onProgress?: (bytes: number) => void;
-  /** Whether it is rather to be copied in ranges; then nothing is copied. */
-  readonly divides?: ((file: FileHead) => boolean) | undefined;
-  /** For tests. */
-  readonly ring?: ReturnType<typeof openRing>;
+  readonly destination: Destination;
+  /** As requested of the platform, for example JSON. */
+  readonly format: string;
+  /** Ends this call. The next call continues from the checkpoint. */
+  readonly deadline: AbortSignal;
+  readonly checkpoint?: CopyCheckpoint | undefined;
+  /** Tests use smaller parts. */
+  readonly pool?: BufferPool;
+  /** The pause before the first retry of a download, in milliseconds. */
+  readonly pause?: number;
 }
 
-/** An object in S3 that is complete, verified and visible. */
-export interface Copied {
-  readonly bytes: number;
-  /** `value` is base64, and what S3 itself states for the object. */
-  readonly checksum: { readonly algorithm: 'CRC32'; readonly type: 'FULL_OBJECT'; readonly value: string };
-  readonly contentType: string;
-  readonly contentEncoding?: string;
-  /** Where the file is a JSON array or NDJSON. */
-  readonly rows?: number;
-  readonly etag?: string;
-  readonly versionId?: string;
-  /** Bytes that had to be fetched once more. */
-  readonly fetchedTwice: number;
-}
-
-/** Not a failure: the file is one that is to be copied in ranges. */
-export class Divisible extends Error {
-  override readonly name = 'Divisible';
+interface Attempt {
   readonly file: FileHead;
-  constructor(file: FileHead) {
-    super('The file is to be copied in ranges.');
-    this.file = file;
+  readonly contentType: string;
+  readonly check: ContentCheck;
+  readonly writer: ObjectWriter;
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = { JSON: 'application/json' };
+
+/**
+ * Copies a file of up to 78 GiB from its pre-signed URL to an S3 object, byte for byte, in the memory of two parts. The
+ * object becomes visible only when the file is complete and S3 has verified the CRC32 of the whole.
+ *
+ * A failure aborts the upload. Exception: a retryable failure after new parts were stored leaves a checkpoint. If this
+ * call stored no new part, it throws and leaves the upload of an earlier call as it was.
+ *
+ * @throws UrlExpired (fetch a fresh URL); CopyFailed, ServiceUnavailable (try again); DownloadRefused, AccessRefused (a
+ *   person must act)
+ */
+export async function copyFile(options: CopyOptions): Promise<Copied | CopyCheckpoint> {
+  const { checkpoint, deadline, pause, pool = createBufferPool() } = options;
+  const resumed = checkpoint && (await resume(options, checkpoint, pool));
+  let attempt = resumed;
+  let size: number | undefined;
+  const receiver: Receiver = {
+    async begin(file) {
+      await attempt?.writer.abort();
+      attempt = start(options, file, pool);
+    },
+    write: (chunk) => attempt?.writer.write(chunk),
+  };
+  const from = resumed && checkpoint && { file: resumed.file, at: checkpoint.stored_bytes };
+  try {
+    size = await download(options.source, receiver, { signal: deadline, pause, from });
+    return await finish(options, attempt);
+  } catch (error) {
+    if (attempt === undefined) throw explain(error, deadline);
+    const isRetryable = canRetry(explain(error, deadline), size !== undefined);
+    return await leave(
+      options,
+      { ...attempt, file: { ...attempt.file, bytes: size ?? attempt.file.bytes } },
+      {
+        error,
+        isRetryable,
+        stored: attempt === resumed ? checkpoint?.stored_bytes : undefined,
+      },
+    );
   }
+}
+
+function start({ destination, format }: CopyOptions, file: FileHead, pool: BufferPool): Attempt {
+  const { contentEncoding } = file;
+  const contentType = file.contentType ?? CONTENT_TYPES[format.toUpperCase()] ?? 'application/octet-stream';
+  const check = createContentCheck({ format, contentType, contentEncoding });
+  const writer = createObjectWriter(destination, { contentType, contentEncoding }, { pool, check });
+  return { file, contentType, check, writer };
 }
 
 /**
- * Copies a file of any size from its pre-signed URL to an S3 object, byte for byte, in the memory of two parts. The
- * object becomes visible only when the file is known to be whole and S3 has verified the checksum of all of it.
+ * Continues the upload of an earlier call. Parts that were stored after the checkpoint are uploaded again.
  *
- * Whatever goes wrong before leaves no upload open, but for one thing: where a later call is provided for by a deadline and
- * this one has stored a part, then what would help another try (time, a fresh URL, patience) leaves the copy unfinished.
- * If it stored none, it throws, and what an earlier call left stays as it was.
- *
- * @throws Divisible; UrlExpired (fetch a fresh URL), CopyFailed and ServiceUnavailable (try again), DownloadRefused and
- *   AccessRefused (nothing helps but a person)
+ * @returns undefined if S3 does not hold the parts of the checkpoint; then their upload is aborted
  */
-export function copyToS3(options: CopyOptions & { readonly deadline?: never }): Promise<Copied>;
-export function copyToS3(options: CopyOptions): Promise<Copied | Unfinished>;
-export async function copyToS3(options: CopyOptions): Promise<Copied | Unfinished> {
-  const { deadline, unfinished, ring = openRing() } = options;
-  const taken = unfinished && (await resume(options, unfinished, ring));
-  let attempt = taken;
-  let gone: Promise<void> | undefined; // what a beginning left behind, once it is removed
-  let ready: Promise<void> | undefined; // the same, until the ring is waited for
-  let bytes = taken ? (unfinished?.at ?? 0) : 0;
-  let ended = false;
-  const receiver: Receiver = {
-    begin(file) {
-      if (options.divides?.(file)) throw new Divisible(file);
-      if (attempt) gone = ready = all([gone, attempt.writer.abort()]);
-      attempt = begin(options, file, ring);
-      bytes = 0;
-    },
-    write(chunk) {
-      const { inspection, writer } = started(attempt);
-      const write = () => pass(inspection, writer, chunk);
-      const wait = ready?.then(write) ?? write();
-      ready = undefined;
-      bytes += chunk.length;
-      options.onProgress?.(bytes);
-      return wait;
-    },
-    closed: () => started(attempt).inspection.closed(),
-  };
-  try {
-    const { fetchedTwice } = await download(options.source, receiver, {
-      signal: deadline,
-      from: taken && unfinished,
-      ...(options.pause === undefined ? {} : { pause: options.pause }),
-    });
-    await gone;
-    ended = true;
-    return await finish(started(attempt), fetchedTwice);
-  } catch (error) {
-    await gone;
-    return await leave(options, { attempt, taken: attempt === taken, ended }, error);
+async function resume(
+  { destination, format }: CopyOptions,
+  checkpoint: CopyCheckpoint,
+  pool: BufferPool,
+): Promise<Attempt | undefined> {
+  const { upload_id: uploadId, stored_bytes: at, etag, bytes, content_type: contentType, json } = checkpoint;
+  const listed = await listParts(destination, uploadId);
+  if (listed === undefined) return undefined;
+  const parts = listed.slice(0, Math.ceil(at / pool.partBytes));
+  if (!fill(parts, at, pool.partBytes)) {
+    await abortUpload(destination, uploadId);
+    return undefined;
   }
+  const check = createContentCheck({ format, contentType, resumed: { json } });
+  const resumed: Resumed = { uploadId, parts, at, state: json };
+  const writer = createObjectWriter(destination, { contentType }, { pool, check, resumed });
+  const file = { etag, bytes, contentType, contentEncoding: undefined, ignoresRanges: false };
+  return { file, contentType, check, writer };
 }
 
-async function finish(
-  { inspection, writer, contentType, file }: Attempt,
-  fetchedTwice: number,
-): Promise<Copied> {
-  const { contentEncoding } = file;
-  const rows = await inspection.end();
-  const { crc32, ...stored } = await writer.end();
+/** Whether parts 1, 2, 3 … hold exactly these bytes. Only the last one may be shorter than a part. */
+function fill(parts: readonly Part[], bytes: number, partBytes: number): boolean {
+  return (
+    parts.every(
+      (part, index) =>
+        part.number === index + 1 && part.bytes === Math.min(partBytes, bytes - index * partBytes),
+    ) && parts.length * partBytes >= bytes
+  );
+}
+
+async function finish({ destination }: CopyOptions, attempt: Attempt | undefined): Promise<Copied> {
+  if (attempt === undefined) throw new Error('The download ended without a file');
+  const { versionId, ...stored } = await attempt.writer.end();
+  const { contentEncoding } = attempt.file;
   return {
+    key: destination.key,
     ...stored,
-    checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: crc32 },
-    contentType,
-    ...(contentEncoding === undefined ? {} : { contentEncoding }),
-    ...rows,
-    fetchedTwice,
+    content_type: attempt.contentType,
+    ...(contentEncoding !== undefined && { content_encoding: contentEncoding }),
+    ...(versionId !== undefined && { version_id: versionId }),
   };
 }
 
-/** After a failure: what a later call goes on with, or else nothing is left and the failure is thrown. */
+interface Failure {
+  readonly error: unknown;
+  readonly isRetryable: boolean;
+  /** Bytes that earlier calls had stored of this upload. */
+  readonly stored: number | undefined;
+}
+
+/** @returns the checkpoint, or throws after it aborted the upload */
 async function leave(
-  { deadline, unfinished }: CopyOptions,
-  { attempt, taken, ended }: { attempt: Attempt | undefined; taken: boolean; ended: boolean },
-  error: unknown,
-): Promise<Unfinished> {
-  const failure = failureOf(error, deadline);
-  if (attempt === undefined) throw failure;
-  const { file, contentType, writer } = attempt;
-  const obstacle = obstacleTo(attempt);
-  const passing = failure instanceof ServiceUnavailable || (!ended && mayPass(failure));
-  if (deadline === undefined || !passing || obstacle !== undefined) {
+  { deadline }: CopyOptions,
+  { file, contentType, writer }: Attempt,
+  { error, isRetryable, stored }: Failure,
+): Promise<CopyCheckpoint> {
+  const failure = explain(error, deadline);
+  const obstacle = obstacleTo(file);
+  if (!isRetryable || obstacle !== undefined) {
     await writer.abort();
     if (failure === error || obstacle === undefined) throw failure;
-    throw new DownloadRefused(
-      `The file did not come in the time that a call has, and cannot be gone on with: ${obstacle}.`,
-    );
+    throw new DownloadRefused(`The file takes longer than one call, and cannot be resumed: ${obstacle}.`);
   }
   const left = await writer.leave();
-  if (left === undefined || (taken && left.at === unfinished?.at)) throw failure;
-  return { ...left, file, contentType };
+  if (left === undefined || left.at === stored) throw failure;
+  return {
+    upload_id: left.uploadId,
+    etag: file.etag ?? '',
+    stored_bytes: left.at,
+    ...(file.bytes !== undefined && { bytes: file.bytes }),
+    content_type: contentType,
+    ...(left.state && { json: left.state }),
+  };
 }
 
-/** Why another answer of the storage host cannot be put behind what is stored. */
-function obstacleTo({ file }: Attempt): string | undefined {
-  if (file.contentEncoding !== undefined)
-    return `its content encoding ${file.contentEncoding} is read from the beginning`;
-  if (file.etag === undefined) return 'the storage host gives it no strong ETag';
-  return file.ignoresRanges ? 'the storage host serves no ranges of it' : undefined;
+/** The end of the call's time, if that is the cause. */
+function explain(error: unknown, deadline: AbortSignal): unknown {
+  if (!deadline.aborted || error instanceof ExportError) return error;
+  return new CopyFailed('No part of the file came in the time that a call has. Try again.');
 }
 
-function started(attempt: Attempt | undefined): Attempt {
-  if (attempt === undefined)
-    throw new CopyFailed('The storage host sent bytes before it said what they are.');
-  return attempt;
+/** After the download has ended, CopyFailed means that S3 rejected the bytes: the next call starts from the beginning. */
+function canRetry(failure: unknown, hasDownloaded: boolean): boolean {
+  if (failure instanceof ServiceUnavailable) return true;
+  return !hasDownloaded && (failure instanceof CopyFailed || failure instanceof UrlExpired);
 }
 
-async function all(waits: (Promise<void> | undefined)[]): Promise<void> {
-  await Promise.all(waits);
+/** Why the rest of the file cannot be appended to the parts that are stored. */
+function obstacleTo({ contentEncoding, etag, ignoresRanges }: FileHead): string | undefined {
+  if (contentEncoding !== undefined)
+    return `its content encoding ${contentEncoding} is checked from the beginning`;
+  if (etag === undefined) return 'the storage host gives it no strong ETag';
+  return ignoresRanges ? 'the storage host serves no ranges of it' : undefined;
+}
+
+export interface CopyRequest {
+  /** Pre-signed. */
+  readonly url: string;
+  readonly key: string;
+  readonly format: string;
+  readonly checkpoint: CopyCheckpoint | undefined;
+  readonly deadline: AbortSignal;
+}
+
+export type Copy = (request: CopyRequest) => Promise<Copied | CopyCheckpoint>;
+
+export function createCopy(settings: Settings): { readonly copy: Copy; readonly abandon: Abandon } {
+  const policy: HostPolicy = {
+    allowLoopback: settings.ALLOW_LOOPBACK === 'true',
+    ...(settings.DOWNLOAD_HOSTS !== undefined && { allowedHosts: settings.DOWNLOAD_HOSTS.split(',') }),
+  };
+  const dispatcher = safeAgent(policy);
+  const s3 = createS3Client();
+  const { BUCKET: bucket, BUCKET_OWNER: expectedBucketOwner, MAX_DOWNLOAD_BYTES } = settings;
+  const maxBytes = Math.min(Number(MAX_DOWNLOAD_BYTES), PARTS_MAX * PART_BYTES);
+  return {
+    copy: ({ url, key, ...request }) =>
+      copyFile({
+        source: { url, dispatcher, maxBytes, checkUrl: (address) => checkUrl(address, policy) },
+        destination: { s3, bucket, key, expectedBucketOwner },
+        ...request,
+      }),
+    abandon: createAbandon(settings, s3),
+  };
 }

@@ -1,13 +1,13 @@
 /**
- * CRC32 of a whole from the CRC32 of its parts, so that each byte is looked at once. A CRC is a polynomial modulo P:
- * appending n bytes multiplies it by x^8n, which takes some thirty multiplications whatever n is.
+ * Derives the CRC32 of a whole from the CRC32s of its parts, so that no byte is read twice. A CRC is a polynomial
+ * modulo P. Appending n bytes multiplies it by x^8n, which takes about 30 multiplications for any n.
  */
 
-/** P, bit-reversed as CRC32 is: bit 31 is the coefficient of x^0. */
+/** P with its bits reversed, as in CRC32: bit 31 is the coefficient of x^0. */
 const P = 0xedb88320;
 const ONE = 0x80000000;
 
-/** x^(2^k) modulo P. The powers repeat after 31, since 2^32 - 1 is a multiple of x's order. */
+/** x^(2^k) modulo P, for k from 0 to 31. The powers repeat after 31 because 2^32 - 1 is a multiple of the order of x. */
 const SQUARES = squares();
 
 /** @returns the CRC32 of `first` followed by `second`, where `second` is `bytes` long */
@@ -15,7 +15,7 @@ export function combineCrc32(first: number, second: number, bytes: number): numb
   return (multiply(power(bytes * 8), first) ^ second) >>> 0;
 }
 
-/** As S3 states it: four bytes, big endian, base64. */
+/** The form that S3 uses: four bytes, big endian, in base64. */
 export function base64Crc32(crc: number): string {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(crc);

@@ -1,37 +1,36 @@
-import { Agent } from 'undici';
 import { DownloadRefused } from '../workflow/errors.ts';
 import type { Settings } from '../workflow/settings.ts';
 import type { StoredObject } from '../workflow/states.ts';
-import { openObjectWriter } from './object-writer.ts';
-import { openRing } from './part-writer.ts';
-import { openS3Client } from './s3-client.ts';
+import { createObjectWriter } from './object-writer.ts';
+import { createBufferPool, PART_BYTES, PARTS_MAX } from './parts.ts';
+import { createS3Client } from './s3-call.ts';
 import type { Kind } from './upload.ts';
 
-/** An object that is written as its bytes come; visible only once `end` has returned. */
+/** An object that is written as its bytes come. It becomes visible when `end` returns. */
 export interface NewObject {
-  /** @throws DownloadRefused where it grows larger than the settings allow, and what the writer throws */
+  /** @throws DownloadRefused if the object grows larger than max_download_bytes, and what S3's calls throw */
   write(chunk: Buffer): Promise<void>;
   /** @throws CopyFailed, AccessRefused, ServiceUnavailable */
   end(): Promise<Omit<StoredObject, 'copied_at' | 'rows'>>;
   abort(): Promise<void>;
 }
 
-export type OpenObject = (key: string, kind: Kind) => NewObject;
+export type CreateObject = (key: string, kind: Kind) => NewObject;
 
-/** The bucket, for what is made here of the platform's answers. Memory stays that of two parts of 8 MiB. */
-export function openNewObjects({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: Settings): OpenObject {
-  const s3 = openS3Client();
-  const dispatcher = new Agent({ allowH2: false });
+/** Writes objects of the bucket in the memory of two parts of 8 MiB. */
+export function createNewObjects({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: Settings): CreateObject {
+  const s3 = createS3Client();
+  const maxBytes = Math.min(Number(MAX_DOWNLOAD_BYTES), PARTS_MAX * PART_BYTES);
   return (key, kind) => {
-    const to = { s3, dispatcher, bucket: BUCKET, key, expectedBucketOwner: BUCKET_OWNER };
-    const writer = openObjectWriter(to, kind, openRing());
+    const to = { s3, bucket: BUCKET, key, expectedBucketOwner: BUCKET_OWNER };
+    const writer = createObjectWriter(to, kind, { pool: createBufferPool() });
     let bytes = 0;
     return {
       async write(chunk) {
         bytes += chunk.length;
-        if (bytes > Number(MAX_DOWNLOAD_BYTES)) {
+        if (bytes > maxBytes) {
           throw new DownloadRefused(
-            `${key} is larger than the ${MAX_DOWNLOAD_BYTES} bytes that are allowed.`,
+            `${key} is larger than max_download_bytes (${maxBytes}) allows. Raise that setting, or export shorter ranges.`,
           );
         }
         await writer.write(chunk);
@@ -40,8 +39,7 @@ export function openNewObjects({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: Set
         const { versionId, ...stored } = await writer.end();
         return {
           key,
-          bytes: stored.bytes,
-          crc32: stored.crc32,
+          ...stored,
           content_type: kind.contentType,
           ...(kind.contentEncoding !== undefined && { content_encoding: kind.contentEncoding }),
           ...(versionId !== undefined && { version_id: versionId }),

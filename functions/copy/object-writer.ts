@@ -1,94 +1,96 @@
-import { crc32 } from 'node:zlib';
-import { layoutOf, openParts } from './layout.ts';
-import type { PartOptions, Position, Ring } from './part-writer.ts';
+import type { JsonProgress } from '../workflow/states.ts';
+import type { ContentCheck } from './content.ts';
+import { type BufferPool, createPartWriter, type Position } from './parts.ts';
+import type { Destination } from './s3-call.ts';
 import {
   abortUpload,
   completeUpload,
   createUpload,
-  type Destination,
   type Kind,
   type Part,
-  putWhole,
+  putObject,
   type Stored,
-  type Upload,
+  uploadPart,
 } from './upload.ts';
 
-/** Writes one object: parts go out while the next one fills. Nothing is visible before `end` has returned. */
+type State = JsonProgress | undefined;
+
+/** Writes one object: one PUT if it is smaller than a part, a multipart upload otherwise. Visible only after `end`. */
 export interface ObjectWriter {
-  /** Bytes that the part which fills still takes; at least one. */
-  left(): number;
-  /** Copies the chunk; asks the sender to wait by returning a promise, one at a time. */
+  /** Copies the chunk. A returned promise asks the caller to wait before it writes again. */
   write(chunk: Buffer): Promise<void> | undefined;
-  /** @throws CopyFailed, AccessRefused, ServiceUnavailable */
-  end(): Promise<Stored>;
+  /** @throws CopyFailed, AccessRefused, ServiceUnavailable, and DownloadRefused by the content check */
+  end(): Promise<Stored & { readonly rows?: number }>;
   /**
-   * Leaves it to a later call to go on: the upload stays. To be called once nothing waits for `write` any more.
+   * Leaves the upload to a later call. Call this when no `write` is pending.
    *
-   * @returns undefined where no part has been stored, and so no upload may be left
+   * @returns undefined if no part was stored; then no upload is left either
    */
-  leave(): Promise<Left | undefined>;
-  /** Gives up: what was uploaded is removed. To be called once nothing waits for `write` any more. Never throws. */
+  leave(): Promise<(Position<State> & { readonly uploadId: string }) | undefined>;
+  /** Removes what was uploaded. Call this when no `write` is pending. Never throws. */
   abort(): Promise<void>;
 }
 
-/** An object of which some parts are stored. */
-export interface Left extends Position {
+/** An upload of an earlier call, with the parts before the position. */
+export interface Resumed extends Position<State> {
   readonly uploadId: string;
-}
-
-/** What an earlier call left, as S3 has it. */
-export interface Begun {
-  readonly upload: Upload;
-  /** All before the position. */
   readonly parts: readonly Part[];
 }
 
-export interface WriterOptions extends PartOptions {
-  /** Of the file, where the host says it. */
-  readonly bytes?: number | undefined;
-  /** For tests, with `size`. */
-  readonly streamed?: boolean;
+interface Options {
+  readonly pool: BufferPool;
+  readonly check?: ContentCheck;
+  readonly resumed?: Resumed;
 }
 
-/** @param begun with `from` in the options, where an earlier call has begun the object */
-export function openObjectWriter(
+export function createObjectWriter(
   to: Destination,
   kind: Kind,
-  ring: Ring,
-  options: WriterOptions = {},
-  begun?: Begun,
+  { pool, check, resumed }: Options,
 ): ObjectWriter {
-  let upload = begun && Promise.resolve(begun.upload);
-  const create = () => {
+  let upload = resumed && Promise.resolve(resumed.uploadId);
+  let isMultipart = resumed !== undefined;
+  const created = () => {
     upload ??= createUpload(to, kind);
     return upload;
   };
-  const { bytes: until, ...writing } = options;
-  const parts = openParts(to, create, ring, layoutOf(until, options), { ...writing, until });
+  const sender = {
+    async send(part: { number: number; body: Buffer }, signal: AbortSignal) {
+      isMultipart = true;
+      await check?.write(part.body);
+      return uploadPart(to, await created(), part, signal);
+    },
+    state: () => check?.progress(),
+  };
+  const parts = createPartWriter<State>(sender, pool, resumed ?? { at: 0, state: undefined });
 
-  async function end(): Promise<Stored> {
-    if (upload === undefined) {
+  async function end() {
+    if (!isMultipart) {
       const body = parts.rest();
-      return putWhole(to, kind, body, crc32(body));
+      await check?.write(body);
+      const rows = await check?.end();
+      return { ...(await putObject(to, kind, body)), ...(rows !== undefined && { rows }) };
     }
     const stored = await parts.end();
-    return completeUpload(to, await upload, [...(begun?.parts ?? []), ...stored]);
+    const rows = await check?.end();
+    const object = await completeUpload(to, await created(), [...(resumed?.parts ?? []), ...stored]);
+    return { ...object, ...(rows !== undefined && { rows }) };
   }
 
-  async function leave(): Promise<Left | undefined> {
+  async function leave() {
     const position = await parts.settle();
-    const created = await upload?.catch(() => undefined);
-    if (created && position.at > 0) return { uploadId: created.id, ...position };
+    const uploadId = await upload?.catch(() => undefined);
+    if (uploadId !== undefined && position.at > 0) return { ...position, uploadId };
     await abort();
     return undefined;
   }
 
   async function abort(): Promise<void> {
-    // A part that arrives after the abort would stay for ever.
+    // A part that S3 stores after the abort would stay until the lifecycle rule removes it.
     await parts.stop();
-    const created = await upload?.catch(() => undefined);
-    if (created) await abortUpload(to, created);
+    const uploadId = await upload?.catch(() => undefined);
+    if (uploadId !== undefined) await abortUpload(to, uploadId);
   }
 
-  return { left: parts.left, write: parts.write, end, leave, abort };
+  return { write: parts.write, end, leave, abort };
 }

@@ -29,9 +29,9 @@ const refused = new RequestRefused('The platform answered 422: metrics: unknown.
 const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const state: WindowFailure = { ...window, caught: caughtFrom(refused) };
 
-function copyingWith(upload_id: string) {
-  const file = { etag: '"one"', content_type: 'application/json' };
-  return { report_id: 'r1', upload_id, file, calls: 1, position: { part: 2, at: 8 } };
+function checkpointWith(upload_id: string) {
+  const file = { etag: '"one"', content_type: 'application/json', stored_bytes: 8 };
+  return { report_id: 'r1', upload_id, ...file, calls: 1 };
 }
 
 /** Describes the failure of a window. Writing its report fails with these errors first. */
@@ -79,7 +79,7 @@ describe('DescribeFailure of a window', () => {
   });
 
   it('28: aborts the upload of a file that was not completely copied', async () => {
-    const { abandoned } = await describeWindow({ ...state, copying: copyingWith('u1') });
+    const { abandoned } = await describeWindow({ ...state, checkpoint: checkpointWith('u1') });
     expect(abandoned).toEqual([[`${PREFIX}report.json`, 'u1']]);
     expect((await describeWindow()).abandoned).toEqual([]);
   });
@@ -134,7 +134,7 @@ it('28: the handler of DescribeFailure writes the report to the bucket and abort
   const bucket = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT };
   const upload = new CreateMultipartUploadCommand({ ...bucket, Key: `${PREFIX}report.json` });
   const { UploadId = '' } = await s3.client.send(upload);
-  const failed = await lambda.call(handler, { ...state, copying: copyingWith(UploadId) });
+  const failed = await lambda.call(handler, { ...state, checkpoint: checkpointWith(UploadId) });
   expect((await s3.client.send(new ListMultipartUploadsCommand(bucket))).Uploads ?? []).toEqual([]);
   const written = new GetObjectCommand({ ...bucket, Key: `${PREFIX}_failure.json` });
   const { Body } = await s3.client.send(written);

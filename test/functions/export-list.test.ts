@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { NewObject, OpenObject } from '../../functions/copy/new-object.ts';
+import type { CreateObject, NewObject } from '../../functions/copy/new-object.ts';
 import { handler, exportList as run } from '../../functions/export-list.ts';
 import type { ListRequest } from '../../functions/workflow/request/request.ts';
 import type { ListWindow } from '../../functions/workflow/states.ts';
@@ -38,7 +38,7 @@ function asking(fields: Partial<ListRequest>): ListWindow {
 /** A bucket that keeps what is done to it; nothing of it is written anywhere. */
 function openKept() {
   const done: string[] = [];
-  const openObject: OpenObject = (key, { contentType }) => {
+  const createObject: CreateObject = (key, { contentType }) => {
     done.push(`open ${key} ${contentType}`);
     let bytes = 0;
     const object: NewObject = {
@@ -54,7 +54,7 @@ function openKept() {
     };
     return object;
   };
-  return { done, openObject };
+  return { done, createObject };
 }
 
 /** A platform whose pages these are, and a bucket that keeps what is done to it. */
@@ -66,9 +66,9 @@ async function startPages(pages: (seen: Seen, at: number) => unknown) {
     else json(response, 200, page);
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
-  const { done, openObject } = openKept();
+  const { done, createObject } = openKept();
   const access = {
-    ...{ log: keepLog().log, now: stoppedClock(AT).now, openObject },
+    ...{ log: keepLog().log, now: stoppedClock(AT).now, createObject },
     platform: () => platformAt(server.url),
     readToken: async () => ({ scheme: 'Bearer', value: 'token' }) as const,
   };
@@ -82,11 +82,11 @@ function queriesTo(sandbox: Sandbox) {
 describe('ExportList', () => {
   it('writes every page to one object, an item a line, and says what is at its key', async () => {
     const { access, sandbox } = await startStep({ lists: { campaigns: { count: 5 } } });
-    const { s3, openObject } = await openObjects();
+    const { s3, createObject } = await openObjects();
     const caught = { Error: 'CopyFailed' };
     const token = { ...state.token, unproven: true };
     const asked = { ...asking({ limit: 2 }), token, throttled: 3, caught };
-    const saved = await exportList(asked, { ...access, openObject });
+    const saved = await exportList(asked, { ...access, createObject });
     const bytes = await readFile(join(s3.directory, BUCKET, KEY));
     expect(saved).toStrictEqual({
       ...asking({ limit: 2 }),
@@ -194,8 +194,8 @@ describe('ExportList', () => {
 
   it('23: makes an empty object of an empty list', async () => {
     const { access } = await startPages(() => []);
-    const { s3, openObject } = await openObjects();
-    const { object } = await exportList(state, { ...access, openObject });
+    const { s3, createObject } = await openObjects();
+    const { object } = await exportList(state, { ...access, createObject });
     expect(object).toMatchObject({ bytes: 0, crc32: 'AAAAAA==', rows: 0, repeated_items: 0 });
     expect(await readFile(join(s3.directory, BUCKET, KEY), 'utf8')).toBe('');
   });
@@ -205,10 +205,10 @@ describe('ExportList that does not come to its end', () => {
   it('8: waits where it is throttled on any page, leaves nothing, and begins again', async () => {
     const faults = ['list nth=2 status=429 retry_after=30'];
     const { access, sandbox } = await startStep({ lists: { campaigns: { count: 5 } }, faults });
-    const { done, openObject } = openKept();
+    const { done, createObject } = openKept();
     const caught = { Error: 'CopyFailed' };
     const asked = asking({ limit: 2 });
-    const dependencies = { ...access, openObject };
+    const dependencies = { ...access, createObject };
     const waiting = await exportList({ ...asked, caught, throttled: 1 }, dependencies);
     expect(waiting).toStrictEqual({ ...asked, wait_seconds: 30, throttled: 2, throttled_in_all: 1 });
     expect([done.includes('end'), done.at(-1)]).toEqual([false, 'abort']);
@@ -225,8 +225,8 @@ describe('ExportList that does not come to its end', () => {
   ])('leaves %s to the state machine, and gives up the object', async (_, fault, name) => {
     const faults = [`list nth=2 ${fault}`];
     const { access } = await startStep({ lists: { campaigns: { count: 5 } }, faults });
-    const { done, openObject } = openKept();
-    const exporting = exportList(asking({ limit: 2 }), { ...access, openObject });
+    const { done, createObject } = openKept();
+    const exporting = exportList(asking({ limit: 2 }), { ...access, createObject });
     await expect(exporting).rejects.toMatchObject({
       name,
       message: expect.stringContaining('when listing campaigns'),
@@ -237,8 +237,8 @@ describe('ExportList that does not come to its end', () => {
   it('7: leaves no part of an object in the bucket where a later page fails', async () => {
     const large = Array.from({ length: 90 }, (_, id) => ({ id, text: 'x'.repeat(100_000) }));
     const { access } = await startPages((_, at) => (at === 0 ? large : undefined));
-    const { s3, openObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '100000000' });
-    const exporting = exportList(asking({ limit: 90 }), { ...access, openObject });
+    const { s3, createObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '100000000' });
+    const exporting = exportList(asking({ limit: 90 }), { ...access, createObject });
     await expect(exporting).rejects.toMatchObject({
       name: 'PlatformUnavailable',
       facts: { request_id: 'q' },
@@ -252,13 +252,13 @@ describe('ExportList that does not come to its end', () => {
 
   it('22: stops at a list that is larger than the settings allow, and takes one that is as large', async () => {
     const { access } = await startPages(() => [{ id: 1 }]);
-    const { openObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '9' });
-    expect(await exportList(state, { ...access, openObject })).toMatchObject({ object: { bytes: 9 } });
-    const { openObject: openSmaller, s3 } = await openObjects({ MAX_DOWNLOAD_BYTES: '8' });
-    const exporting = exportList(state, { ...access, openObject: openSmaller });
+    const { createObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '9' });
+    expect(await exportList(state, { ...access, createObject })).toMatchObject({ object: { bytes: 9 } });
+    const { createObject: openSmaller, s3 } = await openObjects({ MAX_DOWNLOAD_BYTES: '8' });
+    const exporting = exportList(state, { ...access, createObject: openSmaller });
     await expect(exporting).rejects.toMatchObject({
       name: 'DownloadRefused',
-      message: expect.stringContaining(`${KEY} is larger than the 8 bytes`),
+      message: expect.stringContaining(`${KEY} is larger than max_download_bytes (8) allows`),
     });
     expect(s3.journal).toEqual([]);
   });
@@ -273,21 +273,21 @@ describe('ExportList that does not come to its end', () => {
 
   it('27: says what S3 refused', async () => {
     const { access } = await startPages(() => [{ id: 1 }]);
-    const { s3, openObject } = await openObjects();
+    const { s3, createObject } = await openObjects();
     s3.faults.push({ operation: 'PutObject', answer: 'AccessDenied' });
-    await expect(exportList(state, { ...access, openObject })).rejects.toMatchObject({
+    await expect(exportList(state, { ...access, createObject })).rejects.toMatchObject({
       name: 'AccessRefused',
     });
   });
 
   it('gives up an object that cannot be ended', async () => {
     const { access } = await startPages(() => [{ id: 1 }]);
-    const { done, openObject } = openKept();
-    const failing: OpenObject = (key, kind) => ({
-      ...openObject(key, kind),
+    const { done, createObject } = openKept();
+    const failing: CreateObject = (key, kind) => ({
+      ...createObject(key, kind),
       end: () => Promise.reject(new Error('S3 is away')),
     });
-    await expect(exportList(state, { ...access, openObject: failing })).rejects.toThrow('S3 is away');
+    await expect(exportList(state, { ...access, createObject: failing })).rejects.toThrow('S3 is away');
     expect(done.at(-1)).toBe('abort');
   });
 });

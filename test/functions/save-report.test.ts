@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkReport } from '../../functions/check-report.ts';
-import type { Copy } from '../../functions/copy/open.ts';
+import type { Copy } from '../../functions/copy/copy.ts';
 import { createReport } from '../../functions/create-report.ts';
 import { MAX_CALLS, saveReport } from '../../functions/save-report.ts';
 import { UrlExpired } from '../../functions/workflow/errors.ts';
@@ -19,7 +19,7 @@ async function startReady(options: SandboxOptions = {}) {
   const copies: Parameters<Copy>[0][] = [];
   const copy: Copy = async (source) => {
     copies.push(source);
-    return { bytes: 7, crc32: 'AAAAAA==', content_type: 'application/json', rows: 1 };
+    return { key: source.key, bytes: 7, crc32: 'AAAAAA==', content_type: 'application/json', rows: 1 };
   };
   const abandoned: string[] = [];
   const abandon = async (_: string, upload: string) => void abandoned.push(upload);
@@ -28,7 +28,7 @@ async function startReady(options: SandboxOptions = {}) {
 }
 
 describe('SaveReport', () => {
-  it('fetches the URL itself, copies the file to the window’s key, and lets the URL go no further', async () => {
+  it('gets the URL itself, copies the file to the window’s key, and passes the URL to nobody', async () => {
     const { window, dependencies, copies, sandbox, clock, lines } = await startReady();
     const state = await saveReport(window, dependencies);
     expect(copies).toHaveLength(1);
@@ -43,7 +43,7 @@ describe('SaveReport', () => {
     expect(JSON.stringify([state, lines])).not.toMatch(/sbx_sig|https?:\/\//);
   });
 
-  it('watches a report again that is not READY any more, and counts that against it', async () => {
+  it('polls a report again that is no longer READY, and counts a useless answer', async () => {
     const { window, dependencies, copies } = await startReady({
       faults: ['report nth=2 set.status=PROCESSING omit=download_url'],
     });
@@ -55,7 +55,7 @@ describe('SaveReport', () => {
     expect(copies).toEqual([]);
   });
 
-  it('8: waits where it is throttled, and stays ready', async () => {
+  it('8: waits after a 429, and stays ready', async () => {
     const { window, dependencies } = await startReady({ faults: ['report nth=2 status=429 retry_after=30'] });
     expect(await saveReport(window, dependencies)).toMatchObject({
       status: 'ready',
@@ -77,15 +77,19 @@ describe('SaveReport', () => {
     await expect(saveReport(window, { ...dependencies, copy })).rejects.toMatchObject({ name: 'UrlExpired' });
   });
 
-  const file = { etag: '"one"', bytes: 400, content_type: 'application/json' };
-  const position = { part: 3, at: 200, shape: 'seen' };
+  const left = {
+    upload_id: 'u1',
+    etag: '"one"',
+    bytes: 400,
+    content_type: 'application/json',
+    stored_bytes: 200,
+  };
 
-  it('leaves to a later call what does not come in the time of one', async () => {
+  it('keeps the checkpoint if the copy takes longer than one call', async () => {
     const { window, dependencies } = await startReady();
-    const left = { upload_id: 'u1', file, position };
     const state = await saveReport(window, { ...dependencies, copy: async () => left });
-    const copying = { ...left, report_id: window.ready_id, calls: 1 };
-    expect(state).toMatchObject({ status: 'ready', wait_seconds: 10, copying });
+    const checkpoint = { ...left, report_id: window.ready_id, calls: 1 };
+    expect(state).toMatchObject({ status: 'ready', wait_seconds: 10, checkpoint });
   });
 
   it('stops a minute before its time is up', async () => {
@@ -97,97 +101,45 @@ describe('SaveReport', () => {
     await expect.poll(() => copies.map(({ deadline }) => deadline.aborted)).toEqual([false, true]);
   });
 
-  it('goes on with what an earlier call left, and keeps no trace of it in the end', async () => {
+  it('resumes from the checkpoint, and removes it at the end', async () => {
     const { window, dependencies, copies } = await startReady();
-    const copying = { upload_id: 'u1', report_id: window.ready_id, file, position, calls: 4 };
-    const state = await saveReport({ ...window, copying }, dependencies);
-    expect(copies).toMatchObject([{ copying, divides: false }]);
+    const checkpoint = { ...left, report_id: window.ready_id, calls: 4 };
+    const state = await saveReport({ ...window, checkpoint }, dependencies);
+    expect(copies).toMatchObject([{ checkpoint }]);
     expect(state).toMatchObject({ status: 'saved' });
-    expect(state.copying).toBeUndefined();
+    expect(state.checkpoint).toBeUndefined();
   });
 
   it.each([
     ['1: a refused token', ['report nth=2 status=401'], 'TokenRefused'],
-    ['7: a platform that is not there', ['report nth=2 status=503'], 'PlatformUnavailable'],
-  ])('%s leaves what is stored as it is', async (_, faults, name) => {
+    ['7: a platform that is down', ['report nth=2 status=503'], 'PlatformUnavailable'],
+  ])('%s leaves the upload as it is', async (_, faults, name) => {
     const { window, dependencies, abandoned } = await startReady({ faults });
-    const copying = { upload_id: 'u1', report_id: window.ready_id, file, position, calls: 4 };
-    await expect(saveReport({ ...window, copying }, dependencies)).rejects.toMatchObject({ name });
+    const checkpoint = { ...left, report_id: window.ready_id, calls: 4 };
+    await expect(saveReport({ ...window, checkpoint }, dependencies)).rejects.toMatchObject({ name });
     expect(abandoned).toEqual([]);
   });
 
-  it('12: gives up what is stored of a report that another one has replaced', async () => {
+  it('12: aborts the upload of a report that was replaced', async () => {
     const { window, dependencies, copies, abandoned } = await startReady();
-    const copying = { upload_id: 'u1', report_id: 'an-older-one', file, position, calls: 4 };
-    await saveReport({ ...window, copying }, dependencies);
+    const checkpoint = { ...left, report_id: 'an-older-one', calls: 4 };
+    await saveReport({ ...window, checkpoint }, dependencies);
     expect(abandoned).toEqual(['u1']);
-    expect(copies).toMatchObject([{ copying: undefined, divides: true }]);
+    expect(copies).toMatchObject([{ checkpoint: undefined }]);
   });
 
-  it('fails and gives up after as many calls as a window has time for', async () => {
+  it('fails and aborts the upload after as many calls as a window has time for', async () => {
     const { window, dependencies, abandoned } = await startReady();
-    const copying = { upload_id: 'u1', report_id: window.ready_id, file, position, calls: MAX_CALLS };
-    const saving = saveReport({ ...window, copying }, dependencies);
+    const checkpoint = { ...left, report_id: window.ready_id, calls: MAX_CALLS };
+    const saving = saveReport({ ...window, checkpoint }, dependencies);
     await expect(saving).rejects.toMatchObject({ name: 'DownloadRefused' });
     expect(abandoned).toEqual(['u1']);
   });
 
-  const ranges = [
-    { first: 1, from: 0, to: 200, part: 1, at: 0 },
-    { first: 3, from: 200, to: 400, part: 3, at: 200 },
-  ];
-
-  it('P3: leaves a large file to ranges, whose turns begin 10 s after its own GET', async () => {
-    const { window, dependencies, clock } = await startReady();
-    const copy: Copy = async () => ({ upload_id: 'u1', file, ranges });
-    const state = await saveReport(window, { ...dependencies, copy });
-    const turn = (seconds: number) => {
-      const time = new Date(clock.now().getTime() + 1000 * seconds).toISOString();
-      return { turn: time, wake: time };
-    };
-    expect(state).toMatchObject({
-      status: 'divided',
-      copying: {
-        upload_id: 'u1',
-        calls: 1,
-        ranges: [
-          { ...ranges[0], status: 'open', ...turn(10), turn_every_seconds: 44, turns: 0, failures: 0 },
-          { ...ranges[1], status: 'open', ...turn(32), turn_every_seconds: 44, turns: 0, failures: 0 },
-        ],
-      },
-    });
-  });
-
-  it.each([
-    ['JoinRanges left it', false],
-    ['the ranges did, where JoinRanges failed', true],
-  ])('divides what is missing again, as %s, with turns that begin anew', async (_, failed) => {
-    const { window, dependencies, clock, copies } = await startReady();
-    const past = '2026-11-21T00:00:00.000Z';
-    const turns = { turn: past, wake: past, turn_every_seconds: 44, turns: 3 };
-    const broken = { status: 'broken' as const, failures: 3, error: 'CopyFailed' };
-    const begun = [
-      { ...ranges[0], ...turns, part: 3, at: 200, status: 'stored' as const, failures: 0 },
-      { ...ranges[1], ...turns, part: 4, at: 300, shape: 'seen', ...broken },
-    ];
-    const before = begun.map((range) => ({ ...range, at: range.from, status: 'open' as const }));
-    const came = failed ? { ranges: before, ended: begun } : { ranges: begun };
-    const copying = { upload_id: 'u1', report_id: window.ready_id, file, calls: 1, ...came };
-    const state = await saveReport(ReadyWindow.parse({ ...window, copying }), dependencies);
-    const [first, second] = state.copying?.ranges ?? [];
-    expect([state.status, first?.status, copies]).toEqual(['divided', 'stored', []]);
-    const turn = new Date(clock.now().getTime() + 32_000).toISOString();
-    expect(second).toEqual({
-      ...begun[1],
-      ...{ status: 'open', failures: 0, turn, wake: turn },
-      error: undefined,
-    });
-  });
-
-  it('8: comes to an end where each call of a long copy is throttled as often as is allowed', async () => {
+  it('8: a long copy whose calls are throttled again and again ends', async () => {
     const { window, dependencies, sandbox, clock } = await startReady({ tokenSeconds: 86_400 });
-    let part = 1;
-    const copy: Copy = async () => ({ upload_id: 'u1', file, position: { part: part++, at: 8 * part } });
+    let stored_bytes = 8;
+    const copy: Copy = async () => ({ ...left, stored_bytes: stored_bytes++ });
     let state: ReadyWindow = window;
     let entries = 0;
     const goOn = async () => {

@@ -1,79 +1,79 @@
 import { once } from 'node:events';
-import { buildConnector } from 'undici';
-import {
-  type Beginning,
-  download,
-  type FileHead,
-  type Receiver,
-  type Source,
-} from '../../functions/copy/download.ts';
+import type { Socket } from 'node:net';
+import { Agent } from 'undici';
+import { download, type FileHead, type Receiver, type Source } from '../../functions/copy/download.ts';
 import { listenTcp } from './listen.ts';
 
-/** What one download asked for, what it was told, and how it ended. */
+/** The requests and the result of one download. */
 export interface Downloaded {
-  readonly ended?: { readonly bytes: number; readonly fetchedTwice: number };
+  /** The size of the file. */
+  readonly ended?: number;
   readonly error?: unknown;
-  /** Each beginning of the file. */
+  /** One for each start of the file. */
   readonly begins: readonly FileHead[];
-  /** What was written since the last of them. */
+  /** The bytes since the last start. */
   readonly text: string;
-  /** The requests, without their first line and Host. */
+  /** The headers of each request, without Host. */
   readonly requests: readonly Readonly<Record<string, string>>[];
 }
 
 interface Options {
   readonly source?: Partial<Source>;
-  readonly receiver?: Partial<Receiver>;
-  readonly from?: Beginning;
+  readonly write?: Receiver['write'];
+  readonly from?: Parameters<typeof download>[2]['from'];
   readonly signal?: AbortSignal;
 }
 
-/** An answer, after which the connection is closed in an orderly way; `RESET` in its place breaks it. */
-export type Answer = string | typeof RESET;
+/** Bytes to send before the connection is closed properly, `RESET` to break it, or a function that sends itself. */
+export type Answer = string | typeof RESET | ((socket: Socket) => unknown);
 export const RESET = Symbol('reset');
 
-/** Downloads from a host that gives these answers, one a request, byte for byte, and the last one again and again. */
+/** Downloads from a raw server that gives one answer to each request, and repeats the last one. */
 export async function downloadFrom(answers: readonly Answer[], options: Options = {}): Promise<Downloaded> {
   const requests: Record<string, string>[] = [];
   await using host = await listenTcp(async (socket) => {
     const [request] = await once(socket, 'data');
-    const lines = String(request).trim().split('\r\n').slice(2);
-    const at = requests.push(Object.fromEntries(lines.map((line) => line.split(': ')))) - 1;
+    const lines = String(request).trim().split('\r\n').slice(1);
+    const { host: _, ...headers } = Object.fromEntries(lines.map((line) => line.split(': ')));
+    const at = requests.push(headers) - 1;
     const answer = answers[Math.min(at, answers.length - 1)];
     if (typeof answer === 'string') socket.end(answer);
+    else if (typeof answer === 'function') answer(socket);
     else socket.resetAndDestroy();
   });
   const begins: FileHead[] = [];
   let text = '';
   const receiver: Receiver = {
-    begin(file) {
+    async begin(file) {
       begins.push(file);
       text = '';
     },
     write(chunk) {
       text += chunk;
-      return undefined;
+      return options.write?.(chunk);
     },
-    closed: async () => false,
-    ...options.receiver,
   };
+  const dispatcher = new Agent({ allowH2: false });
   const source: Source = {
     url: `${host.url}/report?X-Amz-Signature=canary`,
-    connect: (onread) => buildConnector({ allowH2: false, onread }),
-    checkUrl: () => {},
-    maxBytes: 1_000_000,
-    ...options.source,
+    ...{ dispatcher, checkUrl: () => {}, maxBytes: 1_000_000, ...options.source },
   };
-  const { from, signal } = options;
+  const { from, signal = new AbortController().signal } = options;
   const result = await download(source, receiver, { pause: 0, from, signal }).then(
     (ended) => ({ ended }),
     (error: unknown) => ({ error }),
   );
+  await dispatcher.destroy();
   return { ...result, begins, text, requests };
 }
 
-/** An answer's bytes. */
+/** The bytes of an answer. */
 export function answer(status: number, headers: Readonly<Record<string, string>>, body = ''): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} -\r\n${lines.join('')}\r\n${body}`;
+}
+
+/** A body of one chunk and the last chunk. */
+export function chunks(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
 }

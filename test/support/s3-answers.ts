@@ -1,24 +1,24 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import { Agent } from 'undici';
 import { onTestFinished } from 'vitest';
-import { CREDENTIALS } from '../../infra/local/s3/server.ts';
+import type { Destination } from '../../functions/copy/s3-call.ts';
+import { ACCOUNT, CREDENTIALS } from '../../infra/local/s3/server.ts';
 import { type Answer, listen } from './listen.ts';
 
-/** An S3 that may answer what the local one never does, an object of it, and an upload that is begun. */
+/** An S3 that gives answers which the local one never gives, and an object of it. */
 export async function startS3Answers(answer: Answer, config: S3ClientConfig = {}) {
   const server = await listen(answer);
   const s3 = new S3Client({
     ...{ endpoint: server.url, region: 'eu-west-1', forcePathStyle: true },
     ...{ credentials: CREDENTIALS, maxAttempts: 1, ...config },
   });
-  const dispatcher = new Agent();
   onTestFinished(async () => {
     s3.destroy();
-    await dispatcher.destroy();
     await server[Symbol.asyncDispose]();
   });
-  const to = { s3, dispatcher, bucket: 'exports', key: 'report.json' };
-  return { server, to, upload: { id: 'an upload', origin: server.url, path: '/exports/report.json' } };
+  const to: Destination = {
+    ...{ s3, bucket: 'exports', key: 'report.json', expectedBucketOwner: ACCOUNT, retryPause: 0 },
+  };
+  return { server, to };
 }
 
 /** Refuses as S3 does, or as a gateway before it. */

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import { openNewObjects } from '../../functions/copy/new-object.ts';
+import { createNewObjects } from '../../functions/copy/new-object.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import type { S3Options } from '../../infra/local/s3/server.ts';
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
@@ -14,7 +14,7 @@ export async function openObjects(settings: Partial<Settings> = {}, options: Par
   const s3 = await openS3({ requireOwner: true, ...options });
   onTestFinished(() => s3.close());
   setEnvironment(awsEnvironment({ S3: s3.endpoint }));
-  return { s3, openObject: openNewObjects({ ...SETTINGS, ...settings }) };
+  return { s3, createObject: createNewObjects({ ...SETTINGS, ...settings }) };
 }
 
 /** Everything that a step's handler reaches: the sandbox, the bucket, and the secret that holds the account's token. */

@@ -1,54 +1,83 @@
-import { COPY_ENVIRONMENT } from '../../../infra/constructs/copy-environment.ts';
+import type { Readable } from 'node:stream';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { Agent } from 'undici';
+import { copyFile } from '../../../functions/copy/copy.ts';
+import { safeAgent } from '../../../functions/platform/safe-hosts.ts';
+import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 
-/** Copies `url` to the bucket at `endpoint`; resolves to the bytes it copied. */
-export type Copy = (url: string, endpoint: string) => Promise<number>;
+export const BUCKET = 'bench';
+export const REGION = 'eu-west-1';
 
-export interface Contender {
-  readonly what: string;
-  /** As the function that copies has it. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** Each loads its own code alone, so that nobody's memory holds another's. */
-  load(): Promise<Copy>;
+/** Copies `url` to the bucket at `endpoint`. */
+export type Contender = (url: string, endpoint: string) => Promise<unknown>;
+
+/** The contenders that run in Node, each in a process of its own. */
+export const contenders: Readonly<Record<string, Contender>> = {
+  raw,
+  ours: (url, endpoint) => ours(url, endpoint, 'JSON'),
+  'ours-uncounted': (url, endpoint) => ours(url, endpoint, 'bytes'),
+  'lib-storage': libStorage,
+};
+
+function client(endpoint: string): S3Client {
+  return new S3Client({
+    ...{ endpoint, region: REGION, forcePathStyle: true, credentials: CREDENTIALS, maxAttempts: 1 },
+  });
 }
 
-const MiB = 1024 * 1024;
+/** The limit: undici's GET piped into undici's PUT, without a check or a retry. */
+async function raw(url: string, endpoint: string): Promise<void> {
+  const agent = new Agent({ allowH2: false });
+  const { body, headers } = await agent.request({ ...target(url), method: 'GET' });
+  const length = String(headers['content-length']);
+  const put = await signedPut(endpoint, length);
+  const answer = await agent.request({ ...put, method: 'PUT', body });
+  const text = await answer.body.text();
+  if (answer.statusCode !== 200) throw new Error(text);
+}
 
-/** What runs in Node, each in a process of its own. */
-export const contenders: Readonly<Record<string, Contender>> = {
-  raw: {
-    what: "undici's GET piped into undici's PUT: nothing is looked at, checked, or sent again",
-    load: async () => (await import('./contenders/raw.ts')).raw,
-  },
-  ours: {
-    what: 'as SaveReport copies: checked, resumed, its rows counted',
-    environment: COPY_ENVIRONMENT,
-    async load() {
-      const { ours } = await import('./contenders/ours.ts');
-      return (url, endpoint) => ours(url, endpoint, 'JSON');
+/** The SDK signs the request, and is stopped before it sends it. */
+async function signedPut(endpoint: string, length: string) {
+  const command = new PutObjectCommand({ Bucket: BUCKET, Key: 'raw', ContentLength: Number(length) });
+  const headers: Record<string, string> = {};
+  command.middlewareStack.add(
+    (next) => (args) => {
+      const { headers: sent } = args.request as { headers: Record<string, string> };
+      sent['x-amz-content-sha256'] = 'UNSIGNED-PAYLOAD';
+      sent['content-length'] = length;
+      return next(args);
     },
-  },
-  'ours-uncounted': {
-    what: 'the same without a look into the JSON',
-    environment: COPY_ENVIRONMENT,
-    async load() {
-      const { ours } = await import('./contenders/ours.ts');
-      return (url, endpoint) => ours(url, endpoint, 'bytes');
+    { step: 'build', priority: 'low' },
+  );
+  command.middlewareStack.addRelativeTo(
+    () => async (args: { request: unknown }) => {
+      Object.assign(headers, (args.request as { headers: Record<string, string> }).headers);
+      return { response: {}, output: { $metadata: {} } };
     },
-  },
-  'lib-storage': {
-    what: "Upload of @aws-sdk/lib-storage with its defaults, from undici's body",
-    load: async () => (await import('./contenders/lib-storage.ts')).libStorage,
-  },
-  'lib-storage-tuned': {
-    what: 'the same with two parts of 8 MiB and the settings of ours',
-    environment: COPY_ENVIRONMENT,
-    async load() {
-      const { libStorage } = await import('./contenders/lib-storage.ts');
-      return (url, endpoint) => libStorage(url, endpoint, { partSize: 8 * MiB, queueSize: 2 });
-    },
-  },
-  'whole-body': {
-    what: 'all of it in memory, then one PutObject',
-    load: async () => (await import('./contenders/whole-body.ts')).wholeBody,
-  },
-};
+    { relation: 'after', toMiddleware: 'httpSigningMiddleware' },
+  );
+  await client(endpoint).send(command);
+  return { ...target(`${endpoint}/${BUCKET}/raw?x-id=PutObject`), headers };
+}
+
+function target(url: string) {
+  const { origin, pathname, search } = new URL(url);
+  return { origin, path: pathname + search };
+}
+
+/** As SaveReport copies. @param format anything but JSON leaves the rows uncounted */
+function ours(url: string, endpoint: string, format: 'JSON' | 'bytes') {
+  return copyFile({
+    source: { url, dispatcher: safeAgent({ allowLoopback: true }), maxBytes: 1e12, checkUrl: () => {} },
+    destination: { s3: client(endpoint), bucket: BUCKET, key: 'ours', expectedBucketOwner: ACCOUNT },
+    ...{ format, deadline: new AbortController().signal },
+  });
+}
+
+/** `Upload` of @aws-sdk/lib-storage with its defaults, from undici's body. */
+async function libStorage(url: string, endpoint: string): Promise<void> {
+  const { body } = await new Agent({ allowH2: false }).request({ ...target(url), method: 'GET' });
+  const params = { Bucket: BUCKET, Key: 'lib-storage', Body: body as Readable };
+  await new Upload({ client: client(endpoint), params }).done();
+}

@@ -7,14 +7,14 @@ import type { Taken } from './run.ts';
 const LOOK_MS = 10;
 
 /**
- * Runs a shell script; what it takes is what all of its processes take, both ends of a pipe and their start included.
- * Memory is looked up a hundred times a second, where the system has a /proc; NaN elsewhere.
+ * Runs a shell script. Counts the CPU and memory of all its processes, their start included. Reads memory a hundred times
+ * per second from /proc; gives NaN on a system without it.
  *
  * @throws if it ends with an error
  */
 export async function measureCommand(script: string, environment: NodeJS.ProcessEnv): Promise<Taken> {
   const started = performance.now();
-  // The shell's `times` tells, in its second line, the user and system time of what it has run.
+  // The second line of the shell's `times` has the user and system time of its children.
   const child = spawn('sh', ['-c', `${script} || exit 1; times`], {
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -37,7 +37,7 @@ function childrensTime(times: string): number {
   );
 }
 
-/** The highest that each process below `parent` ever had, in bytes. */
+/** Notes the peak memory of each process below `parent`, in bytes. */
 function notePeaks(parent: number | undefined, peaks: Map<number, number>): void {
   for (const pid of childrenOf(parent)) {
     const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`)) ?? [];
@@ -50,7 +50,7 @@ function childrenOf(pid: number | undefined): number[] {
   return read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
 }
 
-/** Empty where there is no such file: a process may have ended. */
+/** Empty if there is no such file: a process may have ended. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -1,32 +1,30 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
+import { COPY_ENVIRONMENT } from '../../../infra/constructs/copy-environment.ts';
+import { CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { makeCertificate } from '../../support/certificate.ts';
-import { commands, environmentFor } from './commands.ts';
-import { contenders } from './contenders.ts';
-import { bytesOfFile } from './file.ts';
+import { BUCKET, REGION } from './contenders.ts';
 import { measureCommand } from './measure-command.ts';
 
 export const TRANSPORTS = ['http', 'tls'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-/** What one copy took. */
+/** The cost of one copy. */
 export interface Taken {
   readonly seconds: number;
-  /** User and system time of the contender; one in Node is measured without its start. */
+  /** User and system time of the contender. The start of Node is not included. */
   readonly cpu: number;
-  /** The highest it ever had, in bytes. */
+  /** The peak, in bytes. */
   readonly rss: number;
 }
 
 export interface Sample extends Taken {
   readonly bytes: number;
-  /** User and system time of the storage host and S3 together. */
-  readonly servers: number;
 }
 
 export interface Servers extends Disposable {
@@ -34,83 +32,88 @@ export interface Servers extends Disposable {
   measure(contender: string, bytes: number): Promise<Sample>;
 }
 
-interface Server {
-  readonly child: ChildProcess;
-  readonly address: string;
-}
-
 const here = import.meta.dirname;
 
-/** The storage host and S3, each in a process of its own. */
-export async function startServers(transport: Transport): Promise<Servers> {
+/**
+ * Starts the storage host and S3, each in a process of its own.
+ *
+ * @param against another checkout, whose `ours-uncounted` is measured as the contender `against`
+ */
+export async function startServers(transport: Transport, against: string | undefined): Promise<Servers> {
+  const directory = mkdtempSync(join(tmpdir(), 'bench-'));
   const certificate = transport === 'tls' ? makeCertificate() : undefined;
-  const authority = certificate && join(mkdtempSync(join(tmpdir(), 'bench-ca-')), 'ca.pem');
-  if (certificate && authority) writeFileSync(authority, certificate.cert);
-  const start = async (file: string): Promise<Server> => {
-    const child = fork(join(here, file), { env: { ...process.env, ...certificate } });
+  const authority = join(directory, 'ca.pem');
+  writeFileSync(authority, certificate?.cert ?? '');
+  const trust = certificate ? { NODE_EXTRA_CA_CERTS: authority } : {};
+  const start = async (role: string): Promise<{ child: ChildProcess; address: string }> => {
+    const env = { ...process.env, ...certificate };
+    const child = fork(join(here, 'servers.ts'), [role, join(directory, role)], { env });
     const [port] = (await once(child, 'message')) as [number];
     return { child, address: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}` };
   };
-  const [source, s3, program] = await Promise.all([start('source.ts'), start('s3.ts'), bundle()]);
-  const serversCpu = async () => (await cpuOf(source)) + (await cpuOf(s3));
+  const [source, s3, program] = await Promise.all([start('source'), start('s3'), bundle(here, directory)]);
+  const other = against && {
+    program: await bundle(join(against, 'test/bench/copy'), join(directory, 'against')),
+    environment: (await import(join(against, 'infra/constructs/copy-environment.ts'))).COPY_ENVIRONMENT,
+  };
+  const measureContender = (contender: string, url: string) => {
+    if (contender === 'rclone-copyurl') return measureCommand(COPYURL, rcloneAt(s3.address, authority, url));
+    const args = [url, s3.address];
+    if (contender === 'against' && other)
+      return measureProcess([other.program, 'ours-uncounted', ...args], { ...trust, ...other.environment });
+    const environment = contender.startsWith('ours') ? COPY_ENVIRONMENT : {};
+    return measureProcess([program, contender, ...args], { ...trust, ...environment });
+  };
   return {
-    async measure(contender, about) {
-      const url = `${source.address}/${about}`;
-      const before = await serversCpu();
-      const command = commands[contender];
-      const taken = command
-        ? await measureCommand(command.script, { ...environmentFor(s3.address, authority), URL: url })
-        : await measureProcess([program, contender, url, s3.address], contender, authority);
-      return { ...taken, bytes: bytesOfFile(about), servers: (await serversCpu()) - before };
+    async measure(contender, bytes) {
+      return { ...(await measureContender(contender, `${source.address}/${bytes}`)), bytes };
     },
     [Symbol.dispose]() {
       source.child.kill();
       s3.child.kill();
+      rmSync(directory, { recursive: true, force: true });
     },
   };
 }
 
-/** The contenders as a Lambda gets them: bundled, because loading TypeScript takes memory that they do not. */
-async function bundle(): Promise<string> {
-  const outdir = mkdtempSync(join(tmpdir(), 'bench-bundle-'));
+/** Bundles the contenders as Lambda gets them: loading TypeScript takes memory that Lambda does not need. */
+async function bundle(folder: string, outdir: string): Promise<string> {
   const require =
     "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
   await build({
-    entryPoints: [join(here, 'contender.ts')],
-    outdir,
-    bundle: true,
-    splitting: true,
-    minify: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    outExtension: { '.js': '.mjs' },
-    banner: { js: require },
-    logLevel: 'warning',
+    entryPoints: [join(folder, 'contender.ts')],
+    ...{ outdir, bundle: true, splitting: true, platform: 'node', format: 'esm' },
+    ...{ target: 'node24', outExtension: { '.js': '.mjs' }, banner: { js: require }, logLevel: 'warning' },
   });
   return join(outdir, 'contender.mjs');
 }
 
 async function measureProcess(
   command: readonly string[],
-  contender: string,
-  authority: string | undefined,
+  environment: Readonly<Record<string, string>>,
 ): Promise<Taken> {
-  const trust = authority === undefined ? {} : { NODE_EXTRA_CA_CERTS: authority };
   const child = spawn(process.execPath, command, {
-    env: { ...process.env, ...contenders[contender]?.environment, ...trust },
+    env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   for await (const line of createInterface(child.stdout)) {
-    // Node has been seen to hang in its own exit, waiting for a thread of V8's.
+    // Node sometimes hangs in its own exit, waiting for a thread of V8.
     child.kill('SIGKILL');
     return JSON.parse(line) as Taken;
   }
-  throw new Error(`${contender} ended without a result`);
+  throw new Error(`It ended without a result: ${command.join(' ')}`);
 }
 
-async function cpuOf({ child }: Server): Promise<number> {
-  child.send('cpu');
-  const [seconds] = (await once(child, 'message')) as [number];
-  return seconds;
+const COPYURL = `rclone copyurl -q "$URL" bench:${BUCKET}/rclone-copyurl`;
+
+/** An environment in which rclone uses only the bench's S3. */
+function rcloneAt(endpoint: string, authority: string, url: string): NodeJS.ProcessEnv {
+  return {
+    ...{ PATH: process.env.PATH, URL: url, SSL_CERT_FILE: authority, RCLONE_CONFIG: '/dev/null' },
+    ...{ RCLONE_CONFIG_BENCH_TYPE: 's3', RCLONE_CONFIG_BENCH_PROVIDER: 'Other' },
+    ...{ RCLONE_CONFIG_BENCH_ENDPOINT: endpoint, RCLONE_CONFIG_BENCH_REGION: REGION },
+    RCLONE_CONFIG_BENCH_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
+    RCLONE_CONFIG_BENCH_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+    RCLONE_CONFIG_BENCH_NO_CHECK_BUCKET: 'true',
+  };
 }

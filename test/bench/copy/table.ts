@@ -8,50 +8,41 @@ export interface Row {
 }
 
 /** Medians of all rounds. */
-export interface Summary {
-  readonly transport: Transport;
-  readonly size: string;
-  readonly contender: string;
-  /** MB (10^6 bytes) in a second. */
-  readonly speed: number;
-  /** Seconds of CPU for a GB (10^9 bytes). */
-  readonly cpu: number;
-  /** MB, the highest of all rounds; null where it could not be looked up. */
-  readonly rss: number | null;
-  /** How many cores the contender and both servers kept busy. */
-  readonly cores: number;
-}
-
-export function summarize({ transport, size, contender, samples }: Row): Summary {
-  const rss = Math.max(...samples.map(({ rss }) => rss)) / 1e6;
+export function summarize({ transport, size, contender, samples }: Row) {
   return {
-    transport,
-    size,
-    contender,
+    ...{ transport, size, contender },
+    /** MB (10^6 bytes) per second. */
     speed: median(samples.map(({ bytes, seconds }) => bytes / 1e6 / seconds)),
-    cpu: median(samples.map(({ bytes, cpu }) => (cpu * 1e9) / bytes)),
-    rss: Number.isNaN(rss) ? null : rss,
-    cores: median(samples.map(({ cpu, servers, seconds }) => (cpu + servers) / seconds)),
+    /** CPU seconds per GB (10^9 bytes). The least is what other programs on this machine disturbed least. */
+    cpu: median(samples.map(cpuPerGb)),
+    leastCpu: Math.min(...samples.map(cpuPerGb)),
+    /** MB, the highest of all rounds. */
+    rss: Math.max(...samples.map(({ rss }) => rss)) / 1e6,
   };
 }
 
-const HEAD = ['', '', 'MB/s', '÷ raw', '÷ lib', 'CPU s/GB', '÷ raw', '÷ lib', 'peak MB', 'cores'];
+function cpuPerGb({ bytes, cpu }: Sample): number {
+  return (cpu * 1e9) / bytes;
+}
 
-/** Plain text; the ratios are to the raw pipe, and to lib-storage with its defaults, of the same rounds. */
+const REFERENCES = ['raw', 'lib-storage', 'against'];
+
+/** Plain text. The ratios compare medians of the same rounds. */
 export function table(rows: readonly Row[]): string {
   const summaries = rows.map(summarize);
-  const named = (name: string) => summaries.find(({ contender }) => contender === name);
-  const [raw, lib] = [named('raw'), named('lib-storage')];
-  const ratio = (value: number, limit: number | undefined) => (limit ? (value / limit).toFixed(2) : '');
-  const lines = summaries.map(({ transport, size, contender, speed, cpu, rss, cores }) => [
-    `${transport} ${size}`,
-    contender,
-    ...[speed.toFixed(0), ratio(speed, raw?.speed), ratio(speed, lib?.speed)],
-    ...[cpu.toFixed(2), ratio(cpu, raw?.cpu), ratio(cpu, lib?.cpu)],
-    ...[rss?.toFixed(0) ?? '', cores.toFixed(2)],
+  const references = summaries.filter(({ contender }) => REFERENCES.includes(contender));
+  const divided = references.map(({ contender }) => `÷ ${contender}`);
+  const head = ['', '', 'MB/s', ...divided, 'CPU s/GB', 'least', ...divided, 'peak MB'];
+  const lines = summaries.map((row) => [
+    `${row.transport} ${row.size}`,
+    row.contender,
+    ...[row.speed.toFixed(0), ...references.map(({ speed }) => (row.speed / speed).toFixed(2))],
+    ...[row.cpu.toFixed(2), row.leastCpu.toFixed(2)],
+    ...references.map(({ cpu }) => (row.cpu / cpu).toFixed(2)),
+    row.rss.toFixed(0),
   ]);
-  const all = [HEAD, ...lines];
-  const widths = HEAD.map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0)));
+  const all = [head, ...lines];
+  const widths = head.map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0)));
   const pad = (text: string, column: number) =>
     column < 2 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0);
   return all.map((line) => line.map(pad).join('  ')).join('\n');

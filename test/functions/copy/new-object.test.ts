@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openNewObjects } from '../../../functions/copy/new-object.ts';
+import { createNewObjects } from '../../../functions/copy/new-object.ts';
 import { DownloadRefused } from '../../../functions/workflow/errors.ts';
 import { awsEnvironment, SETTINGS, setEnvironment } from '../../support/lambda.ts';
 import { startS3Answers } from '../../support/s3-answers.ts';
@@ -14,7 +14,7 @@ async function openBucket(headers: Record<string, string> = {}) {
     response.writeHead(200, { 'x-amz-checksum-crc32': crc32, ...headers }).end(),
   );
   setEnvironment(awsEnvironment({ S3: server.url }));
-  return { server, open: openNewObjects({ ...SETTINGS, MAX_DOWNLOAD_BYTES: '10' }) };
+  return { server, open: createNewObjects({ ...SETTINGS, MAX_DOWNLOAD_BYTES: '10' }) };
 }
 
 test.each([
@@ -45,14 +45,14 @@ test('a new object may be as large as the settings allow, and a byte more is ref
   await object.write(Buffer.from('0123456789'));
   const refused = await object.write(Buffer.from('x')).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(DownloadRefused);
-  expect(String(refused)).toContain(`${KEY} is larger than the 10 bytes that are allowed`);
+  expect(String(refused)).toContain(`${KEY} is larger than max_download_bytes (10) allows`);
   await object.abort();
   expect(server.requests).toEqual([]);
 });
 
 test('a new object that is given up leaves no parts behind', async () => {
-  const { s3, openObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '20000000' });
-  const object = openObject(KEY, lines);
+  const { s3, createObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '20000000' });
+  const object = createObject(KEY, lines);
   await object.write(Buffer.alloc(16_800_000));
   await object.abort();
   const [first, ...others] = s3.journal.map(({ operation }) => operation);

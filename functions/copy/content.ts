@@ -1,0 +1,183 @@
+import { createGunzip } from 'node:zlib';
+import { DownloadRefused } from '../workflow/errors.ts';
+import type { JsonProgress } from '../workflow/states.ts';
+import { countJson, isClosed, NOTHING_COUNTED, rowsOf } from './count-rows.ts';
+
+/** Checks the bytes of a file in the order in which they come. */
+export interface ContentCheck {
+  /**
+   * The bytes must not change until the promise is fulfilled.
+   *
+   * @throws DownloadRefused as soon as the bytes cannot belong to a file of this format
+   */
+  write(bytes: Buffer): Promise<void> | undefined;
+  /** The result so far, for a check in a later call. */
+  progress(): JsonProgress | undefined;
+  /**
+   * All bytes were written.
+   *
+   * @returns the number of rows, if the format has rows that can be counted
+   * @throws DownloadRefused if the file is empty, not JSON although JSON was requested, or not decodable
+   */
+  end(): Promise<number | undefined>;
+}
+
+export interface ContentOptions {
+  /** As requested of the platform. Only JSON is checked further. */
+  readonly format: string;
+  readonly contentType: string;
+  readonly contentEncoding?: string | undefined;
+  /** Set if an earlier call has checked the bytes before. */
+  readonly resumed?: { readonly json?: JsonProgress | undefined } | undefined;
+}
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * Checks the bytes inside of gzip. The stored bytes stay compressed.
+ *
+ * @throws DownloadRefused if the file is a web page, or has an encoding other than gzip
+ */
+export function createContentCheck(options: ContentOptions): ContentCheck {
+  const { contentType, contentEncoding } = options;
+  if (isHtml(contentType)) throw refused('is a web page (text/html), not a report');
+  const plain = createPlainCheck(options);
+  if (contentEncoding === undefined) return plain;
+  if (contentEncoding === 'gzip') return createGzipCheck(plain);
+  throw new DownloadRefused(`The file has the content encoding ${contentEncoding}, which cannot be checked.`);
+}
+
+export function isHtml(contentType: string): boolean {
+  return /^text\/html\b/i.test(contentType);
+}
+
+/** Normalizes a Content-Encoding header. undefined means no encoding. */
+export function encodingOf(header: string | undefined): string | undefined {
+  const encoding = header
+    ?.trim()
+    .toLowerCase()
+    .replace(/^x-gzip$/, 'gzip');
+  return encoding === '' || encoding === 'identity' ? undefined : encoding;
+}
+
+interface PlainCheck extends ContentCheck {
+  write(bytes: Buffer): undefined;
+}
+
+function createPlainCheck({ format, contentType, resumed }: ContentOptions): PlainCheck {
+  const isJson = format.toUpperCase() === 'JSON';
+  const isLines = /ndjson|jsonl|json-lines/i.test(contentType);
+  const ends = createJsonEnds(resumed?.json);
+  let count = resumed?.json?.count ?? NOTHING_COUNTED;
+  let isEmpty = resumed === undefined;
+  let mark = isEmpty ? 0 : BYTE_ORDER_MARK.length; // bytes of a byte order mark, which may come in several pieces
+  const withoutMark = (bytes: Buffer) => {
+    let at = 0;
+    while (at < bytes.length && mark < BYTE_ORDER_MARK.length && bytes[at] === BYTE_ORDER_MARK[mark]) {
+      at++;
+      mark++;
+    }
+    if (at < bytes.length) mark = BYTE_ORDER_MARK.length;
+    return bytes.subarray(at);
+  };
+  return {
+    write(bytes) {
+      isEmpty &&= bytes.length === 0;
+      if (!isJson) return undefined;
+      const text = withoutMark(bytes);
+      ends.write(text);
+      if (!/^[[{]?$/.test(ends.first())) throw refused('is not JSON, although JSON was requested');
+      count = countJson(count, text);
+      return undefined;
+    },
+    progress: () => (isJson ? { first: ends.first(), last: ends.last(), count } : undefined),
+    async end() {
+      if (isEmpty) throw refused('is empty');
+      if (!isJson) return undefined;
+      if (ends.first() === '') throw refused('is not JSON, although JSON was requested');
+      if (!ends.match(isLines) || !isClosed(count)) throw refused('is not complete JSON');
+      return rowsOf(count, isLines);
+    },
+  };
+}
+
+/** The first and the last byte of a text that are not white space. */
+export interface JsonEnds {
+  write(text: Buffer): void;
+  /** One character, or none if all bytes were white space. */
+  first(): string;
+  last(): string;
+  /** Whether the last byte closes the bracket that the first one opens. Lines may begin and end with different brackets. */
+  match(isLines: boolean): boolean;
+}
+
+export function createJsonEnds(
+  before: { readonly first: string; readonly last: string } = { first: '', last: '' },
+): JsonEnds {
+  let { first, last } = before;
+  return {
+    write(text) {
+      if (first === '') first = characterAt(text, text.findIndex(isInk));
+      last = characterAt(text, text.findLastIndex(isInk)) || last;
+    },
+    first: () => first,
+    last: () => last,
+    match: (isLines) => (isLines ? /[\]}]/ : first === '[' ? /\]/ : /\}/).test(last),
+  };
+}
+
+function isInk(byte: number): boolean {
+  return byte > 0x20;
+}
+
+function characterAt(text: Buffer, at: number): string {
+  return at < 0 ? '' : String.fromCharCode(text[at] ?? 0);
+}
+
+function refused(fault: string): DownloadRefused {
+  return new DownloadRefused(`The file ${fault}. Nothing was stored.`);
+}
+
+function createGzipCheck(inside: PlainCheck): ContentCheck {
+  const gunzip = createGunzip();
+  let failure: unknown;
+  gunzip.on('error', (error) => {
+    failure ??= new DownloadRefused(`The file is labeled as gzip and cannot be decoded (${error.message}).`);
+  });
+  gunzip.on('data', (bytes: Buffer) => {
+    try {
+      inside.write(bytes);
+    } catch (error) {
+      failure ??= error;
+    }
+  });
+  const throwFailure = () => {
+    if (failure !== undefined) throw failure;
+  };
+  return {
+    async write(bytes) {
+      throwFailure();
+      await new Promise<void>((resolve) => {
+        const done = () => resolve();
+        gunzip.once('close', done); // after an error, the callback of a write may never come
+        gunzip.write(bytes, () => {
+          gunzip.off('close', done);
+          done();
+        });
+      });
+      throwFailure();
+    },
+    // A decoder cannot be saved.
+    progress: () => undefined,
+    async end() {
+      gunzip.end();
+      if (!gunzip.destroyed && !gunzip.readableEnded) {
+        await new Promise<void>((resolve) => {
+          for (const event of ['end', 'error', 'close']) gunzip.once(event, () => resolve());
+        });
+      }
+      throwFailure();
+      return inside.end();
+    },
+  };
+}

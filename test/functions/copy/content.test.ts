@@ -1,0 +1,98 @@
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type ContentOptions, createContentCheck } from '../../../functions/copy/content.ts';
+import { DownloadRefused } from '../../../functions/workflow/errors.ts';
+
+const JSON_FILE = { format: 'JSON', contentType: 'application/json' };
+const NDJSON = { format: 'JSON', contentType: 'application/x-ndjson' };
+
+/** The rows of a file that comes in pieces of `size` bytes. The check is saved and resumed after each `resume` pieces. */
+async function rowsOf(
+  text: string | Buffer,
+  options: ContentOptions = JSON_FILE,
+  size = 1_000,
+  resume = Infinity,
+) {
+  const bytes = Buffer.from(text);
+  let check = createContentCheck(options);
+  for (let at = 0, piece = 1; at < bytes.length; at += size, piece++) {
+    await check.write(bytes.subarray(at, at + size));
+    if (piece % resume !== 0) continue;
+    const json = JSON.parse(JSON.stringify(check.progress()));
+    check = createContentCheck({ ...options, resumed: { json } });
+  }
+  return check.end();
+}
+
+const sizes = fc.integer({ min: 1, max: 300 });
+const resumes = fc.constantFrom(1, 3, Infinity);
+
+test('the rows of an array are those that JSON.parse finds, in pieces and across calls', async () => {
+  const values = fc.array(fc.oneof(fc.jsonValue(), fc.constant({ '"': '\\"[{,}]\\\\' })));
+  const indents = fc.constantFrom(undefined, 2);
+  await fc.assert(
+    fc.asyncProperty(values, indents, sizes, resumes, async (rows, indent, size, resume) => {
+      expect(await rowsOf(JSON.stringify(rows, null, indent), JSON_FILE, size, resume)).toBe(rows.length);
+    }),
+  );
+});
+
+test('the rows of NDJSON are its lines', async () => {
+  const values = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { minLength: 1 });
+  await fc.assert(
+    fc.asyncProperty(values, sizes, resumes, async (rows, size, resume) => {
+      const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+      expect(await rowsOf(text, NDJSON, size, resume)).toBe(rows.length);
+    }),
+  );
+});
+
+test('an array that is cut anywhere is refused', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.jsonValue(), { minLength: 1 }), fc.nat(), async (values, at) => {
+      const text = Buffer.from(JSON.stringify(values));
+      await expect(rowsOf(text.subarray(0, at % text.length))).rejects.toThrow(DownloadRefused);
+    }),
+  );
+});
+
+test.each([
+  '[}',
+  '{]',
+  ']',
+  '[1]]',
+  '1',
+  '"a"',
+  '[1],[2]',
+  '\ufeff\ufeff[]',
+  'x[]',
+  '[]x',
+])('%j is refused, however its bytes come', async (text) => {
+  for (const size of [1, 100]) await expect(rowsOf(text, JSON_FILE, size)).rejects.toThrow(DownloadRefused);
+});
+
+test('a byte order mark may come in pieces', async () => {
+  expect(await rowsOf('\ufeff[1]', JSON_FILE, 1)).toBe(1);
+});
+
+test('gzip is counted inside, and its check cannot be saved', async () => {
+  const options = { ...JSON_FILE, contentEncoding: 'gzip' };
+  expect(await rowsOf(gzipSync('[1,2]'), options, 5)).toBe(2);
+  const check = createContentCheck(options);
+  await check.write(gzipSync('[1,2]').subarray(0, 10));
+  expect(check.progress()).toBeUndefined();
+});
+
+test('two writes may be pending when gzip turns out to be wrong', async () => {
+  const check = createContentCheck({ ...JSON_FILE, contentEncoding: 'gzip' });
+  const writes = [Buffer.alloc(100_000, 'x'), Buffer.alloc(100_000, 'y')].map((bytes) => check.write(bytes));
+  for (const write of writes) await expect(write).rejects.toThrow(DownloadRefused);
+  await expect(check.end()).rejects.toThrow('cannot be decoded');
+});
+
+test('a resumed file is not empty, although this call brought no bytes', async () => {
+  const csv = { format: 'CSV', contentType: 'text/csv' };
+  await expect(createContentCheck(csv).end()).rejects.toThrow('is empty');
+  await expect(createContentCheck({ ...csv, resumed: {} }).end()).resolves.toBeUndefined();
+});
