@@ -62,7 +62,7 @@ it.each(
 it('17: a body framed by neither Content-Length nor chunks is refused, and tried again', async () => {
   const once = await download(SMALL, { faults: ['storage framing=close'] });
   expect(once.status).toBe('SUCCEEDED');
-  expect(once.to('storage')).toHaveLength(2);
+  expect(once.callsTo('storage')).toHaveLength(2);
   expectFailed(await download(SMALL, { faults: ['storage framing=close times=always'] }), 'CopyFailed');
 });
 
