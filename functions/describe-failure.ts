@@ -103,11 +103,11 @@ function summarizeWindows(
 ): FailureReport {
   const [first] = reports;
   if (!first) return failure;
-  const { error, todo, runbook, faults } = first;
+  const { error, aws_error, todo, runbook, faults } = first;
   const isSameError = reports.every((report) => report.error === error);
   return trimToCause({
     ...failure,
-    ...(isSameError && { error, todo, runbook, ...(faults && { faults }) }),
+    ...(isSameError && { error, todo, runbook, ...(aws_error && { aws_error }), ...(faults && { faults }) }),
     happened: `${reports.length} of ${windows} windows were not delivered. ${first.happened}`,
     timeline: first.timeline,
     report_ids: reports.flatMap(({ report_ids }) => report_ids).slice(0, 3 * MAX_WINDOWS_SHOWN),

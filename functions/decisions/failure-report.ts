@@ -47,6 +47,14 @@ export const AWS_ERRORS = [
   'EventBridge.FailedEntry',
 ] as const;
 
+/**
+ * The name under which a failure report and its execution report an error. Names that begin with `States.` are reserved for
+ * Step Functions, so a Fail state must not use one.
+ */
+export function reportedName(error: string): string {
+  return error.replace(/^States\./, 'StepFunctions.');
+}
+
 /** The runbook's section about any other error. */
 export const OTHER_ERROR = 'OtherError';
 
@@ -90,12 +98,14 @@ export function createFailureReport(caught: Caught, subject: Subject): FailureRe
   const { happened, facts } = readCause(caught.Cause ?? '');
   const faults = Array.isArray(facts.faults) ? facts.faults : [];
   const timeline = appendEntries(subject.timeline ?? [], entriesOfCaught(caught, now));
+  const error = reportedName(caught.Error);
   return trimToCause({
     version: '1',
-    error: truncate(caught.Error, MAX_ERROR),
+    error: truncate(error, MAX_ERROR),
+    ...(error !== caught.Error && { aws_error: truncate(caught.Error, MAX_ERROR) }),
     happened: happened || 'Nothing more is known.',
-    todo: isExportError(caught.Error) ? TODO[caught.Error] : TODO_AFTER_UNEXPECTED,
-    runbook: runbookLink(hasSection(caught.Error) ? caught.Error : OTHER_ERROR, runbookUrl),
+    todo: isExportError(error) ? TODO[error] : TODO_AFTER_UNEXPECTED,
+    runbook: runbookLink(hasSection(error) ? error : OTHER_ERROR, runbookUrl),
     execution,
     ...(account !== undefined && { account }),
     ...(subject.export !== undefined && { export: subject.export }),
@@ -113,7 +123,7 @@ export function runbookLink(heading: string, url: string = RUNBOOK): string {
 }
 
 function hasSection(error: string): boolean {
-  return isExportError(error) || (AWS_ERRORS as readonly string[]).includes(error);
+  return isExportError(error) || AWS_ERRORS.map(reportedName).includes(error);
 }
 
 function isExportError(name: string): name is ErrorName {
@@ -155,7 +165,9 @@ function trim(report: FailureReport, maxBytes: number): FailureReport {
 }
 
 /** A character may take six bytes in JSON, so each text is cut to half as many characters until the report fits. */
-function truncateTexts(report: FailureReport, maxBytes: number, length: number): FailureReport {
+function truncateTexts(whole: FailureReport, maxBytes: number, length: number): FailureReport {
+  // `error` tells AWS's name too.
+  const { aws_error: _, ...report } = whole;
   const { error, happened, faults, timeline, request_ids } = report;
   const all = (texts: readonly string[]) => texts.map((text) => truncate(text, length));
   const shorter: FailureReport = {

@@ -17,7 +17,7 @@ export interface LostWindow {
 export type WindowOutcome = DeliveredWindow | FailedWindow | LostWindow;
 
 const NO_RESULT: Caught = {
-  Error: 'States.TaskFailed',
+  Error: 'StepFunctions.TaskFailed',
   Cause:
     "The window's execution ended without a result. It is among the executions of the Map Run of ExportWindows.",
 };

@@ -236,8 +236,10 @@ export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
 /** The failure of a window. The same facts go into the state, the event, the bucket and the CLI's output. */
 const WindowFailureReport = z.object({
   version: z.literal('1'),
-  /** A name of errors.ts, or the error that Step Functions or Lambda reported. */
+  /** A name of errors.ts, or an error of AWS. It never begins with `States.` (see reportedName). */
   error: z.string(),
+  /** AWS's name of the error, if `error` is another one. */
+  aws_error: z.optional(z.string()),
   happened: z.string(),
   todo: z.string(),
   execution: z.string(),

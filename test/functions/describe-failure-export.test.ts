@@ -114,9 +114,10 @@ describe('DescribeFailure of an export whose windows failed', () => {
     const results = [delivered(0), died, failed(reportOf(2))];
     const { failure, written } = await describeExport({ ...planned, results });
     const lost = {
-      ...{ version: '1', error: 'States.DataLimitExceeded', happened: 'too large' },
+      ...{ version: '1', error: 'StepFunctions.DataLimitExceeded', happened: 'too large' },
+      aws_error: 'States.DataLimitExceeded',
       todo: expect.stringContaining("Read the execution's history"),
-      runbook: 'infra/RUNBOOK.md#statesdatalimitexceeded',
+      runbook: 'infra/RUNBOOK.md#stepfunctionsdatalimitexceeded',
       ...{ execution: 'e', account: 'acme', export: 'daily', window: createWindows(2)[1] },
       ...{ report_ids: [], request_ids: [] },
       timeline: [{ outcome: 'States.DataLimitExceeded', from: AT, to: AT, times: 1 }],
@@ -129,13 +130,19 @@ describe('DescribeFailure of an export whose windows failed', () => {
     expect(failure).toMatchObject({ windows_failed: 2, windows_delivered: 1 });
   });
 
+  it('28: names no error of the export that AWS reserves if all windows died with it', async () => {
+    const died = { Error: 'States.Runtime', Cause: 'x' };
+    const { failure } = await describeExport({ ...planned, results: planned.windows.map(() => died) });
+    expect(failure).toMatchObject({ error: 'StepFunctions.Runtime', aws_error: 'States.Runtime' });
+  });
+
   it('31: logs each report that could not be written, and describes the failure all the same', async () => {
     const { dependencies, lines } = createFailureDependencies();
     const reasons = [new TypeError('quotes a secret'), 'only text'];
     const store = { putJson: () => Promise.reject(reasons.shift()) };
     const state = { caught: incomplete, ...planned, windows: createWindows(1), results: [] };
     const described = await describeFailure(state, { ...dependencies, store });
-    expect(described).toMatchObject({ failure: { windows_failed: 1, error: 'States.TaskFailed' } });
+    expect(described).toMatchObject({ failure: { windows_failed: 1, error: 'StepFunctions.TaskFailed' } });
     const warning = { level: 'warn', message: 'the failure report could not be written' };
     const key = `${PREFIX}start_date=2026-01-01/end_date=2026-01-02/_failure.json`;
     expect(lines).toEqual([
@@ -148,9 +155,10 @@ describe('DescribeFailure of an export whose windows failed', () => {
 describe('DescribeFailure of an export whose windows did not fail', () => {
   const caught = { Error: 'States.Timeout', Cause: 'It timed out.' };
   const unnamed = {
-    ...{ version: '1', error: 'States.Timeout', happened: 'It timed out.', execution: 'e' },
+    ...{ version: '1', error: 'StepFunctions.Timeout', aws_error: 'States.Timeout' },
+    ...{ happened: 'It timed out.', execution: 'e' },
     todo: expect.stringContaining("Read the execution's history"),
-    ...{ runbook: 'infra/RUNBOOK.md#statestimeout', report_ids: [], request_ids: [] },
+    ...{ runbook: 'infra/RUNBOOK.md#stepfunctionstimeout', report_ids: [], request_ids: [] },
     timeline: [{ outcome: 'States.Timeout', from: AT, to: AT, times: 1 }],
   };
   const named = { ...unnamed, account: 'acme', export: 'daily' };

@@ -4,6 +4,7 @@ import {
   AWS_ERRORS,
   createFailureReport,
   OTHER_ERROR,
+  reportedName,
   runbookLink,
 } from '../../functions/decisions/failure-report.ts';
 import { errors } from '../../functions/workflow/errors.ts';
@@ -44,9 +45,9 @@ describe('the runbook', () => {
 
   it('has a section for each AWS error that the state machine names, and one for all others', () => {
     const sections = [...sectionsOf(chapters.aws).keys()];
-    expect(sections).toEqual([...AWS_ERRORS, OTHER_ERROR]);
+    expect(sections).toEqual([...AWS_ERRORS.map(reportedName), OTHER_ERROR]);
     const retried = Object.values(retries).flatMap((all) => all.flatMap((retry) => retry.errors ?? []));
-    const ofAws = retried.filter((name) => name.includes('.'));
+    const ofAws = retried.filter((name) => name.includes('.')).map(reportedName);
     expect(sections).toEqual(expect.arrayContaining(ofAws));
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  AWS_ERRORS,
   createFailureReport,
   runbookLink,
   type Subject,
@@ -25,10 +26,25 @@ function byteLength(report: FailureReport): number {
 describe('createFailureReport', () => {
   it('has only the fields that are known', () => {
     expect(createFailureReport({ Error: 'States.Timeout' }, subject)).toStrictEqual({
-      ...{ version: '1', error: 'States.Timeout', happened: 'Nothing more is known.', execution: 'e' },
+      ...{ version: '1', error: 'StepFunctions.Timeout', aws_error: 'States.Timeout' },
+      ...{ happened: 'Nothing more is known.', execution: 'e' },
       todo: "Read the execution's history and the function's log, then run the export again.",
-      ...{ runbook: 'infra/RUNBOOK.md#statestimeout', report_ids: [], request_ids: [] },
+      ...{ runbook: 'infra/RUNBOOK.md#stepfunctionstimeout', report_ids: [], request_ids: [] },
       timeline: [{ outcome: 'States.Timeout', from: AT, to: AT, times: 1 }],
+    });
+  });
+
+  it.each(AWS_ERRORS)('reports no name that AWS reserves, and keeps the original: %s', (name) => {
+    const report = createFailureReport({ Error: name }, subject);
+    expect(report.error).not.toMatch(/^States\./);
+    expect(report.aws_error ?? report.error).toBe(name);
+    expect(report.runbook).not.toContain('othererror');
+  });
+
+  it('reports no reserved name of an error that the runbook does not know', () => {
+    expect(createFailureReport({ Error: 'States.Permissions' }, subject)).toMatchObject({
+      ...{ error: 'StepFunctions.Permissions', aws_error: 'States.Permissions' },
+      runbook: 'infra/RUNBOOK.md#othererror',
     });
   });
 
@@ -218,12 +234,17 @@ describe('a failure report that is too long', () => {
         .map(([one, length]) => one.repeat(length).slice(0, length));
     const caught = fc
       .record({
-        ...{ name: anyText(300), sentence: anyText(6_000), request_id: anyText(500) },
+        ...{
+          prefix: fc.constantFrom('', 'States.'),
+          name: anyText(300),
+          sentence: anyText(6_000),
+          request_id: anyText(500),
+        },
         faults: fc.array(anyText(1_000), { maxLength: 20 }),
       })
-      .map(({ name, sentence, ...facts }) => ({
+      .map(({ prefix, name, sentence, ...facts }) => ({
         ...caughtFrom(new RequestRefused(sentence, facts)),
-        Error: name,
+        Error: prefix + name,
       }));
     const anyEntry = fc.record({ step: anyText(20), outcome: anyText(200), request_id: anyText(200) });
     const entries = fc.array(

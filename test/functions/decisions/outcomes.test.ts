@@ -10,7 +10,7 @@ const [first, second, third] = windows.map((window) => ({
   ...{ manifest_key: 'm', bytes: 1 },
 }));
 const NO_RESULT = {
-  Error: 'States.TaskFailed',
+  Error: 'StepFunctions.TaskFailed',
   Cause: expect.stringMatching(/ended without a result.*Map Run of ExportWindows/),
 };
 
