@@ -9,7 +9,7 @@ it.each([
   [['--runs', '0'], "option '--runs <n>' argument '0' is invalid"],
   [['--seed', '1.5'], "option '--seed <n>' argument '1.5' is invalid"],
   [['--rums', '5'], "unknown option '--rums'"],
-])('%j runs nothing, and is not told as runs in which all was kept', (args, fault) => {
+])('test:random %j runs nothing and fails', (args, fault) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).toContain(fault);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What may happen to any call of the platform: it fails, is not answered, or is answered by something else. */
+/** Faults of any call of the platform. */
 const ANY = [
   ...[400, 401, 403, 404, 409, 422, 500, 502, 503].map((status) => `status=${status}`),
   'status=429',
@@ -51,7 +51,7 @@ const STORAGE = [
   ...['body=""', 'body="[]"', 'body="<html>sbx_sig_of_a_page</html>"', 'gzip=right', 'gzip=wrong'],
 ];
 
-/** How a body breaks off, and what makes it hard to go on. */
+/** A body that breaks off, and what makes it hard to resume. */
 const breaks = fc
   .tuple(
     fc.constantFrom('reset_after', 'cut_after', 'stall_after'),
@@ -61,8 +61,8 @@ const breaks = fc
   )
   .map(([how, bytes, ...others]) => [`${how}=${bytes}`, ...others].filter(Boolean).join(' '));
 
-/** By the call that goes wrong. */
-const WHAT: Readonly<Record<string, fc.Arbitrary<string>>> = {
+/** Faults by endpoint. */
+const FAULTS: Readonly<Record<string, fc.Arbitrary<string>>> = {
   any: fc.constantFrom('status=500', 'reset=before', 'revoke'),
   token: fc.constantFrom(...ANY, ...TOKEN),
   create: fc.constantFrom(...ANY, ...CREATE),
@@ -72,7 +72,7 @@ const WHAT: Readonly<Record<string, fc.Arbitrary<string>>> = {
   storage: fc.oneof(fc.constantFrom(...STORAGE), breaks),
 };
 
-/** A time-out is real time: of many in a row a run would take minutes. */
+/** A time-out takes real time. Many in a row would take minutes. */
 const SLOW = /hang|trickle|stall_after|retry_after=86400/;
 
 const times = fc.oneof(
@@ -80,10 +80,10 @@ const times = fc.oneof(
   { weight: 1, arbitrary: fc.constant('always') },
 );
 
-/** A fault of one of these endpoints, as parseFault reads it, at a random call. */
+/** A fault of one of these endpoints at a random call, in the words of parseFault. */
 export function platformFault(endpoints: readonly string[]): fc.Arbitrary<string> {
   const what = fc.oneof(
-    ...endpoints.map((endpoint) => (WHAT[endpoint] ?? fc.constant('')).map((one) => `${endpoint} ${one}`)),
+    ...endpoints.map((endpoint) => (FAULTS[endpoint] ?? fc.constant('')).map((one) => `${endpoint} ${one}`)),
   );
   return fc
     .tuple(what, fc.constantFrom(1, 1, 1, 2, 3, 4), times)

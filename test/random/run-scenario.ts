@@ -5,33 +5,32 @@ import type { BusEvent } from '../../infra/local/events.ts';
 import type { HistoryEvent } from '../../infra/local/history.ts';
 import type { JournalEntry } from '../../infra/local/s3/server.ts';
 import type { Call } from '../../infra/local/sandbox/exchange.ts';
-import { parseFault } from '../../infra/local/sandbox/faults/parse-fault.ts';
+import { setFaults } from '../support/run-export.ts';
 import type { Workflow } from '../support/workflow.ts';
-import type { Scenario, Wanted } from './scenario.ts';
+import type { RequestedExport, Scenario } from './scenario.ts';
 
 /**
  * Real milliseconds within which a run has to end. At 1000 times the speed a window's worst case of 4 h takes 15 s, and
- * three of them one after the other 45 s; the rest is for a machine that does much else meanwhile.
+ * three of them one after the other 45 s. The rest is for a busy machine.
  */
 const DEADLINE = 240_000;
 
-/** What was seen from the start of some executions to their end. */
+/** Everything that was recorded from the start of some executions to their end. */
 export interface Phase {
   readonly ended: readonly Ended[];
-  /** In the order in which the server saw them. */
   readonly calls: readonly Call[];
   readonly s3: readonly JournalEntry[];
   readonly announced: readonly Announced[];
-  /** Every object under the exports' prefixes, by key. */
+  /** Every object of the exports, by key. */
   readonly objects: ReadonlyMap<string, StoredFile>;
-  /** Uploads that were begun and neither completed nor aborted. */
-  readonly leftOpen: number;
+  /** How many multipart uploads were neither completed nor aborted. */
+  readonly openUploads: number;
 }
 
 export interface Ended {
-  readonly wanted: Wanted;
+  readonly requested: RequestedExport;
   readonly execution: string;
-  /** Absent where it had not ended by the deadline. */
+  /** Absent if the execution did not end before the deadline. */
   readonly status?: 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';
   readonly error?: string;
   readonly cause?: string;
@@ -39,7 +38,7 @@ export interface Ended {
 
 export interface Announced {
   readonly event: BusEvent;
-  /** Requests that S3 had answered when the event was there. */
+  /** How many requests S3 had answered before the event. */
   readonly after: number;
 }
 
@@ -48,55 +47,42 @@ export interface StoredFile {
   readonly encoding?: string;
 }
 
-/** A scenario with its faults, and then the same requests once more without any. */
-export interface Played {
+/** A scenario with its faults, and then the same requests without any. */
+export interface ScenarioRun {
   readonly scenario: Scenario;
   readonly account: string;
   readonly faulty: Phase;
   readonly clean: Phase;
 }
 
-/** A run's place: names that no other run of the workflow has. */
-export interface Place {
+/** Names that no other scenario of the workflow uses. */
+export interface Names {
   readonly account: string;
   readonly prefix: string;
 }
 
-/** @param heal called when the faults are over */
-export async function play(
+/** @param endFaults called between the two phases */
+export async function runScenario(
   workflow: Workflow,
   scenario: Scenario,
-  place: Place,
-  heal: () => void,
-): Promise<Played> {
+  names: Names,
+  endFaults: () => void,
+): Promise<ScenarioRun> {
   if (scenario.revoked) workflow.sandbox.revokeTokens();
-  arm(workflow, scenario);
-  const faulty = await observe(workflow, scenario.exports, place, scenario.kills);
-  disarm(workflow);
-  heal();
+  const { platform, s3, secrets, bus } = scenario;
+  setFaults(workflow, { faults: platform, s3, secrets, events: bus });
+  const faulty = await runPhase(workflow, scenario.exports, names, scenario.kills);
+  setFaults(workflow, {});
+  endFaults();
   const again = new Map(scenario.exports.filter(({ invalid }) => !invalid).map((one) => [one.name, one]));
-  const clean = await observe(workflow, [...again.values()], place);
-  return { scenario, account: place.account, faulty, clean };
+  const clean = await runPhase(workflow, [...again.values()], names);
+  return { scenario, account: names.account, faulty, clean };
 }
 
-function arm({ sandbox, s3, secrets, bus }: Workflow, scenario: Scenario): void {
-  for (const fault of scenario.platform) sandbox.faults.add(parseFault(fault));
-  s3.faults.push(...structuredClone(scenario.s3));
-  secrets.faults.push(...structuredClone(scenario.secrets));
-  bus.failNext(scenario.bus);
-}
-
-function disarm({ sandbox, s3, secrets, bus }: Workflow): void {
-  sandbox.faults.clear();
-  s3.faults.splice(0);
-  secrets.faults.splice(0);
-  bus.failNext(0);
-}
-
-async function observe(
+async function runPhase(
   workflow: Workflow,
-  exports: readonly Wanted[],
-  { account, prefix }: Place,
+  exports: readonly RequestedExport[],
+  { account, prefix }: Names,
   kills: Scenario['kills'] = [],
 ): Promise<Phase> {
   const { sandbox, s3, bus, history } = workflow;
@@ -104,32 +90,32 @@ async function observe(
   const openBefore = await openUploads(workflow);
   const announced: Announced[] = [];
   let events = 0;
-  const look = (_: HistoryEvent) => {
+  const record = (_: HistoryEvent) => {
     events += 1;
     for (const kill of kills) if (kill.event === events) setTimeout(killAll, kill.after, workflow);
     const news = bus.events.slice(from.events + announced.length);
     announced.push(...news.map((event) => ({ event, after: s3.journal.length - from.s3 })));
   };
-  const running = exports.map(async (wanted): Promise<Ended> => {
-    const name = `${prefix}-${wanted.name}`;
-    const request = { ...wanted.fields, ...idsFor(wanted, workflow), name, account };
+  const running = exports.map(async (requested): Promise<Ended> => {
+    const name = `${prefix}-${requested.name}`;
+    const request = { ...requested.fields, ...idsFor(requested, workflow), name, account };
     const execution = workflow.export(request, `${name}-${history.executions.length}`);
     const watching = (async () => {
-      for await (const event of execution.events) look(event);
+      for await (const event of execution.events) record(event);
       return execution.result;
     })();
     const late = sleep(DEADLINE, {}, { ref: false });
-    return { wanted, execution: execution.name, ...(await Promise.race([watching, late])) };
+    return { requested, execution: execution.name, ...(await Promise.race([watching, late])) };
   });
   const ended = await Promise.all(running);
   return {
     ...{ ended, announced, calls: sandbox.journal.slice(from.calls), s3: s3.journal.slice(from.s3) },
     objects: await objectsUnder(workflow, `exports/account=${account}/export=${prefix}-`),
-    leftOpen: (await openUploads(workflow)) - openBefore,
+    openUploads: (await openUploads(workflow)) - openBefore,
   };
 }
 
-function idsFor({ fields, invalid }: Wanted, { sandbox }: Workflow): Record<string, unknown> {
+function idsFor({ fields, invalid }: RequestedExport, { sandbox }: Workflow): Record<string, unknown> {
   if (fields.kind === 'report') return { advertiser_ids: sandbox.advertiserIds.slice(0, 2) };
   return fields.kind === 'purchases' && !invalid ? { advertiser_id: sandbox.advertiserIds[0] } : {};
 }
@@ -149,7 +135,7 @@ async function objectsUnder(workflow: Workflow, prefix: string): Promise<Map<str
   return new Map(await Promise.all(files));
 }
 
-/** Folders of the S3 endpoint's own, one for each upload that is neither complete nor aborted. */
+/** Counts the folders of the S3 endpoint, because a request would appear in its journal. */
 async function openUploads({ out, bucket }: Workflow): Promise<number> {
   const entries = await readdir(join(out, bucket, '.uploads'), { withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => entry.isDirectory()).length;

@@ -1,69 +1,59 @@
 import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 import { CANARY } from '../support/secrecy.ts';
 import { startWorkflow } from '../support/workflow.ts';
-import { broken } from './promises.ts';
-import { type Played, play } from './run-scenario.ts';
-import type { Scenario } from './scenario.ts';
+import { brokenPromises } from './promises.ts';
+import { runScenario, type ScenarioRun } from './run-scenario.ts';
+import type { NumberedScenario, Scenario } from './scenario.ts';
 
-export interface Run {
-  readonly index: number;
-  readonly scenario: Scenario;
-}
-
-export interface Outcome extends Run {
-  readonly played: Played;
-  /** What was broken; empty where all held. */
+export interface Outcome extends NumberedScenario {
+  readonly run: ScenarioRun;
+  /** A line for each broken promise. */
   readonly broken: readonly string[];
 }
 
 export interface Pace {
-  /** Workflows at a time. */
-  readonly lanes: number;
-  /** How many times faster than real time. */
+  /** Workflows at the same time. */
+  readonly parallel: number;
+  /** Times faster than real time. */
   readonly speed: number;
-  /** Every file is so large that it is divided into ranges. */
-  readonly ranges?: boolean;
 }
 
-/** Runs one after the other in each of some workflows at a time; what one of them broke is told with its run. */
-export async function runAll(
-  runs: readonly Run[],
+/** Runs scenarios one after the other in each of some workflows, and reports each outcome. */
+export async function runScenarios(
+  scenarios: readonly NumberedScenario[],
   pace: Pace,
-  hear: (outcome: Outcome) => void,
+  report: (outcome: Outcome) => void,
 ): Promise<void> {
-  const { lanes } = pace;
-  const batches = batchesOf(runs, Math.min(BATCH, Math.ceil(runs.length / lanes)));
-  const lane = async () => {
-    for (let batch = batches.shift(); batch; batch = batches.shift()) await runBatch(batch, pace, hear);
+  const { parallel } = pace;
+  const batches = batchesOf(scenarios, Math.min(BATCH, Math.ceil(scenarios.length / parallel)));
+  const work = async () => {
+    for (let batch = batches.shift(); batch; batch = batches.shift()) await runBatch(batch, pace, report);
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: parallel }, work));
 }
 
-/** Runs that share a workflow: it takes seconds to load its functions, and keeps the histories of 500 executions. */
+/** Scenarios of one workflow. Starting one takes seconds, and it keeps the histories of 500 executions. */
 const BATCH = 100;
 
-/** More than a few, so that most runs begin without a token that is still good. */
+/** Enough for most scenarios to start without a valid token. */
 const ACCOUNTS = Array.from({ length: 12 }, (_, index) => `account-${index}`);
 
-const MiB = 1024 ** 2;
-
-/** Three parts and the beginning of a fourth, each of them a range. */
-const RANGES = { above: 16 * MiB, bytes: 24 * MiB + 17 };
+const MAX_DOWNLOAD_BYTES = 32 * 1024 ** 2;
 
 const HEALTHY = { secondsToReady: 5, urlSeconds: 86_400 };
 
 async function runBatch(
-  batch: readonly Run[],
-  { speed, ranges }: Pace,
-  hear: (outcome: Outcome) => void,
+  batch: readonly NumberedScenario[],
+  { speed }: Pace,
+  tell: (outcome: Outcome) => void,
 ): Promise<void> {
   let current: Scenario['report'] = HEALTHY;
-  // Read anew for each report that is created.
+  // The sandbox reads these for each report.
   const report: NonNullable<SandboxOptions['report']> = {
     secondsToReady: () => current.secondsToReady,
     secondsToProcessing: () => 1,
     get bytes() {
-      return (ranges ? RANGES.bytes : current.bytes) as number;
+      return current.bytes as number;
     },
     get urlSeconds() {
       return current.urlSeconds;
@@ -71,23 +61,23 @@ async function runBatch(
   };
   await using workflow = await startWorkflow({
     speed,
-    // S3's time-outs would be shorter than a busy machine needs for a file of three parts.
-    shortTimeouts: !ranges,
+    shortTimeouts: true,
     sandbox: { report, credentials: ACCOUNTS.map((account) => ({ account })) },
-    settings: { MAX_DOWNLOAD_BYTES: String(32 * MiB) },
+    settings: { MAX_DOWNLOAD_BYTES: String(MAX_DOWNLOAD_BYTES) },
   });
   let last: Outcome | undefined;
   for (const { index, scenario } of batch) {
     current = scenario.report;
-    const place = { account: ACCOUNTS[index % ACCOUNTS.length] ?? '', prefix: `run-${index}` };
-    const played = await play(workflow, scenario, place, () => {
+    const names = { account: ACCOUNTS[index % ACCOUNTS.length] ?? '', prefix: `run-${index}` };
+    const run = await runScenario(workflow, scenario, names, () => {
       current = { ...scenario.report, ...HEALTHY };
     });
-    last = { index, scenario, played, broken: broken(workflow.sandbox, played) };
-    hear(last);
+    last = { index, scenario, run, broken: brokenPromises(workflow.sandbox, run) };
+    tell(last);
   }
   const leaked = new Set((await workflow.everythingWritten()).match(CANARY));
-  if (last && leaked.size > 0) hear({ ...last, broken: [`P6: in this run or one before: ${[...leaked]}`] });
+  if (last && leaked.size > 0)
+    tell({ ...last, broken: [`P6: this run or one before it leaked: ${[...leaked]}`] });
 }
 
 function batchesOf<T>(items: readonly T[], size: number): T[][] {

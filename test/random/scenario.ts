@@ -3,38 +3,43 @@ import type { Fault as S3Fault } from '../../infra/local/s3/faults.ts';
 import type { SecretsFault } from '../../infra/local/secrets-manager.ts';
 import { platformFault } from './platform-faults.ts';
 
-/** One run: what is exported, and what goes wrong meanwhile. Plain data, the same for the same seed and index. */
+/** What one run exports, and what goes wrong meanwhile. Plain data, the same for the same seed and index. */
 export interface Scenario {
-  /** Started in the same moment; those of one name are the same request. */
-  readonly exports: readonly Wanted[];
+  /** Started at the same time. Two of one name are the same request. */
+  readonly exports: readonly RequestedExport[];
   readonly report: {
     readonly secondsToReady: number;
-    /** Absent: a few rows a day. Over 8 MiB it goes through a multipart upload. */
+    /** Default: a few rows a day. A file of more than 8 MiB becomes a multipart upload. */
     readonly bytes?: number;
     readonly urlSeconds: number;
   };
-  /** Every token that was issued before is dead. */
+  /** Revokes every token that was issued before. */
   readonly revoked: boolean;
-  /** As parseFault reads them. */
+  /** In the words of parseFault. */
   readonly platform: readonly string[];
   readonly s3: readonly S3Fault[];
   readonly secrets: readonly SecretsFault[];
-  /** Announcements that fail. */
+  /** How many events the bus refuses. */
   readonly bus: number;
-  /** So many real milliseconds after the nth event of the history every function that is at work is killed. */
+  /** Kills every busy function this many real milliseconds after the nth event of the history. */
   readonly kills: readonly { readonly event: number; readonly after: number }[];
 }
 
-export interface Wanted {
+export interface NumberedScenario {
+  readonly index: number;
+  readonly scenario: Scenario;
+}
+
+export interface RequestedExport {
   readonly name: string;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Refused before anything is asked of the platform. */
+  /** The request is refused before any call of the platform. */
   readonly invalid?: true;
 }
 
-/** The scenarios of a seed from the first on; fewer or more of them are the same ones. */
-export function scenarios(seed: number, runs: number): Scenario[] {
-  return fc.sample(scenario, { seed, numRuns: runs });
+/** The first scenarios of a seed. */
+export function scenariosOf(seed: number, runs: number): NumberedScenario[] {
+  return fc.sample(scenario, { seed, numRuns: runs }).map((scenario, index) => ({ index, scenario }));
 }
 
 const weeks = { kind: 'report', start_date: '2026-01-01', metrics: ['spend'] };
@@ -60,19 +65,19 @@ const invalid = fc.constantFrom(
   { kind: 'list', resource: '../reports' },
 );
 
-const wanted = fc.oneof(
-  { weight: 8, arbitrary: valid.map((a): Wanted[] => [{ name: 'a', fields: a }]) },
-  { weight: 1, arbitrary: valid.map((a): Wanted[] => [1, 2].map(() => ({ name: 'a', fields: a }))) },
+const requested = fc.oneof(
+  { weight: 8, arbitrary: valid.map((a): RequestedExport[] => [{ name: 'a', fields: a }]) },
+  { weight: 1, arbitrary: valid.map((a): RequestedExport[] => [1, 2].map(() => ({ name: 'a', fields: a }))) },
   {
     weight: 1,
-    arbitrary: fc.tuple(valid, valid).map(([a, b]): Wanted[] => [
+    arbitrary: fc.tuple(valid, valid).map(([a, b]): RequestedExport[] => [
       { name: 'a', fields: a },
       { name: 'b', fields: b },
     ]),
   },
   {
     weight: 1,
-    arbitrary: fc.tuple(invalid, valid).map(([a, b]): Wanted[] => [
+    arbitrary: fc.tuple(invalid, valid).map(([a, b]): RequestedExport[] => [
       { name: 'a', fields: a, invalid: true },
       { name: 'b', fields: b },
     ]),
@@ -137,7 +142,7 @@ const few = <T>(weight: number, item: fc.Arbitrary<T>, most: number): fc.Arbitra
     { weight, arbitrary: fc.array(item, { minLength: 1, maxLength: most }) },
   );
 
-const scenario: fc.Arbitrary<Scenario> = wanted.chain((exports) =>
+const scenario: fc.Arbitrary<Scenario> = requested.chain((exports) =>
   fc.record({
     exports: fc.constant(exports),
     report: report as fc.Arbitrary<Scenario['report']>,
@@ -153,8 +158,8 @@ const scenario: fc.Arbitrary<Scenario> = wanted.chain((exports) =>
   }),
 );
 
-/** What these exports ask of the platform, and its storage host. */
-function callsOf(exports: readonly Wanted[]): string[] {
+/** The endpoints that these exports call. */
+function callsOf(exports: readonly RequestedExport[]): string[] {
   const asked = exports.filter(({ invalid }) => !invalid).map(({ fields }) => String(fields.kind));
   return ['token', 'any', ...new Set(asked.flatMap((kind) => CALLS[kind] ?? []))];
 }

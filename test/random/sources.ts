@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { createReportFile } from '../../infra/local/sandbox/reporting/rows.ts';
 import type { Sandbox } from '../../infra/local/sandbox/sandbox.ts';
-import type { Played, StoredFile } from './run-scenario.ts';
+import type { ScenarioRun, StoredFile } from './run-scenario.ts';
 
 export interface WindowKey {
   readonly start_date: string;
@@ -9,18 +9,17 @@ export interface WindowKey {
 }
 
 /**
- * Whether an object is byte for byte what the storage host served for its window: of any of the window's reports, and
- * of any version of it where a fault put another in its place.
+ * True if an object is byte for byte what the storage host served for its window: any version of the file of any of the
+ * window's reports.
  */
-export function isServed(sandbox: Sandbox, played: Played, window: WindowKey, file: StoredFile): boolean {
+export function isServed(sandbox: Sandbox, run: ScenarioRun, window: WindowKey, file: StoredFile): boolean {
   const bytes = decoded(file);
   if (bytes === undefined) return false;
-  // A storage host that serves an empty array has served one.
-  const emptied = played.scenario.platform.some((fault) => fault.includes('body="[]"'));
+  const emptied = run.scenario.platform.some((fault) => fault.includes('body="[]"'));
   if (emptied && bytes.equals(Buffer.from('[]'))) return true;
   const reports = sandbox
     .reports()
-    .filter(({ account, request }) => account === played.account && isOf(request, window));
+    .filter(({ account, request }) => account === run.account && isOf(request, window));
   return reports.some(({ request, file, version }) => {
     const { rows, length } = file;
     const versions = Array.from({ length: version + 1 }, (_, number) => number);
@@ -31,7 +30,7 @@ export function isServed(sandbox: Sandbox, played: Played, window: WindowKey, fi
   });
 }
 
-/** Undefined where it is not what its Content-Encoding says. */
+/** Undefined if the bytes do not match the Content-Encoding. */
 export function decoded({ bytes, encoding }: StoredFile): Buffer | undefined {
   if (encoding === undefined) return bytes;
   try {

@@ -152,7 +152,8 @@ function changeOptions(options: SandboxOptions, { report, ...changes }: SandboxO
   };
 }
 
-function setFaults({ sandbox, s3, secrets, bus }: Workflow, conditions: Conditions): void {
+/** Replaces all faults of the workflow. */
+export function setFaults({ sandbox, s3, secrets, bus }: Workflow, conditions: Conditions): void {
   sandbox.faults.clear();
   for (const fault of conditions.faults ?? []) sandbox.faults.add(fault);
   s3.faults.splice(0, Infinity, ...(conditions.s3 ?? []).map((fault) => ({ ...fault })));
