@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
@@ -6,7 +6,14 @@ import { buildSync } from 'esbuild';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Bundles every step, `functions/<name>.ts`, with its dependencies into `<outdir>/<name>/index.cjs`.
+ * Lambda imports a handler's file. An `import` of CommonJS first scans the whole file for its exports, a tenth of the load time of
+ * a bundle. `require` does not.
+ */
+const INDEX = "exports.handler = require('./step.cjs').handler;\n";
+
+/**
+ * Bundles every step, `functions/<name>.ts`, with its dependencies into `<outdir>/<name>/step.cjs`, beside the index.cjs that
+ * Lambda imports.
  *
  * One call parses each file once and takes 0.6 s. NodejsFunction would start esbuild for each function and take 3 s.
  *
@@ -15,7 +22,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  */
 export function bundleFunctions(outdir: string): void {
   const files = readdirSync(join(ROOT, 'functions')).filter((file) => file.endsWith('.ts'));
-  const entryPoints = files.map((file) => [join(basename(file, '.ts'), 'index'), join('functions', file)]);
+  const steps = files.map((file) => basename(file, '.ts'));
+  const entryPoints = steps.map((step) => [join(step, 'step'), join('functions', `${step}.ts`)]);
   buildSync({
     absWorkingDir: ROOT,
     entryPoints: Object.fromEntries(entryPoints),
@@ -30,4 +38,5 @@ export function bundleFunctions(outdir: string): void {
     outExtension: { '.js': '.cjs' },
     logLevel: 'error',
   });
+  for (const step of steps) writeFileSync(join(outdir, step, 'index.cjs'), INDEX);
 }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
+import { benchCold } from './cold.ts';
 import { type Sample, startServers, TRANSPORTS, type Transport } from './copy/run.ts';
 import { type Row, table } from './copy/table.ts';
 
@@ -36,6 +37,10 @@ program
   .option('--rounds <n>', 'the table shows their median', positive, 5)
   .option('--against <dir>', 'another checkout to compare with; rows are not counted there either')
   .action(benchCopy);
+program
+  .command('cold')
+  .description('Loads each function as Lambda does on a cold start, and compares it with an empty handler.')
+  .action(() => console.log(benchCold()));
 await program.parseAsync();
 
 async function benchCopy({ sizes, oursSizes, transports, contenders, rounds, against }: Options) {
