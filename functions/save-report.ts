@@ -6,9 +6,10 @@ import { afterSuccess, afterThrottle, countUselessAnswer } from './decisions/rep
 import { MIN_WAIT } from './decisions/waits.ts';
 import { type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
 import { createPlatformAccess } from './token/platform-access.ts';
+import type { Checkpoint } from './workflow/checkpoint.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
-import { type Checkpoint, ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
+import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
 /** Half of it lets the parts on their way arrive. The rest is for the calls that end the copy. */

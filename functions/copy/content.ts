@@ -1,6 +1,6 @@
 import { createGunzip } from 'node:zlib';
+import type { JsonProgress } from '../workflow/checkpoint.ts';
 import { DownloadRefused } from '../workflow/errors.ts';
-import type { JsonProgress } from '../workflow/states.ts';
 import { countJson, isClosed, NOTHING_COUNTED, rowsOf } from './count-rows.ts';
 
 /** Checks the bytes of a file in the order in which they come. */

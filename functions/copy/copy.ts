@@ -1,4 +1,5 @@
 import { checkUrl, type HostPolicy, safeAgent } from '../platform/safe-hosts.ts';
+import type { Checkpoint } from '../workflow/checkpoint.ts';
 import {
   CopyFailed,
   DownloadRefused,
@@ -7,7 +8,7 @@ import {
   UrlExpired,
 } from '../workflow/errors.ts';
 import type { Settings } from '../workflow/settings.ts';
-import type { Checkpoint, StoredObject } from '../workflow/states.ts';
+import type { StoredObject } from '../workflow/states.ts';
 import { type ContentCheck, createContentCheck } from './content.ts';
 import { download, type FileHead, type Receiver, type Source } from './download.ts';
 import { createObjectWriter, type ObjectWriter, type Resumed } from './object-writer.ts';

@@ -1,4 +1,4 @@
-import type { JsonProgress } from '../workflow/states.ts';
+import type { JsonProgress } from '../workflow/checkpoint.ts';
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];

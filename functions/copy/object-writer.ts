@@ -1,4 +1,4 @@
-import type { JsonProgress } from '../workflow/states.ts';
+import type { JsonProgress } from '../workflow/checkpoint.ts';
 import type { ContentCheck } from './content.ts';
 import { type BufferPool, createPartWriter, type Position } from './parts.ts';
 import type { Destination } from './s3-call.ts';

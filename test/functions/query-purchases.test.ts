@@ -27,7 +27,7 @@ const state: PurchasesWindow = { ...windowOf([]), request, window: range };
 
 type Respond = (response: ServerResponse) => unknown;
 
-/** A platform that answers in this way, and a bucket of this machine. */
+/** A platform that answers like this, and a local bucket. */
 async function start(respond: Respond, settings = {}) {
   const server = await listen((_, response) => respond(response));
   onTestFinished(() => server[Symbol.asyncDispose]());
@@ -37,12 +37,11 @@ async function start(respond: Respond, settings = {}) {
     platform: () => platformAt(server.url),
     readToken: async () => ({ scheme: 'Bearer', value: 'token' }) as const,
   };
-  const object = () => readFile(join(s3.directory, BUCKET, KEY)).catch(() => undefined);
-  return { server, s3, access, object };
+  const readObject = () => readFile(join(s3.directory, BUCKET, KEY)).catch(() => undefined);
+  return { server, s3, access, readObject };
 }
 
-/** An answer of the platform with this body, whose length is known. */
-function answering(body: string | Buffer, headers: IncomingHttpHeaders = {}): Respond {
+function withLength(body: string | Buffer, headers: IncomingHttpHeaders = {}): Respond {
   const length = String(Buffer.byteLength(body));
   return (response) => response.writeHead(200, { 'content-length': length, ...headers }).end(body);
 }
@@ -51,8 +50,8 @@ function inChunks(body: string, headers: IncomingHttpHeaders = {}): Respond {
   return (response) => response.writeHead(200, { 'transfer-encoding': 'chunked', ...headers }).end(body);
 }
 
-/** An answer whose end is that of its connection. */
-function closing(body: string, headers: IncomingHttpHeaders = {}): Respond {
+/** An answer with neither a length nor chunks: it ends with its connection. */
+function unframed(body: string, headers: IncomingHttpHeaders = {}): Respond {
   return (response) => {
     response.useChunkedEncodingByDefault = false;
     response.shouldKeepAlive = false;
@@ -62,71 +61,68 @@ function closing(body: string, headers: IncomingHttpHeaders = {}): Respond {
   };
 }
 
-/** The name of what it throws, where the bucket holds nothing then. */
-async function expectNothing(respond: Respond, error: object): Promise<void> {
-  const { access, object } = await start(respond);
+/** Expects this error and no object in the bucket. */
+async function expectNothingStored(respond: Respond, name: string, happened = '', facts: object = {}) {
+  const { access, readObject } = await start(respond);
+  const error = { name, message: expect.stringContaining(happened), facts };
   await expect(queryPurchases(state, access)).rejects.toMatchObject(error);
-  expect(await object()).toBeUndefined();
+  expect(await readObject()).toBeUndefined();
 }
 
 describe('QueryPurchases', () => {
-  it('asks once for the whole range with the options, and delivers the answer as it came (contract 2.4, 4.5)', async () => {
+  it('queries the whole range once, with the options, and stores the answer unchanged (contract 2.4, 4.5)', async () => {
     const body = ' {"purchases":[12345678901234567890]}\n';
-    const { access, server, object } = await start(
-      answering(body, { 'content-type': 'application/json; charset=utf-8' }),
-    );
+    const content_type = 'application/json; charset=utf-8';
+    const { access, server, readObject } = await start(withLength(body, { 'content-type': content_type }));
+    const before = { ...state, request: { ...request, options: { currency: 'USD' } } };
     const token = { ...state.token, unproven: true };
-    const asked = { ...state, request: { ...request, options: { currency: 'USD' } } };
     const caught = { Error: 'CopyFailed' };
-    const saved = await queryPurchases({ ...asked, token, throttled: 2, caught }, access);
+    const saved = await queryPurchases({ ...before, token, throttled: 2, caught }, access);
+    const crc = base64Crc32(crc32(body));
     expect(saved).toStrictEqual({
-      ...asked,
+      ...before,
       status: 'saved',
-      object: {
-        ...{ key: KEY, bytes: 38, crc32: base64Crc32(crc32(body)) },
-        ...{ content_type: 'application/json; charset=utf-8', copied_at: AT },
-      },
+      object: { key: KEY, bytes: 38, crc32: crc, content_type, copied_at: AT },
     });
-    expect(String(await object())).toBe(body);
+    expect(String(await readObject())).toBe(body);
     expect(server.requests.map(({ method, path, body }) => [method, path, JSON.parse(body)])).toEqual([
       ['POST', '/reports/purchases', { currency: 'USD', advertiser_id, ...range }],
     ]);
   });
 
-  it('takes an answer that does not say what it is for JSON', async () => {
-    const { access, s3 } = await start(answering('[]'));
+  it('stores an answer without a content type as JSON', async () => {
+    const { access, s3 } = await start(withLength('[]'));
     const { object } = await queryPurchases(state, access);
     expect(object?.content_type).toBe('application/json');
     expect(s3.journal.map(({ operation }) => operation)).toEqual(['PutObject']);
   });
 
-  it.each<[string, string, IncomingHttpHeaders]>([
-    ['a text of any kind', 'a,b\n1,2\n', { 'content-type': 'text/csv' }],
-    ['what only begins like a page', 'x', { 'content-type': 'text/html5' }],
-    ['what has page in another place', 'x', { 'content-type': 'application/x; of=text/html' }],
-    ['a value that is JSON without brackets', '"none"', { 'content-type': 'application/json' }],
-    ['an open bracket in what is no JSON', '{', { 'content-type': 'text/csv' }],
-    ['lines of JSON', '{}\n[]\n', { 'content-type': 'application/x-ndjson' }],
-  ])('delivers %s, since the contract shows no shape', async (_, body, headers) => {
-    for (const respond of [answering, inChunks]) {
-      const { access, object } = await start(respond(body, headers));
-      const saved = await queryPurchases(state, access);
-      expect(saved.object?.content_type).toBe(headers['content-type']);
-      expect(String(await object())).toBe(body);
+  it.each([
+    ['a,b\n1,2\n', 'text/csv'],
+    ['x', 'text/html5'],
+    ['x', 'application/x; of=text/html'],
+    ['"none"', 'application/json'],
+    ['{', 'text/csv'],
+    ['{}\n[]\n', 'application/x-ndjson'],
+  ])('stores %j as %s, because the contract shows no shape', async (body, type) => {
+    for (const respond of [withLength, inChunks]) {
+      const { access, readObject } = await start(respond(body, { 'content-type': type }));
+      expect((await queryPurchases(state, access)).object?.content_type).toBe(type);
+      expect(String(await readObject())).toBe(body);
     }
   });
 
-  it('24: delivers gzip as it came, and says so', async () => {
+  it('24: stores gzip unchanged, with its encoding', async () => {
     const body = gzipSync('{"purchases":[]}');
-    const { access, object } = await start(answering(body, { 'content-encoding': 'gzip' }));
-    const saved = await queryPurchases(state, access);
-    expect(saved.object).toMatchObject({ content_type: 'application/json', content_encoding: 'gzip' });
-    expect(await object()).toEqual(body);
+    const { access, readObject } = await start(withLength(body, { 'content-encoding': 'gzip' }));
+    const { object } = await queryPurchases(state, access);
+    expect(object).toMatchObject({ content_type: 'application/json', content_encoding: 'gzip' });
+    expect(await readObject()).toEqual(body);
   });
 });
 
-describe('QueryPurchases that does not deliver', () => {
-  it('8: waits where it is throttled, and leaves everything else as it was', async () => {
+describe('QueryPurchases that fails', () => {
+  it('8: waits after a 429 and changes nothing else', async () => {
     const { access, sandbox } = await startStep({ faults: ['purchases status=429 retry_after=30'] });
     const { s3, createObject } = await openObjects();
     const caught = { Error: 'CopyFailed' };
@@ -137,109 +133,85 @@ describe('QueryPurchases that does not deliver', () => {
 
   it.each([
     ['1: a refused token', 'status=401', 'TokenRefused'],
-    ['5: a query that is not valid', 'status=422', 'RequestRefused'],
-    ['7: a platform that is down', 'status=500', 'PlatformUnavailable'],
-    ['10: a lost answer, after which it may ask again', 'reset=after', 'PlatformUnavailable'],
-  ])('leaves %s to the state machine', async (_, fault, name) => {
+    ['5: an invalid query', 'status=422', 'RequestRefused'],
+    ['7: a 500', 'status=500', 'PlatformUnavailable'],
+    ['10: a lost answer, which may be repeated', 'reset=after', 'PlatformUnavailable'],
+  ])('%s (%s) throws %s', async (_, fault, name) => {
     const { access } = await startStep({ faults: [`purchases ${fault}`] });
     const { s3, createObject } = await openObjects();
-    await expect(queryPurchases(state, { ...access, createObject })).rejects.toMatchObject({
-      name,
-      message: expect.stringContaining('when querying the purchases of 2026-01-01 to 2026-10-01'),
-    });
+    const message = expect.stringContaining('when querying the purchases of 2026-01-01 to 2026-10-01');
+    const querying = queryPurchases(state, { ...access, createObject });
+    await expect(querying).rejects.toMatchObject({ name, message });
     expect(s3.journal).toEqual([]);
   });
 
-  it.each([
-    ['text/html', 'text/html'],
-    ['TEXT/HTML; charset=utf-8', 'text/html in capitals'],
-  ])('11: does not take a page for people for an answer (%s)', async (type) => {
-    await expectNothing(answering('<html>', { 'content-type': type }), {
-      name: 'AnswerUnreadable',
-      message: expect.stringContaining('The platform answered the purchase query with an HTML page.'),
-      facts: { request_id: 'absent' },
-    });
-  });
-
   it.each<[string, Respond]>([
-    ['of a length of 0', answering('')],
-    ['in chunks', inChunks('')],
-  ])('11: does not take an empty body for an answer, %s', async (_, respond) => {
-    await expectNothing(respond, {
-      name: 'AnswerUnreadable',
-      message: expect.stringContaining('The platform answered the purchase query with an empty body.'),
-      facts: { request_id: 'absent' },
-    });
+    ['an HTML page', withLength('<html>', { 'content-type': 'text/html' })],
+    ['an HTML page', withLength('<html>', { 'content-type': 'TEXT/HTML; charset=utf-8' })],
+    ['an empty body', withLength('')],
+    ['an empty body', inChunks('')],
+    ...[
+      ['{"purchases":[1],', 'application/json'],
+      ['[1', 'application/vnd.platform+JSON'],
+      [' \n', 'application/json'],
+      ['{}\n{"id":', 'application/x-ndjson'],
+    ].flatMap(([body = '', type]): [string, Respond][] =>
+      [withLength, inChunks].map((respond) => [
+        'JSON that ends in its middle',
+        respond(body, { 'content-type': type }),
+      ]),
+    ),
+  ])('11: refuses %s (%#)', async (what, respond) => {
+    const happened = `The platform answered the purchase query with ${what}.`;
+    await expectNothingStored(respond, 'AnswerUnreadable', happened, { request_id: 'absent' });
   });
 
-  it.each([
-    ['{"purchases":[1],', 'application/json'],
-    ['[1', 'application/vnd.platform+JSON'],
-    [' \n', 'application/json'],
-    ['{}\n{"id":', 'application/x-ndjson'],
-  ])('11: does not take %j for an answer, which is said to be whole (%s)', async (body, type) => {
-    const message = expect.stringContaining('answered the purchase query with JSON that ends in its middle.');
-    for (const respond of [answering, inChunks])
-      await expectNothing(respond(body, { 'content-type': type }), { name: 'AnswerUnreadable', message });
-  });
-
-  it.each<[string, IncomingHttpHeaders, string]>([
-    ['of a known length', { 'content-length': '100' }, 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
-    ['in chunks', { 'transfer-encoding': 'chunked' }, 'HTTPParserError'],
-  ])('17: does not deliver an answer that breaks off, %s', async (_, headers, code) => {
+  it.each<[IncomingHttpHeaders, string]>([
+    [{ 'content-length': '100' }, 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
+    [{ 'transfer-encoding': 'chunked' }, 'HTTPParserError'],
+  ])('17: stores no answer that breaks off (%j)', async (headers, code) => {
     const breaking: Respond = (response) => {
       response.writeHead(200, headers).write('{"purchases":[');
       setImmediate(() => response.destroy());
     };
-    await expectNothing(breaking, {
-      name: 'CopyFailed',
-      message: expect.stringContaining('The answer to the purchase query broke off.'),
-      facts: { code },
-    });
+    const happened = 'The answer to the purchase query broke off.';
+    await expectNothingStored(breaking, 'CopyFailed', happened, { code });
   });
 
   it.each([
-    ['closed JSON', '{"purchases":[1]}', 'application/json'],
-    ['open JSON', '{"purchases":[1]', 'application/json'],
-    ['lines', '{"id":1}\n', 'application/x-ndjson'],
-    ['no JSON', 'a,b\n', 'text/csv'],
-    ['nothing', '', 'application/json'],
-  ])('17: does not deliver an answer with neither Content-Length nor chunks (%s)', async (_, body, type) => {
+    ['{"purchases":[1]}', 'application/json'],
+    ['{"purchases":[1]', 'application/json'],
+    ['{"id":1}\n', 'application/x-ndjson'],
+    ['a,b\n', 'text/csv'],
+    ['', 'application/json'],
+  ])('17: refuses an answer with neither Content-Length nor chunks: %j', async (body, type) => {
     const happened = 'The platform marks no end of the answer to the purchase query';
-    const error = { name: 'CopyFailed', message: expect.stringContaining(happened) };
-    await expectNothing(closing(body, { 'content-type': type }), error);
+    await expectNothingStored(unframed(body, { 'content-type': type }), 'CopyFailed', happened);
   });
 
-  it.each([
-    ['gzip that is none', 'gzip'],
-    ['an encoding that cannot be checked', 'br'],
-  ])('24: does not deliver %s', async (_, encoding) => {
-    await expectNothing(answering('[]', { 'content-encoding': encoding }), { name: 'DownloadRefused' });
+  it.each(['gzip', 'br'])('24: refuses an answer that is not encoded as %s says', async (encoding) => {
+    await expectNothingStored(withLength('[]', { 'content-encoding': encoding }), 'DownloadRefused');
   });
 
-  it('22: stops at an answer that is larger than the settings allow', async () => {
-    const whole = await start(answering('[12345]'), { MAX_DOWNLOAD_BYTES: '7' });
+  it('22: refuses an answer that is larger than the settings allow', async () => {
+    const whole = await start(withLength('[12345]'), { MAX_DOWNLOAD_BYTES: '7' });
     expect(await queryPurchases(state, whole.access)).toMatchObject({ object: { bytes: 7 } });
-    const larger = await start(answering('[123456]'), { MAX_DOWNLOAD_BYTES: '7' });
+    const larger = await start(withLength('[123456]'), { MAX_DOWNLOAD_BYTES: '7' });
     await expect(queryPurchases(state, larger.access)).rejects.toMatchObject({ name: 'DownloadRefused' });
     expect(larger.s3.journal).toEqual([]);
   });
 
-  it('27: says what S3 refused', async () => {
-    const { access, s3 } = await start(answering('[]'));
+  it('27: names the permission that S3 refused', async () => {
+    const { access, s3 } = await start(withLength('[]'));
     s3.faults.push({ operation: 'PutObject', answer: 'AccessDenied' });
-    await expect(queryPurchases(state, access)).rejects.toMatchObject({
-      name: 'AccessRefused',
-      facts: { permission: expect.stringContaining('s3:PutObject') },
-    });
+    const facts = { permission: expect.stringContaining('s3:PutObject') };
+    await expect(queryPurchases(state, access)).rejects.toMatchObject({ name: 'AccessRefused', facts });
   });
 
-  it('ends the connection of an answer that it does not read to the end, and gives up the object', async () => {
-    let closed = 0;
+  it('closes the connection of an answer that it does not read to the end, and aborts the object', async () => {
+    const onClose = vi.fn();
     const endless: Respond = (response) => {
-      response.once('close', () => {
-        closed += 1;
-      });
+      response.once('close', onClose);
       response.writeHead(200, { 'content-type': 'text/html' }).write('<html>');
     };
     const { access } = await start(endless);
@@ -247,21 +219,19 @@ describe('QueryPurchases that does not deliver', () => {
     const createObject: CreateObject = (key, kind) => ({ ...access.createObject(key, kind), abort });
     await expect(queryPurchases(state, { ...access, createObject })).rejects.toThrow();
     expect(abort).toHaveBeenCalledOnce();
-    // Much later it would end for want of more.
-    await expect.poll(() => closed, { timeout: 5_000 }).toBe(1);
+    // The idle timeout would close it much later.
+    await expect.poll(() => onClose.mock.calls.length, { timeout: 5_000 }).toBe(1);
   });
 
-  it('takes what nobody foresaw for a copy that broke off', async () => {
-    const { access } = await start(answering('[]'));
-    const failing = () => Promise.reject(new TypeError('of no code'));
-    const createObject: CreateObject = (key, kind) => ({ ...access.createObject(key, kind), write: failing });
-    await expect(queryPurchases(state, { ...access, createObject })).rejects.toMatchObject({
-      name: 'CopyFailed',
-      facts: { code: 'TypeError' },
-    });
+  it('reports an unexpected error as CopyFailed', async () => {
+    const { access } = await start(withLength('[]'));
+    const write = () => Promise.reject(new TypeError('without a code'));
+    const createObject: CreateObject = (key, kind) => ({ ...access.createObject(key, kind), write });
+    const querying = queryPurchases(state, { ...access, createObject });
+    await expect(querying).rejects.toMatchObject({ name: 'CopyFailed', facts: { code: 'TypeError' } });
   });
 
-  it('9: gives up after 14 min an answer that keeps coming', async () => {
+  it('9: gives up an answer that takes longer than 14 min', async () => {
     const total = new AbortController();
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(total.signal);
     onTestFinished(() => timeout.mockRestore());
@@ -271,20 +241,18 @@ describe('QueryPurchases that does not deliver', () => {
       response.on('close', () => clearInterval(drip));
       setTimeout(() => total.abort(), 50);
     };
-    await expectNothing(dripping, { name: 'CopyFailed', facts: { code: 'TOTAL_TIMEOUT' } });
+    await expectNothingStored(dripping, 'CopyFailed', '', { code: 'TOTAL_TIMEOUT' });
     expect(timeout.mock.calls[0]).toEqual([14 * 60 * 1000]);
   });
 });
 
-describe('QueryPurchases as a function', () => {
-  it('calls the platform with the very token that the state names, and writes into the bucket', async () => {
-    const surroundings = await startSurroundings('QueryPurchases', 'reporting:read');
-    const { lambda, window, sandbox } = surroundings;
-    const input = JSON.parse(JSON.stringify({ ...window, request, window: range }));
-    const saved = await lambda.call(handler, input);
-    expect(saved).toMatchObject({ status: 'saved', token: { unproven: false }, object: { key: KEY } });
-    const [call] = callsTo(sandbox, 'purchases');
-    expect([call?.status, JSON.parse(call?.body ?? '')]).toEqual([200, { advertiser_id, ...range }]);
-    expectOneObject(surroundings, KEY);
-  });
+it('the handler of QueryPurchases uses the token that the state names, and writes to the bucket', async () => {
+  const surroundings = await startSurroundings('QueryPurchases', 'reporting:read');
+  const { lambda, window, sandbox } = surroundings;
+  const input = JSON.parse(JSON.stringify({ ...window, request, window: range }));
+  const saved = await lambda.call(handler, input);
+  expect(saved).toMatchObject({ status: 'saved', token: { unproven: false }, object: { key: KEY } });
+  const [call] = callsTo(sandbox, 'purchases');
+  expect([call?.status, JSON.parse(call?.body ?? '')]).toEqual([200, { advertiser_id, ...range }]);
+  expectOneObject(surroundings, KEY);
 });
