@@ -11,6 +11,7 @@ import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
 import { type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
 import { createPlatformAccess } from './token/platform-access.ts';
 import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
+import { READS } from './workflow/settings.ts';
 import { type ReportRef, ReportWindow } from './workflow/states.ts';
 
 /**
@@ -80,4 +81,9 @@ function waitOrReplace(window: ReportWindow, now: Date): ReportWindow {
   return { ...window, status: 'pending', wait_seconds: pollWait(newest.created_at, now) };
 }
 
-export const handler = createHandler(ReportWindow, waitAfterRedrive(checkReport), createPlatformAccess);
+export const handler = createHandler(
+  READS.CheckReport,
+  ReportWindow,
+  waitAfterRedrive(checkReport),
+  createPlatformAccess,
+);

@@ -6,6 +6,7 @@ import { createReport as postReport } from './platform/reports.ts';
 import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-platform.ts';
 import { createPlatformAccess } from './token/platform-access.ts';
 import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
+import { READS } from './workflow/settings.ts';
 import { ReportWindow } from './workflow/states.ts';
 
 /**
@@ -59,4 +60,4 @@ function replacementsUsedUp({ reports, window }: ReportWindow): ReportStuck {
   );
 }
 
-export const handler = createHandler(ReportWindow, createReport, createPlatformAccess);
+export const handler = createHandler(READS.CreateReport, ReportWindow, createReport, createPlatformAccess);

@@ -7,6 +7,7 @@ import { collectOutcomes, type LostWindow } from './decisions/outcomes.ts';
 import { ServiceUnavailable } from './workflow/errors.ts';
 import { failureKey, objectKey } from './workflow/keys.ts';
 import { ExportRequest } from './workflow/request/request.ts';
+import { READS } from './workflow/settings.ts';
 import {
   DescribeFailureInput,
   type ExportFailed,
@@ -156,8 +157,13 @@ async function storeReport(report: FailureReport, key: string, { store, log }: D
   }
 }
 
-export const handler = createHandler(DescribeFailureInput, describeFailure, (settings) => ({
-  store: createObjectStore(settings),
-  abandon: createAbandon(settings),
-  runbookUrl: settings.RUNBOOK_URL,
-}));
+export const handler = createHandler(
+  READS.DescribeFailure,
+  DescribeFailureInput,
+  describeFailure,
+  (settings) => ({
+    store: createObjectStore(settings),
+    abandon: createAbandon(settings),
+    runbookUrl: settings.RUNBOOK_URL,
+  }),
+);

@@ -7,6 +7,7 @@ import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-plat
 import { createPlatformAccess } from './token/platform-access.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
+import { READS } from './workflow/settings.ts';
 import { type AuthorizedWindow, ListWindow, type SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
@@ -115,7 +116,7 @@ function addIfNew(item: unknown, seen: Set<string>): boolean {
   return isNew;
 }
 
-export const handler = createHandler(ListWindow, exportList, (settings) => ({
+export const handler = createHandler(READS.ExportList, ListWindow, exportList, (settings) => ({
   ...createPlatformAccess(settings),
   createObject: createNewObjects(settings),
 }));

@@ -26,7 +26,7 @@ import { createTokenRequest, grantToken, type RequestToken } from './token/grant
 import { createConnection } from './token/platform-access.ts';
 import { scopeOf } from './token/scope.ts';
 import { readCause, TokenRefusedAgain } from './workflow/errors.ts';
-import { readSettingObject } from './workflow/settings.ts';
+import { READS, readSettingObject } from './workflow/settings.ts';
 import { type TokenRef, TokenRequest } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
@@ -182,7 +182,7 @@ function endsSoon({ expires_at }: CachedToken, now: Date): boolean {
   return Date.parse(expires_at) - now.getTime() <= MARGIN_MS;
 }
 
-export const handler = createHandler(TokenRequest, getToken, (settings, log) => {
+export const handler = createHandler(READS.GetToken, TokenRequest, getToken, (settings, log) => {
   const connection = { ...createConnection(settings), log };
   const secrets = createSecrets();
   const prefix = settings.SECRET_PREFIX;

@@ -5,6 +5,7 @@ import { platformName } from './decisions/platform-request.ts';
 import { InvalidInput } from './workflow/errors.ts';
 import { splitIntoWindows } from './workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from './workflow/request/request.ts';
+import { READS } from './workflow/settings.ts';
 import { type ExportPlan, PlanExportInput, type Window } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
@@ -51,7 +52,7 @@ function splitRequest(request: ExportRequest): Window[] {
   return [{ start_date: request.start_date, end_date: request.end_date }];
 }
 
-export const handler = createHandler(PlanExportInput, planExport, (settings) => ({
+export const handler = createHandler(READS.PlanExport, PlanExportInput, planExport, (settings) => ({
   accounts: settings.ACCOUNTS.split(','),
   store: createObjectStore(settings),
   platform: platformName(settings.PLATFORM_BASE_URL),

@@ -3,6 +3,7 @@ import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { collectOutcomes } from './decisions/outcomes.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { failureKey } from './workflow/keys.ts';
+import { READS } from './workflow/settings.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
 
 interface Dependencies {
@@ -53,6 +54,6 @@ function sumRows(delivered: readonly DeliveredWindow[], earlier = 0): { rows?: n
   return rows === 0 && earlier > 0 ? { rows } : { rows, empty: rows === 0 };
 }
 
-export const handler = createHandler(PublishExportInput, publishExport, (settings) => ({
+export const handler = createHandler(READS.PublishExport, PublishExportInput, publishExport, (settings) => ({
   store: createObjectStore(settings),
 }));

@@ -4,6 +4,7 @@ import { platformName, platformRequest } from './decisions/platform-request.ts';
 import { isOutOfTime, MAX_WINDOW_HOURS } from './decisions/waits.ts';
 import { OutOfTime } from './workflow/errors.ts';
 import { failureKey, manifestKey } from './workflow/keys.ts';
+import { READS } from './workflow/settings.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
@@ -80,7 +81,7 @@ function createManifest(state: SavedWindow, { store, now, platform, revision }: 
   };
 }
 
-export const handler = createHandler(SavedWindow, publishWindow, (settings) => ({
+export const handler = createHandler(READS.PublishWindow, SavedWindow, publishWindow, (settings) => ({
   store: createObjectStore(settings),
   platform: platformName(settings.PLATFORM_BASE_URL),
   revision: settings.PLATFORM_REVISION,

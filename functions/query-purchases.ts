@@ -11,6 +11,7 @@ import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-plat
 import { createPlatformAccess } from './token/platform-access.ts';
 import { AnswerUnreadable, CopyFailed, ExportError } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
+import { READS } from './workflow/settings.ts';
 import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
 
 /** The function's 15 minutes, less one to end the upload. Milliseconds. */
@@ -104,7 +105,7 @@ function unreadable(what: string): AnswerUnreadable {
   });
 }
 
-export const handler = createHandler(PurchasesWindow, queryPurchases, (settings) => ({
+export const handler = createHandler(READS.QueryPurchases, PurchasesWindow, queryPurchases, (settings) => ({
   ...createPlatformAccess(settings),
   createObject: createNewObjects(settings),
 }));

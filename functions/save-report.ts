@@ -9,6 +9,7 @@ import { createPlatformAccess } from './token/platform-access.ts';
 import type { Checkpoint } from './workflow/checkpoint.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
+import { READS } from './workflow/settings.ts';
 import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
@@ -82,7 +83,12 @@ function continueLater(window: ReadyWindow, left: CopyCheckpoint): ReportWindow 
   return { ...window, status: 'ready', wait_seconds: MIN_WAIT, checkpoint };
 }
 
-export const handler = createHandler(ReadyWindow, waitAfterRedrive(saveReport), (settings) => ({
-  ...createPlatformAccess(settings),
-  ...createCopy(settings),
-}));
+export const handler = createHandler(
+  READS.SaveReport,
+  ReadyWindow,
+  waitAfterRedrive(saveReport),
+  (settings) => ({
+    ...createPlatformAccess(settings),
+    ...createCopy(settings),
+  }),
+);

@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini';
 import { addFact, ExportError } from '../workflow/errors.ts';
 import { type Measurement, measureError, measureStep } from '../workflow/measure.ts';
-import { readSettings, type Settings } from '../workflow/settings.ts';
+import { readSettings, type SettingName, type Settings } from '../workflow/settings.ts';
 import type { Caught } from '../workflow/states.ts';
 import {
   type Common,
@@ -23,16 +23,18 @@ type Handler<O> = (event: unknown, context: LambdaContext) => Promise<O>;
  * the window's timeline. It reads the environment and creates clients on the first call and keeps them while the
  * container is warm, so importing a step's file touches neither the environment nor AWS.
  *
+ * @param names the settings that the step reads, from READS
  * @param wire creates the dependencies that the step needs beside {@link Common}
  */
-export function createHandler<S extends z.ZodMiniType, D, O>(
+export function createHandler<N extends SettingName, S extends z.ZodMiniType, D, O>(
+  names: readonly N[],
   schema: S,
   run: (state: z.output<S>, dependencies: D & Common) => Promise<O>,
-  wire: (settings: Settings, log: Log) => D,
+  wire: (settings: Pick<Settings, N>, log: Log) => D,
 ): Handler<O> {
-  let container: ReturnType<typeof startContainer<D>> | undefined;
+  let container: ReturnType<typeof startContainer<N, D>> | undefined;
   return async (event, context) => {
-    container ??= startContainer(wire);
+    container ??= startContainer(names, wire);
     const { dependencies, log, meter, step, now } = container;
     const { state, retry_count, redrive_count: redriveCount = 0 } = Invocation.parse(event);
     const tries = retry_count + 1;
@@ -62,8 +64,11 @@ export function createHandler<S extends z.ZodMiniType, D, O>(
   };
 }
 
-function startContainer<D>(wire: (settings: Settings, log: Log) => D) {
-  const settings = readSettings();
+function startContainer<N extends SettingName, D>(
+  names: readonly N[],
+  wire: (settings: Pick<Settings, N>, log: Log) => D,
+) {
+  const settings = readSettings(names);
   const log = createLogger();
   logOtherOutput(log);
   const dependencies = wire(settings, log);

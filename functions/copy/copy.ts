@@ -7,7 +7,7 @@ import {
   ServiceUnavailable,
   UrlExpired,
 } from '../workflow/errors.ts';
-import type { Settings } from '../workflow/settings.ts';
+import type { CopySettings } from '../workflow/settings.ts';
 import type { StoredObject } from '../workflow/states.ts';
 import { type ContentCheck, createContentCheck } from './content.ts';
 import { download, type FileHead, type Receiver, type Source } from './download.ts';
@@ -204,7 +204,7 @@ export interface CopyRequest {
 
 export type Copy = (request: CopyRequest) => Promise<Copied | CopyCheckpoint>;
 
-export function createCopy(settings: Settings): { readonly copy: Copy; readonly abandon: Abandon } {
+export function createCopy(settings: CopySettings): { readonly copy: Copy; readonly abandon: Abandon } {
   const policy: HostPolicy = {
     allowLoopback: settings.ALLOW_LOOPBACK === 'true',
     ...(settings.DOWNLOAD_HOSTS !== undefined && { allowedHosts: settings.DOWNLOAD_HOSTS.split(',') }),

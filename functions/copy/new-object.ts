@@ -1,5 +1,5 @@
 import { DownloadRefused } from '../workflow/errors.ts';
-import type { Settings } from '../workflow/settings.ts';
+import type { ObjectSettings } from '../workflow/settings.ts';
 import type { StoredObject } from '../workflow/states.ts';
 import { createObjectWriter } from './object-writer.ts';
 import { createBufferPool, PART_BYTES, PARTS_MAX } from './parts.ts';
@@ -18,7 +18,7 @@ export interface NewObject {
 export type CreateObject = (key: string, kind: Kind) => NewObject;
 
 /** Writes objects of the bucket in the memory of two parts of 8 MiB. */
-export function createNewObjects({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: Settings): CreateObject {
+export function createNewObjects({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: ObjectSettings): CreateObject {
   const s3 = createS3Client();
   const maxBytes = Math.min(Number(MAX_DOWNLOAD_BYTES), PARTS_MAX * PART_BYTES);
   return (key, kind) => {

@@ -1,7 +1,7 @@
 import { createSecrets } from '../aws/secrets.ts';
 import type { Connection, Platform } from '../platform/connection.ts';
 import { safeAgent } from '../platform/safe-hosts.ts';
-import type { Settings } from '../workflow/settings.ts';
+import type { PlatformSettings } from '../workflow/settings.ts';
 import { createTokenCache } from './cached-tokens.ts';
 import type { PlatformAccess } from './call-platform.ts';
 
@@ -12,7 +12,10 @@ const CONNECT_TIMEOUT = 4_000;
  * The connection to the platform of the settings. Each call opens a new connection (`pipelining: 0`): calls are 10 s or
  * more apart, and an idle connection may be dead after the function was frozen; nobody could tell whether a POST arrived.
  */
-export function createConnection({ PLATFORM_BASE_URL, ALLOW_LOOPBACK }: Settings): Connection {
+export function createConnection({
+  PLATFORM_BASE_URL,
+  ALLOW_LOOPBACK,
+}: Pick<PlatformSettings, 'PLATFORM_BASE_URL' | 'ALLOW_LOOPBACK'>): Connection {
   const hosts = { allowLoopback: ALLOW_LOOPBACK === 'true' };
   return {
     baseUrl: PLATFORM_BASE_URL,
@@ -20,7 +23,7 @@ export function createConnection({ PLATFORM_BASE_URL, ALLOW_LOOPBACK }: Settings
   };
 }
 
-export function createPlatformAccess(settings: Settings): Omit<PlatformAccess, 'log' | 'now'> {
+export function createPlatformAccess(settings: PlatformSettings): Omit<PlatformAccess, 'log' | 'now'> {
   const endpoint = createConnection(settings);
   const { readToken } = createTokenCache(createSecrets(), settings.SECRET_PREFIX);
   return {

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 
-/** The environment of every function, written by the stack. */
+/** Settings of functions, which are environment variables that the stack writes. */
 export const Settings = z.object({
   /** The function's own step, such as CheckReport. */
   STEP: z.string(),
@@ -27,11 +27,54 @@ export const Settings = z.object({
 });
 export type Settings = z.infer<typeof Settings>;
 
-/** Throws a ZodError that names each missing setting, because the deployment is faulty then. */
-export function readSettings(
+export type SettingName = keyof Settings;
+
+const BUCKET = ['BUCKET', 'BUCKET_OWNER'] as const satisfies SettingName[];
+const PLATFORM = [
+  'PLATFORM_BASE_URL',
+  'ALLOW_LOOPBACK',
+  'PLATFORM_REVISION',
+  'SECRET_PREFIX',
+] as const satisfies SettingName[];
+const OBJECT = [...BUCKET, 'MAX_DOWNLOAD_BYTES'] as const satisfies SettingName[];
+const COPY = [...OBJECT, 'DOWNLOAD_HOSTS', 'ALLOW_LOOPBACK'] as const satisfies SettingName[];
+
+/** To call the reporting API. */
+export type PlatformSettings = Pick<Settings, (typeof PLATFORM)[number]>;
+/** To write an object that a step makes. */
+export type ObjectSettings = Pick<Settings, (typeof OBJECT)[number]>;
+/** To copy a file from its pre-signed URL. */
+export type CopySettings = Pick<Settings, (typeof COPY)[number]>;
+
+/**
+ * The settings that each step reads, beside STEP. The stack gives a function these and no others, because Lambda allows
+ * 4 KB of environment, and some settings grow with the config.
+ */
+export const READS = {
+  PlanExport: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION', 'ACCOUNTS'],
+  GetToken: ['PLATFORM_BASE_URL', 'ALLOW_LOOPBACK', 'SECRET_PREFIX', 'REFRESH_PARAMETERS'],
+  CreateReport: PLATFORM,
+  CheckReport: PLATFORM,
+  SaveReport: [...PLATFORM, ...COPY],
+  QueryPurchases: [...PLATFORM, ...OBJECT],
+  ExportList: [...PLATFORM, ...OBJECT],
+  PublishWindow: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION'],
+  PublishExport: BUCKET,
+  DescribeFailure: [...BUCKET, 'RUNBOOK_URL'],
+} as const satisfies Readonly<Record<string, readonly SettingName[]>>;
+
+/**
+ * Reads these settings and STEP.
+ *
+ * @throws ZodError that names each missing setting, because the deployment is faulty then
+ */
+export function readSettings<N extends SettingName>(
+  names: readonly N[],
   environment: Readonly<Record<string, string | undefined>> = process.env,
-): Settings {
-  return Settings.parse(environment);
+): Pick<Settings, N | 'STEP'> {
+  const mask = Object.fromEntries(['STEP', ...names].map((name) => [name, true])) as Record<N | 'STEP', true>;
+  const picked: z.ZodMiniType = z.pick(Settings, mask as Record<SettingName, true>);
+  return picked.parse(environment) as Pick<Settings, N | 'STEP'>;
 }
 
 /** Reads a setting that holds a JSON object of strings. Returns an empty object if it is absent. */

@@ -13,7 +13,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { MAX_REPORTS } from '../../functions/decisions/waits.ts';
-import type { Settings } from '../../functions/workflow/settings.ts';
+import { READS, type SettingName, type Settings } from '../../functions/workflow/settings.ts';
 import type { Config } from '../config.ts';
 import { COPY_ENVIRONMENT } from './copy-environment.ts';
 import type { StepName } from './retries.ts';
@@ -110,9 +110,10 @@ export class WorkflowFunctions extends Construct {
     return { logGroup, role };
   }
 
+  /** The settings that the step reads, and no others. */
   private settings(step: StepName, { config, bucket }: WorkflowFunctionsProps): Record<string, string> {
     const { refresh_parameters, runbook_url, download_hosts } = config;
-    return {
+    const settings: Settings = {
       STEP: step,
       PLATFORM_BASE_URL: config.base_url,
       PLATFORM_REVISION: config.revision,
@@ -124,7 +125,12 @@ export class WorkflowFunctions extends Construct {
       ...(refresh_parameters && { REFRESH_PARAMETERS: JSON.stringify(refresh_parameters) }),
       ...(runbook_url && { RUNBOOK_URL: runbook_url }),
       ...(download_hosts && { DOWNLOAD_HOSTS: download_hosts.join(',') }),
-    } satisfies Settings;
+    };
+    const names: readonly SettingName[] = ['STEP', ...READS[step]];
+    const entries = names.map((name) => [name, settings[name]] as const);
+    return Object.fromEntries(
+      entries.filter((entry): entry is [SettingName, string] => entry[1] !== undefined),
+    );
   }
 }
 

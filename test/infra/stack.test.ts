@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readSettings } from '../../functions/workflow/settings.ts';
+import { Settings } from '../../functions/workflow/settings.ts';
+import type { StepName } from '../../infra/constructs/retries.ts';
 import { OUTPUTS } from '../../infra/outputs.ts';
 import { machineOf } from '../support/bounds.ts';
 import { readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
@@ -154,20 +155,31 @@ describe('the functions', () => {
       max_download_bytes: 1_000,
       download_hosts: ['files.example', '*.cdn.example'],
       refresh_parameters: { audience: 'ads' },
+      runbook_url: 'https://wiki.example/runbook',
     });
+    const url = { PLATFORM_BASE_URL: 'https://api.platform.example/v1' };
+    const revision = { PLATFORM_REVISION: '2026-09-01' };
+    const secrets = { SECRET_PREFIX: 'exports-test' };
+    const bucket = { BUCKET: '<ExportsBucket>', BUCKET_OWNER: '<AWS::AccountId>' };
+    const platform = { ...url, ...revision, ...secrets };
+    const object = { ...platform, ...bucket, MAX_DOWNLOAD_BYTES: '1000' };
+    const expected: Readonly<Record<StepName, Readonly<Record<string, string>>>> = {
+      PlanExport: { ...url, ...revision, ...bucket, ACCOUNTS: 'acme,globex' },
+      GetToken: { ...url, ...secrets, REFRESH_PARAMETERS: '{"audience":"ads"}' },
+      CreateReport: platform,
+      CheckReport: platform,
+      SaveReport: { ...object, DOWNLOAD_HOSTS: 'files.example,*.cdn.example' },
+      QueryPurchases: object,
+      ExportList: object,
+      PublishWindow: { ...url, ...revision, ...bucket },
+      PublishExport: bucket,
+      DescribeFailure: { ...bucket, RUNBOOK_URL: 'https://wiki.example/runbook' },
+    };
     for (const [id, { Properties }] of resourcesOf(other, 'AWS::Lambda::Function')) {
-      expect(readSettings(readable(Properties.Environment.Variables) as Record<string, string>)).toEqual({
-        STEP: id.replace(/^Functions/, ''),
-        PLATFORM_BASE_URL: 'https://api.platform.example/v1',
-        PLATFORM_REVISION: '2026-09-01',
-        SECRET_PREFIX: 'exports-test',
-        BUCKET: '<ExportsBucket>',
-        BUCKET_OWNER: '<AWS::AccountId>',
-        ACCOUNTS: 'acme,globex',
-        MAX_DOWNLOAD_BYTES: '1000',
-        DOWNLOAD_HOSTS: 'files.example,*.cdn.example',
-        REFRESH_PARAMETERS: '{"audience":"ads"}',
-      });
+      const step = id.replace(/^Functions/, '') as StepName;
+      const variables = readable(Properties.Environment.Variables) as Record<string, string>;
+      const settings = Object.entries(variables).filter(([name]) => name in Settings.shape);
+      expect(Object.fromEntries(settings), id).toEqual({ STEP: step, ...expected[step] });
     }
   });
 

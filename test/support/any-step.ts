@@ -1,6 +1,7 @@
 import { onTestFinished, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { createHandler } from '../../functions/aws/handler.ts';
+import { READS } from '../../functions/workflow/settings.ts';
 import { WindowState } from '../../functions/workflow/states.ts';
 import { asLambda, type Lambda, SETTINGS } from './lambda.ts';
 import { windowOf } from './steps.ts';
@@ -29,6 +30,7 @@ export function lambdaNow(): Lambda {
 /** A handler that checks for a window's state. */
 export function windowHandler(run: (state: WindowState) => unknown) {
   return createHandler(
+    READS.CheckReport,
     WindowState,
     async (state) => run(state),
     () => ({}),
@@ -38,6 +40,7 @@ export function windowHandler(run: (state: WindowState) => unknown) {
 /** A handler that accepts any state. */
 export function anyHandler(run: () => unknown) {
   return createHandler(
+    READS.CheckReport,
     z.unknown(),
     async () => run(),
     () => ({}),

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { createHandler } from '../../../functions/aws/handler.ts';
 import { RequestRefused, TokenRefused } from '../../../functions/workflow/errors.ts';
-import type { Settings } from '../../../functions/workflow/settings.ts';
+import { type PlatformSettings, READS } from '../../../functions/workflow/settings.ts';
 import { WindowState } from '../../../functions/workflow/states.ts';
 import type { Common } from '../../../functions/workflow/step.ts';
 import {
@@ -32,28 +32,29 @@ describe('a handler', () => {
   it('creates its dependencies on the first call, not on import', () => {
     vi.unstubAllEnvs();
     const wire = vi.fn();
-    createHandler(z.unknown(), async () => 1, wire);
+    createHandler(READS.CheckReport, z.unknown(), async () => 1, wire);
     expect(wire).not.toHaveBeenCalled();
   });
 
   it('names a missing setting', async () => {
-    vi.stubEnv('BUCKET', undefined);
+    vi.stubEnv('SECRET_PREFIX', undefined);
     const error = await thrownBy(lambda.call(anyHandler(vi.fn()), {}));
-    expect(JSON.parse(error.message)).toMatchObject([{ path: ['BUCKET'] }]);
+    expect(JSON.parse(error.message)).toMatchObject([{ path: ['SECRET_PREFIX'] }]);
   });
 
   it('creates its dependencies from the settings and the log, and keeps them', async () => {
-    const settingsGiven: Settings[] = [];
+    const settingsGiven: PlatformSettings[] = [];
     const runs: (Common & { own: string })[] = [];
     const run = async (_: unknown, dependencies: Common & { own: string }) => runs.push(dependencies);
-    const handler = createHandler(z.unknown(), run, (settings, log) => {
+    const handler = createHandler(READS.CheckReport, z.unknown(), run, (settings, log) => {
       settingsGiven.push(settings);
       log.info('wired');
       return { own: 'dependency' };
     });
     await lambda.call(handler, {});
     await lambda.call(handler, {});
-    expect(settingsGiven).toEqual([SETTINGS]);
+    const { STEP, PLATFORM_BASE_URL, PLATFORM_REVISION, SECRET_PREFIX } = SETTINGS;
+    expect(settingsGiven).toEqual([{ STEP, PLATFORM_BASE_URL, PLATFORM_REVISION, SECRET_PREFIX }]);
     expect(lambda.lines().map(({ message }) => message)).toEqual(['wired', 'done', 'done']);
     expect(runs[0]).toMatchObject({ own: 'dependency', log: { info: expect.any(Function) } });
     expect(runs[0]?.now()).toEqual(new Date(NOW));
@@ -62,7 +63,7 @@ describe('a handler', () => {
 
   it('passes the parsed state to the step and returns what the step returns', async () => {
     const run = vi.fn(async ({ known }: { known: number }) => ({ a: [known] }));
-    const handler = createHandler(z.object({ known: z.number() }), run, () => ({}));
+    const handler = createHandler(READS.CheckReport, z.object({ known: z.number() }), run, () => ({}));
     expect(await lambda.call(handler, { known: 7, other: 'x' })).toEqual({ a: [7] });
     expect(run).toHaveBeenCalledWith({ known: 7 }, expect.anything());
   });
@@ -76,7 +77,7 @@ describe('a handler', () => {
 
   it('36: fails with the error of the schema, and does not run, if the state does not match it', async () => {
     const run = vi.fn();
-    const handler = createHandler(WindowState, run, () => ({}));
+    const handler = createHandler(READS.CheckReport, WindowState, run, () => ({}));
     const error = await thrownBy(lambda.call(handler, { ...window, throttled: 'x' }));
     expect([error.name, run.mock.calls]).toEqual(['$ZodError', []]);
     expect(lambda.lines()).toMatchObject([{ level: 'ERROR', message: 'failed unexpectedly' }]);
@@ -133,7 +134,7 @@ describe('the log line of a successful call', () => {
 
   it('has no field of an earlier call', async () => {
     const run = async ({ id }: { id: string }, { log }: Common) => log.keep({ [id]: 'kept' });
-    const handler = createHandler(z.object({ id: z.string() }), run, () => ({}));
+    const handler = createHandler(READS.CheckReport, z.object({ id: z.string() }), run, () => ({}));
     await lambda.call(handler, { ...window, id: 'first' });
     await lambda.call(handler, { id: 'second' }, 1);
     const [first, second] = lambda.lines();
@@ -168,7 +169,7 @@ describe('the metrics of a call', () => {
     const run = async (_: unknown, { measure }: Common) =>
       measure({ values: { Retries: 1 }, dimensions: { kind: 'UrlExpired' } });
     await lambda.call(
-      createHandler(z.unknown(), run, () => ({})),
+      createHandler(READS.CheckReport, z.unknown(), run, () => ({})),
       window,
       1,
     );

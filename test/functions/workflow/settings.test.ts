@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readSettingObject, readSettings } from '../../../functions/workflow/settings.ts';
+import { readSettingObject, readSettings, type SettingName } from '../../../functions/workflow/settings.ts';
 import { SETTINGS, setEnvironment } from '../../support/lambda.ts';
 
 const OPTIONAL = {
@@ -9,10 +9,12 @@ const OPTIONAL = {
   ALLOW_LOOPBACK: 'true',
 };
 
+const ALL = [...Object.keys(SETTINGS), ...Object.keys(OPTIONAL)] as SettingName[];
+
 /** The names of the faulty settings. */
 function faultsOf(environment: Readonly<Record<string, string | undefined>>): unknown[] {
   try {
-    readSettings(environment);
+    readSettings(ALL, environment);
   } catch (error) {
     return JSON.parse((error as Error).message).map(({ path }: { path: unknown[] }) => path.join('.'));
   }
@@ -21,7 +23,7 @@ function faultsOf(environment: Readonly<Record<string, string | undefined>>): un
 
 describe('the settings', () => {
   it('are read from the environment', () => {
-    expect(readSettings({ ...SETTINGS, ...OPTIONAL, AWS_REGION: 'x' })).toStrictEqual({
+    expect(readSettings(ALL, { ...SETTINGS, ...OPTIONAL, AWS_REGION: 'x' })).toStrictEqual({
       ...SETTINGS,
       ...OPTIONAL,
     });
@@ -29,7 +31,16 @@ describe('the settings', () => {
 
   it('are read from this process’s environment by default', () => {
     setEnvironment(SETTINGS);
-    expect(readSettings()).toEqual(SETTINGS);
+    expect(readSettings(ALL)).toEqual(SETTINGS);
+  });
+
+  it('are only those that the step reads, and STEP', () => {
+    expect(readSettings(['BUCKET', 'RUNBOOK_URL'], { ...SETTINGS, ...OPTIONAL })).toStrictEqual({
+      STEP: SETTINGS.STEP,
+      BUCKET: SETTINGS.BUCKET,
+      RUNBOOK_URL: OPTIONAL.RUNBOOK_URL,
+    });
+    expect(readSettings([], { STEP: 'CheckReport' })).toEqual({ STEP: 'CheckReport' });
   });
 
   it.each(Object.keys(SETTINGS))('name %s if it is missing', (name) => {
