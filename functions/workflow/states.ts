@@ -144,8 +144,11 @@ export const WindowState = z.object({
   ready_id: z.optional(z.string()),
   token: z.optional(TokenRef),
   object: z.optional(StoredObject),
-  /** Set if one call of SaveReport was not enough. */
-  checkpoint: z.optional(Checkpoint),
+  /**
+   * Set if one call of SaveReport was not enough. If an earlier release wrote it in another shape, it is dropped: the copy
+   * starts again, and the bucket's lifecycle rule removes the parts.
+   */
+  checkpoint: z.optional(z.catch(z.optional(Checkpoint), undefined)),
   caught: z.optional(Caught),
   /** When the window got its first token; limits how long it may take. */
   begun_at: z.optional(z.string()),
