@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
-import { EXAMPLE_ADVERTISERS } from '../local/sandbox/settings.ts';
+import { EXAMPLE_ADVERTISERS } from '../sandbox/settings.ts';
 import { UsageError } from './errors.ts';
 import { loadConfig } from './options.ts';
 

@@ -1,8 +1,8 @@
 import { type ClockAnchor, scaledClock } from '../local/clock.ts';
 import { keepSaving } from '../local/history.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
-import { startSandbox } from '../local/sandbox/sandbox.ts';
 import { showProgress } from '../local/show-progress.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
 import { INTERRUPTED, UsageError, warn } from './errors.ts';
 import {
   configFaults,

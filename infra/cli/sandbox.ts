@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { scaledClock } from '../local/clock.ts';
-import { parseFault } from '../local/sandbox/faults/parse-fault.ts';
-import { startSandbox } from '../local/sandbox/sandbox.ts';
+import { parseFault } from '../sandbox/faults/parse-fault.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
 import { UsageError } from './errors.ts';
 import { option } from './options.ts';
 

@@ -7,7 +7,7 @@ import { handler, exportList as run } from '../../functions/export-list.ts';
 import type { ListRequest } from '../../functions/workflow/request/request.ts';
 import type { ListWindow } from '../../functions/workflow/states.ts';
 import { ACCOUNT } from '../../infra/local/s3/server.ts';
-import type { Sandbox } from '../../infra/local/sandbox/sandbox.ts';
+import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 import { callsTo } from '../support/journal.ts';
 import { json, listen, type Seen } from '../support/listen.ts';
 import { platformAt } from '../support/platform.ts';

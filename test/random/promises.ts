@@ -4,7 +4,7 @@ import { errors } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import type { FailureReport } from '../../functions/workflow/states.ts';
 import type { JournalEntry } from '../../infra/local/s3/server.ts';
-import type { Sandbox } from '../../infra/local/sandbox/sandbox.ts';
+import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 import type { Ended, Phase, ScenarioRun, StoredFile } from './run-scenario.ts';
 import { decoded, isServed, type WindowKey } from './sources.ts';
 

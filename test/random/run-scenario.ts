@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BusEvent } from '../../infra/local/events.ts';
 import type { HistoryEvent } from '../../infra/local/history.ts';
 import type { JournalEntry } from '../../infra/local/s3/server.ts';
-import type { Call } from '../../infra/local/sandbox/exchange.ts';
+import type { Call } from '../../infra/sandbox/exchange.ts';
 import { setFaults } from '../support/run-export.ts';
 import type { Workflow } from '../support/workflow.ts';
 import type { RequestedExport, Scenario } from './scenario.ts';

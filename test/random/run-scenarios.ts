@@ -1,4 +1,4 @@
-import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
+import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 import { CANARY } from '../support/secrecy.ts';
 import { startWorkflow } from '../support/workflow.ts';
 import { brokenPromises } from './promises.ts';

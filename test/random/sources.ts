@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
-import { createReportFile } from '../../infra/local/sandbox/reporting/rows.ts';
-import type { Sandbox } from '../../infra/local/sandbox/sandbox.ts';
+import { createReportFile } from '../../infra/sandbox/reporting/rows.ts';
+import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 import type { ScenarioRun, StoredFile } from './run-scenario.ts';
 
 export interface WindowKey {

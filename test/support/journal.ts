@@ -1,5 +1,5 @@
-import type { Call } from '../../infra/local/sandbox/exchange.ts';
-import type { Sandbox } from '../../infra/local/sandbox/sandbox.ts';
+import type { Call } from '../../infra/sandbox/exchange.ts';
+import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 
 /** The calls to one endpoint, in the order in which the sandbox saw them. */
 export function callsTo(sandbox: Sandbox, endpoint: Call['endpoint']): Call[] {

@@ -4,12 +4,12 @@ import type { FailureReport } from '../../functions/workflow/states.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
 import type { Fault as S3Fault } from '../../infra/local/s3/faults.ts';
 import type { JournalEntry } from '../../infra/local/s3/server.ts';
-import type { Call, Endpoint } from '../../infra/local/sandbox/exchange.ts';
-import type { Fault } from '../../infra/local/sandbox/faults/fault.ts';
-import { parseFault } from '../../infra/local/sandbox/faults/parse-fault.ts';
-import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
-import type { Report } from '../../infra/local/sandbox/state.ts';
 import type { SecretsCall, SecretsFault } from '../../infra/local/secrets-manager.ts';
+import type { Call, Endpoint } from '../../infra/sandbox/exchange.ts';
+import type { Fault } from '../../infra/sandbox/faults/fault.ts';
+import { parseFault } from '../../infra/sandbox/faults/parse-fault.ts';
+import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
+import type { Report } from '../../infra/sandbox/state.ts';
 import { expectNoSecretIn, expectNoSecretWritten } from './secrecy.ts';
 import { type Ended, startWorkflow, type Workflow, type WorkflowOptions } from './workflow.ts';
 

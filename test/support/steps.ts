@@ -3,8 +3,8 @@ import { safeAgent } from '../../functions/platform/safe-hosts.ts';
 import { requestToken } from '../../functions/platform/token.ts';
 import type { PlatformAccess } from '../../functions/token/call-platform.ts';
 import type { ReportWindow } from '../../functions/workflow/states.ts';
-import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
+import { startSandbox } from '../../infra/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 
 export interface Line {
   readonly level: 'info' | 'warn' | 'error';

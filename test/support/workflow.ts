@@ -6,9 +6,9 @@ import { scaledClock } from '../../infra/local/clock.ts';
 import type { ExecutionResult, HistoryEvent } from '../../infra/local/history.ts';
 import type { FunctionSpec } from '../../infra/local/lambda-instance.ts';
 import { type CreateFunction, type LocalRun, type SettingTexts, startLocal } from '../../infra/local/run.ts';
-import { type Sandbox, startSandbox } from '../../infra/local/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
 import type { Execution } from '../../infra/local/step-functions.ts';
+import { type Sandbox, startSandbox } from '../../infra/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 import { carryMutant } from '../mutation/in-test.ts';
 import { preloaded } from './preload.ts';
 

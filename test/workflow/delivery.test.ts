@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { loadAssembly, prepareAssembly } from '../../infra/local/assembly.ts';
-import type { ReportSettings } from '../../infra/local/sandbox/settings.ts';
+import type { ReportSettings } from '../../infra/sandbox/settings.ts';
 import { keysOf, runExport, shareWorkflow, startFastWorkflow } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 

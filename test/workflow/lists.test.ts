@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SandboxOptions } from '../../infra/local/sandbox/settings.ts';
+import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 import {
   type Conditions,
   expectFailed,

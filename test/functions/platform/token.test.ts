@@ -2,7 +2,7 @@ import { ClientSecretBasic } from 'oauth4webapi';
 import { expect, onTestFinished, test } from 'vitest';
 import { NoAnswer, OAuthError, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
 import { exchangeCode, refreshToken, requestToken } from '../../../functions/platform/token.ts';
-import { startSandbox } from '../../../infra/local/sandbox/sandbox.ts';
+import { startSandbox } from '../../../infra/sandbox/sandbox.ts';
 import { json, listen } from '../../support/listen.ts';
 import { errorOf, platformAt } from '../../support/platform.ts';
 

@@ -8,7 +8,7 @@ import {
   EXAMPLE_ADVERTISERS,
   EXAMPLE_REVISION,
   type SandboxOptions,
-} from '../../../infra/local/sandbox/settings.ts';
+} from '../../../infra/sandbox/settings.ts';
 import { runCommand } from '../../support/cli.ts';
 import { json, listen } from '../../support/listen.ts';
 import { logIn, type Platform, startPlatform } from './support.ts';

@@ -8,10 +8,10 @@ import { onTestFinished, vi } from 'vitest';
 import { createAccount } from '../../../infra/cli/account.ts';
 import { type Authorized, type AuthorizeOptions, authorize } from '../../../infra/cli/login/authorize.ts';
 import { readConfig } from '../../../infra/config.ts';
-import { type Sandbox, startSandbox } from '../../../infra/local/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../../infra/local/sandbox/settings.ts';
 import { createMemorySecret } from '../../../infra/local/secret.ts';
 import { startSecretsManager } from '../../../infra/local/secrets-manager.ts';
+import { type Sandbox, startSandbox } from '../../../infra/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
 import { MAIN } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import type { Fault as S3Fault } from '../../../infra/local/s3/faults.ts';
-import type { Call } from '../../../infra/local/sandbox/exchange.ts';
+import type { Call } from '../../../infra/sandbox/exchange.ts';
 import { expectFailed, keysOf, recordJournals, runExport, shareWorkflow } from '../../support/run-export.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { pollWait } from '../../../functions/decisions/waits.ts';
 import type { WindowState } from '../../../functions/workflow/states.ts';
-import type { Fault } from '../../../infra/local/sandbox/faults/fault.ts';
+import type { Fault } from '../../../infra/sandbox/faults/fault.ts';
 import { expectFailed, type Outcome, runExport, shareWorkflow } from '../../support/run-export.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
 

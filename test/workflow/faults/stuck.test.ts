@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Report } from '../../../infra/local/sandbox/state.ts';
+import type { Report } from '../../../infra/sandbox/state.ts';
 import {
   type Conditions,
   expectFailed,

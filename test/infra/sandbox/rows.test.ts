@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ReportRequest } from '../../../../infra/local/sandbox/reporting/report-request.ts';
-import { createReportFile, type FileSize } from '../../../../infra/local/sandbox/reporting/rows.ts';
+import type { ReportRequest } from '../../../infra/sandbox/reporting/report-request.ts';
+import { createReportFile, type FileSize } from '../../../infra/sandbox/reporting/rows.ts';
 
 const REQUEST: ReportRequest = {
   start_date: '2026-10-01',

@@ -1,7 +1,7 @@
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../../infra/local/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../../../infra/local/sandbox/settings.ts';
+import { type Sandbox, startSandbox } from '../../../infra/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
 
 /** The fields that the contract names in responses. */
 type Body = {

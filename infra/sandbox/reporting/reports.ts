@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { addDays, daysBetween } from '../../../../functions/workflow/request/dates.ts';
+import { addDays, daysBetween } from '../../../functions/workflow/request/dates.ts';
 import { grantedAdvertisers } from '../authenticate.ts';
 import { Refusal, readJsonBody, refuseViolations } from '../envelope.ts';
 import { type Answer, type Incoming, json } from '../exchange.ts';

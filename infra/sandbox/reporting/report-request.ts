@@ -1,4 +1,4 @@
-import { daysBetween } from '../../../../functions/workflow/request/dates.ts';
+import { daysBetween } from '../../../functions/workflow/request/dates.ts';
 import type { Violation } from '../envelope.ts';
 
 /** The validated body of POST /reports (contract 2.2). It keeps options whose names the contract omits. */

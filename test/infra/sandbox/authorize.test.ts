@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SandboxOptions } from '../../../../infra/local/sandbox/settings.ts';
+import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
 import { basic, pressButton, type Reply, send, startClient } from './client.ts';
 
 const REDIRECT = 'http://127.0.0.1:9/callback';

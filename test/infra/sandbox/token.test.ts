@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SCOPES } from '../../../../infra/local/sandbox/settings.ts';
+import { SCOPES } from '../../../infra/sandbox/settings.ts';
 import { basic, FORM, send, startClient } from './client.ts';
 
 const GRANT = { grant_type: 'client_credentials' };

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isObject } from '../../../functions/workflow/json.ts';
+import { isObject } from '../../functions/workflow/json.ts';
 import { envelope, Refusal, refusalFor } from './envelope.ts';
 import type { Answer, Call, Incoming } from './exchange.ts';
 import { applyFault } from './faults/apply-fault.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Fault } from '../../../../infra/local/sandbox/faults/fault.ts';
-import { parseFault } from '../../../../infra/local/sandbox/faults/parse-fault.ts';
+import type { Fault } from '../../../infra/sandbox/faults/fault.ts';
+import { parseFault } from '../../../infra/sandbox/faults/parse-fault.ts';
 
 test.each<[string, Fault]>([
   ['GET /reports/{id} nth=2 times=3 status=500', { on: 'report', nth: 2, times: 3, status: 500 }],

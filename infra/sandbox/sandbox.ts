@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { listenOnLoopback } from '../loopback.ts';
+import { listenOnLoopback } from '../local/loopback.ts';
 import type { Call } from './exchange.ts';
 import type { FaultList } from './faults/fault-list.ts';
 import { servePlatform } from './platform.ts';

@@ -1,4 +1,4 @@
-import { addDays, daysBetween } from '../../../../functions/workflow/request/dates.ts';
+import { addDays, daysBetween } from '../../../functions/workflow/request/dates.ts';
 import type { ReportRequest } from './report-request.ts';
 
 /** The number of a row in the file, and the indexes of its date, advertiser and combination of dimensions. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isObject, type JsonObject, parseJson } from '../../../functions/workflow/json.ts';
+import { isObject, type JsonObject, parseJson } from '../../functions/workflow/json.ts';
 import { type Answer, type Incoming, json } from './exchange.ts';
 
 /** One entry of detail.validation (contract 7.1). */

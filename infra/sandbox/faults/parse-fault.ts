@@ -1,4 +1,4 @@
-import { parseJson } from '../../../../functions/workflow/json.ts';
+import { parseJson } from '../../../functions/workflow/json.ts';
 import { ENDPOINTS, type Endpoint } from '../exchange.ts';
 import type { Fault } from './fault.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { daysBetween } from '../../../../functions/workflow/request/dates.ts';
+import { daysBetween } from '../../../functions/workflow/request/dates.ts';
 import { type Column, createColumns, type RowPosition } from './columns.ts';
 import type { ReportRequest } from './report-request.ts';
 

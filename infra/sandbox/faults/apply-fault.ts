@@ -1,4 +1,4 @@
-import { isObject } from '../../../../functions/workflow/json.ts';
+import { isObject } from '../../../functions/workflow/json.ts';
 import { type Answer, bodyOf } from '../exchange.ts';
 import type { FaultEffect } from './fault.ts';
 
