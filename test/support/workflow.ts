@@ -1,6 +1,8 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { mkdtempDisposable, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type Assembly, loadAssembly, prepareAssembly } from '../../infra/local/assembly.ts';
 import { scaledClock } from '../../infra/local/clock.ts';
 import type { ExecutionResult, HistoryEvent } from '../../infra/local/history.ts';
@@ -9,15 +11,13 @@ import { type CreateFunction, type LocalRun, type SettingTexts, startLocal } fro
 import type { Execution } from '../../infra/local/step-functions.ts';
 import { type Sandbox, startSandbox } from '../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
-import { carryMutant } from '../mutation/in-test.ts';
-import { preloaded } from './preload.ts';
 
-const FAST_TIMERS = new URL('./fast-timers.ts', import.meta.url);
+const FAST_TIMERS = fileURLToPath(new URL('./fast-timers.ts', import.meta.url));
 
 export interface WorkflowOptions {
   /** Times faster than real time. Default 100: a wait of 10 s takes 0.1 s. */
   readonly speed?: number;
-  /** The moment at which everything begins, by the scaled clock; default: now. */
+  /** What the scaled clock shows at the start. Default: the real time. */
   readonly now?: string;
   readonly sandbox?: Omit<SandboxOptions, 'now'>;
   /** Seconds by which the platform's clock is ahead of the functions'. */
@@ -26,68 +26,59 @@ export interface WorkflowOptions {
   readonly settings?: SettingTexts;
   /** Default: the stack of cdk.json. */
   readonly assembly?: Assembly;
-  /** The text of each account's credential secret; by default, that of the sandbox's credential. */
+  /** The text of each account's credential secret. Default: the sandbox's credentials. */
   readonly credentials?: Readonly<Record<string, string>>;
-  /** Another platform than the sandbox. */
+  /** Default: the sandbox's URL and revision. */
   readonly baseUrl?: string;
   readonly revision?: string;
-  /** How long the functions of these steps may run, where that is not the stack's own; real time at any speed. */
+  /** Time-outs of the functions of these steps, in real seconds. Default: the stack's. */
   readonly functionSeconds?: Readonly<Record<string, number>>;
-  /** The functions' own time-outs and pauses, which are real time at any speed, run 20 times faster. */
+  /** Makes the functions' own time-outs and pauses, which are real time, 20 times shorter. */
   readonly shortTimeouts?: boolean;
   /** Default: runs each function in threads of this process. */
   readonly createFunction?: CreateFunction;
 }
 
-/** How an execution ended, with all that can be asserted about it. */
+/** How an execution ended, and its history. */
 export interface Ended extends ExecutionResult {
   readonly name: string;
   readonly events: readonly HistoryEvent[];
 }
 
-/** The sandbox and the synthesized workflow, on one clock, in a folder of their own. */
+/** The sandbox and the local stack, on one clock. */
 export interface Workflow extends LocalRun {
   readonly sandbox: Sandbox;
   readonly out: string;
-  /** A request that the sandbox serves: one window of a week, unless told. */
+  /** A request that the sandbox serves, with these fields. Default: a report of one week. */
   request(fields?: Record<string, unknown>): Record<string, unknown>;
   /** Runs a request to its end. */
   run(request?: unknown): Promise<Ended>;
-  /** An object of the bucket, as it lies in the folder. */
+  /** Reads an object of the bucket. */
   object(key: string): Promise<Buffer>;
   /** Keys of all visible objects, sorted. */
   keys(): Promise<string[]>;
-  /** The text of all that was written but the reports themselves: to be swept for what must not be in it. */
+  /** The text of everything that was written, except the reports: files, histories, logs, events, and journals. */
   everythingWritten(): Promise<string>;
 }
 
-/** Starts everything that a whole run needs; `await using` ends it and removes the folder. */
+/** Starts the sandbox and the local stack. Disposing of it stops both and removes their folder. */
 export async function startWorkflow(options: WorkflowOptions = {}): Promise<Workflow> {
   await using started = new AsyncDisposableStack();
-  const clock = clockFrom(options.now, options.speed ?? 100);
+  const clock = createClock(options.now, options.speed ?? 100);
   const { path: out } = started.use(await mkdtempDisposable(join(tmpdir(), 'workflow-')));
   const ahead = 1000 * (options.platformAhead ?? 0);
   const sandbox = started.use(await startSandbox({ ...options.sandbox, now: () => clock.now() + ahead }));
-  const baseUrl = options.baseUrl ?? sandbox.baseUrl;
-  const revision = options.revision ?? sandbox.revision;
-  const credentials = options.credentials ?? credentialsOf(sandbox);
+  const credentials = Object.entries(options.credentials ?? credentialsOf(sandbox));
   const assembly = options.assembly ?? loadAssembly(await prepareAssembly());
-  const mutant = carryMutant();
-  started.defer(mutant.end);
-  const preloads = [...mutant.modules, ...(options.shortTimeouts ? [FAST_TIMERS] : [])];
+  const functions = withTimeouts(assembly.functions, options.functionSeconds ?? {});
   const local = started.use(
     await startLocal({
-      ...{ baseUrl, revision, clock, out },
-      credentials: Object.fromEntries(
-        Object.entries(credentials).map(([account, text]) => [account, { text }]),
-      ),
+      ...{ clock, out, baseUrl: options.baseUrl ?? sandbox.baseUrl },
+      revision: options.revision ?? sandbox.revision,
+      credentials: Object.fromEntries(credentials.map(([account, text]) => [account, { text }])),
       assembly: {
         ...assembly,
-        functions: preloaded(
-          withTimeouts(assembly.functions, options.functionSeconds ?? {}),
-          preloads,
-          join(out, '.code'),
-        ),
+        functions: options.shortTimeouts ? withFastTimers(functions, out) : functions,
       },
       ...(options.settings && { settings: options.settings }),
       ...(options.createFunction && { createFunction: options.createFunction }),
@@ -102,29 +93,39 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
     run: (input = request()) => follow(local.export(input)),
     object: (key) => readFile(join(out, local.bucket, key)),
     keys: () => keysUnder(join(out, local.bucket)),
-    everythingWritten: () => sweep(local, out),
+    everythingWritten: () => readEverything(local, out),
     [Symbol.asyncDispose]: close,
   };
 }
 
-function withTimeouts(
-  functions: readonly FunctionSpec[],
-  seconds: Readonly<Record<string, number>>,
-): readonly FunctionSpec[] {
+type Functions = readonly FunctionSpec[];
+
+function withTimeouts(functions: Functions, seconds: Readonly<Record<string, number>>): Functions {
   return functions.map((spec) => {
     const timeoutSeconds = seconds[spec.environment.STEP ?? ''] ?? spec.timeoutSeconds;
     return { ...spec, timeoutSeconds };
   });
 }
 
-/** A clock's start is the moment at which it agrees with the machine's; here it is to tell another one right now. */
-function clockFrom(now: string | undefined, speed: number) {
+/** Loads fast-timers.ts before each function's bundle. */
+function withFastTimers(functions: Functions, out: string): Functions {
+  const directory = join(out, '.code');
+  mkdirSync(directory);
+  return functions.map((spec) => {
+    const file = join(directory, `${spec.name}.cjs`);
+    writeFileSync(file, `require('${FAST_TIMERS}');\nmodule.exports = require('${spec.file}');\n`);
+    return { ...spec, file };
+  });
+}
+
+/** A scaled clock agrees with the real time at its start, so this one starts at another time to show `now` at once. */
+function createClock(now: string | undefined, speed: number) {
   if (now === undefined) return scaledClock(speed);
   const real = Date.now();
   return scaledClock(speed, real - (Date.parse(now) - real) / (speed - 1));
 }
 
-/** By account, as an operator would store them. */
+/** Credential secrets by account, as an operator would store them. */
 function credentialsOf({ credentials }: Sandbox): Record<string, string> {
   return Object.fromEntries(
     credentials.map(({ account, clientId, clientSecret }) => [
@@ -154,15 +155,15 @@ async function keysUnder(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
   const keys = files.map(({ parentPath, name }) => join(parentPath, name).slice(directory.length + 1));
-  // What begins with a dot is the S3 endpoint's own.
+  // The S3 endpoint's own folders begin with a dot.
   return keys.filter((key) => !key.startsWith('.')).sort();
 }
 
-async function sweep(local: LocalRun, out: string): Promise<string> {
+async function readEverything(local: LocalRun, out: string): Promise<string> {
   const entries = await readdir(out, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && !/^report\.\w+$/.test(entry.name));
   const texts = await Promise.all(
-    // What is being uploaded may be gone by now.
+    // A part of an upload may disappear meanwhile.
     files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8').catch(() => '')),
   );
   const { assembly, history, logs, bus, secrets, s3 } = local;
