@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { CONFIG_KEY, InvalidConfig, parseConfig } from './config.ts';
 import { bundleFunctions } from './constructs/bundle.ts';
+import { checkLimits } from './limits.ts';
 import { addPolicyChecks } from './policy-checks.ts';
 import { ExportStack } from './stack.ts';
 import { addWarnings } from './warnings.ts';
@@ -15,7 +16,7 @@ try {
   const stack = new ExportStack(app, config, bundles);
   addWarnings(stack, config, new Date());
   addPolicyChecks(app, stack);
-  app.synth();
+  checkLimits(app.synth().getStackByName(stack.stackName).template, config);
 } catch (error) {
   if (!(error instanceof InvalidConfig)) throw error;
   process.stderr.write(`${error.message}\n`);
