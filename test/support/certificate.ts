@@ -1,8 +1,8 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 
 /**
- * A self-signed certificate for 127.0.0.1 and localhost, valid for a day, with its key, both as PEM. Node can sign but
- * makes no certificates; so the few lines of DER (X.690) that one consists of are written here.
+ * Makes a self-signed certificate for 127.0.0.1 and localhost, valid for a day, and its key, both as PEM. Node can sign, but
+ * it cannot make certificates, so this writes the DER (X.690) itself.
  */
 export function makeCertificate(): { key: string; cert: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -29,7 +29,7 @@ export function makeCertificate(): { key: string; cert: string } {
   return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert: pem(cert) };
 }
 
-/** That it is its own authority, so that a client can be told to trust it. */
+/** Marks the certificate as its own authority, so that a client can trust it. */
 function basicConstraints(): Buffer {
   const authority = sequence(der(0x01, Buffer.from([0xff])));
   return sequence(oid(0x55, 0x1d, 0x13), der(0x01, Buffer.from([0xff])), der(0x04, authority));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
-/** The command. */
+/** The CLI's entry point. */
 export const MAIN = fileURLToPath(new URL('../../infra/cli/main.ts', import.meta.url));
 
 /** How a command ended. */

@@ -8,16 +8,16 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 const SPEED = 100;
 
-/** A sandbox, and the command that exports from it; the sandbox outlives the command. */
+/** A sandbox and the command that exports from it. The sandbox outlives the command. */
 export interface CommandRun {
   readonly sandbox: Sandbox;
-  /** Of the command: `run --local --json` and where all is. */
+  /** `run --local --json` with its options. */
   readonly args: readonly string[];
-  /** Where it leaves what it exports. */
+  /** The folder of --out. */
   readonly out: string;
 }
 
-/** @param fields of the request, beside the names */
+/** @param fields of the request, in addition to the names and metrics */
 export async function openCommandRun(
   fields: Record<string, unknown>,
   options: SandboxOptions = {},

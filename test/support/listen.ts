@@ -8,14 +8,14 @@ import type { AddressInfo } from 'node:net';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** A server of this machine, on a port of its own. `await using` closes it and every connection it holds. */
+/** A server on 127.0.0.1, on a free port. Disposing of it closes every connection too. */
 export interface Listening extends AsyncDisposable {
-  /** `http://127.0.0.1:PORT`, without a trailing slash. */
+  /** `http://127.0.0.1:PORT`. */
   readonly url: string;
   readonly port: number;
 }
 
-/** A request as the server saw it, its body read to the end. */
+/** A request that a server received. */
 export interface Seen {
   readonly method: string;
   /** Path and query. */
@@ -26,28 +26,25 @@ export interface Seen {
 
 export type Answer = (seen: Seen, response: ServerResponse) => unknown;
 
-/**
- * An HTTP server that gives every request, in order of arrival, to `answer` once its body is read.
- * `requests` grows as they come, so that a test can assert what was sent and how often.
- */
+/** An HTTP server that passes each request to `answer` when its body is complete. `requests` grows as they arrive. */
 export async function listen(answer: Answer): Promise<Listening & { readonly requests: readonly Seen[] }> {
   const requests: Seen[] = [];
   const listener: RequestListener = async (request, response) => {
-    // A client that goes away is the very thing some tests provoke: never a fault of the server.
+    // Some tests break the connection on purpose.
     const body = await text(request).catch(() => '');
     const seen = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body };
     requests.push(seen);
     await answer(seen, response);
   };
-  return { ...(await open(createHttpServer(listener))), requests };
+  return { ...(await startServer(createHttpServer(listener))), requests };
 }
 
-/** A bare TCP server: for answers that are not HTTP, or never come. */
+/** A bare TCP server, for answers that are not HTTP or never come. */
 export function listenTcp(onSocket: (socket: Socket) => void): Promise<Listening> {
-  return open(createTcpServer(onSocket));
+  return startServer(createTcpServer(onSocket));
 }
 
-async function open(server: Server): Promise<Listening> {
+export async function startServer(server: Server): Promise<Listening> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);

@@ -1,7 +1,7 @@
 import type { Authorization, Platform } from '../../functions/platform/connection.ts';
 import { safeAgent } from '../../functions/platform/safe-hosts.ts';
 
-/** The platform at this URL, with a transport as the steps have it: a connection per call. */
+/** The platform at this URL, with a new connection for each call, as the steps use it. */
 export function platformAt(baseUrl: string, overrides: Partial<Platform> = {}): Platform {
   return { baseUrl, revision: '2026-05-01', dispatcher: connecting(5_000), ...overrides };
 }
@@ -13,7 +13,7 @@ export function connecting(connectTimeout: number) {
 
 export const bearer: Authorization = { scheme: 'Bearer', value: 'token-of-the-test' };
 
-/** What a promise rejects with, as an error of this class; anything else fails the test. */
+/** Returns the error that a promise rejects with. Throws if it is not of this class. */
 export async function errorOf<E extends Error>(
   type: abstract new (...args: never[]) => E,
   work: Promise<unknown>,

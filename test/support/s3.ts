@@ -6,7 +6,7 @@ import { CREDENTIALS, type S3, type S3Options, startS3 } from '../../infra/local
 
 export const BUCKET = 'exports-test';
 
-/** The local S3 endpoint over a folder of its own, removed with it, and a client of it that does not try again. */
+/** Starts the local S3 endpoint on a temporary folder, with a client that does not retry. Closing it removes the folder. */
 export async function openS3(
   options: Partial<Omit<S3Options, 'directory'>> = {},
 ): Promise<S3 & { directory: string; client: S3Client; newClient(config?: S3ClientConfig): S3Client }> {

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import type { Workflow } from './workflow.ts';
 
-/** What the sandbox's tokens, secrets, keys and URL signatures begin with. */
+/** The sandbox's tokens, secrets, keys and URL signatures. */
 export const CANARY = /sbx_(at|rt|cs|ak|code|sig)_[\w-]+/g;
 
-/** P6, of everything that a run has written but the reports. */
+/** Checks P6 for everything that a workflow wrote, except the reports. */
 export async function expectNoSecretWritten(workflow: Workflow): Promise<void> {
   const written = await workflow.everythingWritten();
   expect(written.length).toBeGreaterThan(10_000);
@@ -12,9 +12,9 @@ export async function expectNoSecretWritten(workflow: Workflow): Promise<void> {
 }
 
 /**
- * Neither a secret of the sandbox's, in the clear or as Basic has it, nor a pre-signed URL.
+ * Checks that a text contains no secret of the sandbox, neither in clear nor as HTTP Basic, and no pre-signed URL.
  *
- * @param canaries what was planted beside the sandbox's own secrets
+ * @param canaries further texts that must not appear
  */
 export function expectNoSecretIn(
   text: string,

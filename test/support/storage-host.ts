@@ -1,34 +1,33 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { startServer } from './listen.ts';
 
-/** How one answer goes wrong, or is merely unusual. */
+/** An answer that is faulty or unusual. */
 export interface Turn {
   /** Instead of 200 or 206. */
   readonly status?: number;
-  /** Bytes of the body after which the connection is `reset`, `closed` in an orderly way, or `stalled`, or goes on by
-   * a byte each 20 ms. */
+  /** After this many bytes of the body the connection is reset, closed properly, or stalls, or sends a byte every 20 ms. */
   readonly after?: number;
   readonly by?: 'reset' | 'close' | 'stall' | 'trickle';
   readonly body?: Buffer;
   readonly etag?: string | null;
-  /** Serves a range of whatever is there now. */
+  /** Serves a range although If-Match names another ETag. */
   readonly ignoresIfMatch?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface FileOptions {
   readonly body: Buffer;
-  /** How the body's end is known. Default: Content-Length. */
+  /** How the end of the body is known. Default: Content-Length. */
   readonly framing?: 'length' | 'chunked' | 'close';
-  /** null: none. Default: a strong one. */
+  /** Default: a strong ETag. null: none. */
   readonly etag?: string | null;
   /** Default: true. */
   readonly ranges?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Serves https with it. */
+  /** Makes the host serve https. */
   readonly certificate?: { readonly key: string; readonly cert: string };
-  /** The first answers, in order; then all goes well. */
+  /** The first answers, in order. Later ones are good. */
   readonly turns?: readonly Turn[];
 }
 
@@ -36,11 +35,11 @@ export interface StorageHost extends AsyncDisposable {
   /** With a query that no message may show. */
   readonly url: string;
   readonly requests: { readonly range: string | undefined; readonly headers: IncomingMessage['headers'] }[];
-  /** Bytes of the file that were handed to the network; some of a broken answer may never arrive. */
+  /** Bytes of the file that were written to sockets. Some of them may never arrive. */
   sent(): number;
 }
 
-/** The storage host of a pre-signed URL, on 127.0.0.1, with one file: it serves ranges as S3 does and breaks as told. */
+/** Starts a storage host with one file, which serves ranges as S3 does. */
 export async function openStorageHost(file: FileOptions): Promise<StorageHost> {
   const requests: StorageHost['requests'] = [];
   let sent = 0;
@@ -50,21 +49,11 @@ export async function openStorageHost(file: FileOptions): Promise<StorageHost> {
     sent += answer({ ...file, ...turn, headers: { ...file.headers, ...turn.headers } }, request, response);
   };
   const { certificate } = file;
-  const server = certificate ? createTlsServer(certificate, listener) : createServer(listener);
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const close = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      for (const socket of sockets) socket.destroy();
-    });
+  const { port, ...server } = await startServer(
+    certificate ? createTlsServer(certificate, listener) : createServer(listener),
+  );
   const url = `${certificate ? 'https' : 'http'}://127.0.0.1:${port}/report.json?X-Amz-Signature=canary`;
-  return { url, requests, sent: () => sent, [Symbol.asyncDispose]: close };
+  return { ...server, url, requests, sent: () => sent };
 }
 
 type Plan = FileOptions & Turn;
@@ -103,7 +92,7 @@ function answer(plan: Plan, request: IncomingMessage, response: ServerResponse):
 function breakOff(response: ServerResponse, how: Turn['by']): void {
   const { socket } = response;
   if (how === 'close') socket?.end();
-  // The bytes are to arrive before the reset overtakes them.
+  // Lets the bytes arrive before the reset.
   if (how === 'reset') setTimeout(() => socket?.resetAndDestroy(), 10);
 }
 

@@ -9,7 +9,7 @@ import { asLambda, awsEnvironment, SETTINGS, setEnvironment } from './lambda.ts'
 import { openS3 } from './s3.ts';
 import { startStep } from './steps.ts';
 
-/** A bucket of this machine that takes no call without its owner, and what a step writes new objects into it with. */
+/** A local bucket that refuses calls without ExpectedBucketOwner, and the function with which a step writes objects to it. */
 export async function openObjects(settings: Partial<Settings> = {}, options: Partial<S3Options> = {}) {
   const s3 = await openS3({ requireOwner: true, ...options });
   onTestFinished(() => s3.close());
@@ -17,7 +17,7 @@ export async function openObjects(settings: Partial<Settings> = {}, options: Par
   return { s3, createObject: createNewObjects({ ...SETTINGS, ...settings }) };
 }
 
-/** Everything that a step's handler reaches: the sandbox, the bucket, and the secret that holds the account's token. */
+/** Everything that a step's handler calls: the sandbox, the bucket, and the secret with the account's token. */
 export async function startSurroundings(step: string, scope: string, sandboxOptions: SandboxOptions = {}) {
   const { sandbox, access, window } = await startStep(sandboxOptions);
   const s3 = await openS3({ requireOwner: true });
@@ -28,7 +28,7 @@ export async function startSurroundings(step: string, scope: string, sandboxOpti
   const secret = createMemorySecret(Date.now, JSON.stringify(cached));
   const secrets = await startSecretsManager({ secrets: new Map([['exports-test/acme/token', secret]]) });
   onTestFinished(() => secrets.close());
-  // A later version, as another window's renewal leaves it: what the state names is what counts.
+  // Another window has renewed the token since. The step must use the version that its state names.
   const [{ id: version } = { id: '' }] = await secret.versions();
   await secret.put('0'.repeat(32), JSON.stringify({ [scope]: { ...cached[scope], value: 'another' } }));
   const lambda = asLambda({
@@ -41,7 +41,7 @@ export async function startSurroundings(step: string, scope: string, sandboxOpti
   return { sandbox, s3, secrets, lambda, window: { ...window, begun_at, token } };
 }
 
-/** One question, with the token that the state names, one object, and no token in the log. */
+/** Checks that the step called the platform with the token of its state, stored one object and logged no token. */
 export function expectOneObject(
   { lambda, secrets, s3, window }: Awaited<ReturnType<typeof startSurroundings>>,
   key: string,
