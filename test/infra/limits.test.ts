@@ -188,7 +188,7 @@ describe('a stack that would exceed a limit fails the synth and names field and 
       [/^exports: .* CloudFormation allows 1000000; /],
     ],
     [
-      '8: a schedule with a request that a state cannot carry',
+      '36: a schedule with a request that a state cannot carry',
       { exports: [{ ...daily, options: { filter: 'f'.repeat(250_000) } }] },
       [/^exports\[0\]: the request has 25\d{4} bytes, more than the 30000 /],
     ],

@@ -58,6 +58,11 @@ describe('resume', () => {
     ['that succeeded', { status: 'SUCCEEDED' }, 'has delivered everything'],
     ['of one window', { ...failed(), mapRunArn: 'map' }, 'resume the export itself'],
     ['with a faulty request', failed({ ...REQUEST, metrics: [] }), 'metrics'],
+    [
+      'with a request that a state cannot carry',
+      failed({ ...REQUEST, options: { filter: 'f'.repeat(255_000) } }),
+      'bytes, more than the 30000',
+    ],
     ['without a request', failed('nonsense'), 'is missing'],
   ])('refuses an execution %s, and starts nothing', async (_, earlier, expected) => {
     const { started } = await startStepFunctions(DELIVERED, { earlier: { 'daily-1': earlier } });

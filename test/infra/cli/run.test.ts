@@ -83,6 +83,17 @@ describe('run', () => {
     });
   });
 
+  it('36: starts no execution of a request that a state cannot carry', async () => {
+    const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' });
+    const large = JSON.stringify({ ...REQUEST, options: { filter: 'f'.repeat(255_000) } });
+    const { file: input } = await writeTemporary('request.json', large);
+    await expect(runDeployed(undefined, { input, stateMachine }, 1)).rejects.toMatchObject({
+      name: 'UsageError',
+      faults: [expect.stringMatching(/^the request has 255\d{3} bytes, more than the 30000 /)],
+    });
+    expect(started).toEqual([]);
+  });
+
   it('refuses a name together with --input, and neither of them', async () => {
     await expect(runDeployed('x', { input: 'y' }, 1)).rejects.toMatchObject({ name: 'UsageError' });
     await expect(runDeployed(undefined, {}, 1)).rejects.toMatchObject({ name: 'UsageError' });
