@@ -58,11 +58,16 @@ export async function copyFile(options: CopyOptions): Promise<Copied | CopyCheck
   const { checkpoint, deadline, pause, pool = createBufferPool() } = options;
   const resumed = checkpoint && (await resume(options, checkpoint, pool));
   let attempt = resumed;
+  let isVoid = false;
   let size: number | undefined;
   const receiver: Receiver = {
     async begin(file) {
       await attempt?.writer.abort();
       attempt = start(options, file, pool);
+      isVoid = false;
+    },
+    discard() {
+      isVoid = true;
     },
     write: (chunk) => attempt?.writer.write(chunk),
   };
@@ -79,6 +84,7 @@ export async function copyFile(options: CopyOptions): Promise<Copied | CopyCheck
       {
         error,
         isRetryable,
+        isVoid,
         stored: attempt === resumed ? checkpoint?.stored_bytes : undefined,
       },
     );
@@ -144,6 +150,8 @@ async function finish({ destination }: CopyOptions, attempt: Attempt | undefined
 interface Failure {
   readonly error: unknown;
   readonly isRetryable: boolean;
+  /** What this call has written does not belong to the file, or to another version of it. */
+  readonly isVoid: boolean;
   /** Bytes that earlier calls had stored of this upload. */
   readonly stored: number | undefined;
 }
@@ -152,7 +160,7 @@ interface Failure {
 async function leave(
   { deadline }: CopyOptions,
   { file, contentType, writer }: Attempt,
-  { error, isRetryable, stored }: Failure,
+  { error, isRetryable, isVoid, stored }: Failure,
 ): Promise<CopyCheckpoint> {
   const failure = explain(error, deadline);
   const obstacle = obstacleTo(file);
@@ -162,7 +170,8 @@ async function leave(
     throw new DownloadRefused(`The file takes longer than one call, and cannot be resumed: ${obstacle}.`);
   }
   const left = await writer.leave();
-  if (left === undefined || left.at === stored) throw failure;
+  if (isVoid && stored === undefined) await writer.abort();
+  if (left === undefined || left.at === stored || isVoid) throw failure;
   return {
     upload_id: left.uploadId,
     etag: file.etag ?? '',

@@ -30,6 +30,8 @@ export interface FileHead {
 export interface Receiver {
   /** May be called again; then everything written before is void. */
   begin(file: FileHead): Promise<void>;
+  /** Everything written before is void. `begin` follows unless the download fails. */
+  discard(): void;
   /** A returned promise asks the sender to wait. */
   write(chunk: Buffer): Promise<void> | undefined;
 }
@@ -113,17 +115,17 @@ async function fetchRest(
   try {
     const answer = range ? judgeRange(response, progress) : 'file';
     if (answer === 'nothing left') return 'complete';
-    if (answer === 'another file') return restart(progress);
+    if (answer === 'another file') return restart(progress, receiver);
     if (answer === 'file' && response.status !== 200) return refuse(response.status, isFirst);
     checkFraming(response.headers);
     if (answer === 'file')
       await begin(response.headers, { source, receiver, progress, ignoresRanges: range });
     await pour(response.body, { source, receiver, progress });
-    return judgeEnd(progress);
+    return judgeEnd(progress, receiver);
   } catch (error) {
     signal.throwIfAborted();
     if (!isBreak(error)) throw error;
-    if (progress.file?.etag === undefined || error instanceof TooLong) restart(progress);
+    if (progress.file?.etag === undefined || error instanceof TooLong) restart(progress, receiver);
     return 'broken';
   } finally {
     response.body.destroy();
@@ -191,7 +193,7 @@ async function begin(
   const length = headers['content-length'];
   const bytes = length === undefined ? undefined : Number(length);
   if (bytes !== undefined && bytes > source.maxBytes) throw tooLarge(source.maxBytes);
-  restart(progress);
+  restart(progress, receiver);
   progress.file = {
     contentType: headers['content-type'] || undefined,
     contentEncoding: encoding(headers),
@@ -219,15 +221,16 @@ function pour(body: Readable, { source, receiver, progress }: Target): Promise<v
 }
 
 /** The body has come to its end, as HTTP defines it. */
-function judgeEnd(progress: Progress): 'complete' | 'broken' {
+function judgeEnd(progress: Progress, receiver: Receiver): 'complete' | 'broken' {
   const { at, file } = progress;
   if (file?.bytes === undefined || at === file.bytes) return 'complete';
   // Nothing broke: the body is not the one that its headers announced. It may be an error page.
-  return restart(progress);
+  return restart(progress, receiver);
 }
 
 /** The bytes so far are void. */
-function restart(progress: Progress): 'broken' {
+function restart(progress: Progress, receiver: Receiver): 'broken' {
+  receiver.discard();
   if (progress.at >= MIN_BYTES) progress.restarts += 1;
   progress.wasted += progress.at;
   progress.at = 0;

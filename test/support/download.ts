@@ -48,6 +48,9 @@ export async function downloadFrom(answers: readonly Answer[], options: Options 
       begins.push(file);
       text = '';
     },
+    discard() {
+      text = '';
+    },
     write(chunk) {
       text += chunk;
       return options.write?.(chunk);

@@ -41,6 +41,27 @@ test.each([
   expect([outcome.copied, outcome.object]).toEqual([undefined, undefined]);
 });
 
+test.each([
+  ['ends too early', 3 * PART],
+  ['brings too much', 7 * PART],
+])('18: a 206 that %s leaves none of its bytes to the next call', async (_, bytes) => {
+  await using copying = await openCopying({ body });
+  const wrong = Buffer.alloc(bytes, 'x');
+  let requests = 0;
+  await using host = await openHost((at) => {
+    requests += 1;
+    if (requests === 3) return ['HTTP/1.1 403 -\r\nContent-Length: 0\r\n\r\n'];
+    if (at === undefined) return [BEGINS, chunk(0, 2 * PART + 9), requests === 1 ? 'no size\r\n' : rest];
+    if (requests > 2) return [partial(at, body.length), chunk(at, body.length), '0\r\n\r\n'];
+    return [partial(at, body.length), `${bytes.toString(16)}\r\n`, wrong, '\r\n0\r\n\r\n'];
+  });
+  const rest = Buffer.concat([chunk(2 * PART + 9, body.length), Buffer.from('0\r\n\r\n')]);
+  const options = { source: { url: host.url }, format: 'CSV' };
+  const first = await copying.copy(options);
+  const second = await copying.copy({ ...options, checkpoint: first.checkpoint });
+  expect(second.object?.equals(body)).toBe(true);
+});
+
 function chunk(from: number, to: number): Buffer {
   return Buffer.concat([
     Buffer.from(`${(to - from).toString(16)}\r\n`),
