@@ -1,5 +1,6 @@
 import { createHandler } from './aws/handler.ts';
-import { createContentCheck, createJsonEnds, isHtml, type JsonEnds } from './copy/content.ts';
+import { createContentCheck, isHtml } from './copy/content.ts';
+import { countJson, isBroken, isClosed, NOTHING_COUNTED } from './copy/count-rows.ts';
 import { type CreateObject, createNewObjects, type NewObject } from './copy/new-object.ts';
 import type { Kind } from './copy/upload.ts';
 import { purchaseQuery } from './decisions/platform-request.ts';
@@ -69,16 +70,18 @@ async function copyBody(answer: PurchasesAnswer, kind: Kind, object: NewObject):
   checkFraming(answer);
   const check = createContentCheck({ ...kind, format: 'any' });
   const isJson = kind.contentEncoding === undefined && /json/i.test(kind.contentType);
-  const ends = createJsonEnds();
+  let count = NOTHING_COUNTED;
   let bytes = 0;
   for await (const chunk of answer.body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (isJson) ends.write(chunk);
+    if (isJson) count = countJson(count, chunk);
     await check.write(chunk);
     await object.write(chunk);
   }
   if (bytes === 0) throw unreadable('an empty body');
-  if (isJson && !isComplete(ends, kind)) throw unreadable('JSON that ends in its middle');
+  // A server that fails in the middle may end its answer properly. A value without brackets cannot be checked: it counts
+  // as broken.
+  if (isJson && !isBroken(count) && !isClosed(count)) throw unreadable('JSON that ends in its middle');
   await check.end();
 }
 
@@ -89,14 +92,6 @@ function checkFraming(answer: PurchasesAnswer): void {
   throw new CopyFailed(
     'The platform marks no end of the answer to the purchase query, by Content-Length or by chunks.',
   );
-}
-
-/**
- * A server that fails in the middle may end its answer properly. JSON that opens a bracket must close it. A value without
- * brackets cannot be checked.
- */
-function isComplete(ends: JsonEnds, { contentType }: Kind): boolean {
-  return ends.first() !== '' && (!/[[{]/.test(ends.first()) || ends.match(/ndjson/i.test(contentType)));
 }
 
 function unreadable(what: string): AnswerUnreadable {

@@ -102,7 +102,7 @@ function createPlainCheck({ format, contentType, resumed }: ContentOptions): Pla
 }
 
 /** The first and the last byte of a text that are not white space. */
-export interface JsonEnds {
+interface JsonEnds {
   write(text: Buffer): void;
   /** One character, or none if all bytes were white space. */
   first(): string;
@@ -111,7 +111,7 @@ export interface JsonEnds {
   match(isLines: boolean): boolean;
 }
 
-export function createJsonEnds(
+function createJsonEnds(
   before: { readonly first: string; readonly last: string } = { first: '', last: '' },
 ): JsonEnds {
   let { first, last } = before;

@@ -61,6 +61,11 @@ export function countJson(before: Count, bytes: Uint8Array): Count {
   return { depth, in_string, escaped, values, is_array, elements, awaits_element };
 }
 
+/** Whether the text is not a sequence of arrays and objects. */
+export function isBroken({ depth }: Count): boolean {
+  return depth === BROKEN;
+}
+
 /** Whether everything that was opened is closed. */
 export function isClosed({ depth, values }: Count): boolean {
   return depth === 0 && values > 0;

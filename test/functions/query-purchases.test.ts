@@ -152,6 +152,7 @@ describe('QueryPurchases that fails', () => {
     ['an empty body', inChunks('')],
     ...[
       ['{"purchases":[1],', 'application/json'],
+      ['{"purchases":[{"id":1}', 'application/json'],
       ['[1', 'application/vnd.platform+JSON'],
       [' \n', 'application/json'],
       ['{}\n{"id":', 'application/x-ndjson'],
