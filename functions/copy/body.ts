@@ -6,17 +6,23 @@ export interface Pace {
   readonly minBytes: number;
 }
 
+interface Options extends Pace {
+  readonly signal: AbortSignal;
+}
+
 /**
  * Reads a body to its end. Listening to 'data' costs less CPU than an async iterator.
  *
  * @param write asks the body to wait by returning a promise
- * @throws TooSlow, what `write` throws, and the body's own error; no `write` is pending then
+ * @throws TooSlow, what `write` throws, and the body's own error; no `write` is pending then. The signal's reason, at once:
+ *   S3 may be slow when the call's time is up.
  */
 export async function receive(
   body: Readable,
-  { idle, minBytes }: Pace,
+  { idle, minBytes, signal }: Options,
   write: (chunk: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
+  signal.throwIfAborted();
   if (body.errored) throw body.errored;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let pending: Promise<void> | undefined;
@@ -40,13 +46,18 @@ export async function receive(
       body.resume();
     }, reject);
   };
-  body.on('data', onData).once('end', resolve).once('error', reject);
+  // Both may come while the last `write` is pending.
+  const onEnd = () => Promise.resolve(pending).then(resolve, reject);
+  const onError = (error: Error) => Promise.resolve(pending).then(() => reject(error), reject);
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  body.on('data', onData).once('end', onEnd).once('error', onError);
   try {
     await promise;
   } finally {
     clearInterval(timer);
+    signal.removeEventListener('abort', onAbort);
     body.off('data', onData);
-    await pending?.catch(() => {});
   }
 }
 

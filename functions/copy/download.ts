@@ -120,7 +120,7 @@ async function fetchRest(
     checkFraming(response.headers);
     if (answer === 'file')
       await begin(response.headers, { source, receiver, progress, ignoresRanges: range });
-    await pour(response.body, { source, receiver, progress });
+    await pour(response.body, { source, receiver, progress }, signal);
     return judgeEnd(progress, receiver);
   } catch (error) {
     signal.throwIfAborted();
@@ -210,9 +210,9 @@ interface Target {
   readonly progress: Progress;
 }
 
-function pour(body: Readable, { source, receiver, progress }: Target): Promise<void> {
+function pour(body: Readable, { source, receiver, progress }: Target, signal: AbortSignal): Promise<void> {
   const idle = source.timeouts?.idle ?? IDLE_TIMEOUT_MS;
-  return receive(body, { idle, minBytes: MIN_BYTES }, (chunk) => {
+  return receive(body, { idle, minBytes: MIN_BYTES, signal }, (chunk) => {
     progress.at += chunk.length;
     if (progress.at > source.maxBytes) throw tooLarge(source.maxBytes);
     if (progress.at > (progress.file?.bytes ?? Infinity)) throw new TooLong();

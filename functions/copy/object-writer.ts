@@ -22,12 +22,12 @@ export interface ObjectWriter {
   /** @throws CopyFailed, AccessRefused, ServiceUnavailable, and DownloadRefused by the content check */
   end(): Promise<Stored & { readonly rows?: number }>;
   /**
-   * Leaves the upload to a later call. Call this when no `write` is pending.
+   * Leaves the upload to a later call. A pending `write` fails.
    *
    * @returns undefined if no part was stored; then no upload is left either
    */
   leave(): Promise<(Position<State> & { readonly uploadId: string }) | undefined>;
-  /** Removes what was uploaded. Call this when no `write` is pending. Never throws. */
+  /** Removes what was uploaded. A pending `write` fails. Never throws. */
   abort(): Promise<void>;
 }
 
