@@ -1,61 +1,62 @@
 import type { JsonProgress } from '../workflow/checkpoint.ts';
 
-const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
-const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-
 type Count = JsonProgress['count'];
 
-/** `depth` of a text that closes what it did not open, or has more than brackets at its top level. */
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+
+/** The bytes outside of strings that matter. All others are white space or parts of numbers and words. */
+const [STRING, COMMA, OPEN, CLOSE] = [1, 2, 3, 4];
+const KINDS = new Uint8Array(256);
+for (const [characters, kind] of [
+  ['"', STRING],
+  [',', COMMA],
+  ['[{', OPEN],
+  [']}', CLOSE],
+] as const) {
+  for (const character of characters) KINDS[character.charCodeAt(0)] = kind;
+}
+
+/** The depth of a text that closes what it did not open, or has more than arrays and objects at its top level. */
 const BROKEN = -1;
 
 export const NOTHING_COUNTED: Count = {
-  depth: 0,
-  in_string: false,
-  escaped: false,
-  values: 0,
-  is_array: false,
-  elements: 0,
-  awaits_element: false,
+  ...{ depth: 0, in_string: false, escaped: false },
+  ...{ values: 0, is_array: false, elements: 0, awaits_element: false },
 };
 
 /**
- * Counts the values at the top level of a JSON text and the elements of the last one, if it is an array. Does not parse.
+ * Counts the values at the top level of a JSON text, and the elements of the last one if it is an array. Does not parse.
  *
  * @param before the count of all earlier bytes
  * @param bytes the next bytes, without a byte order mark
  */
 export function countJson(before: Count, bytes: Uint8Array): Count {
   let { depth, in_string, escaped, values, is_array, elements, awaits_element } = before;
-  for (let at = 0; at < bytes.length && depth !== BROKEN; at++) {
-    const byte = bytes[at] as number;
+  let at = 0;
+  while (at < bytes.length && depth !== BROKEN) {
     if (in_string) {
-      if (escaped) escaped = false;
-      else if (byte === BACKSLASH) escaped = true;
-      else if (byte === QUOTE) in_string = false;
-    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      if (!escaped) while (at < bytes.length && bytes[at] !== QUOTE && bytes[at] !== BACKSLASH) at++;
+      if (at === bytes.length) break;
+      in_string = escaped || bytes[at] !== QUOTE;
+      escaped = !escaped && bytes[at] === BACKSLASH;
+      at++;
+      continue;
+    }
+    const byte = bytes[at++] as number;
+    const kind = KINDS[byte] as number;
+    if (kind === 0 && (depth > 1 || byte <= 0x20)) continue;
+    if (kind === CLOSE) {
       depth = depth === 0 ? BROKEN : depth - 1;
-    } else if (byte > 0x20) {
-      const opens = byte === OPEN_OBJECT || byte === OPEN_ARRAY;
-      if (depth === 0) {
-        if (!opens) depth = BROKEN;
-        else {
-          depth = 1;
-          values += 1;
-          elements = 0;
-          is_array = byte === OPEN_ARRAY;
-          awaits_element = true;
-        }
-      } else {
-        if (depth === 1) {
-          if (byte === COMMA) awaits_element = true;
-          else if (awaits_element) {
-            elements += 1;
-            awaits_element = false;
-          }
-        }
-        if (opens) depth += 1;
-        else if (byte === QUOTE) in_string = true;
-      }
+    } else if (depth === 0) {
+      depth = kind === OPEN ? 1 : BROKEN;
+      [values, elements, is_array, awaits_element] = [values + 1, 0, byte === OPEN_ARRAY, true];
+    } else {
+      if (depth === 1 && kind !== COMMA && awaits_element) elements += 1;
+      if (depth === 1) awaits_element = kind === COMMA;
+      if (kind === OPEN) depth += 1;
+      in_string = kind === STRING;
     }
   }
   return { depth, in_string, escaped, values, is_array, elements, awaits_element };
