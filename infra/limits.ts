@@ -9,6 +9,9 @@ const MAX_RESOURCES = 500;
 /** Bytes of a template that CloudFormation reads from S3. */
 const MAX_TEMPLATE = 1_000_000;
 
+/** Characters. It ends with a link to the runbook. */
+const MAX_ALARM_DESCRIPTION = 1_024;
+
 /** The longest name of a bucket. No other reference in an environment resolves to a longer text. */
 const LONGEST_REFERENCE = 63;
 
@@ -29,6 +32,7 @@ interface Template {
 interface Resource {
   readonly Type: string;
   readonly Properties?: {
+    readonly AlarmDescription?: string;
     readonly Environment?: { readonly Variables: Readonly<Record<string, unknown>> };
   };
 }
@@ -42,6 +46,7 @@ export function checkLimits(template: Template, config: Config): void {
   const resources = Object.values(template.Resources ?? {});
   const faults = [
     ...resources.flatMap(environmentFaults),
+    ...alarmFaults(resources),
     ...resourceFaults(resources, config),
     ...templateFaults(template),
   ];
@@ -62,6 +67,15 @@ function environmentFaults({ Properties }: Resource): string[] {
 
 function lengthOf(value: unknown): number {
   return typeof value === 'string' ? Buffer.byteLength(value) : LONGEST_REFERENCE;
+}
+
+function alarmFaults(resources: readonly Resource[]): string[] {
+  const lengths = resources.map(({ Properties }) => Properties?.AlarmDescription?.length ?? 0);
+  const longest = Math.max(0, ...lengths);
+  if (longest <= MAX_ALARM_DESCRIPTION) return [];
+  return [
+    `runbook_url: is too long: the description of an alarm has ${longest} characters, and CloudWatch allows ${MAX_ALARM_DESCRIPTION}`,
+  ];
 }
 
 function resourceFaults(

@@ -180,7 +180,12 @@ describe('a stack that would exceed a limit fails the synth and names field and 
     [
       'a long address of the runbook',
       { runbook_url: `https://wiki.example/${'r'.repeat(4_000)}` },
-      [/^runbook_url: .* DescribeFailure .* 4096$/],
+      [/^runbook_url: .* DescribeFailure .* 4096$/, /^runbook_url: .* CloudWatch allows 1024$/],
+    ],
+    [
+      'an address of the runbook that only alarms cannot hold',
+      { runbook_url: `https://wiki.example/${'r'.repeat(900)}` },
+      [/^runbook_url: .* CloudWatch allows 1024$/],
     ],
     [
       'schedules with long requests',
