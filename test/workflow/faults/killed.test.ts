@@ -4,35 +4,35 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { expect, it, vi } from 'vitest';
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
+import type { Endpoint } from '../../../infra/sandbox/exchange.ts';
 import { runCommand, startCommand } from '../../support/cli.ts';
 import { type CommandRun, openCommandRun } from '../../support/command-run.ts';
-import type { callsTo } from '../../support/journal.ts';
 
-// Larger than a part, so that a copy can be killed after the first one was stored.
+// More than one part, so that a copy can be killed after the first one was stored.
 const BYTES = 9 * 1024 * 1024;
 const THREE_WINDOWS = { start_date: '2026-09-01', end_date: '2026-12-20' };
 
-/** When the run is killed: where its windows hang, or what it has just left. */
+/** What a run has done so far. */
+interface Progress {
+  calls(endpoint: Endpoint): number;
+  /** The events that were announced, as text. */
+  announced(): Promise<string>;
+  manifests(): Promise<number>;
+  /** True if S3 has bytes of a multipart upload. */
+  uploading(): Promise<boolean>;
+}
+
+/** A state in which a run is killed, and the faults that hold it there. */
 interface Moment {
   readonly in: string;
   readonly faults?: readonly string[];
-  reached(since: Progress): Promise<boolean> | boolean;
-}
-
-/** What this run has come to. */
-interface Progress {
-  calls(endpoint: Parameters<typeof callsTo>[1]): number;
-  /** Events announced, as text. */
-  announced(): Promise<string>;
-  manifests(): Promise<number>;
-  /** Whether bytes of an upload are in S3. */
-  uploading(): Promise<boolean>;
+  reached(progress: Progress): Promise<boolean> | boolean;
 }
 
 const MOMENTS: readonly Moment[] = [
   { in: 'GetToken', faults: ['token hang'], reached: ({ calls }) => calls('token') > 0 },
   {
-    in: 'CreateReport before and after a report was made, and SaveReport after a part was stored',
+    in: 'CreateReport before and after a report was created, and SaveReport after a part was stored',
     faults: ['create hang', 'create nth=2 hang processed', 'storage stall_after=9000000'],
     reached: async ({ calls, uploading }) => calls('create') >= 3 && (await uploading()),
   },
@@ -44,7 +44,7 @@ const MOMENTS: readonly Moment[] = [
   { in: 'PublishWindow', reached: async ({ manifests }) => (await manifests()) > 0 },
   { in: 'AnnounceExport', reached: async ({ announced }) => (await announced()).includes('Exported') },
   {
-    in: 'FailExport',
+    in: 'AnnounceFailure',
     faults: ['create status=422 times=always'],
     reached: async ({ announced }) => (await announced()).includes('Failed'),
   },
@@ -59,37 +59,34 @@ function manifestsIn(files: readonly string[]): string[] {
   return files.filter((file) => file.includes('/exports/') && file.endsWith('/_manifest.json'));
 }
 
-/** Watches a run from now on. */
-async function watch({ sandbox, out }: CommandRun): Promise<Progress> {
-  const before = sandbox.journal.length;
-  const events = () => readFile(join(out, 'events.jsonl'), 'utf8').catch(() => '');
-  const [announced, manifests] = [(await events()).length, await versions(out)];
-  return {
-    calls: (endpoint) => sandbox.journal.slice(before).filter((call) => call.endpoint === endpoint).length,
-    announced: async () => (await events()).slice(announced),
-    manifests: async () => [...(await versions(out))].filter((one) => !manifests.has(one)).length,
-    uploading: async () => {
-      const parts = (await filesIn(out)).filter((file) => file.includes('/.uploads/'));
-      const sizes = await Promise.all(
-        parts.map((file) =>
-          stat(file).then(
-            ({ size }) => size,
-            () => 0,
-          ),
-        ),
-      );
-      return Math.max(...sizes, 0) > 0;
-    },
-  };
-}
-
 /** Each manifest with the time at which it was written. */
-async function versions(out: string): Promise<Set<string>> {
+async function manifestVersions(out: string): Promise<Set<string>> {
   const found = manifestsIn(await filesIn(out));
   return new Set(await Promise.all(found.map(async (file) => `${file} ${(await stat(file)).mtimeMs}`)));
 }
 
-/** P2: whatever a manifest names is there, whole, and the platform's bytes. */
+/** Follows a run from now on. */
+async function watch({ sandbox, out }: CommandRun): Promise<Progress> {
+  const before = sandbox.journal.length;
+  const events = () => readFile(join(out, 'events.jsonl'), 'utf8').catch(() => '');
+  const [announced, manifests] = [(await events()).length, await manifestVersions(out)];
+  const sizeOf = (file: string) =>
+    stat(file).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  return {
+    calls: (endpoint) => sandbox.journal.slice(before).filter((call) => call.endpoint === endpoint).length,
+    announced: async () => (await events()).slice(announced),
+    manifests: async () => [...(await manifestVersions(out))].filter((one) => !manifests.has(one)).length,
+    uploading: async () => {
+      const parts = (await filesIn(out)).filter((file) => file.includes('/.uploads/'));
+      return Math.max(...(await Promise.all(parts.map(sizeOf))), 0) > 0;
+    },
+  };
+}
+
+/** Checks that the object of every manifest exists with the bytes of the platform (P2). */
 async function expectWholeObjects({ out, sandbox }: CommandRun, least: number): Promise<void> {
   const manifests = manifestsIn(await filesIn(out));
   expect(manifests.length).toBeGreaterThanOrEqual(least);
@@ -102,7 +99,7 @@ async function expectWholeObjects({ out, sandbox }: CommandRun, least: number): 
   }
 }
 
-it('28: a local run that is killed in any state, and started again, converges to the same objects (P2, P5)', async () => {
+it('28: a local run that is killed in any state leaves the same objects when it runs again (P2, P5)', async () => {
   const run = await openCommandRun(THREE_WINDOWS, { report: { bytes: BYTES, secondsToReady: 20 } });
   const { sandbox, args, out } = run;
   for (const moment of MOMENTS) {
@@ -113,8 +110,8 @@ it('28: a local run that is killed in any state, and started again, converges to
     await vi.waitUntil(() => moment.reached(progress), { timeout: 120_000, interval: 5 });
     child.kill('SIGKILL');
     expect((await ended).status, moment.in).toBeNull();
-    const done = (await progress.announced()).includes('Report Exported');
-    await expectWholeObjects(run, done ? 3 : 0);
+    const delivered = (await progress.announced()).includes('Report Exported');
+    await expectWholeObjects(run, delivered ? 3 : 0);
   }
   sandbox.faults.clear();
   const { status, stdout } = await runCommand(args);

@@ -103,7 +103,7 @@ it.each([
 describe('one token request', () => {
   /** Slow enough for fifty executions to wait in line for GetToken, which runs one at a time. */
   const startSlower = () =>
-    startWorkflow({ speed: 100, sandbox: { tokenSeconds: 86_400, report: { secondsToReady: 30 } } });
+    startWorkflow({ speed: 25, sandbox: { tokenSeconds: 86_400, report: { secondsToReady: 30 } } });
 
   it('40: serves fifty executions that start at once', async () => {
     await using workflow = await startSlower();
