@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { S3Client } from '@aws-sdk/client-s3';
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { asServiceError } from '../aws/service-error.ts';
 import { CopyFailed, ExportError } from '../workflow/errors.ts';
 
@@ -33,9 +33,11 @@ const BROKEN =
   /^(BadDigest|EntityTooSmall|IncompleteBody|InvalidPart|InvalidPartOrder|InvalidRequest|NoSuchUpload|XAmz\w+Mismatch)$/;
 
 /** A client with timeouts and without retries. */
-export function createS3Client(): S3Client {
+export function createS3Client(config: S3ClientConfig = {}): S3Client {
   return new S3Client({
     maxAttempts: 1,
+    // With "Expect: 100-continue", the SDK opens a new connection for each part and waits a round trip more.
+    expectContinueHeader: false,
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       requestTimeout: ANSWER_TIMEOUT_MS,
@@ -44,6 +46,7 @@ export function createS3Client(): S3Client {
       // While S3 joins the parts, it has begun to answer and sends a space now and then.
       socketTimeout: ANSWER_TIMEOUT_MS,
     },
+    ...config,
   });
 }
 

@@ -3,6 +3,7 @@ import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { Agent } from 'undici';
 import { copyFile } from '../../../functions/copy/copy.ts';
+import { createS3Client } from '../../../functions/copy/s3-call.ts';
 import { safeAgent } from '../../../functions/platform/safe-hosts.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 
@@ -20,10 +21,8 @@ export const contenders: Readonly<Record<string, Contender>> = {
   'lib-storage': libStorage,
 };
 
-function client(endpoint: string): S3Client {
-  return new S3Client({
-    ...{ endpoint, region: REGION, forcePathStyle: true, credentials: CREDENTIALS, maxAttempts: 1 },
-  });
+function at(endpoint: string) {
+  return { endpoint, region: REGION, forcePathStyle: true, credentials: CREDENTIALS };
 }
 
 /** The limit: undici's GET piped into undici's PUT, without a check or a retry. */
@@ -57,7 +56,7 @@ async function signedPut(endpoint: string, length: string) {
     },
     { relation: 'after', toMiddleware: 'httpSigningMiddleware' },
   );
-  await client(endpoint).send(command);
+  await new S3Client(at(endpoint)).send(command);
   return { ...target(`${endpoint}/${BUCKET}/raw?x-id=PutObject`), headers };
 }
 
@@ -70,7 +69,12 @@ function target(url: string) {
 function ours(url: string, endpoint: string, format: 'JSON' | 'bytes') {
   return copyFile({
     source: { url, dispatcher: safeAgent({ allowLoopback: true }), maxBytes: 1e12, checkUrl: () => {} },
-    destination: { s3: client(endpoint), bucket: BUCKET, key: 'ours', expectedBucketOwner: ACCOUNT },
+    destination: {
+      s3: createS3Client(at(endpoint)),
+      bucket: BUCKET,
+      key: 'ours',
+      expectedBucketOwner: ACCOUNT,
+    },
     ...{ format, deadline: new AbortController().signal },
   });
 }
@@ -79,5 +83,5 @@ function ours(url: string, endpoint: string, format: 'JSON' | 'bytes') {
 async function libStorage(url: string, endpoint: string): Promise<void> {
   const { body } = await new Agent({ allowH2: false }).request({ ...target(url), method: 'GET' });
   const params = { Bucket: BUCKET, Key: 'lib-storage', Body: body as Readable };
-  await new Upload({ client: client(endpoint), params }).done();
+  await new Upload({ client: new S3Client(at(endpoint)), params }).done();
 }

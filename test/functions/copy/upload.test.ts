@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib';
 import { HeadBucketCommand } from '@aws-sdk/client-s3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
+import { PART_BYTES } from '../../../functions/copy/parts.ts';
 import { createS3Client } from '../../../functions/copy/s3-call.ts';
 import {
   abortUpload,
@@ -10,6 +11,7 @@ import {
   putObject,
   uploadPart,
 } from '../../../functions/copy/upload.ts';
+import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
 import type { Answer } from '../../support/listen.ts';
 import { errorOf, refuse, startS3Answers } from '../../support/s3-answers.ts';
@@ -199,6 +201,24 @@ test.each([
   stopping.abort(new Error('the time is up'));
   await expect(sending).rejects.toThrow(/the time is up|aborted/);
   expect(server.requests).toHaveLength(1);
+});
+
+test('a client of S3 reuses its connection for the next part', async () => {
+  const ports = new Set<number | undefined>();
+  const { server } = await startS3Answers((seen, response) => {
+    ports.add(response.socket?.remotePort);
+    stored(seen, response);
+  });
+  const s3 = createS3Client({
+    ...{ endpoint: server.url, region: 'eu-west-1', forcePathStyle: true, credentials: CREDENTIALS },
+  });
+  onTestFinished(() => s3.destroy());
+  const to = { s3, bucket: 'exports', key: 'report.json', expectedBucketOwner: ACCOUNT };
+  const large = Buffer.alloc(PART_BYTES);
+  for (const number of [1, 2, 3])
+    await uploadPart(to, 'an upload', { number, body: large }, signal).catch(() => {});
+  expect(server.requests.every(({ headers }) => headers.expect === undefined)).toBe(true);
+  expect([server.requests.length, ports.size]).toEqual([3, 1]);
 });
 
 test('9: a try of S3 that hangs ends after a minute, and the client does not retry', async () => {
