@@ -30,7 +30,7 @@ interface Dependencies extends Pick<Common, 'log' | 'now'> {
 
 /**
  * Writes the failure report of a window or of the export, and stores it beside the place of the objects. After a window's
- * failure, the export goes on. This step must not fail itself, so it only logs that a report could not be written.
+ * failure, the export continues. This step must not fail itself, so it only logs that a report could not be written.
  */
 export async function describeFailure(
   state: DescribeFailureInput,

@@ -53,7 +53,7 @@ export async function saveReport(
   return { ...rest, status: 'saved', object: { ...copied, copied_at: dependencies.now().toISOString() } };
 }
 
-/** The report was READY and is not READY now. Counts that as a useless answer, or it could go on forever. */
+/** Counts a useless answer if a READY report is no longer READY. Otherwise this could repeat forever. */
 function watchAgain({ ready_id, ...window }: ReadyWindow): ReportWindow {
   return {
     ...window,

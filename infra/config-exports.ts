@@ -50,7 +50,7 @@ function scheduleFaults({ period, only_missing }: Fields): string[] {
       : []),
     ...(only_missing
       ? [
-          'only_missing: does not go with a schedule, which would deliver nothing once everything is delivered',
+          'only_missing: cannot be combined with a schedule, which would deliver nothing once everything is delivered',
         ]
       : []),
   ];

@@ -74,7 +74,7 @@ const Config = z.strictObject({
   exports: z.array(z.looseObject({ schedule: Schedule.optional() })).default([]),
   /** Accounts whose credential is an API key: the synth warns of its end (contract 9.6). */
   legacy_api_key_accounts: z.array(Account).optional(),
-  /** Parameters of a refresh request beside those of RFC 6749: contract 4.1 does not show any. */
+  /** Parameters of a refresh request, besides those of RFC 6749. Contract 4.1 does not show any. */
   refresh_parameters: z
     .record(z.string().regex(NOT_OURS, 'must not be set here: the export sends it itself'), z.string())
     .optional(),

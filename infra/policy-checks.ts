@@ -43,7 +43,7 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
   const objects = `<${bucket}.Arn>/${EXPORTS_PREFIX}*`;
   const keys =
     'The keys contain the account, the export and the dates of each window, all under this prefix.';
-  const besides = 'The object of this name beside the reports of any account, export and window.';
+  const besides = 'The object of this name, next to the reports of any account, export and window.';
   const versions = 'The versions of one function of this stack.';
   const deliveries =
     'Log deliveries and X-Ray traces have no resource that a permission could be limited to.';

@@ -24,7 +24,7 @@ type Handler<O> = (event: unknown, context: LambdaContext) => Promise<O>;
  * container is warm, so importing a step's file touches neither the environment nor AWS.
  *
  * @param names the settings that the step reads, from READS
- * @param wire creates the dependencies that the step needs beside {@link Common}
+ * @param wire creates the dependencies that the step needs besides {@link Common}
  */
 export function createHandler<N extends SettingName, S extends z.ZodMiniType, D, O>(
   names: readonly N[],

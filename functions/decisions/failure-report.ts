@@ -64,19 +64,19 @@ const RUNBOOK = 'infra/RUNBOOK.md';
 /** Bytes of a window's failure report in the export's state. 100 of them, the request and the dates fit into 256 KB. */
 const MAX_STATE_BYTES = 2_000;
 
-/** Bytes of any failure report. It becomes an execution's Cause, which holds 32,768 characters of a byte or more. */
+/** Bytes of any failure report. It becomes an execution's Cause, which holds 32,768 characters. */
 const MAX_CAUSE_BYTES = 32_768;
 
 /** Characters of an execution's Error. */
 const MAX_ERROR = 256;
 
-/** Entries of a timeline that are kept as long as other things can be left out. */
+/** A timeline keeps this many entries while anything less important can be left out. */
 const MIN_ENTRIES = 5;
 
-/** Characters of a text while anything else can be left out. */
+/** Characters that a text keeps while anything else can be left out. */
 const LONG_TEXT = 200;
 
-/** Characters of a text that are always kept. At six bytes each, the six texts of a report have 900 bytes. */
+/** Characters that a text always keeps. At six bytes each, the six texts of a report have 900 bytes. */
 const MIN_TEXT = 25;
 
 export interface Subject {
@@ -166,7 +166,7 @@ function trim(report: FailureReport, maxBytes: number): FailureReport {
 
 /** A character may take six bytes in JSON, so each text is cut to half as many characters until the report fits. */
 function truncateTexts(whole: FailureReport, maxBytes: number, length: number): FailureReport {
-  // `error` tells AWS's name too.
+  // `error` already shows AWS's name.
   const { aws_error: _, ...report } = whole;
   const { error, happened, faults, timeline, request_ids } = report;
   const all = (texts: readonly string[]) => texts.map((text) => truncate(text, length));

@@ -27,7 +27,7 @@ const MAX_UNNAMED_WAIT = 300;
 
 /**
  * A window calls the platform only within this time after it got its first token. The wait for that token, and what is
- * under way at the end with all its retries, take some 8 h more. The window thus ends within the 24 h for which a download
+ * under way at the end with all its retries, take about 8 h more. The window thus ends within the 24 h for which a download
  * URL is valid (contract 2.3); the bounds' test has the sum.
  */
 export const MAX_WINDOW_HOURS = 12;

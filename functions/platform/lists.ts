@@ -39,7 +39,7 @@ export async function* listPages(
   let previous = '';
   let size = limit;
   for (let offset = 0; ; offset += size) {
-    // A short first page is either the whole list, or the server's own page size. The second request tells.
+    // A short first page is either the whole list, or as many items as the server sends at most. The second request shows which.
     const isProbe = offset === size && size < limit;
     const found = await readPage(platform, authorization, list, { limit, offset }).catch((error: unknown) => {
       if (isProbe && isBeyondEnd(error)) return undefined;

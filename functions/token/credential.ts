@@ -106,7 +106,10 @@ export async function updateCredential(
     const next = `${JSON.stringify({ ...JSON.parse(text), ...fields }, null, 2)}\n`;
     if (await store.replace(version, next)) return true;
   }
-  throw new ServiceUnavailable(`Other writes changed the credential of account ${account} each time.`, {
-    account,
-  });
+  throw new ServiceUnavailable(
+    `The credential of account ${account} was changed by another program during each try.`,
+    {
+      account,
+    },
+  );
 }

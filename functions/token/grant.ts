@@ -14,7 +14,7 @@ import {
 /** Sends a token request: a refresh for a credential with a login, else client credentials (contract 4.1). */
 export type RequestToken = (client: OAuthCredential, scope: string | undefined) => Promise<Token>;
 
-/** @param extra form parameters of a refresh beside those of RFC 6749 */
+/** @param extra form parameters of a refresh, besides those of RFC 6749 */
 export function createTokenRequest(
   connection: Connection,
   extra: Readonly<Record<string, string>>,

@@ -128,7 +128,7 @@ export class ExportIncomplete extends ExportError {
 
 // Renew, replace.
 
-/** The platform answered 401. GetToken renews the token, and the window goes on with the same report. */
+/** The platform answered 401. GetToken renews the token, and the window continues with the same report. */
 export class TokenRefused extends ExportError {
   override readonly name = 'TokenRefused';
 }
@@ -145,7 +145,7 @@ export class PlatformUnavailable extends ExportError {
   override readonly name = 'PlatformUnavailable';
 }
 
-/** The answer to POST was lost, so a report may exist. Repeated once at most. */
+/** The answer to POST /reports was lost, so a report may exist. The call is repeated at most once. */
 export class AnswerLost extends ExportError {
   override readonly name = 'AnswerLost';
 }

@@ -11,7 +11,7 @@ export const METRICS = {
   Bytes: 'Bytes',
   /** Only if the format has rows that we can count. */
   Rows: 'Count',
-  /** Windows that were delivered without rows, which is no failure. */
+  /** Windows that were delivered without rows. This is not a failure. */
   EmptyDeliveries: 'Count',
   /**
    * Time from the window's end (midnight UTC of its exclusive end date) to its delivery. A backfill is as old as its
@@ -78,7 +78,7 @@ export function measureStep(input: unknown, output: unknown, now: Date): Measure
 export function measureError(input: unknown, error: unknown, now: Date): Measurement[] {
   const { token } = Object(input) as State;
   if (!(error instanceof ExportError)) return [];
-  // A token that expired while its window waited is no problem of the platform's.
+  // A token that expired while its window waited is not the platform's fault.
   const isExpired = token !== undefined && Date.parse(token.expires_at) <= now.getTime();
   if (error.name === 'TokenRefused' && isExpired) return [];
   const kind = RETRIED_ERRORS.find((name) => name === error.name);
@@ -113,7 +113,7 @@ function measureFailure({ failure }: State): Measurement[] {
   return [{ values: { Failures: 1 }, dimensions: { error: failure.error } }];
 }
 
-/** A window's first report is no replacement. */
+/** A window's first report replaces nothing. */
 function countReplacements({ reports: before }: State, { reports: after }: State): Measurement[] {
   return before?.length ? countRetries('ReportResubmitted', (after?.length ?? 0) - before.length) : [];
 }

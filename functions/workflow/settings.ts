@@ -47,7 +47,7 @@ export type ObjectSettings = Pick<Settings, (typeof OBJECT)[number]>;
 export type CopySettings = Pick<Settings, (typeof COPY)[number]>;
 
 /**
- * The settings that each step reads, beside STEP. The stack gives a function these and no others, because Lambda allows
+ * The settings that each step reads, besides STEP. The stack gives a function these and no others, because Lambda allows
  * 4 KB of environment, and some settings grow with the config.
  */
 export const READS = {

@@ -66,9 +66,9 @@ export type TokenRef = z.infer<typeof TokenRef>;
 export const ReportRef = z.object({
   id: z.string(),
   created_at: z.string(),
-  /** Counts 404, READY without a URL, and READY no longer. The second such answer gives the report up. */
+  /** Counts 404, READY without a URL, and a READY report that is READY no longer. The second such answer gives the report up. */
   useless_answers: z.number(),
-  /** Not polled any more. A report that is only slow is polled on, beside its replacement. */
+  /** Not polled any more. A report that is only slow is still polled, like its replacement. */
   given_up: z.boolean(),
 });
 export type ReportRef = z.infer<typeof ReportRef>;
@@ -241,7 +241,7 @@ export type ExportFailure = z.infer<typeof ExportFailure>;
 export const DescribeFailureInput = z.union([WindowFailure, ExportFailure]);
 export type DescribeFailureInput = z.infer<typeof DescribeFailureInput>;
 
-/** DescribeWindowFailure's output. The export goes on. */
+/** DescribeWindowFailure's output. The export continues. */
 export const FailedWindow = z.object({
   outcome: z.literal('failed'),
   window: Window,

@@ -51,7 +51,7 @@ export function describeState(state: unknown): LogFields {
     account: request?.account,
     export: request?.name,
     window: window && `${window.start_date}/${window.end_date}`,
-    // Of several reports, none is the window's until one is READY; each call to the platform logs its own.
+    // With several reports, no line names one until one is READY. Each call to the platform logs its own report.
     report_id: ready_id ?? (others.length > 0 ? undefined : report?.id),
   };
 }
@@ -65,7 +65,7 @@ export function describeOutput(output: unknown): LogFields {
   return { status: status ?? outcome, wait_seconds, report_ids, ready_id };
 }
 
-/** Tells the state of a window that goes on from other outputs: the result of a window has no status. */
+/** True for the state of a window that has not ended. The result of a window has no status. */
 export function isWindowState(output: unknown): output is WindowState {
   return typeof output === 'object' && output !== null && 'status' in output && 'reports' in output;
 }

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { readCause } from './errors.ts';
 import { type Caught, TimelineEntry, type WindowState } from './states.ts';
 
-/** A failure report shows a window's timeline. With this many entries it fits into the state beside everything else. */
+/** A failure report shows a window's timeline. This many entries fit into the state together with everything else. */
 export const MAX_ENTRIES = 20;
 
 /** Outcomes and ids may come from the platform or from AWS, so they are cut to this length. */

@@ -47,7 +47,7 @@ function reportError(error: unknown): number {
   return FAILED;
 }
 
-// An export continues when its output cannot be written. A closed pipe, as with `| head`, is no failure; a full disk is one,
+// An export continues when its output cannot be written. A closed pipe, as with `| head`, is not a failure. A full disk is,
 // because the result was lost.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {

@@ -20,7 +20,7 @@ const RAPID_CLIENT = fileURLToPath(new URL('rapid-client.ts', import.meta.url));
 /**
  * Downloads AWS's runtime client, the program that loads a handler on Lambda, and returns its main file.
  *
- * It is no devDependency, because its install script compiles curl. Its JavaScript is one bundled file, so the tarball alone is
+ * It is not a devDependency, because its install script compiles curl. Its JavaScript is one bundled file, so the tarball alone is
  * enough.
  */
 export async function installRuntimeClient(): Promise<string> {

@@ -130,13 +130,13 @@ describe('DescribeFailure of an export whose windows failed', () => {
     expect(failure).toMatchObject({ windows_failed: 2, windows_delivered: 1 });
   });
 
-  it('28: names no error of the export that AWS reserves if all windows died with it', async () => {
+  it('28: uses no name that AWS reserves if all windows died with the same error of AWS', async () => {
     const died = { Error: 'States.Runtime', Cause: 'x' };
     const { failure } = await describeExport({ ...planned, results: planned.windows.map(() => died) });
     expect(failure).toMatchObject({ error: 'StepFunctions.Runtime', aws_error: 'States.Runtime' });
   });
 
-  it('31: logs each report that could not be written, and describes the failure all the same', async () => {
+  it('31: logs each report that could not be written, and still describes the failure', async () => {
     const { dependencies, lines } = createFailureDependencies();
     const reasons = [new TypeError('quotes a secret'), 'only text'];
     const store = { putJson: () => Promise.reject(reasons.shift()) };

@@ -51,7 +51,7 @@ it('leaves nothing behind when making it fails', async () => {
   expect([join(cache, 'a'), ...drafts].map((path) => existsSync(path))).toEqual([false, false]);
 });
 
-it('keeps what another process made meanwhile', async () => {
+it('keeps the folder that another process made in the meantime', async () => {
   const cache = temporaryDirectory();
   const folder = await cachedFolder(
     'a',

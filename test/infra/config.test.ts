@@ -135,7 +135,7 @@ describe('the config', () => {
     ...[true, '2026-11-21T06:00:00Z'].map((only_missing): [string, object, string] => [
       `a schedule with only_missing ${only_missing}`,
       { exports: [{ ...daily, only_missing }] },
-      'exports[0].only_missing: does not go with a schedule, which would deliver nothing once everything is delivered',
+      'exports[0].only_missing: cannot be combined with a schedule, which would deliver nothing once everything is delivered',
     ]),
     ...['grant_type', 'refresh_token', 'client_secret'].map((name): [string, object, string] => [
       `the refresh parameter ${name}`,

@@ -9,14 +9,14 @@ import { MAX_WINDOWS, normalizeReport, ReportInput, ReportRequest, reportFaults 
 
 export { ListRequest, MAX_WINDOWS, PurchasesRequest, ReportRequest };
 
-/** The export's state carries the request beside its windows; see MAX_WINDOWS. */
+/** The export's state holds the request and its windows; see MAX_WINDOWS. */
 export const MAX_REQUEST_BYTES = 30_000;
 
 /** A normalized request of any kind. */
 export const ExportRequest = z.discriminatedUnion('kind', [ReportRequest, PurchasesRequest, ListRequest]);
 export type ExportRequest = z.infer<typeof ExportRequest>;
 
-/** With `only_missing`, it also says which windows to leave out. That is no part of the request, which is compared later. */
+/** With `only_missing`, also says which windows to leave out. This is kept apart from the request, because requests are compared. */
 export interface ParsedRequest extends Normalized<ExportRequest> {
   /** Windows that were delivered since are left out. */
   readonly onlyMissingSince?: Date;

@@ -148,7 +148,7 @@ function readCode({ searchParams }: URL, state: string): string {
   const states = searchParams.getAll('state');
   if (states.length !== 1 || !areEqual(states[0] ?? '', state)) {
     throw new CommandFailed(
-      `The redirect was refused: it has ${states.length === 0 ? 'no state' : 'a state that is not of this login'}.`,
+      `The redirect was refused: it has ${states.length === 0 ? 'no state' : 'a state that this login did not send'}.`,
       'Log in again. If this happens again, another page or program is sending redirects to this login.',
     );
   }

@@ -117,7 +117,7 @@ async function listen(server: Server, registered: URL | undefined): Promise<numb
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new CommandFailed(
-      `Port ${port} of the redirect URI cannot be listened on (${code}).`,
+      `Port ${port} of the redirect URI cannot be used (${code}).`,
       'Stop the program that uses it, or register another redirect URI and give it with --redirect-uri.',
     );
   }

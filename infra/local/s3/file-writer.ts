@@ -42,7 +42,7 @@ export async function receiveFile<Result>(
     await writer.close();
     return await use(received);
   } catch (error) {
-    // On a full disk, close() fails too. The file must be removed all the same.
+    // On a full disk, close() fails too. The file must be removed anyway.
     await writer.close().catch(() => {});
     await rm(path, { force: true });
     throw error;

@@ -35,15 +35,15 @@ import type { Fault } from './fault.ts';
  *     retry_after=SECONDS        adds Retry-After; retry_after=date:SECONDS writes it as a date
  *     revoke                     first revokes every access token
  *     hang                       never responds
- *     trickle=MS                 sends the body one byte at a time, with a pause of so many real milliseconds
+ *     trickle=MS                 sends the body one byte at a time, with this pause in real milliseconds
  *     reset=before               resets the connection and does not process the request
  *     reset=after                processes the request, then resets the connection
  *
  * What happens, only on storage (the download of a report's file):
  *
- *     reset_after=BYTES          resets the connection after so many bytes
- *     cut_after=BYTES            closes the connection normally after so many bytes
- *     stall_after=BYTES          sends so many bytes, then nothing more
+ *     reset_after=BYTES          resets the connection after this many bytes
+ *     cut_after=BYTES            closes the connection normally after this many bytes
+ *     stall_after=BYTES          sends this many bytes, then nothing more
  *     framing=chunked            sends chunks instead of Content-Length (framing=length)
  *     framing=close              sends neither: a body that is cut looks complete
  *     etag=weak, etag=none       sends a weak ETag, or none

@@ -5,7 +5,7 @@ import { createObjectStore } from '../../../functions/aws/objects.ts';
 import { createSecrets } from '../../../functions/aws/secrets.ts';
 import { setEnvironment } from '../../support/lambda.ts';
 
-/** AWS as a function finds it after it was frozen: a second request on one connection is reset. */
+/** Resets the second request on a connection, as AWS does after a function was frozen. */
 async function startResetting(answer: (response: ServerResponse) => unknown) {
   const before = new Set<unknown>();
   const server = createServer((request, response) => {

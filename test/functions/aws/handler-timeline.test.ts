@@ -21,7 +21,7 @@ beforeEach(() => {
 const earlier = { step: 'CreateReport', outcome: 'pending', from: AT, to: AT, times: 1 };
 const own = { step: 'CheckReport', from: AT, to: AT, times: 1 };
 
-describe('the timeline of a window that goes on', () => {
+describe('the timeline of a window that continues', () => {
   it.each<[string, Partial<WindowState>, Partial<WindowState>]>([
     ['pending', {}, { status: 'pending' }],
     ['throttled', { throttled: 2 }, { throttled: 3, status: 'pending' }],

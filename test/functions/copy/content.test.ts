@@ -68,7 +68,7 @@ test.each([
   '\ufeff\ufeff[]',
   'x[]',
   '[]x',
-])('%j is refused, however its bytes come', async (text) => {
+])('%j is refused, however its bytes are split', async (text) => {
   for (const size of [1, 100]) await expect(rowsOf(text, JSON_FILE, size)).rejects.toThrow(DownloadRefused);
 });
 

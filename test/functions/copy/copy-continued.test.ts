@@ -15,7 +15,7 @@ import type { FileOptions } from '../../support/storage-host.ts';
 
 const { body, rows } = jsonOf(12 * PART + 17);
 
-/** A call whose time is up when so many bytes of the file have arrived. */
+/** A call whose time is up when this many bytes of the file have arrived. */
 function callFor(copying: Copying, bytes: number, checkpoint?: CopyCheckpoint): Promise<Outcome> {
   const stop = new AbortController();
   let arrived = 0;

@@ -138,7 +138,7 @@ test.each([
   });
 });
 
-test.each(FRAMINGS)('17: a body cut short (%s) goes on where it was cut', async (framing) => {
+test.each(FRAMINGS)('17: a body cut short (%s) is resumed where it was cut', async (framing) => {
   const outcome = await copyOnce({ body, framing, turns: [{ after: 3 * PART + 5, by: 'close' }] });
   expectDelivered(outcome, body);
   expect(outcome.host.requests).toHaveLength(2);
@@ -202,7 +202,7 @@ test.each([
   ['500', 500, 'CopyFailed'],
   ['503', 503, 'CopyFailed'],
   ['a redirect', 302, 'DownloadRefused'],
-])('19, 20, 21: %s is status %i, hence %s', async (_, status, name) => {
+])('19, 20, 21: %s has status %i and becomes %s', async (_, status, name) => {
   const outcome = await copyOnce({ body, turns: [{ status, headers: { location: 'http://127.0.0.1:1/' } }] });
   expectNothing(outcome, name);
   expect(outcome.host.requests).toHaveLength(1);

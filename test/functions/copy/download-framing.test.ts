@@ -21,7 +21,10 @@ test.each([
   ['by nothing', answer(200, { ETag: '"one"' }, 'whole')],
   ['by nothing, over HTTP/1.0', answer(200, { ETag: '"one"' }, 'whole').replace('1.1', '1.0')],
   ['by gzip without chunks', answer(200, { 'Transfer-Encoding': 'gzip' }, 'whole')],
-  ['by a coding beside chunks', answer(200, { 'Transfer-Encoding': 'gzip, chunked' }, chunks('whole'))],
+  [
+    'by a coding in addition to chunks',
+    answer(200, { 'Transfer-Encoding': 'gzip, chunked' }, chunks('whole')),
+  ],
 ])('17: a body framed %s is refused', async (_, bytes) => {
   const { error, begins, requests } = await downloadFrom([bytes]);
   expect(error).toMatchObject({ name: 'CopyFailed' });
@@ -64,10 +67,10 @@ test.each([
   ['a header without a colon', 'HTTP/1.1 200 OK\r\nx\r\n\r\n'],
   ['two lengths', answer(200, { 'Content-Length': '1', 'content-length': '2' }, 'xy')],
   ['a length with a sign', answer(200, { 'Content-Length': '+1' }, 'x')],
-  ['a length beside chunks', answer(200, { ...CHUNKED, 'Content-Length': '5' }, chunks('whole'))],
+  ['a length and chunks', answer(200, { ...CHUNKED, 'Content-Length': '5' }, chunks('whole'))],
   ['a head that is too long', answer(200, { x: 'y'.repeat(100_000), 'Content-Length': '0' })],
   ['a head that breaks off', 'HTTP/1.1 200 OK\r\nContent-Le'],
-])('an answer with %s is no file', async (_, bytes) => {
+])('an answer with %s is refused', async (_, bytes) => {
   const { error, begins } = await downloadFrom([bytes]);
   expect(error).toMatchObject({ name: 'CopyFailed' });
   expect(begins).toEqual([]);
@@ -101,7 +104,7 @@ function drip(socket: import('node:net').Socket): void {
   socket.on('close', () => clearInterval(timer));
 }
 
-/** A file of 9,000 bytes of which one comes every 10 ms. */
+/** A file of 9,000 bytes that sends one byte every 10 ms. */
 function dripping(socket: import('node:net').Socket): void {
   socket.write(answer(200, { 'Content-Length': '9000' }));
   drip(socket);

@@ -4,7 +4,7 @@ import { answer, chunks, downloadFrom } from '../../support/download.ts';
 const TEXT = '0123456789';
 const ETAG = { ETag: '"one"' };
 const whole = (sent = 10) => answer(200, { ...ETAG, 'Content-Length': '10' }, TEXT.slice(0, sent));
-/** The bytes from 4 on, with a head of which something may be other. */
+/** The bytes from 4 on. Tests change parts of the head. */
 function rest(headers: Record<string, string> = {}, text = TEXT.slice(4)): string {
   const length = { 'Content-Length': String(text.length) };
   return answer(206, { ...ETAG, 'Content-Range': 'bytes 4-9/10', ...length, ...headers }, text);

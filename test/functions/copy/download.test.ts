@@ -5,18 +5,18 @@ import { type Answer, answer, downloadFrom, RESET } from '../../support/download
 const KiB = 1024;
 const ETAG = { ETag: '"one"' };
 
-/** The whole file of so many bytes, or no more of it than `sent`. */
+/** A whole file of this many bytes, or only the first `sent` of them. */
 function whole(bytes: number, sent = bytes, headers: Record<string, string> = ETAG): string {
   return answer(200, { ...headers, 'Content-Length': String(bytes) }, 'x'.repeat(sent));
 }
 
-/** `sent` bytes of the file from `at` on, of those to its end. */
+/** The rest of the file from `at` on, or only the first `sent` bytes of the rest. */
 function rest(bytes: number, at: number, sent = bytes - at): string {
   const head = { 'Content-Range': `bytes ${at}-${bytes - 1}/${bytes}`, 'Content-Length': String(bytes - at) };
   return answer(206, { ...ETAG, ...head }, 'x'.repeat(sent));
 }
 
-/** A file that comes in pieces of these bytes, each broken off, and then to its end. */
+/** A file whose responses break off after these bytes each; the last one sends the rest. */
 function pieces(bytes: number, sizes: readonly number[]): Answer[] {
   let at = 0;
   const answers = sizes.map((size, index) => {

@@ -122,7 +122,7 @@ test.each([
   ['no array', { data: {} }, {}, 'no single array of items (none): name its path with the setting "items"'],
   ['two arrays', { a: [], b: [] }, {}, 'no single array of items (a, b)'],
   [
-    'a nested array beside another',
+    'a nested array next to another',
     { data: { items: [{ id: 1 }] }, warnings: [] },
     {},
     'no single array of items (data.items, warnings): name its path',

@@ -75,7 +75,7 @@ describe('a copy that an earlier release did not finish', () => {
   it.each([
     ['without a checksum of the file', { ...window.checkpoint, etag: undefined }],
     ['of another shape', { upload_id: 'u1', parts: [] }],
-    ['that is no object', 7],
+    ['that is not an object', 7],
   ])('starts again if its checkpoint is one %s', (_, checkpoint) => {
     const { checkpoint: dropped, ...rest } = states.ReadyWindow.parse({ ...window, checkpoint });
     expect(dropped).toBeUndefined();

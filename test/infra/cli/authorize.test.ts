@@ -121,10 +121,10 @@ describe('4.1: a login that is allowed', () => {
 
 describe('4.2: a redirect', () => {
   const forgeries: [string, (url: URL) => void, RegExp][] = [
-    ['another state', (url) => url.searchParams.set('state', 'a'.repeat(43)), /not of this login/],
+    ['another state', (url) => url.searchParams.set('state', 'a'.repeat(43)), /this login did not send/],
     ['no state', (url) => url.searchParams.delete('state'), /no state/],
-    ['an empty state', (url) => url.searchParams.set('state', ''), /not of this login/],
-    ['two states', (url) => url.searchParams.append('state', 'another'), /not of this login/],
+    ['an empty state', (url) => url.searchParams.set('state', ''), /this login did not send/],
+    ['two states', (url) => url.searchParams.append('state', 'another'), /this login did not send/],
     ['two codes', (url) => url.searchParams.append('code', 'another'), /neither exactly one code/],
     ['no code', (url) => url.searchParams.delete('code'), /neither exactly one code/],
   ];
@@ -156,7 +156,7 @@ describe('4.2: a redirect', () => {
       await get(href.replace(/state=[^&]+/, 'state=forged'));
       await get(href).catch(() => undefined); // The login may have closed its port.
     };
-    await expect(logIn(platform, visit)).rejects.toThrow(/not of this login/);
+    await expect(logIn(platform, visit)).rejects.toThrow(/this login did not send/);
     expect(countExchanges(platform.sandbox)).toBe(0);
   });
 
@@ -168,7 +168,7 @@ describe('4.2: a redirect', () => {
     });
     await logIn(platform, first.visit);
     const second = createVisit(({ searchParams }) => searchParams.set('state', earlier));
-    await expect(logIn(platform, second.visit)).rejects.toThrow(/not of this login/);
+    await expect(logIn(platform, second.visit)).rejects.toThrow(/this login did not send/);
     expect(countExchanges(platform.sandbox)).toBe(1);
   });
 
@@ -251,7 +251,7 @@ describe('--no-browser', () => {
   });
 
   test.each<[string, (redirect: URL) => string, RegExp]>([
-    ['a forged state', ({ href }) => href.replace(/state=[^&]+/, 'state=forged'), /not of this login/],
+    ['a forged state', ({ href }) => href.replace(/state=[^&]+/, 'state=forged'), /this login did not send/],
     ['another address', ({ href }) => href.replace('/callback', '/other'), /not an address that begins/],
     ['other text', () => 'code', /not an address that begins/],
     ['nothing', () => '', /No address was pasted/],

@@ -72,7 +72,7 @@ describe('the state machine', () => {
     expect(repeated).not.toContain('AnswerUnreadable');
   });
 
-  it('lets the other windows go on when the execution of one dies', () => {
+  it('lets the other windows continue when the execution of one dies', () => {
     expect(machine.States.ExportWindows?.ToleratedFailurePercentage).toBe(100);
   });
 

@@ -48,7 +48,7 @@ describe('advance', () => {
     expect(progress.get(0)?.key).toBe(KEY);
   });
 
-  test('waiting goes on while the report is checked, and keeps its beginning', () => {
+  test('a check of the report does not interrupt the wait, which keeps its start time', () => {
     const events = [entered(1, 'WaitForReport'), entered(11, 'CheckReport'), entered(12, 'WaitForReport')];
     const progress = [PLANNED, ...events].reduce(advance, new Map());
     expect(progress.get(0)).toMatchObject({ doing: 'waits for the report', since: Date.parse(at(1)) });
@@ -61,7 +61,7 @@ describe('advance', () => {
     expect(advance(progress, entered(2, 'WhatNext'))).toBe(progress);
   });
 
-  test('a failure is told until the window goes on', () => {
+  test('a failure is shown until the window continues', () => {
     const failed: HistoryEvent = {
       ...entered(2, 'CheckReport'),
       type: 'StateFailed',
@@ -100,7 +100,7 @@ function recorder(isTTY: boolean): Screen & { text: string } {
 }
 
 describe('showProgress', () => {
-  test('writes a line for each change where there is no terminal', async () => {
+  test('writes a line for each change if there is no terminal', async () => {
     const workflow = await startWorkflow();
     await using _ = workflow;
     const execution = workflow.export(workflow.request());

@@ -41,7 +41,7 @@ describe('an execution', () => {
     });
   });
 
-  test('runs beside others of the same state machine', async () => {
+  test('runs at the same time as others of the same state machine', async () => {
     await using local = machine({ Echo: { ...TASK, End: true } }, async (_, input) => input);
     const runs = Array.from({ length: 50 }, (_, n) => local.start(`run-${n}`, { n }).result);
     expect((await Promise.all(runs)).map(({ output }) => output)).toEqual(

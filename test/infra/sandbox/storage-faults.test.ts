@@ -26,7 +26,7 @@ async function readUntilBroken(url: string, enough = Infinity) {
   return { headers, bytes: Buffer.concat(pieces), broken };
 }
 
-test('reset_after resets the connection after so many bytes', async () => {
+test('reset_after resets the connection after that many bytes', async () => {
   const { url, sandbox } = await download('reset_after=100000');
   const { bytes, broken, headers } = await readUntilBroken(url);
   expect({ broken, length: headers['content-length'] }).toEqual({ broken: true, length: String(SIZE) });
@@ -38,7 +38,7 @@ test.each([
   ['length', { 'content-length': String(SIZE) }, true],
   ['chunked', { 'transfer-encoding': 'chunked' }, true],
   ['close', { connection: 'close' }, false],
-])('cut_after with framing=%s sends so many bytes and closes the connection', async (framing, framed, noticed) => {
+])('cut_after with framing=%s sends that many bytes and closes the connection', async (framing, framed, noticed) => {
   const { url } = await download(`cut_after=1000 framing=${framing}`);
   const { headers, bytes, broken } = await readUntilBroken(url);
   expect(headers).toMatchObject(framed);

@@ -33,7 +33,7 @@ describe('a request', () => {
   });
 });
 
-/** An input of so many bytes, filled with this character. */
+/** An input of this many bytes, filled with this character. */
 function inputOf(bytes: number, character: string) {
   const sizeOf = (filter: string) => Buffer.byteLength(JSON.stringify({ ...REPORT, options: { filter } }));
   const room = bytes - sizeOf('');
