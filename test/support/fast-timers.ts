@@ -17,5 +17,8 @@ globalThis.setInterval = ((callback: () => void, ms = 0, ...args: []) =>
 const { setTimeout: sleep } = promises;
 promises.setTimeout = (ms = 0, ...args: unknown[]) => sleep(ms / FASTER, ...args);
 
+// A call to S3 or Secrets Manager may take 5 s. On a busy machine a twentieth of that is too short for a call that works.
+const LEAST_MS = 2_000;
+
 const timeout = AbortSignal.timeout.bind(AbortSignal);
-AbortSignal.timeout = (ms) => timeout(Math.ceil(ms / FASTER));
+AbortSignal.timeout = (ms) => timeout(Math.max(Math.ceil(ms / FASTER), Math.min(ms, LEAST_MS)));
