@@ -77,7 +77,9 @@ function createPlainCheck({ format, contentType, resumed }: ContentOptions): Pla
       at++;
       mark++;
     }
-    if (at < bytes.length) mark = BYTE_ORDER_MARK.length;
+    if (at === bytes.length) return bytes.subarray(at);
+    if (mark > 0 && mark < BYTE_ORDER_MARK.length) throw refused('is not JSON, although JSON was requested');
+    mark = BYTE_ORDER_MARK.length;
     return bytes.subarray(at);
   };
   return {

@@ -76,6 +76,11 @@ test('a byte order mark may come in pieces', async () => {
   expect(await rowsOf('\ufeff[1]', JSON_FILE, 1)).toBe(1);
 });
 
+test('a part of a byte order mark is refused', async () => {
+  for (const bytes of [[0xef], [0xef, 0xbb]])
+    await expect(rowsOf(Buffer.from([...bytes, ...Buffer.from('[1]')]))).rejects.toThrow(DownloadRefused);
+});
+
 test('gzip is counted inside, and its check cannot be saved', async () => {
   const options = { ...JSON_FILE, contentEncoding: 'gzip' };
   expect(await rowsOf(gzipSync('[1,2]'), options, 5)).toBe(2);
