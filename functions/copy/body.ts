@@ -29,7 +29,7 @@ export async function receive(
   let came = 0;
   const timer = setInterval(() => {
     if (came < minBytes && !pending) reject(new TooSlow());
-    came = pending ? minBytes : 0; // a body that was held back gets an easy next window
+    came = pending ? minBytes : 0; // after a pause, the next window needs no bytes
   }, idle);
   const onData = (chunk: Buffer) => {
     came += chunk.length;

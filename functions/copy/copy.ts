@@ -150,7 +150,7 @@ async function finish({ destination }: CopyOptions, attempt: Attempt | undefined
 interface Failure {
   readonly error: unknown;
   readonly isRetryable: boolean;
-  /** What this call has written does not belong to the file, or to another version of it. */
+  /** This call has written bytes that do not belong to the file, or belong to another version of it. */
   readonly isVoid: boolean;
   /** Bytes that earlier calls had stored of this upload. */
   readonly stored: number | undefined;
@@ -185,7 +185,7 @@ async function leave(
 /** The end of the call's time, if that is the cause. */
 function explain(error: unknown, deadline: AbortSignal): unknown {
   if (!deadline.aborted || error instanceof ExportError) return error;
-  return new CopyFailed('No part of the file came in the time that a call has. Try again.');
+  return new CopyFailed('The call ended before a part of the file was stored. Try again.');
 }
 
 /** After the download has ended, CopyFailed means that S3 rejected the bytes: the next call starts from the beginning. */

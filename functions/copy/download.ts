@@ -52,7 +52,7 @@ const IDLE_TIMEOUT_MS = 30_000;
 interface Options {
   readonly signal: AbortSignal;
   readonly pause?: number | undefined;
-  /** What the receiver has already, of a file with a strong ETag. */
+  /** The file, which has a strong ETag, and the number of its bytes that the receiver already has. */
   readonly from?: { readonly file: FileHead; readonly at: number } | undefined;
 }
 
@@ -263,12 +263,12 @@ function refuse(status: number, isFirst: boolean): 'broken' {
   throw new CopyFailed(`The storage host answered ${status}. Try again with a fresh URL.`, { status });
 }
 
-/** A failure of the network, of TLS or of HTTP, which Node and undici give a code. A programming error is none. */
+/** A failure of the network, TLS or HTTP: Node and undici give it a code. Programming errors are not breaks. */
 function isBreak(error: unknown): boolean {
   const { code, name } = error as { code?: unknown; name?: unknown };
   if (error instanceof ExportError) return false;
   if (typeof code !== 'string') return name === 'HTTPParserError';
-  // undici meets a 101 with ERR_ASSERTION.
+  // undici throws ERR_ASSERTION if the host answers 101.
   return !/^ERR_(?!SSL|TLS|ASSERTION)|^UND_ERR_INVALID/.test(code);
 }
 

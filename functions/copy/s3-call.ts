@@ -24,7 +24,7 @@ const ANSWER_TIMEOUT_MS = 60_000;
 const TRIES = 5;
 const RETRY_PAUSE_MS = 200;
 
-/** Errors with a 4xx status that another try of the same call may not meet. */
+/** 4xx errors that may go away if the same call is made again. */
 const RETRYABLE =
   /^(RequestTimeout|RequestTimeTooSkewed|BadDigest|IncompleteBody|SlowDown|ExpiredToken|TimeoutError)$/;
 
@@ -51,7 +51,7 @@ export function createS3Client(config: S3ClientConfig = {}): S3Client {
 }
 
 /**
- * Makes one call of S3 until it succeeds, cannot succeed, or was tried often enough.
+ * Makes a call of S3, and repeats it after an error that may go away.
  *
  * @throws CopyFailed, AccessRefused (which names the permission), ServiceUnavailable; the signal's reason
  */
@@ -73,7 +73,7 @@ export async function retry<T>(
   }
 }
 
-/** A 5xx, a 4xx that passes, or a failure of the network, which Node gives a code. */
+/** Whether the error is a 5xx, one of the 4xx above, or a failure of the network: Node gives it a code. */
 function isRetryable(error: unknown): boolean {
   const { name = '', code, $metadata } = error as SdkError;
   return ($metadata?.httpStatusCode ?? 0) >= 500 || RETRYABLE.test(name) || typeof code === 'string';

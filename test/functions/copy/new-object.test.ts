@@ -8,7 +8,7 @@ import { openObjects } from '../../support/surroundings.ts';
 const KEY = 'exports/items.ndjson';
 const lines = { contentType: 'application/x-ndjson' };
 
-/** What writes new objects of at most ten bytes. */
+/** A bucket, and the function that writes new objects of at most ten bytes to it. */
 async function openBucket(headers: Record<string, string> = {}) {
   const { server } = await startS3Answers(({ headers: { 'x-amz-checksum-crc32': crc32 = '' } }, response) =>
     response.writeHead(200, { 'x-amz-checksum-crc32': crc32, ...headers }).end(),
@@ -18,28 +18,28 @@ async function openBucket(headers: Record<string, string> = {}) {
 }
 
 test.each([
-  ['its version, where the bucket keeps them', { 'x-amz-version-id': 'v1' }, { version_id: 'v1' }],
-  ['no version, where the bucket keeps none', {}, {}],
-])('a new object is told with %s', async (_, headers, told) => {
+  ['the version that S3 names', { 'x-amz-version-id': 'v1' }, { version_id: 'v1' }],
+  ['no version if S3 names none', {}, {}],
+])('a new object is described with %s', async (_, headers, described) => {
   const { open, server } = await openBucket(headers);
   const object = open(KEY, lines);
   await object.write(Buffer.from('{"a":1}\n'));
   expect(await object.end()).toStrictEqual({
     ...{ key: KEY, bytes: 8, crc32: 'dOijRg==', content_type: 'application/x-ndjson' },
-    ...told,
+    ...described,
   });
   expect(server.requests).toMatchObject([
     { method: 'PUT', headers: { 'x-amz-expected-bucket-owner': SETTINGS.BUCKET_OWNER } },
   ]);
 });
 
-test('a new object is told with how it is compressed', async () => {
+test('a new object is described with its content encoding', async () => {
   const { open } = await openBucket();
   const object = open(KEY, { ...lines, contentEncoding: 'gzip' });
   expect(await object.end()).toMatchObject({ bytes: 0, content_encoding: 'gzip' });
 });
 
-test('a new object may be as large as the settings allow, and a byte more is refused by its name', async () => {
+test('a new object may be as large as max_download_bytes; one more byte is refused', async () => {
   const { open, server } = await openBucket();
   const object = open(KEY, lines);
   await object.write(Buffer.from('0123456789'));
@@ -50,7 +50,7 @@ test('a new object may be as large as the settings allow, and a byte more is ref
   expect(server.requests).toEqual([]);
 });
 
-test('a new object that is given up leaves no parts behind', async () => {
+test('an aborted object leaves no parts', async () => {
   const { s3, createObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '20000000' });
   const object = createObject(KEY, lines);
   await object.write(Buffer.alloc(16_800_000));
