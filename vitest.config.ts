@@ -12,7 +12,7 @@ export default defineConfig({
     globalSetup: ['test/support/temporary-folder-guard.ts', 'test/support/prepare-assembly.ts'],
     // Loading the modules again for each file would take half of the time: CDK alone takes a second.
     isolate: false,
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
     maxWorkers: availableParallelism(),

@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/browser/**/*.browser.ts'],
+    globalSetup: 'test/support/temporary-folder-guard.ts',
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -4,13 +4,13 @@ import { type NumberedScenario, scenariosOf } from './scenario.ts';
 
 /** `npm run test:random` takes other seeds and thousands of runs. */
 const SEED = 1;
-const RUNS = 180;
+const RUNS = 90;
 
 /**
  * At 1000 times the speed, 10 s last as long as one step of a busy machine, so a GET that came too early could look punctual.
  * At 100 times the speed they can be told apart. Only runs with short waits are quick enough for it.
  */
-const SLOWER = { speed: 100, runs: 20 };
+const SLOWER = { speed: 100, runs: 10 };
 
 const all = scenariosOf(SEED, 10 * RUNS);
 
