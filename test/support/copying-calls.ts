@@ -3,8 +3,9 @@ import { type Copied, type CopyCheckpoint, copyFile } from '../../functions/copy
 import { type BufferPool, createBufferPool } from '../../functions/copy/parts.ts';
 import { type Copying, createDispatcher, handOn } from './copying.ts';
 
-/** How a call of a function ends early: after so many bytes of the file. */
+/** Ends a call of a function early. */
 export interface Cut {
+  /** Bytes of the file that arrive before. */
   readonly after: number;
   /** `time`: it stops in time and leaves a checkpoint. `kill`: it does nothing more, and S3 hears nothing more of it. */
   readonly by: 'time' | 'kill';

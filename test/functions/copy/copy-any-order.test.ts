@@ -18,7 +18,7 @@ import type { FileOptions, Turn } from '../../support/storage-host.ts';
 const { body, rows } = jsonOf(8 * PART + 17);
 const changed = { body: jsonOf(5 * PART).body, etag: '"two"' };
 
-/** How often the state machine calls a step at most. */
+/** Calls of SaveReport, at most. */
 const CALLS_MAX = 12;
 
 const ending = fc.constantFrom('reset' as const, 'close' as const, 'stall' as const);

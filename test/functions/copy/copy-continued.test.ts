@@ -56,7 +56,7 @@ test('each call fetches again at most the part in which the call before stopped'
   const starts = copying.host.requests.map(({ range }) => Number(/\d+/.exec(range ?? '0')));
   expect(starts.map((start) => start % PART)).toEqual([0, 0, 0]);
   const stops = [2.5 * PART, 6.9 * PART];
-  // What arrives in one piece with the byte that ends a call, at most 64 KiB, comes on top.
+  // The chunk that ends a call is up to 64 KiB long, so it may reach into another part.
   for (const [at, stop] of stops.entries()) expect(stop - (starts[at + 1] ?? 0)).toBeLessThan(2 * PART);
 });
 

@@ -123,7 +123,7 @@ test.each([
   [1, 'chunked'],
   [3, 'chunked'],
   [20, 'chunked'],
-] as const)('16: %i resets in mid-body (%s) are resumed at the byte where it broke', async (breaks, framing) => {
+] as const)('16: after %i resets in mid-body (%s), the download is resumed by Range', async (breaks, framing) => {
   const turns = Array.from({ length: breaks }, (_, at) => ({
     after: 10_000 + 1_234 * at,
     by: 'reset' as const,
@@ -151,7 +151,7 @@ test.each(FRAMINGS)('17: a body that is always cut short (%s) is never visible',
   expectNothing(outcome, 'CopyFailed');
 });
 
-test('a stall is a break', async () => {
+test('9: a body that stalls is resumed', async () => {
   const turns = [{ after: 5 * PART, by: 'stall' as const }];
   const outcome = await copyOnce({ body, turns }, { source: { timeouts: { idle: 300 } } });
   expectDelivered(outcome, body);
@@ -159,7 +159,7 @@ test('a stall is a break', async () => {
   expect(outcome.host.requests[1]?.range).toMatch(/^bytes=[1-9]/);
 });
 
-test('9: a byte at a time is a break as well', async () => {
+test('9: a body that brings a byte at a time is resumed', async () => {
   const turns = [{ after: 5 * PART, by: 'trickle' as const }];
   const outcome = await copyOnce({ body, turns }, { source: { timeouts: { idle: 300 } } });
   expectDelivered(outcome, body);
@@ -171,7 +171,7 @@ test.each([
   ['a weak ETag', { etag: 'W/"one"' }],
   ['no ETag', { etag: null }],
   ['a server that ignores Range', { ranges: false }],
-])('18: with %s the copy begins again, and never mixes', async (_, options) => {
+])('18: with %s the copy starts again, and never mixes versions', async (_, options) => {
   const turns = [3, 5, 1].map((parts) => ({ after: parts * PART + 7, by: 'reset' as const }));
   const outcome = await copyOnce({ body, ...options, turns });
   expectDelivered(outcome, body);
@@ -179,7 +179,7 @@ test.each([
   expect(outcome.copied?.rows).toBe(rows);
 });
 
-test('18: an object that changed between two ranges is taken from its beginning', async () => {
+test('18: a file that changed between two ranges is copied from its beginning', async () => {
   const changed = jsonOf(9 * PART).body;
   const other = { body: changed, etag: '"two"' };
   const turns = [{ after: 4 * PART + 9, by: 'reset' as const }, other, other];
@@ -190,7 +190,7 @@ test('18: an object that changed between two ranges is taken from its beginning'
 test.each([
   ['ETag', Buffer.from(body.toString().replaceAll('2026', '2027')), '"two"'],
   ['length', jsonOf(9 * PART).body, '"one"'],
-])('18: a host that ignores If-Match is found out by the %s of what it sends', async (_, changed, etag) => {
+])('18: the copy notices by the %s that a host ignores If-Match', async (_, changed, etag) => {
   const other = { body: changed, etag, ignoresIfMatch: true };
   const turns = [{ after: 4 * PART + 9, by: 'reset' as const }, other, other];
   expectDelivered(await copyOnce({ body, turns }), changed);
@@ -208,7 +208,7 @@ test.each([
   expect(outcome.host.requests).toHaveLength(1);
 });
 
-test('20: a 503 between two ranges is waited out', async () => {
+test('20: a download is resumed after a 503 between two ranges', async () => {
   const outcome = await copyOnce({
     body,
     turns: [{ after: 5 * PART, by: 'reset' }, { status: 503 }, { status: 503 }],
@@ -221,7 +221,7 @@ test.each(FRAMINGS)('22: a body over the cap (%s) is stopped', async (framing) =
   expectNothing(outcome, 'DownloadRefused');
 });
 
-test('24: gzip is stored as it came, labelled, and its rows are counted', async () => {
+test('24: gzip is stored as it came, labeled, and its rows are counted', async () => {
   const packed = gzipSync(body, { level: 0 });
   const headers = { 'Content-Encoding': 'gzip' };
   await using copying = await openCopying({
@@ -247,7 +247,7 @@ test.each([
   expectNothing(outcome, 'DownloadRefused');
 });
 
-test('24: gzip is refused for its checksum alone, which comes after all of the file', async () => {
+test('24: gzip with a wrong checksum at its end is refused', async () => {
   const packed = gzipSync(body, { level: 0 });
   packed.writeUInt32LE(crc32('another'), packed.length - 8);
   const headers = { 'Content-Encoding': 'gzip' };
@@ -262,7 +262,7 @@ test("no message names the URL's query", async () => {
   }
 });
 
-test('a host that cannot be connected to is tried again by the state machine, with a fresh URL', async () => {
+test('a host that refuses the connection fails the copy, so that the state machine retries with a fresh URL', async () => {
   await using copying = await openCopying({ body });
   await copying.host[Symbol.asyncDispose]();
   const outcome = await copying.copy();
