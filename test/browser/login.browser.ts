@@ -73,7 +73,7 @@ test('a forged state ends the login, and the code is not exchanged', async () =>
   expect(await page.getByRole('heading').innerText()).toBe('Not logged in');
   const { status, stderr } = await ended;
   expect(status).toBe(1);
-  expect(stderr).toContain('a state that is this login did not send');
+  expect(stderr).toContain('a state that this login did not send');
   expect(countExchanges(sandbox)).toBe(0);
   expect(await readStored()).not.toHaveProperty('refresh_token');
 });
