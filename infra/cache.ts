@@ -22,26 +22,26 @@ const FOLDER = fileURLToPath(new URL('../node_modules/.cache/ad-report-export', 
 const KEPT = 10;
 const HOUR = 60 * 60 * 1000;
 
-let opened: string | undefined;
+let created: string | undefined;
 
 /** If the project is read-only, the cache is a private folder that the process removes when it exits. */
-function openCache(): string {
-  if (opened !== undefined) return opened;
+function createCache(): string {
+  if (created !== undefined) return created;
   try {
     mkdirSync(FOLDER, { recursive: true });
     accessSync(FOLDER, constants.W_OK);
-    opened = FOLDER;
+    created = FOLDER;
   } catch {
     const folder = mkdtempSync(join(tmpdir(), 'ad-report-export-cache-'));
     process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-    opened = folder;
+    created = folder;
   }
-  return opened;
+  return created;
 }
 
 /** Caches the code that this process, its threads and its children compile. It halves the time to load the SDK and CDK. */
 export function cacheCompiledCode(): void {
-  process.env.NODE_COMPILE_CACHE ??= join(openCache(), 'compiled');
+  process.env.NODE_COMPILE_CACHE ??= join(createCache(), 'compiled');
   enableCompileCache(process.env.NODE_COMPILE_CACHE);
 }
 
@@ -53,7 +53,7 @@ export function cacheCompiledCode(): void {
 export async function cachedFolder(
   name: string,
   make: (draft: string) => Promise<void>,
-  cache = openCache(),
+  cache = createCache(),
 ): Promise<string> {
   const folder = join(cache, name);
   if (existsSync(folder)) {

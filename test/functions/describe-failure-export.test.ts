@@ -49,7 +49,7 @@ async function describeExport(state: object) {
 }
 
 describe('DescribeFailure of an export whose windows failed', () => {
-  it('takes over the error of the windows if it is the same', async () => {
+  it('has the error of the windows if all failed with the same one', async () => {
     const reports = [reportOf(0, { faults: ['f0'] }), reportOf(2, { faults: ['f2'] })] as const;
     const results = [failed(reports[0]), delivered(1), failed(reports[1])];
     const { failure, written } = await describeExport({ ...planned, results });

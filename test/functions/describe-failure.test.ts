@@ -16,7 +16,7 @@ import type { FailedWindow, WindowFailure } from '../../functions/workflow/state
 import { ACCOUNT } from '../../infra/local/s3/server.ts';
 import { caughtFrom, createFailureDependencies } from '../support/failures.ts';
 import { asLambda, awsEnvironment, SETTINGS } from '../support/lambda.ts';
-import { BUCKET, openS3 } from '../support/s3.ts';
+import { BUCKET, startTestS3 } from '../support/s3.ts';
 import { windowOf } from '../support/steps.ts';
 
 const AT = '2026-11-21T06:00:00Z';
@@ -126,7 +126,7 @@ describe('DescribeFailure of a window', () => {
 });
 
 it('28: the handler of DescribeFailure writes the report to the bucket and aborts the upload', async () => {
-  const s3 = await openS3({ requireOwner: true });
+  const s3 = await startTestS3({ requireOwner: true });
   onTestFinished(() => s3.close());
   const RUNBOOK_URL = 'https://wiki.example/runbook';
   const environment = { ...SETTINGS, ...awsEnvironment({ S3: s3.endpoint }), RUNBOOK_URL };

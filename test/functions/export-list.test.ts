@@ -13,7 +13,7 @@ import { json, listen, type Seen } from '../support/listen.ts';
 import { platformAt } from '../support/platform.ts';
 import { BUCKET } from '../support/s3.ts';
 import { keepLog, startStep, stoppedClock, windowOf } from '../support/steps.ts';
-import { expectOneObject, openObjects, startSurroundings } from '../support/surroundings.ts';
+import { expectOneObject, startBucket, startSurroundings } from '../support/surroundings.ts';
 
 const KEY = 'exports/account=acme/export=all/start_date=2026-11-21/end_date=2026-11-22/campaigns.ndjson';
 const AT = '2026-11-21T06:00:00.000Z';
@@ -85,7 +85,7 @@ function queriesTo(sandbox: Sandbox) {
 describe('ExportList', () => {
   it('writes every page to one object, one item per line', async () => {
     const { access, sandbox } = await startStep({ lists: { campaigns: { count: 5 } } });
-    const { s3, createObject } = await openObjects();
+    const { s3, createObject } = await startBucket();
     const token = { ...state.token, unproven: true };
     const before = { ...stateOf({ limit: 2 }), token, throttled: 3, caught: { Error: 'CopyFailed' } };
     const saved = await exportList(before, { ...access, createObject });
@@ -174,7 +174,7 @@ describe('ExportList', () => {
 
   it('23: writes an empty object for an empty list', async () => {
     const { access } = await startPages(() => []);
-    const { s3, createObject } = await openObjects();
+    const { s3, createObject } = await startBucket();
     const { object } = await exportList(state, { ...access, createObject });
     expect(object).toMatchObject({ bytes: 0, crc32: 'AAAAAA==', rows: 0, repeated_items: 0 });
     expect(await readFile(join(s3.directory, BUCKET, KEY), 'utf8')).toBe('');
@@ -215,7 +215,7 @@ describe('ExportList that fails', () => {
   it('7: leaves no part of an object in the bucket if a later page fails', async () => {
     const large = Array.from({ length: 90 }, (_, id) => ({ id, text: 'x'.repeat(100_000) }));
     const { access } = await startPages((_, index) => (index === 0 ? large : undefined));
-    const { s3, createObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '100000000' });
+    const { s3, createObject } = await startBucket({ MAX_DOWNLOAD_BYTES: '100000000' });
     const exporting = exportList(stateOf({ limit: 90 }), { ...access, createObject });
     const facts = { request_id: 'q' };
     await expect(exporting).rejects.toMatchObject({ name: 'PlatformUnavailable', facts });
@@ -228,9 +228,9 @@ describe('ExportList that fails', () => {
 
   it('22: refuses a list that is larger than the settings allow', async () => {
     const { access } = await startPages(() => [{ id: 1 }]);
-    const { createObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '9' });
+    const { createObject } = await startBucket({ MAX_DOWNLOAD_BYTES: '9' });
     expect(await exportList(state, { ...access, createObject })).toMatchObject({ object: { bytes: 9 } });
-    const smaller = await openObjects({ MAX_DOWNLOAD_BYTES: '8' });
+    const smaller = await startBucket({ MAX_DOWNLOAD_BYTES: '8' });
     const exporting = exportList(state, { ...access, createObject: smaller.createObject });
     const message = expect.stringContaining(`${KEY} is larger than max_download_bytes (8) allows`);
     await expect(exporting).rejects.toMatchObject({ name: 'DownloadRefused', message });
@@ -247,7 +247,7 @@ describe('ExportList that fails', () => {
 
   it('27: names what S3 refused', async () => {
     const { access } = await startPages(() => [{ id: 1 }]);
-    const { s3, createObject } = await openObjects();
+    const { s3, createObject } = await startBucket();
     s3.faults.push({ operation: 'PutObject', answer: 'AccessDenied' });
     const exporting = exportList(state, { ...access, createObject });
     await expect(exporting).rejects.toMatchObject({ name: 'AccessRefused' });

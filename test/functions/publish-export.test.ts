@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { handler, publishExport } from '../../functions/publish-export.ts';
 import type { DeliveredWindow } from '../../functions/workflow/states.ts';
 import { asLambda, awsEnvironment, SETTINGS } from '../support/lambda.ts';
-import { BUCKET, openS3 } from '../support/s3.ts';
+import { BUCKET, startTestS3 } from '../support/s3.ts';
 import { windowOf } from '../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
@@ -71,7 +71,7 @@ describe('PublishExport', () => {
   it.each([
     [undefined],
     [[]],
-  ])('says nothing of rows if no window was missing: results %j', async (results) => {
+  ])('leaves out the number of rows if no window was missing: results %j', async (results) => {
     const { result, removed } = await publish(results, { windows: [], already_delivered: 2 });
     expect(result).toMatchObject({ windows: [], already_delivered: 2, bytes: 0 });
     expect([result.rows, result.empty, removed]).toEqual([undefined, undefined, [FAILURE_KEY]]);
@@ -100,7 +100,7 @@ describe('PublishExport', () => {
 });
 
 it('the handler of PublishExport deletes the failure report in the bucket of its settings', async () => {
-  const s3 = await openS3({ requireOwner: true });
+  const s3 = await startTestS3({ requireOwner: true });
   onTestFinished(() => s3.close());
   const lambda = asLambda({ ...SETTINGS, ...awsEnvironment({ S3: s3.endpoint }), STEP: 'PublishExport' });
   const results = [delivered('2026-10-01', 3), delivered('2026-10-02', 0)];

@@ -5,7 +5,7 @@ import { ListRequest, PurchasesRequest } from '../../functions/workflow/request/
 import { SavedWindow, type StoredObject } from '../../functions/workflow/states.ts';
 import { ACCOUNT } from '../../infra/local/s3/server.ts';
 import { asLambda, awsEnvironment, SETTINGS } from '../support/lambda.ts';
-import { BUCKET, openS3 } from '../support/s3.ts';
+import { BUCKET, startTestS3 } from '../support/s3.ts';
 import { stoppedClock, windowOf } from '../support/steps.ts';
 
 const PREFIX = 'exports/account=acme/export=daily/start_date=2026-11-01/end_date=2026-11-02/';
@@ -167,7 +167,7 @@ describe('PublishWindow of purchases and lists', () => {
 });
 
 it('the handler of PublishWindow takes bucket, platform and revision from its settings', async () => {
-  const s3 = await openS3({ requireOwner: true });
+  const s3 = await startTestS3({ requireOwner: true });
   onTestFinished(() => s3.close());
   const lambda = asLambda({ ...SETTINGS, ...awsEnvironment({ S3: s3.endpoint }), STEP: 'PublishWindow' });
   const copied_at = new Date().toISOString();

@@ -13,7 +13,7 @@ import { listen } from '../support/listen.ts';
 import { platformAt } from '../support/platform.ts';
 import { BUCKET } from '../support/s3.ts';
 import { keepLog, startStep, stoppedClock, windowOf } from '../support/steps.ts';
-import { expectOneObject, openObjects, startSurroundings } from '../support/surroundings.ts';
+import { expectOneObject, startBucket, startSurroundings } from '../support/surroundings.ts';
 
 const KEY = 'exports/account=acme/export=all/start_date=2026-01-01/end_date=2026-10-01/purchases.json';
 const AT = '2026-11-21T06:00:00.000Z';
@@ -31,7 +31,7 @@ type Respond = (response: ServerResponse) => unknown;
 async function start(respond: Respond, settings = {}) {
   const server = await listen((_, response) => respond(response));
   onTestFinished(() => server[Symbol.asyncDispose]());
-  const { s3, createObject } = await openObjects(settings);
+  const { s3, createObject } = await startBucket(settings);
   const access = {
     ...{ log: keepLog().log, now: stoppedClock(AT).now, createObject },
     platform: () => platformAt(server.url),
@@ -124,7 +124,7 @@ describe('QueryPurchases', () => {
 describe('QueryPurchases that fails', () => {
   it('8: waits after a 429 and changes nothing else', async () => {
     const { access, sandbox } = await startStep({ faults: ['purchases status=429 retry_after=30'] });
-    const { s3, createObject } = await openObjects();
+    const { s3, createObject } = await startBucket();
     const caught = { Error: 'CopyFailed' };
     const waiting = await queryPurchases({ ...state, caught, throttled: 1 }, { ...access, createObject });
     expect(waiting).toStrictEqual({ ...state, wait_seconds: 30, throttled: 2, throttled_in_all: 1 });
@@ -138,7 +138,7 @@ describe('QueryPurchases that fails', () => {
     ['10: a lost answer, which may be repeated', 'reset=after', 'PlatformUnavailable'],
   ])('%s (%s) throws %s', async (_, fault, name) => {
     const { access } = await startStep({ faults: [`purchases ${fault}`] });
-    const { s3, createObject } = await openObjects();
+    const { s3, createObject } = await startBucket();
     const message = expect.stringContaining('when querying the purchases of 2026-01-01 to 2026-10-01');
     const querying = queryPurchases(state, { ...access, createObject });
     await expect(querying).rejects.toMatchObject({ name, message });

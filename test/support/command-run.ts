@@ -18,7 +18,7 @@ export interface CommandRun {
 }
 
 /** @param fields of the request, in addition to the names and metrics */
-export async function openCommandRun(
+export async function startCommandRun(
   fields: Record<string, unknown>,
   options: SandboxOptions = {},
 ): Promise<CommandRun> {

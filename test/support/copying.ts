@@ -10,8 +10,8 @@ import type { Source } from '../../functions/copy/download.ts';
 import { createBufferPool } from '../../functions/copy/parts.ts';
 import type { Destination } from '../../functions/copy/s3-call.ts';
 import { ACCOUNT, type S3Options } from '../../infra/local/s3/server.ts';
-import { BUCKET, openS3 } from './s3.ts';
-import { type FileOptions, openStorageHost, type StorageHost } from './storage-host.ts';
+import { BUCKET, startTestS3 } from './s3.ts';
+import { type FileOptions, type StorageHost, startStorageHost } from './storage-host.ts';
 
 export const KEY = 'exports/account=acme/report.json';
 
@@ -27,7 +27,7 @@ export interface Outcome {
   readonly object: Buffer | undefined;
   readonly openUploads: number;
   readonly host: StorageHost;
-  readonly s3: Awaited<ReturnType<typeof openS3>>;
+  readonly s3: Awaited<ReturnType<typeof startTestS3>>;
 }
 
 type Options = Partial<Omit<CopyOptions, 'source' | 'pool'>> & {
@@ -47,10 +47,10 @@ export interface Copying extends AsyncDisposable {
   openUploads(): Promise<number>;
 }
 
-export async function openCopying(file: FileOptions, s3Options: Partial<S3Options> = {}): Promise<Copying> {
+export async function startCopying(file: FileOptions, s3Options: Partial<S3Options> = {}): Promise<Copying> {
   await using opened = new AsyncDisposableStack();
-  const s3 = opened.use(await openS3({ minPartBytes: 1, ...s3Options }));
-  const host = opened.use(await openStorageHost(file));
+  const s3 = opened.use(await startTestS3({ minPartBytes: 1, ...s3Options }));
+  const host = opened.use(await startStorageHost(file));
   const dispatcher = createDispatcher(file.certificate?.cert);
   opened.defer(() => dispatcher.destroy());
   const source = { url: host.url, dispatcher, maxBytes: 100 * 1024 * 1024, checkUrl: () => {} };
@@ -101,7 +101,7 @@ export async function copyOnce(
   file: FileOptions,
   { s3, ...options }: Options & { s3?: Partial<S3Options> } = {},
 ): Promise<Outcome> {
-  await using copying = await openCopying(file, s3);
+  await using copying = await startCopying(file, s3);
   return await copying.copy(options);
 }
 

@@ -7,7 +7,7 @@ import { CREDENTIALS, type S3, type S3Options, startS3 } from '../../infra/local
 export const BUCKET = 'exports-test';
 
 /** Starts the local S3 endpoint on a temporary folder, with a client that does not retry. Closing it removes the folder. */
-export async function openS3(
+export async function startTestS3(
   options: Partial<Omit<S3Options, 'directory'>> = {},
 ): Promise<S3 & { directory: string; client: S3Client; newClient(config?: S3ClientConfig): S3Client }> {
   const { path: directory, remove } = await mkdtempDisposable(join(tmpdir(), 's3-'));

@@ -40,7 +40,7 @@ export interface StorageHost extends AsyncDisposable {
 }
 
 /** Starts a storage host with one file, which serves ranges as S3 does. */
-export async function openStorageHost(file: FileOptions): Promise<StorageHost> {
+export async function startStorageHost(file: FileOptions): Promise<StorageHost> {
   const requests: StorageHost['requests'] = [];
   let sent = 0;
   const listener = (request: IncomingMessage, response: ServerResponse) => {

@@ -6,12 +6,12 @@ import { createMemorySecret } from '../../infra/local/secret.ts';
 import { startSecretsManager } from '../../infra/local/secrets-manager.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 import { asLambda, awsEnvironment, SETTINGS, setEnvironment } from './lambda.ts';
-import { openS3 } from './s3.ts';
+import { startTestS3 } from './s3.ts';
 import { startStep } from './steps.ts';
 
 /** A local bucket that refuses calls without ExpectedBucketOwner, and the function with which a step writes objects to it. */
-export async function openObjects(settings: Partial<Settings> = {}, options: Partial<S3Options> = {}) {
-  const s3 = await openS3({ requireOwner: true, ...options });
+export async function startBucket(settings: Partial<Settings> = {}, options: Partial<S3Options> = {}) {
+  const s3 = await startTestS3({ requireOwner: true, ...options });
   onTestFinished(() => s3.close());
   setEnvironment(awsEnvironment({ S3: s3.endpoint }));
   return { s3, createObject: createNewObjects({ ...SETTINGS, ...settings }) };
@@ -20,7 +20,7 @@ export async function openObjects(settings: Partial<Settings> = {}, options: Par
 /** Everything that a step's handler calls: the sandbox, the bucket, and the secret with the account's token. */
 export async function startSurroundings(step: string, scope: string, sandboxOptions: SandboxOptions = {}) {
   const { sandbox, access, window } = await startStep(sandboxOptions);
-  const s3 = await openS3({ requireOwner: true });
+  const s3 = await startTestS3({ requireOwner: true });
   onTestFinished(() => s3.close());
   const authorization = await access.readToken('acme', window.token);
   const expires_at = window.token.expires_at;

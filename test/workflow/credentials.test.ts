@@ -39,7 +39,7 @@ beforeEach(async () => {
 });
 
 describe('client credentials', () => {
-  it('1: renew a token that ends while the report is waited for, and the report goes on (contract 7.2)', async () => {
+  it('1: renew a token that ends while the report is waited for, and keep the report (contract 7.2)', async () => {
     // The platform ends the token after 60 s, although it announced an hour.
     const outcome = await runExport(workflow, {
       sandbox: { tokenSeconds: 60, report: { secondsToReady: 150 } },

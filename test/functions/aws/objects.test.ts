@@ -6,7 +6,7 @@ import { base64Crc32 } from '../../../functions/copy/crc32.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
 import { type Answer, listen } from '../../support/listen.ts';
-import { BUCKET, openS3 } from '../../support/s3.ts';
+import { BUCKET, startTestS3 } from '../../support/s3.ts';
 import { shortenTimeouts } from '../../support/short-timeouts.ts';
 
 const KEY = 'exports/account=acme/_manifest.json';
@@ -14,7 +14,7 @@ const PATH = `/${BUCKET}/exports/account%3Dacme/_manifest.json`;
 
 /** A store on a local bucket that refuses calls without the expected owner. */
 async function startBucket() {
-  const s3 = await openS3({ requireOwner: true });
+  const s3 = await startTestS3({ requireOwner: true });
   onTestFinished(() => s3.close());
   setEnvironment(awsEnvironment({ S3: s3.endpoint }));
   const put = (Body: string) =>

@@ -38,7 +38,7 @@ test('16: a body that breaks is not left before the pending write has ended', as
   expect(order).toEqual(['written', 'left']);
 });
 
-test('9: a pending write does not hold a call whose time is up', async () => {
+test('9: a pending write does not delay a call whose time is up', async () => {
   const { stop, receiving, writing } = start({ isComplete: false });
   await writing;
   stop.abort(new Error('no time'));

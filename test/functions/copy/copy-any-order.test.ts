@@ -11,7 +11,7 @@ import {
   UrlExpired,
 } from '../../../functions/workflow/errors.ts';
 import type { Fault } from '../../../infra/local/s3/faults.ts';
-import { type Copying, jsonOf, openCopying, PART } from '../../support/copying.ts';
+import { type Copying, jsonOf, PART, startCopying } from '../../support/copying.ts';
 import { type Cut, callCopy, Killed } from '../../support/copying-calls.ts';
 import type { FileOptions, Turn } from '../../support/storage-host.ts';
 
@@ -105,7 +105,7 @@ test('16–28: two faults in any order, kills and short calls leave the whole fi
       const after =
         changes === undefined ? host.turns : [...before, ...Array.from({ length: 99 }, () => changed)];
       const options = { ...host, body, turns: after } as FileOptions;
-      await using copying = await openCopying(options, { faults: structuredClone(faults) });
+      await using copying = await startCopying(options, { faults: structuredClone(faults) });
       const { copied, kills } = await save(copying, format, cuts);
       const object = await copying.object();
       // The object may be visible although the answer of S3 was lost or wrong. It is complete in any case.

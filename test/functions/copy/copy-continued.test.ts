@@ -7,8 +7,8 @@ import {
   expectNothing,
   jsonOf,
   type Outcome,
-  openCopying,
   PART,
+  startCopying,
 } from '../../support/copying.ts';
 import { counting } from '../../support/copying-calls.ts';
 import type { FileOptions } from '../../support/storage-host.ts';
@@ -37,7 +37,7 @@ test.each([
   ['length', 12],
   ['chunked', 3],
 ] as const)('a file framed by %s arrives in %i more calls', async (framing, calls) => {
-  await using copying = await openCopying({ body, framing });
+  await using copying = await startCopying({ body, framing });
   let outcome = await callFor(copying, PART);
   for (let call = 2; call <= calls; call++)
     outcome = await callFor(copying, call * PART, checkpointOf(outcome));
@@ -48,7 +48,7 @@ test.each([
 });
 
 test('each call fetches again at most the part in which the call before stopped', async () => {
-  await using copying = await openCopying({ body });
+  await using copying = await startCopying({ body });
   let outcome = await callFor(copying, 2.5 * PART);
   outcome = await callFor(copying, 6.9 * PART, checkpointOf(outcome));
   outcome = await callFor(copying, Infinity, checkpointOf(outcome));
@@ -64,7 +64,7 @@ test('a copy of more parts than S3 lists at once is resumed', async () => {
   const part = 64;
   const file = jsonOf(1_100 * part).body;
   const turns = [{ after: 1_050 * part, by: 'close' as const }, { status: 403 }];
-  await using copying = await openCopying({ body: file, turns });
+  await using copying = await startCopying({ body: file, turns });
   const deadline = new AbortController().signal;
   const checkpoint = checkpointOf(await copying.copy({ deadline, part }));
   expect(checkpoint.stored_bytes).toBeGreaterThan(1_000 * part);
@@ -73,7 +73,7 @@ test('a copy of more parts than S3 lists at once is resumed', async () => {
 });
 
 test('28: the parts of a call that was killed are uploaded again', async () => {
-  await using copying = await openCopying({ body });
+  await using copying = await startCopying({ body });
   const first = checkpointOf(await callFor(copying, 2 * PART));
   await callFor(copying, 7 * PART, first); // its answer never came
   const outcome = await callFor(copying, Infinity, first);
@@ -84,14 +84,14 @@ test('28: the parts of a call that was killed are uploaded again', async () => {
 
 test('18: a file that changed between two calls is copied from its beginning, and the old upload is aborted', async () => {
   const changed = { body: jsonOf(9 * PART).body, etag: '"two"' };
-  await using copying = await openCopying({ body, turns: [{}, changed, changed] });
+  await using copying = await startCopying({ body, turns: [{}, changed, changed] });
   const first = checkpointOf(await callFor(copying, 5 * PART));
   const outcome = await callFor(copying, Infinity, first);
   expectDelivered(outcome, changed.body);
 });
 
 test('a copy whose upload no longer exists starts from the beginning', async () => {
-  await using copying = await openCopying({ body });
+  await using copying = await startCopying({ body });
   const first = checkpointOf(await callFor(copying, 5 * PART));
   const outcome = await callFor(copying, Infinity, { ...first, upload_id: 'removed-by-lifecycle' });
   expect(outcome.object?.equals(body)).toBe(true);
@@ -99,7 +99,7 @@ test('a copy whose upload no longer exists starts from the beginning', async () 
 });
 
 test('a copy whose parts differ from the checkpoint starts from the beginning and aborts their upload', async () => {
-  await using copying = await openCopying({ body });
+  await using copying = await startCopying({ body });
   const first = checkpointOf(await callFor(copying, 3 * PART));
   const outcome = await callFor(copying, Infinity, { ...first, stored_bytes: first.stored_bytes + PART });
   expectDelivered(outcome, body);
@@ -113,14 +113,14 @@ const gone: [string, Partial<FileOptions>][] = [
 test.each(
   gone,
 )('18: a file with %s cannot be resumed, which fails the copy when the time is up', async (_, file) => {
-  await using copying = await openCopying({ body, ...file });
+  await using copying = await startCopying({ body, ...file });
   const outcome = await callFor(copying, 5 * PART);
   expectNothing(outcome, 'DownloadRefused');
   expect(String(outcome.error)).toContain('cannot be resumed');
 });
 
 test('the second call notices that the host serves no ranges and starts from the beginning', async () => {
-  await using copying = await openCopying({ body, ranges: false });
+  await using copying = await startCopying({ body, ranges: false });
   const first = checkpointOf(await callFor(copying, 5 * PART));
   expectNothing(await callFor(copying, 7 * PART, first), 'DownloadRefused');
   const second = checkpointOf(await callFor(copying, 5 * PART));
@@ -132,7 +132,7 @@ test.each([
   ['20: a host that is gone', { status: 503 }],
 ])('%s in mid-body leaves a checkpoint', async (_, turn) => {
   const turns = [{ after: 5 * PART + 9, by: 'close' as const }, ...Array.from({ length: 6 }, () => turn)];
-  await using copying = await openCopying({ body, turns });
+  await using copying = await startCopying({ body, turns });
   const first = checkpointOf(await callFor(copying, Infinity));
   expect(first.stored_bytes).toBeGreaterThan(PART);
   while (copying.host.requests.length < turns.length) await callFor(copying, Infinity, first);
@@ -140,7 +140,7 @@ test.each([
 });
 
 test('19: a call that stores no part before its URL expires leaves the earlier upload as it was', async () => {
-  await using copying = await openCopying({ body, turns: [{}, { status: 403 }] });
+  await using copying = await startCopying({ body, turns: [{}, { status: 403 }] });
   const first = checkpointOf(await callFor(copying, 5 * PART));
   const second = await callFor(copying, Infinity, first);
   expect(second.error).toMatchObject({ name: 'UrlExpired' });
@@ -149,14 +149,14 @@ test('19: a call that stores no part before its URL expires leaves the earlier u
 });
 
 test('a call that stored no part fails and leaves no upload', async () => {
-  await using copying = await openCopying({ body, turns: [{ after: 10, by: 'stall' }] });
+  await using copying = await startCopying({ body, turns: [{ after: 10, by: 'stall' }] });
   const outcome = await callFor(copying, 10);
   expectNothing(outcome, 'CopyFailed');
 });
 
 test('25: a part that S3 refuses for too long leaves a checkpoint before that part', async () => {
   const faults = [{ operation: 'UploadPart' as const, part: 2, answer: 'SlowDown' as const, times: 5 }];
-  await using copying = await openCopying({ body }, { faults });
+  await using copying = await startCopying({ body }, { faults });
   const first = checkpointOf(await callFor(copying, Infinity));
   expect(first).toMatchObject({ stored_bytes: PART });
   expectDelivered(await callFor(copying, Infinity, first), body);
@@ -164,7 +164,7 @@ test('25: a part that S3 refuses for too long leaves a checkpoint before that pa
 
 test('25: if S3 refuses the first part, nothing is left, although later parts were stored', async () => {
   const faults = [{ operation: 'UploadPart' as const, part: 1, answer: 'SlowDown' as const, times: 5 }];
-  await using copying = await openCopying({ body }, { faults });
+  await using copying = await startCopying({ body }, { faults });
   expectNothing(await callFor(copying, Infinity), 'ServiceUnavailable');
 });
 
@@ -172,7 +172,7 @@ test('25: if S3 cannot complete the upload, the next call completes it without a
   const faults = [
     { operation: 'CompleteMultipartUpload' as const, answer: 'InternalError' as const, times: 5 },
   ];
-  await using copying = await openCopying({ body }, { faults });
+  await using copying = await startCopying({ body }, { faults });
   const first = checkpointOf(await callFor(copying, Infinity));
   expect(first.stored_bytes).toBe(body.length);
   const second = await callFor(copying, Infinity, first);
@@ -182,13 +182,13 @@ test('25: if S3 cannot complete the upload, the next call completes it without a
 
 test('26: an object whose checksum S3 finds wrong is copied from the beginning', async () => {
   const faults = [{ operation: 'CompleteMultipartUpload' as const, answer: 'BadDigest' as const, times: 5 }];
-  await using copying = await openCopying({ body }, { faults });
+  await using copying = await startCopying({ body }, { faults });
   expectNothing(await callFor(copying, Infinity), 'CopyFailed');
 });
 
 test('a final failure aborts the upload of an earlier call too', async () => {
   const faults = [{ operation: 'UploadPart' as const, part: 9, answer: 'AccessDenied' as const }];
-  await using copying = await openCopying({ body }, { faults });
+  await using copying = await startCopying({ body }, { faults });
   const first = checkpointOf(await callFor(copying, 5 * PART));
   expectNothing(await callFor(copying, Infinity, first), 'AccessRefused');
 });

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { CopyCheckpoint } from '../../../functions/copy/copy.ts';
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
-import { jsonOf, openCopying } from '../../support/copying.ts';
+import { jsonOf, startCopying } from '../../support/copying.ts';
 import { callCopy, Killed } from '../../support/copying-calls.ts';
 
 const PART = 512 * 1024;
@@ -14,7 +14,7 @@ test.each([
   ...moments,
   ...moments.map(([part]) => [part, 'second'] as const),
 ])('28: a copy that is killed when part %i has arrived, in its %s call, is complete after a replay', async (part, call) => {
-  await using copying = await openCopying({ body });
+  await using copying = await startCopying({ body });
   let checkpoint: CopyCheckpoint | undefined;
   const seen: Promise<Buffer | undefined>[] = [];
   const arrived = () => seen.push(copying.object());

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { openCopying, PART } from '../../support/copying.ts';
+import { PART, startCopying } from '../../support/copying.ts';
 
 const body = randomBytes(6 * PART + 1_234);
 const BEGINS = 'HTTP/1.1 200 OK\r\nETag: "one"\r\nTransfer-Encoding: chunked\r\n\r\n';
 
 test('18: a body that breaks off while S3 is slow is resumed behind the bytes that were passed on', async () => {
-  await using copying = await openCopying({ body });
+  await using copying = await startCopying({ body });
   const held = 3_000;
   await using host = await openHost((at) =>
     at === undefined
@@ -32,7 +32,7 @@ test.each([
   ['says so', (at: number, end: number) => partial(at, end)],
   ['does not say how long that is', (at: number, end: number) => partial(at, end, '*')],
 ])('17: a 206 that ends before the file does, and %s, is not appended', async (_, head) => {
-  await using copying = await openCopying({ body });
+  await using copying = await startCopying({ body });
   await using host = await openHost((at) => {
     if (at === undefined) return [BEGINS, chunk(0, PART), 'no size\r\n'];
     return [head(at, at + PART), chunk(at, at + PART), '0\r\n\r\n'];
@@ -45,7 +45,7 @@ test.each([
   ['ends too early', 3 * PART],
   ['brings too much', 7 * PART],
 ])('18: a 206 that %s leaves none of its bytes to the next call', async (_, bytes) => {
-  await using copying = await openCopying({ body });
+  await using copying = await startCopying({ body });
   const wrong = Buffer.alloc(bytes, 'x');
   let requests = 0;
   await using host = await openHost((at) => {

@@ -8,7 +8,7 @@ import {
   expectNothing,
   jsonOf,
   KEY,
-  openCopying,
+  startCopying,
   PART,
 } from '../../support/copying.ts';
 
@@ -224,7 +224,7 @@ test.each(FRAMINGS)('22: a body over the cap (%s) is stopped', async (framing) =
 test('24: gzip is stored as it came, labeled, and its rows are counted', async () => {
   const packed = gzipSync(body, { level: 0 });
   const headers = { 'Content-Encoding': 'gzip' };
-  await using copying = await openCopying({
+  await using copying = await startCopying({
     body: packed,
     headers,
     turns: [{ after: 3 * PART, by: 'reset' }],
@@ -263,7 +263,7 @@ test("no message names the URL's query", async () => {
 });
 
 test('a host that refuses the connection fails the copy, so that the state machine retries with a fresh URL', async () => {
-  await using copying = await openCopying({ body });
+  await using copying = await startCopying({ body });
   await copying.host[Symbol.asyncDispose]();
   const outcome = await copying.copy();
   expectNothing(outcome, 'CopyFailed');

@@ -31,7 +31,7 @@ test.each([
   expect([begins, requests.length]).toEqual([[], 1]);
 });
 
-test('17: a 206 framed by nothing is refused', async () => {
+test('17: a 206 framed by neither a length nor chunks is refused', async () => {
   const broken = answer(200, { ETag: '"one"', 'Content-Length': '5' }, 'wh');
   const rest = answer(206, { ETag: '"one"', 'Content-Range': 'bytes 2-4/5' }, 'ole');
   const { error } = await downloadFrom([broken, rest]);

@@ -118,7 +118,7 @@ describe('a first answer', () => {
     expect([begins, requests.length]).toEqual([[], 1]);
   });
 
-  test('that does not come fails the download after one request', async () => {
+  test('that never arrives fails the download after one request', async () => {
     const { error, requests } = await downloadFrom([RESET]);
     expect(error).toMatchObject({ name: 'CopyFailed', message: expect.stringContaining('(ECONNRESET)') });
     expect(requests).toHaveLength(1);

@@ -3,7 +3,7 @@ import { createNewObjects } from '../../../functions/copy/new-object.ts';
 import { DownloadRefused } from '../../../functions/workflow/errors.ts';
 import { awsEnvironment, SETTINGS, setEnvironment } from '../../support/lambda.ts';
 import { startS3Answers } from '../../support/s3-answers.ts';
-import { openObjects } from '../../support/surroundings.ts';
+import { startBucket } from '../../support/surroundings.ts';
 
 const KEY = 'exports/items.ndjson';
 const lines = { contentType: 'application/x-ndjson' };
@@ -51,7 +51,7 @@ test('a new object may be as large as max_download_bytes; one more byte is refus
 });
 
 test('an aborted object leaves no parts', async () => {
-  const { s3, createObject } = await openObjects({ MAX_DOWNLOAD_BYTES: '20000000' });
+  const { s3, createObject } = await startBucket({ MAX_DOWNLOAD_BYTES: '20000000' });
   const object = createObject(KEY, lines);
   await object.write(Buffer.alloc(16_800_000));
   await object.abort();

@@ -93,7 +93,7 @@ test('an unread body can be destroyed', async () => {
   expect(body.errored).toBeInstanceOf(Error);
 });
 
-test('9: the caller’s total ends a body that keeps coming', async () => {
+test('9: the caller’s total timeout ends a body that keeps coming', async () => {
   await using server = await listen((_seen, response) => {
     response.writeHead(200);
     const drip = setInterval(() => response.write(' '), 10);

@@ -15,7 +15,7 @@ it.each([
   expect(objectKey({ ...names, ...fields } as unknown as ExportRequest, window)).toBe(`${FOLDER}${file}`);
 });
 
-it('the manifest and the failure report are beside it', () => {
+it('the manifest and the failure report are next to the object', () => {
   expect([manifestKey(names, window), failureKey(names, window)]).toEqual([
     ...[`${FOLDER}_manifest.json`, `${FOLDER}_failure.json`],
   ]);

@@ -67,7 +67,7 @@ describe('the secret', () => {
     expect(sandbox.journal).toEqual([]);
   });
 
-  test('that begins or ends with a space is questioned but used', async () => {
+  test('that begins or ends with a space causes a warning and is used', async () => {
     const { checks } = await examine({}, { credential: { client_id: 'id', client_secret: 'canary ' } });
     expect(summarize(checks)).toEqual(['secret ok', 'secret unknown', 'token fault']);
     expect(checks[1]?.found).toContain('client_secret begins or ends with a space');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { MAIN, runCommand, startCommand } from '../../support/cli.ts';
-import { openCommandRun } from '../../support/command-run.ts';
+import { startCommandRun } from '../../support/command-run.ts';
 import { callsTo } from '../../support/journal.ts';
 import { expectNoSecretIn } from '../../support/secrecy.ts';
 
@@ -34,7 +34,7 @@ describe('a failed run', () => {
     ['storage sends a page', ONE_WINDOW, 'storage body="<html>sbx_sig_x</html>" times=always'],
     ['one of three windows fails', THREE_WINDOWS, 'create nth=2 status=403'],
   ])('P6: has one failure report and no secret anywhere if %s', async (_, range, fault) => {
-    const { args, out, sandbox } = await openCommandRun(range, { faults: [fault] });
+    const { args, out, sandbox } = await startCommandRun(range, { faults: [fault] });
     const { status, stdout, stderr } = await runCommand(args);
     expect(status).toBe(1);
     expectNoSecretIn([stdout, stderr, await readFiles(out)].join('\n'), { sandbox });
@@ -59,7 +59,7 @@ describe('a failed run', () => {
 
   it('has a timeline, the request ids and a link to the runbook', async () => {
     const faults = ['report nth=2 status=401', 'report nth=4 status=422'];
-    const { sandbox, args } = await openCommandRun(ONE_WINDOW, { faults, report: { secondsToReady: 1000 } });
+    const { sandbox, args } = await startCommandRun(ONE_WINDOW, { faults, report: { secondsToReady: 1000 } });
     const report = JSON.parse((await runCommand(args)).stdout);
     const [refused, failed] = callsTo(sandbox, 'report').filter(({ status }) => (status ?? 0) >= 400);
     expect(report).toMatchObject({
@@ -81,7 +81,7 @@ describe('a failed run', () => {
 
 describe('a killed run', () => {
   it('P5: leaves its history, and --only-missing exports the rest', async () => {
-    const { sandbox, args, out } = await openCommandRun(THREE_WINDOWS, { report: { secondsToReady: 200 } });
+    const { sandbox, args, out } = await startCommandRun(THREE_WINDOWS, { report: { secondsToReady: 200 } });
     const { child, ended } = startCommand(args);
     await expect.poll(() => callsTo(sandbox, 'create').length, { timeout: 60_000 }).toBe(2);
     await expect.poll(() => objectsIn(out, 'manifest.json').catch(() => [])).toHaveLength(1);
@@ -109,7 +109,7 @@ describe('a killed run', () => {
 
 describe('a delivered run', () => {
   it('P6: prints a table, and no secret is in its output or files', async () => {
-    const { args, out, sandbox } = await openCommandRun(ONE_WINDOW);
+    const { args, out, sandbox } = await startCommandRun(ONE_WINDOW);
     const { status, stdout, stderr } = await runCommand(args.filter((arg) => arg !== '--json'));
     expect(status).toBe(0);
     expect(stdout).toMatch(/^window +rows +bytes +object$/m);
@@ -117,7 +117,7 @@ describe('a delivered run', () => {
   });
 
   it('continues after its output is closed', async () => {
-    const { args, out } = await openCommandRun(ONE_WINDOW);
+    const { args, out } = await startCommandRun(ONE_WINDOW);
     const { child, ended } = startCommand(args);
     ended.catch(() => {}); // Reading fails after the streams are destroyed.
     const exited = once(child, 'exit');
@@ -128,7 +128,7 @@ describe('a delivered run', () => {
   });
 
   it.runIf(existsSync('/dev/full'))('exits 1 if its output cannot be written', async () => {
-    const { args, out } = await openCommandRun(ONE_WINDOW);
+    const { args, out } = await startCommandRun(ONE_WINDOW);
     const command = ['-c', 'exec "$0" "$@" > /dev/full', process.execPath, MAIN, ...args];
     const child = spawn('sh', command, { stdio: 'pipe' });
     const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);
@@ -139,7 +139,7 @@ describe('a delivered run', () => {
   });
 
   it('warns if its history cannot be written', async () => {
-    const { args, out } = await openCommandRun(ONE_WINDOW);
+    const { args, out } = await startCommandRun(ONE_WINDOW);
     await mkdir(join(out, 'history.json'), { recursive: true });
     const { status, stdout, stderr } = await runCommand(args);
     expect(status).toBe(0);

@@ -52,7 +52,7 @@ test.each(['chunked', 'close'])('framing=%s sends the whole file without its len
   expect({ length: bytes.length, broken }).toEqual({ length: SIZE, broken: false });
 });
 
-test('stall_after sends so many bytes and keeps the connection open', async () => {
+test('stall_after sends that many bytes and keeps the connection open', async () => {
   const { url, sandbox } = await download('stall_after=1000');
   const { bytes } = await readUntilBroken(url, 1000);
   expect(bytes).toHaveLength(1000);

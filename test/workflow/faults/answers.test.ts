@@ -18,7 +18,7 @@ it.each([
   expect(always.reports).toHaveLength(2);
 });
 
-it('10: a window repeats a lost POST /reports once, whatever comes between', async () => {
+it('10: a window repeats a lost POST /reports once, whatever happens in between', async () => {
   const outcome = await runExport(workflow, {
     sandbox: { report: { secondsToReady: 1e9 } },
     faults: ['create reset=after', 'create nth=3 reset=after times=always'],

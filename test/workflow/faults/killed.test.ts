@@ -6,7 +6,7 @@ import { expect, it, vi } from 'vitest';
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
 import type { Endpoint } from '../../../infra/sandbox/exchange.ts';
 import { runCommand, startCommand } from '../../support/cli.ts';
-import { type CommandRun, openCommandRun } from '../../support/command-run.ts';
+import { type CommandRun, startCommandRun } from '../../support/command-run.ts';
 
 // More than one part, so that a copy can be killed after the first one was stored.
 const BYTES = 9 * 1024 * 1024;
@@ -100,7 +100,7 @@ async function expectWholeObjects({ out, sandbox }: CommandRun, least: number): 
 }
 
 it('28: a local run that is killed in any state leaves the same objects when it runs again (P2, P5)', async () => {
-  const run = await openCommandRun(THREE_WINDOWS, { report: { bytes: BYTES, secondsToReady: 20 } });
+  const run = await startCommandRun(THREE_WINDOWS, { report: { bytes: BYTES, secondsToReady: 20 } });
   const { sandbox, args, out } = run;
   for (const moment of MOMENTS) {
     sandbox.faults.clear();

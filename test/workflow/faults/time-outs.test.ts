@@ -57,7 +57,7 @@ it('9: a POST whose handshake never ends has created no report', async () => {
   await expect(creating).rejects.toMatchObject({ name: 'PlatformUnavailable' });
 });
 
-it('9: a platform whose handshake never ends is given up after some tries', async () => {
+it('9: an export gives up after some tries if the platform’s handshake never ends', async () => {
   await using silent = await listenTcp(() => {});
   const baseUrl = `https://127.0.0.1:${silent.port}`;
   await using unreachable = await startWorkflow({ speed: 1000, shortTimeouts: true, baseUrl });

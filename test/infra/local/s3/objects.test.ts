@@ -17,7 +17,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { base64Crc } from '../../../../infra/local/s3/body.ts';
-import { BUCKET, openS3 } from '../../../support/s3.ts';
+import { BUCKET, startTestS3 } from '../../../support/s3.ts';
 
 const TOO_LARGE = fileURLToPath(new URL('./too-large.ts', import.meta.url));
 
@@ -34,7 +34,7 @@ async function filesIn(directory: string): Promise<string[]> {
 }
 
 test('an object is a plain file at its key, and its metadata is in another folder', async () => {
-  await using s3 = await openS3();
+  await using s3 = await startTestS3();
   const described = { ContentType: 'application/json', ContentEncoding: 'gzip' };
   const { ETag } = await put(s3, '[1,2]', described);
   expect(await readFile(join(s3.directory, BUCKET, KEY), 'utf8')).toBe('[1,2]');
@@ -47,7 +47,7 @@ test('an object is a plain file at its key, and its metadata is in another folde
 });
 
 test('a range is served, and one after the end is refused', async () => {
-  await using s3 = await openS3();
+  await using s3 = await startTestS3();
   await put(s3, 'abcdef');
   const part = await s3.client.send(new GetObjectCommand({ ...at, Range: 'bytes=2-' }));
   expect(await part.Body?.transformToString()).toBe('cdef');
@@ -57,7 +57,7 @@ test('a range is served, and one after the end is refused', async () => {
 });
 
 test('a deleted object is gone, and deleting it again succeeds', async () => {
-  await using s3 = await openS3();
+  await using s3 = await startTestS3();
   await put(s3, 'x');
   await s3.client.send(new DeleteObjectCommand(at));
   await s3.client.send(new DeleteObjectCommand(at));
@@ -65,7 +65,7 @@ test('a deleted object is gone, and deleting it again succeeds', async () => {
 });
 
 test('If-None-Match: * keeps an existing object', async () => {
-  await using s3 = await openS3();
+  await using s3 = await startTestS3();
   await put(s3, 'first', { IfNoneMatch: '*' });
   const second = put(s3, 'second', { IfNoneMatch: '*' });
   await expect(second).rejects.toMatchObject({ name: 'PreconditionFailed' });
@@ -73,7 +73,7 @@ test('If-None-Match: * keeps an existing object', async () => {
 });
 
 test('a stream (aws-chunked, checksum in the trailer) arrives unchanged', async () => {
-  await using s3 = await openS3();
+  await using s3 = await startTestS3();
   const bytes = Buffer.alloc(300_000, 'stream\r\n');
   const Body = Readable.from([bytes.subarray(0, 70_001), bytes.subarray(70_001)]);
   await s3.client.send(new PutObjectCommand({ ...at, Body, ContentLength: bytes.length }));
@@ -89,13 +89,13 @@ test.each<[string, string, Partial<PutObjectCommandInput>]>([
     (Key): [string, string, Partial<PutObjectCommandInput>] => [`the key ${Key}`, 'InvalidArgument', { Key }],
   ),
 ])('%s is refused with %s, and nothing is stored', async (_, name, input) => {
-  await using s3 = await openS3();
+  await using s3 = await startTestS3();
   await expect(put(s3, 'x', input)).rejects.toMatchObject({ name });
   expect(await filesIn(s3.directory)).toEqual([]);
 });
 
 test('a wrong signature and an unsigned request are refused', async () => {
-  await using s3 = await openS3();
+  await using s3 = await startTestS3();
   const credentials = { accessKeyId: 'LOCALACCESSKEYID', secretAccessKey: 'guessed' };
   const client = s3.newClient({ credentials });
   await expect(put({ client }, 'x')).rejects.toMatchObject({ name: 'SignatureDoesNotMatch' });
@@ -104,7 +104,7 @@ test('a wrong signature and an unsigned request are refused', async () => {
 });
 
 test('a fault affects as many requests as it says, and the journal has them', async () => {
-  await using s3 = await openS3({ faults: [{ operation: 'PutObject', answer: 'SlowDown', times: 2 }] });
+  await using s3 = await startTestS3({ faults: [{ operation: 'PutObject', answer: 'SlowDown', times: 2 }] });
   await put({ client: s3.newClient({ maxAttempts: 3 }) }, 'x');
   const calls = s3.journal.map(({ operation, status }) => `${operation} ${status}`);
   expect(calls).toEqual(['PutObject 503', 'PutObject 503', 'PutObject 200']);
@@ -118,7 +118,7 @@ test('on a full disk, a failed object leaves no bytes behind', async () => {
 });
 
 test('the metadata always belongs to the object, even if requests for one key overlap', async () => {
-  await using s3 = await openS3();
+  await using s3 = await startTestS3();
   const paths = [join(s3.directory, BUCKET, KEY), join(s3.directory, BUCKET, '.meta', `${KEY}.json`)];
   const read = (path = '') => readFile(path, 'utf8').catch(() => undefined);
   for (let round = 0; round < 40; round++) {

@@ -15,7 +15,7 @@ import {
 import { expect, test } from 'vitest';
 import { base64Crc } from '../../../../infra/local/s3/body.ts';
 import type { S3Options } from '../../../../infra/local/s3/server.ts';
-import { BUCKET, openS3 } from '../../../support/s3.ts';
+import { BUCKET, startTestS3 } from '../../../support/s3.ts';
 
 const at = { Bucket: BUCKET, Key: 'exports/report.json' };
 const parts = [randomBytes(5 * 1024 * 1024), randomBytes(5 * 1024 * 1024), randomBytes(3)];
@@ -24,7 +24,7 @@ const checksum = base64Crc(crc32(whole));
 
 /** Starts S3 with one open upload. */
 async function startUpload(options: Partial<S3Options> = {}) {
-  const s3 = await openS3(options);
+  const s3 = await startTestS3(options);
   const { client } = s3;
   const create = { ...at, ContentType: 'application/json', ChecksumAlgorithm: 'CRC32' } as const;
   const { UploadId = '' } = await client.send(
