@@ -3,16 +3,16 @@ import { createCopy } from '../../../functions/copy/copy.ts';
 import type { Settings } from '../../../functions/workflow/settings.ts';
 import { jsonOf, KEY } from '../../support/copying.ts';
 import { awsEnvironment, SETTINGS, setEnvironment } from '../../support/lambda.ts';
-import { openS3 } from '../../support/s3.ts';
-import { openStorageHost } from '../../support/storage-host.ts';
+import { startTestS3 } from '../../support/s3.ts';
+import { startStorageHost } from '../../support/storage-host.ts';
 
 const { body } = jsonOf(50_000);
 
 /** A file of 50,000 bytes on 127.0.0.1, and the copy as SaveReport creates it from its settings. */
 async function start(settings: Partial<Settings>) {
-  const s3 = await openS3({ requireOwner: true });
+  const s3 = await startTestS3({ requireOwner: true });
   onTestFinished(() => s3.close());
-  const host = await openStorageHost({ body });
+  const host = await startStorageHost({ body });
   onTestFinished(() => host[Symbol.asyncDispose]());
   setEnvironment(awsEnvironment({ S3: s3.endpoint }));
   const { copy, abandon } = createCopy({ ...SETTINGS, ...settings } as Settings);

@@ -9,7 +9,7 @@ const KEY = 'exports/items.ndjson';
 const lines = { contentType: 'application/x-ndjson' };
 
 /** A bucket, and the function that writes new objects of at most ten bytes to it. */
-async function openBucket(headers: Record<string, string> = {}) {
+async function startS3Server(headers: Record<string, string> = {}) {
   const { server } = await startS3Answers(({ headers: { 'x-amz-checksum-crc32': crc32 = '' } }, response) =>
     response.writeHead(200, { 'x-amz-checksum-crc32': crc32, ...headers }).end(),
   );
@@ -21,7 +21,7 @@ test.each([
   ['the version that S3 names', { 'x-amz-version-id': 'v1' }, { version_id: 'v1' }],
   ['no version if S3 names none', {}, {}],
 ])('a new object is described with %s', async (_, headers, described) => {
-  const { open, server } = await openBucket(headers);
+  const { open, server } = await startS3Server(headers);
   const object = open(KEY, lines);
   await object.write(Buffer.from('{"a":1}\n'));
   expect(await object.end()).toStrictEqual({
@@ -34,13 +34,13 @@ test.each([
 });
 
 test('a new object is described with its content encoding', async () => {
-  const { open } = await openBucket();
+  const { open } = await startS3Server();
   const object = open(KEY, { ...lines, contentEncoding: 'gzip' });
   expect(await object.end()).toMatchObject({ bytes: 0, content_encoding: 'gzip' });
 });
 
 test('a new object may be as large as max_download_bytes; one more byte is refused', async () => {
-  const { open, server } = await openBucket();
+  const { open, server } = await startS3Server();
   const object = open(KEY, lines);
   await object.write(Buffer.from('0123456789'));
   const refused = await object.write(Buffer.from('x')).catch((error: unknown) => error);
