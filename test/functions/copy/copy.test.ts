@@ -8,8 +8,8 @@ import {
   expectNothing,
   jsonOf,
   KEY,
-  startCopying,
   PART,
+  startCopying,
 } from '../../support/copying.ts';
 
 const { body, rows } = jsonOf(20 * PART + 17);
