@@ -30,7 +30,7 @@ export class ExportAlarms extends Construct {
     for (const configured of props.exports) this.deliveryAlarm(configured, stack, props);
   }
 
-  /** @param name the heading of the alarm's section in the runbook, and `-` with an export where there is one per export */
+  /** @param name the heading of the alarm's section in the runbook, followed by `-` and the export if each export has this alarm */
   private alarm(name: string, condition: AlarmCondition, { topic, runbookUrl }: ExportAlarmsProps): void {
     const { metric, description, periods = 1, below = false } = condition;
     const [section = name] = name.split('-');

@@ -84,7 +84,7 @@ export class ExportWorkflow extends Construct {
 
   /**
    * Each window is a child execution with a history of its own: a history holds 25,000 events, and a window can write
-   * 20,000. The other windows go on when one dies without a result; PublishExport reports it as missing.
+   * 20,000. The other windows continue when one dies without a result; PublishExport reports it as missing.
    */
   private exportWindows(functions: StepFunctions): sfn.DistributedMap {
     return new sfn.DistributedMap(this, 'ExportWindows', {
@@ -106,7 +106,7 @@ export class ExportWorkflow extends Construct {
   /**
    * One window. Every way to a GET of a report leads through WaitForReport, so two GETs are at least 10 s apart, also
    * after a refused token or an expired URL. GetWindowToken checks the token again because a window may start hours
-   * after its export. A failed window ends with a result, so that the other windows go on.
+   * after its export. A failed window ends with a result, so that the other windows continue.
    */
   private windowStates(functions: StepFunctions): sfn.IChainable {
     const failed = invoke(this, 'DescribeWindowFailure', { functions });

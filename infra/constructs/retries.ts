@@ -53,7 +53,7 @@ const UNAVAILABLE = ['PlatformUnavailable', 'ServiceUnavailable'] as const;
 /** 10 + 20 + 40 + 80 + 160 + 300 = 610 s: outlasts an outage of ten minutes. */
 const unavailable = retry(UNAVAILABLE, { first: MIN_WAIT, times: 6 });
 
-/** Once: an answer that is unreadable twice in a row is no passing fault. */
+/** Once: an answer that is unreadable twice in a row will not become readable soon. */
 const unreadable = retry(['AnswerUnreadable'], { first: MIN_WAIT, times: 1 });
 
 /** 10 + 20 + 40 + 80 = 150 s. Each retry copies with a fresh URL, or sends the query again. */
@@ -73,12 +73,12 @@ const throttled = retry(NOT_STARTED, { first: MIN_WAIT, times: 10, longest: 60 }
 /** 1 + 2 + 4 + 8 + 16 + 32 + 64 + 120 × 4 = 607 s: as long as the one above, but a single 5xx costs one second. */
 const unavailableSoon = retry(UNAVAILABLE, { first: 1, times: 11, longest: 120 });
 
-/** POST /reports has no idempotency key, so it is sent once more at most where its function was killed. */
+/** POST /reports has no idempotency key, so it is sent at most once more if its function was killed. */
 const killedOnce = retry(KILLED, { first: MIN_WAIT, times: 1 });
 
 /**
- * GetToken runs one at a time (reserved concurrency 1), so many calls queue: for a second each as a rule, for a minute
- * each while the platform does not answer. 1 + 2 + 4 + 8 + 16 + 20 × 55 = 1,131 s at most, and half of it on average,
+ * GetToken runs one at a time (reserved concurrency 1), so many calls queue: usually for a second each, for a minute each
+ * while the platform does not answer. 1 + 2 + 4 + 8 + 16 + 20 × 55 = 1,131 s at most, and half of it on average,
  * because FULL jitter spreads calls that arrived together.
  */
 const queued: RetryProps = {

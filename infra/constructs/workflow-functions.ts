@@ -41,7 +41,7 @@ const LISTS: Size = { timeout: Duration.minutes(15), memory: 1024 };
 
 const SIZES: Readonly<Record<StepName, Size>> = {
   PlanExport: INTERNAL,
-  // The second request follows when a refused credential has been replaced meanwhile.
+  // It sends a second request if a refused credential has been replaced in the meantime.
   GetToken: calls(2),
   CreateReport: calls(1),
   CheckReport: calls(MAX_REPORTS),

@@ -4,18 +4,18 @@ import type { Window } from '../../functions/workflow/states.ts';
 import type { StepName } from '../constructs/retries.ts';
 import type { HistoryEvent } from './history.ts';
 
-/** Where one window stands. */
+/** The progress of one window. */
 export interface WindowProgress {
   readonly window: Window;
-  /** Where its file goes. */
+  /** Of its object. */
   readonly key: string;
   readonly doing: string;
-  /** Since when, in epoch ms by the run's clock. */
+  /** When it began to do that, in epoch ms by the run's clock. */
   readonly since: number;
   readonly done: boolean;
   /** Of the file that was delivered. */
   readonly bytes?: number;
-  /** What went wrong last, while it is tried again. */
+  /** The last failure, while the step is tried again. */
   readonly trouble?: string;
 }
 
@@ -40,9 +40,7 @@ const WAITS_ITS_TURN = 'waits its turn';
 /** By the window's place in the export. */
 export type Progress = ReadonlyMap<number, WindowProgress>;
 
-/**
- * The progress after one more event of the history; the very same object where the event changes nothing.
- */
+/** Returns the progress after one more event of the history, or the same object if the event changes nothing. */
 export function advance(progress: Progress, event: HistoryEvent): Progress {
   if (event.type === 'StateExited' && event.state === 'PlanExport') return planned(event);
   const { window: place } = event;

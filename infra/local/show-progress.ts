@@ -3,7 +3,7 @@ import { advance, type Progress, type WindowProgress } from './progress.ts';
 import type { LocalRun } from './run.ts';
 import type { Execution } from './step-functions.ts';
 
-/** What is written to; a terminal has `isTTY`. */
+/** The output for the progress. A terminal has `isTTY`. */
 export interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -13,12 +13,12 @@ export interface Screen {
 
 type Sources = Pick<LocalRun, 'clock' | 'arrived'>;
 
-/** How often a terminal is drawn anew, in real ms. */
+/** Real ms between two redraws of a terminal. */
 const REDRAW_MS = 200;
 
 /**
- * Shows how an execution goes on until it ends: on a terminal one line for each window, drawn again and again;
- * elsewhere a line for each change.
+ * Shows the progress of an execution until it ends: on a terminal, one line for each window; elsewhere, a line for each
+ * change.
  */
 export async function showProgress(execution: Execution, sources: Sources, screen: Screen): Promise<void> {
   if (screen.isTTY) await draw(execution, sources, screen);
@@ -30,7 +30,7 @@ async function list(execution: Execution, sources: Sources, screen: Screen): Pro
   for await (const event of execution.events) {
     const after = advance(progress, event);
     for (const [place, window] of after) {
-      // As it was when that began, not as it is now: the next events may be there already.
+      // Without the live duration and bytes: later events may have arrived already.
       if (window !== progress.get(place))
         screen.write(`${event.time.slice(11, 19)} ${lineOf(window, sources)}\n`);
     }
@@ -55,12 +55,12 @@ async function draw(execution: Execution, sources: Sources, screen: Screen): Pro
   }
 }
 
-/** Goes up over what was drawn, and clears from there to the end of the screen. */
+/** Moves the cursor up over the lines drawn before, and clears from there to the end of the screen. */
 function erase(lines: number): string {
   return lines === 0 ? '' : `\x1b[${lines}A\x1b[0J`;
 }
 
-/** As many lines as fit: those under way first, for the others a count. */
+/** A line for each window, or only for those under way if not all fit; then a count. */
 function picture(progress: Progress, sources: Sources, screen: Screen): string[] {
   // A terminal that does not know its size says 0.
   const { columns, rows } = { columns: screen.columns || 80, rows: screen.rows || 24 };

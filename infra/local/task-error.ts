@@ -22,7 +22,7 @@ export function functionFailure(
   return { error: errorType, cause: JSON.stringify({ errorType, errorMessage, trace }) };
 }
 
-/** An error that is no TaskError is a fault of the local run itself: States.TaskFailed. */
+/** Any other error than a TaskError is a fault of the local run itself: States.TaskFailed. */
 export function taskFailure(error: unknown): TaskFailure {
   if (error instanceof TaskError) return { error: error.name, cause: error.message };
   return { error: 'States.TaskFailed', cause: error instanceof Error ? error.message : String(error) };
