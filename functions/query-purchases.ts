@@ -90,7 +90,7 @@ function checkFraming(answer: PurchasesAnswer): void {
   if (headerOf(answer, 'content-length') !== undefined || headerOf(answer, 'transfer-encoding') !== undefined)
     return;
   throw new CopyFailed(
-    'The platform marks no end of the answer to the purchase query, by Content-Length or by chunks.',
+    'The platform marks the end of its answer to the purchase query neither by Content-Length nor by chunks.',
   );
 }
 

@@ -245,7 +245,7 @@ function checkFraming(headers: Headers): void {
     coding === undefined ? headers['content-length'] !== undefined : coding.toLowerCase() === 'chunked';
   if (isFramed) return;
   throw new CopyFailed(
-    'The storage host marks no end of the file, by Content-Length or by chunks. Try again with a fresh URL.',
+    'The storage host marks the end of the file neither by Content-Length nor by plain chunks. Try again with a fresh URL.',
   );
 }
 

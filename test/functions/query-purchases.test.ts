@@ -186,7 +186,7 @@ describe('QueryPurchases that fails', () => {
     ['a,b\n', 'text/csv'],
     ['', 'application/json'],
   ])('17: refuses an answer with neither Content-Length nor chunks: %j', async (body, type) => {
-    const happened = 'The platform marks no end of the answer to the purchase query';
+    const happened = 'The platform marks the end of its answer to the purchase query neither';
     await expectNothingStored(unframed(body, { 'content-type': type }), 'CopyFailed', happened);
   });
 

@@ -30,7 +30,7 @@ await runScenarios(scenarios, { parallel, speed }, (outcome) => {
   if (outcome.broken.length > 0) printBroken(outcome);
   else if (done % 100 === 0) console.error(`${done} of ${scenarios.length} runs`);
 });
-console.log(`${scenarios.length} runs of seed ${seed}; their executions ended:`);
+console.log(`Runs of seed ${seed}: ${scenarios.length}. Their executions ended:`);
 for (const [end, times] of [...ends].sort((a, b) => b[1] - a[1])) console.log(`  ${end}: ${times}`);
 console.log(failed.length === 0 ? 'P1 to P6 held in all runs.' : `Runs that broke a promise: ${failed}`);
 process.exitCode = failed.length === 0 ? 0 : 1;

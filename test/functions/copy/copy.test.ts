@@ -32,7 +32,7 @@ test('a file arrives byte for byte over TLS', async () => {
 test('17: a file framed by neither Content-Length nor chunks is refused, although all of it came', async () => {
   const outcome = await copyOnce({ body, framing: 'close' });
   expectNothing(outcome, 'CopyFailed');
-  expect(String(outcome.error)).toContain('marks no end of the file');
+  expect(String(outcome.error)).toContain('marks the end of the file neither');
 });
 
 test.each([
