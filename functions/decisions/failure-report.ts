@@ -3,7 +3,7 @@ import type { Caught, FailureReport } from '../workflow/states.ts';
 import { appendEntries, entriesOfCaught, shortenTimeline, type Timeline } from '../workflow/timeline.ts';
 
 /** The next thing that a person does, by error. */
-const TODO: Readonly<Record<ErrorName, string>> = {
+const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   InvalidInput: 'Correct the request and start it again.',
   CredentialUnusable: "Correct the account's credential secret and run the export again.",
   LoginRequired: 'Sign in to the platform again, then run the export again.',
@@ -26,7 +26,7 @@ const TODO: Readonly<Record<ErrorName, string>> = {
 };
 
 /** After any other error: a killed function, a timeout, a fault of ours. */
-const TODO_AFTER_UNEXPECTED =
+const NEXT_STEP_AFTER_UNEXPECTED =
   "Read the execution's history and the function's log, then run the export again.";
 
 /** Errors of AWS that the runbook has a section about. */
@@ -104,7 +104,7 @@ export function createFailureReport(caught: Caught, subject: Subject): FailureRe
     error: truncate(error, MAX_ERROR),
     ...(error !== caught.Error && { aws_error: truncate(caught.Error, MAX_ERROR) }),
     happened: happened || 'Nothing more is known.',
-    todo: isExportError(error) ? TODO[error] : TODO_AFTER_UNEXPECTED,
+    todo: isExportError(error) ? NEXT_STEP[error] : NEXT_STEP_AFTER_UNEXPECTED,
     runbook: runbookLink(hasSection(error) ? error : OTHER_ERROR, runbookUrl),
     execution,
     ...(account !== undefined && { account }),
