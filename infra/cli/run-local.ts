@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { type ClockAnchor, scaledClock } from '../local/clock.ts';
 import { keepSaving } from '../local/history.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
@@ -29,6 +30,12 @@ export interface LocalRunOptions extends PlatformOptions {
   readonly speed: number;
 }
 
+/**
+ * Lets a heap grow to four times its live objects before V8 collects all of it. The buffers of a copy count as part of the small
+ * heaps here: without this, a file of 1 GB makes V8 collect the heaps 130 times instead of 10, a quarter of the CPU of the run.
+ */
+const HEAP_GROWTH = '--heap-growing-percent=300';
+
 /** Ctrl-C, and the signal that schedulers and containers send. Both write the history before the command ends. */
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
@@ -48,6 +55,7 @@ export async function runLocal(
   name: string | undefined,
   options: LocalRunOptions,
 ): Promise<Outcome | undefined> {
+  setFlagsFromString(HEAP_GROWTH);
   const clock = scaledClock(options.speed);
   const { input, request, warnings } = await checkAll(name, options, new Date(clock.now()));
   if (options.credential !== undefined) warnings.push(...(await credentialFileWarnings(options.credential)));

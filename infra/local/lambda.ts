@@ -10,7 +10,7 @@ const MAX_INSTANCES = 8;
  * 0.1 s of CPU, and most calls end within milliseconds, so one instance serves many windows. Copies take longer and run side by
  * side.
  */
-const BUSY_MS = 250;
+const BUSY_MS = 500;
 
 /**
  * How long a call waits for reserved concurrency if the clock is scaled (real ms). A Retry then waits N times less, but the call

@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { benchCold } from './cold.ts';
 import { type Sample, startServers, TRANSPORTS, type Transport } from './copy/run.ts';
 import { type Row, table } from './copy/table.ts';
+import { benchLocal } from './local.ts';
 
 const CONTENDERS = ['raw', 'ours', 'ours-uncounted', 'lib-storage', 'rclone-copyurl', 'against'];
 
@@ -41,6 +42,20 @@ program
   .command('cold')
   .description('Loads each function as Lambda does on a cold start, and compares it with an empty handler.')
   .action(() => console.log(benchCold()));
+program
+  .command('local')
+  .description('Runs the workflow on this machine. Measures the time to the first request, CPU and memory.')
+  .option('--rounds <n>', 'the table shows their median', positive, 7)
+  .option('--against <dir>', 'another checkout to compare with')
+  .action(async ({ rounds, against }: { rounds: number; against?: string }) => {
+    const checkouts = ['.', against].filter((directory) => directory !== undefined);
+    console.log(
+      await benchLocal(
+        checkouts.map((directory) => resolve(directory)),
+        rounds,
+      ),
+    );
+  });
 await program.parseAsync();
 
 async function benchCopy({ sizes, oursSizes, transports, contenders, rounds, against }: Options) {

@@ -7,8 +7,8 @@ import { decodeAwsChunked } from './aws-chunked.ts';
 
 export type Received = { bytes: number; crc32: number };
 
-/** Receives bytes in order. If it returns a promise, the sender waits for it. */
-export type Write = (chunk: Buffer) => Promise<void> | undefined;
+/** Receives bytes in order. */
+type Write = (chunk: Buffer) => void;
 
 const OTHER_CHECKSUMS = ['crc32c', 'crc64nvme', 'sha1', 'sha256'];
 
@@ -37,8 +37,7 @@ export async function receiveBody(
       received.crc32 = crc32(chunk, received.crc32);
       sha256?.update(chunk);
       md5?.update(chunk);
-      const wait = write(chunk);
-      if (wait !== undefined) await wait;
+      write(chunk);
     }
   } catch (error) {
     if (error instanceof S3Error) throw error;
@@ -73,7 +72,7 @@ export async function discardBody(request: IncomingMessage): Promise<Received> {
 export async function receiveDocument(request: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  const write = (chunk: Buffer): undefined => {
+  const write = (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > maxBytes) throw new S3Error('MalformedXML', 'The document is too large');
     chunks.push(chunk);

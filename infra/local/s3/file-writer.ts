@@ -1,27 +1,22 @@
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
-import { finished } from 'node:stream/promises';
-import { discardBody, type Received, receiveBody, type Write } from './body.ts';
+import type { IncomingMessage } from 'node:http';
+import { discardBody, type Received, receiveBody } from './body.ts';
 import type { Call } from './call.ts';
 
-const BUFFERED_BYTES = 1024 * 1024;
-
-export type FileWriter = { write: Write; close(): Promise<void> };
-
-/** Creates a file and writes to it in order. Keeps about 1 MiB in memory. */
-export function openFileWriter(path: string): FileWriter {
-  const stream = createWriteStream(path, { flags: 'wx', highWaterMark: BUFFERED_BYTES });
-  const done = finished(stream);
-  done.catch(() => {}); // close() reports it, and so does a write that waits for the drain.
-  return {
-    write: (chunk) =>
-      stream.write(chunk) ? undefined : Promise.race([once(stream, 'drain').then(() => {}), done]),
-    close: () => {
-      stream.end();
-      return done;
-    },
-  };
+/**
+ * Writes the body of a request to a new file. Writes synchronously: the system only copies the chunk to memory, which takes less
+ * CPU than handing it to another thread, and the chunk can be collected at once.
+ */
+async function writeFile(request: IncomingMessage, path: string): Promise<Received> {
+  const file = openSync(path, 'wx');
+  try {
+    return await receiveBody(request, (chunk) => {
+      for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at);
+    });
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Creates a file of this size that takes no disk space. */
@@ -36,14 +31,9 @@ export async function receiveFile<Result>(
   path: string,
   use: (received: Received) => Promise<Result>,
 ): Promise<Result> {
-  const writer = openFileWriter(path);
   try {
-    const received = await (sink ? discardBody(request) : receiveBody(request, writer.write));
-    await writer.close();
-    return await use(received);
+    return await use(await (sink ? discardBody(request) : writeFile(request, path)));
   } catch (error) {
-    // On a full disk, close() fails too. The file must be removed anyway.
-    await writer.close().catch(() => {});
     await rm(path, { force: true });
     throw error;
   }

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type Answer, S3Error, textOf, xml } from './answers.ts';
 import { base64Crc, receiveDocument } from './body.ts';
 import type { Call, Part, Upload } from './call.ts';
-import { openFileWriter, receiveFile, writeSparseFile } from './file-writer.ts';
+import { receiveFile, writeSparseFile } from './file-writer.ts';
 import { contentEncoding, etagOf, requireAbsent } from './objects.ts';
 import { objectPath, publish, temporaryPath } from './store.ts';
 
@@ -173,19 +172,24 @@ function listedPart({ parts, checksumType }: Upload, element: string): Part {
   throw new S3Error('InvalidPart', 'One or more of the specified parts could not be found or did not match');
 }
 
+const COPY_BYTES = 1024 * 1024;
+
 /** Writes the parts into one file. @returns the CRC32 of the bytes, not one computed from the parts' checksums */
-async function concatenate(parts: readonly Part[], file: string): Promise<number> {
-  await rm(file, { force: true });
-  const writer = openFileWriter(file);
+async function concatenate(parts: readonly Part[], path: string): Promise<number> {
+  await rm(path, { force: true });
+  const buffer = Buffer.allocUnsafe(COPY_BYTES);
   let crc = 0;
-  for (const { path } of parts) {
-    const chunks: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: 1024 * 1024 });
-    for await (const chunk of chunks) {
+  await using file = await open(path, 'wx');
+  for (const part of parts) {
+    await using source = await open(part.path);
+    for (;;) {
+      const { bytesRead } = await source.read(buffer);
+      if (bytesRead === 0) break;
+      const chunk = buffer.subarray(0, bytesRead);
       crc = crc32(chunk, crc);
-      await writer.write(chunk);
+      await file.writeFile(chunk);
     }
   }
-  await writer.close();
   return crc;
 }
 

@@ -1,0 +1,102 @@
+import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { scaledClock } from '../../infra/local/clock.ts';
+import { startSandbox } from '../../infra/sandbox/sandbox.ts';
+import { measureCommand } from './copy/measure-command.ts';
+
+/** Waits are short beside the work, and P3's 10 s still take half a second. */
+const SPEED = 20;
+
+const EXPORTS = {
+  'nine small windows': { end_date: '2026-02-01', max_parallel: 9, bytes: undefined },
+  'a file of 1 GB': { end_date: '2025-01-08', max_parallel: 1, bytes: 1e9 },
+} as const;
+
+type ExportName = keyof typeof EXPORTS;
+
+/** One run of the command, with the start of its process. */
+interface Sample {
+  /** From the start of the process to its first request to the platform. */
+  readonly firstRequestMs: number;
+  readonly cpuSeconds: number;
+  readonly peakMb: number;
+}
+
+/**
+ * Measures `run --local` against a sandbox in this process. Each round runs every checkout once, so that a busy machine slows all
+ * of them. An unmeasured run at the beginning fills their caches.
+ *
+ * @param checkouts their node_modules must be installed
+ * @returns a table of medians; the ratios are those to the last checkout
+ */
+export async function benchLocal(checkouts: readonly string[], rounds: number): Promise<string> {
+  const lines = [`${''.padEnd(50)}   first request             CPU     peak memory`];
+  for (const name of Object.keys(EXPORTS) as ExportName[]) {
+    const rows = checkouts.map((checkout) => ({ checkout, samples: [] as Sample[] }));
+    for (const { checkout } of rows) await measureExport(checkout, name);
+    for (let round = 1; round <= rounds; round++) {
+      process.stderr.write(`${name}: round ${round} of ${rounds}\r`);
+      for (const { checkout, samples } of rows) samples.push(await measureExport(checkout, name));
+    }
+    const medians = rows.map(({ checkout, samples }) => ({ checkout, sample: median(samples) }));
+    for (const { checkout, sample } of medians) {
+      const figures = describe(sample, medians.at(-1)?.sample ?? sample);
+      lines.push(`${name.padEnd(20)}${checkout.slice(-29).padEnd(30)}  ${figures}`);
+    }
+  }
+  return lines.join('\n');
+}
+
+async function measureExport(checkout: string, name: ExportName): Promise<Sample> {
+  const { bytes, ...fields } = EXPORTS[name];
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'bench-local-'));
+  const clock = scaledClock(SPEED);
+  await using sandbox = await startSandbox({ now: clock.now, ...(bytes && { report: { bytes } }) });
+  const { clientId: client_id, clientSecret: client_secret, baseUrl, revision } = sandbox;
+  const credential = join(folder.path, 'credential.json');
+  const input = join(folder.path, 'request.json');
+  writeFileSync(credential, JSON.stringify({ client_id, client_secret }), { mode: 0o600 });
+  const request = {
+    ...{ name: 'bench', account: 'sandbox', start_date: '2025-01-01', ...fields },
+    ...{ advertiser_ids: sandbox.advertiserIds.slice(0, 1), metrics: ['spend'] },
+  };
+  writeFileSync(input, JSON.stringify(request));
+  const options = {
+    ...{ 'base-url': baseUrl, revision, credential, input },
+    ...{ out: join(folder.path, 'out'), speed: SPEED },
+  };
+  const flags = Object.entries(options).map(([option, value]) => `--${option} '${value}'`);
+  const main = `'${process.execPath}' infra/cli/main.ts run --local ${flags.join(' ')}`;
+  const started = Date.now();
+  const { cpu, rss } = await measureCommand(
+    `cd '${checkout}' && ${main} > /dev/null 2> '${folder.path}/stderr'`,
+    process.env,
+  );
+  const [first] = sandbox.journal;
+  if (!first) throw new Error(`${checkout} sent no request`);
+  // The sandbox notes the scaled time.
+  const firstRequest = clock.start + (first.at - clock.start) / SPEED;
+  return { firstRequestMs: firstRequest - started, cpuSeconds: cpu, peakMb: rss / 1e6 };
+}
+
+/** The median of each figure by itself. */
+function median(samples: readonly Sample[]): Sample {
+  const of = (figure: keyof Sample) =>
+    samples.map((sample) => sample[figure]).sort((a, b) => a - b)[samples.length >> 1] ?? Number.NaN;
+  return { firstRequestMs: of('firstRequestMs'), cpuSeconds: of('cpuSeconds'), peakMb: of('peakMb') };
+}
+
+function describe(sample: Sample, base: Sample): string {
+  const figures: [keyof Sample, number, string][] = [
+    ['firstRequestMs', 0, 'ms'],
+    ['cpuSeconds', 2, 's'],
+    ['peakMb', 0, 'MB'],
+  ];
+  return figures
+    .map(([figure, digits, unit]) => {
+      const ratio = sample === base ? '' : ` (${(sample[figure] / base[figure]).toFixed(2)})`;
+      return `${sample[figure].toFixed(digits)} ${unit}${ratio}`.padStart(14);
+    })
+    .join('  ');
+}
