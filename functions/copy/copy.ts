@@ -1,4 +1,5 @@
-import { checkUrl, type HostPolicy, safeAgent } from '../platform/safe-hosts.ts';
+import { safeAgent } from '../platform/safe-agent.ts';
+import { checkUrl, type HostPolicy } from '../platform/safe-hosts.ts';
 import type { Checkpoint } from '../workflow/checkpoint.ts';
 import {
   CopyFailed,

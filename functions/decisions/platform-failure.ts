@@ -16,7 +16,7 @@ import {
 /** A gateway may answer with these after it passed the request on, so a POST may have taken effect. */
 const GATEWAY_STATUSES = [502, 504];
 
-/** safe-hosts.ts refuses an address while connecting, which the client sees as the code of a failed connection. */
+/** safe-agent.ts refuses an address while connecting, which the client sees as the code of a failed connection. */
 const DOWNLOAD_REFUSED: ErrorName = 'DownloadRefused';
 
 export interface PlatformCall {

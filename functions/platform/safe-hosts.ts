@@ -1,6 +1,4 @@
-import { lookup as resolve } from 'node:dns';
-import { BlockList, isIP, type LookupFunction, type OnReadOpts } from 'node:net';
-import { Agent, buildConnector } from 'undici';
+import { BlockList, isIP } from 'node:net';
 import { DownloadRefused } from '../workflow/errors.ts';
 
 /** The hosts that may be connected to. */
@@ -28,7 +26,7 @@ const SPECIAL = blockList(
 const GLOBAL_UNICAST = blockList([], ['2000::/3']);
 
 /**
- * Checks a URL as far as possible without a lookup. {@link safeAgent} checks the addresses when it connects.
+ * Checks a URL as far as possible without a lookup. `safeAgent` checks the addresses when it connects.
  *
  * @returns the parsed URL
  * @throws DownloadRefused with the reason and the URL without its query
@@ -59,64 +57,15 @@ function faultOf(url: URL, { allowLoopback, allowedHosts }: HostPolicy): string 
 }
 
 /** The reason not to connect to an IP address; undefined if it is safe. Plain http never leaves this machine. */
-function addressFault(address: string, protocol: string, allowLoopback: boolean): string | undefined {
+export function addressFault(address: string, protocol: string, allowLoopback: boolean): string | undefined {
   if (isLoopback(address)) return allowLoopback ? undefined : 'it is a loopback address';
   if (protocol !== 'https:') return 'plain http is for a loopback address only';
   const usable = isIP(address) === 4 || contains(GLOBAL_UNICAST, address);
   return usable && !contains(SPECIAL, address) ? undefined : 'it is not a public address';
 }
 
-/**
- * A dispatcher that refuses the same addresses as {@link checkUrl}. It checks every address of a name when it connects, so
- * a name cannot be public when checked and private when used. It follows no redirect, and speaks HTTP/1.1 only, because
- * undici's timeouts do not apply to HTTP/2.
- */
-export function safeAgent(
-  policy: Pick<HostPolicy, 'allowLoopback'>,
-  { connectTimeout, ...options }: Omit<Agent.Options, 'connect'> = {},
-): Agent {
-  const timeout = connectTimeout === undefined ? {} : { timeout: connectTimeout };
-  return new Agent({ allowH2: false, ...options, connect: safeConnector(policy, timeout) });
-}
-
-/** The connector of {@link safeAgent}. */
-export function safeConnector(
-  { allowLoopback }: Pick<HostPolicy, 'allowLoopback'>,
-  options: { readonly timeout?: number; readonly onread?: OnReadOpts } = {},
-): buildConnector.connector {
-  const connectors = new Map(
-    ['https:', 'http:'].map((protocol) => {
-      const lookup = checkedLookup((address) => addressFault(address, protocol, allowLoopback));
-      return [protocol, buildConnector({ ...options, allowH2: false, lookup })] as const;
-    }),
-  );
-  return (target, callback) => {
-    const host = bareHost(target.hostname);
-    // A literal address is not looked up, so it is checked here.
-    const fault = isIP(host) === 0 ? undefined : addressFault(host, target.protocol, allowLoopback);
-    const connector = connectors.get(target.protocol);
-    if (fault === undefined && connector) connector(target, callback);
-    else callback(refusal(host, fault ?? 'its protocol is unknown'), null);
-  };
-}
-
-function checkedLookup(faultOfAddress: (address: string) => string | undefined): LookupFunction {
-  return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      const [first] = addresses ?? [];
-      if (error || first === undefined) return callback(error ?? new Error('no address'), '');
-      const fault = addresses.map(({ address }) => faultOfAddress(address)).find((one) => one !== undefined);
-      if (fault !== undefined) return callback(refusal(hostname, fault), '');
-      return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
-    });
-  };
-}
-
-function refusal(host: string, fault: string): DownloadRefused {
-  return new DownloadRefused(`The host ${host} was refused: ${fault}.`);
-}
-
-function bareHost(hostname: string): string {
+/** A host name as it is compared: in lower case, without brackets and without a dot at its end. */
+export function bareHost(hostname: string): string {
   return hostname
     .toLowerCase()
     .replace(/^\[|\]$/g, '')

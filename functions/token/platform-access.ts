@@ -1,6 +1,6 @@
 import { createSecrets } from '../aws/secrets.ts';
 import type { Connection, Platform } from '../platform/connection.ts';
-import { safeAgent } from '../platform/safe-hosts.ts';
+import { safeAgent } from '../platform/safe-agent.ts';
 import type { PlatformSettings } from '../workflow/settings.ts';
 import { createTokenCache } from './cached-tokens.ts';
 import type { PlatformAccess } from './call-platform.ts';

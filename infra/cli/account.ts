@@ -3,7 +3,7 @@ import { open, readFile, realpath, rm } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createSecrets } from '../../functions/aws/secrets.ts';
 import type { Connection } from '../../functions/platform/connection.ts';
-import { safeAgent } from '../../functions/platform/safe-hosts.ts';
+import { safeAgent } from '../../functions/platform/safe-agent.ts';
 import { type CredentialStore, createCredentialStore } from '../../functions/token/credential.ts';
 import {
   AccessRefused,

@@ -1,5 +1,5 @@
 import type { Authorization, Platform } from '../../functions/platform/connection.ts';
-import { safeAgent } from '../../functions/platform/safe-hosts.ts';
+import { safeAgent } from '../../functions/platform/safe-agent.ts';
 
 /** The platform at this URL, with a new connection for each call, as the steps use it. */
 export function platformAt(baseUrl: string, overrides: Partial<Platform> = {}): Platform {

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { safeAgent } from '../../functions/platform/safe-hosts.ts';
+import { safeAgent } from '../../functions/platform/safe-agent.ts';
 import { requestToken } from '../../functions/platform/token.ts';
 import type { PlatformAccess } from '../../functions/token/call-platform.ts';
 import type { ReportWindow } from '../../functions/workflow/states.ts';

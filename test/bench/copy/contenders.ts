@@ -4,7 +4,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { Agent } from 'undici';
 import { copyFile } from '../../../functions/copy/copy.ts';
 import { createS3Client } from '../../../functions/copy/s3-call.ts';
-import { safeAgent } from '../../../functions/platform/safe-hosts.ts';
+import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 
 export const BUCKET = 'bench';

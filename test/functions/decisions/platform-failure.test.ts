@@ -6,7 +6,7 @@ import {
 } from '../../../functions/decisions/platform-failure.ts';
 import { NoAnswer, OAuthError, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
 import { getReport } from '../../../functions/platform/reports.ts';
-import { safeAgent } from '../../../functions/platform/safe-hosts.ts';
+import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 
 const get = { doing: 'polling report r', creates: false, revision: '2026-09-01', facts: { report_id: 'r' } };
 const post = { ...get, doing: 'creating a report', creates: true };

@@ -1,7 +1,8 @@
 import dns, { type LookupAddress } from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkUrl, safeAgent } from '../../../functions/platform/safe-hosts.ts';
+import { safeAgent } from '../../../functions/platform/safe-agent.ts';
+import { checkUrl } from '../../../functions/platform/safe-hosts.ts';
 import { listen, listenTcp } from '../../support/listen.ts';
 
 const deployed = { allowLoopback: false };
