@@ -12,6 +12,7 @@ import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './r
  *     SaveReport       ReadyWindow           → SavedWindow, or ReadyWindow with a `checkpoint`, or ReportWindow
  *     QueryPurchases   PurchasesWindow       → SavedWindow
  *     ExportList       ListWindow            → SavedWindow
+ *     CurateReport     SavedWindow           → SavedWindow with `curated`, or ReportWindow to copy the file again
  *     PublishWindow    SavedWindow           → DeliveredWindow
  *     DescribeFailure  DescribeFailureInput  → FailedWindow for a window, ExportFailed for the export
  *     PublishExport    PublishExportInput    → ExportResult
@@ -105,6 +106,33 @@ export const StoredObject = z.object({
 });
 export type StoredObject = z.infer<typeof StoredObject>;
 
+/** What CurateReport found in the file, and what it wrote into the export's table. */
+export const Curated = z.object({
+  /** Absent if no row has a date. */
+  first_date: z.optional(z.string()),
+  last_date: z.optional(z.string()),
+  /** The sum of each metric over the window. A string keeps all digits of a decimal. */
+  sums: z.optional(z.record(z.string(), z.string())),
+  ledger_key: z.optional(z.string()),
+  /** Absent if the table has not been written. */
+  table: z.optional(
+    z.object({
+      name: z.string(),
+      /** Days of the window that show this report now. */
+      days: z.number(),
+      /** Days that keep a newer report. */
+      kept: z.number(),
+      /** Days that showed other values before, and the first and last of them. */
+      restated: z.number(),
+      first_restated: z.optional(z.string()),
+      last_restated: z.optional(z.string()),
+    }),
+  ),
+  /** The reason why the table was not written although the export has one. The raw file is delivered all the same. */
+  table_problem: z.optional(z.string()),
+});
+export type Curated = z.infer<typeof Curated>;
+
 /** One event of a window's history, or several equal ones in a row. */
 export const TimelineEntry = z.object({
   /** Absent if a function was killed before it could name itself, and in the entry that replaces omitted ones. */
@@ -129,9 +157,9 @@ export const WindowState = z.object({
   window: Window,
   /**
    * The Choice states read it: `planned` create a report (the first or a replacement) · `pending` poll ·
-   * `ready` save, or resume the copy · `saved` publish
+   * `ready` save, or resume the copy · `saved` curate · `curated` publish
    */
-  status: z.enum(['planned', 'pending', 'ready', 'saved']),
+  status: z.enum(['planned', 'pending', 'ready', 'saved', 'curated']),
   /** Seconds that the next Wait takes; at least 10 (contract 4.4). */
   wait_seconds: z.number(),
   /** 429 answers in a row. */
@@ -144,6 +172,9 @@ export const WindowState = z.object({
   ready_id: z.optional(z.string()),
   token: z.optional(TokenRef),
   object: z.optional(StoredObject),
+  curated: z.optional(Curated),
+  /** Copies that another run replaced before CurateReport could read them. */
+  replaced_copies: z.optional(z.number()),
   /**
    * Set if one call of SaveReport was not enough. If an earlier release wrote it in another shape, it is dropped: the copy
    * starts again, and the bucket's lifecycle rule removes the parts.
@@ -183,7 +214,7 @@ export type PurchasesWindow = z.infer<typeof PurchasesWindow>;
 export const ListWindow = z.extend(AuthorizedWindow, { request: ListRequest });
 export type ListWindow = z.infer<typeof ListWindow>;
 
-/** For PublishWindow. */
+/** For CurateReport and PublishWindow. */
 export const SavedWindow = z.extend(AuthorizedWindow, { object: StoredObject });
 export type SavedWindow = z.infer<typeof SavedWindow>;
 
@@ -195,6 +226,12 @@ export const DeliveredWindow = z.object({
   report_id: z.optional(z.string()),
   bytes: z.number(),
   rows: z.optional(z.number()),
+  /** Those that this window added to the export's. */
+  warnings: z.optional(z.array(z.string())),
+  /** Days of the table that showed other values before, and the first and last of them. */
+  restated: z.optional(z.number()),
+  first_restated: z.optional(z.string()),
+  last_restated: z.optional(z.string()),
 });
 export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
 

@@ -70,6 +70,9 @@ export const rangeFields = {
   ),
 };
 
+/** The table that the rows go to. Default: the export's name; false: none. */
+export const table = z.optional(z.union([z.literal(false), name], 'must be a name, or false for no table'));
+
 /** Fields of the platform's body that the contract does not name. */
 export const options = z.optional(z.record(z.string(), z.json()));
 

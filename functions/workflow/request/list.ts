@@ -8,6 +8,7 @@ import {
   type Normalized,
   normalizedFields,
   roundedFaults,
+  table,
   today,
 } from './fields.ts';
 
@@ -32,6 +33,7 @@ export const ListInput = z.strictObject({
   ),
   items: z.optional(z.string().check(z.regex(/^[^.]+(\.[^.]+)*$/, 'must be a path, such as data.items'))),
   snapshot_date: z.optional(date),
+  table,
 });
 
 export const ListRequest = z.object({
@@ -41,6 +43,7 @@ export const ListRequest = z.object({
   limit: z.number(),
   filters: z.record(z.string(), z.string()),
   items: z.optional(z.string()),
+  table,
 });
 export type ListRequest = z.infer<typeof ListRequest>;
 
@@ -54,7 +57,7 @@ export function listFaults({ filters }: Fields): string[] {
 }
 
 export function normalizeList(input: z.infer<typeof ListInput>, now: Date): Normalized<ListRequest> {
-  const { name, account, kind, resource, items, revision } = input;
+  const { name, account, kind, resource, items, revision, table } = input;
   // A snapshot covers one day, so that a list's key has the same form as a report's.
   const start_date = input.snapshot_date ?? today(input, now);
   const filters = Object.entries(input.filters ?? {}).map(([key, value]) => [key, String(value)]);
@@ -65,6 +68,7 @@ export function normalizeList(input: z.infer<typeof ListInput>, now: Date): Norm
     ...(items !== undefined && { items }),
     max_parallel: 1,
     ...(revision && { revision }),
+    ...(table !== undefined && { table }),
   };
   return { request, warnings: [] };
 }

@@ -10,6 +10,7 @@ import {
   rangeFaults,
   rangeFields,
   resolveRange,
+  table,
   uuid,
   word,
 } from './fields.ts';
@@ -55,6 +56,7 @@ export const ReportInput = z.strictObject({
   upgrade_dimensions: z.optional(z.boolean()),
   granularity: z.optional(word),
   format: z.optional(z.string().check(z.regex(/^[A-Za-z0-9]{1,16}$/, 'must be 1 to 16 letters or digits'))),
+  table,
   options,
   max_parallel: z.optional(z.int().check(z.minimum(1), z.maximum(40))),
 });
@@ -69,6 +71,7 @@ export const ReportRequest = z.object({
   dimensions: z.optional(z.array(z.string())),
   granularity: z.string(),
   format: z.string(),
+  table,
   options: z.record(z.string(), z.json()),
 });
 export type ReportRequest = z.infer<typeof ReportRequest>;
@@ -93,6 +96,7 @@ export function normalizeReport(input: ReportInput, now: Date): Normalized<Repor
     options: input.options ?? {},
     max_parallel: input.max_parallel ?? DEFAULT_PARALLEL,
     ...(input.revision && { revision: input.revision }),
+    ...(input.table !== undefined && { table: input.table }),
   };
   const warnings = [
     ...renamed.map(
