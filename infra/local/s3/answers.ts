@@ -15,6 +15,7 @@ const STATUS = {
   InvalidRequest: 400,
   'KMS.DisabledException': 400,
   MalformedXML: 400,
+  MetadataTooLarge: 400,
   MissingContentLength: 411,
   NoSuchBucket: 404,
   NoSuchKey: 404,

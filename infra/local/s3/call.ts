@@ -24,6 +24,7 @@ export type Upload = {
   folder: string;
   contentType: string;
   contentEncoding?: string;
+  metadata?: Record<string, string>;
   checksumType: 'FULL_OBJECT' | 'COMPOSITE';
   initiated: string;
   parts: Map<number, Part>;

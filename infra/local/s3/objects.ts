@@ -10,16 +10,16 @@ export async function putObject(call: Call): Promise<Answer> {
   const temporary = await temporaryPath(call);
   return receiveFile(call, temporary, async ({ bytes, crc32 }) => {
     if (call.sink) await writeSparseFile(temporary, bytes);
-    await requireAbsent(call);
     const meta: ObjectMeta = {
       bytes,
       etag: etagOf(`${bytes}-${crc32}`),
       crc32: base64Crc(crc32),
       contentType: call.header('content-type') ?? 'binary/octet-stream',
       ...contentEncoding(call.header('content-encoding')),
+      ...userMetadata(call),
       lastModified: new Date().toISOString(),
     };
-    await publish(call, temporary, meta);
+    await publish(call, temporary, meta, () => checkConditions(call));
     return { status: 200, headers: { ETag: meta.etag, ...checksumHeaders(meta.crc32) } };
   });
 }
@@ -76,18 +76,37 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
   return { status: 200, body: xml('ListBucketResult', listing) };
 }
 
-/** Checks `If-None-Match: *`. As on S3, the check comes after the body, just before the object becomes visible. */
-export async function requireAbsent(call: Call): Promise<void> {
-  const condition = call.header('if-none-match');
-  if (condition === undefined) return;
-  if (condition !== '*') throw new S3Error('NotImplemented', 'If-None-Match supports * only');
-  const exists = await readMeta(call).then(
-    () => true,
-    () => false,
-  );
-  if (exists) {
+/**
+ * Checks `If-None-Match: *` and `If-Match`. As on S3, the check comes after the body, just before the object becomes visible.
+ *
+ * @throws S3Error PreconditionFailed, or NoSuchKey if there is no object to match
+ */
+export async function checkConditions(call: Call): Promise<void> {
+  const { header } = call;
+  const [absent, etag] = [header('if-none-match'), header('if-match')];
+  if (absent === undefined && etag === undefined) return;
+  if (absent !== undefined && (absent !== '*' || etag !== undefined))
+    throw new S3Error('NotImplemented', 'If-None-Match supports * only, and not together with If-Match');
+  const current = await readMeta(call).catch((error: unknown) => {
+    if (absent !== undefined && error instanceof S3Error && error.code === 'NoSuchKey') return undefined;
+    throw error;
+  });
+  if (current !== undefined && (absent !== undefined || current.etag !== etag))
     throw new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold');
-  }
+}
+
+const META_PREFIX = 'x-amz-meta-';
+const META_BYTES_MAX = 2 * 1024;
+
+/** The metadata that a client gives its object. @throws S3Error MetadataTooLarge */
+export function userMetadata({ request }: Call): { metadata?: Record<string, string> } {
+  const entries = Object.entries(request.headers)
+    .filter(([name]) => name.startsWith(META_PREFIX))
+    .map(([name, value]) => [name.slice(META_PREFIX.length), [value].flat().join(',')] as const);
+  const bytes = entries.reduce((sum, [name, value]) => sum + name.length + Buffer.byteLength(value), 0);
+  if (bytes > META_BYTES_MAX)
+    throw new S3Error('MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size');
+  return entries.length === 0 ? {} : { metadata: Object.fromEntries(entries) };
 }
 
 /** A strong ETag that is not the MD5 of the bytes, as with SSE-KMS, so that no client relies on the MD5. */
@@ -107,12 +126,17 @@ function checksumHeaders(crc32: string): Record<string, string> {
 }
 
 function metaHeaders(meta: ObjectMeta, header: Call['header']): Record<string, string> {
+  const metadata = Object.entries(meta.metadata ?? {}).map(([name, value]) => [
+    `${META_PREFIX}${name}`,
+    value,
+  ]);
   const withChecksum = header('x-amz-checksum-mode') === 'ENABLED' && header('range') === undefined;
   return {
     ETag: meta.etag,
     'Content-Type': meta.contentType,
     'Last-Modified': new Date(meta.lastModified).toUTCString(),
     'Accept-Ranges': 'bytes',
+    ...Object.fromEntries(metadata),
     ...(meta.contentEncoding === undefined ? {} : { 'Content-Encoding': meta.contentEncoding }),
     ...(withChecksum && meta.crc32 !== '' ? checksumHeaders(meta.crc32) : {}),
   };

@@ -126,7 +126,8 @@ async function serve(
   };
   response.setHeader('x-amz-request-id', randomUUID());
   try {
-    if (operation === undefined) throw new S3Error('NotImplemented');
+    // The bucket has no versions.
+    if (operation === undefined || query.has('versionId')) throw new S3Error('NotImplemented');
     const header = (name: string) => [request.headers[name]].flat()[0];
     const { directory, uploads, minPartBytes = MIN_PART_BYTES, sink = false } = state;
     const call = { operation, request, directory, bucket, key, query, header, uploads, minPartBytes, sink };

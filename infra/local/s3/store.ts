@@ -18,6 +18,8 @@ export type ObjectMeta = {
   crc32: string;
   contentType: string;
   contentEncoding?: string;
+  /** The user's metadata, without `x-amz-meta-`. */
+  metadata?: Record<string, string>;
   lastModified: string;
 };
 
@@ -42,13 +44,23 @@ export async function temporaryPath({ directory, bucket }: ObjectPlace): Promise
   return join(folder, randomUUID());
 }
 
-/** Makes a finished temporary file visible at its key. Writes the metadata first: without an object it is ignored. */
-export async function publish(place: ObjectPlace, temporary: string, meta: ObjectMeta): Promise<void> {
+/**
+ * Makes a finished temporary file visible at its key. Writes the metadata first: without an object it is ignored.
+ *
+ * @param check throws if the object must not be replaced. No other change of the object comes between it and this one.
+ */
+export async function publish(
+  place: ObjectPlace,
+  temporary: string,
+  meta: ObjectMeta,
+  check: () => Promise<void>,
+): Promise<void> {
   const path = objectPath(place);
   const metadata = metaPath(place);
   for (const file of [path, metadata]) await mkdir(dirname(file), { recursive: true });
-  await writeFile(`${temporary}.json`, JSON.stringify(meta));
   await inTurn(path, async () => {
+    await check();
+    await writeFile(`${temporary}.json`, JSON.stringify(meta));
     await rename(`${temporary}.json`, metadata);
     await rename(temporary, path);
   });

@@ -6,8 +6,8 @@ import { type Answer, S3Error, textOf, xml } from './answers.ts';
 import { base64Crc, receiveDocument } from './body.ts';
 import type { Call, Part, Upload } from './call.ts';
 import { receiveFile, writeSparseFile } from './file-writer.ts';
-import { contentEncoding, etagOf, requireAbsent } from './objects.ts';
-import { objectPath, publish, temporaryPath } from './store.ts';
+import { checkConditions, contentEncoding, etagOf, userMetadata } from './objects.ts';
+import { type ObjectMeta, objectPath, publish, temporaryPath } from './store.ts';
 
 const PARTS_MAX = 10_000;
 const COMPLETE_BYTES_MAX = 8 * 1024 * 1024; // 10,000 parts take about 200 bytes of XML each, 2 MB together
@@ -30,6 +30,7 @@ export async function createUpload(call: Call): Promise<Answer> {
     ...{ id: randomUUID(), bucket, key, folder, checksumType },
     contentType: header('content-type') ?? 'binary/octet-stream',
     ...contentEncoding(header('content-encoding')),
+    ...userMetadata(call),
     initiated: new Date().toISOString(),
     parts: new Map(),
   };
@@ -132,18 +133,20 @@ async function joinParts(call: Call, upload: Upload, document: string): Promise<
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   const claimedBytes = header('x-amz-mp-object-size');
   if (claimedBytes !== undefined && Number(claimedBytes) !== bytes) throw new S3Error('InvalidRequest');
-  await requireAbsent(call);
+  await checkConditions(call);
   const file = join(folder, 'object');
   const crc = sink ? undefined : base64Crc(await concatenate(parts, file));
   verifyChecksum(call, upload, crc);
   if (!uploads.delete(upload.id)) throw new S3Error('NoSuchUpload');
   const etag = etagOf(`${upload.id}-complete`, `-${parts.length}`);
   if (sink) await writeSparseFile(file, bytes);
-  await publish(call, file, {
+  const meta: ObjectMeta = {
     ...{ bytes, etag, crc32: crc ?? '', contentType: upload.contentType },
     ...contentEncoding(upload.contentEncoding),
+    ...(upload.metadata && { metadata: upload.metadata }),
     lastModified: new Date().toISOString(),
-  });
+  };
+  await publish(call, file, meta, () => checkConditions(call));
   await rm(folder, { recursive: true, force: true });
   const objectCrc = checksumType === 'FULL_OBJECT' ? (crc ?? header('x-amz-checksum-crc32')) : undefined;
   const checksum = objectCrc === undefined ? {} : { ChecksumCRC32: objectCrc, ChecksumType: checksumType };

@@ -17,6 +17,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { base64Crc } from '../../../../infra/local/s3/body.ts';
+import { startS3 } from '../../../../infra/local/s3/server.ts';
 import { BUCKET, startTestS3 } from '../../../support/s3.ts';
 
 const TOO_LARGE = fileURLToPath(new URL('./too-large.ts', import.meta.url));
@@ -70,6 +71,46 @@ test('If-None-Match: * keeps an existing object', async () => {
   const second = put(s3, 'second', { IfNoneMatch: '*' });
   await expect(second).rejects.toMatchObject({ name: 'PreconditionFailed' });
   expect(await readFile(join(s3.directory, BUCKET, KEY), 'utf8')).toBe('first');
+});
+
+test('If-Match replaces the object with that ETag only', async () => {
+  await using s3 = await startTestS3();
+  await expect(put(s3, 'x', { IfMatch: '"none"' })).rejects.toMatchObject({ name: 'NoSuchKey' });
+  const { ETag } = await put(s3, 'first');
+  await put(s3, 'second', { IfMatch: ETag });
+  await expect(put(s3, 'third', { IfMatch: ETag })).rejects.toMatchObject({ name: 'PreconditionFailed' });
+  expect(await readFile(join(s3.directory, BUCKET, KEY), 'utf8')).toBe('second');
+});
+
+test.each([
+  ['If-None-Match: *', async () => ({ IfNoneMatch: '*' })],
+  ['If-Match', async (s3: { client: S3Client }) => ({ IfMatch: (await put(s3, 'before')).ETag })],
+])('of many writes with %s at once, one succeeds', async (_, conditionFor) => {
+  await using s3 = await startTestS3();
+  const condition = await conditionFor(s3);
+  const writes = Array.from({ length: 20 }, (_, n) => put(s3, `writer ${n}`, condition));
+  const ended = await Promise.allSettled(writes);
+  const failed = ended.flatMap((end) => (end.status === 'rejected' ? [end.reason.name] : []));
+  expect(failed).toEqual(Array(19).fill('PreconditionFailed'));
+});
+
+test("the user's metadata outlives the server, and too much is refused", async () => {
+  await using s3 = await startTestS3();
+  const Metadata = { 'report-id': 'r-1', 'created-at': '2026-11-21T04:15:00.000Z' };
+  await put(s3, 'x', { Metadata });
+  await using later = await startS3({ directory: s3.directory, buckets: [BUCKET] });
+  const client = s3.newClient({ endpoint: later.endpoint });
+  expect(await client.send(new HeadObjectCommand(at))).toMatchObject({ Metadata });
+  expect(await client.send(new GetObjectCommand(at))).toMatchObject({ Metadata });
+  const large = put(s3, 'y', { Metadata: { note: 'n'.repeat(2045) } });
+  await expect(large).rejects.toMatchObject({ name: 'MetadataTooLarge' });
+});
+
+test('a version is refused, because the bucket has none', async () => {
+  await using s3 = await startTestS3();
+  await put(s3, 'x');
+  const get = s3.client.send(new GetObjectCommand({ ...at, VersionId: 'v1' }));
+  await expect(get).rejects.toMatchObject({ name: 'NotImplemented' });
 });
 
 test('a stream (aws-chunked, checksum in the trailer) arrives unchanged', async () => {
