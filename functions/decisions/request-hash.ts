@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { isObject } from '../workflow/json.ts';
+import type { ListRequest, ReportRequest } from '../workflow/request/request.ts';
+
+/** The platform that a request is sent to. */
+export interface RequestTarget {
+  /** From `platformName`. */
+  readonly platform: string;
+  /** The revision of a request that names none. */
+  readonly revision: string;
+}
+
+/**
+ * The SHA-256 of everything that decides what a row of the request says, in hexadecimal. Two requests with the same hash may
+ * write to the same table. Dates, time zone, format and parallelism leave the rows as they are.
+ */
+export function requestHash(
+  request: ReportRequest | ListRequest,
+  { platform, revision }: RequestTarget,
+): string {
+  const identity = { platform, revision: request.revision ?? revision, ...identityOf(request) };
+  return createHash('sha256')
+    .update(JSON.stringify(withSortedKeys(identity)))
+    .digest('hex');
+}
+
+function identityOf(request: ReportRequest | ListRequest) {
+  const { kind } = request;
+  if (kind === 'list') return { kind, ...pick(request) };
+  return {
+    kind,
+    advertiser_ids: request.advertiser_ids.map((id) => id.toLowerCase()).toSorted(),
+    metrics: request.metrics.toSorted(),
+    dimensions: (request.dimensions ?? []).toSorted(),
+    granularity: request.granularity.toUpperCase(),
+    options: request.options,
+  };
+}
+
+function pick({ resource, filters, items }: ListRequest) {
+  return { resource, filters, items };
+}
+
+/** The order of a list in `options` may matter to the platform, so it stays. */
+function withSortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedKeys);
+  if (!isObject(value)) return value;
+  const keys = Object.keys(value).toSorted();
+  return Object.fromEntries(keys.map((key) => [key, withSortedKeys(value[key])]));
+}
