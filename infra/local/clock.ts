@@ -28,8 +28,11 @@ export function scaledClock(speed: number, start = RealDate.now()): Clock {
 
 /** Returns a `Date` whose current time is the scaled one. */
 export function createScaledDate(anchor: ClockAnchor): DateConstructor {
-  if (anchor.speed === 1) return RealDate;
-  const now = () => timeAt(anchor);
+  return anchor.speed === 1 ? RealDate : createDate(() => timeAt(anchor));
+}
+
+/** @param now returns epoch ms */
+export function createDate(now: () => number): DateConstructor {
   return new Proxy(RealDate, {
     construct: (target, args, newTarget) =>
       Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),

@@ -41,7 +41,15 @@ export interface StateMachineOptions {
   /** The interpreter's bundle. */
   readonly interpreter: string;
   readonly clock: ClockAnchor;
+  /** Replace the clock's, for example to jump over waits instead of waiting. */
+  readonly time?: Time;
   readonly runTask: RunTask;
+}
+
+/** The time that the interpreter sees. */
+export interface Time {
+  readonly Date: DateConstructor;
+  readonly timers: ScaledTimers;
 }
 
 export interface LocalStateMachine extends AsyncDisposable {
@@ -56,9 +64,9 @@ type Json = Parameters<Interpreter.StateMachine['run']>[0];
 /** Runs a state machine by a scaled clock, any number of executions at once. */
 export function createStateMachine(options: StateMachineOptions): LocalStateMachine {
   const { arn, name: machineName, clock, runTask } = options;
+  const { time = { Date: createScaledDate(clock), timers: createScaledTimers(clock) } } = options;
   const definition = markRetryCounts(scaleTaskTimeouts(options.definition, clock.speed));
-  const timers = createScaledTimers(clock);
-  const { StateMachine } = loadInterpreter(options.interpreter, clock, timers);
+  const { StateMachine } = loadInterpreter(options.interpreter, time);
   const machine = new StateMachine(definition as never, { validationOptions: { noValidate: true } });
   const resources = [...taskResources(definition)];
   const used = new Set<string>();
@@ -94,14 +102,14 @@ export function createStateMachine(options: StateMachineOptions): LocalStateMach
     const aborted = [...running];
     for (const execution of aborted) execution.abort();
     await Promise.all(aborted.map(({ result }) => result));
-    timers.clearAll();
+    time.timers.clearAll();
   };
   return { start, close, [Symbol.asyncDispose]: close };
 }
 
-/** Evaluates the interpreter with the scaled Date and timers in place of the global ones, which this process needs unscaled. */
-function loadInterpreter(file: string, clock: ClockAnchor, timers: ScaledTimers): typeof Interpreter {
-  const globals = { Date: createScaledDate(clock), ...timers };
+/** Evaluates the interpreter with this Date and these timers in place of the global ones, which this process needs unscaled. */
+function loadInterpreter(file: string, time: Time): typeof Interpreter {
+  const globals = { Date: time.Date, ...time.timers };
   const module = { exports: {} };
   const parameters = { module, require: createRequire(file), ...globals };
   const evaluate = compileFunction(readFileSync(file, 'utf8'), Object.keys(parameters), { filename: file });

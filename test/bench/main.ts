@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { benchCold } from './cold.ts';
 import { type Sample, startServers, TRANSPORTS, type Transport } from './copy/run.ts';
 import { type Row, table } from './copy/table.ts';
+import { benchCost } from './cost.ts';
 import { benchLocal } from './local.ts';
 
 const CONTENDERS = ['raw', 'ours', 'ours-uncounted', 'lib-storage', 'rclone-copyurl', 'against'];
@@ -42,6 +43,10 @@ program
   .command('cold')
   .description('Loads each function as Lambda does on a cold start, and compares it with an empty handler.')
   .action(() => console.log(benchCold()));
+program
+  .command('cost')
+  .description('Runs the state machine on a virtual clock, and compares its cost with other ways to wait.')
+  .action(async () => console.log(await benchCost()));
 program
   .command('local')
   .description('Runs the workflow on this machine. Measures the time to the first request, CPU and memory.')
