@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { BAD_USAGE, CommandFailed, FAILED, UsageError } from './errors.ts';
 
@@ -10,10 +11,13 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   sandbox: async () => (await import('./sandbox.ts')).createSandboxCommand(),
 };
 
+const PACKAGE = new URL('../../package.json', import.meta.url);
+
 async function createProgram(name: string | undefined): Promise<Command> {
   const program = new Command('npm run export --')
     .description("Export an advertising platform's reports to S3.")
-    .addHelpText('after', '\nExit status: 0 delivered, 1 failed, 2 bad usage or input.')
+    .version(JSON.parse(readFileSync(PACKAGE, 'utf8')).version)
+    .addHelpText('after', '\nExit status: 0 delivered or done, 1 failed, 2 bad usage or input.')
     .exitOverride();
   const named = Object.entries(COMMANDS).filter(([command]) => command === name);
   for (const [, create] of named.length > 0 ? named : Object.entries(COMMANDS)) {
@@ -30,7 +34,7 @@ function reportError(error: unknown): number {
       process.stdout.write(`${JSON.stringify({ outcome: 'failed', ...document })}\n`);
   };
   if (error instanceof CommanderError) {
-    if (error.exitCode === 0) return 0; // --help
+    if (error.exitCode === 0) return 0; // --help, --version
     // Commander has already printed the message.
     print('', { error: 'InvalidInput', faults: [error.message.replace(/^error: /, '')] });
     return BAD_USAGE;

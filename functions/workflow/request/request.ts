@@ -86,7 +86,7 @@ function checkKind(input: Fields, now: Date): Checked {
 }
 
 /** @param faults that the schema cannot find */
-function checkWith<S extends z.ZodMiniType>(
+function checkWith<S extends z.ZodMiniObject>(
   schema: S,
   input: unknown,
   faults: readonly string[],
@@ -96,7 +96,7 @@ function checkWith<S extends z.ZodMiniType>(
   const { data, error } = schema.safeParse(input, { error: wordIssue });
   if (!error) return { faults, normalize: () => normalize(data, now) };
   const issues = error.issues.flatMap((issue) =>
-    describeIssue(issue, 'the request', 'is not a field of a request'),
+    describeIssue(issue, 'the request', 'is not a field of a request', Object.keys(schema.shape)),
   );
   return { faults: [...issues, ...faults] };
 }

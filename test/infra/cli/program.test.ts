@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import project from '../../../package.json' with { type: 'json' };
 import { runCommand } from '../../support/cli.ts';
 
 describe('a command line that cannot be parsed', () => {
@@ -27,4 +28,8 @@ it('--help lists every command and exits 0', async () => {
   const { status, stdout } = await runCommand(['--help']);
   expect(status).toBe(0);
   expect(stdout).toMatch(/run .*resume .*login .*doctor .*sandbox /s);
+});
+
+it('--version prints the version and exits 0', async () => {
+  expect(await runCommand(['--version'])).toEqual({ status: 0, stdout: `${project.version}\n`, stderr: '' });
 });

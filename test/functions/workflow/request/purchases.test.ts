@@ -45,7 +45,10 @@ describe('a purchase query (contract 2.4)', () => {
     [{ options: { advertiser_id: 'x' } }, 'options.advertiser_id: belongs at the top level of the request'],
     [{ options: { start_date: 'x' } }, 'options.start_date: belongs at the top level of the request'],
     [{ options: { end_date: 'x' } }, 'options.end_date: belongs at the top level of the request'],
-    [{ advertiser_ids: [ADVERTISER] }, 'advertiser_ids: is not a field of a request'],
+    [
+      { advertiser_ids: [ADVERTISER] },
+      'advertiser_ids: is not a field of a request (did you mean advertiser_id?)',
+    ],
     [{ max_parallel: 1 }, 'max_parallel: is not a field of a request'],
   ])('36: is refused with %j', (change, fault) => {
     expect(faultsOf({ ...purchases, ...change })).toEqual([fault]);

@@ -88,8 +88,16 @@ describe('36: a faulty request', () => {
   it.each([
     [
       { metric: 1, dry_run: true },
-      ['metric: is not a field of a request', 'dry_run: is not a field of a request'],
+      ['metric: is not a field of a request (did you mean metrics?)', 'dry_run: is not a field of a request'],
     ],
+    [{ startDate: 1 }, ['startDate: is not a field of a request (did you mean start_date?)']],
+    [{ start: 1 }, ['start: is not a field of a request (did you mean start_date?)']],
+    [{ advertisers: [] }, ['advertisers: is not a field of a request (did you mean advertiser_ids?)']],
+    [
+      { kind: 'purchases', filters: {}, adverti: [] },
+      expect.arrayContaining(['adverti: is not a field of a request (did you mean advertiser_id?)']),
+    ],
+    [{ ot: 1, colour: 1 }, ['ot: is not a field of a request', 'colour: is not a field of a request']],
     [{ max_parallel: 'four' }, ['max_parallel: must be of type number']],
     [{ max_parallel: 0 }, ['max_parallel: must be at least 1']],
     [{ max_parallel: 41 }, ['max_parallel: must be at most 40']],
