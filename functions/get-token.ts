@@ -54,8 +54,8 @@ interface Wanted {
   readonly issued_for: string;
   /** The value of the token that the platform refused, if it refused one. */
   readonly refused: string | undefined;
-  /** Whether to try a credential again that the platform has refused: true at the start of an export. */
-  readonly retryRefused: boolean;
+  /** The start of an export, which tries a credential again that the platform has refused. */
+  readonly isStart: boolean;
 }
 
 type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
@@ -89,7 +89,7 @@ export async function getToken(
     name: scope ?? ALL_SCOPES,
     issued_for: `${credential.client_id} ${baseUrl}`,
     refused: await cachedValue(tokens, account, refused),
-    retryRefused: state.reports === undefined,
+    isStart: state.reports === undefined,
   };
   const newest = await tokens.read(account);
   const found =
@@ -143,16 +143,16 @@ async function renew(
   others: CachedTokens | undefined,
   dependencies: Dependencies,
 ): Promise<Found> {
-  const { account, scope, name, issued_for, retryRefused } = wanted;
+  const { account, scope, name, issued_for, isStart } = wanted;
   const { now, log } = dependencies;
   const cached = others?.[name];
   const known = cached && isRefused(cached) && cached.credential === stored.version ? cached : undefined;
-  if (known && !retryRefused) throwCached(known);
+  if (known && !isStart) throwCached(known);
   for (const warning of credentialWarnings(stored.credential)) log.warn(warning, { account });
   const requestedAt = now().getTime();
   const access = { ...dependencies, store: dependencies.credentialOf(account) };
   const token = await grantToken(account, stored, scope, access).catch(async (error) => {
-    const failure = toGrantError(error, account);
+    const failure = toGrantError(error, account, isStart ? dependencies.baseUrl : undefined);
     const refusal = refusalOf(failure, stored.version);
     // Not written again if it is known: a secret has room for about a hundred versions a day.
     if (refusal && !known) await remember(account, { ...others, [name]: refusal }, dependencies);

@@ -8,7 +8,7 @@ const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   CredentialUnusable: "Correct the account's credential secret and run the export again.",
   LoginRequired: 'Sign in to the platform again, then run the export again.',
   TokenRefusedAgain: 'Check the credential, its scope and base_url, then run the export again.',
-  RequestRefused: 'Correct what the platform names, then run the export again.',
+  RequestRefused: 'Correct what the message names, then run the export again.',
   RateLimited: 'Lower max_parallel or run fewer exports at a time, then run the export again.',
   OutOfTime: 'Find out what the window was waiting for, then run the export again.',
   ReportStuck: 'Give the platform the report ids, then run the export again.',

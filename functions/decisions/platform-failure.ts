@@ -87,9 +87,18 @@ function fromSilence({ code, sent }: NoAnswer, { doing, creates, facts }: Platfo
   return new PlatformUnavailable(`The platform did not answer (${code}) when ${doing}.`, known);
 }
 
-/** The same for the token endpoint (contract 7.3). */
-export function toGrantError(error: unknown, account: string): unknown {
+/**
+ * The same for the token endpoint (contract 7.3).
+ *
+ * @param startsAt the platform's URL if nothing of the export has reached the platform yet: a host without an address is
+ *   then a wrong setting, and not an outage
+ */
+export function toGrantError(error: unknown, account: string, startsAt?: string): unknown {
   const doing = `requesting a token for account ${account}`;
+  if (startsAt !== undefined && error instanceof NoAnswer && error.code === 'ENOTFOUND') {
+    const happened = `There is no host ${new URL(startsAt).hostname} (ENOTFOUND): check base_url.`;
+    return new RequestRefused(happened, { account, code: error.code });
+  }
   if (!(error instanceof OAuthError))
     return toExportError(error, { doing, creates: false, revision: '', facts: { account } });
   const facts: Facts = { account, status: error.status, type: error.error, request_id: error.requestId };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { getToken } from '../../functions/get-token.ts';
-import { OAuthError } from '../../functions/platform/errors.ts';
+import { NoAnswer, OAuthError } from '../../functions/platform/errors.ts';
 import type { Credential } from '../../functions/token/credential.ts';
 import { startGetToken as start } from '../support/get-token.ts';
 
@@ -28,6 +28,17 @@ describe('GetToken', () => {
       unproven: false,
     });
     expect(JSON.stringify([state, lines])).not.toContain('canary');
+  });
+
+  it('9: fails at once if the host of base_url does not exist, but only before the first window', async () => {
+    const failure = new NoAnswer('POST https://api.example.com/v1/oauth/token', false, 'ENOTFOUND');
+    const { dependencies, window } = start({ failure });
+    const { reports: _, ...plan } = window;
+    await expect(getToken(plan, dependencies)).rejects.toMatchObject({
+      name: 'RequestRefused',
+      message: expect.stringContaining('There is no host api.example.com (ENOTFOUND): check base_url.'),
+    });
+    await expect(getToken(window, dependencies)).rejects.toMatchObject({ name: 'PlatformUnavailable' });
   });
 
   it('1: renews a refused token and removes the caught error from the state', async () => {
