@@ -61,7 +61,7 @@ describe('DescribeFailure of a window', () => {
       failure: {
         ...{ version: '1', error: 'RequestRefused', execution: 'test-execution' },
         happened: 'The platform answered 422: metrics: unknown.',
-        todo: 'Correct what the platform names, then run the export again.',
+        todo: 'Correct what the message names, then run the export again.',
         runbook: 'infra/RUNBOOK.md#requestrefused',
         ...{ account: 'acme', export: 'daily', window: window.window },
         ...{ report_ids: ['r1'], request_ids: ['req_1'], faults: ['metrics: unknown'] },

@@ -57,7 +57,7 @@ describe('createFailureReport', () => {
     const runbookUrl = 'https://wiki.example/runbook';
     expect(createFailureReport(caught, { ...subject, ...known, timeline, runbookUrl })).toStrictEqual({
       ...{ version: '1', error: 'RequestRefused', happened: 'The platform answered 422.', execution: 'e' },
-      todo: 'Correct what the platform names, then run the export again.',
+      todo: 'Correct what the message names, then run the export again.',
       runbook: 'https://wiki.example/runbook#requestrefused',
       ...{ ...known, request_ids: ['req_2', 'req_1'], faults: ['metrics: unknown'] },
       timeline: [...timeline, { outcome: 'RequestRefused', from: AT, to: AT, times: 1 }],
