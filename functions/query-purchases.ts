@@ -44,7 +44,7 @@ export async function queryPurchases(
   if (answer instanceof RetryAfter) return afterThrottle(state, answer);
   const stored = await deliver(answer, objectKey(request, window), dependencies.createObject, total);
   const object = { ...stored, copied_at: dependencies.now().toISOString() };
-  return { ...afterSuccess(state), status: 'saved', object };
+  return { ...afterSuccess(state), status: 'curated', object };
 }
 
 async function deliver(answer: PurchasesAnswer, key: string, createObject: CreateObject, total: AbortSignal) {

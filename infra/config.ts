@@ -17,6 +17,9 @@ const MAX_DOWNLOAD_BYTES = 50 * 1024 ** 3;
 /** S3 accepts 10,000 parts, and a part has 8 MiB: 78 GiB. */
 const LARGEST_DOWNLOAD_BYTES = 10_000 * 8 * 1024 ** 2;
 
+/** The default size limit of a file that CurateReport reads: 4 GiB, which take a minute of CPU. */
+const MAX_CURATE_BYTES = 4 * 1024 ** 3;
+
 const LOG_RETENTION_DAYS = 90;
 
 /** The values that CloudWatch Logs accepts, checked against CDK's type. Loading CDK itself would slow every command. */
@@ -80,6 +83,7 @@ const Config = z.strictObject({
     .optional(),
   reserve_token_concurrency: z.boolean().default(true),
   max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
+  max_curate_bytes: z.int().min(1).default(MAX_CURATE_BYTES),
   download_hosts: z.array(Host).min(1, 'must not be empty; omit it to allow any public host').optional(),
   log_retention_days: z
     .literal(RETENTIONS, `must be one of ${RETENTIONS.join(', ')}`)

@@ -3,7 +3,8 @@ import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, LEDGER, MANIFEST } from '../functions/workflow/keys.ts';
+import { TABLES_PREFIX } from '../functions/workflow/table.ts';
 import type { ExportStack } from './stack.ts';
 
 /** A construct of the stack, the rule that it may break, and why. */
@@ -44,6 +45,7 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
   const keys =
     'The keys contain the account, the export and the dates of each window, all under this prefix.';
   const besides = 'The object of this name, next to the reports of any account, export and window.';
+  const days = 'The objects of all tables: one per account and day.';
   const versions = 'The versions of one function of this stack.';
   const deliveries =
     'Log deliveries and X-Ray traces have no resource that a permission could be limited to.';
@@ -54,6 +56,8 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
     ['Functions', objects, keys],
     ['Functions', `${objects}/${FAILURE}`, besides],
     ['Functions', `${objects}/${MANIFEST}`, besides],
+    ['Functions', `${objects}/${LEDGER}`, besides],
+    ['Functions', `<${bucket}.Arn>/${TABLES_PREFIX}*`, days],
     ['Functions', `${secrets}/*/credential-??????`, accounts],
     ['Functions', `${secrets}/*/token-??????`, accounts],
     ...logicalIds(stack, CfnFunction).map((id) => ['Workflow', `<${id}.Arn>:*`, versions] as const),

@@ -38,6 +38,9 @@ export const MAX_RENEWALS = 24;
 /** POST /reports has no idempotency key, so it is repeated only once per window after a lost answer. */
 export const MAX_LOST_ANSWERS = 1;
 
+/** Copies per window that another run may replace before CurateReport reads them. Each one is saved again. */
+export const MAX_REPLACED_COPIES = 3;
+
 function secondsSince(instant: string, now: Date): number {
   return Math.max(0, (now.getTime() - Date.parse(instant)) / 1000);
 }

@@ -18,6 +18,10 @@ export const Settings = z.object({
   /** Separated by commas. */
   ACCOUNTS: z.string(),
   MAX_DOWNLOAD_BYTES: z.string().check(z.regex(/^[1-9]\d*$/)),
+  /** CurateReport does not read larger files. */
+  MAX_CURATE_BYTES: z.string().check(z.regex(/^[1-9]\d*$/)),
+  /** The Glue database of the tables. Default: there are no tables. */
+  GLUE_DATABASE: z.optional(z.string()),
   /** Hosts that a download URL may name, separated by commas. Default: any public host. */
   DOWNLOAD_HOSTS: z.optional(z.string()),
   /** The runbook's address, without the `#` of a section. Default: its path in the repository. */
@@ -58,6 +62,7 @@ export const READS = {
   SaveReport: [...PLATFORM, ...COPY],
   QueryPurchases: [...PLATFORM, ...OBJECT],
   ExportList: [...PLATFORM, ...OBJECT],
+  CurateReport: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION', 'MAX_CURATE_BYTES', 'GLUE_DATABASE'],
   PublishWindow: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION'],
   PublishExport: BUCKET,
   DescribeFailure: [...BUCKET, 'RUNBOOK_URL'],

@@ -23,6 +23,7 @@ const WATCH_THROTTLING: Readonly<Record<StepName, boolean>> = {
   SaveReport: true,
   QueryPurchases: true,
   ExportList: true,
+  CurateReport: true,
   PublishWindow: true,
   PublishExport: false,
   DescribeFailure: false,

@@ -3,7 +3,8 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, LEDGER, MANIFEST } from '../../functions/workflow/keys.ts';
+import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import { grantKey } from './encryption-key.ts';
 
 /** A window ends within a day, so an upload that is older was abandoned by a killed function. */
@@ -67,6 +68,19 @@ export class ExportBucket extends Construct {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
     this.grant(grantee, ['s3:GetObject']);
     grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
+  }
+
+  /**
+   * To read a raw object's version, write its ledger, and read and replace the objects of tables. Without s3:ListBucket, S3
+   * answers 403 instead of 404 for an absent day.
+   */
+  grantCurate(grantee: IGrantable): void {
+    Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
+    this.grant(grantee, ['s3:GetObject', 's3:GetObjectVersion']);
+    this.grant(grantee, ['s3:PutObject'], `*/${LEDGER}`);
+    const resourceArns = [this.bucket.arnForObjects(`${TABLES_PREFIX}*`)];
+    Grant.addToPrincipal({ grantee, actions: ['s3:GetObject', 's3:PutObject'], resourceArns });
+    grantKey(grantee, this.key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
   grantWriteManifest(grantee: IGrantable): void {

@@ -111,8 +111,8 @@ export class ExportWorkflow extends Construct {
   private windowStates(functions: StepFunctions): sfn.IChainable {
     const failed = invoke(this, 'DescribeWindowFailure', { functions });
     const wait = new sfn.Wait(this, 'WaitForReport', { time: sfn.WaitTime.secondsPath('$.wait_seconds') });
-    const calls = { functions, failed, cured: { errors: ['TokenRefused'], by: wait } } as const;
-    const downloads = { ...calls, cured: { errors: ['TokenRefused', 'UrlExpired'], by: wait } } as const;
+    const calls = { functions, failed, except: { errors: ['TokenRefused'], next: wait } } as const;
+    const downloads = { ...calls, except: { errors: ['TokenRefused', 'UrlExpired'], next: wait } } as const;
 
     const getWindowToken = invoke(this, 'GetWindowToken', { functions, failed });
     const whatNext = new sfn.Choice(this, 'WhatNext');
@@ -123,6 +123,12 @@ export class ExportWorkflow extends Construct {
     const exportList = invoke(this, 'ExportList', calls);
     const isSaved = new sfn.Choice(this, 'IsSaved');
     const publishWindow = invoke(this, 'PublishWindow', { functions, failed });
+    // The raw file is delivered even if CurateReport dies; PublishWindow then adds a warning.
+    const curateReport = invoke(this, 'CurateReport', {
+      ...{ functions, failed: publishWindow },
+      except: { errors: ['DownloadRefused'], next: failed },
+    });
+    const isCurated = new sfn.Choice(this, 'IsCurated');
 
     getWindowToken.next(whatNext);
     whatNext
@@ -136,7 +142,9 @@ export class ExportWorkflow extends Construct {
     createReport.next(wait).next(whatNext);
     checkReport.next(wait);
     for (const delivery of [saveReport, queryPurchases, exportList]) delivery.next(isSaved);
-    isSaved.when(is('saved'), publishWindow).otherwise(wait);
+    isSaved.when(is('saved'), curateReport).otherwise(isCurated);
+    curateReport.next(isCurated);
+    isCurated.when(is('curated'), publishWindow).otherwise(wait);
     return getWindowToken;
   }
 }

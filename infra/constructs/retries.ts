@@ -89,6 +89,12 @@ const queued: RetryProps = {
 /** Steps that send nothing to the platform: 2 + 4 + 8 + 16 + 32 = 62 s. */
 const internal = retry([...NOT_STARTED, ...KILLED, 'ServiceUnavailable'], { first: 2, times: 5 });
 
+/** 2 + 4 + 8 + 16 + 32 = 62 s. */
+const busy = retry([...NOT_STARTED, 'ServiceUnavailable'], { first: 2, times: 5 });
+
+/** Twice, and then the file is delivered without its rows: one that is too large for the function kills it each time. */
+const killedTwice = retry(KILLED, { first: 2, times: 2 });
+
 /** Sending an event again does no harm, whatever the error: 2 + 4 + 8 + 16 + 32 + 64 = 126 s. */
 const announcement = retry(['States.TaskFailed', 'States.Timeout'], { first: 2, times: 6 });
 
@@ -102,6 +108,7 @@ export const retries = {
   SaveReport: [unavailable, unreadable, copyFailed, urlExpired, killed, throttled],
   QueryPurchases: [unavailable, unreadable, copyFailed, killed, throttled],
   ExportList: [unavailable, unreadable, copyFailed, killed, throttled],
+  CurateReport: [busy, killedTwice],
   PublishWindow: [internal],
   PublishExport: [internal],
   DescribeFailure: [internal],

@@ -26,6 +26,7 @@ export function grantPermissions(
     SaveReport: storeReport,
     QueryPurchases: storeReport,
     ExportList: storeReport,
+    CurateReport: (step) => bucket.grantCurate(step),
     PublishWindow(step) {
       bucket.grantWriteManifest(step);
       bucket.grantDeleteFailure(step);

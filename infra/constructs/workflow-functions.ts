@@ -39,6 +39,9 @@ const COPIES: Size = { timeout: Duration.minutes(15), memory: 256, environment: 
 /** Holds a page of 5,000 items as text and as objects, and 200 bytes per item of the list: 3 million items take 600 MB. */
 const LISTS: Size = { timeout: Duration.minutes(15), memory: 1024 };
 
+/** 1,769 MB give one whole CPU. DuckDB and its buffers need up to 512 MB. */
+const CURATES: Size = { timeout: Duration.minutes(15), memory: 1769 };
+
 const SIZES: Readonly<Record<StepName, Size>> = {
   PlanExport: INTERNAL,
   // It sends a second request if a refused credential has been replaced in the meantime.
@@ -48,6 +51,7 @@ const SIZES: Readonly<Record<StepName, Size>> = {
   SaveReport: COPIES,
   QueryPurchases: COPIES,
   ExportList: LISTS,
+  CurateReport: CURATES,
   PublishWindow: INTERNAL,
   PublishExport: INTERNAL,
   DescribeFailure: INTERNAL,
@@ -122,6 +126,7 @@ export class WorkflowFunctions extends Construct {
       BUCKET_OWNER: Stack.of(this).account,
       ACCOUNTS: config.accounts.join(','),
       MAX_DOWNLOAD_BYTES: String(config.max_download_bytes),
+      MAX_CURATE_BYTES: String(config.max_curate_bytes),
       ...(refresh_parameters && { REFRESH_PARAMETERS: JSON.stringify(refresh_parameters) }),
       ...(runbook_url && { RUNBOOK_URL: runbook_url }),
       ...(download_hosts && { DOWNLOAD_HOSTS: download_hosts.join(',') }),

@@ -31,8 +31,8 @@ export type StepFunctions = Readonly<Record<StepName, IFunction>>;
 
 interface Invoked {
   readonly functions: StepFunctions;
-  /** Errors that a new token or a fresh URL cures, and the state that leads there. */
-  readonly cured?: { readonly errors: readonly ErrorName[]; readonly by: sfn.IChainable };
+  /** The next state after these errors, such as those that a new token or a fresh URL cures. */
+  readonly except?: { readonly errors: readonly ErrorName[]; readonly next: sfn.IChainable };
   /** The next state after any other error. */
   readonly failed?: sfn.IChainable;
 }
@@ -55,7 +55,8 @@ export function invoke(scope: Construct, id: StepName | keyof typeof RUNS, props
     } satisfies Partial<Record<keyof Invocation, unknown>>),
   });
   for (const retry of retries[step]) task.addRetry(retry);
-  if (props.cured) task.addCatch(props.cured.by, { errors: [...props.cured.errors], resultPath: CAUGHT });
+  if (props.except)
+    task.addCatch(props.except.next, { errors: [...props.except.errors], resultPath: CAUGHT });
   return props.failed ? catchAll(task, props.failed) : task;
 }
 

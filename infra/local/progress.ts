@@ -30,6 +30,7 @@ const DOING: Readonly<Record<StepName | 'GetWindowToken' | 'WaitForReport', stri
   SaveReport: 'copies the file',
   QueryPurchases: 'queries the purchases',
   ExportList: 'reads the list',
+  CurateReport: 'reads the rows',
   PublishWindow: 'writes the manifest',
   PublishExport: undefined,
   DescribeFailure: undefined,

@@ -81,7 +81,7 @@ describe('QueryPurchases', () => {
     const crc = base64Crc32(crc32(body));
     expect(saved).toStrictEqual({
       ...before,
-      status: 'saved',
+      status: 'curated',
       object: { key: KEY, bytes: 38, crc32: crc, content_type, copied_at: AT },
     });
     expect(String(await readObject())).toBe(body);
@@ -252,7 +252,7 @@ it('the handler of QueryPurchases uses the token that the state names, and write
   const { lambda, window, sandbox } = surroundings;
   const input = JSON.parse(JSON.stringify({ ...window, request, window: range }));
   const saved = await lambda.call(handler, input);
-  expect(saved).toMatchObject({ status: 'saved', token: { unproven: false }, object: { key: KEY } });
+  expect(saved).toMatchObject({ status: 'curated', token: { unproven: false }, object: { key: KEY } });
   const [call] = callsTo(sandbox, 'purchases');
   expect([call?.status, JSON.parse(call?.body ?? '')]).toEqual([200, { advertiser_id, ...range }]);
   expectOneObject(surroundings, KEY);

@@ -3,6 +3,7 @@ import {
   isStuck,
   MAX_LOST_ANSWERS,
   MAX_RENEWALS,
+  MAX_REPLACED_COPIES,
   MAX_REPORTS,
   MAX_RETRY_AFTER,
   MAX_THROTTLED_IN_ALL,
@@ -58,11 +59,12 @@ function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number
     CreateReport: isReport ? MAX_REPORTS + MAX_LOST_ANSWERS : 0,
     // It also only gives up a report whose URL was refused.
     CheckReport: isReport ? MAX_REPORTS * (polls() + 1) + ready + MAX_REPORTS : 0,
-    SaveReport: isReport ? ready + calls + again + REDRIVES : 0,
+    SaveReport: isReport ? ready + calls + again + REDRIVES + MAX_REPLACED_COPIES : 0,
     QueryPurchases: kind === 'purchases' ? 1 + again : 0,
-    ExportList: kind === 'list' ? 1 + again : 0,
+    ExportList: kind === 'list' ? 1 + again + MAX_REPLACED_COPIES : 0,
   };
   const GetWindowToken = 1 + MAX_RENEWALS;
+  const CurateReport = kind === 'purchases' ? 0 : 1 + MAX_REPLACED_COPIES;
   const WaitForReport = sum(Object.values(platformCalls));
   return {
     ...platformCalls,
@@ -70,6 +72,8 @@ function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number
     WaitForReport,
     WhatNext: WaitForReport + GetWindowToken,
     IsSaved: WaitForReport,
+    CurateReport,
+    IsCurated: WaitForReport + CurateReport,
     PublishWindow: 1,
     DescribeWindowFailure: 1,
   };

@@ -35,6 +35,7 @@ describe('the config', () => {
       exports: [],
       reserve_token_concurrency: true,
       max_download_bytes: 53_687_091_200,
+      max_curate_bytes: 4_294_967_296,
       log_retention_days: 90,
       alarm_emails: [],
     });

@@ -109,6 +109,7 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   SaveReport: STORES_REPORTS,
   QueryPurchases: STORES_REPORTS,
   ExportList: STORES_REPORTS,
+  CurateReport: [DECRYPT('s3'), GENERATE('s3')],
   PublishWindow: [GENERATE('s3')],
   PublishExport: [],
   DescribeFailure: [GENERATE('s3')],

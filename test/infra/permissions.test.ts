@@ -22,6 +22,7 @@ const CREDENTIALS = `${SECRETS}/credential-??????`;
 const TOKENS = `${SECRETS}/token-??????`;
 const READ_TOKENS = [`secretsmanager:GetSecretValue ${TOKENS}`];
 const OBJECTS = '<ExportsBucket.Arn>/exports/*';
+const DAYS = '<ExportsBucket.Arn>/tables/*';
 const FAILURES = `${OBJECTS}/_failure.json`;
 const MANIFESTS = `${OBJECTS}/_manifest.json`;
 
@@ -45,6 +46,14 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   SaveReport: STORES_REPORTS,
   QueryPurchases: STORES_REPORTS,
   ExportList: STORES_REPORTS,
+  CurateReport: [
+    's3:ListBucket <ExportsBucket.Arn>',
+    `s3:GetObject ${OBJECTS}`,
+    `s3:GetObjectVersion ${OBJECTS}`,
+    `s3:PutObject ${OBJECTS}/_ledger.json`,
+    `s3:GetObject ${DAYS}`,
+    `s3:PutObject ${DAYS}`,
+  ],
   PublishWindow: [`s3:PutObject ${MANIFESTS}`, `s3:DeleteObject ${FAILURES}`],
   PublishExport: [`s3:DeleteObject ${FAILURES}`],
   DescribeFailure: [`s3:AbortMultipartUpload ${OBJECTS}`, `s3:PutObject ${FAILURES}`],

@@ -144,6 +144,7 @@ describe('the functions', () => {
       SaveReport: 900,
       QueryPurchases: 900,
       ExportList: 900,
+      CurateReport: 900,
       PublishWindow: 30,
       PublishExport: 30,
       DescribeFailure: 30,
@@ -153,6 +154,7 @@ describe('the functions', () => {
   it('get exactly the settings that they read', () => {
     const other = synthesizeStack({
       max_download_bytes: 1_000,
+      max_curate_bytes: 2_000,
       download_hosts: ['files.example', '*.cdn.example'],
       refresh_parameters: { audience: 'ads' },
       runbook_url: 'https://wiki.example/runbook',
@@ -171,6 +173,7 @@ describe('the functions', () => {
       SaveReport: { ...object, DOWNLOAD_HOSTS: 'files.example,*.cdn.example' },
       QueryPurchases: object,
       ExportList: object,
+      CurateReport: { ...url, ...revision, ...bucket, MAX_CURATE_BYTES: '2000' },
       PublishWindow: { ...url, ...revision, ...bucket },
       PublishExport: bucket,
       DescribeFailure: { ...bucket, RUNBOOK_URL: 'https://wiki.example/runbook' },

@@ -15,8 +15,9 @@ export const SETTINGS: Readonly<Record<keyof Omit<Settings, Optional>, string>> 
   BUCKET_OWNER: ACCOUNT,
   ACCOUNTS: 'acme',
   MAX_DOWNLOAD_BYTES: '1000000',
+  MAX_CURATE_BYTES: '1000000',
 };
-type Optional = 'REFRESH_PARAMETERS' | 'DOWNLOAD_HOSTS' | 'RUNBOOK_URL' | 'ALLOW_LOOPBACK';
+type Optional = 'GLUE_DATABASE' | 'REFRESH_PARAMETERS' | 'DOWNLOAD_HOSTS' | 'RUNBOOK_URL' | 'ALLOW_LOOPBACK';
 
 /** Points the SDK to local services and gives it their credentials. */
 export function awsEnvironment(

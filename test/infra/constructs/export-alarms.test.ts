@@ -84,7 +84,7 @@ describe('the alarms', () => {
     }[];
     const functions = throttles.map(({ MetricStat }) => MetricStat.Metric.Dimensions[0]?.Value);
     const reports = ['CreateReport', 'CheckReport', 'SaveReport'];
-    const windows = [...reports, 'QueryPurchases', 'ExportList', 'PublishWindow'];
+    const windows = [...reports, 'QueryPurchases', 'ExportList', 'CurateReport', 'PublishWindow'];
     expect(functions).toEqual(windows.map((step) => `<Functions${step}>`));
     // CloudWatch's limit for one alarm.
     expect(functions.length).toBeLessThanOrEqual(10);
