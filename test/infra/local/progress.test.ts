@@ -113,6 +113,7 @@ describe('showProgress', () => {
       '2026-10-01 to 2026-10-08  creates the report',
       '2026-10-01 to 2026-10-08  waits for the report',
       '2026-10-01 to 2026-10-08  copies the file',
+      '2026-10-01 to 2026-10-08  reads the rows',
       '2026-10-01 to 2026-10-08  writes the manifest',
       expect.stringMatching(/^2026-10-01 to 2026-10-08 {2}delivered, \d+ B$/),
     ]);
