@@ -50,3 +50,60 @@ export async function startJsonService(
   const { address, close } = await listenOnLoopback(server, port);
   return { endpoint: `http://${address}`, close };
 }
+
+/** An error with its AWS code. */
+export class JsonServiceError extends Error {
+  override readonly name = 'JsonServiceError';
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** What happens to the connection. `lost answer` processes the request first. */
+export type ConnectionFault = 'reset' | 'lost answer' | 'hang';
+
+/** Returns the answer of the first fault that matches, and removes the fault after its `times` (default 1). */
+export function takeFault<F extends { readonly answer: string; times?: number }>(
+  faults: F[],
+  matches: (fault: F) => boolean,
+): F['answer'] | undefined {
+  const fault = faults.find(matches);
+  if (!fault) return undefined;
+  fault.times = (fault.times ?? 1) - 1;
+  if (fault.times <= 0) faults.splice(faults.indexOf(fault), 1);
+  return fault.answer;
+}
+
+/**
+ * Answers a call, unless a fault was set: the code of an error, or what happens to the connection.
+ *
+ * @param internal the service's code for an error of its own, which has the status 500
+ * @returns the body that was sent, or the error
+ */
+export async function answerCall<B extends Readonly<Record<string, unknown>>>(
+  { send, reset }: JsonCall,
+  fault: string | undefined,
+  internal: string,
+  answer: () => Promise<B>,
+): Promise<{ readonly body?: B; readonly error?: string }> {
+  try {
+    if (fault === 'hang') return { error: fault };
+    if (fault !== undefined && fault !== 'reset' && fault !== 'lost answer')
+      throw new JsonServiceError(fault, 'A fault was set.');
+    const body = fault === 'reset' ? undefined : await answer();
+    if (fault === undefined && body !== undefined) {
+      send(200, body);
+      return { body };
+    }
+    reset();
+    return { error: 'reset' };
+  } catch (error) {
+    const { code, message } =
+      error instanceof JsonServiceError ? error : new JsonServiceError(internal, String(error));
+    send(code === internal ? 500 : 400, { __type: code, message });
+    return { error: code };
+  }
+}

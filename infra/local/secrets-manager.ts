@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type JsonCall, startJsonService } from './json-service.ts';
+import {
+  answerCall,
+  type ConnectionFault,
+  type JsonCall,
+  JsonServiceError,
+  startJsonService,
+  takeFault,
+} from './json-service.ts';
 import { ConflictingVersion, type Secret, type SecretVersion } from './secret.ts';
 
 export type SecretsOperation =
@@ -8,7 +15,7 @@ export type SecretsOperation =
   | 'UpdateSecretVersionStage'
   | 'DescribeSecret';
 
-/** An error of Secrets Manager, or what happens to the connection. `lost answer` processes the request first. */
+/** An error of Secrets Manager, or what happens to the connection. */
 export type SecretsFaultAnswer =
   | 'ThrottlingException'
   | 'AccessDeniedException'
@@ -16,9 +23,7 @@ export type SecretsFaultAnswer =
   | 'InternalServiceError'
   | 'InvalidRequestException'
   | 'ResourceNotFoundException'
-  | 'reset'
-  | 'lost answer'
-  | 'hang';
+  | ConnectionFault;
 
 export interface SecretsFault {
   readonly operation: SecretsOperation;
@@ -68,56 +73,28 @@ export async function startSecretsManager(options: SecretsManagerOptions): Promi
 async function serve(
   { secrets, now = Date.now }: SecretsManagerOptions,
   faults: SecretsFault[],
-  { operation, parameters, send, reset }: JsonCall,
+  call: JsonCall,
 ): Promise<SecretsCall> {
+  const { operation, parameters } = call;
   const name = nameOf(String(parameters.SecretId ?? ''));
-  const call = { at: now(), operation, secret: name };
-  try {
-    const fault = takeFault(faults, operation, name);
-    if (fault === 'hang') return { ...call, error: fault };
-    if (fault === 'reset') {
-      reset();
-      return { ...call, error: fault };
-    }
-    if (fault && fault !== 'lost answer') throw new SecretsError(fault, 'A fault was set.');
-    const answer = await answerTo(operation, name, parameters, secrets.get(name));
-    if (fault === 'lost answer') {
-      reset();
-      return { ...call, error: 'reset' };
-    }
-    send(200, answer);
-    return { ...call, ...(answer.VersionId !== undefined && { version: answer.VersionId }) };
-  } catch (error) {
-    const { code, message } =
-      error instanceof SecretsError ? error : new SecretsError('InternalServiceError', String(error));
-    send(code === 'InternalServiceError' ? 500 : 400, { __type: code, message });
-    return { ...call, error: code };
-  }
-}
-
-function takeFault(faults: SecretsFault[], operation: string, name: string): SecretsFaultAnswer | undefined {
-  const index = faults.findIndex((fault) => fault.operation === operation && (fault.secret ?? name) === name);
-  const fault = faults[index];
-  if (!fault) return undefined;
-  fault.times = (fault.times ?? 1) - 1;
-  if (fault.times <= 0) faults.splice(index, 1);
-  return fault.answer;
+  const at = now();
+  const fault = takeFault(
+    faults,
+    (each) => each.operation === operation && (each.secret === undefined || each.secret === name),
+  );
+  const { body, error } = await answerCall(call, fault, 'InternalServiceError', () =>
+    answerTo(operation, name, parameters, secrets.get(name)),
+  );
+  return {
+    ...{ at, operation, secret: name },
+    ...(body?.VersionId !== undefined && { version: body.VersionId }),
+    ...(error !== undefined && { error }),
+  };
 }
 
 /** SecretId is a name or an ARN. */
 function nameOf(secretId: string): string {
   return secretId.startsWith('arn:') ? secretId.split(':').slice(6).join(':') : secretId;
-}
-
-/** An error with its AWS code. */
-class SecretsError extends Error {
-  override readonly name = 'SecretsError';
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
 }
 
 /** The parameters of all operations. */
@@ -145,7 +122,7 @@ async function answerTo(
   if (operation === 'PutSecretValue') return { ...facts, ...(await putValue(secret, parameters)) };
   if (operation === 'DescribeSecret') return { ...facts, ...(await describe(secret)) };
   if (operation !== 'UpdateSecretVersionStage')
-    throw new SecretsError('InvalidRequestException', `The local run does not support ${operation}.`);
+    throw new JsonServiceError('InvalidRequestException', `The local run does not support ${operation}.`);
   await moveCurrent(secret, parameters);
   return facts;
 }
@@ -174,13 +151,13 @@ async function getValue(
 async function putValue(secret: Secret, parameters: Parameters): Promise<Answer> {
   const { ClientRequestToken: id = randomUUID(), SecretString, VersionStages = ['AWSCURRENT'] } = parameters;
   if (SecretString === undefined)
-    throw new SecretsError('InvalidRequestException', 'SecretString is missing.');
+    throw new JsonServiceError('InvalidRequestException', 'SecretString is missing.');
   const current = VersionStages.includes('AWSCURRENT');
   try {
     await (current ? secret.put(id, SecretString) : secret.stage(id, SecretString));
   } catch (error) {
     if (!(error instanceof ConflictingVersion)) throw error;
-    throw new SecretsError(
+    throw new JsonServiceError(
       'ResourceExistsException',
       `A different version with the ID ${id} exists already.`,
     );
@@ -192,10 +169,10 @@ async function putValue(secret: Secret, parameters: Parameters): Promise<Answer>
 async function moveCurrent(secret: Secret, parameters: Parameters): Promise<void> {
   const { VersionStage, MoveToVersionId: to = '', RemoveFromVersionId: from = '' } = parameters;
   if (VersionStage !== 'AWSCURRENT')
-    throw new SecretsError('InvalidRequestException', 'The local run can only move AWSCURRENT.');
+    throw new JsonServiceError('InvalidRequestException', 'The local run can only move AWSCURRENT.');
   if (await secret.promote(to, from)) return;
   const problem = `AWSCURRENT is not attached to ${from}, or there is no ${to}.`;
-  throw new SecretsError('InvalidParameterException', problem);
+  throw new JsonServiceError('InvalidParameterException', problem);
 }
 
 async function describe(secret: Secret): Promise<Answer> {
@@ -209,6 +186,6 @@ function stagesOf(versions: readonly SecretVersion[], id: string): string[] {
   return versions.at(-2)?.id === id ? ['AWSPREVIOUS'] : [];
 }
 
-function notFound(message: string): SecretsError {
-  return new SecretsError('ResourceNotFoundException', message);
+function notFound(message: string): JsonServiceError {
+  return new JsonServiceError('ResourceNotFoundException', message);
 }

@@ -1,0 +1,51 @@
+import { platformName } from '../../functions/decisions/platform-request.ts';
+import { catalogTable } from '../../functions/workflow/catalog-table.ts';
+import { InvalidInput } from '../../functions/workflow/errors.ts';
+import { type ConfiguredEntry, tableSource, tablesOf } from '../tables.ts';
+import type { Glue } from './glue.ts';
+
+export interface RequestTablesOptions {
+  readonly glue: Pick<Glue, 'define'>;
+  readonly bucket: string;
+  readonly baseUrl: string;
+  readonly revision: string;
+  /** An export of this name lends its columns and date column to a request. */
+  readonly configured: readonly ConfiguredEntry[];
+}
+
+/**
+ * Returns a function that creates a request's table, as a deployment would if the config contained the request. Requests of
+ * several accounts may share a table.
+ */
+export function createRequestTables(options: RequestTablesOptions): (request: unknown) => void {
+  const { glue, bucket, baseUrl, revision, configured } = options;
+  const target = { platform: platformName(baseUrl), revision };
+  const entries = new Map<string, readonly ConfiguredEntry[]>();
+  return (request) => {
+    const entry = withColumns(Object(request), configured);
+    const table = tableNameOf(entry);
+    if (table === undefined) return;
+    const others = (entries.get(table) ?? []).filter(({ account }) => account !== entry.account);
+    const sharing = [...others, entry];
+    entries.set(table, sharing);
+    for (const schema of tablesOf(sharing, target)) glue.define(catalogTable(schema, bucket));
+  };
+}
+
+function withColumns(
+  request: Readonly<Record<string, unknown>>,
+  configured: readonly ConfiguredEntry[],
+): ConfiguredEntry {
+  const { columns, date_column } = configured.find(({ name }) => name === request.name) ?? {};
+  return { ...request, ...(columns && { columns }), ...(date_column && { date_column }) };
+}
+
+/** A faulty request has no table, because its execution fails before it creates a report. */
+function tableNameOf(entry: ConfiguredEntry): string | undefined {
+  try {
+    return tableSource(entry)?.table;
+  } catch (error) {
+    if (error instanceof InvalidInput) return undefined;
+    throw error;
+  }
+}
