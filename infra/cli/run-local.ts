@@ -1,13 +1,15 @@
 import { setFlagsFromString } from 'node:v8';
-import { type ClockAnchor, scaledClock } from '../local/clock.ts';
+import { type Clock, type ClockAnchor, scaledClock } from '../local/clock.ts';
 import { keepSaving } from '../local/history.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
+import { newestChange } from '../local/s3/store.ts';
 import { showProgress } from '../local/show-progress.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { INTERRUPTED, UsageError, warn } from './errors.ts';
 import {
   configFaults,
   credentialFileWarnings,
+  loadConfig,
   outFaults,
   type PlatformOptions,
   platformFaults,
@@ -56,7 +58,7 @@ export async function runLocal(
   options: LocalRunOptions,
 ): Promise<Outcome | undefined> {
   setFlagsFromString(HEAP_GROWTH);
-  const clock = scaledClock(options.speed);
+  const clock = await createClock(options);
   const { input, request, warnings } = await checkAll(name, options, new Date(clock.now()));
   if (options.credential !== undefined) warnings.push(...(await credentialFileWarnings(options.credential)));
   for (const warning of warnings) warn(warning);
@@ -67,6 +69,7 @@ export async function runLocal(
     credentials: { [request.account]: platform.credential },
     out: options.out,
     clock,
+    configured: loadConfig().exports,
   });
   await using _ = keepSaving(local.history);
   const execution = local.export(input, executionName(request, new Date(clock.now())));
@@ -79,6 +82,21 @@ export async function runLocal(
   process.stderr.write('Stopped. Delivered windows stay. Run it again with --only-missing for the others.\n');
   process.exitCode = INTERRUPTED;
   return undefined;
+}
+
+/**
+ * A run with --speed leaves times in the future. The clock starts after them, because an export's table keeps the report that was
+ * created last.
+ */
+async function createClock({ out, speed }: Pick<LocalRunOptions, 'out' | 'speed'>): Promise<Clock> {
+  const now = Date.now();
+  const newest = (await newestChange(out)) ?? now;
+  if (newest < now) return scaledClock(speed, now);
+  const start = new Date(newest + 1);
+  warn(
+    `${out} has times in the future, from a run with --speed; this run's clock starts at ${start.toISOString()}`,
+  );
+  return scaledClock(speed, now, start.getTime() - now);
 }
 
 async function checkAll(name: string | undefined, options: LocalRunOptions, now: Date) {

@@ -3,6 +3,8 @@ export interface ClockAnchor {
   /** The moment, in epoch ms, at which both clocks show the same time. */
   readonly start: number;
   readonly speed: number;
+  /** Milliseconds that the clock is ahead all the time. Default: 0. */
+  readonly ahead?: number;
 }
 
 export interface Clock extends ClockAnchor {
@@ -17,18 +19,18 @@ function realNow(): number {
   return performance.timeOrigin + performance.now();
 }
 
-function timeAt({ start, speed }: ClockAnchor): number {
-  return speed === 1 ? RealDate.now() : Math.floor(start + (realNow() - start) * speed);
+function timeAt({ start, speed, ahead = 0 }: ClockAnchor): number {
+  return ahead + (speed === 1 ? RealDate.now() : Math.floor(start + (realNow() - start) * speed));
 }
 
-export function scaledClock(speed: number, start = RealDate.now()): Clock {
-  const anchor = { start, speed };
+export function scaledClock(speed: number, start = RealDate.now(), ahead = 0): Clock {
+  const anchor = { start, speed, ahead };
   return { ...anchor, now: () => timeAt(anchor) };
 }
 
 /** Returns a `Date` whose current time is the scaled one. */
 export function createScaledDate(anchor: ClockAnchor): DateConstructor {
-  return anchor.speed === 1 ? RealDate : createDate(() => timeAt(anchor));
+  return anchor.speed === 1 && !anchor.ahead ? RealDate : createDate(() => timeAt(anchor));
 }
 
 /** @param now returns epoch ms */

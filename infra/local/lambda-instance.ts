@@ -113,7 +113,7 @@ function startWorker(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine
   const workerData: FunctionData = {
     file: spec.file,
     exportName: spec.exportName,
-    clock: { start: clock.start, speed: clock.speed },
+    clock: { start: clock.start, speed: clock.speed, ahead: clock.ahead ?? 0 },
     ...(NODE_OPTIONS !== undefined && { nodeOptions: NODE_OPTIONS }),
     context: {
       functionName: name,

@@ -2,12 +2,15 @@ import { mkdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Settings } from '../../functions/workflow/settings.ts';
+import type { ConfiguredEntry } from '../tables.ts';
 import { type Assembly, loadAssembly, prepareAssembly } from './assembly.ts';
 import { type Clock, type ClockAnchor, scaledClock } from './clock.ts';
 import { createEventBus, type EventBus } from './events.ts';
+import { type Glue, startGlue } from './glue.ts';
 import { createHistory, type ExecutionHistory, type History } from './history.ts';
 import { createFunction, type LocalFunction } from './lambda.ts';
 import type { FunctionSpec, LogLine } from './lambda-instance.ts';
+import { createRequestTables } from './request-tables.ts';
 import { ACCOUNT, CREDENTIALS, type JournalEntry, type S3, startS3 } from './s3/server.ts';
 import { createFileSecret, createMemorySecret, type Secret } from './secret.ts';
 import { type SecretsManager, startSecretsManager } from './secrets-manager.ts';
@@ -28,6 +31,11 @@ export interface LocalOptions {
   readonly out: string;
   /** Default: real time. A platform on this machine must use the same clock. */
   readonly clock?: ClockAnchor;
+  /**
+   * Exports of the config. The run has a table for each request that it exports, as if the config contained it; one of the same name
+   * lends it its columns. Default: none.
+   */
+  readonly configured?: readonly ConfiguredEntry[];
   /** Default: the stack of cdk.json. */
   readonly assembly?: Assembly;
   /** Replace settings of all functions. */
@@ -49,6 +57,7 @@ export interface LocalRun extends AsyncDisposable {
   readonly assembly: Assembly;
   readonly s3: S3;
   readonly secrets: SecretsManager;
+  readonly glue: Glue;
   readonly bus: EventBus;
   readonly history: History;
   /** The bytes that have arrived in S3 so far, by key, including those of unfinished uploads. */
@@ -68,7 +77,8 @@ const REGION = 'us-east-1';
 /** Starts the stack on this machine. The platform is the only thing outside that it talks to. */
 export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   await using started = new AsyncDisposableStack();
-  const clock = scaledClock(options.clock?.speed ?? 1, options.clock?.start);
+  const { speed = 1, start, ahead } = options.clock ?? {};
+  const clock = scaledClock(speed, start, ahead);
   const { out, assembly = loadAssembly(await prepareAssembly()) } = options;
   const { bucket } = assembly;
   await mkdir(out, { recursive: true });
@@ -82,8 +92,11 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const stored = createSecrets(options.credentials, assembly.stack, clock.now);
   const secrets = started.use(await startSecretsManager({ secrets: stored, now: clock.now }));
 
+  const glue = started.use(await startGlue({ directory: out, now: clock.now }));
+  const defineTable = createRequestTables({ configured: [], ...options, glue, bucket });
+
   const logs: LogLine[] = [];
-  const environment = environmentOf(options, s3, secrets);
+  const environment = environmentOf(options, { s3, secrets, glue });
   const create = options.createFunction ?? createFunction;
   const functions = assembly.functions.map((spec) =>
     create(
@@ -103,10 +116,12 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const running = started.move();
   const close = () => running.disposeAsync();
   return {
-    ...{ bucket, clock, assembly, s3, secrets, bus, history, logs, arrived },
+    ...{ bucket, clock, assembly, s3, secrets, glue, bus, history, logs, arrived },
     functionOf: (step) => findFunction(functions, step),
-    export: (request, name = `export-${history.executions.length + 1}`) =>
-      record(machine.start(name, request), history.begin(name)),
+    export: (request, name = `export-${history.executions.length + 1}`) => {
+      defineTable(request);
+      return record(machine.start(name, request), history.begin(name));
+    },
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -128,7 +143,10 @@ function createSecrets(
 }
 
 /** The variables that depend on this run: the platform and its accounts, and the local endpoints of the AWS services. */
-function environmentOf(options: LocalOptions, s3: S3, secrets: SecretsManager): Record<string, string> {
+function environmentOf(
+  options: LocalOptions,
+  { s3, secrets, glue }: Pick<LocalRun, 's3' | 'secrets' | 'glue'>,
+): Record<string, string> {
   const { baseUrl, revision, credentials, settings } = options;
   const platform: SettingTexts = {
     PLATFORM_BASE_URL: baseUrl.replace(/\/+$/, ''),
@@ -143,6 +161,8 @@ function environmentOf(options: LocalOptions, s3: S3, secrets: SecretsManager): 
     AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
     AWS_ENDPOINT_URL_S3: s3.endpoint,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,
+    AWS_ENDPOINT_URL_GLUE: glue.endpoint,
+    GLUE_DATABASE: glue.database,
   };
 }
 

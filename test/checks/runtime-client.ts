@@ -88,7 +88,7 @@ function startProcess(client: string, spec: FunctionSpec, clock: ClockAnchor, ad
       LAMBDA_TASK_ROOT: dirname(file),
       AWS_LAMBDA_RUNTIME_API: address,
       AWS_LAMBDA_LOG_FORMAT: 'JSON',
-      CLOCK: JSON.stringify({ start: clock.start, speed: clock.speed }),
+      CLOCK: JSON.stringify({ start: clock.start, speed: clock.speed, ahead: clock.ahead ?? 0 }),
     },
   });
 }

@@ -40,6 +40,7 @@ export type Call = ObjectPlace & {
   header(name: string): string | undefined;
   uploads: Map<string, Upload>;
   minPartBytes: number;
+  now: () => number;
   sink: boolean;
 };
 

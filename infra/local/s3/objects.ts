@@ -17,7 +17,7 @@ export async function putObject(call: Call): Promise<Answer> {
       contentType: call.header('content-type') ?? 'binary/octet-stream',
       ...contentEncoding(call.header('content-encoding')),
       ...userMetadata(call),
-      lastModified: new Date().toISOString(),
+      lastModified: new Date(call.now()).toISOString(),
     };
     await publish(call, temporary, meta, () => checkConditions(call));
     return { status: 200, headers: { ETag: meta.etag, ...checksumHeaders(meta.crc32) } };

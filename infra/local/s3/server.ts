@@ -33,7 +33,7 @@ export type S3Options = {
   buckets: readonly string[];
   faults?: Fault[];
   log?: (entry: JournalEntry) => void;
-  /** The clock for the Date header. The SDK retries an error if Date differs from its own clock by minutes. */
+  /** The clock for objects, and for the Date header: the SDK retries an error if Date differs from its own clock by minutes. */
   now?: () => number;
   /** The account that owns the buckets. Default: {@link ACCOUNT}. */
   account?: string;
@@ -129,8 +129,9 @@ async function serve(
     // The bucket has no versions.
     if (operation === undefined || query.has('versionId')) throw new S3Error('NotImplemented');
     const header = (name: string) => [request.headers[name]].flat()[0];
-    const { directory, uploads, minPartBytes = MIN_PART_BYTES, sink = false } = state;
-    const call = { operation, request, directory, bucket, key, query, header, uploads, minPartBytes, sink };
+    const { directory, uploads, minPartBytes = MIN_PART_BYTES, now = Date.now, sink = false } = state;
+    const place = { directory, bucket, key };
+    const call = { ...place, operation, request, query, header, uploads, minPartBytes, now, sink };
     authorize(state, call);
     const fault = takeFault(state.faults, { operation, key, part });
     const handle = HANDLERS[operation];

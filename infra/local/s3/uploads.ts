@@ -31,7 +31,7 @@ export async function createUpload(call: Call): Promise<Answer> {
     contentType: header('content-type') ?? 'binary/octet-stream',
     ...contentEncoding(header('content-encoding')),
     ...userMetadata(call),
-    initiated: new Date().toISOString(),
+    initiated: new Date(call.now()).toISOString(),
     parts: new Map(),
   };
   uploads.set(upload.id, upload);
@@ -144,7 +144,7 @@ async function joinParts(call: Call, upload: Upload, document: string): Promise<
     ...{ bytes, etag, crc32: crc ?? '', contentType: upload.contentType },
     ...contentEncoding(upload.contentEncoding),
     ...(upload.metadata && { metadata: upload.metadata }),
-    lastModified: new Date().toISOString(),
+    lastModified: new Date(call.now()).toISOString(),
   };
   await publish(call, file, meta, () => checkConditions(call));
   await rm(folder, { recursive: true, force: true });

@@ -11,6 +11,16 @@ describe('scaledClock', () => {
     expect(ahead).toBeLessThan(99 * 1.1 * MINUTE);
   });
 
+  test.each([1, 100])('at speed %d, can be ahead all the time', (speed) => {
+    const day = 24 * 60 * MINUTE;
+    const clock = scaledClock(speed, Date.now(), day);
+    const times = [clock.now(), new (createScaledDate(clock))().getTime(), createScaledDate(clock).now()];
+    for (const time of times) {
+      expect(time - Date.now()).toBeGreaterThan(day - MINUTE);
+      expect(time - Date.now()).toBeLessThan(day + 100 * MINUTE);
+    }
+  });
+
   test('shows the real time at speed 1', () => {
     const before = Date.now();
     const now = scaledClock(1, 0).now();

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +18,7 @@ import {
 import { expect, test } from 'vitest';
 import { base64Crc } from '../../../../infra/local/s3/body.ts';
 import { startS3 } from '../../../../infra/local/s3/server.ts';
+import { newestChange } from '../../../../infra/local/s3/store.ts';
 import { BUCKET, startTestS3 } from '../../../support/s3.ts';
 
 const TOO_LARGE = fileURLToPath(new URL('./too-large.ts', import.meta.url));
@@ -104,6 +105,19 @@ test("the user's metadata outlives the server, and too much is refused", async (
   expect(await client.send(new GetObjectCommand(at))).toMatchObject({ Metadata });
   const large = put(s3, 'y', { Metadata: { note: 'n'.repeat(2045) } });
   await expect(large).rejects.toMatchObject({ name: 'MetadataTooLarge' });
+});
+
+test("the newest change of an object is told by the server's clock, after a restart too", async () => {
+  const future = Date.now() + 24 * 60 * 60 * 1000;
+  let now = future;
+  await using s3 = await startTestS3({ now: () => now });
+  expect(await newestChange(s3.directory)).toBeUndefined();
+  await put(s3, 'x');
+  now = Date.now();
+  await put(s3, 'y', { Key: 'exports/account=acme/later.json' });
+  await writeFile(join(s3.directory, BUCKET, '.meta', 'exports', 'broken.json'), '{');
+  expect(await newestChange(s3.directory)).toBe(future);
+  expect(await newestChange(join(s3.directory, 'absent'))).toBeUndefined();
 });
 
 test('a version is refused, because the bucket has none', async () => {
