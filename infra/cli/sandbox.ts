@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { scaledClock } from '../local/clock.ts';
 import { parseFault } from '../sandbox/faults/parse-fault.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
+import type { ReportSettings } from '../sandbox/settings.ts';
 import { UsageError } from './errors.ts';
 import { option } from './options.ts';
 
@@ -11,6 +12,9 @@ interface SandboxCommandOptions {
   readonly speed: number;
   readonly json?: true;
   readonly fault?: string[];
+  readonly restatedDays?: number;
+  readonly lateHours?: number;
+  readonly empty?: string[];
 }
 
 export function createSandboxCommand(): Command {
@@ -23,13 +27,30 @@ export function createSandboxCommand(): Command {
       "an injected fault, such as 'report nth=2 status=500'; repeatable",
       collectFault,
     )
+    .addOption(
+      new Option(
+        '--restated-days <n>',
+        "a day's metrics grow every day until n days after its end",
+      ).argParser(parseCount),
+    )
+    .addOption(
+      new Option(
+        '--late-hours <n>',
+        'a day has no rows until it ends, then half of them for n hours',
+      ).argParser(parseCount),
+    )
+    .option('--empty <day|advertiser>', 'a date or an advertiser without rows; repeatable', collectEmpty)
     .option('--json', "print the client's settings as one line of JSON")
     .action(sandbox);
 }
 
-async function sandbox({ port, speed, json, fault = [] }: SandboxCommandOptions): Promise<void> {
+async function sandbox(options: SandboxCommandOptions): Promise<void> {
+  const { port, speed, json, fault = [] } = options;
   const clock = scaledClock(speed);
-  await using platform = await startSandbox({ port, faults: fault, now: clock.now }).catch(refusePort);
+  const report = reportSettings(options);
+  await using platform = await startSandbox({ port, report, faults: fault, now: clock.now }).catch(
+    refusePort,
+  );
   const settings = {
     base_url: platform.baseUrl,
     client_id: platform.clientId,
@@ -46,11 +67,30 @@ async function sandbox({ port, speed, json, fault = [] }: SandboxCommandOptions)
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 
+function reportSettings({ restatedDays, lateHours, empty = [] }: SandboxCommandOptions): ReportSettings {
+  return {
+    ...(restatedDays !== undefined && { restated: { days: restatedDays } }),
+    ...(lateHours !== undefined && { lateHours }),
+    isEmpty: (day, advertiser) => empty.includes(day) || empty.includes(advertiser),
+  };
+}
+
 function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535)
     throw new InvalidArgumentError('It must be a number from 0 to 65535.');
   return port;
+}
+
+function parseCount(text: string): number {
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('It must be a whole number up to 9999.');
+  return Number(text);
+}
+
+function collectEmpty(value: string, earlier: string[] = []): string[] {
+  if (!/^\d{4}-\d\d-\d\d$|^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value))
+    throw new InvalidArgumentError('It must be a date, YYYY-MM-DD, or the id of an advertiser.');
+  return [...earlier, value.toLowerCase()];
 }
 
 function collectFault(rule: string, earlier: string[] = []): string[] {

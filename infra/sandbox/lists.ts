@@ -1,4 +1,5 @@
 import { grantedAdvertisers } from './authenticate.ts';
+import { campaignName, idPrefix } from './entities.ts';
 import { refuseViolations, type Violation } from './envelope.ts';
 import { type Answer, type Incoming, json } from './exchange.ts';
 import type { Grant, SandboxState } from './state.ts';
@@ -43,6 +44,7 @@ function advertisers(state: SandboxState, grant: Grant): Items {
   };
 }
 
+/** The items go to the advertisers in turn. */
 function generated(
   state: SandboxState,
   list: string,
@@ -52,16 +54,19 @@ function generated(
 ): Items {
   const granted = grantedAdvertisers(state, grant);
   const createdAt = (index: number) => added[index - count] ?? state.startedAt - (count - index) * SPACING_MS;
-  const prefix = Buffer.from(list).toString('hex').slice(0, 8);
   return {
     count: count + added.length,
     createdAt,
-    item: (index) => ({
-      id: `${prefix}-0000-4000-8000-${String(index + 1).padStart(12, '0')}`,
-      name: `${list.replaceAll('_', ' ')} ${index + 1}`,
-      advertiser_id: granted[index % Math.max(1, granted.length)]?.id ?? null,
-      created_at: new Date(createdAt(index)).toISOString(),
-    }),
+    item: (index) => {
+      const number = Math.floor(index / Math.max(1, granted.length));
+      const advertiser = granted[index % Math.max(1, granted.length)]?.id ?? null;
+      return {
+        id: `${idPrefix(list, advertiser ?? '')}${String(number).padStart(12, '0')}`,
+        name: list === 'campaigns' ? campaignName(number) : `${list.replaceAll('_', ' ')} ${index + 1}`,
+        advertiser_id: advertiser,
+        created_at: new Date(createdAt(index)).toISOString(),
+      };
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Fault } from './faults/fault.ts';
+import type { DaySettings } from './reporting/blocks.ts';
 import type { ReportRequest } from './reporting/report-request.ts';
 
 /** The areas of contract 1 that have a list (contract 4.6). */
@@ -34,8 +35,8 @@ export type Credential = {
 /** A number, or a function that computes it for each report. `ordinal` is 1 for the first report created. */
 export type PerReport = number | ((request: ReportRequest, ordinal: number) => number);
 
-export type ReportSettings = {
-  /** Rows in the file. Default: a few for each date, advertiser and combination of dimensions. */
+export type ReportSettings = DaySettings & {
+  /** Rows in the file, spread over its dates. Default: a few for each date, advertiser and combination of dimensions. */
   rows?: PerReport;
   /** Exact size of the file, instead of `rows`. The file holds as many rows as fit, then blank lines. */
   bytes?: PerReport;

@@ -1,5 +1,4 @@
 import { gunzipSync } from 'node:zlib';
-import { createReportFile } from '../../infra/sandbox/reporting/rows.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 import type { ScenarioRun, StoredFile } from './run-scenario.ts';
 
@@ -20,13 +19,11 @@ export function isServed(sandbox: Sandbox, run: ScenarioRun, window: WindowKey, 
   const reports = sandbox
     .reports()
     .filter(({ account, request }) => account === run.account && isOf(request, window));
-  return reports.some(({ request, file, version }) => {
-    const { rows, length } = file;
-    const versions = Array.from({ length: version + 1 }, (_, number) => number);
-    return versions.some((number) => {
-      const source = createReportFile(request, { rows, bytes: length, version: number });
-      return source.length === bytes.length && Buffer.concat([...source.read()]).equals(bytes);
-    });
+  return reports.some(({ file, version }) => {
+    const versions = Array.from({ length: version + 1 }, (_, number) => file.withVersion(number));
+    return versions.some(
+      (source) => source.length === bytes.length && Buffer.concat([...source.read()]).equals(bytes),
+    );
   });
 }
 

@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
 import { addDays, daysBetween } from '../../../functions/workflow/request/dates.ts';
+import { CAMPAIGN_TITLES, idPrefix } from '../entities.ts';
+import type { Block } from './blocks.ts';
 import type { ReportRequest } from './report-request.ts';
 
-/** The number of a row in the file, and the indexes of its date, advertiser and combination of dimensions. */
-export type RowPosition = { row: number; day: number; advertiser: number; combination: number };
+/** A row's block, and the index of its combination of dimensions there. */
+export type RowPosition = Omit<Block, 'first' | 'rows'> & { combination: number };
 
 /** One field of a row. All its values have the same width in bytes. */
 export type Column = {
@@ -14,17 +17,6 @@ export type Column = {
 
 type IndexOf = (position: RowPosition) => number;
 
-/** 14 bytes each in UTF-8. Some break readers that count characters or brackets. */
-const CAMPAIGNS = [
-  'Spring Sale EU',
-  'Winter Sale US',
-  'Été à Paris',
-  'Back to School',
-  'Größe zählt',
-  '春の新作 A',
-  'Brand [\\"A\\"]!',
-  'Retargeting 7d',
-];
 const PLATFORMS = ['ios', 'web', 'ctv'];
 const COUNTRIES = ['US', 'DE', 'FR', 'JP', 'BR'];
 
@@ -38,9 +30,10 @@ const METRIC_DIGITS: Readonly<Record<string, readonly [before: number, after: nu
   purchase_value: [4, 2],
 };
 
-/** The fields of a row: date, advertiser (only with dimensions), dimensions, metrics. @param seed 32 bytes */
-export function createColumns({ start_date, end_date, ...request }: ReportRequest, seed: Buffer): Column[] {
-  const { dimensions, advertiser_ids, metrics } = request;
+/** The fields of a row: date, advertiser (only with dimensions), dimensions, metrics. */
+export function createColumns({ start_date, end_date, ...request }: ReportRequest): Column[] {
+  const { dimensions, metrics } = request;
+  const advertisers = request.advertiser_ids.map((id) => id.toLowerCase());
   const dates = Array.from({ length: daysBetween(start_date, end_date) }, (_, day) =>
     addDays(start_date, day),
   );
@@ -48,9 +41,9 @@ export function createColumns({ start_date, end_date, ...request }: ReportReques
     choiceColumn('date', dates, ({ day }) => day),
     ...(dimensions.length === 0
       ? []
-      : [choiceColumn('advertiser_id', advertiser_ids, ({ advertiser }) => advertiser)]),
-    ...dimensionColumns(dimensions, seed),
-    ...metrics.map((name, index) => metricColumn(name, seed.readUInt32BE((index % 8) * 4))),
+      : [choiceColumn('advertiser_id', advertisers, ({ advertiser }) => advertiser)]),
+    ...dimensionColumns(dimensions, advertisers),
+    ...metrics.map(metricColumn),
   ];
 }
 
@@ -58,7 +51,7 @@ export function createColumns({ start_date, end_date, ...request }: ReportReques
  * A combination's number counts platforms first, then countries, creatives and campaigns. The last of these takes as
  * many values as it needs to tell the rows apart.
  */
-function dimensionColumns(dimensions: readonly string[], seed: Buffer): Column[] {
+function dimensionColumns(dimensions: readonly string[], advertisers: readonly string[]): Column[] {
   const has = (...names: string[]) => names.some((name) => dimensions.includes(name));
   const platforms = has('event_source_id', 'event_source_platform') ? PLATFORMS.length : 1;
   const countries = has('country') ? COUNTRIES.length : 1;
@@ -73,11 +66,11 @@ function dimensionColumns(dimensions: readonly string[], seed: Buffer): Column[]
   const onlyPlatforms = !has('country', 'creative_id', 'campaign_id', 'campaign_name');
   const source: IndexOf = ({ combination }) => (onlyPlatforms ? combination : combination % platforms);
   const columns: Readonly<Record<string, () => Column>> = {
-    campaign_id: () => uuidColumn('campaign_id', seed.subarray(0, 12), campaign),
+    campaign_id: () => uuidColumn('campaign_id', 'campaigns', advertisers, campaign),
     campaign_name: () => campaignNameColumn(campaign),
-    event_source_id: () => uuidColumn('event_source_id', seed.subarray(8, 20), source),
+    event_source_id: () => uuidColumn('event_source_id', 'event_sources', advertisers, source),
     event_source_platform: () => choiceColumn('event_source_platform', PLATFORMS, source),
-    creative_id: () => uuidColumn('creative_id', seed.subarray(16, 28), creative),
+    creative_id: () => uuidColumn('creative_id', 'creatives', advertisers, creative),
     country: () => choiceColumn('country', COUNTRIES, country),
   };
   return dimensions.flatMap((name) => columns[name]?.() ?? []);
@@ -95,49 +88,48 @@ function choiceColumn(name: string, values: readonly string[], indexOf: IndexOf)
   };
 }
 
-/** The last twelve digits of the UUID are the indexes of the advertiser and of the entity. */
-function uuidColumn(name: string, prefix: Buffer, indexOf: IndexOf): Column {
-  const hex = prefix.toString('hex');
-  const start = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(12, 15)}-8${hex.slice(15, 18)}-`;
-  const head = Buffer.from(start);
+/** @param kind of the entity, such as `campaigns` */
+function uuidColumn(name: string, kind: string, advertisers: readonly string[], indexOf: IndexOf): Column {
+  const prefixes = advertisers.map((advertiser) => Buffer.from(idPrefix(kind, advertiser)));
   return {
     name,
     width: 36,
     quoted: true,
     write(bytes, at, position) {
-      head.copy(bytes, at);
-      writeDigits(bytes, at + 24, 3, position.advertiser);
-      writeDigits(bytes, at + 27, 9, indexOf(position));
+      prefixes[position.advertiser]?.copy(bytes, at);
+      writeDigits(bytes, at + 24, 12, indexOf(position));
     },
   };
 }
 
 function campaignNameColumn(indexOf: IndexOf): Column {
-  const names = CAMPAIGNS.map((name) => Buffer.from(`${name} `));
+  const titles = CAMPAIGN_TITLES.map((title) => Buffer.from(`${JSON.stringify(title).slice(1, -1)} `));
   return {
     name: 'campaign_name',
     width: 23,
     quoted: true,
     write(bytes, at, position) {
       const index = indexOf(position);
-      names[index % names.length]?.copy(bytes, at);
+      titles[index % titles.length]?.copy(bytes, at);
       writeDigits(bytes, at + 15, 8, index);
     },
   };
 }
 
 /** A number that differs from row to row. Its first digit is never 0. */
-function metricColumn(name: string, seed: number): Column {
+function metricColumn(name: string): Column {
   const [before, after] = METRIC_DIGITS[name] ?? [5, 0];
   const least = 10 ** (before - 1);
   const fraction = 10 ** after;
+  const own = createHash('sha256').update(name).digest().readUInt32BE();
   return {
     name,
     width: before + (after === 0 ? 0 : 1 + after),
     quoted: false,
-    write(bytes, at, { row }) {
-      const random = mixBits(row ^ seed);
-      writeDigits(bytes, at, before, least + (random % (9 * least)));
+    write(bytes, at, { combination, seed, growth }) {
+      // Multiplied with the golden ratio, so that neighbours differ in every bit.
+      const random = mixBits(Math.imul(combination, 0x9e3779b1) ^ seed ^ own);
+      writeDigits(bytes, at, before, least + Math.floor((random % (9 * least)) * growth));
       if (after === 0) return;
       bytes[at + before] = 0x2e;
       writeDigits(bytes, at + before + 1, after, (random >>> 8) % fraction);

@@ -56,7 +56,7 @@ export function queryPurchases(state: SandboxState, request: Incoming, grant: Gr
 }
 
 function newReport({ options, reports, now }: SandboxState, account: string, request: ReportRequest): Report {
-  const { rows, bytes, secondsToProcessing, secondsToReady } = options.report ?? {};
+  const { rows, bytes, secondsToProcessing, secondsToReady, urlSeconds, ...days } = options.report ?? {};
   const ordinal = reports.size + 1;
   const createdAt = now();
   const forReport = (setting: PerReport): number =>
@@ -68,7 +68,7 @@ function newReport({ options, reports, now }: SandboxState, account: string, req
     ...{ id: randomUUID(), ordinal, account, request, createdAt },
     processingAt: after(secondsToProcessing ?? 5 * durationFactor(request)),
     readyAt: after(secondsToReady ?? 25 * durationFactor(request)),
-    file: createReportFile(request, { ...size, version: 0 }),
+    file: createReportFile(request, { ...size, ...days, createdAt }),
     version: 0,
   };
 }

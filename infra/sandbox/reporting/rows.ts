@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { daysBetween } from '../../../functions/workflow/request/dates.ts';
+import { type Block, createBlocks, type DaySettings } from './blocks.ts';
 import { type Column, createColumns, type RowPosition } from './columns.ts';
 import type { ReportRequest } from './report-request.ts';
 
 /**
  * The file of a report: a JSON array with one object per line. All rows have the same width, so the bytes at any offset
- * are computed on request and a file of any size takes no memory. The same request always gives the same bytes.
+ * are computed on request and a file of any size takes no memory. Reports of one request that are created at one time
+ * have the same bytes.
  */
 export type ReportFile = {
   rows: number;
@@ -15,55 +16,58 @@ export type ReportFile = {
   etag: string;
   /** The bytes from start (inclusive) to end (exclusive), in pieces of at most 256 KiB. */
   read(start?: number, end?: number): Generator<Buffer>;
+  /** The same rows with other metrics. 0 is the first version. */
+  withVersion(version: number): ReportFile;
 };
 
 /**
  * Without `rows`, the file has as many rows as fit into `bytes`; without either, a few per day. Blank lines fill it up
- * to `bytes`. Each `version` gives other bytes.
+ * to `bytes`. If no day has rows, it has none, whatever `rows` says.
  */
-export type FileSize = { rows?: number; bytes?: number; version: number };
+export type FileOptions = DaySettings & {
+  rows?: number;
+  bytes?: number;
+  /** Epoch ms. */
+  createdAt: number;
+};
 
 const PIECE_BYTES = 256 * 1024;
 /** Comes before the first row. Each row ends with ",\n", except for the last, which ends with "\n]". */
 const HEAD = Buffer.from('[\n');
 
-export function createReportFile(request: ReportRequest, size: FileSize): ReportFile {
-  const seed = createHash('sha256')
-    .update(JSON.stringify([request, size.version]))
-    .digest();
-  const layout = createLayout(request, seed);
-  const rows = rowCount(size, layout);
+export function createReportFile(request: ReportRequest, options: FileOptions, version = 0): ReportFile {
+  const layout = createLayout(request);
+  const blocks = createBlocks(request, { ...options, version }, rowCount(options, layout));
+  const last = blocks.at(-1);
+  const rows = last ? last.first + last.rows : 0;
   const content = rows === 0 ? 2 : HEAD.length + rows * layout.rowBytes;
-  const length = Math.max(size.bytes ?? 0, content);
-  const etag = `"${createHash('md5').update(seed).update(String(length)).digest('hex')}"`;
+  const length = Math.max(options.bytes ?? 0, content);
+  const hash = createHash('md5').update(JSON.stringify([request, version, blocks, length]));
   return {
     rows,
     length,
-    etag,
+    etag: `"${hash.digest('hex')}"`,
     *read(start = 0, end = length) {
       yield* overlap(rows === 0 ? Buffer.from('[]') : HEAD, 0, start, end);
-      if (rows > 0) yield* readRows(layout, rows, start, Math.min(end, content));
+      if (rows > 0) yield* readRows(layout, blocks, rows, start, Math.min(end, content));
       yield* blankLines(Math.max(start, content), end);
     },
+    withVersion: (other) => createReportFile(request, options, other),
   };
 }
 
 type Layout = {
   /** `at` is the offset of the column's value in its row. */
   columns: readonly (Column & { at: number })[];
-  days: number;
-  advertisers: number;
-  /** Default number of rows for one day and advertiser. */
-  combinations: number;
   rowBytes: number;
   rowsPerPiece: number;
   /** The rows of one piece, with spaces where the values go. */
   template: Buffer;
 };
 
-function createLayout(request: ReportRequest, seed: Buffer): Layout {
+function createLayout(request: ReportRequest): Layout {
   let row = '{';
-  const columns = createColumns(request, seed).map((column, index) => {
+  const columns = createColumns(request).map((column, index) => {
     row += `${index === 0 ? '' : ','}"${column.name}":${column.quoted ? '"' : ''}`;
     const at = row.length;
     row += ' '.repeat(column.width) + (column.quoted ? '"' : '');
@@ -71,59 +75,55 @@ function createLayout(request: ReportRequest, seed: Buffer): Layout {
   });
   row += '},\n';
   const rowsPerPiece = Math.max(1, Math.floor(PIECE_BYTES / row.length));
-  // Without dimensions the report holds totals per date, not per advertiser (contract 2.2).
-  const grouped = request.dimensions.length > 0;
   return {
     columns,
-    days: daysBetween(request.start_date, request.end_date),
-    advertisers: grouped ? request.advertiser_ids.length : 1,
-    combinations: grouped ? 6 : 1,
     rowBytes: row.length,
     rowsPerPiece,
     template: Buffer.from(row.repeat(rowsPerPiece), 'latin1'),
   };
 }
 
-function rowCount({ rows, bytes }: FileSize, { days, advertisers, combinations, rowBytes }: Layout): number {
-  if (rows !== undefined) return rows;
-  if (bytes !== undefined) return Math.max(0, Math.floor((bytes - HEAD.length) / rowBytes));
-  return days * advertisers * combinations;
+/** Undefined for the rows that the days have by themselves. */
+function rowCount({ rows, bytes }: FileOptions, { rowBytes }: Layout): number | undefined {
+  if (rows !== undefined || bytes === undefined) return rows;
+  return Math.max(0, Math.floor((bytes - HEAD.length) / rowBytes));
 }
 
-function* readRows(layout: Layout, rows: number, start: number, end: number): Generator<Buffer> {
+function* readRows(
+  layout: Layout,
+  blocks: readonly Block[],
+  rows: number,
+  start: number,
+  end: number,
+): Generator<Buffer> {
   const { rowBytes, rowsPerPiece } = layout;
   const pieceBytes = rowBytes * rowsPerPiece;
   const first = Math.max(0, Math.floor((start - HEAD.length) / pieceBytes));
   for (let piece = first; HEAD.length + piece * pieceBytes < end; piece += 1) {
     const from = piece * rowsPerPiece;
     if (from >= rows) return;
-    const bytes = renderRows(layout, from, Math.min(rows, from + rowsPerPiece), rows);
+    const bytes = renderRows(layout, blocks, from, Math.min(rows, from + rowsPerPiece));
+    if (from + rowsPerPiece >= rows) bytes.write('\n]', bytes.length - 2);
     yield* overlap(bytes, HEAD.length + piece * pieceBytes, start, end);
   }
 }
 
-/** Renders the rows `from` to `to` (exclusive) of a file of `rows` rows. */
-function renderRows(layout: Layout, from: number, to: number, rows: number): Buffer {
+/** Renders the rows `from` to `to` (exclusive). Reuses one position for speed. */
+function renderRows(layout: Layout, blocks: readonly Block[], from: number, to: number): Buffer {
   const bytes = Buffer.allocUnsafe((to - from) * layout.rowBytes);
   layout.template.copy(bytes, 0, 0, bytes.length);
-  const position: RowPosition = { row: 0, day: 0, advertiser: 0, combination: 0 };
-  for (let row = from, at = 0; row < to; row += 1, at += layout.rowBytes) {
-    moveTo(position, row, rows, layout);
-    for (const column of layout.columns) column.write(bytes, at + column.at, position);
+  const position: RowPosition = { day: 0, advertiser: 0, combination: 0, seed: 0, growth: 1 };
+  let at = 0;
+  for (const { first, rows, ...block } of blocks) {
+    if (first >= to) break;
+    Object.assign(position, block);
+    for (let row = Math.max(first, from); row < Math.min(first + rows, to); row += 1) {
+      position.combination = row - first;
+      for (const column of layout.columns) column.write(bytes, at + column.at, position);
+      at += layout.rowBytes;
+    }
   }
-  if (to === rows) bytes.write('\n]', bytes.length - 2);
   return bytes;
-}
-
-/** Sorts rows by date, then by advertiser, and spreads them evenly over the dates. Reuses `position` for speed. */
-function moveTo(position: RowPosition, row: number, rows: number, { days, advertisers }: Layout): void {
-  const day = Math.floor((row * days) / rows);
-  const rowOfDay = row - Math.ceil((day * rows) / days);
-  const rowsPerAdvertiser = Math.ceil(Math.ceil(rows / days) / advertisers);
-  position.row = row;
-  position.day = day;
-  position.advertiser = Math.floor(rowOfDay / rowsPerAdvertiser);
-  position.combination = rowOfDay % rowsPerAdvertiser;
 }
 
 /** The part of `bytes` between start and end. `offset` is the position of `bytes` in the file. */

@@ -3,7 +3,7 @@ import type { Answer, Call } from '../exchange.ts';
 import { applyFault } from '../faults/apply-fault.ts';
 import type { FaultEffect } from '../faults/fault.ts';
 import { recordCall, reset, sendAnswer } from '../http.ts';
-import { createReportFile, type ReportFile } from '../reporting/rows.ts';
+import type { ReportFile } from '../reporting/rows.ts';
 import type { Report, SandboxState } from '../state.ts';
 import { type Download, sendDownload } from './body.ts';
 import { signatureProblem } from './signature.ts';
@@ -99,7 +99,6 @@ function xmlError(
 
 /** Other bytes of the same length, and another ETag. */
 function replaceFile(report: Report): void {
-  const { rows, length } = report.file;
   report.version += 1;
-  report.file = createReportFile(report.request, { rows, version: report.version, bytes: length });
+  report.file = report.file.withVersion(report.version);
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { startClient } from './client.ts';
+import { send, startClient } from './client.ts';
 
 const LISTS = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'];
 
@@ -70,8 +70,18 @@ test('options put the oldest item first and rename the bound (contract 8)', asyn
     createdAtParameter: 'created_before',
   });
   const bound = new Date(now() - 120_000).toISOString();
-  const names = (await call('GET', `/campaigns?created_before=${bound}`)).json.data?.map(({ name }) => name);
-  expect(names).toEqual(['campaigns 1', 'campaigns 2']);
+  const { data = [] } = (await call('GET', `/campaigns?created_before=${bound}`)).json;
+  expect(data.map(({ created_at }) => now() - Date.parse(created_at))).toEqual([180_000, 120_000]);
+});
+
+test('the campaigns of a report are in the list, with the same names', async () => {
+  const { call, ready } = await startClient();
+  const { url } = await ready({ start_date: '2026-10-31', dimensions: ['campaign_id', 'campaign_name'] });
+  const rows: Record<string, string>[] = JSON.parse((await send('GET', url)).text);
+  const { data = [] } = (await call('GET', '/campaigns?limit=100')).json;
+  const names = new Map(data.map(({ id, name }) => [id, name]));
+  expect(rows.length).toBeGreaterThan(10);
+  for (const { campaign_id = '', campaign_name } of rows) expect(names.get(campaign_id)).toBe(campaign_name);
 });
 
 test.each([

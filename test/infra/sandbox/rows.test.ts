@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ReportRequest } from '../../../infra/sandbox/reporting/report-request.ts';
-import { createReportFile, type FileSize } from '../../../infra/sandbox/reporting/rows.ts';
+import { createReportFile, type FileOptions } from '../../../infra/sandbox/reporting/rows.ts';
 
 const REQUEST: ReportRequest = {
   start_date: '2026-10-01',
@@ -10,11 +10,12 @@ const REQUEST: ReportRequest = {
   dimensions: ['campaign_id', 'campaign_name', 'event_source_platform'],
 };
 
-type Changes = Partial<FileSize & ReportRequest>;
+const CREATED_AT = Date.parse('2026-10-12T06:00:00Z');
 
-function fileOf({ rows, bytes, version = 0, ...request }: Changes = {}) {
-  const size = { version, ...(rows !== undefined && { rows }), ...(bytes !== undefined && { bytes }) };
-  return createReportFile({ ...REQUEST, ...request }, size);
+type Changes = { request?: Partial<ReportRequest>; version?: number } & Partial<FileOptions>;
+
+function fileOf({ request = {}, version, ...options }: Changes = {}) {
+  return createReportFile({ ...REQUEST, ...request }, { createdAt: CREATED_AT, ...options }, version);
 }
 
 function bytesOf(changes: Changes = {}): Buffer {
@@ -73,7 +74,7 @@ test.each([120, 997, 10_000])('%i rows are all different, sorted by date, and co
 });
 
 test('without dimensions there is one total per date (contract 2.2)', () => {
-  const rows = rowsOf({ dimensions: [] });
+  const rows = rowsOf({ request: { dimensions: [] } });
   expect(rows).toHaveLength(10);
   expect(Object.keys(rows[9] ?? {})).toEqual(['date', ...REQUEST.metrics]);
   expect(rows[9]?.date).toBe('2026-10-10');
@@ -83,7 +84,8 @@ test('the same request gives the same bytes; another request or version gives ot
   const bytes = bytesOf();
   expect(bytesOf().equals(bytes)).toBe(true);
   expect(bytesOf({ version: 1 }).equals(bytes)).toBe(false);
-  expect(bytesOf({ end_date: '2026-10-12' }).equals(bytes)).toBe(false);
+  expect(bytesOf({ createdAt: CREATED_AT + 1e9 }).equals(bytes)).toBe(true);
+  expect(bytesOf({ request: { end_date: '2026-10-12' } }).equals(bytes)).toBe(false);
   expect(fileOf({ version: 1 }).etag).not.toBe(fileOf().etag);
 });
 
