@@ -1,5 +1,6 @@
 import { InvalidInput } from '../functions/workflow/errors.ts';
 import { parseRequest } from '../functions/workflow/request/request.ts';
+import { requestOf } from './tables.ts';
 
 // These checks look at the raw config, so that a fault elsewhere hides none of theirs.
 
@@ -11,7 +12,8 @@ export function exportFaults(context: unknown): string[] {
   if (!Array.isArray(exports)) return [];
   const names = exports.map((entry) => `${fieldsOf(entry).account}/${fieldsOf(entry).name}`);
   return exports.flatMap((entry, at) => {
-    const { schedule, ...request } = fieldsOf(entry);
+    const { schedule } = fieldsOf(entry);
+    const request = requestOf(fieldsOf(entry));
     const faults = [
       ...requestFaults(request),
       ...accountFault('account', request.account, accounts),

@@ -5,6 +5,8 @@ import { checkUrl } from '../functions/platform/safe-hosts.ts';
 import { isCalendarDate, isTimeZone } from '../functions/workflow/request/dates.ts';
 import { describeIssue, wordIssue } from '../functions/workflow/request/issues.ts';
 import { accountFaults, exportFaults } from './config-exports.ts';
+import { DateColumn, DeclaredColumns, tableFaults } from './config-tables.ts';
+import type { ConfiguredEntry } from './tables.ts';
 
 /** The key of the config in cdk.json's context. */
 export const CONFIG_KEY = 'ad-report-export';
@@ -19,6 +21,12 @@ const LARGEST_DOWNLOAD_BYTES = 10_000 * 8 * 1024 ** 2;
 
 /** The default size limit of a file that CurateReport reads: 4 GiB, which take a minute of CPU. */
 const MAX_CURATE_BYTES = 4 * 1024 ** 3;
+
+/**
+ * Lambda's /tmp has up to 10,240 MB. CurateReport needs room for the file twice and 512 MB besides:
+ * (10,240 - 512) / 2 = 4,864 MB.
+ */
+const LARGEST_CURATE_BYTES = 4_864 * 1024 ** 2;
 
 const LOG_RETENTION_DAYS = 90;
 
@@ -74,7 +82,17 @@ const Config = z.strictObject({
     .transform((url) => url.replace(/\/+$/, '')),
   revision: z.string().refine(isCalendarDate, 'must be a date that exists, written YYYY-MM-DD'),
   accounts: z.array(Account).min(1, 'must not be empty').refine(isDistinct, 'must not repeat a name'),
-  exports: z.array(z.looseObject({ schedule: Schedule.optional() })).default([]),
+  exports: z
+    .array(
+      z.looseObject({
+        schedule: Schedule.optional(),
+        columns: DeclaredColumns.optional(),
+        date_column: DateColumn.optional(),
+      }),
+    )
+    .default([]),
+  /** `false` leaves out the catalog and the queries. The files are delivered all the same. */
+  tables: z.boolean().default(true),
   /** Accounts whose credential is an API key: the synth warns of its end (contract 9.6). */
   legacy_api_key_accounts: z.array(Account).optional(),
   /** Parameters of a refresh request, besides those of RFC 6749. Contract 4.1 does not show any. */
@@ -83,7 +101,7 @@ const Config = z.strictObject({
     .optional(),
   reserve_token_concurrency: z.boolean().default(true),
   max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
-  max_curate_bytes: z.int().min(1).default(MAX_CURATE_BYTES),
+  max_curate_bytes: z.int().min(1).max(LARGEST_CURATE_BYTES).default(MAX_CURATE_BYTES),
   download_hosts: z.array(Host).min(1, 'must not be empty; omit it to allow any public host').optional(),
   log_retention_days: z
     .literal(RETENTIONS, `must be one of ${RETENTIONS.join(', ')}`)
@@ -103,12 +121,11 @@ const Config = z.strictObject({
 
 export type Schedule = z.infer<typeof Schedule>;
 
-/** A request, and optionally the schedule that starts it. */
-export interface ConfiguredExport {
+/** A request, and optionally the schedule that starts it and what its table needs to know. */
+export interface ConfiguredExport extends ConfiguredEntry {
   readonly name: string;
   readonly account: string;
   readonly schedule?: Schedule | undefined;
-  readonly [field: string]: unknown;
 }
 
 /** The config of a deployment. functions/README.md describes each field. */
@@ -153,6 +170,7 @@ export function parseConfig(context: unknown): Config {
   const faults = [
     ...issues.flatMap((issue) => describeIssue(issue, 'the config', 'is not a setting')),
     ...exportFaults(context),
+    ...tableFaults(context),
     ...accountFaults(context, 'legacy_api_key_accounts'),
   ];
   if (!parsed.success || faults.length > 0) throw new InvalidConfig(faults);

@@ -20,7 +20,7 @@ export interface ConfiguredEntry {
 }
 
 /** What an export contributes to its table. */
-interface TableSource extends Pick<TableSchema, 'table' | 'kind' | 'columns' | 'date_column'> {
+export interface TableSource extends Pick<TableSchema, 'table' | 'kind' | 'columns' | 'date_column'> {
   readonly request: ReportRequest | ListRequest;
 }
 

@@ -1,20 +1,34 @@
 import { Annotations } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { apiKeyWarning } from '../functions/token/api-key.ts';
-import type { Config, Schedule } from './config.ts';
+import { metricType } from '../functions/workflow/table.ts';
+import type { Config, ConfiguredExport, Schedule } from './config.ts';
+import { tableSource } from './tables.ts';
 
 const HOURS = { minute: 1 / 60, hour: 1, day: 24 } as const;
 
 /** Adds the synth's warnings. A synth sees no credential, so the config says which accounts use an API key. */
 export function addWarnings(
   stack: Construct,
-  { legacy_api_key_accounts = [], exports }: Pick<Config, 'legacy_api_key_accounts' | 'exports'>,
+  {
+    legacy_api_key_accounts = [],
+    exports,
+    tables,
+  }: Pick<Config, 'legacy_api_key_accounts' | 'exports' | 'tables'>,
   now: Date,
 ): void {
   const warn = (id: string, text: string) =>
     Annotations.of(stack).addWarningV2(`ad-report-export:${id}`, text);
   for (const account of legacy_api_key_accounts) warn(`apiKey:${account}`, apiKeyWarning(account, now));
-  for (const { account, name, schedule } of exports) {
+  for (const each of exports) {
+    const { account, name, schedule } = each;
+    const guessed = tables ? guessedMetrics(each) : [];
+    if (guessed.length > 0)
+      warn(
+        `type:${account}.${name}`,
+        `export ${name} of account ${account} stores ${guessed.join(', ')} as double, which rounds, because the names tell no ` +
+          'type. Set each type in columns now: it can only be changed with a new table.',
+      );
     if (schedule && startsLessOften(schedule))
       warn(
         `schedule:${account}.${name}`,
@@ -23,6 +37,16 @@ export function addWarnings(
           'NothingDelivered goes off between two starts.',
       );
   }
+}
+
+/** Metrics of an export's table whose type follows neither from the config nor from their name. */
+function guessedMetrics(entry: ConfiguredExport): string[] {
+  const { request } = tableSource(entry) ?? {};
+  if (request?.kind !== 'report') return [];
+  const declared = Object.keys(entry.columns ?? {}).map((name) => name.toLowerCase());
+  return request.metrics.filter(
+    (name) => metricType(name) === undefined && !declared.includes(name.toLowerCase()),
+  );
 }
 
 /** Looks at the form only: a cron expression that names days or months does not start every day. */

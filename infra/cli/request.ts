@@ -4,6 +4,7 @@ import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import { EXAMPLE_ADVERTISERS } from '../sandbox/settings.ts';
+import { requestOf } from '../tables.ts';
 import { UsageError } from './errors.ts';
 import { loadConfig } from './options.ts';
 
@@ -22,7 +23,7 @@ export async function readRequest(file: string): Promise<unknown> {
   }
 }
 
-/** The request of an export in cdk.json, without its schedule. @throws UsageError */
+/** The request of an export in cdk.json. @throws UsageError */
 export function findConfiguredRequest(name: string): unknown {
   const { exports } = loadConfig();
   const [found, ...others] = exports.filter((entry) => entry.name === name);
@@ -32,8 +33,7 @@ export function findConfiguredRequest(name: string): unknown {
   }
   if (others.length > 0)
     throw new UsageError([`several accounts have an export ${name}; give the request with --input`]);
-  const { schedule, ...request } = found;
-  return request;
+  return requestOf(found);
 }
 
 /** The request of `npm start`: the last week of the sandbox's advertisers, by campaign. */

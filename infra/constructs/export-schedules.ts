@@ -13,6 +13,7 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { ConfiguredExport, Schedule as ConfiguredSchedule } from '../config.ts';
+import { requestOf } from '../tables.ts';
 import { grantKey } from './encryption-key.ts';
 
 /** Retries of a failed start, all within the hour. The default is 185 retries in 24 h. */
@@ -45,14 +46,15 @@ export class ExportSchedules extends Construct {
     const group = new ScheduleGroup(this, 'Group', { removalPolicy: RemovalPolicy.DESTROY });
     const role = this.role(group);
     grantKey(role, key, 'sqs', ['kms:Decrypt', 'kms:GenerateDataKey']);
-    for (const { schedule, ...request } of exports) {
+    for (const each of exports) {
+      const { schedule, account, name } = each;
       if (!schedule) continue;
       // Names contain no dot, so the id is unique.
-      new Schedule(this, `${request.account}.${request.name}`, {
+      new Schedule(this, `${account}.${name}`, {
         scheduleGroup: group,
-        description: `Export ${request.name} of account ${request.account}`,
+        description: `Export ${name} of account ${account}`,
         schedule: expressionOf(schedule),
-        target: this.start(stateMachine, role, request),
+        target: this.start(stateMachine, role, requestOf(each)),
       });
     }
   }

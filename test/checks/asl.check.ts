@@ -29,6 +29,7 @@ const EVERY_OPTION = {
   reserve_token_concurrency: false,
   max_download_bytes: 1_000_000_000,
   max_curate_bytes: 1_000_000_000,
+  tables: false,
   download_hosts: ['*.files.platform.example'],
   log_retention_days: 30,
   alarm_emails: ['ops@example.com'],

@@ -40,6 +40,17 @@ describe('the synth', () => {
     );
   });
 
+  it('warns about metrics whose type is a guess', () => {
+    const [daily] = CONTEXT.exports;
+    const metrics = ['spend', 'Reach', 'number_of_purchases', 'frequency', 'ctr'];
+    const guessed = { ...daily, metrics, columns: { CTR: 'double' } };
+    expect(warningsOf({ exports: [guessed] })).toEqual([
+      expect.stringMatching(/^export daily of account acme stores Reach, frequency as double/),
+    ]);
+    expect(warningsOf({ exports: [{ ...guessed, table: false, columns: undefined }] })).toEqual([]);
+    expect(warningsOf({ exports: [guessed], tables: false })).toEqual([]);
+  });
+
   it('gives no warning about a daily export without an API key', () => {
     expect(warningsOf({})).toEqual([]);
   });

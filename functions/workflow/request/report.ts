@@ -134,8 +134,15 @@ export function reportFaults(fields: Fields): string[] {
     ...rangeFaults(fields, 1, MAX_WINDOWS * MAX_WINDOW_DAYS),
     ...['advertiser_ids', 'metrics', 'dimensions'].flatMap((field) => repetitionFaults(field, fields[field])),
     ...dimensionFaults(fields),
+    ...tableFaults(fields),
     ...optionFaults(fields, BODY_FIELDS),
   ];
+}
+
+function tableFaults({ table, granularity }: Fields): string[] {
+  if (typeof table !== 'string' || typeof granularity !== 'string' || granularity.toUpperCase() === 'DAY')
+    return [];
+  return [`table: needs the granularity DAY, because a table has one file per day`];
 }
 
 function repetitionFaults(field: string, list: unknown): string[] {

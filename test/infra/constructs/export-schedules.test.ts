@@ -32,6 +32,13 @@ describe('schedules', () => {
     });
   });
 
+  it('leave out what only the stack reads, so that the input is a request', () => {
+    const described = { ...CONTEXT.exports[0], columns: { spend: 'bigint' }, date_column: 'day' };
+    const other = resourcesOf(synthesizeStack({ exports: [described] }), 'AWS::Scheduler::Schedule');
+    const input = JSON.parse(other.get('Schedulesacmedaily')?.Properties.Target.Input);
+    expect(() => parseRequest({ ...input, scheduled_at: '2026-01-14T23:30:00Z' }, new Date())).not.toThrow();
+  });
+
   it.each([
     ['in winter', '2026-01-14T23:30:00Z', '2026-01-14'],
     ['in summer', '2026-07-14T22:30:00Z', '2026-07-14'],

@@ -48,6 +48,17 @@ describe('a report (contract 2.2)', () => {
     ]);
   });
 
+  it('refuses a table for a report whose rows are not days', () => {
+    expect(faultsOf({ ...REPORT, granularity: 'HOUR', table: 'hourly' })).toEqual([
+      'table: needs the granularity DAY, because a table has one file per day',
+    ]);
+    for (const fields of [
+      { granularity: 'day', table: 't' },
+      { granularity: 'HOUR', table: false },
+    ])
+      expect(faultsOf({ ...REPORT, ...fields })).toEqual([]);
+  });
+
   it.each([true, false])('38: accepts dimensions of any name, upgraded or not (%s)', (upgrade_dimensions) => {
     const dimensions = ['constructor', 'toString', 'campaign_id'];
     const { request } = parsed({ ...REPORT, dimensions, upgrade_dimensions });
