@@ -32,7 +32,7 @@ export interface Receiver {
   begin(file: FileHead): Promise<void>;
   /** Everything written before is void. `begin` follows unless the download fails. */
   discard(): void;
-  /** A returned promise asks the sender to wait. */
+  /** Copies the chunk, whose memory is freed afterwards. A returned promise asks the sender to wait. */
   write(chunk: Buffer): Promise<void> | undefined;
 }
 

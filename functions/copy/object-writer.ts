@@ -1,6 +1,6 @@
 import type { JsonProgress } from '../workflow/checkpoint.ts';
 import type { ContentCheck } from './content.ts';
-import { type BufferPool, createPartWriter, type Position } from './parts.ts';
+import { type BufferPool, createPartWriter, type FullPart, type Position } from './parts.ts';
 import type { Destination } from './s3-call.ts';
 import {
   abortUpload,
@@ -55,7 +55,7 @@ export function createObjectWriter(
     return upload;
   };
   const sender = {
-    async send(part: { number: number; body: Buffer }, signal: AbortSignal) {
+    async send(part: FullPart, signal: AbortSignal) {
       isMultipart = true;
       await check?.write(part.body);
       return uploadPart(to, await created(), part, signal);

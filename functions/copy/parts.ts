@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { CopyFailed } from '../workflow/errors.ts';
 import type { Part } from './upload.ts';
 
@@ -61,8 +62,15 @@ export interface PartWriter<S> {
   stop(): Promise<void>;
 }
 
+export interface FullPart {
+  /** From 1. */
+  readonly number: number;
+  readonly body: Buffer;
+  readonly crc32: number;
+}
+
 export interface PartSender<S> {
-  send(part: { readonly number: number; readonly body: Buffer }, signal: AbortSignal): Promise<Part>;
+  send(part: FullPart, signal: AbortSignal): Promise<Part>;
   /** Called after each call of `send`. */
   state(): S;
 }
@@ -79,6 +87,7 @@ export function createPartWriter<S>(
   let at = from.at;
   let index = 0;
   let used = 0;
+  let crc = 0;
   let lastGapless: Promise<void> = Promise.resolve();
   let failure: { readonly error: unknown } | undefined;
   const throwFailure = () => {
@@ -88,6 +97,8 @@ export function createPartWriter<S>(
   function write(chunk: Buffer): Promise<void> | undefined {
     if (failure) return Promise.reject(failure.error);
     const copied = chunk.copy(pool.get(index), used);
+    // Now, while the bytes are in the CPU's cache. Of the whole part, it takes half as long again.
+    crc = crc32(copied < chunk.length ? chunk.subarray(0, copied) : chunk, crc);
     used += copied;
     if (used < pool.partBytes) return undefined;
     dispatch();
@@ -101,7 +112,7 @@ export function createPartWriter<S>(
   }
 
   function dispatch(): void {
-    const part = { number: Math.floor(at / pool.partBytes) + 1, body: rest() };
+    const part = { number: Math.floor(at / pool.partBytes) + 1, body: rest(), crc32: crc };
     const sent = sender.send(part, stopping.signal).then((done) => void parts.push(done));
     sent.catch((error) => {
       failure ??= { error };
@@ -110,6 +121,7 @@ export function createPartWriter<S>(
     index = (index + 1) % pool.count;
     at += used;
     used = 0;
+    crc = 0;
     const position = { at, state: sender.state() };
     lastGapless = Promise.all([lastGapless, sent]).then(() => {
       stored = position;

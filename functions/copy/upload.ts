@@ -102,10 +102,9 @@ function asPart({ PartNumber, Size, ETag, ChecksumCRC32 }: ListedPart): Part[] {
 export async function uploadPart(
   to: Destination,
   uploadId: string,
-  { number, body }: { readonly number: number; readonly body: Buffer },
+  { number, body, crc32: crc }: { readonly number: number; readonly body: Buffer; readonly crc32: number },
   signal: AbortSignal,
 ): Promise<Part> {
-  const crc = crc32(body);
   const checksum = base64Crc32(crc);
   const command = new UploadPartCommand({
     ...addressed(to),

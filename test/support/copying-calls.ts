@@ -78,8 +78,9 @@ export function counting(agent: Dispatcher, count: (bytes: number) => void): Dis
   return agent.compose((dispatch) => (options, handler) => {
     const onData = handler.onResponseData?.bind(handler);
     handler.onResponseData = (controller, chunk) => {
+      const { length } = chunk; // 0 once the copy has freed the chunk
       onData?.(controller, chunk);
-      count(chunk.length);
+      count(length);
     };
     return dispatch(options, handler);
   });
