@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { CopyFailed, DownloadRefused, ExportError, UrlExpired } from '../workflow/errors.ts';
 import { receive } from './body.ts';
 import { encodingOf } from './content.ts';
@@ -144,8 +144,9 @@ async function get(
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<Response> {
-  const response = await request(url, {
-    dispatcher,
+  const { origin, pathname, search } = new URL(url);
+  const response = await dispatcher.request({
+    ...{ origin, path: pathname + search, method: 'GET' },
     headers: { accept: '*/*', 'accept-encoding': 'identity', ...headers },
     // A connection that is kept may be dead when a frozen function wakes up.
     reset: true,

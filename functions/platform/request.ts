@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { type Answer, type Head, requestIdOf } from './answer.ts';
 import { type Connection, endpoint, TIMEOUTS } from './connection.ts';
 import { NoAnswer } from './errors.ts';
@@ -53,11 +53,12 @@ export async function openAnswer(platform: Connection, call: Call, total: AbortS
   url.search = new URLSearchParams(call.query).toString();
   const watch = watchSending(platform.dispatcher);
   try {
-    const answering = request(url, {
+    const answering = watch.dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
       method: call.method,
       headers: call.headers,
       body: call.body ?? null,
-      dispatcher: watch.dispatcher,
       signal: total,
       headersTimeout: platform.timeouts?.headers ?? TIMEOUTS.headers,
       bodyTimeout: platform.timeouts?.idle ?? TIMEOUTS.idle,
