@@ -42,6 +42,11 @@ export const option = {
       .default(1),
 };
 
+/** The examples at the end of a command's help. A test runs each of them. @param lines such as `list --json` */
+export function examples(...lines: string[]): string {
+  return ['', 'Examples:', ...lines.map((line) => `  npm run export -- ${line}`)].join('\n');
+}
+
 /** Above 1,000, a wait of 10 s is shorter than a timer's precision. */
 function parseSpeed(text: string): number {
   const speed = Number(text);

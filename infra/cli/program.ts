@@ -8,6 +8,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   resume: async () => (await import('./resume.ts')).createResumeCommand(),
   login: async () => (await import('./login/login.ts')).createLoginCommand(),
   doctor: async () => (await import('./doctor/doctor.ts')).createDoctorCommand(),
+  secret: async () => (await import('./secret.ts')).createSecretCommand(),
   sandbox: async () => (await import('./sandbox.ts')).createSandboxCommand(),
 };
 
@@ -21,7 +22,7 @@ async function createProgram(name: string | undefined): Promise<Command> {
     .exitOverride();
   const named = Object.entries(COMMANDS).filter(([command]) => command === name);
   for (const [, create] of named.length > 0 ? named : Object.entries(COMMANDS)) {
-    program.addCommand((await create()).copyInheritedSettings(program));
+    program.addCommand((await create()).exitOverride());
   }
   return program;
 }

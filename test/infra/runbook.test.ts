@@ -71,10 +71,11 @@ describe('the runbook', () => {
   it('names only commands and options that the CLI has', async () => {
     const named = [...runbook.matchAll(/npm run export -- ([a-z]+)([^`\n]*)/g)];
     const commands = Map.groupBy(named, ([, command = '']) => command);
-    expect([...commands.keys()].sort()).toEqual(['doctor', 'login', 'resume', 'run']);
+    expect(commands.size).toBeGreaterThan(0);
     for (const [command, uses] of commands) {
       const { status, stdout } = await runCommand([command, '--help']);
       expect(status, command).toBe(0);
+      expect(stdout).toContain(`Usage: npm run export -- ${command} `);
       for (const [option] of uses.join().matchAll(/--[a-z][a-z-]+/g)) expect(stdout).toContain(option);
     }
   });

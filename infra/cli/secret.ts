@@ -1,0 +1,175 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { ReadStream } from 'node:tty';
+import { Command } from 'commander';
+import { createSecrets } from '../../functions/aws/secrets.ts';
+import {
+  type Credential,
+  type CredentialStore,
+  createCredentialStore,
+  credentialWarnings,
+  isOAuth,
+  parseCredential,
+  readCredential,
+  updateCredential,
+} from '../../functions/token/credential.ts';
+import { AccessRefused, CredentialUnusable } from '../../functions/workflow/errors.ts';
+import { accountFaults, explainStoreError } from './account.ts';
+import { readDeployedPlace } from './deployed.ts';
+import { CommandFailed, INTERRUPTED, UsageError, warn } from './errors.ts';
+import { examples, loadConfig, option } from './options.ts';
+
+/** The document that `secret set --json` prints. It names the fields of the credential, never a value. */
+interface StoredSecret {
+  readonly outcome: 'stored';
+  readonly account: string;
+  readonly secret: string;
+  readonly fields: readonly string[];
+  /** A login of the same client was kept. */
+  readonly login_kept: boolean;
+}
+
+export function createSecretCommand(): Command {
+  return (
+    new Command('secret')
+      .usage('set <account> [options]')
+      .description(
+        "Store an account's credential. It is read from standard input, or from a prompt that shows nothing.",
+      )
+      .argument('<action>', 'set')
+      .argument('<account>', 'an account in cdk.json')
+      // Commander's messages would quote a credential that was given as an argument.
+      .allowExcessArguments()
+      .allowUnknownOption()
+      .addOption(option.json())
+      .addHelpText('after', examples('secret set acme', 'secret set acme --json < credential.json'))
+      .action(secret)
+  );
+}
+
+async function secret(
+  action: string,
+  account: string,
+  { json }: { json?: true },
+  command: Command,
+): Promise<void> {
+  const faults = argumentFaults(action, account, command.args);
+  if (faults.length > 0) throw new UsageError(faults);
+  const { stdin } = process;
+  const content = stdin.isTTY ? await promptForClient(stdin, process.stderr) : await text(stdin);
+  if (content === undefined) {
+    process.stderr.write('Stopped. Nothing was stored.\n');
+    process.exitCode = INTERRUPTED;
+    return;
+  }
+  const stored = await storeCredential(account, content);
+  const check = `Check it: npm run export -- doctor --account ${account}`;
+  const login = stored.login_kept ? 'The login is kept.\n' : '';
+  process.stdout.write(
+    json ? `${JSON.stringify(stored)}\n` : `Stored in the secret ${stored.secret}.\n${login}${check}\n`,
+  );
+}
+
+/** Quotes an argument only if it can be no credential. */
+function argumentFaults(action: string, account: string, args: readonly string[]): string[] {
+  if (args.length > 2) {
+    return [
+      'a credential must not be an argument, because the shell keeps its history; give it on standard input. If it was one, replace it at the platform',
+    ];
+  }
+  if (action !== 'set') return ["the only action is 'set'"];
+  if (!/^[a-z0-9_-]{1,64}$/.test(account)) return ['the account must be a name: a-z, 0-9, _ and -'];
+  return accountFaults(account, {});
+}
+
+/**
+ * Asks for the id and the secret of a client. Shows nothing of what is typed.
+ *
+ * @param screen for the questions
+ * @returns the credential as JSON; undefined if Ctrl-C or the end of the input came first
+ */
+export async function promptForClient(
+  input: Pick<ReadStream, keyof NodeJS.ReadableStream>,
+  screen: NodeJS.WritableStream,
+): Promise<string | undefined> {
+  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
+  // With `terminal`, readline switches the terminal's own echo off and writes each key to `output`.
+  const reader = createInterface({ input, output: hidden, terminal: true, historySize: 0 });
+  const ended = new AbortController();
+  reader.on('SIGINT', () => ended.abort());
+  reader.on('close', () => ended.abort());
+  const ask = async (question: string) => {
+    screen.write(`${question} (not shown): `);
+    const answer = await reader.question('', { signal: ended.signal });
+    screen.write('\n');
+    return answer;
+  };
+  try {
+    const client_id = await ask('client_id');
+    // Someone pasted the whole credential.
+    if (client_id.startsWith('{')) return client_id;
+    return JSON.stringify({ client_id, client_secret: await ask('client_secret') });
+  } catch (error) {
+    if (!ended.signal.aborted) throw error;
+    screen.write('\n');
+    return undefined;
+  } finally {
+    reader.close();
+  }
+}
+
+/**
+ * Checks a credential and stores it in Secrets Manager.
+ *
+ * @throws UsageError with the names of the wrong fields
+ * @throws CommandFailed if AWS refuses the call
+ */
+export async function storeCredential(account: string, content: string): Promise<StoredSecret> {
+  const credential = checkCredential(account, content);
+  for (const warning of credentialWarnings(credential)) warn(warning);
+  const { stack } = loadConfig();
+  const { region } = await readDeployedPlace();
+  const secrets = createSecrets({ ...(region && { region }) });
+  const store = createCredentialStore(secrets, stack, account);
+  const name = `${stack}/${account}/credential`;
+  try {
+    const login_kept = await replaceClient(store, account, credential);
+    if (!login_kept) await secrets.write(name, content.trim());
+    return { outcome: 'stored', account, secret: name, fields: Object.keys(credential), login_kept };
+  } catch (error) {
+    if (error instanceof AccessRefused && error.facts.aws_error === 'ResourceNotFoundException')
+      throw new CommandFailed(`There is no secret ${name}.`, "Run 'npm run deploy', then store it.");
+    throw explainStoreError(error, { place: `the secret ${name}` });
+  }
+}
+
+function checkCredential(account: string, content: string): Credential {
+  try {
+    return parseCredential(content, account);
+  } catch (error) {
+    if (!(error instanceof CredentialUnusable)) throw error;
+    const faults = error.facts.faults as string[];
+    throw new UsageError(faults.map((fault) => `the credential: ${fault}`));
+  }
+}
+
+/**
+ * Changes the secret of a client that has logged in, and keeps the login: without its refresh token, a person would have to
+ * log in again.
+ *
+ * @returns whether there was a login to keep; otherwise nothing was written
+ */
+async function replaceClient(store: CredentialStore, account: string, next: Credential): Promise<boolean> {
+  if (!isOAuth(next) || next.refresh_token !== undefined) return false;
+  const hasLogin = (stored: Credential) =>
+    isOAuth(stored) && stored.client_id === next.client_id && stored.refresh_token !== undefined;
+  try {
+    const { credential } = await readCredential(store, account);
+    if (!hasLogin(credential)) return false;
+    return await updateCredential(store, account, (stored) => (hasLogin(stored) ? next : undefined));
+  } catch (error) {
+    if (error instanceof CredentialUnusable) return false;
+    throw error;
+  }
+}
