@@ -3,4 +3,6 @@ export const OUTPUTS = {
   stateMachine: 'StateMachineArn',
   bucket: 'BucketName',
   deadLetterQueue: 'DeadLetterQueueUrl',
+  workgroup: 'AthenaWorkgroup',
+  database: 'GlueDatabase',
 } as const;

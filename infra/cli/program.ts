@@ -6,6 +6,7 @@ import { BAD_USAGE, CommandFailed, FAILED, UsageError } from './errors.ts';
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   run: async () => (await import('./run.ts')).createRunCommand(),
   resume: async () => (await import('./resume.ts')).createResumeCommand(),
+  query: async () => (await import('./query/query.ts')).createQueryCommand(),
   login: async () => (await import('./login/login.ts')).createLoginCommand(),
   doctor: async () => (await import('./doctor/doctor.ts')).createDoctorCommand(),
   secret: async () => (await import('./secret.ts')).createSecretCommand(),

@@ -13,9 +13,9 @@ export interface CommandEnd {
   readonly stderr: string;
 }
 
-/** Runs `npm run export -- <args>` as a process of its own. */
-export function startCommand(args: readonly string[], stdin = '') {
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'pipe' });
+/** Runs `npm run export -- <args>` as a process of its own. @param cwd has `cdk.out`. Default: that of the tests */
+export function startCommand(args: readonly string[], stdin = '', cwd = process.cwd()) {
+  const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'pipe', cwd });
   child.stdin.end(stdin);
   const ended = Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]).then(
     ([[status], stdout, stderr]): CommandEnd => ({ status, stdout, stderr }),
@@ -23,6 +23,6 @@ export function startCommand(args: readonly string[], stdin = '') {
   return { child, ended };
 }
 
-export function runCommand(args: readonly string[], stdin?: string): Promise<CommandEnd> {
-  return startCommand(args, stdin).ended;
+export function runCommand(args: readonly string[], stdin?: string, cwd?: string): Promise<CommandEnd> {
+  return startCommand(args, stdin, cwd).ended;
 }

@@ -27,7 +27,7 @@ describe('a command line that cannot be parsed', () => {
 it('--help lists every command and exits 0', async () => {
   const { status, stdout } = await runCommand(['--help']);
   expect(status).toBe(0);
-  expect(stdout).toMatch(/run .*resume .*login .*doctor .*sandbox /s);
+  expect(stdout).toMatch(/run .*resume .*query .*login .*doctor .*sandbox /s);
 });
 
 it('--version prints the version and exits 0', async () => {

@@ -1,0 +1,133 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  AthenaClient,
+  type ColumnInfo,
+  GetQueryExecutionCommand,
+  GetQueryResultsCommand,
+  InvalidRequestException,
+  type QueryExecution,
+  type Row,
+  StartQueryExecutionCommand,
+  StopQueryExecutionCommand,
+} from '@aws-sdk/client-athena';
+import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployed.ts';
+import { CommandFailed, createAwsFailure, INTERRUPTED, toPrintable, UsageError } from '../errors.ts';
+import type { QueryResult, Value } from './result.ts';
+
+/** A query takes seconds, and a person waits. */
+const POLL_EVERY_MS = 1_000;
+
+const PERMISSIONS =
+  "athena:StartQueryExecution, athena:GetQueryExecution and athena:GetQueryResults on the workgroup, the use of its database, and access to the bucket's tables/ and to the results";
+
+/** Where the tables are. */
+export interface AthenaPlace {
+  readonly workgroup: string;
+  readonly database: string;
+  readonly region: string;
+}
+
+/** The deployed stack's. @throws UsageError if no stack with tables was deployed from here */
+export async function readAthenaPlace(): Promise<AthenaPlace> {
+  const [workgroup, database] = [await readOutput('workgroup'), await readOutput('database')];
+  const { region } = await readDeployedPlace();
+  if (workgroup !== undefined && database !== undefined && region !== undefined)
+    return { workgroup, database, region };
+  throw new UsageError([
+    `${OUTPUTS_FILE} names no workgroup: run 'npm run deploy', and do not switch tables off in cdk.json`,
+  ]);
+}
+
+/**
+ * Runs a query in Athena.
+ *
+ * @returns undefined if Ctrl-C stopped the query
+ * @throws CommandFailed with Athena's message if the query fails, or if AWS refuses a call
+ */
+export async function runAthenaQuery(
+  sql: string,
+  { workgroup: WorkGroup, database: Database, region }: AthenaPlace,
+  pollEvery = POLL_EVERY_MS,
+): Promise<QueryResult | undefined> {
+  const athena = new AthenaClient({ region });
+  const start = { QueryString: sql, WorkGroup, QueryExecutionContext: { Database } };
+  try {
+    const { QueryExecutionId = '' } = await athena.send(new StartQueryExecutionCommand(start));
+    const execution = await follow(athena, QueryExecutionId, pollEvery);
+    if (execution === undefined) return undefined;
+    const { DataScannedInBytes: bytes = 0 } = execution.Statistics ?? {};
+    const result = await readResult(athena, execution);
+    return { ...result, note: `Athena read ${bytes} bytes` };
+  } catch (error) {
+    // The message is about the query's text, which this user wrote.
+    if (error instanceof InvalidRequestException) throw queryFailed(error.message);
+    throw error instanceof CommandFailed ? error : createAwsFailure(error, 'run the query', PERMISSIONS);
+  } finally {
+    athena.destroy();
+  }
+}
+
+/** @returns the query that succeeded; undefined if Ctrl-C stopped it */
+async function follow(athena: AthenaClient, id: string, every: number): Promise<QueryExecution | undefined> {
+  const interrupted = new AbortController();
+  const interrupt = () => interrupted.abort();
+  process.once('SIGINT', interrupt);
+  try {
+    for (;;) {
+      const describe = new GetQueryExecutionCommand({ QueryExecutionId: id });
+      const { QueryExecution = {} } = await athena.send(describe);
+      const { State = '', StateChangeReason = State } = QueryExecution.Status ?? {};
+      if (State === 'SUCCEEDED') return QueryExecution;
+      if (State === 'FAILED' || State === 'CANCELLED') throw queryFailed(StateChangeReason);
+      await wait(every, undefined, { signal: interrupted.signal }).catch(() => undefined);
+      if (!interrupted.signal.aborted) continue;
+      await athena.send(new StopQueryExecutionCommand({ QueryExecutionId: id }));
+      process.stderr.write('Stopped the query.\n');
+      process.exitCode = INTERRUPTED;
+      return undefined;
+    }
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+}
+
+async function readResult(
+  athena: AthenaClient,
+  { QueryExecutionId, StatementType }: QueryExecution,
+): Promise<QueryResult> {
+  let columns: readonly ColumnInfo[] = [];
+  const rows: Row[] = [];
+  for (let NextToken: string | undefined; ; ) {
+    const page = await athena.send(new GetQueryResultsCommand({ QueryExecutionId, NextToken }));
+    columns = page.ResultSet?.ResultSetMetadata?.ColumnInfo ?? columns;
+    rows.push(...(page.ResultSet?.Rows ?? []));
+    NextToken = page.NextToken;
+    if (NextToken === undefined) break;
+  }
+  // The first row of a SELECT holds the names of the columns. SHOW and DESCRIBE have no such row.
+  const values = StatementType === 'DML' ? rows.slice(1) : rows;
+  return {
+    columns: columns.map(({ Label, Name, Type = '' }) => ({ name: Label ?? Name ?? '', type: Type })),
+    rows: values.map(({ Data = [] }) =>
+      columns.map(({ Type = '' }, at) => readValue(Type, Data[at]?.VarCharValue)),
+    ),
+  };
+}
+
+/** Athena sends every value as text, and NULL as nothing. */
+function readValue(type: string, text: string | undefined): Value {
+  if (text === undefined) return null;
+  if (type === 'boolean') return text === 'true';
+  const number = /^(tinyint|smallint|integer|float|real|double)$/.test(type) ? Number(text) : Number.NaN;
+  return Number.isFinite(number) ? number : text;
+}
+
+function queryFailed(reason: string): CommandFailed {
+  const limit = /scan/i.test(reason) && /limit|exceed/i.test(reason);
+  return new CommandFailed(
+    toPrintable(reason),
+    limit
+      ? "Add a condition on date, such as WHERE date >= DATE '2026-10-01', or raise the workgroup's limit."
+      : "Correct the query. 'SHOW TABLES' lists the tables, and 'DESCRIBE <table>' the columns of one.",
+  );
+}

@@ -1,0 +1,141 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { runAthenaQuery } from '../../../infra/cli/query/athena.ts';
+import { readConfig } from '../../../infra/config.ts';
+import { startJsonService } from '../../../infra/local/json-service.ts';
+import { OUTPUTS } from '../../../infra/outputs.ts';
+import { runCommand } from '../../support/cli.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const PLACE = { workgroup: 'exports', database: 'exports_tables', region: 'eu-west-1' };
+const SELECT = 'SELECT spend, n FROM daily_campaigns';
+const COLUMNS = [
+  { Name: 'name', Type: 'varchar' },
+  { Name: 'spend', Type: 'decimal' },
+  { Name: 'n', Type: 'integer' },
+  { Name: 'share', Type: 'double' },
+  { Name: 'late', Type: 'boolean' },
+];
+const ROWS = [
+  ['name', 'spend', 'n', 'share', 'late'],
+  ['a', '12.500000', '3', '0.1', 'true'],
+  [undefined, undefined, undefined, 'NaN', 'false'],
+];
+
+interface Options {
+  /** Of the query, one for each poll; the last one stays. */
+  readonly states?: readonly object[];
+  readonly statementType?: string;
+  /** An error of StartQueryExecution. */
+  readonly refused?: object;
+}
+
+/** The part of Athena that the command uses. Its pages have one row. */
+async function startAthena({ states = [], statementType = 'DML', refused }: Options = {}) {
+  const calls: { operation: string; parameters: Readonly<Record<string, unknown>> }[] = [];
+  const left = [...states];
+  const service = await startJsonService({ target: 'AmazonAthena', version: '1.1' }, async (call) => {
+    const { operation, parameters, send } = call;
+    calls.push({ operation, parameters });
+    if (operation === 'StartQueryExecution' && refused) return send(400, { ...refused });
+    if (operation === 'StartQueryExecution') return send(200, { QueryExecutionId: 'q-1' });
+    if (operation === 'GetQueryExecution') {
+      const Status = (left.length > 1 ? left.shift() : left[0]) ?? { State: 'SUCCEEDED' };
+      const Statistics = { DataScannedInBytes: 1234 };
+      const QueryExecution = { QueryExecutionId: 'q-1', StatementType: statementType, Status, Statistics };
+      return send(200, { QueryExecution });
+    }
+    if (operation !== 'GetQueryResults') return send(200, {});
+    const at = Number(parameters.NextToken ?? 0);
+    const Data = ROWS[at]?.map((VarCharValue) => ({ VarCharValue }));
+    const ResultSet = { Rows: [{ Data }], ResultSetMetadata: { ColumnInfo: COLUMNS } };
+    send(200, { ResultSet, ...(at + 1 < ROWS.length && { NextToken: String(at + 1) }) });
+  });
+  vi.stubEnv('AWS_ENDPOINT_URL_ATHENA', service.endpoint);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await service.close();
+  });
+  return { calls };
+}
+
+describe('a query of the deployed tables', () => {
+  it("runs in the stack's workgroup and database, and has the rows of all pages", async () => {
+    const states = [{ State: 'QUEUED' }, { State: 'RUNNING' }, { State: 'SUCCEEDED' }];
+    const { calls } = await startAthena({ states });
+    const result = await runAthenaQuery(SELECT, PLACE, 1);
+    expect(result?.rows).toEqual([
+      ['a', '12.500000', 3, 0.1, true],
+      [null, null, null, 'NaN', false],
+    ]);
+    expect(result?.columns.map(({ name, type }) => `${name} ${type}`)).toEqual([
+      ...['name varchar', 'spend decimal', 'n integer', 'share double', 'late boolean'],
+    ]);
+    expect(result?.note).toBe('Athena read 1234 bytes');
+    expect(calls[0]?.parameters).toMatchObject({
+      QueryString: SELECT,
+      WorkGroup: PLACE.workgroup,
+      QueryExecutionContext: { Database: PLACE.database },
+    });
+    expect(calls.filter(({ operation }) => operation === 'GetQueryExecution')).toHaveLength(3);
+  });
+
+  it('has every row of a statement that sends no row of names', async () => {
+    await startAthena({ statementType: 'UTILITY' });
+    expect((await runAthenaQuery('SHOW TABLES', PLACE, 1))?.rows).toHaveLength(3);
+  });
+
+  it.each([
+    [
+      'FAILED',
+      "SYNTAX_ERROR: line 1:8: Column 'x' cannot be resolved",
+      "'DESCRIBE <table>' the columns of one",
+    ],
+    ['CANCELLED', 'Query cancelled! : Bytes scanned limit was exceeded', 'Add a condition on date'],
+  ])('that ends %s fails with the reason and the next step', async (State, reason, todo) => {
+    await startAthena({ states: [{ State, StateChangeReason: reason }] });
+    await expect(runAthenaQuery(SELECT, PLACE, 1)).rejects.toMatchObject({
+      name: 'CommandFailed',
+      happened: reason,
+      todo: expect.stringContaining(todo),
+    });
+  });
+
+  it.each([
+    ['InvalidRequestException', "line 1:1: mismatched input 'SELEC'", "line 1:1: mismatched input 'SELEC'"],
+    ['AccessDeniedException', 'User x may not', 'AWS could not run the query (AccessDeniedException).'],
+  ])('that AWS refuses with %s fails with plain words', async (__type, message, happened) => {
+    await startAthena({ refused: { __type, message, Message: message } });
+    await expect(runAthenaQuery(SELECT, PLACE, 1)).rejects.toMatchObject({ name: 'CommandFailed', happened });
+  });
+});
+
+describe('the command with --deployed', () => {
+  const run = async (outputs: Record<string, string>) => {
+    const cwd = temporaryDirectory();
+    await mkdir(join(cwd, 'cdk.out'));
+    await writeFile(join(cwd, 'cdk.out/outputs.json'), JSON.stringify({ [readConfig().stack]: outputs }));
+    return runCommand(['query', '--deployed', '--json', SELECT], '', cwd);
+  };
+
+  it("finds the workgroup, the database and the Region in the deployed stack's outputs", async () => {
+    const { calls } = await startAthena();
+    const { status, stdout, stderr } = await run({
+      [OUTPUTS.stateMachine]: 'arn:aws:states:eu-west-1:123456789012:stateMachine:exports',
+      [OUTPUTS.workgroup]: 'exports',
+      [OUTPUTS.database]: 'exports_tables',
+    });
+    expect([status, stderr]).toEqual([0, '2 rows; Athena read 1234 bytes\n']);
+    expect(JSON.parse(stdout).rows).toHaveLength(2);
+    expect(calls[0]?.parameters).toMatchObject({ WorkGroup: 'exports' });
+  });
+
+  it('exits 2 if the stack has no tables', async () => {
+    const { status, stdout } = await run({});
+    expect(status).toBe(2);
+    expect(JSON.parse(stdout).faults).toEqual([expect.stringContaining('names no workgroup')]);
+  });
+});
