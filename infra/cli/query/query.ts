@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import { option } from '../options.ts';
+import { examples, option } from '../options.ts';
 import { type Format, printResult } from './print-result.ts';
 import type { QueryResult } from './result.ts';
 
@@ -14,15 +14,17 @@ interface QueryOptions {
 
 const SPEND = 'SELECT date, campaign_name, sum(spend) AS spend FROM example GROUP BY ALL ORDER BY ALL';
 
-const EXAMPLES = `
-Examples:
-  npm run export -- query "SHOW TABLES"
-  npm run export -- query "DESCRIBE example"
-  npm run export -- query "${SPEND}"
-  npm run export -- query --csv - < spend.sql
-  npm run export -- query --deployed "SELECT max(date) FROM daily_campaigns WHERE account = 'acme'"
+const EXAMPLES = examples(
+  'query "SHOW TABLES"',
+  'query "DESCRIBE example"',
+  `query "${SPEND}"`,
+  'query --csv - < spend.sql',
+  `query --deployed "SELECT max(date) FROM daily_campaigns WHERE account = 'acme'"`,
+);
 
-The table of the export daily-campaigns is daily_campaigns. DuckDB runs the SQL, and with --deployed Trino, which has no GROUP BY ALL.`;
+const DIALECTS = `
+The table of the export daily-campaigns is daily_campaigns. DuckDB runs the SQL,
+and with --deployed Trino, which has no GROUP BY ALL.`;
 
 export function createQueryCommand(): Command {
   return new Command('query')
@@ -32,7 +34,7 @@ export function createQueryCommand(): Command {
     .option('--deployed', "run the query in Athena, on the stack of the last 'npm run deploy'")
     .addOption(option.json())
     .addOption(new Option('--csv', 'print comma-separated values on stdout').conflicts('json'))
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', EXAMPLES + DIALECTS)
     .action(query);
 }
 
