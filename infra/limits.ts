@@ -89,8 +89,8 @@ function resourceFaults(
     { field: 'accounts', share: count('AWS::SecretsManager::Secret'), of: `${accounts.length} accounts` },
     {
       field: 'exports',
-      share: count('AWS::Scheduler::Schedule') + count('AWS::CloudWatch::Alarm'),
-      of: `the alarms and ${scheduled} scheduled exports`,
+      share: count('AWS::Scheduler::Schedule') + count('AWS::CloudWatch::Alarm') + count('AWS::Glue::Table'),
+      of: `the alarms, ${scheduled} scheduled exports and ${count('AWS::Glue::Table')} tables`,
     },
     {
       field: 'alarm_emails',
@@ -107,13 +107,13 @@ function resourceFaults(
   ];
 }
 
-/** Only the requests of scheduled exports can be that large. */
+/** Only the requests of scheduled exports and the columns of tables can be that large. */
 function templateFaults(template: Template): string[] {
   // As CDK writes it.
   const bytes = Buffer.byteLength(JSON.stringify(template, undefined, 1));
   if (bytes <= MAX_TEMPLATE) return [];
   return [
-    `exports: the requests of the schedules are too long: the template has ${bytes} bytes, and CloudFormation allows ${MAX_TEMPLATE}; deploy several stacks`,
+    `exports: the requests of the schedules and the columns of the tables are too long: the template has ${bytes} bytes, and CloudFormation allows ${MAX_TEMPLATE}; deploy several stacks`,
   ];
 }
 

@@ -3,6 +3,7 @@ export const OUTPUTS = {
   stateMachine: 'StateMachineArn',
   bucket: 'BucketName',
   deadLetterQueue: 'DeadLetterQueueUrl',
+  /** Absent, like the database, in a stack without tables. */
   workgroup: 'AthenaWorkgroup',
   database: 'GlueDatabase',
 } as const;

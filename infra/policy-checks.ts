@@ -5,6 +5,7 @@ import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { EXPORTS_PREFIX, FAILURE, LEDGER, MANIFEST } from '../functions/workflow/keys.ts';
 import { TABLES_PREFIX } from '../functions/workflow/table.ts';
+import { databaseName } from './constructs/export-tables.ts';
 import type { ExportStack } from './stack.ts';
 
 /** A construct of the stack, the rule that it may break, and why. */
@@ -46,6 +47,8 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
     'The keys contain the account, the export and the dates of each window, all under this prefix.';
   const besides = 'The object of this name, next to the reports of any account, export and window.';
   const days = 'The objects of all tables: one per account and day.';
+  const catalog = `arn:<AWS::Partition>:glue:<AWS::Region>:<AWS::AccountId>:table`;
+  const tables = "The tables of this stack's own database. A list of them would outgrow the policy.";
   const versions = 'The versions of one function of this stack.';
   const deliveries =
     'Log deliveries and X-Ray traces have no resource that a permission could be limited to.';
@@ -58,6 +61,7 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
     ['Functions', `${objects}/${MANIFEST}`, besides],
     ['Functions', `${objects}/${LEDGER}`, besides],
     ['Functions', `<${bucket}.Arn>/${TABLES_PREFIX}*`, days],
+    ['Functions', `${catalog}/${databaseName(stack.stackName)}/*`, tables],
     ['Functions', `${secrets}/*/credential-??????`, accounts],
     ['Functions', `${secrets}/*/token-??????`, accounts],
     ...logicalIds(stack, CfnFunction).map((id) => ['Workflow', `<${id}.Arn>:*`, versions] as const),

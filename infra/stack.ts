@@ -1,5 +1,7 @@
 import { CfnOutput, STACK_RESOURCE_LIMIT_CONTEXT, Stack } from 'aws-cdk-lib';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
+import { platformName } from '../functions/decisions/platform-request.ts';
 import type { Config } from './config.ts';
 import { AccountSecrets } from './constructs/account-secrets.ts';
 import { createAlarmTopic } from './constructs/alarm-topic.ts';
@@ -9,10 +11,12 @@ import { ExportAlarms } from './constructs/export-alarms.ts';
 import { ExportBucket } from './constructs/export-bucket.ts';
 import { ExportDashboard } from './constructs/export-dashboard.ts';
 import { ExportSchedules } from './constructs/export-schedules.ts';
+import { ExportTables } from './constructs/export-tables.ts';
 import { ExportWorkflow } from './constructs/export-workflow.ts';
 import { grantPermissions } from './constructs/step-permissions.ts';
 import { WorkflowFunctions } from './constructs/workflow-functions.ts';
 import { OUTPUTS } from './outputs.ts';
+import { tablesOf } from './tables.ts';
 
 /** Schedules start the state machine. Its functions read the secrets and write to the bucket. */
 export class ExportStack extends Stack {
@@ -26,13 +30,15 @@ export class ExportStack extends Stack {
 
     const secrets = new AccountSecrets(this, 'Secrets', { prefix: config.stack, accounts, encryptionKey });
     const bucket = new ExportBucket(this, 'Exports', { encryptionKey });
+    const tables = config.tables ? this.tables(config, bucket, encryptionKey) : undefined;
     const { functions } = new WorkflowFunctions(this, 'Functions', {
       config,
       bundles,
       bucket: bucket.bucket,
+      database: tables?.database,
       encryptionKey,
     });
-    grantPermissions(functions, secrets, bucket);
+    grantPermissions(functions, { secrets, bucket, tables });
 
     const logs = createExecutionLogs(this, 'ExecutionLogs', config.log_retention_days, encryptionKey);
     const { stateMachine } = new ExportWorkflow(this, 'Workflow', { functions, logs });
@@ -58,5 +64,17 @@ export class ExportStack extends Stack {
     new CfnOutput(this, OUTPUTS.stateMachine, { value: stateMachine.stateMachineArn });
     new CfnOutput(this, OUTPUTS.bucket, { value: bucket.bucket.bucketName });
     new CfnOutput(this, OUTPUTS.deadLetterQueue, { value: deadLetterQueue.queueUrl });
+    if (!tables) return;
+    new CfnOutput(this, OUTPUTS.database, { value: tables.database });
+    new CfnOutput(this, OUTPUTS.workgroup, { value: tables.workgroup });
+  }
+
+  private tables(
+    { exports, base_url, revision }: Config,
+    { bucket }: ExportBucket,
+    encryptionKey: IKey | undefined,
+  ): ExportTables {
+    const tables = tablesOf(exports, { platform: platformName(base_url), revision });
+    return new ExportTables(this, 'Tables', { tables, bucket, encryptionKey });
   }
 }

@@ -70,17 +70,18 @@ export class ExportBucket extends Construct {
     grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
   }
 
-  /**
-   * To read a raw object's version, write its ledger, and read and replace the objects of tables. Without s3:ListBucket, S3
-   * answers 403 instead of 404 for an absent day.
-   */
+  /** To read the version of a raw object, and to write its ledger. */
   grantCurate(grantee: IGrantable): void {
-    Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
     this.grant(grantee, ['s3:GetObject', 's3:GetObjectVersion']);
     this.grant(grantee, ['s3:PutObject'], `*/${LEDGER}`);
+    grantKey(grantee, this.key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
+  }
+
+  /** To read and replace the objects of tables. Without s3:ListBucket, S3 answers 403 instead of 404 for an absent day. */
+  grantWriteTables(grantee: IGrantable): void {
+    Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
     const resourceArns = [this.bucket.arnForObjects(`${TABLES_PREFIX}*`)];
     Grant.addToPrincipal({ grantee, actions: ['s3:GetObject', 's3:PutObject'], resourceArns });
-    grantKey(grantee, this.key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
   grantWriteManifest(grantee: IGrantable): void {

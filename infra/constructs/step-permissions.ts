@@ -1,15 +1,18 @@
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { AccountSecrets } from './account-secrets.ts';
 import type { ExportBucket } from './export-bucket.ts';
+import type { ExportTables } from './export-tables.ts';
 import type { StepName } from './retries.ts';
 import type { StepFunctions } from './workflow-states.ts';
 
-/** Lets each step's function use the secrets and the bucket as far as its calls need. */
-export function grantPermissions(
-  functions: StepFunctions,
-  secrets: AccountSecrets,
-  bucket: ExportBucket,
-): void {
+interface Resources {
+  readonly secrets: AccountSecrets;
+  readonly bucket: ExportBucket;
+  readonly tables: ExportTables | undefined;
+}
+
+/** Lets each step's function use the secrets, the bucket and the tables as far as its calls need. */
+export function grantPermissions(functions: StepFunctions, { secrets, bucket, tables }: Resources): void {
   const callPlatform = (step: IGrantable) => secrets.grantReadTokens(step);
   const storeReport = (step: IGrantable) => {
     secrets.grantReadTokens(step);
@@ -26,7 +29,11 @@ export function grantPermissions(
     SaveReport: storeReport,
     QueryPurchases: storeReport,
     ExportList: storeReport,
-    CurateReport: (step) => bucket.grantCurate(step),
+    CurateReport(step) {
+      bucket.grantCurate(step);
+      if (tables) bucket.grantWriteTables(step);
+      tables?.grantRegister(step);
+    },
     PublishWindow(step) {
       bucket.grantWriteManifest(step);
       bucket.grantDeleteFailure(step);

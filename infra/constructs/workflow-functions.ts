@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack, Size as StorageSize } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
@@ -42,6 +42,15 @@ const LISTS: Size = { timeout: Duration.minutes(15), memory: 1024 };
 /** 1,769 MB give one whole CPU. DuckDB and its buffers need up to 512 MB. */
 const CURATES: Size = { timeout: Duration.minutes(15), memory: 1769 };
 
+/**
+ * MB of /tmp that CurateReport needs: at worst a file that zstd does not make smaller, as much again for the rows that DuckDB moves
+ * out of memory and for the largest day, and the 512 MB that every function has. The default of 4 GiB needs
+ * 512 + 2 × 4,096 = 8,704 MB.
+ */
+function curateStorage({ max_curate_bytes }: Config): StorageSize {
+  return StorageSize.mebibytes(512 + 2 * Math.ceil(max_curate_bytes / 1024 ** 2));
+}
+
 const SIZES: Readonly<Record<StepName, Size>> = {
   PlanExport: INTERNAL,
   // It sends a second request if a refused credential has been replaced in the meantime.
@@ -64,6 +73,8 @@ interface WorkflowFunctionsProps {
   /** The folder that `bundleFunctions` filled. */
   readonly bundles: string;
   readonly bucket: Bucket;
+  /** The Glue database of the tables; undefined if the stack has no tables. */
+  readonly database: string | undefined;
   /** Encrypts the log groups. */
   readonly encryptionKey?: IKey | undefined;
 }
@@ -88,6 +99,7 @@ export class WorkflowFunctions extends Construct {
       handler: 'index.handler',
       timeout,
       memorySize: memory,
+      ...(step === 'CurateReport' && { ephemeralStorageSize: curateStorage(config) }),
       ...this.roleAndLogs(step, props),
       // Makes what the runtime prints JSON as well, such as an uncaught error.
       loggingFormat: LoggingFormat.JSON,
@@ -115,7 +127,10 @@ export class WorkflowFunctions extends Construct {
   }
 
   /** The settings that the step reads, and no others. */
-  private settings(step: StepName, { config, bucket }: WorkflowFunctionsProps): Record<string, string> {
+  private settings(
+    step: StepName,
+    { config, bucket, database }: WorkflowFunctionsProps,
+  ): Record<string, string> {
     const { refresh_parameters, runbook_url, download_hosts } = config;
     const settings: Settings = {
       STEP: step,
@@ -127,6 +142,7 @@ export class WorkflowFunctions extends Construct {
       ACCOUNTS: config.accounts.join(','),
       MAX_DOWNLOAD_BYTES: String(config.max_download_bytes),
       MAX_CURATE_BYTES: String(config.max_curate_bytes),
+      ...(database && { GLUE_DATABASE: database }),
       ...(refresh_parameters && { REFRESH_PARAMETERS: JSON.stringify(refresh_parameters) }),
       ...(runbook_url && { RUNBOOK_URL: runbook_url }),
       ...(download_hosts && { DOWNLOAD_HOSTS: download_hosts.join(',') }),

@@ -44,11 +44,15 @@ const CONFIGS: [string, Changes][] = [
   ['1 account', stackOf(1, 0)],
   ['1 account and 120 schedules', stackOf(1, 120)],
   ['40 accounts', stackOf(40, 0)],
-  ['40 accounts, 120 schedules and every option', { ...EVERY_OPTION, ...stackOf(40, 120) }],
+  ['30 accounts, 120 schedules and every option', { ...EVERY_OPTION, ...stackOf(30, 120) }],
   ['40 accounts and the ARN of a key', { ...stackOf(40, 40), kms_key: KEY_ARN }],
-  ['60 accounts with names of 50 characters and 120 schedules', stackOf(60, 120, 50)],
-  ['150 accounts with names of 20 characters', stackOf(150, 60, 20)],
-  ['150 accounts with names of 20 characters and every option', { ...EVERY_OPTION, ...stackOf(150, 40, 20) }],
+  ['60 accounts with names of 50 characters and 90 schedules', stackOf(60, 90, 50)],
+  [
+    '60 accounts with names of 50 characters and 120 schedules without tables',
+    { ...stackOf(60, 120, 50), tables: false },
+  ],
+  ['150 accounts with names of 20 characters', stackOf(150, 35, 20)],
+  ['150 accounts with names of 20 characters and every option', { ...EVERY_OPTION, ...stackOf(150, 30, 20) }],
 ];
 
 /** The longest values, except ARNs of 160 characters, where the longest in a policy has 140. */
@@ -134,6 +138,8 @@ const LIMITS: [string, number, (stack: Stack) => number[]][] = [
         ({ DashboardBody }) => JSON.stringify(DashboardBody).split('\\"type\\"').length - 1,
       ),
   ],
+  ['name of a workgroup', 128, (stack) => lengths(stack, 'AWS::Athena::WorkGroup', 'Name')],
+  ['query', 262_144, (stack) => lengths(stack, 'AWS::Athena::NamedQuery', 'QueryString')],
   ['name of the log group', 512, (stack) => lengths(stack, 'AWS::Logs::LogGroup', 'LogGroupName')],
 ];
 
@@ -160,12 +166,12 @@ describe('a stack that would exceed a limit fails the synth and names field and 
   it.each<[string, Changes, RegExp[]]>([
     ['60 accounts with names of 64 characters', stackOf(60, 0), [/^accounts: .* PlanExport .* 4096$/]],
     [
-      '150 accounts with names of 64 characters and 120 schedules',
-      stackOf(150, 120),
+      '150 accounts with names of 64 characters and 70 schedules',
+      stackOf(150, 70),
       [/^accounts: .* PlanExport .* 4096$/, /^accounts: .* CloudFormation allows 500; /],
     ],
-    ['150 accounts and 120 schedules', stackOf(150, 120, 20), [/^accounts: .* CloudFormation allows 500; /]],
-    ['250 schedules', stackOf(2, 250), [/^exports: .* CloudFormation allows 500; /]],
+    ['150 accounts and 70 schedules', stackOf(150, 70, 20), [/^accounts: .* CloudFormation allows 500; /]],
+    ['150 schedules', stackOf(2, 150), [/^exports: .* CloudFormation allows 500; /]],
     [
       '500 e-mail addresses',
       { alarm_emails: Array.from({ length: 500 }, (_, at) => `ops${at}@example.com`) },

@@ -53,6 +53,11 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
     `s3:PutObject ${OBJECTS}/_ledger.json`,
     `s3:GetObject ${DAYS}`,
     `s3:PutObject ${DAYS}`,
+    ...['GetTable', 'BatchGetPartition', 'BatchCreatePartition', 'BatchUpdatePartition'].flatMap((action) =>
+      ['catalog', 'database/exports_test', 'table/exports_test/*'].map(
+        (resource) => `glue:${action} arn:<AWS::Partition>:glue:<AWS::Region>:<AWS::AccountId>:${resource}`,
+      ),
+    ),
   ],
   PublishWindow: [`s3:PutObject ${MANIFESTS}`, `s3:DeleteObject ${FAILURES}`],
   PublishExport: [`s3:DeleteObject ${FAILURES}`],
@@ -62,6 +67,17 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
 describe('permissions', () => {
   it.each(Object.entries(PERMISSIONS))('let %s do what its calls need and no more', (step, actions) => {
     expect(allowed(`Functions${step}Role`)).toEqual([...logging(step), ...actions].sort());
+  });
+
+  it('let CurateReport read reports and write ledgers, and nothing else, in a stack without tables', () => {
+    expect(allowedIn(synthesizeStack({ tables: false }), 'FunctionsCurateReportRole')).toEqual(
+      [
+        ...logging('CurateReport'),
+        `s3:GetObject ${OBJECTS}`,
+        `s3:GetObjectVersion ${OBJECTS}`,
+        `s3:PutObject ${OBJECTS}/_ledger.json`,
+      ].sort(),
+    );
   });
 
   it('let the state machine call its functions, announce, log, trace, and start its own child executions', () => {

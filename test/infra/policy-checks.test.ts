@@ -24,6 +24,7 @@ function stackWithChecks(changes: Readonly<Record<string, unknown>> = {}): { app
 describe("cdk-nag's AwsSolutions pack", () => {
   it.each([
     ['without a KMS key', {}],
+    ['without tables', { tables: false }],
     ['with a KMS key and an e-mail address', { kms_key: 'create', alarm_emails: ['ops@example.com'] }],
   ])('finds nothing unacknowledged in the stack %s', (_, changes) => {
     const { app } = stackWithChecks(changes);

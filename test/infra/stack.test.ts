@@ -71,8 +71,16 @@ describe('the bucket', () => {
         AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
       }),
       expect.objectContaining({ Status: 'Enabled', NoncurrentVersionExpiration: { NoncurrentDays: 90 } }),
+      expect.objectContaining({ Prefix: 'query-results/' }),
     ]);
-    expect(JSON.stringify(bucket.Properties.LifecycleConfiguration)).not.toContain('ExpirationInDays');
+  });
+
+  it('expires no object but the results of queries', () => {
+    const rules: { Prefix?: string; ExpirationInDays?: number }[] =
+      bucket.Properties.LifecycleConfiguration.Rules;
+    expect(rules.filter(({ ExpirationInDays }) => ExpirationInDays)).toEqual([
+      expect.objectContaining({ Prefix: 'query-results/', ExpirationInDays: 45 }),
+    ]);
   });
 
   it('sends EventBridge events about its objects without a custom resource', () => {
@@ -151,6 +159,18 @@ describe('the functions', () => {
     });
   });
 
+  it.each([
+    [{}, 8_704],
+    [{ max_curate_bytes: 1 }, 514],
+    [{ max_curate_bytes: 4_864 * 1024 ** 2 }, 10_240],
+  ])('give CurateReport a whole CPU, and room in /tmp for the largest file twice: %j', (changes, megabytes) => {
+    const other = resourcesOf(synthesizeStack(changes), 'AWS::Lambda::Function');
+    expect(other.get('FunctionsCurateReport')?.Properties).toMatchObject({
+      MemorySize: 1769,
+      EphemeralStorage: { Size: megabytes },
+    });
+  });
+
   it('get exactly the settings that they read', () => {
     const other = synthesizeStack({
       max_download_bytes: 1_000,
@@ -173,7 +193,13 @@ describe('the functions', () => {
       SaveReport: { ...object, DOWNLOAD_HOSTS: 'files.example,*.cdn.example' },
       QueryPurchases: object,
       ExportList: object,
-      CurateReport: { ...url, ...revision, ...bucket, MAX_CURATE_BYTES: '2000' },
+      CurateReport: {
+        ...url,
+        ...revision,
+        ...bucket,
+        MAX_CURATE_BYTES: '2000',
+        GLUE_DATABASE: 'exports_test',
+      },
       PublishWindow: { ...url, ...revision, ...bucket },
       PublishExport: bucket,
       DescribeFailure: { ...bucket, RUNBOOK_URL: 'https://wiki.example/runbook' },
@@ -244,7 +270,7 @@ describe('the log groups', () => {
 });
 
 describe('the outputs', () => {
-  it('are the state machine, the bucket and the dead-letter queue, under the names that commands use', () => {
+  it('are the state machine, the bucket, the dead-letter queue, the database and the workgroup, under the names that commands use', () => {
     const values = Object.entries(stack.template.Outputs).map(([id, output]) => [
       id,
       readable((output as { Value: unknown }).Value),
@@ -253,6 +279,8 @@ describe('the outputs', () => {
       [OUTPUTS.stateMachine]: '<WorkflowStateMachine>',
       [OUTPUTS.bucket]: '<ExportsBucket>',
       [OUTPUTS.deadLetterQueue]: '<SchedulesDeadLetterQueue>',
+      [OUTPUTS.database]: 'exports_test',
+      [OUTPUTS.workgroup]: '<TablesWorkgroup>',
     });
   });
 });

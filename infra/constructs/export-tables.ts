@@ -1,0 +1,110 @@
+import { ArnFormat, CfnResource, Duration, Stack } from 'aws-cdk-lib';
+import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
+import { CfnDatabase, CfnTable } from 'aws-cdk-lib/aws-glue';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { Bucket } from 'aws-cdk-lib/aws-s3';
+import { Construct } from 'constructs';
+import { catalogTable } from '../../functions/workflow/catalog-table.ts';
+import { catalogName, type TableSchema } from '../../functions/workflow/table.ts';
+import { namedQueries } from './named-queries.ts';
+
+/** Athena stores the result of each query under this prefix. */
+const RESULTS_PREFIX = 'query-results/';
+
+/** A result can be fetched again for as long as Athena keeps the query's history. */
+const KEEP_RESULTS = Duration.days(45);
+
+/** 100 GB, which cost $0.50 at $5 per TB. Athena cancels a query that reads more. */
+const MAX_BYTES_SCANNED = 100 * 1000 ** 3;
+
+/** Known before the deployment, because a setting and the permissions of CurateReport contain it. */
+export function databaseName(stack: string): string {
+  return catalogName(stack.toLowerCase());
+}
+
+interface ExportTablesProps {
+  readonly tables: readonly TableSchema[];
+  readonly bucket: Bucket;
+  readonly encryptionKey?: IKey | undefined;
+}
+
+/**
+ * The tables in the Glue Data Catalog, and an Athena workgroup to query them. Each table is one resource, so removing its export
+ * from the config removes it from the catalog; its objects stay in the bucket.
+ */
+export class ExportTables extends Construct {
+  readonly database: string;
+  readonly workgroup: string;
+
+  constructor(scope: Construct, id: string, props: ExportTablesProps) {
+    super(scope, id);
+    const { stackName, account } = Stack.of(this);
+    this.database = databaseName(stackName);
+    const database = new CfnDatabase(this, 'Database', {
+      catalogId: account,
+      databaseInput: { name: this.database, description: `The tables of the exports of ${stackName}` },
+    });
+    for (const table of props.tables) this.table(table, database, props.bucket);
+    this.workgroup = this.workGroup(props).ref;
+    for (const [name, queryString] of Object.entries(namedQueries(props.tables)))
+      new CfnNamedQuery(this, name, {
+        ...{ name, queryString, database: database.ref, workGroup: this.workgroup },
+      });
+  }
+
+  /** To read the schema of a table, and to read, create and update its partitions. */
+  grantRegister(grantee: IGrantable): void {
+    const arn = (resource: string, resourceName?: string) =>
+      Stack.of(this).formatArn({
+        service: 'glue',
+        resource,
+        ...(resourceName === undefined
+          ? { arnFormat: ArnFormat.NO_RESOURCE_NAME }
+          : { resourceName, arnFormat: ArnFormat.SLASH_RESOURCE_NAME }),
+      });
+    const actions = ['GetTable', 'BatchGetPartition', 'BatchCreatePartition', 'BatchUpdatePartition'];
+    Grant.addToPrincipal({
+      grantee,
+      actions: actions.map((action) => `glue:${action}`),
+      // Glue checks a table's catalog and database too.
+      resourceArns: [arn('catalog'), arn('database', this.database), arn('table', `${this.database}/*`)],
+    });
+  }
+
+  /** CfnTable would want each property under another name than the API of Glue, which the local Glue speaks. */
+  private table(schema: TableSchema, database: CfnDatabase, { bucketName }: Bucket): void {
+    const TableInput = catalogTable(schema, bucketName);
+    new CfnResource(this, TableInput.Name, {
+      type: CfnTable.CFN_RESOURCE_TYPE_NAME,
+      properties: { CatalogId: Stack.of(this).account, DatabaseName: database.ref, TableInput },
+    });
+  }
+
+  private workGroup({ bucket, encryptionKey }: ExportTablesProps): CfnWorkGroup {
+    bucket.addLifecycleRule({
+      id: 'QueryResults',
+      prefix: RESULTS_PREFIX,
+      expiration: KEEP_RESULTS,
+      noncurrentVersionExpiration: Duration.days(1),
+    });
+    return new CfnWorkGroup(this, 'Workgroup', {
+      name: Stack.of(this).stackName,
+      description: 'Queries of the exports',
+      // CloudFormation cannot delete a workgroup that has queries.
+      recursiveDeleteOption: true,
+      workGroupConfiguration: {
+        enforceWorkGroupConfiguration: true,
+        publishCloudWatchMetricsEnabled: true,
+        bytesScannedCutoffPerQuery: MAX_BYTES_SCANNED,
+        resultConfiguration: {
+          outputLocation: `s3://${bucket.bucketName}/${RESULTS_PREFIX}`,
+          expectedBucketOwner: Stack.of(this).account,
+          encryptionConfiguration: encryptionKey
+            ? { encryptionOption: 'SSE_KMS', kmsKey: encryptionKey.keyArn }
+            : { encryptionOption: 'SSE_S3' },
+        },
+      },
+    });
+  }
+}
