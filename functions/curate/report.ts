@@ -1,31 +1,26 @@
 import type { Window } from '../workflow/states.ts';
 import type { Column, TableSchema } from '../workflow/table.ts';
 
-/** A report's file on this machine's disk, as {@link SpooledFile} left it. */
+/** A file on this machine's disk, as plain text inside of zstd. */
 export interface ReportFile {
   readonly path: string;
-  readonly compression: 'zstd' | 'gzip' | 'none';
-  /** As requested of the platform: JSON or CSV. Any other format has no rows that we can count. */
-  readonly format: string;
-  readonly content_type: string;
-}
-
-/** A file and the facts about the bytes as they came. */
-export interface SpooledFile {
-  readonly file: ReportFile;
-  readonly bytes: number;
-  /** Base64 of the big-endian CRC32, as S3 returns it. */
-  readonly crc32: string;
+  /** A JSON array of objects, JSON objects one after the other, or CSV with commas. */
+  readonly layout: 'array' | 'lines' | 'csv';
+  /** The reason why the file cannot be a report, such as `is empty`. */
+  readonly fault?: string;
 }
 
 export interface ReportOptions {
   /** No row may have another date. */
   readonly window: Window;
   /** Absent if the export has no table. The rows are only counted then. */
-  readonly schema: TableSchema | undefined;
-  /** The columns to add up if there is no schema. */
+  readonly schema: Pick<TableSchema, 'columns' | 'date_column'> | undefined;
+  /**
+   * The columns that the request asks for (see reportColumns). With a schema, those that must be in the file: another
+   * account's request may have added the others. Without one, those to add up.
+   */
   readonly columns: readonly Column[];
-  /** An empty folder for files of about the report's size. The caller removes it. */
+  /** A folder for files of about a tenth of the report's size, and for what DuckDB cannot hold in memory. */
   readonly folder: string;
   /** Stops with CurateLimit `time`. */
   readonly signal: AbortSignal;
@@ -36,7 +31,7 @@ export interface DayFacts {
   /** YYYY-MM-DD */
   readonly day: string;
   readonly rows: number;
-  /** By column. Strings keep every digit. */
+  /** By column, as in the schema. Strings keep every digit; no trailing zeros. */
   readonly sums: Readonly<Record<string, string>>;
 }
 
@@ -45,34 +40,40 @@ export interface ReportFacts {
   /** Absent if no row has a date. */
   readonly first_date?: string;
   readonly last_date?: string;
-  /** Over all days, by column. */
+  /** Over all rows. Empty if a value could not be read. */
   readonly sums: Readonly<Record<string, string>>;
-  /** Ascending; only days that have rows. Empty if the rows have no date. */
+  /** Ascending; only days that have rows. Empty if the rows have no date, or with a table problem. */
   readonly days: readonly DayFacts[];
   readonly warnings: readonly string[];
-  /** The reason why the rows do not fit the table. Then there are no days to write. */
+  /** The reason why the rows do not fit the table: nothing may be written then. Only with a schema. */
   readonly table_problem?: string;
 }
 
 export interface OpenReport extends AsyncDisposable {
   readonly facts: ReportFacts;
   /**
-   * Writes the Parquet file of a day, of zero rows if the day has none.
+   * Writes the Parquet file of a day, of zero rows if the day has none. The same rows and metadata give the same bytes.
    *
    * @param metadata becomes the key-value metadata of the Parquet file
-   * @returns its path, which the next call may write again
+   * @returns its path, which the next call overwrites
    * @throws CurateLimit
    */
   writeDay(day: string, metadata: Readonly<Record<string, string>>): Promise<string>;
 }
 
-/** The function ran out of something that a setting can raise. */
+export interface OpenList extends AsyncDisposable {
+  readonly rows: number;
+  /** Writes one Parquet file with LIST_COLUMNS. @throws CurateLimit */
+  write(metadata: Readonly<Record<string, string>>): Promise<string>;
+}
+
+/** The step ran out of something that a setting can raise. */
 export class CurateLimit extends Error {
   override readonly name = 'CurateLimit';
   readonly which: 'storage' | 'memory' | 'time';
 
-  constructor(which: CurateLimit['which'], cause?: unknown) {
-    super(`CurateReport ran out of ${which}`, { cause });
+  constructor(which: CurateLimit['which'], options?: ErrorOptions) {
+    super(`CurateReport ran out of ${which}`, options);
     this.which = which;
   }
 }

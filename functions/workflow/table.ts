@@ -14,6 +14,9 @@ export const PARTITION_KEYS = { account: 'string', date: 'date' } as const;
 /** The column of a report that holds the day, unless the config names another. The table calls it `date`. */
 export const DATE_COLUMN = 'date';
 
+/** Contract 2 does not show a row. A report with dimensions may name the advertiser of each. */
+export const ADVERTISER_COLUMN = 'advertiser_id';
+
 /** Types of the Data Catalog. DuckDB has the same names. */
 export type ColumnType = 'string' | 'bigint' | 'double' | `decimal(${number},${number})`;
 
@@ -68,8 +71,7 @@ export function listKey(table: string, account: string): string {
 }
 
 /**
- * The columns of a report's rows, except its date: dimensions, the advertiser, and metrics. Contract 2 does not show a row; a
- * report with dimensions may name the advertiser of each.
+ * The columns of a report's rows, except its date: dimensions, the advertiser, and metrics.
  *
  * @param declared types of the config, which replace those that follow from a metric's name
  */
@@ -77,7 +79,7 @@ export function reportColumns(
   { dimensions = [], metrics }: Pick<ReportRequest, 'dimensions' | 'metrics'>,
   declared: Readonly<Record<string, Omit<Column, 'name'>>> = {},
 ): Column[] {
-  const texts = [...dimensions, ...(dimensions.length > 0 ? ['advertiser_id'] : [])];
+  const texts = [...dimensions, ...(dimensions.length > 0 ? [ADVERTISER_COLUMN] : [])];
   const types = new Map<string, Omit<Column, 'name'>>([
     ...texts.map((name) => [name.toLowerCase(), { type: 'string' }] as const),
     ...metrics.map((name) => [name.toLowerCase(), { type: metricType(name) ?? 'double' }] as const),

@@ -1,0 +1,53 @@
+import type { ColumnType } from '../workflow/table.ts';
+
+/** Expressions of SQL that turn a text into a value. They are NULL for a text that does not fit; DuckDB's casts are too kind. */
+
+/** Casts also accept blanks, `1_000`, `0x10` and `inf`. */
+const NUMBER = String.raw`-?\d+(\.\d+)?([eE][+-]?\d+)?`;
+
+/** A cast would drop the time of a timestamp. */
+export function castToDate(text: string): string {
+  return `CASE WHEN ${matches(text, String.raw`\d{4}-\d{2}-\d{2}`)} THEN TRY_CAST(${text} AS DATE) END`;
+}
+
+/** @param round accepts more digits than the type holds */
+export function castTo(type: ColumnType, text: string, round = false): string {
+  if (type === 'string') return text;
+  if (type === 'bigint') return castToBigint(text);
+  if (type === 'double') return castToDouble(text);
+  return castToDecimal(type, text, round);
+}
+
+/**
+ * 5.0 and 1e5 are counts too, but a cast rounds 3.7 to 4. DuckDB reads a JSON number with a point as a double, which has
+ * lost digits from 2^53 on.
+ */
+function castToBigint(text: string): string {
+  const value = `TRY_CAST(${text} AS BIGINT)`;
+  const isWhole = `${value} = TRY_CAST(${text} AS DECIMAL(38,18)) AND abs(${value}) < ${2 ** 53}`;
+  return `CASE WHEN ${matches(text, String.raw`-?\d+`)} THEN ${value}
+    WHEN ${matches(text, NUMBER)} AND ${isWhole} THEN ${value} END`;
+}
+
+/** 1e400 becomes infinity. */
+function castToDouble(text: string): string {
+  const value = `TRY_CAST(${text} AS DOUBLE)`;
+  return `CASE WHEN ${matches(text, NUMBER)} AND isfinite(${value}) THEN ${value} END`;
+}
+
+/**
+ * A cast rounds. The first pattern saves the comparisons for nearly all values. The comparison of doubles finds what is
+ * left of a number after 18 decimals, such as 1e-20.
+ */
+function castToDecimal(type: `decimal(${number},${number})`, text: string, round: boolean): string {
+  const scale = type.slice(type.indexOf(',') + 1, -1);
+  const value = `TRY_CAST(${text} AS ${type})`;
+  const isExact = `${value} = TRY_CAST(${text} AS DECIMAL(38,18))
+    AND CAST(${value} AS DOUBLE) = TRY_CAST(${text} AS DOUBLE)`;
+  return `CASE WHEN ${matches(text, String.raw`-?\d+(\.\d{1,${scale}})?`)} THEN ${value}
+    WHEN ${matches(text, NUMBER)} AND ${round ? 'true' : isExact} THEN ${value} END`;
+}
+
+function matches(text: string, pattern: string): string {
+  return `regexp_full_match(${text}, '${pattern}')`;
+}

@@ -1,0 +1,75 @@
+import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance, type Json } from '@duckdb/node-api';
+import { CurateLimit } from './report.ts';
+
+export type Row = Readonly<Record<string, Json>>;
+
+export interface Database extends Disposable {
+  /**
+   * @returns the rows; numbers of more than 32 bits and dates are strings
+   * @throws CurateLimit, and DuckDB's own error
+   */
+  query(sql: string): Promise<readonly Row[]>;
+}
+
+/** The rest of the process takes about 100 MB, and DuckDB up to 150 MB beyond its limit: 512 MB hold all of it. */
+const MEMORY_LIMIT = '250MB';
+
+/**
+ * Opens an empty DuckDB in memory. Its extensions for JSON and Parquet are part of the binary.
+ *
+ * @param folder takes what does not fit into memory
+ */
+export async function openDatabase(folder: string, signal: AbortSignal): Promise<Database> {
+  const instance = await DuckDBInstance.create(':memory:', {
+    threads: '1',
+    memory_limit: MEMORY_LIMIT,
+    temp_directory: join(folder, 'spilled'),
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+  });
+  const connection = await instance.connect();
+  const interrupt = () => connection.interrupt();
+  signal.addEventListener('abort', interrupt);
+  return {
+    query: (sql) => query(connection, sql, signal),
+    [Symbol.dispose]() {
+      signal.removeEventListener('abort', interrupt);
+      // Without these, DuckDB keeps its threads and its files until the garbage collector finds it.
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+}
+
+async function query(
+  connection: DuckDBConnection,
+  sql: string,
+  signal: AbortSignal,
+): Promise<readonly Row[]> {
+  if (signal.aborted) throw new CurateLimit('time');
+  try {
+    const reader = await connection.runAndReadAll(sql);
+    return reader.getRowObjectsJson();
+  } catch (error) {
+    const which = signal.aborted ? 'time' : limitOf(error);
+    throw which === undefined ? error : new CurateLimit(which, { cause: error });
+  }
+}
+
+/** DuckDB has no codes, only the beginnings of messages. A full temp directory is an `Out of Memory Error` too. */
+function limitOf(error: unknown): CurateLimit['which'] | undefined {
+  const { message } = error as Error;
+  if (/No space left on device|max_temp_directory_size/i.test(message)) return 'storage';
+  return message.startsWith('Out of Memory Error') ? 'memory' : undefined;
+}
+
+/** A text as a literal of SQL. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A name as an identifier of SQL. */
+export function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

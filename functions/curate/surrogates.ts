@@ -1,0 +1,28 @@
+/** A pair of surrogates, a lone one, or another escape: in `\\ud800`, the first backslash escapes the second. */
+const ESCAPES = /\\(u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)/gs;
+
+/** Characters of an escape. A chunk may be cut after any other. */
+const OF_ESCAPE = new Set(Buffer.from('\\u0123456789abcdefABCDEF'));
+
+/**
+ * Replaces the escape of each lone surrogate (`\ud800`) by that of U+FFFD, as String.toWellFormed does. JSON allows lone
+ * surrogates, but UTF-8 cannot hold them, so DuckDB refuses the whole file.
+ */
+export async function* replaceLoneSurrogates(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const end = text.findLastIndex((byte) => !OF_ESCAPE.has(byte)) + 1;
+    yield replaceIn(text.subarray(0, end));
+    rest = text.subarray(end);
+  }
+  yield replaceIn(rest);
+}
+
+function replaceIn(text: Buffer): Buffer {
+  if (!text.includes('\\ud') && !text.includes('\\uD')) return text;
+  const replaced = text
+    .toString('latin1')
+    .replace(ESCAPES, (whole: string, _, lone?: string) => (lone === undefined ? whole : '\\ufffd'));
+  return Buffer.from(replaced, 'latin1');
+}

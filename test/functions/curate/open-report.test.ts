@@ -1,0 +1,352 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { facts, open, query, SCHEMA, withColumn } from './reports.ts';
+
+const ROWS = [
+  { date: '2026-10-01', campaign_id: 'b', spend: 0.1, impressions: 3 },
+  { date: '2026-10-01', campaign_id: 'a', spend: 0.2, impressions: 4 },
+  { date: '2026-10-03', campaign_id: 'a', spend: 12.345678, impressions: 5 },
+];
+
+const FACTS = {
+  rows: 3,
+  first_date: '2026-10-01',
+  last_date: '2026-10-03',
+  sums: { spend: '12.645678', impressions: '12' },
+  days: [
+    { day: '2026-10-01', rows: 2, sums: { spend: '0.3', impressions: '7' } },
+    { day: '2026-10-03', rows: 1, sums: { spend: '12.345678', impressions: '5' } },
+  ],
+  warnings: [],
+};
+
+const CSV = `date,campaign_id,spend,impressions
+2026-10-01,b,0.1,3
+2026-10-01,a,0.2,4
+2026-10-03,a,12.345678,5
+`;
+
+const LINES = ROWS.map((row) => JSON.stringify(row)).join('\n');
+
+describe('a file with the same rows has the same facts', () => {
+  it.each<[string, string | Buffer, object]>([
+    ['a JSON array', JSON.stringify(ROWS), {}],
+    ['a JSON array on several lines', JSON.stringify(ROWS, null, 2), {}],
+    ['with a byte order mark', `\ufeff${JSON.stringify(ROWS)}`, {}],
+    ['NDJSON', LINES, { content_type: 'application/x-ndjson' }],
+    ['NDJSON labeled as JSON', `${LINES}\n`, {}],
+    ['NDJSON with a byte order mark', `\ufeff${LINES}\n`, {}],
+    ['JSON objects on several lines', ROWS.map((row) => JSON.stringify(row, null, 1)).join('\n'), {}],
+    ['one object that holds the array', JSON.stringify({ total: 3, rows: ROWS, meta: { note: ']' } }), {}],
+    ['such an object on several lines', JSON.stringify({ rows: ROWS, 'a[': '}' }, null, 2), {}],
+    ['JSON in gzip', gzipSync(JSON.stringify(ROWS)), { content_encoding: 'gzip' }],
+    [
+      'names in another case',
+      JSON.stringify(ROWS).replaceAll('spend', 'Spend').replaceAll('date', 'Date'),
+      {},
+    ],
+    ['CSV', CSV, { format: 'CSV' }],
+    ['CSV in gzip', gzipSync(CSV), { format: 'CSV', content_encoding: 'gzip' }],
+    ['CSV with a byte order mark and CRLF', `\ufeff${CSV.replaceAll('\n', '\r\n')}`, { format: 'CSV' }],
+    ['CSV without a last line break', CSV.trim(), { format: 'csv' }],
+    [
+      'CSV with columns in another order',
+      'impressions,spend,Date,campaign_id\n3,0.1,2026-10-01,b\n4,0.2,2026-10-01,a\n5,12.345678,2026-10-03,a\n',
+      { format: 'CSV' },
+    ],
+  ])('%s', async (_, body, given) => {
+    expect(await facts(body, given)).toEqual(FACTS);
+  });
+});
+
+describe('a file that is not a report is refused', () => {
+  it.each<[string, string | Buffer, object, RegExp]>([
+    ['cut after a comma', '[{"date":"2026-10-01"},', {}, /cut off/],
+    ['cut in a row', '[{"date":"2026-10-01"},{"date":"2026-1', {}, /cut off/],
+    ['NDJSON cut in a row', `${LINES}\n{"date":`, {}, /cut off/],
+    ['empty', '', {}, /is empty/],
+    ['blank', ' \n', {}, /is empty/],
+    ['empty CSV', '', { format: 'CSV' }, /is empty/],
+    ['HTML', '<!DOCTYPE html><html></html>', {}, /web page/],
+    ['HTML instead of CSV', '\n<html><body>sorry, later</body></html>', { format: 'CSV' }, /web page/],
+    ['not JSON', 'date,spend', {}, /not JSON/],
+    ['broken JSON', '[{"date":"2026-10-01",,}]', {}, /cannot be read: Malformed JSON, at byte 22/],
+    ['values after the array', '[{"date":"2026-10-01"}] []', {}, /cannot be read/],
+    ['rows that are not objects', '[1, 2]', {}, /cannot be read/],
+    ['an object with two arrays', '{"rows":[{"date":"2026-10-01"}],"errors":[]}', {}, /cannot be read/],
+    ['a cut object', '{"rows":[{"date":"2026-10-01"},', {}, /a single array/],
+    ['a CSV row with a field too many', `${CSV}2026-10-03,a,1,2,3\n`, { format: 'CSV' }, /cannot be read/],
+    ['a cut CSV row', `${CSV}2026-10-0`, { format: 'CSV' }, /cannot be read/],
+    ['an unclosed quote in CSV', `${CSV}2026-10-03,"a,1,2\n`, { format: 'CSV' }, /cannot be read/],
+    ['bytes that are not UTF-8', Buffer.from('[{"campaign_id":"\xff"}]', 'latin1'), {}, /UTF-8/],
+    ['a label of gzip on plain JSON', '[]', { content_encoding: 'gzip' }, /labeled as gzip/],
+    ['cut gzip', gzipSync(LINES).subarray(0, 40), { content_encoding: 'gzip' }, /labeled as gzip/],
+    ['a date before the window', '[{"date":"2026-09-30"}]', {}, /Row 1 .* 2026-09-30, which is outside/],
+    ['the end of the window', `${CSV}2026-10-04,a,1,2\n`, { format: 'CSV' }, /Row 4 .* 2026-10-04/],
+    [
+      'a date outside the window, without a table',
+      '[{"date":"2026-10-04"}]',
+      { schema: undefined },
+      /outside/,
+    ],
+  ])('%s', async (_, body, given, message) => {
+    await expect(facts(body, given)).rejects.toMatchObject({
+      name: 'DownloadRefused',
+      message: expect.stringMatching(message),
+    });
+  });
+});
+
+const ROW = { date: '2026-10-01', campaign_id: 'a', spend: 1, impressions: 1 };
+
+function rowsWith(last: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify([ROW, { ...ROW, ...last }]);
+}
+
+function csvRow(last: string): string {
+  return `${CSV}${last}\n`;
+}
+
+describe('the table cannot take a file, which is counted all the same', () => {
+  it.each<[string, string, object, string]>([
+    [
+      '3.7 as a count',
+      rowsWith({ impressions: 3.7 }),
+      {},
+      'row 2 has "3.7" in the column impressions, where bigint belongs',
+    ],
+    [
+      'a count of 20 digits',
+      rowsWith({ impressions: 0 }).replace('"impressions":0', '"impressions":12345678901234567890'),
+      {},
+      'row 2 has "12345678901234567890" in the column impressions',
+    ],
+    [
+      'a count with a point beyond 2^53',
+      rowsWith({ impressions: 0 }).replace(':0}', ':9007199254740993.0}'),
+      {},
+      'row 2 has "9007199254740992.0" in',
+    ],
+    [
+      '0.1234567 as money',
+      rowsWith({ spend: 0.1234567 }),
+      {},
+      'row 2 has "0.1234567" in the column spend, where decimal(18,6) belongs',
+    ],
+    ['1e-20 as money', rowsWith({ spend: 1e-20 }), {}, 'row 2 has "1e-20" in'],
+    [
+      '99999999999.999999',
+      rowsWith({ spend: 0 }).replace('"spend":0', '"spend" : 99999999999.999999'),
+      {},
+      'row 2 has "99999999999.999999" in the column spend',
+    ],
+    [
+      'money of 13 digits',
+      rowsWith({ spend: 1234567890123 }),
+      {},
+      'row 2 has "1234567890123" in the column spend',
+    ],
+    ['a text as a number', rowsWith({ spend: 'n/a' }), {}, 'row 2 has "n/a" in the column spend'],
+    ['an empty text as a number', rowsWith({ spend: '' }), {}, 'row 2 has "" in the column spend'],
+    ['blanks around a number', rowsWith({ spend: ' 1' }), {}, 'row 2 has " 1" in the column spend'],
+    ['a number in hexadecimal', rowsWith({ impressions: '0x10' }), {}, 'row 2 has "0x10" in'],
+    ['a long value, shortened', rowsWith({ spend: 'x'.repeat(50) }), {}, `row 2 has "${'x'.repeat(40)}…" in`],
+    ['NaN', rowsWith({ spend: 0 }).replace('"spend":0', '"spend":NaN'), {}, 'row 2 has "NaN" in'],
+    [
+      'infinity as a double',
+      rowsWith({ spend: 0 }).replace('"spend":0', '"spend":1e400'),
+      { schema: withColumn({ name: 'spend', type: 'double' }) },
+      'row 2 has "1e400" in',
+    ],
+    [
+      'a timestamp as a date',
+      rowsWith({ date: '2026-10-01T00:00:00Z' }),
+      {},
+      'row 2 has "2026-10-01T00:00:00Z" in the column date, where a date belongs',
+    ],
+    ['February 30', rowsWith({ date: '2026-02-30' }), {}, 'row 2 has "2026-02-30" in the column date'],
+    ['no date', rowsWith({ date: null }), {}, 'row 2 has no value in the column date'],
+    [
+      'a nested object',
+      rowsWith({ campaign_id: { id: 'a' } }),
+      {},
+      'row 2 has "{\\"id\\":\\"a\\"}" in the column campaign_id, where a single value belongs',
+    ],
+    [
+      'a nested list',
+      rowsWith({ campaign_id: ['a'] }),
+      {},
+      'row 2 has "[\\"a\\"]" in the column campaign_id',
+    ],
+    [
+      'a nested value instead of a number',
+      rowsWith({ spend: [1] }),
+      {},
+      'row 2 has "[1]" in the column spend',
+    ],
+    [
+      'a missing column',
+      JSON.stringify([{ date: '2026-10-01', campaign_id: 'a', spend: 1 }]),
+      {},
+      'no row has "impressions"',
+    ],
+    ['a missing date column', JSON.stringify([{ ...ROW, date: undefined }]), {}, 'no row has "date"'],
+    [
+      'Spend next to spend',
+      rowsWith({ Spend: 2 }),
+      {},
+      'fields have the same name but for its case: "Spend", "spend"',
+    ],
+    [
+      'Spend in one row and spend in another',
+      JSON.stringify([ROW, { ...ROW, spend: undefined, SPEND: 2 }]),
+      {},
+      '"SPEND", "spend"',
+    ],
+    [
+      'a CSV without a header',
+      CSV.split('\n').slice(1).join('\n'),
+      { format: 'CSV' },
+      'the CSV file has no header; its first line is "2026-10-01,b,0.1,3"',
+    ],
+    [
+      'a CSV with a column missing',
+      'date,campaign_id,spend\n2026-10-01,a,1\n',
+      { format: 'CSV' },
+      'no row has "impressions"',
+    ],
+    [
+      'a CSV with a name twice',
+      'date,campaign_id,spend,spend,impressions\n2026-10-01,a,1,2,3\n',
+      { format: 'CSV' },
+      '"spend", "spend"',
+    ],
+    [
+      '3.7 as a count in CSV',
+      csvRow('2026-10-01,a,1,3.7'),
+      { format: 'CSV' },
+      'row 4 has "3.7" in the column impressions',
+    ],
+    [
+      '0.1234567 as money in CSV',
+      csvRow('2026-10-01,a,0.1234567,1'),
+      { format: 'CSV' },
+      'row 4 has "0.1234567" in',
+    ],
+    [
+      '99999999999.9999999 in CSV',
+      csvRow('2026-10-01,a,99999999999.9999999,1'),
+      { format: 'CSV' },
+      'row 4 has "99999999999.9999999" in',
+    ],
+  ])('%s', async (_, body, given, problem) => {
+    const found = await facts(body, given);
+    expect(found.table_problem).toContain(problem);
+    expect(found).toMatchObject({ rows: expect.any(Number), sums: {}, days: [] });
+    expect(found.rows).toBeGreaterThan(0);
+  });
+});
+
+describe('the table takes', () => {
+  const stored = async (body: string | Buffer, given = {}) => {
+    await using report = await open(body, given);
+    expect(report.facts.table_problem).toBeUndefined();
+    return query(`FROM '${await report.writeDay('2026-10-01', {})}'`);
+  };
+
+  it.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+    [
+      'null',
+      { campaign_id: null, spend: null, impressions: null },
+      { campaign_id: null, spend: null, impressions: null },
+    ],
+    ['absent fields', { campaign_id: undefined, spend: undefined }, { campaign_id: null, spend: null }],
+    ['emoji', { campaign_id: 'a 😀' }, { campaign_id: 'a 😀' }],
+    [
+      'lone surrogates, as U+FFFD',
+      { campaign_id: 'a\ud83d\\ud83d\\\udE00 \ud83d\ude00' },
+      { campaign_id: 'a\ufffd\\ud83d\\\ufffd 😀' },
+    ],
+    ['a name that begins like a list', { campaign_id: '[EU] a' }, { campaign_id: '[EU] a' }],
+    ['a name that reads like a list', { campaign_id: '["a"]' }, { campaign_id: '["a"]' }],
+    ['line breaks and NUL', { campaign_id: 'a\n\u0000"b"' }, { campaign_id: 'a\n\u0000"b"' }],
+    [
+      'numbers as texts',
+      { spend: '1234567890.123456', impressions: '7' },
+      { spend: '1234567890.123456', impressions: '7' },
+    ],
+    ['a whole number with a point', { impressions: '5.0' }, { impressions: '5' }],
+    ['a small number', { spend: 0.000015 }, { spend: '0.000015' }],
+    ['a large number', { spend: 9876543210.5 }, { spend: '9876543210.500000' }],
+    ['negative numbers', { spend: -1.5, impressions: -1 }, { spend: '-1.500000', impressions: '-1' }],
+  ])('%s', async (_, fields, expected) => {
+    const [, second] = await stored(
+      JSON.stringify(
+        [
+          { ...ROW, campaign_id: '0' },
+          { ...ROW, ...fields },
+        ].reverse(),
+      ).replace('"5.0"', '5.0'),
+    ).then((rows) =>
+      rows.sort((one, other) => Number(other.campaign_id === '0') - Number(one.campaign_id === '0')),
+    );
+    expect(second).toMatchObject(expected);
+  });
+
+  it('ids above 2^53, digit by digit', async () => {
+    const body = JSON.stringify([ROW]).replace('"a"', '12345678901234567890123');
+    expect(await stored(body)).toMatchObject([{ campaign_id: '12345678901234567890123' }]);
+  });
+
+  it('quoted line breaks, commas and quotes in CSV', async () => {
+    const body = 'date,campaign_id,spend,impressions\n2026-10-01,"a\nb, ""c""\r\nd",1,2\n';
+    expect(await stored(body, { format: 'CSV' })).toMatchObject([{ campaign_id: 'a\nb, "c"\r\nd' }]);
+  });
+
+  it('empty fields of CSV as NULL', async () => {
+    const body = 'date,campaign_id,spend,impressions\n2026-10-01,,,\n';
+    expect(await stored(body, { format: 'CSV' })).toEqual([
+      { campaign_id: null, spend: null, impressions: null },
+    ]);
+  });
+
+  it('more digits than the type holds, if the column rounds', async () => {
+    const schema = withColumn({ name: 'spend', type: 'decimal(18,6)', round: true });
+    expect(await stored(rowsWith({ spend: 0.30000000000000004 }), { schema })).toContainEqual({
+      campaign_id: 'a',
+      spend: '0.300000',
+      impressions: '1',
+    });
+  });
+
+  it('a report without a column that only another account requests, or without advertiser_id', async () => {
+    const columns = [
+      ...SCHEMA.columns,
+      { name: 'clicks', type: 'bigint' },
+      { name: 'advertiser_id', type: 'string' },
+    ] as const;
+    const asked = columns.filter(({ name }) => name !== 'clicks');
+    const rows = await stored(JSON.stringify([ROW]), { schema: { ...SCHEMA, columns }, columns: asked });
+    expect(rows).toEqual([
+      { campaign_id: 'a', spend: '1.000000', impressions: '1', clicks: null, advertiser_id: null },
+    ]);
+  });
+});
+
+describe('a warning names', () => {
+  it('fields that the table has no column for', async () => {
+    const { warnings, table_problem } = await facts(
+      JSON.stringify([{ ...ROW, country: 'US', Country: 'DE' }]),
+    );
+    expect(warnings).toEqual(['the table leaves out fields that it has no column for: "Country", "country"']);
+    expect(table_problem).toBeUndefined();
+  });
+
+  it('the number of rows with the same date and dimensions', async () => {
+    const { warnings, rows } = await facts(
+      JSON.stringify([ROW, { ...ROW, spend: 2 }, { ...ROW, date: '2026-10-02' }]),
+    );
+    expect(warnings).toEqual([expect.stringMatching(/^1 rows have the same date and dimensions/)]);
+    expect(rows).toBe(3);
+  });
+});
