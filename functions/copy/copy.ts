@@ -77,18 +77,16 @@ export async function copyFile(options: CopyOptions): Promise<Copied | CopyCheck
     size = await download(options.source, receiver, { signal: deadline, pause, from });
     return await finish(options, attempt);
   } catch (error) {
-    if (attempt === undefined) throw explain(error, deadline);
-    const isRetryable = canRetry(explain(error, deadline), size !== undefined);
-    return await leave(
-      options,
-      { ...attempt, file: { ...attempt.file, bytes: size ?? attempt.file.bytes } },
-      {
-        error,
-        isRetryable,
-        isVoid,
-        stored: attempt === resumed ? checkpoint?.stored_bytes : undefined,
-      },
-    );
+    const failure = explain(error, deadline);
+    if (attempt === undefined) throw failure;
+    return await leave(attempt, {
+      failure,
+      isRetryable: canRetry(failure, size !== undefined),
+      isTimeUp: failure !== error,
+      isVoid,
+      bytes: size ?? attempt.file.bytes,
+      before: attempt === resumed ? checkpoint : undefined,
+    });
   }
 }
 
@@ -148,36 +146,34 @@ async function finish({ destination }: CopyOptions, attempt: Attempt | undefined
   };
 }
 
-interface Failure {
-  readonly error: unknown;
+interface End {
+  readonly failure: unknown;
   readonly isRetryable: boolean;
+  readonly isTimeUp: boolean;
   /** This call has written bytes that do not belong to the file, or belong to another version of it. */
   readonly isVoid: boolean;
-  /** Bytes that earlier calls had stored of this upload. */
-  readonly stored: number | undefined;
+  /** The size of the file, if it is known. */
+  readonly bytes: number | undefined;
+  /** Of the earlier calls that stored parts of this upload. */
+  readonly before: CopyCheckpoint | undefined;
 }
 
-/** @returns the checkpoint, or throws after it aborted the upload */
-async function leave(
-  { deadline }: CopyOptions,
-  { file, contentType, writer }: Attempt,
-  { error, isRetryable, isVoid, stored }: Failure,
-): Promise<CopyCheckpoint> {
-  const failure = explain(error, deadline);
+/** @returns the checkpoint. Throws the failure if this call stored no part, or if the upload was aborted */
+async function leave({ file, contentType, writer }: Attempt, end: End): Promise<CopyCheckpoint> {
+  const { failure, isRetryable, isTimeUp, isVoid, bytes, before } = end;
   const obstacle = obstacleTo(file);
-  if (!isRetryable || obstacle !== undefined) {
+  if (!isRetryable || obstacle !== undefined || (isVoid && before === undefined)) {
     await writer.abort();
-    if (failure === error || obstacle === undefined) throw failure;
+    if (!isTimeUp || obstacle === undefined) throw failure;
     throw new DownloadRefused(`The file takes longer than one call, and cannot be resumed: ${obstacle}.`);
   }
   const left = await writer.leave();
-  if (isVoid && stored === undefined) await writer.abort();
-  if (left === undefined || left.at === stored || isVoid) throw failure;
+  if (left === undefined || left.at === before?.stored_bytes || isVoid) throw failure;
   return {
     upload_id: left.uploadId,
     etag: file.etag ?? '',
     stored_bytes: left.at,
-    ...(file.bytes !== undefined && { bytes: file.bytes }),
+    ...(bytes !== undefined && { bytes }),
     content_type: contentType,
     ...(left.state && { json: left.state }),
   };
