@@ -36,6 +36,11 @@ export const option = {
   credential: () =>
     new Option('--credential <file>', 'the credential, a JSON file: {"client_id","client_secret"}'),
   revision: () => new Option('--revision <date>', "the revision of the platform's API, YYYY-MM-DD"),
+  from: () =>
+    new Option('--from <date>', 'the first day, instead of the dates or the period of the request').argParser(
+      parseDate,
+    ),
+  to: () => new Option('--to <date>', 'the day after the last one').argParser(parseDate),
   speed: () =>
     new Option('--speed <n>', 'run n times faster than real time, 1 to 1000')
       .argParser(parseSpeed)
@@ -45,6 +50,11 @@ export const option = {
 /** The examples at the end of a command's help. A test runs each of them. @param lines such as `list --json` */
 export function examples(...lines: string[]): string {
   return ['', 'Examples:', ...lines.map((line) => `  npm run export -- ${line}`)].join('\n');
+}
+
+function parseDate(text: string): string {
+  if (!isCalendarDate(text)) throw new InvalidArgumentError('It must be a date that exists, YYYY-MM-DD.');
+  return text;
 }
 
 /** Above 1,000, a wait of 10 s is shorter than a timer's precision. */

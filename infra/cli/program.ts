@@ -5,6 +5,7 @@ import { BAD_USAGE, CommandFailed, FAILED, UsageError } from './errors.ts';
 /** Only the command that runs is loaded: each AWS SDK client takes tens of milliseconds. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   run: async () => (await import('./run.ts')).createRunCommand(),
+  plan: async () => (await import('./plan.ts')).createPlanCommand(),
   resume: async () => (await import('./resume.ts')).createResumeCommand(),
   query: async () => (await import('./query/query.ts')).createQueryCommand(),
   login: async () => (await import('./login/login.ts')).createLoginCommand(),

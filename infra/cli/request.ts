@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
+import { isObject } from '../../functions/workflow/json.ts';
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import { EXAMPLE_ADVERTISERS } from '../sandbox/settings.ts';
@@ -36,6 +37,37 @@ export function findConfiguredRequest(name: string): unknown {
   return requestOf(found);
 }
 
+/** The options that say what to export. */
+export interface RequestOptions {
+  readonly input?: string;
+  /** Replaces the dates or the period. */
+  readonly from?: string;
+  /** Exclusive. */
+  readonly to?: string;
+  readonly onlyMissing?: true;
+}
+
+/** The request that the options name. @throws UsageError */
+export async function findRequest(name: string | undefined, options: RequestOptions): Promise<unknown> {
+  const { input } = options;
+  if ((name === undefined) === (input === undefined))
+    throw new UsageError(['give the name of an export in cdk.json, or its request with --input']);
+  const request = input === undefined ? findConfiguredRequest(name ?? '') : await readRequest(input);
+  return withRange(request, options);
+}
+
+/**
+ * Replaces the dates of a request. Anything but an object stays unchanged: {@link checkRequest} refuses it.
+ *
+ * @throws UsageError
+ */
+export function withRange(request: unknown, { from, to }: RequestOptions): unknown {
+  if ((from === undefined) !== (to === undefined)) throw new UsageError(['give --from and --to together']);
+  if (from === undefined || to === undefined || !isObject(request)) return request;
+  const { period, ...others } = request;
+  return { ...others, start_date: from, end_date: to };
+}
+
 /** The request of `npm start`: the last week of the sandbox's advertisers, by campaign. */
 export function exampleRequest(now: Date): unknown {
   const today = now.toISOString().slice(0, 10);
@@ -53,8 +85,7 @@ export function exampleRequest(now: Date): unknown {
 
 /** Sets `only_missing`. Returns anything but an object unchanged: {@link checkRequest} refuses it. */
 export function withOnlyMissing(request: unknown): unknown {
-  const isRequest = typeof request === 'object' && request !== null && !Array.isArray(request);
-  return isRequest ? { ...request, only_missing: true } : request;
+  return isObject(request) ? { ...request, only_missing: true } : request;
 }
 
 /** Checks a request as the workflow does, so that a faulty one is never started. @throws UsageError */

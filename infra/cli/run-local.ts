@@ -19,14 +19,13 @@ import {
   checkRequest,
   exampleRequest,
   executionName,
-  findConfiguredRequest,
-  readRequest,
+  findRequest,
+  type RequestOptions,
   withOnlyMissing,
+  withRange,
 } from './request.ts';
 
-export interface LocalRunOptions extends PlatformOptions {
-  readonly input?: string;
-  readonly onlyMissing?: true;
+export interface LocalRunOptions extends PlatformOptions, RequestOptions {
   readonly json?: true;
   readonly out: string;
   readonly speed: number;
@@ -106,7 +105,7 @@ async function checkAll(name: string | undefined, options: LocalRunOptions, now:
     ...configFaults(),
   ];
   try {
-    const request = await findRequest(name, options, now);
+    const request = await findLocalRequest(name, options, now);
     const input = options.onlyMissing ? withOnlyMissing(request) : request;
     const checked = checkRequest(input, now);
     if (faults.length === 0) return { input, ...checked };
@@ -125,16 +124,15 @@ async function findPlatformFaults(options: PlatformOptions): Promise<string[]> {
     .map((name) => `--${name} needs --base-url`);
 }
 
-async function findRequest(
+async function findLocalRequest(
   name: string | undefined,
-  { input, baseUrl }: LocalRunOptions,
+  options: LocalRunOptions,
   now: Date,
 ): Promise<unknown> {
-  if (name !== undefined && input !== undefined) throw new UsageError(['give a name or --input, not both']);
-  if (name !== undefined) return findConfiguredRequest(name);
-  if (input !== undefined) return readRequest(input);
+  const { input, baseUrl } = options;
+  if (name !== undefined || input !== undefined) return findRequest(name, options);
   if (baseUrl !== undefined) throw new UsageError(['--base-url needs --input, or the name of an export']);
-  return exampleRequest(now);
+  return withRange(exampleRequest(now), options);
 }
 
 async function createPlatformAccess(

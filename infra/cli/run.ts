@@ -1,13 +1,20 @@
+import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
 import { UsageError } from './errors.ts';
-import { LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
+import { examples, LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
 import { type Outcome, printOutcome } from './outcome.ts';
-import { findConfiguredRequest, readRequest, withOnlyMissing } from './request.ts';
+import { describePlan, planRequest } from './plan.ts';
+import { findRequest, withOnlyMissing } from './request.ts';
 import { type LocalRunOptions, runLocal } from './run-local.ts';
+
+/** On a terminal, an export that creates more reports asks first. */
+const ASK_ABOVE = 20;
 
 interface RunOptions extends LocalRunOptions {
   readonly local?: true;
   readonly stateMachine?: string;
+  readonly plan?: true;
+  readonly yes?: true;
 }
 
 export function createRunCommand(): Command {
@@ -15,7 +22,11 @@ export function createRunCommand(): Command {
     .description('Start an export and follow it until it ends.')
     .argument('[name]', 'an export in cdk.json; without one, use --input')
     .option('--input <file>', 'the request, a JSON file; - reads standard input')
+    .addOption(option.from())
+    .addOption(option.to())
     .option('--only-missing', 'leave out windows that the same request has already delivered')
+    .option('--plan', 'only show what would be done')
+    .option('--yes', `do not ask before an export of more than ${ASK_ABOVE} reports`)
     .addOption(option.json())
     .addOption(option.stateMachine())
     .option('--local', 'run the workflow on this machine, without an AWS account')
@@ -25,7 +36,17 @@ export function createRunCommand(): Command {
     .addOption(option.revision())
     .option('--out <dir>', 'the folder for objects, events.jsonl and history.json', 'out')
     .addOption(option.speed())
-    .addHelpText('after', "\n'npm start' is 'run --local'. Without a name or --input, it exports an example.")
+    .addHelpText(
+      'after',
+      [
+        "\n'npm start' is 'run --local'. Without a name or --input, it exports an example.",
+        examples(
+          'run --local --speed 300',
+          'run daily-campaigns --from 2026-10-01 --to 2026-11-01 --local --speed 300',
+          'run daily-campaigns --plan --local',
+        ),
+      ].join('\n'),
+    )
     .action(run);
 }
 
@@ -33,25 +54,47 @@ async function run(name: string | undefined, options: RunOptions, command: Comma
   const faults = localOnlyFaults(command);
   if (options.local && options.stateMachine) faults.push('--state-machine cannot be used with --local');
   if (faults.length > 0) throw new UsageError(faults);
+  if (options.plan) return showPlan(name, options);
   const outcome = await (options.local ? runLocal(name, options) : runDeployed(name, options));
   if (outcome) printOutcome(outcome, { ...options, root: options.local ? `${options.out}/` : 's3://' });
+}
+
+async function showPlan(name: string | undefined, options: RunOptions): Promise<void> {
+  const request = await findRequest(name, options);
+  const plan = await planRequest(options.onlyMissing ? withOnlyMissing(request) : request, options);
+  process.stdout.write(`${options.json ? JSON.stringify(plan) : describePlan(plan)}\n`);
 }
 
 /**
  * Starts the export in the deployed state machine and follows it.
  *
- * @returns undefined if Ctrl-C ended the command; the execution continues
+ * @returns undefined if the user declined, or if Ctrl-C ended the command and the execution continues
  */
 export async function runDeployed(
   name: string | undefined,
-  { input, onlyMissing, stateMachine }: Pick<RunOptions, 'input' | 'onlyMissing' | 'stateMachine'>,
+  options: Pick<RunOptions, 'input' | 'from' | 'to' | 'onlyMissing' | 'stateMachine' | 'json' | 'yes'>,
   followEvery?: number,
 ): Promise<Outcome | undefined> {
-  if ((name === undefined) === (input === undefined))
-    throw new UsageError(['give the name of an export in cdk.json, or its request with --input']);
-  const request = input === undefined ? findConfiguredRequest(name ?? '') : await readRequest(input);
+  const found = await findRequest(name, options);
+  const request = options.onlyMissing ? withOnlyMissing(found) : found;
   // A local run needs no AWS SDK for Step Functions.
   const { readStateMachineArn, startAndFollow } = await import('./deployed.ts');
-  const arn = await readStateMachineArn(stateMachine);
-  return startAndFollow(onlyMissing ? withOnlyMissing(request) : request, arn, followEvery);
+  const arn = await readStateMachineArn(options.stateMachine);
+  if (!(await isConfirmed(request, options))) return undefined;
+  return startAndFollow(request, arn, followEvery);
+}
+
+/** Asks a person, and nobody else. */
+async function isConfirmed(
+  request: unknown,
+  { json, yes }: Pick<RunOptions, 'json' | 'yes'>,
+): Promise<boolean> {
+  if (json || yes || !process.stdin.isTTY || !process.stderr.isTTY) return true;
+  const plan = await planRequest(request, { out: '' });
+  if (plan.reports <= ASK_ABOVE) return true;
+  process.stderr.write(`${describePlan(plan)}\n`);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question(`Create ${plan.reports} reports? [y/N] `);
+  terminal.close();
+  return /^y(es)?$/i.test(answer.trim());
 }

@@ -5,7 +5,7 @@ import { dollarsOf, PRICES, SECONDS_OF_CALL, type Usage } from '../../infra/cost
 import { type Assembly, loadAssembly, prepareAssembly } from '../../infra/local/assembly.ts';
 import type { FunctionSpec } from '../../infra/local/lambda-instance.ts';
 import { createStateMachine, type RunTask } from '../../infra/local/step-functions.ts';
-import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 /** Seconds from a report's creation until it is READY. */
 const READY_AFTER = [20, 3 * 60, 10 * 60, 29 * 60];
@@ -44,7 +44,8 @@ export async function benchCost(): Promise<string> {
   return tables.join('\n\n');
 }
 
-async function runWorkflow(assembly: Assembly, readyAfter: number): Promise<Way> {
+/** @param readyAfter seconds from the report's creation until it is READY */
+export async function runWorkflow(assembly: Assembly, readyAfter: number): Promise<Way> {
   const clock = createVirtualClock(Date.parse('2026-11-01T00:00:00Z'));
   const platform = { readyAt: Infinity, readyAfter, savedAt: 0 };
   const calls: { step: StepName; gigabytes: number }[] = [];

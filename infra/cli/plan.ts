@@ -1,0 +1,164 @@
+import { Command } from 'commander';
+import { findMissing } from '../../functions/decisions/missing.ts';
+import { platformName } from '../../functions/decisions/platform-request.ts';
+import { parseJson } from '../../functions/workflow/json.ts';
+import { EXPORTS_PREFIX, MANIFEST } from '../../functions/workflow/keys.ts';
+import { splitIntoWindows } from '../../functions/workflow/request/dates.ts';
+import type { ExportRequest } from '../../functions/workflow/request/request.ts';
+import type { Window } from '../../functions/workflow/states.ts';
+import { dollarsOf, PRICES, usageOf } from '../cost.ts';
+import { type ExportedObjects, openBucket } from './bucket.ts';
+import { examples, loadConfig, option } from './options.ts';
+import { checkRequest, findRequest, type RequestOptions, withOnlyMissing } from './request.ts';
+
+/** Manifests from which the time of a report is estimated. */
+const RECENT = 20;
+
+/** If nothing was delivered yet. Seconds. */
+const ASSUMED_SECONDS = 180;
+
+interface PlanOptions extends RequestOptions {
+  readonly json?: true;
+  readonly local?: true;
+  readonly out: string;
+  readonly baseUrl?: string;
+  readonly revision?: string;
+}
+
+/** What an export would do, and what it would take. */
+export interface Plan {
+  readonly version: '1';
+  readonly account: string;
+  readonly name: string;
+  readonly windows: readonly Window[];
+  /** With --only-missing, the number of windows that are already there. */
+  readonly already_delivered?: number;
+  /** Reports to create, if the platform answers at the first try. */
+  readonly reports: number;
+  readonly minutes: number;
+  /** Median of the latest deliveries, from the report's creation to the manifest. Absent if there are none. */
+  readonly seconds_per_report?: number;
+  readonly transitions: number;
+  readonly lambda_gb_seconds: number;
+  readonly dollars: number;
+  readonly warnings: readonly string[];
+}
+
+export function createPlanCommand(): Command {
+  return new Command('plan')
+    .description(
+      'Show what an export would do, how long it would take and what AWS would charge. Starts nothing.',
+    )
+    .argument('[name]', 'an export in cdk.json; without one, use --input')
+    .option('--input <file>', 'the request, a JSON file; - reads standard input')
+    .addOption(option.from())
+    .addOption(option.to())
+    .option('--only-missing', 'leave out windows that the same request has already delivered')
+    .addOption(option.json())
+    .option('--local', 'look at the folder of local runs instead of the deployed bucket')
+    .option('--out <dir>', 'the folder of local runs', 'out')
+    .addOption(option.baseUrl(' of the local runs (default: the sandbox)'))
+    .addOption(option.revision())
+    .addHelpText(
+      'after',
+      examples(
+        'plan daily-campaigns --local',
+        'plan daily-campaigns --from 2024-01-01 --to 2026-01-01 --local --json',
+      ),
+    )
+    .action(async (name: string | undefined, options: PlanOptions) => {
+      const request = await findRequest(name, options);
+      const plan = await planRequest(options.onlyMissing ? withOnlyMissing(request) : request, options);
+      process.stdout.write(`${options.json ? JSON.stringify(plan) : describePlan(plan)}\n`);
+    });
+}
+
+/** @param options where earlier deliveries are, and which platform they came from */
+export async function planRequest(
+  input: unknown,
+  options: Pick<PlanOptions, 'local' | 'out' | 'baseUrl' | 'revision'>,
+): Promise<Plan> {
+  const now = new Date();
+  const { request, warnings, onlyMissingSince: since, timeZone } = checkRequest(input, now);
+  const all = request.kind === 'report' ? splitIntoWindows(request) : [windowOf(request)];
+  await using store = await openBucket(options).catch((error) => {
+    // Without a deployment or an earlier run, nothing is there.
+    if (since === undefined || options.local) return EMPTY;
+    throw error;
+  });
+  const target = targetOf(options);
+  const found = since
+    ? await findMissing(request, all, { ...target, store, since, ...(timeZone && { timeZone }) })
+    : { windows: all, warnings: [], already_delivered: undefined };
+  const seconds = await medianSeconds(store, request);
+  const rounds = Math.ceil(found.windows.length / request.max_parallel);
+  const usage = usageOf(request.kind, found.windows.length, seconds ?? ASSUMED_SECONDS);
+  return {
+    version: '1',
+    account: request.account,
+    name: request.name,
+    windows: found.windows,
+    ...(found.already_delivered !== undefined && { already_delivered: found.already_delivered }),
+    reports: request.kind === 'report' ? found.windows.length : 0,
+    minutes: Math.ceil((rounds * (seconds ?? ASSUMED_SECONDS)) / 60),
+    ...(seconds !== undefined && { seconds_per_report: seconds }),
+    transitions: usage.transitions,
+    lambda_gb_seconds: Number(usage.gigabyteSeconds.toFixed(1)),
+    dollars: Number(dollarsOf(usage).toFixed(4)),
+    warnings: [...warnings, ...found.warnings],
+  };
+}
+
+function windowOf({ start_date, end_date }: ExportRequest): Window {
+  return { start_date, end_date };
+}
+
+const EMPTY: ExportedObjects = {
+  list: async () => [],
+  getText: async () => undefined,
+  head: async () => undefined,
+  async [Symbol.asyncDispose]() {},
+};
+
+/** The platform whose deliveries count: that of the config, or the one that local runs used. */
+function targetOf({ local, baseUrl, revision }: Pick<PlanOptions, 'local' | 'baseUrl' | 'revision'>) {
+  const config = loadConfig();
+  const url = baseUrl ?? (local ? 'http://127.0.0.1' : config.base_url);
+  return { platform: platformName(url), revision: revision ?? config.revision };
+}
+
+/** The median time from a report's creation to its manifest, over the latest manifests of the export. */
+async function medianSeconds(
+  store: ExportedObjects,
+  { account, name }: ExportRequest,
+): Promise<number | undefined> {
+  const keys = await store.list(`${EXPORTS_PREFIX}account=${account}/export=${name}/`);
+  const latest = keys.filter((key) => key.endsWith(`/${MANIFEST}`)).slice(-RECENT);
+  const texts = await Promise.all(latest.map((key) => store.getText(key)));
+  const seconds = texts.flatMap((text = '') => {
+    const { report_created_at, copied_at, published_at } = Object(parseJson(text));
+    const took = (Date.parse(published_at) - Date.parse(report_created_at ?? copied_at)) / 1000;
+    return Number.isFinite(took) ? [Math.round(took)] : [];
+  });
+  return seconds.sort((one, other) => one - other)[seconds.length >> 1];
+}
+
+export function describePlan(plan: Plan): string {
+  const { windows, already_delivered: already, seconds_per_report: seconds } = plan;
+  const [first, last] = [windows[0], windows.at(-1)];
+  const basis =
+    seconds === undefined
+      ? `assuming ${ASSUMED_SECONDS} s a report, because none was delivered yet`
+      : `at ${seconds} s a report, the median of the latest deliveries`;
+  const days = first && last ? `${first.start_date} to ${last.end_date}` : 'nothing to export';
+  return [
+    `${plan.account}/${plan.name}: ${days}`,
+    `windows            ${windows.length}${already ? ` (and ${already} already delivered)` : ''}`,
+    `reports to create  ${plan.reports}`,
+    `expected time      ${plan.minutes} min, ${basis}`,
+    `state transitions  ${plan.transitions}`,
+    `Lambda             ${plan.lambda_gb_seconds} GB-seconds`,
+    `AWS charges about  $${plan.dollars.toFixed(4)} (Step Functions and Lambda, list prices of ${PRICES.as_of})`,
+    ...plan.warnings.map((warning) => `warning: ${warning}`),
+  ].join('\n');
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { runCommand } from '../../support/cli.ts';
+import { startCommandRun } from '../../support/command-run.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const RANGE = ['--from', '2026-01-01', '--to', '2026-04-01'];
+
+async function plan(args: readonly string[]) {
+  const { status, stdout, stderr } = await runCommand(['plan', ...args]);
+  return { status, stderr, stdout };
+}
+
+describe('plan', () => {
+  it('shows windows, reports, time and cost before anything was exported', async () => {
+    const { status, stdout } = await plan([
+      'daily-campaigns',
+      ...RANGE,
+      '--local',
+      '--out',
+      temporaryDirectory(),
+    ]);
+    expect(status).toBe(0);
+    expect(stdout).toContain('acme/daily-campaigns: 2026-01-01 to 2026-04-01');
+    expect(stdout).toMatch(/^windows +2$/m);
+    expect(stdout).toMatch(/^reports to create +2$/m);
+    expect(stdout).toMatch(/^expected time +3 min, assuming 180 s/m);
+    expect(stdout).toMatch(/^AWS charges about +\$0\.00\d\d /m);
+  });
+
+  it('names every fault of the request and of the options', async () => {
+    const { status, stderr } = await plan(['nothing', '--from', '2026-01-01']);
+    expect(status).toBe(2);
+    expect(stderr).toContain('the config has no export nothing');
+    expect(await plan([])).toMatchObject({ status: 2, stderr: expect.stringContaining('give the name') });
+    const invalid = await plan(['daily-campaigns', '--from', '2026-02-30', '--to', '2026-03-01']);
+    expect(invalid.stderr).toContain('It must be a date that exists');
+  });
+
+  it('estimates from the latest deliveries, and leaves out what was delivered', async () => {
+    const { args, out, sandbox } = await startCommandRun(
+      { start_date: '2026-10-01', end_date: '2026-10-08' },
+      { report: { secondsToReady: 100 } },
+    );
+    expect((await runCommand(args)).status).toBe(0);
+    const input = args[args.indexOf('--input') + 1] ?? '';
+    const platform = ['--revision', sandbox.revision, '--base-url', sandbox.baseUrl];
+    const options = ['--input', input, '--local', '--out', out, ...platform, '--json'];
+    const { seconds_per_report, minutes, reports } = JSON.parse((await plan(options)).stdout);
+    expect(seconds_per_report).toBeGreaterThanOrEqual(100);
+    expect({ minutes, reports }).toEqual({ minutes: Math.ceil(seconds_per_report / 60), reports: 1 });
+    const { stdout } = await plan([...options, '--only-missing']);
+    expect(JSON.parse(stdout)).toMatchObject({ windows: [], reports: 0, minutes: 0, already_delivered: 1 });
+  });
+});
