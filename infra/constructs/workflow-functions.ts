@@ -15,32 +15,28 @@ import { Construct } from 'constructs';
 import { MAX_REPORTS } from '../../functions/decisions/waits.ts';
 import { READS, type SettingName, type Settings } from '../../functions/workflow/settings.ts';
 import type { Config } from '../config.ts';
+import { MEMORY } from '../cost.ts';
 import { COPY_ENVIRONMENT } from './copy-environment.ts';
 import type { StepName } from './retries.ts';
 
-interface Size {
+/** How long a call may take. How much memory it has is in cost.ts. */
+interface Limits {
   readonly timeout: Duration;
-  /** MB. */
-  readonly memory: number;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** A request to the platform times out after 60 s. The other 30 s are for secrets and a cold start. */
-function calls(requests: number): Size {
-  return { timeout: Duration.seconds(60 * requests + 30), memory: 256 };
+function calls(requests: number): Limits {
+  return { timeout: Duration.seconds(60 * requests + 30) };
 }
 
-/** Calls AWS only. Lambda gives CPU in proportion to memory, and a cold start mostly loads the AWS SDK. */
-const INTERNAL: Size = { timeout: Duration.seconds(30), memory: 256 };
+/** Calls AWS only. */
+const INTERNAL: Limits = { timeout: Duration.seconds(30) };
 
 /** 15 minutes is Lambda's maximum. */
-const COPIES: Size = { timeout: Duration.minutes(15), memory: 256, environment: COPY_ENVIRONMENT };
+const LONG: Limits = { timeout: Duration.minutes(15) };
 
-/** Holds a page of 5,000 items as text and as objects, and 200 bytes per item of the list: 3 million items take 600 MB. */
-const LISTS: Size = { timeout: Duration.minutes(15), memory: 1024 };
-
-/** 1,769 MB give one whole CPU. DuckDB and its buffers need up to 512 MB. */
-const CURATES: Size = { timeout: Duration.minutes(15), memory: 1769 };
+const COPIES: Limits = { ...LONG, environment: COPY_ENVIRONMENT };
 
 /**
  * MB of /tmp that CurateReport needs: at worst a file that zstd does not make smaller, as much again for the rows that DuckDB moves
@@ -51,7 +47,7 @@ function curateStorage({ max_curate_bytes }: Config): StorageSize {
   return StorageSize.mebibytes(512 + 2 * Math.ceil(max_curate_bytes / 1024 ** 2));
 }
 
-const SIZES: Readonly<Record<StepName, Size>> = {
+const LIMITS: Readonly<Record<StepName, Limits>> = {
   PlanExport: INTERNAL,
   // It sends a second request if a refused credential has been replaced in the meantime.
   GetToken: calls(2),
@@ -59,14 +55,14 @@ const SIZES: Readonly<Record<StepName, Size>> = {
   CheckReport: calls(MAX_REPORTS),
   SaveReport: COPIES,
   QueryPurchases: COPIES,
-  ExportList: LISTS,
-  CurateReport: CURATES,
+  ExportList: LONG,
+  CurateReport: LONG,
   PublishWindow: INTERNAL,
   PublishExport: INTERNAL,
   DescribeFailure: INTERNAL,
 };
 
-const STEPS = Object.keys(SIZES) as StepName[];
+const STEPS = Object.keys(LIMITS) as StepName[];
 
 interface WorkflowFunctionsProps {
   readonly config: Config;
@@ -91,14 +87,14 @@ export class WorkflowFunctions extends Construct {
 
   private function(step: StepName, props: WorkflowFunctionsProps): LambdaFunction {
     const { config, bundles } = props;
-    const { timeout, memory, environment } = SIZES[step];
+    const { timeout, environment } = LIMITS[step];
     return new LambdaFunction(this, step, {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       code: Code.fromAsset(join(bundles, fileName(step))),
       handler: 'index.handler',
       timeout,
-      memorySize: memory,
+      memorySize: MEMORY[step],
       ...(step === 'CurateReport' && { ephemeralStorageSize: curateStorage(config) }),
       ...this.roleAndLogs(step, props),
       // Makes what the runtime prints JSON as well, such as an uncaught error.
