@@ -1,6 +1,4 @@
-import { globSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
-import type { CatalogTable, StorageDescriptor } from '../../functions/workflow/catalog-table.ts';
+import type { CatalogTable } from '../../functions/workflow/catalog-table.ts';
 import {
   answerCall,
   type ConnectionFault,
@@ -9,6 +7,7 @@ import {
   startJsonService,
   takeFault,
 } from './json-service.ts';
+import { openPartitions, type Partition, type Partitions } from './partitions.ts';
 
 export type GlueOperation =
   | 'GetTable'
@@ -44,31 +43,22 @@ export interface GlueCall {
   readonly error?: string;
 }
 
-export interface Partition {
-  /** In the order of the table's keys. */
-  readonly Values: readonly string[];
-  readonly StorageDescriptor: StorageDescriptor;
-  readonly Parameters?: Readonly<Record<string, string>>;
-}
-
 /** The Glue Data Catalog on 127.0.0.1, with the operations that CurateReport needs (AWS JSON 1.1). */
 export interface Glue extends AsyncDisposable {
   readonly endpoint: string;
   readonly database: string;
-  /** By name. Tests may change or remove a table. */
+  /** By name. Tables may be added, changed and removed at any time. */
   readonly tables: Map<string, CatalogTable>;
   readonly journal: readonly GlueCall[];
   /** Push a fault to make a later request fail. */
   readonly faults: GlueFault[];
-  /** Creates or replaces a table. A new one has a partition for each of the objects that are in its folder. */
-  define(table: CatalogTable): void;
   /** In the order in which they were created. */
   partitionsOf(table: string): readonly Partition[];
   close(): Promise<void>;
 }
 
 export interface GlueOptions {
-  /** Buckets are folders in this one. */
+  /** Buckets are folders in this one. The catalog's partitions are kept here too. */
   readonly directory: string;
   readonly now?: () => number;
 }
@@ -79,48 +69,25 @@ const DATABASE = 'local';
 const MAX_WRITTEN = 100;
 const MAX_READ = 1000;
 
-/** By their values, joined with /. */
-type Partitions = Map<string, Partition>;
-
 interface Catalog extends GlueOptions {
   readonly tables: Map<string, CatalogTable>;
-  readonly partitions: Map<string, Partitions>;
+  readonly partitions: Partitions;
 }
 
 export async function startGlue(options: GlueOptions): Promise<Glue> {
   const journal: GlueCall[] = [];
   const faults: GlueFault[] = [];
-  const catalog: Catalog = { ...options, tables: new Map(), partitions: new Map() };
+  const catalog: Catalog = { ...options, tables: new Map(), partitions: openPartitions(options.directory) };
   const { tables, partitions } = catalog;
   const { endpoint, close } = await startJsonService(
     { target: 'AWSGlue', version: '1.1', now: options.now },
     async (call) => void journal.push(await serve(catalog, faults, call)),
   );
-  const define = (table: CatalogTable) => {
-    tables.set(table.Name, table);
-    if (!partitions.has(table.Name)) partitions.set(table.Name, findPartitions(table, options.directory));
-  };
-  const partitionsOf = (table: string) => [...(partitions.get(table)?.values() ?? [])];
+  const partitionsOf = (table: string) => [...partitions.of(table).values()];
   return {
-    ...{ endpoint, database: DATABASE, tables, journal, faults, define, partitionsOf, close },
+    ...{ endpoint, database: DATABASE, tables, journal, faults, partitionsOf, close },
     [Symbol.asyncDispose]: close,
   };
-}
-
-/**
- * An earlier run registered each object that it wrote, but kept no catalog. Its partitions get the columns that the table has now.
- */
-function findPartitions(table: CatalogTable, directory: string): Partitions {
-  const { PartitionKeys, StorageDescriptor: described } = table;
-  const root = join(directory, described.Location.replace('s3://', ''));
-  const pattern = PartitionKeys.map(({ Name }) => `${Name}=*/`).join('');
-  const found = globSync(`${pattern}*.parquet`, { cwd: root }).map((file): [string, Partition] => {
-    const path = dirname(file);
-    const Values = path.split(sep).map((part) => part.slice(part.indexOf('=') + 1));
-    const Location = `${described.Location}${path.replaceAll(sep, '/')}/`;
-    return [Values.join('/'), { Values, StorageDescriptor: { ...described, Location } }];
-  });
-  return new Map(found.sort());
 }
 
 /** The parameters of all operations. */
@@ -130,10 +97,12 @@ interface Parameters {
   readonly TableName?: string;
   readonly PartitionsToGet?: readonly Pick<Partition, 'Values'>[];
   readonly PartitionInputList?: readonly Partition[];
-  readonly Entries?: readonly {
-    readonly PartitionValueList: readonly string[];
-    readonly PartitionInput: Partition;
-  }[];
+  readonly Entries?: readonly Update[];
+}
+
+interface Update {
+  readonly PartitionValueList: readonly string[];
+  readonly PartitionInput: Partition;
 }
 
 async function serve(catalog: Catalog, faults: GlueFault[], call: JsonCall): Promise<GlueCall> {
@@ -158,53 +127,54 @@ function answerTo(
   if (DatabaseName !== DATABASE) throw notFound(`Database ${DatabaseName} not found.`);
   const table = tables.get(name);
   if (!table) throw notFound(`Table ${name} not found.`);
-  const existing = partitions.get(name) ?? new Map();
-  partitions.set(name, existing);
   const created = { DatabaseName, TableName: name, CreationTime: Math.floor(now() / 1000) };
   if (operation === 'GetTable') return { Table: { ...table, DatabaseName, VersionId: '0' } };
   if (operation === 'BatchGetPartition') {
     checkCount(PartitionsToGet, MAX_READ);
-    const found = PartitionsToGet.map(({ Values }) => existing.get(keyOf(table, Values)));
+    const found = PartitionsToGet.map(({ Values }) => partitions.of(name).get(keyOf(table, Values)));
     const Partitions = found.flatMap((partition) => (partition ? [{ ...partition, ...created }] : []));
     return { Partitions, UnprocessedKeys: [] };
   }
-  if (operation === 'BatchCreatePartition') return createPartitions(table, existing, PartitionInputList);
-  if (operation === 'BatchUpdatePartition') return updatePartitions(table, existing, Entries);
+  if (operation === 'BatchCreatePartition') return createPartitions(table, partitions, PartitionInputList);
+  if (operation === 'BatchUpdatePartition') return updatePartitions(table, partitions, Entries);
   throw new JsonServiceError('InvalidInputException', `The local run does not support ${operation}.`);
 }
 
-function createPartitions(table: CatalogTable, existing: Partitions, inputs: readonly Partition[]) {
+function createPartitions(table: CatalogTable, partitions: Partitions, inputs: readonly Partition[]) {
   checkCount(inputs, MAX_WRITTEN);
   for (const input of inputs) checkPartition(table, input);
-  const Errors = inputs.flatMap((input) => {
-    const key = keyOf(table, input.Values);
-    if (existing.has(key)) return [errorOf(input.Values, 'AlreadyExistsException')];
-    existing.set(key, input);
-    return [];
-  });
-  return { Errors: Errors.map(({ values, ErrorDetail }) => ({ PartitionValues: values, ErrorDetail })) };
+  const exists = ({ Values }: Partition) => partitions.of(table.Name).has(keyOf(table, Values));
+  const Errors = inputs
+    .filter(exists)
+    .map(({ Values }) => ({ PartitionValues: Values, ...failed('AlreadyExistsException') }));
+  partitions.put(
+    table.Name,
+    inputs.filter((input) => !exists(input)),
+  );
+  return { Errors };
 }
 
-function updatePartitions(
-  table: CatalogTable,
-  existing: Partitions,
-  entries: NonNullable<Parameters['Entries']>,
-) {
+function updatePartitions(table: CatalogTable, partitions: Partitions, entries: readonly Update[]) {
   checkCount(entries, MAX_WRITTEN);
-  for (const { PartitionInput } of entries) checkPartition(table, PartitionInput);
-  const Errors = entries.flatMap(({ PartitionValueList, PartitionInput }) => {
-    const key = keyOf(table, PartitionValueList);
-    if (key !== keyOf(table, PartitionInput.Values))
+  for (const { PartitionValueList, PartitionInput } of entries) {
+    checkPartition(table, PartitionInput);
+    if (keyOf(table, PartitionValueList) !== keyOf(table, PartitionInput.Values))
       throw new JsonServiceError('InvalidInputException', 'The local run does not rename partitions.');
-    if (!existing.has(key)) return [errorOf(PartitionValueList, 'EntityNotFoundException')];
-    existing.set(key, PartitionInput);
-    return [];
-  });
-  return { Errors: Errors.map(({ values, ErrorDetail }) => ({ PartitionValueList: values, ErrorDetail })) };
+  }
+  const exists = ({ PartitionValueList }: Update) =>
+    partitions.of(table.Name).has(keyOf(table, PartitionValueList));
+  const Errors = entries
+    .filter((entry) => !exists(entry))
+    .map(({ PartitionValueList }) => ({ PartitionValueList, ...failed('EntityNotFoundException') }));
+  partitions.put(
+    table.Name,
+    entries.filter(exists).map(({ PartitionInput }) => PartitionInput),
+  );
+  return { Errors };
 }
 
-function errorOf(values: readonly string[], ErrorCode: string) {
-  return { values, ErrorDetail: { ErrorCode, ErrorMessage: `${ErrorCode}: ${values.join(', ')}` } };
+function failed(ErrorCode: string) {
+  return { ErrorDetail: { ErrorCode, ErrorMessage: ErrorCode } };
 }
 
 function checkCount(list: readonly unknown[], max: number): void {

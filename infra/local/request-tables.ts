@@ -5,7 +5,7 @@ import { type ConfiguredEntry, tableSource, tablesOf } from '../tables.ts';
 import type { Glue } from './glue.ts';
 
 export interface RequestTablesOptions {
-  readonly glue: Pick<Glue, 'define'>;
+  readonly glue: Pick<Glue, 'tables'>;
   readonly bucket: string;
   readonly baseUrl: string;
   readonly revision: string;
@@ -28,7 +28,10 @@ export function createRequestTables(options: RequestTablesOptions): (request: un
     const others = (entries.get(table) ?? []).filter(({ account }) => account !== entry.account);
     const sharing = [...others, entry];
     entries.set(table, sharing);
-    for (const schema of tablesOf(sharing, target)) glue.define(catalogTable(schema, bucket));
+    for (const schema of tablesOf(sharing, target)) {
+      const definition = catalogTable(schema, bucket);
+      glue.tables.set(definition.Name, definition);
+    }
   };
 }
 

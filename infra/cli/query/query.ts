@@ -23,6 +23,7 @@ const EXAMPLES = examples(
 );
 
 const DIALECTS = `
+
 The table of the export daily-campaigns is daily_campaigns. DuckDB runs the SQL,
 and with --deployed Trino, which has no GROUP BY ALL.`;
 

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   BatchCreatePartitionCommand,
@@ -34,7 +34,7 @@ const AT = { DatabaseName: 'local', TableName: 'daily_campaigns' };
 /** Starts Glue with a table, and a client that does not retry. */
 async function startClient({ directory = temporaryDirectory(), table = catalogTable(SCHEMA, BUCKET) } = {}) {
   const glue = await startGlue({ directory });
-  glue.define(table);
+  glue.tables.set(table.Name, table);
   const client = new GlueClient({
     endpoint: glue.endpoint,
     region: 'eu-west-1',
@@ -114,16 +114,24 @@ describe('partitions', () => {
     ]);
   });
 
-  test('are those of the objects that an earlier run left, and of no folder without one', async () => {
+  test('outlive the run with their columns, unless somebody deletes the object', async () => {
     const directory = temporaryDirectory();
-    for (const day of ['2026-10-01', '2026-10-02', '2026-10-03']) {
-      const folder = join(directory, BUCKET, 'tables/daily-campaigns/account=acme', `date=${day}`);
-      await mkdir(folder, { recursive: true });
-      if (day !== '2026-10-02') await writeFile(join(folder, 'data.parquet'), 'PAR1');
+    const folderOf = (day: string) =>
+      join(directory, BUCKET, 'tables/daily-campaigns/account=acme', `date=${day}`);
+    const days = ['2026-10-01', '2026-10-02', '2026-10-03'];
+    for (const day of days) {
+      await mkdir(folderOf(day), { recursive: true });
+      await writeFile(join(folderOf(day), 'data.parquet'), 'PAR1');
     }
-    const { glue, get } = await startClient({ directory });
-    expect(glue.partitionsOf('daily_campaigns')).toEqual([partition('2026-10-01'), partition('2026-10-03')]);
-    expect((await get('2026-10-01', '2026-10-02')).Partitions).toHaveLength(1);
+    const earlier = await startClient({ directory });
+    await earlier.create(...days.map((day) => partition(day)));
+    const wider: Column[] = [...COLUMNS, { name: 'clicks', type: 'bigint' }];
+    await earlier.update('2026-10-03', partition('2026-10-03', wider));
+    await earlier.glue.close();
+    await rm(folderOf('2026-10-02'), { recursive: true });
+    const { get } = await startClient({ directory });
+    const { Partitions = [] } = await get(...days);
+    expect(Partitions).toMatchObject([partition('2026-10-01'), partition('2026-10-03', wider)]);
   });
 
   test.each<[string, string, PartitionInput[]]>([
