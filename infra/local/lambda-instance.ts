@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempDisposableSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { inspect } from 'node:util';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
@@ -49,7 +52,8 @@ export function startInstance(
   clock: ClockAnchor,
   log: (line: LogLine) => void,
 ): Instance {
-  const worker = startWorker(spec, clock, log);
+  const scratch = mkdtempDisposableSync(join(tmpdir(), 'lambda-'));
+  const worker = startWorker(spec, clock, log, scratch.path);
   let alive = true;
   let settle: ((answer: Answer) => void) | undefined;
   const loaded = Promise.withResolvers<void>();
@@ -71,6 +75,7 @@ export function startInstance(
   });
   worker.on('exit', (code) => {
     alive = false;
+    scratch.remove();
     receive({ failure: exited(code === 0 ? 'exited without providing a reason' : `exit status ${code}`) });
   });
 
@@ -105,7 +110,13 @@ export function startInstance(
   };
 }
 
-function startWorker(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine) => void): Worker {
+/** @param scratch the instance's own /tmp */
+function startWorker(
+  spec: FunctionSpec,
+  clock: ClockAnchor,
+  log: (line: LogLine) => void,
+  scratch: string,
+): Worker {
   const { name, arn, memoryMb } = spec;
   // Node refuses V8's options in the environment of a thread, because they apply to the whole process.
   const { NODE_OPTIONS, ...environment } = spec.environment;
@@ -127,7 +138,11 @@ function startWorker(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine
   const worker = new Worker(new URL('./lambda-worker.ts', import.meta.url), {
     workerData,
     // The thread removes NODE_COMPILE_CACHE again before it loads the handler.
-    env: { ...environment, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) },
+    env: {
+      ...environment,
+      TMPDIR: scratch,
+      ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
+    },
     execArgv: [],
     // A handler's output is a log line and never part of what this process prints.
     stdout: true,

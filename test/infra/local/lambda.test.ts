@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { scaledClock } from '../../../infra/local/clock.ts';
@@ -9,6 +9,8 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** A bundle whose handler does what `event.do` names. */
 const HANDLER = `
+import { readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 let calls = 0;
 const actions = {
   echo: (event) => event,
@@ -27,6 +29,11 @@ const actions = {
   unhandled: () => { Promise.reject(new RangeError('nobody')); return new Promise(() => {}); },
   memory: async () => {
     for (const all = []; ; await null) for (let n = 0; n < 10; n++) all.push(new Array(1000).fill(n));
+  },
+  write: () => {
+    const before = readdirSync(tmpdir());
+    writeFileSync(tmpdir() + '/file', '');
+    return [tmpdir(), ...before.map(() => tmpdir())];
   },
   hang: () => new Promise(() => {}),
   spin: () => { for (;;) {} },
@@ -78,7 +85,7 @@ describe('a handler', () => {
     process.env.LOCAL_CANARY = 'must stay here';
     const environment = { BUCKET: 'exports', NODE_OPTIONS: '--max-semi-space-size=1' };
     await using step = create({ environment });
-    expect(await step.invoke({ do: 'environment' })).toEqual(environment);
+    expect(await step.invoke({ do: 'environment' })).toEqual({ ...environment, TMPDIR: expect.any(String) });
   });
 
   test('gets a context with its name and the real time left', async () => {
@@ -92,6 +99,20 @@ describe('a handler', () => {
     expect(context.awsRequestId).toMatch(/^[0-9a-f-]{36}$/);
     expect(context.left).toBeLessThanOrEqual(20_000);
     expect(context.left).toBeGreaterThan(10_000);
+  });
+
+  test('keeps its temporary files while its instance lives, apart from those of other instances', async () => {
+    const folders: string[] = [];
+    {
+      await using step = create();
+      await using other = create();
+      const write = async (each: LocalFunction) => (await each.invoke({ do: 'write' })) as string[];
+      folders.push(...(await write(step)), ...(await write(other)));
+      expect(new Set(folders).size).toBe(2);
+      expect(await write(step)).toEqual([folders[0], folders[0]]);
+      await step.kill();
+    }
+    expect(folders.filter(existsSync)).toEqual([]);
   });
 
   test('has a scaled Date', async () => {
