@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import {
   AbortMultipartUploadCommand,
@@ -37,6 +38,8 @@ export interface Stored {
 
 /** Aborting is optional, and it may run in the last seconds of a function. */
 const ABORT_TIMEOUT_MS = 8_000;
+
+const SLICE_BYTES = 256 * 1024;
 
 const LIST = 's3:ListMultipartUploadParts';
 const WRITE = 's3:PutObject (and kms:GenerateDataKey, kms:Decrypt if the bucket is encrypted with a KMS key)';
@@ -106,16 +109,18 @@ export async function uploadPart(
   signal: AbortSignal,
 ): Promise<Part> {
   const checksum = base64Crc32(crc);
-  const command = new UploadPartCommand({
-    ...addressed(to),
-    UploadId: uploadId,
-    PartNumber: number,
-    Body: body,
-    ContentLength: body.length,
-    ChecksumCRC32: checksum,
-  });
-  command.middlewareStack.add(withoutSha256, { step: 'build' });
-  const send = () => to.s3.send(command, { abortSignal: signal });
+  const send = () => {
+    const command = new UploadPartCommand({
+      ...addressed(to),
+      UploadId: uploadId,
+      PartNumber: number,
+      Body: Readable.from(slices(body), { objectMode: false, highWaterMark: 1 }),
+      ContentLength: body.length,
+      ChecksumCRC32: checksum,
+    });
+    command.middlewareStack.add(withoutSha256, { step: 'build' });
+    return to.s3.send(command, { abortSignal: signal });
+  };
   const { ETag, ChecksumCRC32 } = await retry(to, WRITE, send, signal);
   if (ETag === undefined || ChecksumCRC32 !== checksum) {
     throw new CopyFailed(
@@ -123,6 +128,11 @@ export async function uploadPart(
     );
   }
   return { number, bytes: body.length, crc32: crc, etag: ETag };
+}
+
+/** TLS encrypts at once all that it is given, into as much memory again. */
+function* slices(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += SLICE_BYTES) yield body.subarray(at, at + SLICE_BYTES);
 }
 
 /**
