@@ -1,19 +1,21 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { cachedFolder } from '../../infra/cache.ts';
+import { fetchPackage } from '../../infra/fetch-package.ts';
 import type { Clock, ClockAnchor } from '../../infra/local/clock.ts';
 import type { LocalFunction } from '../../infra/local/lambda.ts';
 import type { FunctionSpec, LogLine } from '../../infra/local/lambda-instance.ts';
 import { functionFailure, TaskError } from '../../infra/local/task-error.ts';
 import { startRuntimeApi } from './runtime-api.ts';
 
-const PACKAGE = 'aws-lambda-ric@4.0.2';
-const INTEGRITY =
-  'sha512-FE5Vskx7mYNnqAnWWJXUOsLp2VGgdsJsCoRLFTa8L4Yk0QVtArqR8q58yPA++QC1a73ZWJXBQ2AH31nIAv7NOQ==';
+const RUNTIME_CLIENT = {
+  name: 'aws-lambda-ric',
+  version: '4.0.2',
+  integrity:
+    'sha512-FE5Vskx7mYNnqAnWWJXUOsLp2VGgdsJsCoRLFTa8L4Yk0QVtArqR8q58yPA++QC1a73ZWJXBQ2AH31nIAv7NOQ==',
+};
 
 const RAPID_CLIENT = fileURLToPath(new URL('rapid-client.ts', import.meta.url));
 
@@ -24,14 +26,7 @@ const RAPID_CLIENT = fileURLToPath(new URL('rapid-client.ts', import.meta.url));
  * enough.
  */
 export async function installRuntimeClient(): Promise<string> {
-  const folder = await cachedFolder(PACKAGE.replace('@', '-'), async (draft) => {
-    const run = promisify(execFile);
-    const pack = ['pack', PACKAGE, '--json', '--ignore-scripts', '--pack-destination', draft];
-    const [packed] = JSON.parse((await run('npm', pack)).stdout);
-    if (packed.integrity !== INTEGRITY) throw new Error(`${PACKAGE} has the integrity ${packed.integrity}`);
-    await run('tar', ['-xzf', join(draft, packed.filename), '-C', draft]);
-  });
-  return join(folder, 'package', 'index.mjs');
+  return join(await fetchPackage(RUNTIME_CLIENT), 'index.mjs');
 }
 
 /** Runs a function in a process of its own, by AWS's runtime client. */
