@@ -39,7 +39,8 @@ export interface Stored {
 /** Aborting is optional, and it may run in the last seconds of a function. */
 const ABORT_TIMEOUT_MS = 8_000;
 
-const SLICE_BYTES = 256 * 1024;
+// A copy over TLS takes 119 MB with slices of 1 MiB and 144 MB with whole parts. Smaller slices cost more CPU.
+const SLICE_BYTES = 1024 * 1024;
 
 const LIST = 's3:ListMultipartUploadParts';
 const WRITE = 's3:PutObject (and kms:GenerateDataKey, kms:Decrypt if the bucket is encrypted with a KMS key)';
