@@ -41,6 +41,7 @@ export const option = {
       parseDate,
     ),
   to: () => new Option('--to <date>', 'the day after the last one').argParser(parseDate),
+  out: () => new Option('--out <dir>', 'the folder of the local runs').default('out'),
   speed: () =>
     new Option('--speed <n>', 'run n times faster than real time, 1 to 1000')
       .argParser(parseSpeed)

@@ -1,8 +1,9 @@
-import { DescribeExecutionCommand, type DescribeExecutionOutput } from '@aws-sdk/client-sfn';
+import type { DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import { Command } from 'commander';
 import { onlyMissingSince } from '../../functions/decisions/missing.ts';
-import { createStepFunctions, hasEnded, readStateMachineArn, startAndFollow } from './deployed.ts';
-import { createAwsFailure, UsageError } from './errors.ts';
+import { hasEnded, startAndFollow } from './deployed.ts';
+import { describeExecution, findExecutionArn } from './deployed-executions.ts';
+import { UsageError } from './errors.ts';
 import { option } from './options.ts';
 import { type Outcome, printOutcome } from './outcome.ts';
 
@@ -10,8 +11,6 @@ interface ResumeOptions {
   readonly json?: true;
   readonly stateMachine?: string;
 }
-
-const EXECUTION_ARN = /^arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:execution:.+:.+$/;
 
 export function createResumeCommand(): Command {
   return new Command('resume')
@@ -39,7 +38,7 @@ export async function resume(
   { stateMachine }: ResumeOptions,
   followEvery?: number,
 ): Promise<Outcome | undefined> {
-  const earlier = await describe(await findArn(execution, stateMachine));
+  const earlier = await describeExecution(await findExecutionArn(execution, stateMachine));
   const faults = findFaults(execution, earlier);
   if (faults.length > 0) throw new UsageError(faults);
   const { stateMachineArn = '', input = '', startDate = new Date() } = earlier;
@@ -47,24 +46,6 @@ export async function resume(
   // A request with a `period` must cover the same days as in the earlier execution.
   const request = { scheduled_at: startedAt, ...JSON.parse(input) };
   return startAndFollow(onlyMissingSince(startedAt, request), stateMachineArn, followEvery);
-}
-
-async function findArn(execution: string, stateMachine: string | undefined): Promise<string> {
-  if (EXECUTION_ARN.test(execution)) return execution;
-  if (execution.startsWith('arn:')) throw new UsageError([`${execution} is not the ARN of an execution`]);
-  const arn = await readStateMachineArn(stateMachine);
-  return `${arn.replace(':stateMachine:', ':execution:')}:${execution}`;
-}
-
-async function describe(executionArn: string): Promise<DescribeExecutionOutput> {
-  try {
-    return await createStepFunctions(executionArn).send(new DescribeExecutionCommand({ executionArn }));
-  } catch (error) {
-    const name = error instanceof Error ? error.name : '';
-    if (!/^(ExecutionDoesNotExist|InvalidArn|ValidationException)$/.test(name))
-      throw createAwsFailure(error, `describe ${executionArn}`, 'states:DescribeExecution');
-    throw new UsageError([`there is no execution ${executionArn} (${name})`]);
-  }
 }
 
 function findFaults(execution: string, earlier: DescribeExecutionOutput): string[] {

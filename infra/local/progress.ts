@@ -20,7 +20,7 @@ export interface WindowProgress {
 }
 
 /** The words for the states of a window. Each step has an entry; those that no window waits for have no words. */
-const DOING: Readonly<Record<StepName | 'GetWindowToken' | 'WaitForReport', string | undefined>> = {
+export const DOING: Readonly<Record<StepName | 'GetWindowToken' | 'WaitForReport', string | undefined>> = {
   PlanExport: undefined,
   GetToken: undefined,
   GetWindowToken: 'gets a token',

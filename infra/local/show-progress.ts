@@ -90,17 +90,23 @@ function rangeOf({ start_date, end_date }: Window): string {
   return `${start_date} to ${end_date}`;
 }
 
-/** 75 s are `1 min 15 s`. */
-function duration(ms: number): string {
+/** 75 s are `1 min 15 s`, and 27 h are `1 d 3 h`. */
+export function duration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
-  const minutes = Math.floor(seconds / 60);
+  const [minutes, hours, days] = [60, 3_600, 86_400].map((unit) => Math.floor(seconds / unit)) as [
+    number,
+    number,
+    number,
+  ];
+  if (days > 0) return `${days} d ${hours % 24} h`;
+  if (hours > 0) return `${hours} h ${minutes % 60} min`;
   return minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`;
 }
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 
 /** 1,234,567 are `1.2 MB`. */
-function size(bytes: number): string {
+export function size(bytes: number): string {
   const step = bytes === 0 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1);
   return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${UNITS[step]}`;
 }

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { MAIN, runCommand } from '../../support/cli.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { startCommandRun } from '../../support/command-run.ts';
+import { RUNNING, startExecutions, writeOutputs } from './operated-executions.ts';
 import { startDeployedAccount } from './support.ts';
 
 const COMMAND = 'npm run export --';
@@ -28,11 +29,17 @@ async function runExample(example: string, cwd: string, stdin: string) {
 
 const CREDENTIAL = '{"client_id":"id","client_secret":"secret"}';
 
-it.each(['secret'])('every example in the help of %s works', async (command) => {
-  const directory = temporaryDirectory();
-  await writeFile(join(directory, 'credential.json'), CREDENTIAL);
-  await startDeployedAccount('');
+it.each([
+  ...['list', 'stop', 'explain', 'secret'],
+])('every example in the help of %s works', async (command) => {
+  const { args, out } = await startCommandRun({ start_date: '2026-10-01', end_date: '2026-10-02' });
   const examples = await readExamples(command);
+  if (examples.some((example) => example.includes('--local'))) await runCommand(args);
+  const directory = dirname(out);
+  await writeFile(join(directory, 'credential.json'), CREDENTIAL);
+  await writeOutputs(directory);
+  await startDeployedAccount('');
+  await startExecutions([{ ...RUNNING, windows: [] }]);
   expect(examples).not.toEqual([]);
   for (const example of examples) {
     expect({ example, ...(await runExample(example, directory, CREDENTIAL)) }).toEqual({

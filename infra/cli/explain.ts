@@ -1,0 +1,157 @@
+import { Command } from 'commander';
+import { failureKey } from '../../functions/workflow/keys.ts';
+import type { FailureReport } from '../../functions/workflow/states.ts';
+import { DOING } from '../local/progress.ts';
+import { duration, size } from '../local/show-progress.ts';
+import { UsageError } from './errors.ts';
+import type { ExecutionDetails, Step, WindowRun } from './executions.ts';
+import { printLines, wrap, wrapList } from './layout.ts';
+import { toMinute } from './list.ts';
+import { examples, LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
+import { describeOutcome, type Outcome, outcomeOf } from './outcome.ts';
+
+interface ExplainOptions {
+  readonly json?: true;
+  readonly stateMachine?: string;
+  readonly local?: true;
+  readonly out: string;
+}
+
+export function createExplainCommand(): Command {
+  return new Command('explain')
+    .description('Show why an execution failed, or what each of its windows waited for and how long.')
+    .argument('[execution]', 'the name or ARN of an execution (default: the one that began last)')
+    .addOption(option.json())
+    .addOption(option.stateMachine())
+    .option('--local', 'explain a run of this machine')
+    .optionsGroup(LOCAL_GROUP)
+    .addOption(option.out())
+    .addHelpText(
+      'after',
+      examples(
+        'explain',
+        'explain daily-campaigns-20261001-20261101-20261121T041500123Z --json',
+        'explain --local --out out',
+      ),
+    )
+    .action(explain);
+}
+
+async function explain(
+  execution: string | undefined,
+  options: ExplainOptions,
+  command: Command,
+): Promise<void> {
+  const faults = localOnlyFaults(command);
+  if (faults.length > 0) throw new UsageError(faults);
+  const details = await readDetails(execution, options);
+  const failure = readFailure(details);
+  if (options.json) {
+    const { summary, steps, windows } = details;
+    process.stdout.write(`${JSON.stringify({ ...summary, ...(failure && { failure }), steps, windows })}\n`);
+  } else printLines(describeDetails(details, failure, options));
+}
+
+async function readDetails(
+  execution: string | undefined,
+  { local, out, stateMachine }: ExplainOptions,
+): Promise<ExecutionDetails> {
+  if (local) return (await import('./local-executions.ts')).readLocal(out, execution);
+  const { readStateMachineArn } = await import('./deployed.ts');
+  const deployed = await import('./deployed-executions.ts');
+  const name = execution ?? (await deployed.findNewest(await readStateMachineArn(stateMachine)));
+  const description = await deployed.describeExecution(await deployed.findExecutionArn(name, stateMachine));
+  if (description.mapRunArn !== undefined)
+    throw new UsageError([`${name} exports one window of an export; explain the export itself`]);
+  return deployed.readDeployed(description);
+}
+
+type Failed = Extract<Outcome, { outcome: 'failed' }>;
+type Failure = Omit<Failed, 'outcome'> & Partial<Omit<FailureReport, keyof Failed>>;
+
+function readFailure({ summary, end }: ExecutionDetails): Failure | undefined {
+  if (['running', 'unfinished', 'delivered'].includes(summary.outcome)) return undefined;
+  const { outcome: _, ...failure } = outcomeOf(end) as Failed;
+  return failure;
+}
+
+export function describeDetails(
+  details: ExecutionDetails,
+  failure: Failure | undefined,
+  { local, out }: Pick<ExplainOptions, 'local' | 'out'>,
+): string[] {
+  const { summary, steps, windows } = details;
+  const { execution, outcome, seconds, started_at, ended_at, account, start_date, end_date } = summary;
+  const began = started_at ?? ended_at ?? '';
+  const next = local
+    ? `repeat the command with --only-missing --out ${out}`
+    : `npm run export -- resume ${execution}`;
+  return [
+    `${outcome.replace('_', ' ')}  ${execution}`,
+    ...wrapList([
+      ...(account === undefined ? [] : [`${account}/${summary.export}`]),
+      ...(start_date === undefined ? [] : [`${start_date} to ${end_date}`]),
+      `${started_at === undefined ? 'ended' : 'began'} ${toMinute(began)} UTC`,
+      ...(seconds === undefined ? [] : [`took ${duration(seconds * 1_000)}`]),
+    ]),
+    ...(failure ? ['', ...describeFailure(failure, details, next)] : []),
+    ...(steps.length > 0 ? ['', ...wrapList(describeSteps(steps, 'the export itself: '))] : []),
+    ...(windows.length > 0 ? ['', ...windows.flatMap(describeWindow)] : []),
+    ...(steps.length === 0 && local
+      ? [
+          '',
+          ...wrap('A later run replaced its history in history.json: its start and its waits are not known.'),
+        ]
+      : []),
+  ];
+}
+
+function describeFailure(failure: Failure, { summary }: ExecutionDetails, resume: string): string[] {
+  const { account, export: name, start_date, end_date } = summary;
+  const { report_ids = [], runbook } = failure;
+  const isReported = runbook !== undefined && failure.error !== 'InvalidInput';
+  const key =
+    isReported && account && name && start_date && end_date
+      ? failureKey({ account, name }, { start_date, end_date })
+      : undefined;
+  const lines = [
+    ...describeOutcome({ outcome: 'failed', ...failure }, '').split('\n'),
+    ...(report_ids.length > 0 ? [`report_id: ${report_ids.join(', ')}`] : []),
+    ...(key === undefined ? [] : [`Failure report: ${key}`]),
+    ...(failure.error === 'InvalidInput' ? [] : [`Then: ${resume}`]),
+  ];
+  return lines.flatMap((line) => wrap(line, `${/^ */.exec(line)?.[0]}  `));
+}
+
+function describeWindow(run: WindowRun): string[] {
+  const { window, outcome, error, rows, bytes, seconds, waited_seconds = 0, steps } = run;
+  const ended = error === undefined ? outcome.replace('_', ' ') : `${outcome}: ${error}`;
+  const turn = { state: 'waits its turn', seconds: waited_seconds, times: 1 };
+  const states = describeSteps([...(waited_seconds >= 1 ? [turn] : []), ...steps], '  ');
+  return [
+    ...wrapList([
+      `${window.start_date} to ${window.end_date}  ${ended}`,
+      ...(rows === undefined ? [] : [`${rows} rows`]),
+      ...(bytes === undefined ? [] : [size(bytes)]),
+      ...(seconds === undefined ? [] : [duration(seconds * 1_000)]),
+    ]),
+    ...wrapList(states),
+  ];
+}
+
+/** States with the same words, such as those of a report's wait and of its checks, are added up. */
+function describeSteps(steps: readonly Step[], before: string): string[] {
+  const words = ({ state }: Step) => DOING[state as keyof typeof DOING] ?? state;
+  const described = [...Map.groupBy(steps, words)].map(([doing, same]) => {
+    const seconds = same.reduce((sum, step) => sum + step.seconds, 0);
+    const times = Math.max(...same.map((step) => step.times));
+    const tries = Math.max(...same.map((step) => step.tries ?? 0));
+    const counts = [
+      ...(times > 1 ? [`${times} times`] : []),
+      ...(tries > 0 ? [`${tries} tries`] : []),
+      ...same.flatMap(({ last_error }) => (last_error === undefined ? [] : [`last ${last_error}`])),
+    ].join(', ');
+    return `${doing} ${duration(seconds * 1_000)}${counts && ` (${counts})`}`;
+  });
+  return described.map((text, index) => (index === 0 ? before + text : text));
+}

@@ -1,0 +1,67 @@
+import { toPrintable } from './errors.ts';
+
+/** Between two columns. */
+const GAP = '  ';
+
+/** Of the lines that continue a wrapped one. */
+const INDENT = '  ';
+
+/** The width of the terminal; without one, lines are not wrapped. */
+function screenWidth(): number {
+  return process.stdout.columns || Number.POSITIVE_INFINITY;
+}
+
+/** Writes lines to stdout, made safe for a terminal. */
+export function printLines(lines: readonly string[]): void {
+  process.stdout.write(`${lines.map(toPrintable).join('\n')}\n`);
+}
+
+/**
+ * Puts rows into aligned columns, under their headings. If that is wider than the screen, a row's cells follow each other and
+ * continue on the next line.
+ */
+export function layOut(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  width = screenWidth(),
+): string[] {
+  const all = [headings, ...rows];
+  const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  const lines = all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join(GAP)
+      .trimEnd(),
+  );
+  if (lines.every((line) => line.length <= width)) return lines;
+  return rows.flatMap((row) =>
+    join(
+      row.filter((cell) => cell !== ''),
+      GAP,
+      width,
+    ),
+  );
+}
+
+/** Breaks a text into lines of a width, between words. The lines after the first are indented. */
+export function wrap(text: string, indent = INDENT, width = screenWidth()): string[] {
+  return join(text.split(' '), ' ', width, indent);
+}
+
+/** As {@link wrap}, but breaks only between the items of a list, not within them. */
+export function wrapList(items: readonly string[], indent = INDENT, width = screenWidth()): string[] {
+  const last = items.length - 1;
+  const parts = items.map((item, index) => (index === last ? item : `${item},`));
+  return join(parts, ' ', width, indent);
+}
+
+/** A part that is wider than the screen has a line of its own, which the terminal breaks; so it can still be copied. */
+function join(parts: readonly string[], gap: string, width: number, indent = INDENT): string[] {
+  const lines: string[] = [];
+  for (const part of parts) {
+    const longer = lines.length === 0 ? part : `${lines.at(-1)}${gap}${part}`;
+    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
+    else lines.push(lines.length === 0 ? part : indent + part);
+  }
+  return lines;
+}

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { runCommand } from '../../support/cli.ts';
+import { startCommandRun } from '../../support/command-run.ts';
+import { FAILED, FAILURE, NAME, RUNNING, startExecutions } from './operated-executions.ts';
+import { STATE_MACHINE } from './step-functions.ts';
+
+function explain(...args: string[]) {
+  return runCommand(['explain', '--state-machine', STATE_MACHINE, ...args]);
+}
+
+describe('explain', () => {
+  it('shows how long each window was in each state, what it waited for, and where a running one is now', async () => {
+    await startExecutions([RUNNING, FAILED]);
+    const { status, stdout } = await explain(NAME, '--json');
+    expect(status).toBe(0);
+    const { windows, steps, ...summary } = JSON.parse(stdout);
+    expect(summary).toMatchObject({ execution: NAME, outcome: 'running', export: 'daily-campaigns' });
+    expect(steps).toEqual([{ state: 'PlanExport', seconds: 60, times: 1 }]);
+    expect(windows).toEqual([
+      {
+        window: { start_date: '2026-10-01', end_date: '2026-11-15' },
+        ...{ outcome: 'delivered', waited_seconds: 60, seconds: 660, bytes: 1_234, rows: 45 },
+        key: 'k/report.json',
+        steps: [
+          { state: 'CreateReport', seconds: 60, times: 1 },
+          { state: 'WaitForReport', seconds: 300, times: 2 },
+          { state: 'SaveReport', seconds: 240, times: 1, tries: 2, last_error: 'CopyFailed' },
+        ],
+      },
+      {
+        window: { start_date: '2026-11-15', end_date: '2026-12-01' },
+        ...{ outcome: 'running', waited_seconds: 180, seconds: expect.any(Number) },
+        steps: [{ state: 'WaitForReport', seconds: expect.any(Number), times: 1 }],
+      },
+    ]);
+  });
+
+  it('shows a window that has not begun', async () => {
+    await startExecutions([{ ...RUNNING, windows: RUNNING.windows?.slice(0, 1) ?? [] }]);
+    const { windows } = JSON.parse((await explain(NAME, '--json')).stdout);
+    expect(windows[1]).toEqual({
+      window: { start_date: '2026-11-15', end_date: '2026-12-01' },
+      ...{ outcome: 'waiting', steps: [] },
+    });
+  });
+
+  it('says it in words', async () => {
+    await startExecutions([RUNNING]);
+    const { stdout } = await explain(NAME);
+    expect(stdout).toContain(
+      [
+        '2026-10-01 to 2026-11-15  delivered, 45 rows, 1.2 kB, 11 min 0 s',
+        '  waits its turn 1 min 0 s, creates the report 1 min 0 s, waits for the report 5 min 0 s (2 times), copies the file 4 min 0 s (2 tries, last CopyFailed)',
+      ].join('\n'),
+    );
+    expect(stdout).toMatch(
+      /2026-11-15 to 2026-12-01 {2}running, .*\n {2}waits its turn .* waits for the report /,
+    );
+  });
+
+  it('shows the failure report of a failed execution, and the command that exports the rest', async () => {
+    await startExecutions([FAILED]);
+    const { status, stdout } = await explain('daily-1');
+    expect(status).toBe(0);
+    expect(stdout).toContain('No report became READY.');
+    expect(stdout).toContain('1 of 2 windows failed');
+    expect(stdout).toContain('report_id: r-1, r-2');
+    expect(stdout).toContain('request_id: req-1');
+    expect(stdout).toContain('start_date=2026-10-01/end_date=2026-12-01/_failure.json');
+    expect(stdout).toContain('Then: npm run export -- resume daily-1');
+    const { failure } = JSON.parse((await explain('daily-1', '--json')).stdout);
+    expect(failure).toEqual(FAILURE);
+  });
+
+  it('explains the execution that began last, unless another is named', async () => {
+    await startExecutions([FAILED, { ...FAILED, name: 'daily-0', begun: -2_880 }]);
+    expect((await explain()).stdout).toMatch(/^failed {2}daily-1\n/);
+  });
+
+  it('describes an execution that was stopped', async () => {
+    await startExecutions([{ ...RUNNING, status: 'ABORTED', ended: 20 }]);
+    expect((await explain(NAME)).stdout).toMatch(/^stopped .*The execution ended with the status ABORTED/s);
+  });
+
+  it.each([
+    ['window-1', 'exports one window of an export'],
+    ['nobody', 'there is no execution'],
+  ])('refuses %s', async (name, message) => {
+    await startExecutions([RUNNING]);
+    const { status, stderr } = await explain(name);
+    expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it('exits 2 if nothing has run', async () => {
+    await startExecutions([]);
+    expect(await explain()).toMatchObject({ status: 2, stderr: 'error: nothing has run yet\n' });
+  });
+
+  it('names the permissions that the histories need', async () => {
+    await startExecutions([RUNNING], 'GetExecutionHistory');
+    const { status, stderr } = await explain(NAME);
+    expect([status, stderr]).toEqual([1, expect.stringContaining('states:GetExecutionHistory')]);
+  });
+});
+
+describe('explain --local', () => {
+  it('shows what each window of the last run waited for', async () => {
+    const { args, out } = await startCommandRun({ start_date: '2026-07-01', end_date: '2026-08-20' });
+    const { execution } = JSON.parse((await runCommand(args)).stdout);
+    const { status, stdout } = await runCommand(['explain', '--local', '--out', out, '--json']);
+    expect(status).toBe(0);
+    const { windows, ...summary } = JSON.parse(stdout);
+    expect(summary).toMatchObject({ execution, outcome: 'delivered', export: 'daily' });
+    expect(windows).toHaveLength(2);
+    for (const { steps, seconds, outcome } of windows) {
+      expect(outcome).toBe('delivered');
+      const wait = steps.find(({ state }: { state: string }) => state === 'WaitForReport');
+      expect(wait.seconds).toBeGreaterThanOrEqual(20);
+      expect(seconds).toBeGreaterThan(wait.seconds);
+    }
+  });
+
+  it('shows the failure report of an earlier run, whose history is gone', async () => {
+    const fields = { start_date: '2026-10-01', end_date: '2026-10-03' };
+    const { args, out, sandbox } = await startCommandRun(fields, { faults: ['create status=422'] });
+    const failed = JSON.parse((await runCommand(args)).stdout);
+    await runCommand(args);
+    expect(sandbox.reports()).toHaveLength(1);
+    const { stdout } = await runCommand(['explain', failed.execution, '--local', '--out', out, '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ...{ execution: failed.execution, outcome: 'failed', error: 'RequestRefused' },
+      failure: { error: 'RequestRefused', request_ids: failed.request_ids },
+    });
+  });
+
+  it('exits 2 if the folder does not have the execution', async () => {
+    const { args, out } = await startCommandRun({ start_date: '2026-10-01', end_date: '2026-10-03' });
+    await runCommand(args);
+    const { status, stderr } = await runCommand(['explain', 'nobody', '--local', '--out', out]);
+    expect([status, stderr]).toEqual([2, `error: --out ${out} has no execution nobody\n`]);
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import type { ExecutionSummary } from '../../../infra/cli/executions.ts';
+import { describeExecutions } from '../../../infra/cli/list.ts';
+import { runCommand } from '../../support/cli.ts';
+import { startCommandRun } from '../../support/command-run.ts';
+import { FAILED, NAME, RUNNING, startExecutions } from './operated-executions.ts';
+import { STATE_MACHINE } from './step-functions.ts';
+import { writeTemporary } from './support.ts';
+
+const DELIVERED = { ...FAILED, name: 'daily-0', status: 'SUCCEEDED', begun: -2_880, ended: -2_879 } as const;
+const OLD_BACKFILL = { ...RUNNING, name: 'backfill', begun: -9_000 };
+
+async function list(...options: string[]) {
+  const { status, stdout } = await runCommand([
+    'list',
+    '--state-machine',
+    STATE_MACHINE,
+    '--json',
+    ...options,
+  ]);
+  return { status, ...JSON.parse(stdout) };
+}
+
+describe('list', () => {
+  it('shows the running executions, however old, and then the last ones, with what their inputs ask for', async () => {
+    await startExecutions([RUNNING, FAILED, DELIVERED, OLD_BACKFILL]);
+    const { status, outcome, executions } = await list();
+    expect([status, outcome]).toEqual([0, 'ok']);
+    expect(executions.map(({ execution }: { execution: string }) => execution)).toEqual([
+      ...[NAME, 'backfill', 'daily-1', 'daily-0'],
+    ]);
+    expect(executions[2]).toEqual({
+      ...{ execution: 'daily-1', outcome: 'failed', error: 'ReportStuck' },
+      ...{ account: 'acme', export: 'daily-campaigns', start_date: '2026-10-01', end_date: '2026-12-01' },
+      ...{ started_at: '2026-11-20T06:00:00.000Z', ended_at: '2026-11-20T07:30:00.000Z', seconds: 5_400 },
+    });
+    expect(executions[3]).toMatchObject({ outcome: 'delivered', seconds: 60 });
+  });
+
+  it('limits those that have ended', async () => {
+    await startExecutions([RUNNING, FAILED, DELIVERED, OLD_BACKFILL]);
+    const { executions } = await list('--limit', '1');
+    expect(executions).toHaveLength(3);
+  });
+
+  it.each([
+    ['a faulty request', { name: 'daily', account: 'acme' }, { account: 'acme', export: 'daily' }],
+    ['something else', [7], {}],
+  ])('shows an execution of %s', async (_, input, fields) => {
+    await startExecutions([{ ...FAILED, input, error: 'InvalidInput' }]);
+    const [execution] = (await list()).executions;
+    expect(execution).toMatchObject({ ...fields, outcome: 'failed' });
+    expect(execution).not.toHaveProperty('start_date');
+  });
+
+  it.each(['ListExecutions', 'DescribeExecution'])('names the permission if %s is denied', async (denied) => {
+    await startExecutions([FAILED], denied);
+    expect(await list()).toMatchObject({ status: 1, todo: expect.stringContaining(`states:${denied}`) });
+  });
+
+  it.each([
+    [['list'], 'names no state machine'],
+    [['list', '--out', 'x'], '--out can only be used with --local'],
+    [['list', '--limit', '0'], 'It must be a number from 1 to 1000.'],
+    [['list', '--local', '--out', 'nowhere'], "--out nowhere has no history.json; run 'npm start' first"],
+  ])('exits 2 for %j', async (args, message) => {
+    const { status, stderr } = await runCommand(args);
+    expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it('--local shows the last run, and the announced ends of the runs before it', async () => {
+    const { args, out } = await startCommandRun({ start_date: '2026-10-01', end_date: '2026-10-03' });
+    const names = [];
+    for (let run = 1; run <= 2; run += 1) names.push(JSON.parse((await runCommand(args)).stdout).execution);
+    const { stdout } = await runCommand(['list', '--local', '--out', out, '--json']);
+    const request = { account: 'sandbox', export: 'daily', start_date: '2026-10-01', end_date: '2026-10-03' };
+    expect(JSON.parse(stdout).executions).toEqual([
+      {
+        ...{ execution: names[1], outcome: 'delivered', ...request, seconds: expect.any(Number) },
+        ...{ started_at: expect.any(String), ended_at: expect.any(String) },
+      },
+      { execution: names[0], outcome: 'delivered', ...request, ended_at: expect.any(String) },
+    ]);
+  });
+
+  it('--local shows a run that was killed as unfinished', async () => {
+    const events = [{ type: 'ExecutionStarted', time: '2026-11-21T06:00:00.000Z', input: {} }];
+    const history = { executions: [{ execution: 'killed', events }] };
+    const { directory } = await writeTemporary('history.json', JSON.stringify(history));
+    const { stdout } = await runCommand(['list', '--local', '--out', directory, '--json']);
+    expect(JSON.parse(stdout).executions).toEqual([
+      {
+        ...{ execution: 'killed', outcome: 'unfinished', seconds: 0 },
+        started_at: '2026-11-21T06:00:00.000Z',
+      },
+    ]);
+  });
+});
+
+describe('the table', () => {
+  const execution: ExecutionSummary = {
+    ...{ execution: NAME, outcome: 'failed', error: 'ReportStuck', account: 'acme', export: 'daily' },
+    ...{
+      start_date: '2026-10-01',
+      end_date: '2026-12-01',
+      started_at: '2026-11-21T04:15:00.123Z',
+      seconds: 75,
+    },
+  } as const;
+
+  it('has one line for each execution if it fits', () => {
+    expect(describeExecutions([execution], 200)).toEqual([
+      expect.stringMatching(/^UTC +outcome +took +export +days +execution$/),
+      `2026-11-21 04:15  failed: ReportStuck  1 min 15 s  acme/daily  2026-10-01 to 2026-12-01  ${NAME}`,
+    ]);
+  });
+
+  it.each([80, 40])('fits %d columns, without cutting a name', (width) => {
+    const lines = describeExecutions([execution], width);
+    expect(lines.filter((line) => line.length > width)).toEqual(width < 57 ? [`  ${NAME}`] : []);
+    expect(lines.join('\n')).toContain(NAME);
+  });
+
+  it('says that nothing has run', () => {
+    expect(describeExecutions([])).toEqual(['Nothing has run yet.']);
+  });
+});
