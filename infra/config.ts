@@ -62,7 +62,7 @@ const Schedule = z.strictObject({
       'must be cron(minutes hours day-of-month month day-of-week year), one of the two days being ?, or rate(N minutes), rate(N hours) or rate(N days)',
     ),
   time_zone: z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').optional(),
-  /** The longest time between two starts. The alarm NothingDelivered goes off four hours later. */
+  /** The longest time between two starts. The alarm NoFreshData goes off four hours later. */
   expect_every_hours: z.int().min(1).default(24),
 });
 

@@ -56,6 +56,7 @@ export class ExportStack extends Stack {
       stateMachine,
       functions,
       deadLetterQueue,
+      hasTables: tables !== undefined,
       topic,
       runbookUrl,
     });

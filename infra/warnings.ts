@@ -34,7 +34,7 @@ export function addWarnings(
         `schedule:${account}.${name}`,
         `export ${name} of account ${account} is expected every ${schedule.expect_every_hours} hours, but its schedule ` +
           `${schedule.expression} starts less often. Set expect_every_hours to the longest time between two starts, or the alarm ` +
-          'NothingDelivered goes off between two starts.',
+          'NoFreshData goes off between two starts.',
       );
   }
 }

@@ -1,4 +1,5 @@
 import { type ErrorName, ExportError } from './errors.ts';
+import { addDays } from './request/dates.ts';
 import type { DeliveredWindow, FailureReport, WindowState } from './states.ts';
 
 /** The namespace of the metrics in CloudWatch. Each has the dimension `service`, the stack's name. */
@@ -14,12 +15,18 @@ export const METRICS = {
   /** Windows that were delivered without rows. This is not a failure. */
   EmptyDeliveries: 'Count',
   /**
-   * Time from the window's end (midnight UTC of its exclusive end date) to its delivery. A backfill is as old as its
-   * dates, so the minimum over a day shows how fresh the newest data is.
+   * Time from the end (midnight UTC) of the newest day that has rows and was over when its report was created, to the delivery.
+   * Of a list or of purchases: from the end of the window. A backfill is as old as its dates, so the minimum over a day shows how
+   * fresh the newest data is. A report without such a day has none.
    */
   Freshness: 'Seconds',
+  /** Days of the table that showed other values before. */
+  DaysRestated: 'Count',
   /** From the report's creation to the poll that found it READY. */
   TimeToReady: 'Seconds',
+
+  /** Windows that were delivered, but not written into their export's table. */
+  TableProblems: 'Count',
 
   /** By error: windows that were not delivered, and exports that failed before their windows started. */
   Failures: 'Count',
@@ -65,6 +72,7 @@ export function measureStep(input: unknown, output: unknown, now: Date): Measure
   const after = Object(output) as State;
   return [
     ...measureDelivery(before, after, now),
+    ...countTableProblems(before, after),
     ...measureReady(before, after, now),
     ...measureFailure(after),
     ...countRetries('Throttled', (after.throttled ?? 0) - (before.throttled ?? 0)),
@@ -85,19 +93,33 @@ export function measureError(input: unknown, error: unknown, now: Date): Measure
   return kind === undefined ? [] : countRetries(kind, 1);
 }
 
-function measureDelivery({ request, window }: State, after: State, now: Date): Measurement[] {
+function measureDelivery(before: State, after: State, now: Date): Measurement[] {
+  const { request, window } = before;
   if (after.outcome !== 'delivered' || !request || !window) return [];
-  const { bytes = 0, rows } = after;
-  const age = (now.getTime() - Date.parse(window.end_date)) / 1000;
+  const { bytes = 0, rows, restated } = after;
+  const end = endOfData(before);
   const values = {
     Deliveries: 1,
     Bytes: bytes,
     ...(rows !== undefined && { Rows: rows }),
     ...(rows === 0 && { EmptyDeliveries: 1 }),
     // A list is a snapshot of today, whose end is in the future.
-    Freshness: Math.max(0, age),
+    ...(end !== undefined && { Freshness: Math.max(0, (now.getTime() - end) / 1000) }),
+    ...(restated !== undefined && { DaysRestated: restated }),
   };
   return [{ values, dimensions: { account: request.account, export: request.name } }];
+}
+
+/** In ms. Undefined if no day of a report has rows and was over. */
+function endOfData({ request, window, curated }: State): number | undefined {
+  if (request?.kind !== 'report') return window && Date.parse(window.end_date);
+  return curated?.newest_day === undefined ? undefined : Date.parse(addDays(curated.newest_day, 1));
+}
+
+/** Has no dimension, so that one alarm watches all exports. The line's properties name the window. */
+function countTableProblems({ curated }: State, { outcome }: State): Measurement[] {
+  const isProblem = outcome === 'delivered' && curated?.table_problem !== undefined;
+  return isProblem ? [{ values: { TableProblems: 1 }, dimensions: {} }] : [];
 }
 
 function measureReady(before: State, { status, reports = [], ready_id, request }: State, now: Date) {

@@ -111,6 +111,8 @@ export const Curated = z.object({
   /** Absent if no row has a date. */
   first_date: z.optional(z.string()),
   last_date: z.optional(z.string()),
+  /** The newest day that has rows and was over when the report was created. Absent if there is none. */
+  newest_day: z.optional(z.string()),
   /** The sum of each metric over the window. A string keeps all digits of a decimal. */
   sums: z.optional(z.record(z.string(), z.string())),
   ledger_key: z.optional(z.string()),

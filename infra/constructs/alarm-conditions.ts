@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
-import { apiKeyUses, retriesOf } from './export-metrics.ts';
+import { apiKeyUses, retriesOf, tableProblems } from './export-metrics.ts';
 import type { StepName } from './retries.ts';
 import type { StepFunctions } from './workflow-states.ts';
 
@@ -34,6 +34,7 @@ export interface AlarmSources {
   readonly functions: StepFunctions;
   /** The requests that schedules could not start. */
   readonly deadLetterQueue: IQueue;
+  readonly hasTables: boolean;
 }
 
 /** Raises an alarm at a value of 1 or more. */
@@ -47,9 +48,9 @@ export interface AlarmCondition {
   readonly below?: boolean;
 }
 
-/** The alarms of every stack, by name. Each has a section in the runbook. */
+/** The alarms of a stack, by name. Each has a section in the runbook. */
 export function alarmConditions(
-  { stateMachine, functions, deadLetterQueue }: AlarmSources,
+  { stateMachine, functions, deadLetterQueue, hasTables }: AlarmSources,
   stack: string,
 ): Readonly<Record<string, AlarmCondition>> {
   const period = PERIOD;
@@ -85,6 +86,12 @@ export function alarmConditions(
       metric: retriesOf('TokenRefused', { stack, period }),
       description: 'The platform refused an access token that should have been valid.',
     },
+    ...(hasTables && {
+      TableProblems: {
+        metric: tableProblems({ stack, period }),
+        description: 'A report was delivered, but its days are missing in the table.',
+      },
+    }),
     LegacyKeyInUse: {
       metric: apiKeyUses({ stack, period: Duration.days(1) }),
       description: 'An account still uses an API key, which the platform disables on 2027-01-01.',

@@ -6,13 +6,19 @@ import { Construct } from 'constructs';
 import { runbookLink } from '../../functions/decisions/failure-report.ts';
 import type { ConfiguredExport } from '../config.ts';
 import { type AlarmCondition, type AlarmSources, alarmConditions } from './alarm-conditions.ts';
-import { deliveriesOf } from './export-metrics.ts';
+import { freshDeliveriesOf } from './export-metrics.ts';
 
 /** A scheduled export delivers within four hours of its start: three reports of 30 minutes each, and the waits between. */
 const MARGIN_HOURS = 4;
 
 /** CloudWatch alarms with a period of an hour evaluate seven days at most. */
 const LONGEST_HOURS = 7 * 24;
+
+/** Campaigns may pause on a weekend. On Monday morning, Friday's rows are then two days and some hours old. */
+const STALE_AFTER_DAYS = 3;
+
+/** A run on the last day of a month delivers the month before. */
+const LONGEST_MONTH = 31;
 
 interface ExportAlarmsProps extends AlarmSources {
   readonly exports: readonly ConfiguredExport[];
@@ -27,7 +33,7 @@ export class ExportAlarms extends Construct {
     const stack = Stack.of(this).stackName;
     for (const [name, condition] of Object.entries(alarmConditions(props, stack)))
       this.alarm(name, condition, props);
-    for (const configured of props.exports) this.deliveryAlarm(configured, stack, props);
+    for (const configured of props.exports) this.freshnessAlarm(configured, stack, props);
   }
 
   /** @param name the heading of the alarm's section in the runbook, followed by `-` and the export if each export has this alarm */
@@ -48,17 +54,18 @@ export class ExportAlarms extends Construct {
     alarm.addAlarmAction(new SnsAction(topic));
   }
 
-  private deliveryAlarm(configured: ConfiguredExport, stack: string, props: ExportAlarmsProps): void {
+  /** One alarm for both, a missing delivery and one without recent rows: a stack may have 500 resources. */
+  private freshnessAlarm(configured: ConfiguredExport, stack: string, props: ExportAlarmsProps): void {
     const hours = overdueAfter(configured);
     if (hours === undefined) return;
     const { account, name } = configured;
     const condition = {
-      metric: deliveriesOf(configured, { stack, period: Duration.hours(1) }),
-      description: `Export ${name} of account ${account} has delivered nothing for ${hours} hours.`,
+      metric: freshDeliveriesOf(configured, staleAfter(configured), { stack, period: Duration.hours(1) }),
+      description: `Export ${name} of account ${account} has delivered no fresh data for ${hours} hours.`,
       periods: hours,
       below: true,
     };
-    this.alarm(`NothingDelivered-${account}.${name}`, condition, props);
+    this.alarm(`NoFreshData-${account}.${name}`, condition, props);
   }
 }
 
@@ -70,4 +77,10 @@ export function overdueAfter({ schedule }: ConfiguredExport): number | undefined
   if (!schedule) return undefined;
   const hours = schedule.expect_every_hours + MARGIN_HOURS;
   return hours <= LONGEST_HOURS ? hours : undefined;
+}
+
+/** The age in seconds at which the newest rows of a delivery are too old. */
+function staleAfter({ period }: ConfiguredExport): number {
+  const days = STALE_AFTER_DAYS + (period === 'previous_month' ? LONGEST_MONTH : 0);
+  return Duration.days(days).toSeconds();
 }

@@ -25,11 +25,13 @@ const EXPORT = ['account', 'export'];
 /** Three graphs per row, in this order. */
 const GRAPHS: Readonly<Record<MetricName, Graph | undefined>> = {
   Deliveries: { title: 'Windows delivered', by: EXPORT, statistics: ['Sum'] },
-  Freshness: { title: 'Age of the newest day delivered, s', by: EXPORT, statistics: ['Minimum'] },
+  Freshness: { title: 'Age of the newest day with rows, s', by: EXPORT, statistics: ['Minimum'] },
   TimeToReady: { title: 'Time to READY, p50 and p95, s', by: EXPORT, statistics: ['p50', 'p95'] },
   Bytes: { title: 'Bytes', by: EXPORT, statistics: ['Sum'] },
   Rows: { title: 'Rows', by: EXPORT, statistics: ['Sum'] },
   EmptyDeliveries: { title: 'Windows delivered empty', by: EXPORT, statistics: ['Sum'] },
+  DaysRestated: { title: 'Days restated', by: EXPORT, statistics: ['Sum'] },
+  TableProblems: { title: 'Windows missing in their table', by: [], statistics: ['Sum'] },
   Retries: { title: 'Retries by kind', by: ['kind'], statistics: ['Sum'] },
   Failures: { title: 'Failures by error', by: ['error'], statistics: ['Sum'] },
   // The alarm LegacyKeyInUse shows it.
@@ -71,7 +73,7 @@ function widget(metric: MetricName, { title, by, statistics }: Graph, stack: str
     const dimensions = by.map((name) => `\${PROP('Dim.${name}')}`);
     return new MathExpression({
       expression: searchFor(metric, by, statistic, { stack, period: PERIOD }),
-      label: [...dimensions, ...(statistic.startsWith('p') ? [statistic] : [])].join(' '),
+      label: [...dimensions, ...(statistic.startsWith('p') ? [statistic] : [])].join(' ') || title,
       usingMetrics: {},
       period: PERIOD,
     });
@@ -79,11 +81,11 @@ function widget(metric: MetricName, { title, by, statistics }: Graph, stack: str
   return new GraphWidget({ title, width: WIDTH, left });
 }
 
-/** Names the scheduled exports that have no alarm NothingDelivered. */
+/** Names the scheduled exports that have no alarm NoFreshData. */
 function deliveryAlarms(exports: readonly ConfiguredExport[]): string {
   const without = exports.filter((each) => each.schedule && overdueAfter(each) === undefined);
   if (without.length === 0)
-    return 'Every scheduled export has an alarm that tells when nothing was delivered.';
+    return 'Every scheduled export has an alarm that tells when nothing fresh was delivered.';
   const names = without.map(({ account, name }) => `${account}.${name}`).join(', ');
-  return `No alarm tells when nothing was delivered by ${names}: CloudWatch looks back seven days at most.`;
+  return `No alarm tells when nothing fresh was delivered by ${names}: CloudWatch looks back seven days at most.`;
 }

@@ -11,14 +11,32 @@ interface MetricScope {
   readonly period: Duration;
 }
 
-/** Deliveries of one export. Without FILL, CloudWatch would use an older value for a period without data. */
-export function deliveriesOf({ account, name }: ConfiguredExport, of: MetricScope): MathExpression {
-  const deliveries = metric('Deliveries', { account, export: name }, of);
+/**
+ * 1 in a period in which the export delivered fresh data, otherwise 0. A delivery whose freshness is not known counts as fresh: its
+ * days have no rows. Without FILL, CloudWatch would use an older value for a period without data.
+ *
+ * @param limit seconds: data is fresh if it is not older
+ */
+export function freshDeliveriesOf(
+  { account, name }: ConfiguredExport,
+  limit: number,
+  of: MetricScope,
+): MathExpression {
+  const dimensions = { account, export: name };
   return new MathExpression({
-    expression: 'FILL(deliveries, 0)',
-    usingMetrics: { deliveries },
+    expression: `IF(FILL(deliveries, 0) >= 1 AND FILL(age, 0) <= ${limit}, 1, 0)`,
+    usingMetrics: {
+      deliveries: metric('Deliveries', dimensions, of),
+      // The newest data counts: a backfill in the same period is older.
+      age: metric('Freshness', dimensions, of).with({ statistic: 'Minimum' }),
+    },
     period: of.period,
   });
+}
+
+/** Windows of all exports that their tables lack. */
+export function tableProblems(of: MetricScope): Metric {
+  return metric('TableProblems', {}, of);
 }
 
 export function retriesOf(kind: RetryKind, of: MetricScope): Metric {

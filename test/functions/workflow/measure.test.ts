@@ -11,7 +11,7 @@ const dimensions = { account: 'acme', export: 'daily' };
 
 describe('a delivery', () => {
   const delivered = { outcome: 'delivered', window: window.window, key: 'k', manifest_key: 'm', bytes: 12 };
-  const common = { Deliveries: 1, Bytes: 12, Freshness: 6 * 3600 };
+  const common = { Deliveries: 1, Bytes: 12 };
 
   it.each([
     [3, { ...common, Rows: 3 }],
@@ -27,9 +27,33 @@ describe('a delivery', () => {
     expect(empty?.values).toEqual({ ...common, Rows: 0, EmptyDeliveries: 1 });
   });
 
-  it('has a freshness of 0 before its day is over', () => {
-    const [today] = measureStep(window, delivered, new Date('2026-11-01T12:00:00Z'));
-    expect(today?.values.Freshness).toBe(0);
+  it('is as fresh as the end of the newest day with rows, not as its window', () => {
+    const freshness = (newest_day: string | undefined) =>
+      measureStep({ ...window, curated: { newest_day } }, delivered, NOW)[0]?.values.Freshness;
+    expect(freshness('2026-11-01')).toBe(6 * 3600);
+    expect(freshness('2026-10-30')).toBe(54 * 3600);
+    expect(freshness(undefined)).toBeUndefined();
+  });
+
+  it('of a list is as fresh as its window, and 0 s old before its day is over', () => {
+    const request = { ...window.request, kind: 'list' };
+    const at = (now: string) => measureStep({ ...window, request }, delivered, new Date(now))[0]?.values;
+    expect(at('2026-11-02T06:00:00Z')?.Freshness).toBe(6 * 3600);
+    expect(at('2026-11-01T12:00:00Z')?.Freshness).toBe(0);
+  });
+
+  it('counts the days of the table that it restated', () => {
+    const [restated] = measureStep(window, { ...delivered, restated: 2 }, NOW);
+    expect(restated?.values).toEqual({ ...common, DaysRestated: 2 });
+  });
+
+  it('that the table lacks is counted without dimensions, for one alarm over all exports', () => {
+    const curated = { table_problem: 'column spend, row 3: "x" is no decimal(18,6)' };
+    expect(measureStep({ ...window, curated }, delivered, NOW)).toEqual([
+      { values: common, dimensions },
+      { values: { TableProblems: 1 }, dimensions: {} },
+    ]);
+    expect(measureStep(window, { ...window, status: 'curated', curated }, NOW)).toEqual([]);
   });
 });
 

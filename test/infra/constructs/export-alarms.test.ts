@@ -22,8 +22,9 @@ describe('the alarms', () => {
       'ExportsTimedOut',
       'FunctionsThrottled',
       'LegacyKeyInUse',
-      'NothingDelivered-acme.daily',
+      'NoFreshData-acme.daily',
       'ReportsResubmitted',
+      'TableProblems',
       'TokensRefused',
     ]);
     for (const [name, alarm] of alarms) expect(readable(alarm.AlarmActions), name).toEqual(['<AlarmTopic>']);
@@ -42,7 +43,7 @@ describe('the alarms', () => {
 
   it('go off at a value of 1, and not without data', () => {
     for (const [name, alarm] of alarms) {
-      if (name.startsWith('NothingDelivered')) continue;
+      if (name.startsWith('NoFreshData')) continue;
       expect(alarm, name).toMatchObject({
         ComparisonOperator: 'GreaterThanOrEqualToThreshold',
         Threshold: 1,
@@ -67,6 +68,7 @@ describe('the alarms', () => {
     ['ReportsResubmitted', 'Retries', 'Sum', [{ Name: 'kind', Value: 'ReportResubmitted' }]],
     ['TokensRefused', 'Retries', 'Sum', [{ Name: 'kind', Value: 'TokenRefused' }]],
     ['LegacyKeyInUse', 'ApiKeyDaysLeft', 'SampleCount', []],
+    ['TableProblems', 'TableProblems', 'Sum', []],
   ])('%s watches a metric by all of its dimensions', (name, metric, statistic, dimensions) => {
     expect(alarms.get(name)).toMatchObject({
       Namespace: 'AdReportExport',
@@ -103,35 +105,42 @@ describe('the alarms', () => {
   });
 });
 
+/** A metric of the export daily, per hour. */
+function metricOf(id: string, name: string, statistic: string) {
+  const Dimensions = [
+    { Name: 'account', Value: 'acme' },
+    { Name: 'export', Value: 'daily' },
+    { Name: 'service', Value: 'exports-test' },
+  ];
+  const Metric = { Namespace: 'AdReportExport', MetricName: name, Dimensions };
+  return { Id: id, ReturnData: false, MetricStat: { Period: 3600, Stat: statistic, Metric } };
+}
+
 describe('a scheduled export', () => {
   it('is overdue after its expected hours and four more, even without any data', () => {
-    expect(alarms.get('NothingDelivered-acme.daily')).toMatchObject({
+    expect(alarms.get('NoFreshData-acme.daily')).toMatchObject({
       AlarmDescription:
-        'Export daily of account acme has delivered nothing for 28 hours. What to do: infra/RUNBOOK.md#nothingdelivered',
+        'Export daily of account acme has delivered no fresh data for 28 hours. What to do: infra/RUNBOOK.md#nofreshdata',
       ComparisonOperator: 'LessThanThreshold',
       Threshold: 1,
       EvaluationPeriods: 28,
       TreatMissingData: 'breaching',
-      Metrics: [
-        { Expression: 'FILL(deliveries, 0)' },
-        {
-          ReturnData: false,
-          MetricStat: {
-            Period: 3600,
-            Stat: 'Sum',
-            Metric: {
-              Namespace: 'AdReportExport',
-              MetricName: 'Deliveries',
-              Dimensions: [
-                { Name: 'account', Value: 'acme' },
-                { Name: 'export', Value: 'daily' },
-                { Name: 'service', Value: 'exports-test' },
-              ],
-            },
-          },
-        },
-      ],
     });
+  });
+
+  it('counts a delivery as fresh if its newest rows are at most three days old, or if it has none', () => {
+    expect(alarms.get('NoFreshData-acme.daily')?.Metrics).toMatchObject([
+      { Expression: 'IF(FILL(deliveries, 0) >= 1 AND FILL(age, 0) <= 259200, 1, 0)' },
+      metricOf('deliveries', 'Deliveries', 'Sum'),
+      metricOf('age', 'Freshness', 'Minimum'),
+    ]);
+  });
+
+  it('of previous_month may be a month older', () => {
+    const [daily] = CONTEXT.exports;
+    const monthly = synthesizeStack({ exports: [{ ...daily, period: 'previous_month' }] });
+    const alarm = resourcesOf(monthly, 'AWS::CloudWatch::Alarm').get('AlarmsNoFreshDataacmedaily');
+    expect(alarm?.Properties.Metrics[0].Expression).toContain(`<= ${(3 + 31) * 86_400},`);
   });
 
   it.each([
@@ -149,9 +158,9 @@ describe('a scheduled export', () => {
     const monthly = { ...daily, schedule: { expression: 'cron(0 7 2 * ? *)', expect_every_hours: 744 } };
     const seldom = synthesizeStack({ exports: [monthly] });
     const names = [...resourcesOf(seldom, 'AWS::CloudWatch::Alarm').keys()].join();
-    expect(names).not.toContain('NothingDelivered');
+    expect(names).not.toContain('NoFreshData');
     const [dashboard] = resourcesOf(seldom, 'AWS::CloudWatch::Dashboard').values();
-    expect(JSON.stringify(dashboard)).toContain('nothing was delivered by acme.daily');
+    expect(JSON.stringify(dashboard)).toContain('nothing fresh was delivered by acme.daily');
   });
 });
 

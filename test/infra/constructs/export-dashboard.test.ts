@@ -31,6 +31,8 @@ describe('the dashboard', () => {
       `SEARCH('{AdReportExport,service,account,export} MetricName="Bytes" service="exports-test"', 'Sum', 3600)`,
       `SEARCH('{AdReportExport,service,account,export} MetricName="Rows" service="exports-test"', 'Sum', 3600)`,
       `SEARCH('{AdReportExport,service,account,export} MetricName="EmptyDeliveries" service="exports-test"', 'Sum', 3600)`,
+      `SEARCH('{AdReportExport,service,account,export} MetricName="DaysRestated" service="exports-test"', 'Sum', 3600)`,
+      `SEARCH('{AdReportExport,service} MetricName="TableProblems" service="exports-test"', 'Sum', 3600)`,
       `SEARCH('{AdReportExport,service,kind} MetricName="Retries" service="exports-test"', 'Sum', 3600)`,
       `SEARCH('{AdReportExport,service,error} MetricName="Failures" service="exports-test"', 'Sum', 3600)`,
     ]);
@@ -39,8 +41,10 @@ describe('the dashboard', () => {
   it('searches each metric by the dimensions that it is written with', () => {
     const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
     const now = new Date('2026-11-02T06:00:00Z');
+    const curated = { newest_day: '2026-11-01', table_problem: 'x' };
+    const delivered = { outcome: 'delivered', window: window.window, bytes: 1, rows: 0, restated: 1 };
     const written = [
-      ...measureStep(window, { outcome: 'delivered', window: window.window, bytes: 1, rows: 0 }, now),
+      ...measureStep({ ...window, curated }, delivered, now),
       ...measureStep(window, { failure: { error: 'X' } }, now),
       ...measureError(window, new TokenRefused(''), now),
     ];
