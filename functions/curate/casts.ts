@@ -7,7 +7,8 @@ const NUMBER = String.raw`-?\d+(\.\d+)?([eE][+-]?\d+)?`;
 
 /** A cast would drop the time of a timestamp. */
 export function castToDate(text: string): string {
-  return `CASE WHEN ${matches(text, String.raw`\d{4}-\d{2}-\d{2}`)} THEN TRY_CAST(${text} AS DATE) END`;
+  const value = `TRY_CAST(${text} AS DATE)`;
+  return `CASE WHEN CAST(${value} AS VARCHAR) = ${text} THEN ${value} END`;
 }
 
 /** @param round accepts more digits than the type holds */
@@ -24,7 +25,7 @@ export function castTo(type: ColumnType, text: string, round = false): string {
  */
 function castToBigint(text: string): string {
   const value = `TRY_CAST(${text} AS BIGINT)`;
-  const isWhole = `${value} = TRY_CAST(${text} AS DECIMAL(38,18)) AND abs(${value}) < ${2 ** 53}`;
+  const isWhole = `${value} = TRY_CAST(${text} AS DOUBLE) AND abs(${value}) < ${2 ** 53}`;
   return `CASE WHEN ${matches(text, String.raw`-?\d+`)} THEN ${value}
     WHEN ${matches(text, NUMBER)} AND ${isWhole} THEN ${value} END`;
 }
@@ -36,15 +37,15 @@ function castToDouble(text: string): string {
 }
 
 /**
- * A cast rounds. The first pattern saves the comparisons for nearly all values. The comparison of doubles finds what is
- * left of a number after 18 decimals, such as 1e-20.
+ * A cast rounds. Nearly all values match the first pattern; the cast to 38 digits takes a hundred times as long. The
+ * comparison of doubles finds what is left of a number after 18 decimals, such as 1e-20.
  */
 function castToDecimal(type: `decimal(${number},${number})`, text: string, round: boolean): string {
   const scale = type.slice(type.indexOf(',') + 1, -1);
   const value = `TRY_CAST(${text} AS ${type})`;
   const isExact = `${value} = TRY_CAST(${text} AS DECIMAL(38,18))
     AND CAST(${value} AS DOUBLE) = TRY_CAST(${text} AS DOUBLE)`;
-  return `CASE WHEN ${matches(text, String.raw`-?\d+(\.\d{1,${scale}})?`)} THEN ${value}
+  return `CASE WHEN ${matches(text, String.raw`-?\d+(\.\d{1,${scale}}0*)?`)} THEN ${value}
     WHEN ${matches(text, NUMBER)} AND ${round ? 'true' : isExact} THEN ${value} END`;
 }
 

@@ -15,6 +15,9 @@ export interface Database extends Disposable {
 /** The rest of the process takes about 100 MB, and DuckDB up to 150 MB beyond its limit: 512 MB hold all of it. */
 const MEMORY_LIMIT = '250MB';
 
+/** Repeated, because DuckDB forgets an interrupt that comes while it still parses the query. */
+const INTERRUPT_MS = 50;
+
 /**
  * Opens an empty DuckDB in memory. Its extensions for JSON and Parquet are part of the binary.
  *
@@ -29,12 +32,16 @@ export async function openDatabase(folder: string, signal: AbortSignal): Promise
     autoload_known_extensions: 'false',
   });
   const connection = await instance.connect();
-  const interrupt = () => connection.interrupt();
+  let interrupting: NodeJS.Timeout | undefined;
+  const interrupt = () => {
+    interrupting = setInterval(() => connection.interrupt(), INTERRUPT_MS);
+  };
   signal.addEventListener('abort', interrupt);
   return {
     query: (sql) => query(connection, sql, signal),
     [Symbol.dispose]() {
       signal.removeEventListener('abort', interrupt);
+      clearInterval(interrupting);
       // Without these, DuckDB keeps its threads and its files until the garbage collector finds it.
       connection.closeSync();
       instance.closeSync();

@@ -3,7 +3,8 @@ import { LIST_COLUMNS } from '../workflow/table.ts';
 import { identifier, openDatabase } from './database.ts';
 import { writeParquet } from './parquet.ts';
 import type { OpenList, ReportFile, ReportOptions } from './report.ts';
-import { readJson, readRows } from './source.ts';
+import { readJson, readRows, refused } from './source.ts';
+import { EMPTY } from './text.ts';
 
 /**
  * Reads a list: JSON items, one per line.
@@ -14,6 +15,7 @@ export async function openList(
   file: ReportFile,
   { folder, signal }: Pick<ReportOptions, 'folder' | 'signal'>,
 ): Promise<OpenList> {
+  if (file.fault !== undefined && file.fault !== EMPTY) throw refused(file.fault);
   const database = await openDatabase(folder, signal);
   const items = readJson(file, [], 'read_json_objects');
   try {

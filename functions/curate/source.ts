@@ -103,6 +103,6 @@ export async function readRows(database: Database, sql: string): Promise<readonl
   }
 }
 
-function refused(fault: string): DownloadRefused {
+export function refused(fault: string): DownloadRefused {
   return new DownloadRefused(`The file ${fault}. It is not a report.`);
 }

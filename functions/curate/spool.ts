@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { PassThrough, type Readable } from 'node:stream';
+import { PassThrough, type Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, crc32, createGunzip, createZstdCompress } from 'node:zlib';
 import { base64Crc32 } from '../copy/crc32.ts';
@@ -52,17 +51,38 @@ export async function spool(body: Readable, path: string, kind: Kind): Promise<S
     () => undefined,
     (error: NodeJS.ErrnoException) => error,
   );
+  const counts = await feed(body, input, written);
+  const error = await written;
+  const file = error ? { layout: declaredLayout(kind), fault: faultOf(error) } : (found as Found);
+  return { file: { path, ...file }, ...counts };
+}
+
+/** Reads the body to its end even if the input fails. */
+async function feed(
+  body: Readable,
+  input: Transform,
+  written: Promise<unknown>,
+): Promise<Omit<Spooled, 'file'>> {
   let bytes = 0;
   let crc = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    crc = crc32(chunk, crc);
-    if (input.writable && !input.write(chunk)) await Promise.race([once(input, 'drain'), written]);
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      crc = crc32(chunk, crc);
+      if (input.writable && !input.write(chunk)) await Promise.race([drained(input), written]);
+    }
+    input.end();
+  } catch (error) {
+    input.destroy();
+    await written;
+    throw error;
   }
-  if (input.writable) input.end();
-  const error = await written;
-  const file = { path, ...(error ? { layout: declaredLayout(kind), fault: faultOf(error) } : found) };
-  return { file: file as ReportFile, bytes, crc32: base64Crc32(crc) };
+  return { bytes, crc32: base64Crc32(crc) };
+}
+
+/** Unlike events.once, does not throw if the stream fails, which `written` reports. */
+function drained(stream: Transform): Promise<void> {
+  return new Promise((resolve) => stream.once('drain', () => resolve()));
 }
 
 function declaredLayout({ format, content_type }: Kind): ReportFile['layout'] {

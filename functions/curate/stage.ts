@@ -53,6 +53,6 @@ interface Value extends Column {
 
 /** A JSON text that may not be what was written. A double keeps six decimals of numbers below 1e9. */
 function suspect({ type, round, value, text }: Value): string[] {
-  if (type === 'string') return [`(left(${text}, 1) IN ('{', '[') AND json_valid(${text}))`];
+  if (type === 'string') return [`((${text})[1] IN ('{', '[') AND json_valid(${text}))`];
   return type.startsWith('decimal') && !round ? [`(abs(${value}) >= 1e9 AND contains(${text}, '.'))`] : [];
 }

@@ -4,6 +4,9 @@ import type { ReportFile } from './report.ts';
 /** An object around an array must begin with fewer bytes than this before the array, and end with fewer after it. */
 const EDGE_BYTES = 64 * 1024;
 
+/** The fault of a file without a character. A list may be empty, a report may not. */
+export const EMPTY = 'is empty';
+
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 type Layout = ReportFile['layout'];
@@ -27,19 +30,9 @@ export async function* readText(
   const head = await readHead(rest);
   const first = head.toString('utf8').trimStart();
   const array = declared === 'array' ? arrayInObject(head) : -1;
-  const before = array < 0 ? undefined : head.toString('utf8', 0, array);
-  let held = head.subarray(Math.max(0, array));
-  for (let next = await rest.next(); !next.done; next = await rest.next()) {
-    const text = Buffer.concat([held, next.value]);
-    const end = Math.max(0, text.length - EDGE_BYTES);
-    yield text.subarray(0, end);
-    held = text.subarray(end);
-  }
-  const end = before === undefined ? held.length : endOfArray(before, held);
-  yield held.subarray(0, end);
-  const last = held.toString('latin1', 0, end).trimEnd().at(-1);
-  const isLines = declared === 'lines' ? !first.startsWith('[') : first.startsWith('{') && array < 0;
-  const layout = declared === 'csv' ? declared : isLines ? 'lines' : 'array';
+  const last = yield* array < 0 ? passOn(withHead(head, rest)) : unwrap(head, array, rest);
+  const isArray = first.startsWith('[') || array >= 0;
+  const layout = declared === 'csv' ? declared : isArray ? 'array' : 'lines';
   const fault = faultOf(layout, first, last);
   report({ layout, ...(fault !== undefined && { fault }) });
 }
@@ -64,13 +57,51 @@ function arrayInObject(head: Buffer): number {
   const [line = '', ...others] = text.trim().split('\n', 2);
   if (others.length > 0 && isObject(parseJson(line))) return -1;
   let depth = 0;
-  // Strings, so that brackets inside of them do not count.
+  // Strings too, so that brackets inside of them do not count.
   for (const { 0: found, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
     if (found === '[' && depth === 1) return index;
     if (found === '{' || found === '[') depth++;
     if (found === '}' || found === ']') depth--;
   }
   return -1;
+}
+
+async function* withHead(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield head;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+}
+
+/** @returns the last character that is not white space */
+async function* passOn(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, string | undefined> {
+  let last: string | undefined;
+  for await (const text of chunks) {
+    const at = text.findLastIndex((byte) => byte > 0x20);
+    if (at >= 0) last = String.fromCharCode(text[at] ?? 0);
+    yield text;
+  }
+  return last;
+}
+
+/**
+ * Yields the array alone.
+ *
+ * @returns its last character; undefined if there is no complete object around it
+ */
+async function* unwrap(
+  head: Buffer,
+  array: number,
+  rest: AsyncIterator<Buffer>,
+): AsyncGenerator<Buffer, ']' | undefined> {
+  let held: Buffer = Buffer.alloc(0);
+  for await (const chunk of withHead(head.subarray(array), rest)) {
+    const text = Buffer.concat([held, chunk]);
+    const end = Math.max(0, text.length - EDGE_BYTES);
+    yield text.subarray(0, end);
+    held = text.subarray(end);
+  }
+  const end = endOfArray(head.toString('utf8', 0, array), held);
+  yield held.subarray(0, end);
+  return end > 0 ? ']' : undefined;
 }
 
 /** The end of the last array, if a complete object is left without it, or 0. DuckDB finds any array before the last one. */
@@ -85,10 +116,12 @@ function endOfArray(before: string, tail: Buffer): number {
 }
 
 function faultOf(layout: Layout, first: string, last: string | undefined): string | undefined {
-  if (first === '') return 'is empty';
+  if (first === '') return EMPTY;
   if (/^<(!doctype|html)/i.test(first)) return 'is a web page';
   if (layout === 'csv') return undefined;
   if (!/^[[{]/.test(first)) return 'is not JSON';
-  if (last === undefined) return 'is an object that does not hold a single array';
-  return last === (layout === 'array' ? ']' : '}') ? undefined : 'is cut off';
+  if (last === (layout === 'array' ? ']' : '}')) return undefined;
+  return first.startsWith('{') && layout === 'array'
+    ? 'is an object that does not hold a single array'
+    : 'is cut off';
 }

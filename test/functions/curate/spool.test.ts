@@ -1,0 +1,114 @@
+import { existsSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { crc32, gzipSync, zstdDecompressSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { hasRows, spool } from '../../../functions/curate/spool.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const JSON_FILE = { format: 'JSON', content_type: 'application/json' };
+
+/** Spools a body that comes in pieces of `size` bytes. */
+async function spooled(
+  body: Buffer | string,
+  { size = 7, ...kind }: { size?: number; content_type?: string; content_encoding?: string } = {},
+) {
+  const bytes = Buffer.from(body);
+  const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+    Buffer.from(bytes.subarray(index * size, (index + 1) * size)),
+  );
+  const path = join(temporaryDirectory(), 'report.zst');
+  const result = await spool(Readable.from(pieces), path, { ...JSON_FILE, ...kind });
+  const text = result.file.fault === undefined ? zstdDecompressSync(readFileSync(path)).toString() : '';
+  return { ...result, text };
+}
+
+const ROWS = JSON.stringify([{ name: 'a "[b]" \\' }, { name: '春' }]);
+const FILLER = Array.from({ length: 20_000 }, (_, index) => ({ index }));
+
+it.each([
+  ['plain', Buffer.from(ROWS), {}],
+  ['gzip', gzipSync(ROWS), { content_encoding: 'gzip' }],
+])('keeps the text of a %s body, and counts the bytes as they came', async (_, body, kind) => {
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32BE(crc32(body));
+  const { text, ...result } = await spooled(body, kind);
+  expect(text).toBe(ROWS);
+  expect(result).toMatchObject({
+    bytes: body.length,
+    crc32: checksum.toString('base64'),
+    file: { layout: 'array' },
+  });
+});
+
+it.each([1, 2, 5, 11, 1000])('replaces lone surrogates in pieces of %i bytes', async (size) => {
+  const pairs = String.raw`["\ud83d\ude00","\\ud800","\\\ud800","\ud800\ud83d\udE00","\udc00x","\uD800\n","\u00e9\udfff"]`;
+  const { text } = await spooled(pairs, { size });
+  expect(text).toBe(
+    String.raw`["\ud83d\ude00","\\ud800","\\\ufffd","\ufffd\ud83d\udE00","\ufffdx","\ufffd\n","\u00e9\ufffd"]`,
+  );
+  expect(JSON.parse(text)).toEqual(JSON.parse(pairs).map((value: string) => value.toWellFormed()));
+});
+
+it.each([3, 100_000])('leaves the array of an object, in pieces of %i bytes', async (size) => {
+  const body = JSON.stringify({ note: '[', meta: { list: [1] }, rows: FILLER, 'after"]': ']}]' });
+  const { text, file } = await spooled(body.replace('{"list":[1]}', '{}'), { size });
+  expect(file).toMatchObject({ layout: 'array' });
+  expect(file).not.toHaveProperty('fault');
+  expect(JSON.parse(text)).toEqual(FILLER);
+});
+
+describe('a large object around an array has a fault if', () => {
+  const body = JSON.stringify({ rows: FILLER, more: 1 });
+  it.each([
+    ['it lacks its end', body.slice(0, -1)],
+    ['it is cut in its array', body.slice(0, 150_000)],
+    ['it is cut after its array', body.slice(0, body.lastIndexOf(']') + 1)],
+  ])('%s', async (_, cut) => {
+    expect((await spooled(cut, { size: 1000 })).file.fault).toMatch(/single array/);
+  });
+});
+
+it('still counts all bytes of a file that gzip cannot decode', async () => {
+  const body = Buffer.concat([gzipSync(ROWS).subarray(0, 20), Buffer.alloc(300_000, 'x')]);
+  const { file, bytes } = await spooled(body, { content_encoding: 'gzip', size: 65_536 });
+  expect(bytes).toBe(body.length);
+  expect(file.fault).toMatch(/labeled as gzip/);
+});
+
+it('takes the content type of NDJSON at its word', async () => {
+  const line = '{"rows":[1]}';
+  expect((await spooled(line, { content_type: 'application/x-ndjson' })).file.layout).toBe('lines');
+  expect((await spooled(line)).file.layout).toBe('array');
+});
+
+it('passes on the error of a body that breaks off', async () => {
+  async function* broken() {
+    yield Buffer.from('[');
+    throw new Error('reset');
+  }
+  const path = join(temporaryDirectory(), 'report.zst');
+  await expect(spool(Readable.from(broken()), path, JSON_FILE)).rejects.toThrow('reset');
+});
+
+it.runIf(existsSync('/dev/full'))('46: says that the storage is full', async () => {
+  const path = join(temporaryDirectory(), 'report.zst');
+  symlinkSync('/dev/full', path);
+  const body = Readable.from([Buffer.from(JSON.stringify(FILLER))]);
+  await expect(spool(body, path, JSON_FILE)).rejects.toMatchObject({ name: 'CurateLimit', which: 'storage' });
+});
+
+it('compresses', async () => {
+  const path = join(temporaryDirectory(), 'report.zst');
+  const { bytes } = await spool(Readable.from([Buffer.from(JSON.stringify(FILLER))]), path, JSON_FILE);
+  expect(statSync(path).size).toBeLessThan(bytes / 3);
+});
+
+it.each([
+  ['JSON', true],
+  ['csv', true],
+  ['NDJSON', true],
+  ['XLSX', false],
+])('knows whether %s has rows', (format, expected) => {
+  expect(hasRows(format)).toBe(expected);
+});
