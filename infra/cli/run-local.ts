@@ -15,6 +15,7 @@ import {
   platformFaults,
 } from './options.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
+import { firstQuery } from './query/first-query.ts';
 import {
   checkRequest,
   exampleRequest,
@@ -46,6 +47,12 @@ interface LocalPlatform extends AsyncDisposable {
   readonly credential: CredentialSource;
 }
 
+export interface LocalOutcome {
+  readonly outcome: Outcome;
+  /** A command that queries the export's table, if it was written. */
+  readonly query?: string;
+}
+
 /**
  * Runs the workflow on this machine, against the platform that the options name or against a sandbox.
  *
@@ -55,7 +62,7 @@ interface LocalPlatform extends AsyncDisposable {
 export async function runLocal(
   name: string | undefined,
   options: LocalRunOptions,
-): Promise<Outcome | undefined> {
+): Promise<LocalOutcome | undefined> {
   setFlagsFromString(HEAP_GROWTH);
   const clock = await createClock(options);
   const { input, request, warnings } = await checkAll(name, options, new Date(clock.now()));
@@ -77,7 +84,11 @@ export async function runLocal(
   await showProgress(execution, local, options.json ? process.stderr : process.stdout);
   const result = await execution.result;
   for (const signal of STOP_SIGNALS) process.off(signal, abort);
-  if (result.status !== 'ABORTED') return outcomeOf({ name: execution.name, ...result });
+  if (result.status !== 'ABORTED') {
+    const outcome = outcomeOf({ name: execution.name, ...result });
+    const query = firstQuery(request, { out: options.out, bucket: local.bucket });
+    return { outcome, ...(outcome.outcome === 'delivered' && query !== undefined && { query }) };
+  }
   process.stderr.write('Stopped. Delivered windows stay. Run it again with --only-missing for the others.\n');
   process.exitCode = INTERRUPTED;
   return undefined;

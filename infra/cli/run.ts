@@ -55,8 +55,16 @@ async function run(name: string | undefined, options: RunOptions, command: Comma
   if (options.local && options.stateMachine) faults.push('--state-machine cannot be used with --local');
   if (faults.length > 0) throw new UsageError(faults);
   if (options.plan) return showPlan(name, options);
-  const outcome = await (options.local ? runLocal(name, options) : runDeployed(name, options));
-  if (outcome) printOutcome(outcome, { ...options, root: options.local ? `${options.out}/` : 's3://' });
+  if (options.local) return runAndPrintLocal(name, options);
+  const outcome = await runDeployed(name, options);
+  if (outcome) printOutcome(outcome, { ...options, root: 's3://' });
+}
+
+/** The last line is a query of what was exported. With --json, it goes to stderr. */
+async function runAndPrintLocal(name: string | undefined, options: RunOptions): Promise<void> {
+  const { outcome, query } = (await runLocal(name, options)) ?? {};
+  if (outcome) printOutcome(outcome, { ...options, root: `${options.out}/` });
+  if (query !== undefined) (options.json ? process.stderr : process.stdout).write(`Query it:\n${query}\n`);
 }
 
 async function showPlan(name: string | undefined, options: RunOptions): Promise<void> {
