@@ -100,8 +100,8 @@ export async function runLocal(
  */
 async function createClock({ out, speed }: Pick<LocalRunOptions, 'out' | 'speed'>): Promise<Clock> {
   const now = Date.now();
-  const newest = (await newestChange(out)) ?? now;
-  if (newest < now) return scaledClock(speed, now);
+  const newest = await newestChange(out);
+  if (newest === undefined || newest < now) return scaledClock(speed, now);
   const start = new Date(newest + 1);
   warn(
     `${out} has times in the future, from a run with --speed; this run's clock starts at ${start.toISOString()}`,

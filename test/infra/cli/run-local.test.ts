@@ -83,7 +83,7 @@ describe('run --local', () => {
     const { platform, storage } = await startPlatform();
     const options = await optionsFor(`${platform.url}/eu/v3/`, REQUEST);
     const { status, stdout, stderr } = await runCommand([...options, '--speed', '100', '--json']);
-    expect(stderr).not.toContain('rror');
+    expect(stderr).not.toMatch(/rror|times in the future/);
     expect(status).toBe(0);
     const result = JSON.parse(stdout);
     expect(result).toMatchObject({
