@@ -1,3 +1,4 @@
+import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +35,7 @@ export interface LogLine {
   readonly text: string;
 }
 
-/** One execution environment: a thread that handles one invocation at a time and is used again while it is warm. */
+/** One execution environment: a thread or a process that handles one invocation at a time and is used again while it is warm. */
 export interface Instance {
   readonly busy: boolean;
   /** False once the thread has ended. */
@@ -53,7 +54,7 @@ export function startInstance(
   log: (line: LogLine) => void,
 ): Instance {
   const scratch = mkdtempDisposableSync(join(tmpdir(), 'lambda-'));
-  const worker = startWorker(spec, clock, log, scratch.path);
+  const worker = startRunner(spec, clock, log, scratch.path);
   let alive = true;
   let settle: ((answer: Answer) => void) | undefined;
   const loaded = Promise.withResolvers<void>();
@@ -110,18 +111,26 @@ export function startInstance(
   };
 }
 
+/** DuckDB aborts its whole process if a thread is ended during a query, so these steps run in a process of their own. */
+const IN_PROCESS: readonly (string | undefined)[] = ['CurateReport'];
+
+const WORKER = new URL('./lambda-worker.ts', import.meta.url);
+
+/** The part of a thread that a process has too. */
+type Runner = Pick<Worker, 'on' | 'postMessage' | 'terminate' | 'stdout' | 'stderr'>;
+
 /** @param scratch the instance's own /tmp */
-function startWorker(
+function startRunner(
   spec: FunctionSpec,
   clock: ClockAnchor,
   log: (line: LogLine) => void,
   scratch: string,
-): Worker {
+): Runner {
   const { name, arn, memoryMb } = spec;
   // Node refuses V8's options in the environment of a thread, because they apply to the whole process.
   const { NODE_OPTIONS, ...environment } = spec.environment;
   const { NODE_COMPILE_CACHE } = process.env;
-  const workerData: FunctionData = {
+  const data: FunctionData = {
     file: spec.file,
     exportName: spec.exportName,
     clock: { start: clock.start, speed: clock.speed, ahead: clock.ahead ?? 0 },
@@ -135,24 +144,47 @@ function startWorker(
       logStreamName: 'local',
     },
   };
-  const worker = new Worker(new URL('./lambda-worker.ts', import.meta.url), {
-    workerData,
-    // The thread removes NODE_COMPILE_CACHE again before it loads the handler.
-    env: {
-      ...environment,
-      TMPDIR: scratch,
-      ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
-    },
-    execArgv: [],
-    // A handler's output is a log line and never part of what this process prints.
-    stdout: true,
-    stderr: true,
-    resourceLimits: heapLimits(memoryMb, NODE_OPTIONS),
-  });
+  // The worker removes NODE_COMPILE_CACHE again before it loads the handler.
+  const cache = NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE };
+  const env = { ...environment, TMPDIR: scratch, ...cache };
+  const runner = IN_PROCESS.includes(environment.STEP)
+    ? startProcess(data, env, memoryMb)
+    : startThread(data, env, heapLimits(memoryMb, NODE_OPTIONS));
   for (const stream of ['stdout', 'stderr'] as const) {
-    createInterface({ input: worker[stream] }).on('line', (text) => log({ function: name, stream, text }));
+    createInterface({ input: runner[stream] }).on('line', (text) => log({ function: name, stream, text }));
   }
-  return worker;
+  return runner;
+}
+
+/** A handler's output is a log line and never part of what this process prints. */
+function startThread(
+  workerData: FunctionData,
+  env: NodeJS.ProcessEnv,
+  resourceLimits: ResourceLimits,
+): Runner {
+  return new Worker(WORKER, { workerData, env, resourceLimits, execArgv: [], stdout: true, stderr: true });
+}
+
+function startProcess(data: FunctionData, env: NodeJS.ProcessEnv, memoryMb: number): Runner {
+  const execArgv = [`--max-old-space-size=${memoryMb}`];
+  const child = fork(WORKER, [JSON.stringify(data)], {
+    env,
+    execArgv,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.once('exit', (_, signal) => {
+    // V8 aborts a process whose heap is full.
+    if (signal === 'SIGABRT') child.emit('error', { code: 'ERR_WORKER_OUT_OF_MEMORY' });
+  });
+  return Object.assign(child, {
+    postMessage: (message: Invocation) => void child.send(message),
+    async terminate() {
+      child.kill('SIGKILL');
+      await ended;
+      return 1;
+    },
+  }) as unknown as Runner;
 }
 
 /** Limits the JavaScript heap only; Lambda also counts buffers. A young generation has three semi-spaces. */

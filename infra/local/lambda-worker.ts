@@ -4,8 +4,9 @@ import { type ClockAnchor, createScaledDate } from './clock.ts';
 import { functionFailure, type TaskFailure } from './task-error.ts';
 
 /**
- * The thread of one function: Lambda's runtime as far as a handler can see it. It handles one invocation at a time. Like the
- * runtime for Node 24, it does not listen for uncaught errors: such an error ends the thread.
+ * The thread or process of one function: Lambda's runtime as far as a handler can see it. It handles one invocation at a time.
+ * Like the runtime for Node 24, it does not listen for uncaught errors: such an error ends the thread. A process gets its data as
+ * an argument.
  */
 
 export interface FunctionData {
@@ -35,15 +36,17 @@ export type Answer =
 
 type Handler = (event: unknown, context: object) => unknown;
 
-const port = parentPort;
-if (!port) throw new Error('lambda-worker.ts runs as a worker');
-const { file, exportName, clock, nodeOptions, context: constant } = workerData as FunctionData;
+const port = parentPort ?? process;
+const data: FunctionData = parentPort ? workerData : JSON.parse(process.argv[2] ?? '');
+const { file, exportName, clock, nodeOptions, context: constant } = data;
+// The process that started this one has ended.
+if (!parentPort) process.on('disconnect', () => process.exit());
 // Before the handler's module is loaded, because that may keep what it finds.
 globalThis.Date = createScaledDate(clock);
 delete process.env.NODE_COMPILE_CACHE;
 if (nodeOptions !== undefined) process.env.NODE_OPTIONS = nodeOptions;
 
-const send = (answer: Answer) => port.postMessage(answer);
+const send = (answer: Answer) => (parentPort ? parentPort.postMessage(answer) : process.send?.(answer));
 
 /** Lambda's runtime uses `import`, which first scans the whole module for its exports: a sixth of the load time. */
 const load = async () => createRequire(import.meta.url)(file) as Record<string, Handler>;
