@@ -2,7 +2,7 @@ import { AccessRefused, ServiceUnavailable } from '../workflow/errors.ts';
 
 /** AWS errors that repeat until a person changes a permission, a key or a bucket. */
 const REFUSALS =
-  /^(AccessDenied|AccessDeniedException|AllAccessDisabled|NoSuchBucket|NotFound|PermanentRedirect|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClientException|InvalidBucketOwnerAWSAccountID|DecryptionFailure|LimitExceededException|InvalidRequestException|EncryptionFailure|ResourceNotFoundException|KmsAccessDeniedException|KmsInvalidStateException|KMS\..*|.*KMS.*)$/;
+  /^(AccessDenied|AccessDeniedException|AllAccessDisabled|NoSuchBucket|NotFound|PermanentRedirect|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClientException|InvalidBucketOwnerAWSAccountID|DecryptionFailure|LimitExceededException|InvalidRequestException|EncryptionFailure|ResourceNotFoundException|GlueEncryptionException|ResourceNumberLimitExceededException|KmsAccessDeniedException|KmsInvalidStateException|KMS\..*|.*KMS.*)$/;
 
 /**
  * Errors that look like refusals but pass: a wrong clock, which the SDK corrects after such an answer, and a KMS that is

@@ -1,0 +1,91 @@
+import type { Catalog, PartitionValues, RegisteredPartition } from '../aws/catalog.ts';
+import { AccessRefused, readMessage } from '../workflow/errors.ts';
+import { addDays } from '../workflow/request/dates.ts';
+import type { ExportRequest } from '../workflow/request/request.ts';
+import type { Window } from '../workflow/states.ts';
+import { type TableSchema, tableOf } from '../workflow/table.ts';
+import { daysOf } from './publish-days.ts';
+
+/** Days before and after a window whose partitions are compared with the table, so that a new day is not the only one. */
+const NEIGHBORS = 31;
+
+/** The table of an export, or the reason why nothing may be written. An export without a table has neither. */
+export interface FoundTable {
+  readonly schema?: TableSchema;
+  /** Expected of a request that nobody configured. */
+  readonly warning?: string;
+  /** A person has to act: raises an alarm. */
+  readonly problem?: string;
+}
+
+/**
+ * Only the configured request may write: another one of the same name, such as one for fewer advertisers, would erase rows.
+ * Types of the table that differ from those of its objects would break every reader.
+ *
+ * @param hash of the request, from `requestHash`
+ * @throws ServiceUnavailable
+ */
+export async function findTable(
+  request: ExportRequest,
+  window: Window,
+  { catalog, hash }: { readonly catalog: Catalog | undefined; readonly hash: string },
+): Promise<FoundTable> {
+  const table = tableOf(request);
+  if (catalog === undefined || table === undefined) return {};
+  return refusalAsProblem(table, async () => {
+    const schema = await catalog.getTable(table);
+    if (!schema) return { warning: notWritten(table, 'the deployed config has no such table') };
+    if (schema.requests[request.account] !== hash) {
+      const reason = `the request differs from the one that account ${request.account} has in the deployed config`;
+      return { warning: notWritten(table, reason) };
+    }
+    const values = partitionsAround(request, window);
+    const drift = describeDrift(schema, await catalog.getPartitions(table, values));
+    return drift === undefined ? { schema } : { problem: notWritten(table, drift) };
+  });
+}
+
+/** A refusal by Glue, Lake Formation or S3 concerns the table only. */
+export async function refusalAsProblem<T>(
+  table: string,
+  call: () => Promise<T>,
+): Promise<T | { readonly problem: string }> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof AccessRefused)) throw error;
+    return { problem: notWritten(table, readMessage(error.message).happened) };
+  }
+}
+
+export function notWritten(table: string, reason: string): string {
+  return `table ${table} is not written: ${reason}`;
+}
+
+/** The values of the partitions that a window writes: one per day, or one per list. */
+export function partitionsOf(
+  { kind, account }: Pick<ExportRequest, 'kind' | 'account'>,
+  window: Window,
+): PartitionValues[] {
+  return kind === 'list' ? [[account]] : daysOf(window).map((day) => [account, day]);
+}
+
+function partitionsAround(request: ExportRequest, { start_date, end_date }: Window): PartitionValues[] {
+  return partitionsOf(request, {
+    start_date: addDays(start_date, -NEIGHBORS),
+    end_date: addDays(end_date, NEIGHBORS),
+  });
+}
+
+/** Columns that only one of both has are no drift: the config may add and remove columns. */
+function describeDrift({ columns }: TableSchema, partitions: readonly RegisteredPartition[]) {
+  const types = new Map(columns.map(({ name, type }) => [name, type as string]));
+  for (const partition of partitions) {
+    for (const { name, type } of partition.columns) {
+      const now = types.get(name);
+      if (now !== undefined && now !== type)
+        return `column ${name} is ${now} now, but ${partition.values.join(', ')} was written as ${type}; give the export a new table name`;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,93 @@
+import { rename, rm } from 'node:fs/promises';
+import type { ObjectFiles } from '../aws/object-files.ts';
+import { addDays } from '../workflow/request/dates.ts';
+import type { Window } from '../workflow/states.ts';
+import { dayKey } from '../workflow/table.ts';
+import type { DayVersion } from './day-metadata.ts';
+import { type Published, publishObject } from './publish-object.ts';
+import type { DayFacts, OpenReport } from './report.ts';
+
+/** Days whose calls to S3 are under way at the same time. A window has 45 at most, with a HEAD and a PUT each. */
+const PARALLEL = 8;
+
+export interface PublishedDay extends DayFacts, Published {}
+
+interface Target {
+  readonly files: Pick<ObjectFiles, 'head' | 'put'>;
+  readonly table: string;
+  readonly account: string;
+  readonly window: Window;
+  readonly version: DayVersion;
+}
+
+/**
+ * Writes an object for every day of the window, also for a day without rows: it may have had some before.
+ *
+ * @returns the days in order
+ * @throws CurateLimit, AccessRefused, ServiceUnavailable; no call is under way then
+ */
+export async function publishDays(report: OpenReport, target: Target): Promise<PublishedDay[]> {
+  const { files, table, account, version } = target;
+  const writeFile = createFileWriter(report);
+  const facts = new Map(report.facts.days.map((each) => [each.day, each]));
+  return mapParallel(daysOf(target.window), PARALLEL, async (day) => {
+    const { rows, sums } = facts.get(day) ?? { rows: 0, sums: {} };
+    let path: string | undefined;
+    const write = async (metadata: Readonly<Record<string, string>>) => {
+      path = await writeFile(day, metadata);
+      return path;
+    };
+    try {
+      const ours = { ...version, values: { rows, sums } };
+      return { day, rows, sums, ...(await publishObject(files, dayKey(table, account, day), ours, write)) };
+    } finally {
+      if (path !== undefined) await rm(path, { force: true });
+    }
+  });
+}
+
+export function daysOf({ start_date, end_date }: Window): string[] {
+  const days: string[] = [];
+  for (let day = start_date; day < end_date; day = addDays(day, 1)) days.push(day);
+  return days;
+}
+
+/** DuckDB writes one file at a time, and the next one to the same path. */
+function createFileWriter(report: OpenReport): OpenReport['writeDay'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (day, metadata) => {
+    const next = async () => {
+      const path = await report.writeDay(day, metadata);
+      await rename(path, `${path}.${day}`);
+      return `${path}.${day}`;
+    };
+    const written = last.then(next, next);
+    last = written;
+    return written;
+  };
+}
+
+/** Ends only when all calls have ended, and throws the first error. */
+async function mapParallel<T, R>(
+  items: readonly T[],
+  limit: number,
+  run: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  const failures: unknown[] = [];
+  const rest = [...items.entries()];
+  const work = async () => {
+    for (let next = rest.shift(); next && failures.length === 0; next = rest.shift()) {
+      const [at, item] = next;
+      await run(item).then(
+        (result) => {
+          results[at] = result;
+        },
+        (error: unknown) => void failures.push(error),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: limit }, work));
+  if (failures.length > 0) throw failures[0];
+  return results;
+}
