@@ -71,6 +71,8 @@ export const ReportRequest = z.object({
   dimensions: z.optional(z.array(z.string())),
   granularity: z.string(),
   format: z.string(),
+  /** Says when a day is over. Absent: UTC. */
+  time_zone: z.optional(z.string()),
   table,
   options: z.record(z.string(), z.json()),
 });
@@ -96,6 +98,7 @@ export function normalizeReport(input: ReportInput, now: Date): Normalized<Repor
     options: input.options ?? {},
     max_parallel: input.max_parallel ?? DEFAULT_PARALLEL,
     ...(input.revision && { revision: input.revision }),
+    ...(input.time_zone && { time_zone: input.time_zone }),
     ...(input.table !== undefined && { table: input.table }),
   };
   const warnings = [
