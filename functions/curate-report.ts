@@ -1,10 +1,129 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createCatalog } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
+import { createObjectFiles } from './aws/object-files.ts';
+import { createObjectStore } from './aws/objects.ts';
+import { type Curation, curateList, curateRows, type TableAccess } from './curate/curate-file.ts';
+import { type FoundTable, findTable } from './curate/find-table.ts';
+import { readCopy } from './curate/read-copy.ts';
+import { CurateLimit } from './curate/report.ts';
+import { hasRows } from './curate/spool.ts';
+import { platformName } from './decisions/platform-request.ts';
+import { type RequestTarget, requestHash } from './decisions/request-hash.ts';
+import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
+import { shortenWarnings } from './decisions/warnings.ts';
 import { READS } from './workflow/settings.ts';
-import { SavedWindow } from './workflow/states.ts';
+import { type AuthorizedWindow, SavedWindow } from './workflow/states.ts';
+import type { Common } from './workflow/step.ts';
 
-/** Passes the window on. */
-export async function curateReport({ caught, ...state }: SavedWindow): Promise<SavedWindow> {
-  return { ...state, status: 'curated', curated: {} };
+/** The rest is for the calls that end the step. Lambda would kill it without a warning about the cause. */
+const STOP_BEFORE_MS = 60_000;
+
+/** Bytes of the warnings that the step adds to the window's state. The manifest shows them. */
+const MAX_WARNINGS = 4_000;
+
+interface Dependencies extends TableAccess, Pick<Common, 'millisecondsLeft'> {
+  readonly target: RequestTarget;
+  /** The largest file that is read. */
+  readonly maxBytes: number;
 }
 
-export const handler = createHandler(READS.CurateReport, SavedWindow, curateReport, () => ({}));
+/**
+ * Reads the rows of the file that was copied, and writes them into the export's table: one object per day. What concerns
+ * only the table becomes a warning, because the file is delivered all the same.
+ *
+ * @throws DownloadRefused if the file is not a report of this window
+ * @throws ServiceUnavailable; AccessRefused if the file cannot be read, or its ledger not be written
+ */
+export async function curateReport(
+  { caught, ...state }: SavedWindow,
+  dependencies: Dependencies,
+): Promise<AuthorizedWindow | SavedWindow> {
+  const { request, window, object } = state;
+  const { catalog, target, maxBytes, millisecondsLeft, files } = dependencies;
+  const hash = request.kind === 'purchases' ? '' : requestHash(request, target);
+  const table = await findTable(request, window, { catalog, hash });
+  const unread = (reason: string) => finish(state, table, withoutRows(table, reason));
+  if (request.kind === 'report' && !hasRows(request.format))
+    return unread(`files of format ${request.format} cannot be read`);
+  // The rows of a list were counted when it was written, so only its table needs them.
+  if (request.kind !== 'report' && !table.schema) return finish(state, table, { curated: {}, warnings: [] });
+  if (object.bytes > maxBytes)
+    return unread(`the file has ${object.bytes} bytes, more than max_curate_bytes (${maxBytes}) allows`);
+
+  const signal = AbortSignal.timeout(Math.max(0, millisecondsLeft() - STOP_BEFORE_MS));
+  try {
+    await using scratch = await openScratchFolder();
+    const { folder } = scratch;
+    const file = await readCopy(object, request, { files, folder, signal });
+    if (file) {
+      const curate = request.kind === 'list' ? curateList : curateRows;
+      const work = { file, schema: table.schema, hash, signal, folder };
+      return finish(state, table, await curate(state, work, dependencies));
+    }
+  } catch (error) {
+    if (error instanceof CurateLimit) return unread(LIMITS[error.which]);
+    throw error;
+  }
+  if ((state.replaced_copies ?? 0) < MAX_REPLACED_COPIES) return copyAgain(state);
+  return unread(`other runs replaced the file ${MAX_REPLACED_COPIES + 1} times`);
+}
+
+/** By what ran out: the limit to raise. */
+const LIMITS: Readonly<Record<CurateLimit['which'], string>> = {
+  storage: "the file needs more than CurateReport's ephemeral storage; raise it, or export shorter ranges",
+  memory: "the file needs more than CurateReport's memory; raise it, or export shorter ranges",
+  time: "the file takes longer than CurateReport's timeout; raise its memory, which brings CPU, or export shorter ranges",
+};
+
+/** The function's own folder. A call that was killed may have left its files there: Lambda keeps them. */
+async function openScratchFolder(): Promise<AsyncDisposable & { readonly folder: string }> {
+  const folder = join(tmpdir(), 'curate-report');
+  const remove = () => rm(folder, { recursive: true, force: true });
+  await remove();
+  await mkdir(folder);
+  return { folder, [Symbol.asyncDispose]: remove };
+}
+
+function withoutRows({ schema }: FoundTable, reason: string): Curation {
+  const warning = `the rows were not read: ${reason}`;
+  return { curated: { ...(schema && { table_problem: warning }) }, warnings: [warning] };
+}
+
+function finish(
+  state: SavedWindow,
+  { warning, problem }: FoundTable,
+  { rows, curated, warnings }: Curation,
+): SavedWindow {
+  const refused = problem ?? warning;
+  const added = [...(refused === undefined ? [] : [refused]), ...warnings];
+  const table_problem = problem ?? curated.table_problem;
+  return {
+    ...state,
+    status: 'curated',
+    object: { ...state.object, ...(rows !== undefined && { rows }) },
+    curated: { ...curated, ...(table_problem !== undefined && { table_problem }) },
+    warnings: [...state.warnings, ...shortenWarnings(added, MAX_WARNINGS)],
+  };
+}
+
+/** The manifest must not name a file that another run has replaced. */
+function copyAgain({ object, replaced_copies = 0, ...window }: SavedWindow): AuthorizedWindow {
+  return { ...window, status: 'ready', wait_seconds: MIN_WAIT, replaced_copies: replaced_copies + 1 };
+}
+
+export const handler = createHandler(READS.CurateReport, SavedWindow, curateReport, (settings) => {
+  const { BUCKET, GLUE_DATABASE } = settings;
+  return {
+    files: createObjectFiles(settings),
+    store: createObjectStore(settings),
+    catalog: GLUE_DATABASE === undefined ? undefined : createCatalog({ BUCKET, GLUE_DATABASE }),
+    target: {
+      platform: platformName(settings.PLATFORM_BASE_URL),
+      revision: settings.PLATFORM_REVISION,
+    },
+    maxBytes: Number(settings.MAX_CURATE_BYTES),
+  };
+});

@@ -1,0 +1,136 @@
+import type { Catalog } from '../aws/catalog.ts';
+import type { ObjectFiles } from '../aws/object-files.ts';
+import type { ObjectStore } from '../aws/objects.ts';
+import { ledgerKey } from '../workflow/keys.ts';
+import { dateIn } from '../workflow/request/dates.ts';
+import type { ExportRequest } from '../workflow/request/request.ts';
+import type { Curated, SavedWindow } from '../workflow/states.ts';
+import { type Column, DATE_COLUMN, listKey, reportColumns, type TableSchema } from '../workflow/table.ts';
+import { notWritten, partitionsOf, refusalAsProblem } from './find-table.ts';
+import { createLedger, summarizeDays, type TableSummary } from './ledger.ts';
+import { openList } from './open-list.ts';
+import { openReport } from './open-report.ts';
+import { type PublishedDay, publishDays } from './publish-days.ts';
+import { publishObject } from './publish-object.ts';
+import type { OpenReport, ReportFacts, ReportFile } from './report.ts';
+
+/** What a file contains, and what became of the table. */
+export interface Curation {
+  readonly rows?: number;
+  readonly curated: Curated;
+  readonly warnings: readonly string[];
+}
+
+/** The table's objects and partitions, and the place of the ledger. */
+export interface TableAccess {
+  readonly files: ObjectFiles;
+  readonly store: Pick<ObjectStore, 'putJson'>;
+  /** Undefined if the stack has no tables. */
+  readonly catalog: Catalog | undefined;
+}
+
+interface Work {
+  readonly file: ReportFile;
+  /** Absent if nothing may be written. */
+  readonly schema: TableSchema | undefined;
+  /** Of the request. */
+  readonly hash: string;
+  readonly folder: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads a report, writes the days of its window into the table, and stores the ledger beside the file.
+ *
+ * @throws DownloadRefused, CurateLimit, AccessRefused, ServiceUnavailable
+ */
+export async function curateRows(state: SavedWindow, work: Work, access: TableAccess): Promise<Curation> {
+  const { request, window } = state;
+  const { file, schema, folder, signal } = work;
+  const columns = columnsOf(request, schema);
+  await using report = await openReport(file, { window, schema, columns, folder, signal });
+  const { facts } = report;
+  const { rows, sums, first_date, last_date } = facts;
+  const { problem, summary, days } = await writeDays(state, report, work, access);
+  const newest_day = newestDay(state, facts);
+  const hasDays = days !== undefined || facts.days.length > 0;
+  const ledger_key = ledgerKey(request, window);
+  if (hasDays) await access.store.putJson(ledger_key, createLedger(state, facts, summary, days));
+  return {
+    rows,
+    curated: {
+      ...(first_date !== undefined && { first_date }),
+      ...(last_date !== undefined && { last_date }),
+      ...(newest_day !== undefined && { newest_day }),
+      sums,
+      ...(hasDays && { ledger_key }),
+      ...(summary && { table: summary }),
+      ...(problem !== undefined && { table_problem: problem }),
+    },
+    warnings: [...(problem === undefined ? [] : [problem]), ...facts.warnings],
+  };
+}
+
+/** Shows the newest snapshot of a list in its table. @throws like {@link curateRows} */
+export async function curateList(state: SavedWindow, work: Work, access: TableAccess): Promise<Curation> {
+  const { request, window, object, execution } = state;
+  const { file, schema, hash, folder, signal } = work;
+  const { files, catalog } = access;
+  if (!schema || !catalog) return { curated: {}, warnings: [] };
+  await using list = await openList(file, { folder, signal });
+  const { rows } = list;
+  const snapshot = { report_id: execution, created_at: object.copied_at, request_hash: hash };
+  const { problem }: { problem?: string } = await refusalAsProblem(schema.table, async () => {
+    const key = listKey(schema.table, request.account);
+    await publishObject(files, key, { ...snapshot, values: { rows } }, (metadata) => list.write(metadata));
+    await catalog.registerPartitions(schema, partitionsOf(request, window));
+    return {};
+  });
+  if (problem === undefined) return { rows, curated: {}, warnings: [] };
+  return { rows, curated: { table_problem: problem }, warnings: [problem] };
+}
+
+/** The partition holds the date, also if it is among the dimensions. */
+function columnsOf(request: ExportRequest, schema: TableSchema | undefined): Column[] {
+  const date = (schema?.date_column ?? DATE_COLUMN).toLowerCase();
+  return request.kind === 'report' ? reportColumns(request).filter(({ name }) => name !== date) : [];
+}
+
+interface WrittenDays {
+  readonly summary?: TableSummary;
+  readonly days?: readonly PublishedDay[];
+  readonly problem?: string;
+}
+
+/** Writes first and registers then, so that no partition shows an object that does not exist. */
+async function writeDays(
+  { request, window, ready_id = '', reports }: SavedWindow,
+  report: OpenReport,
+  { schema, hash }: Work,
+  { files, catalog }: TableAccess,
+): Promise<WrittenDays> {
+  if (!schema || !catalog) return {};
+  const { table } = schema;
+  const { table_problem } = report.facts;
+  if (table_problem !== undefined) return { problem: notWritten(table, table_problem) };
+  const created_at = createdAt({ ready_id, reports });
+  const version = { report_id: ready_id, created_at, request_hash: hash };
+  return refusalAsProblem(table, async () => {
+    const days = await publishDays(report, { files, table, account: request.account, window, version });
+    await catalog.registerPartitions(schema, partitionsOf(request, window));
+    return { days, summary: summarizeDays(table, days) };
+  });
+}
+
+function createdAt({ ready_id, reports }: Pick<SavedWindow, 'ready_id' | 'reports'>): string {
+  const report = reports.find(({ id }) => id === ready_id);
+  if (!report) throw new Error(`The state names no report ${ready_id}`);
+  return report.created_at;
+}
+
+/** The newest day that has rows and was over when the report was created. */
+function newestDay(state: SavedWindow, { days }: ReportFacts): string | undefined {
+  const { time_zone = 'UTC' } = state.request.kind === 'report' ? state.request : {};
+  const today = dateIn(time_zone, new Date(createdAt(state)));
+  return days.findLast(({ day }) => day < today)?.day;
+}
