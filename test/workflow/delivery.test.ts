@@ -18,9 +18,16 @@ describe('an export of one window', () => {
     });
     expect(status).toBe('SUCCEEDED');
     const prefix = prefixOf('one');
-    expect(await keysOf(workflow, 'one')).toEqual([`${prefix}_manifest.json`, `${prefix}report.json`]);
+    expect(await keysOf(workflow, 'one')).toEqual(
+      ['_ledger.json', '_manifest.json', 'report.json'].map((file) => `${prefix}${file}`),
+    );
     const puts = s3.filter(({ method }) => method === 'PUT').map(({ key }) => key);
-    expect(puts).toEqual([`${prefix}report.json`, `${prefix}_manifest.json`]);
+    const days = puts.slice(1, 8);
+    const table = days.map((_, at) => `tables/one/account=sandbox/date=2026-10-0${at + 1}/data.parquet`);
+    expect(days.toSorted()).toEqual(table);
+    expect(puts.toSpliced(1, 7)).toEqual(
+      ['report.json', '_ledger.json', '_manifest.json'].map((file) => `${prefix}${file}`),
+    );
     expect(announced).toMatchObject([
       { source: 'ad-report-export', 'detail-type': 'Report Exported', detail: output },
     ]);
@@ -76,7 +83,7 @@ describe('an export of one window', () => {
     const twice = { request: { name: 'twice' } };
     const [first, second] = [await runExport(workflow, twice), await runExport(workflow, twice)];
     expect(second.object).toEqual(first.object);
-    expect(await keysOf(workflow, 'twice')).toHaveLength(2);
+    expect(await keysOf(workflow, 'twice')).toHaveLength(3);
     expect([...first.callsTo('token'), ...second.callsTo('token')]).toHaveLength(1);
   });
 

@@ -8,10 +8,6 @@ const NOW = new Date('2026-11-21T06:00:00Z');
 describe('a request', () => {
   it.each<[object, object]>([
     [{ only_missing: true }, { onlyMissingSince: new Date(0), timeZone: 'UTC' }],
-    [
-      { only_missing: true, time_zone: 'Asia/Tokyo' },
-      { onlyMissingSince: new Date(0), timeZone: 'Asia/Tokyo' },
-    ],
     [{ only_missing: '2026-11-21T06:00:00+01:00' }, { onlyMissingSince: new Date('2026-11-21T05:00:00Z') }],
     [{ only_missing: false }, {}],
   ])('is the same with %j, which only says what to leave out', (fields, missing) => {
@@ -20,6 +16,11 @@ describe('a request', () => {
       warnings: [],
       ...missing,
     });
+  });
+
+  it('keeps its time zone, which says when a day is over and which windows are missing', () => {
+    const { request, timeZone } = parsed({ ...REPORT, only_missing: true, time_zone: 'Asia/Tokyo' });
+    expect([request, timeZone]).toEqual([{ ...NORMALIZED_REPORT, time_zone: 'Asia/Tokyo' }, 'Asia/Tokyo']);
   });
 
   it('counts a period from the moment of the schedule, in its time zone', () => {
