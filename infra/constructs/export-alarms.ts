@@ -70,11 +70,11 @@ export class ExportAlarms extends Construct {
 }
 
 /**
- * Hours without a delivery after which a scheduled export is overdue; undefined without a schedule, and where CloudWatch
- * does not look back far enough.
+ * Hours without a delivery after which a scheduled export is overdue; undefined without a schedule that is
+ * enabled, and where CloudWatch does not look back far enough.
  */
 export function overdueAfter({ schedule }: ConfiguredExport): number | undefined {
-  if (!schedule) return undefined;
+  if (!schedule?.enabled) return undefined;
   const hours = schedule.expect_every_hours + MARGIN_HOURS;
   return hours <= LONGEST_HOURS ? hours : undefined;
 }

@@ -149,8 +149,13 @@ describe('a scheduled export', () => {
     [164, 168],
     [165, undefined],
   ])('that is expected every %i hours is overdue after %s', (expect_every_hours, hours) => {
-    const schedule = { expression: 'rate(1 hour)', expect_every_hours };
+    const schedule = { expression: 'rate(1 hour)', expect_every_hours, enabled: true };
     expect(overdueAfter({ name: 'daily', account: 'acme', schedule })).toBe(hours);
+  });
+
+  it('that is paused is never overdue', () => {
+    const schedule = { expression: 'rate(1 hour)', expect_every_hours: 1, enabled: false };
+    expect(overdueAfter({ name: 'daily', account: 'acme', schedule })).toBeUndefined();
   });
 
   it('has no alarm, but a note on the dashboard, if CloudWatch does not look back far enough', () => {
