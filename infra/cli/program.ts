@@ -8,6 +8,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   plan: async () => (await import('./plan.ts')).createPlanCommand(),
   resume: async () => (await import('./resume.ts')).createResumeCommand(),
   query: async () => (await import('./query/query.ts')).createQueryCommand(),
+  status: async () => (await import('./status.ts')).createStatusCommand(),
   list: async () => (await import('./list.ts')).createListCommand(),
   stop: async () => (await import('./stop.ts')).createStopCommand(),
   explain: async () => (await import('./explain.ts')).createExplainCommand(),
