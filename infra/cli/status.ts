@@ -30,7 +30,7 @@ export interface ExportStatus {
   readonly newest_day?: string;
   /** Absent for a list. */
   readonly missing?: readonly DateRange[];
-  readonly schedule?: { readonly expression: string; readonly time_zone: string };
+  readonly schedule?: { readonly expression: string; readonly time_zone: string; readonly enabled: boolean };
   /** The latest failure report that no later delivery has deleted. */
   readonly failure?: RemainingFailure;
 }
@@ -115,14 +115,14 @@ async function readExport(
   const ended = executions.filter((one) => !running.includes(one));
   const end = lastOf(delivered.map(({ end_date }) => end_date));
   const failure = await findLatestFailure(objects, failures);
-  const { expression, time_zone = 'UTC' } = entry?.schedule ?? {};
+  const { expression, time_zone = 'UTC', enabled = true } = entry?.schedule ?? {};
   const isSnapshot = isList || entry?.kind === 'list';
   return {
     ...{ account, export: name, running: running.map(({ execution }) => execution) },
     ...(ended[0] && { last: ended[0] }),
     ...(end !== undefined && { newest_day: addDays(end, -1) }),
     ...(!isSnapshot && { missing: findMissingDays(delivered, ended, entry, now) }),
-    ...(expression !== undefined && { schedule: { expression, time_zone } }),
+    ...(expression !== undefined && { schedule: { expression, time_zone, enabled } }),
     ...(failure && { failure }),
   };
 }
@@ -141,7 +141,7 @@ export function findMissingDays(
     start_date !== undefined && end_date !== undefined ? [{ start_date, end_date }] : [],
   );
   const [first] = delivered.map(({ start_date }) => start_date).sort();
-  const due = entry?.schedule && dueBefore(entry, now);
+  const due = entry?.schedule?.enabled ? dueBefore(entry, now) : undefined;
   const last = lastOf([...delivered.map(({ end_date }) => end_date), ...(due === undefined ? [] : [due])]);
   const whole = first !== undefined && last !== undefined ? [{ start_date: first, end_date: last }] : [];
   return subtractDays([...asked, ...whole], delivered);
@@ -165,9 +165,7 @@ export function describeStatus(one: ExportStatus, width?: number): string[] {
     ['last run', last ? describeLast(last) : 'none'],
     ['newest day', newest_day ?? 'none'],
     ...(missing ? [['missing', describeMissing(missing)] satisfies [string, string]] : []),
-    ...(schedule
-      ? [['schedule', `${schedule.expression} in ${schedule.time_zone}`] satisfies [string, string]]
-      : []),
+    ...(schedule ? [['schedule', describeSchedule(schedule)] satisfies [string, string]] : []),
     ...(failure ? [['failure', describeFailure(failure)] satisfies [string, string]] : []),
   ];
   const indent = ' '.repeat(14);
@@ -188,6 +186,10 @@ function describeLast({
   const how = error === undefined ? outcome.replace('_', ' ') : `${outcome}: ${error}`;
   const took = seconds === undefined ? '' : `, took ${duration(seconds * 1_000)}`;
   return `${how}, ${toMinute(started_at ?? ended_at)} UTC${took}, ${execution}`;
+}
+
+function describeSchedule({ expression, time_zone, enabled }: NonNullable<ExportStatus['schedule']>): string {
+  return `${enabled ? '' : 'switched off: '}${expression} in ${time_zone}`;
 }
 
 function describeMissing(missing: readonly DateRange[]): string {

@@ -41,7 +41,7 @@ describe('status', () => {
         newest_day: '2026-11-09',
         // The failed execution asked for them.
         missing: [range('2026-11-10', '2026-12-01')],
-        schedule: { expression: 'cron(0 6 * * ? *)', time_zone: 'Europe/Berlin' },
+        schedule: { expression: 'cron(0 6 * * ? *)', time_zone: 'Europe/Berlin', enabled: true },
         failure: {
           ...{ error: 'ReportStuck', happened: 'No report became READY.', todo: 'Ask the platform.' },
           ...{ at: '2026-11-20T07:30:00Z', execution: 'daily-1' },
@@ -50,7 +50,7 @@ describe('status', () => {
       },
       {
         ...{ account: 'globex', export: 'monthly-totals', running: [], missing: [] },
-        schedule: { expression: 'cron(0 7 2 * ? *)', time_zone: 'UTC' },
+        schedule: { expression: 'cron(0 7 2 * ? *)', time_zone: 'UTC', enabled: true },
       },
     ]);
   });
@@ -108,7 +108,7 @@ describe('the missing days', () => {
       metrics: ['spend'],
     },
     advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
-    schedule: { expression: 'cron(0 6 * * ? *)', expect_every_hours: 24 },
+    schedule: { expression: 'cron(0 6 * * ? *)', expect_every_hours: 24, enabled: true },
   } satisfies ConfiguredExport;
   const asked = (start_date: string, end_date: string): ExecutionSummary => ({
     ...{ execution: 'e', outcome: 'failed', start_date, end_date },
@@ -138,6 +138,11 @@ describe('the missing days', () => {
     ]);
   });
 
+  it('are none after the last delivery if the schedule is switched off', () => {
+    const off = { ...entry, schedule: { ...entry.schedule, enabled: false } };
+    expect(findMissingDays(delivered, [], off, at('20T00:00:00'))).toEqual([]);
+  });
+
   it('are none before the first run', () => {
     expect(findMissingDays([], [], entry, at('20T00:00:00'))).toEqual([]);
   });
@@ -157,7 +162,7 @@ describe('the text', () => {
       started_at: '2026-11-20T06:00:00.000Z',
     },
     missing: [range('2026-11-01', '2026-11-03'), range('2026-11-18', '2026-11-20')],
-    schedule: { expression: 'cron(0 6 * * ? *)', time_zone: 'Europe/Berlin' },
+    schedule: { expression: 'cron(0 6 * * ? *)', time_zone: 'Europe/Berlin', enabled: true },
   };
 
   it('has a line for each fact', () => {
