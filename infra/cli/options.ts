@@ -36,10 +36,8 @@ export const option = {
   credential: () =>
     new Option('--credential <file>', 'the credential, a JSON file: {"client_id","client_secret"}'),
   revision: () => new Option('--revision <date>', "the revision of the platform's API, YYYY-MM-DD"),
-  from: () =>
-    new Option('--from <date>', 'the first day, instead of the dates or the period of the request').argParser(
-      parseDate,
-    ),
+  from: (instead = 'instead of the dates or the period of the request') =>
+    new Option('--from <date>', `the first day, ${instead}`).argParser(parseDate),
   to: () => new Option('--to <date>', 'the day after the last one').argParser(parseDate),
   out: () => new Option('--out <dir>', 'the folder of the local runs').default('out'),
   speed: () =>

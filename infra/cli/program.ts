@@ -7,6 +7,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   run: async () => (await import('./run.ts')).createRunCommand(),
   plan: async () => (await import('./plan.ts')).createPlanCommand(),
   resume: async () => (await import('./resume.ts')).createResumeCommand(),
+  curate: async () => (await import('./curate/curate.ts')).createCurateCommand(),
   query: async () => (await import('./query/query.ts')).createQueryCommand(),
   status: async () => (await import('./status.ts')).createStatusCommand(),
   list: async () => (await import('./list.ts')).createListCommand(),

@@ -1,4 +1,4 @@
-import { platformName } from '../../functions/decisions/platform-request.ts';
+import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { catalogTable } from '../../functions/workflow/catalog-table.ts';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { type ConfiguredEntry, tableSource, tablesOf } from '../tables.ts';
@@ -7,8 +7,6 @@ import type { Glue } from './glue.ts';
 export interface RequestTablesOptions {
   readonly glue: Pick<Glue, 'tables'>;
   readonly bucket: string;
-  readonly baseUrl: string;
-  readonly revision: string;
   /** An export of this name lends its columns and date column to a request. */
   readonly configured: readonly ConfiguredEntry[];
 }
@@ -17,11 +15,13 @@ export interface RequestTablesOptions {
  * Returns a function that creates a request's table, as a deployment would if the config contained the request. Requests of
  * several accounts may share a table.
  */
-export function createRequestTables(options: RequestTablesOptions): (request: unknown) => void {
-  const { glue, bucket, baseUrl, revision, configured } = options;
-  const target = { platform: platformName(baseUrl), revision };
+export function createRequestTables({
+  glue,
+  bucket,
+  configured,
+}: RequestTablesOptions): (request: unknown, target: RequestTarget) => void {
   const entries = new Map<string, readonly ConfiguredEntry[]>();
-  return (request) => {
+  return (request, target) => {
     const entry = withColumns(Object(request), configured);
     const table = tableNameOf(entry);
     if (table === undefined) return;

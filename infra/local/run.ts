@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { platformName } from '../../functions/decisions/platform-request.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import type { ConfiguredEntry } from '../tables.ts';
 import { type Assembly, loadAssembly, prepareAssembly } from './assembly.ts';
@@ -93,7 +94,8 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const secrets = started.use(await startSecretsManager({ secrets: stored, now: clock.now }));
 
   const glue = started.use(await startGlue({ directory: out, now: clock.now }));
-  const defineTable = createRequestTables({ configured: [], ...options, glue, bucket });
+  const defineTable = createRequestTables({ configured: options.configured ?? [], glue, bucket });
+  const target = { platform: platformName(options.baseUrl), revision: options.revision };
 
   const logs: LogLine[] = [];
   const environment = environmentOf(options, { s3, secrets, glue });
@@ -119,7 +121,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
     ...{ bucket, clock, assembly, s3, secrets, glue, bus, history, logs, arrived },
     functionOf: (step) => findFunction(functions, step),
     export: (request, name = `export-${history.executions.length + 1}`) => {
-      defineTable(request);
+      defineTable(request, target);
       return record(machine.start(name, request), history.begin(name));
     },
     close,

@@ -186,9 +186,9 @@ describe('the table of a request', () => {
 
   async function define(requests: readonly unknown[], configured: Record<string, unknown>[] = []) {
     await using glue = await startGlue({ directory: temporaryDirectory() });
-    const options = { baseUrl: 'http://127.0.0.1:1/v1', revision: '2026-09-01', bucket: BUCKET, configured };
-    const defineTable = createRequestTables({ glue, ...options });
-    for (const request of requests) defineTable(request);
+    const target = { platform: 'api.example/v1', revision: '2026-09-01' };
+    const defineTable = createRequestTables({ glue, bucket: BUCKET, configured });
+    for (const request of requests) defineTable(request, target);
     return [...glue.tables.values()].map(readSchema);
   }
 
