@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { InvalidInput } from '../../../functions/workflow/errors.ts';
+import { ExportError, InvalidInput, readMessage } from '../../../functions/workflow/errors.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { type ExportedObjects, openBucket } from '../bucket.ts';
 import { CommandFailed, DELIVERED, FAILED, toPrintable, UsageError } from '../errors.ts';
@@ -54,11 +54,23 @@ export function createCurateCommand(): Command {
     .action(async (name: string, options: CurateOptions, command: Command) => {
       const faults = localOnlyFaults(command);
       if (faults.length > 0) throw new UsageError(faults);
-      const result = await curate(name, options);
+      const result = await curate(name, options).catch(asCommandError);
       if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
       else process.stdout.write(`${describeEnd(result).map(toPrintable).join('\n')}\n`);
       process.exitCode = result.outcome === 'done' ? DELIVERED : FAILED;
     });
+}
+
+/** The step's errors of AWS speak of the function's role. Here it is this person. */
+function asCommandError(error: unknown): never {
+  if (error instanceof InvalidInput) throw new UsageError(error.facts.faults as string[]);
+  if (!(error instanceof ExportError)) throw error;
+  const { permission = 'the permissions of CurateReport' } = error.facts;
+  const [happened = ''] = readMessage(error.message).happened.split('. ', 1);
+  throw new CommandFailed(
+    happened.replace(/\.?$/, '.'),
+    `Check your AWS credentials and Region. They need ${permission}. Then run the command again.`,
+  );
 }
 
 async function curate(name: string, options: CurateOptions): Promise<CurateResult> {
@@ -107,10 +119,7 @@ async function findCopies(name: string, options: CurateOptions, bucket: Exported
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),
   };
-  const copies = await readCopies(bucket, selection).catch((error) => {
-    if (error instanceof InvalidInput) throw new UsageError(error.facts.faults as string[]);
-    throw error;
-  });
+  const copies = await readCopies(bucket, selection);
   if (copies.length === 0) throw new UsageError([`no report or list of ${name} was delivered in this range`]);
   return copies;
 }

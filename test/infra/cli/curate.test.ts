@@ -252,6 +252,25 @@ it('works on the deployed bucket and catalog, and registers objects that have no
   expect(redeployed.glue.partitionsOf(table)).toHaveLength(2);
 });
 
+it('says which permission is missing, without a stack trace', async () => {
+  const folder = await openFolder();
+  const { exports } = readConfig();
+  const [{ name, account } = { name: '', account: '' }] = exports;
+  await deliver(folder, { name, account, days: [1, 1], created: 1 });
+  const { glue, cwd } = await deploy(folder);
+  glue.faults.push({ operation: 'GetTable', answer: 'AccessDeniedException' });
+  const { status, stdout, stderr } = await runCommand(['curate', name, '--json'], '', cwd);
+  expect([status, JSON.parse(stdout)]).toEqual([
+    1,
+    {
+      ...{ outcome: 'failed', error: 'CommandFailed' },
+      happened: `AWS refused to read table ${name} (AccessDeniedException).`,
+      todo: expect.stringContaining('They need glue:GetTable'),
+    },
+  ]);
+  expect(stderr).not.toContain('    at ');
+});
+
 it.each([
   ['nothing was delivered', ['nothing'], 'no report or list of nothing was delivered'],
   ['--out comes without --local', ['daily', '--out', 'x'], '--out can only be used with --local'],
