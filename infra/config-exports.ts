@@ -28,12 +28,11 @@ export function exportFaults(context: unknown): string[] {
   });
 }
 
-/** Faults of a list of account names, or of an object by account. */
+/** Faults of a list of account names. */
 export function accountFaults(context: unknown, field: string): string[] {
-  const { [field]: named, accounts } = fieldsOf(context);
-  if (Array.isArray(named))
-    return named.flatMap((name, at) => accountFault(`${field}[${at}]`, name, accounts));
-  return Object.keys(fieldsOf(named)).flatMap((name) => accountFault(field, name, accounts));
+  const { [field]: names, accounts } = fieldsOf(context);
+  if (!Array.isArray(names)) return [];
+  return names.flatMap((name, at) => accountFault(`${field}[${at}]`, name, accounts));
 }
 
 function requestFaults(request: Fields): readonly string[] {

@@ -6,7 +6,8 @@ import type { FailureReport } from '../../functions/workflow/states.ts';
 import type { JournalEntry } from '../../infra/local/s3/server.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 import type { Ended, Phase, ScenarioRun, StoredFile } from './run-scenario.ts';
-import { decoded, isServed, type WindowKey } from './sources.ts';
+import { decoded, isEmptied, isServed, type WindowKey } from './sources.ts';
+import { wrongDays } from './tables.ts';
 
 const MANIFEST = '_manifest.json';
 
@@ -22,6 +23,7 @@ export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
       ...visibleTooEarly(phase),
       ...polledTooEarly(sandbox, phase),
     ]),
+    ...wrongTables(sandbox, run),
     ...faulty.ended.flatMap((ended) => wrongEnd(run, ended)),
     ...leftOpen(run),
     ...notConverged(run),
@@ -95,6 +97,19 @@ function polledTooEarly(sandbox: Sandbox, { calls }: Phase): string[] {
   });
 }
 
+/** P7, after the run with faults and again after the one without. */
+function wrongTables(sandbox: Sandbox, run: ScenarioRun): string[] {
+  const emptied = isEmptied(run);
+  const { faulty, clean } = run;
+  return [
+    ...faulty.tables.flatMap((table) => wrongDays(sandbox, table, { earlier: [], healthy: false, emptied })),
+    ...clean.tables.flatMap((table) => {
+      const before = faulty.tables.find(({ name }) => name === table.name);
+      return wrongDays(sandbox, table, { earlier: before?.curations ?? [], healthy: true, emptied });
+    }),
+  ];
+}
+
 /** P4: every execution ends, and a failure has a typed error that says what to do. */
 function wrongEnd(run: ScenarioRun, { requested, status, error, cause, execution }: Ended): string[] {
   const { scenario, faulty } = run;
@@ -163,8 +178,8 @@ function leftOpen({ scenario: { kills, s3 }, faulty: { openUploads } }: Scenario
 function notConverged({ scenario, faulty, clean }: ScenarioRun): string[] {
   const failed = clean.ended.filter(({ status }) => status !== 'SUCCEEDED');
   const bare = [...clean.objects.keys()].filter((key) => isData(key) && !clean.objects.has(manifestOf(key)));
-  // These faults replace or encode the file.
-  const sameSource = !/changed|body|gzip/.test(scenario.platform.join());
+  // These replace or encode the file.
+  const sameSource = !/changed|body|gzip/.test(scenario.platform.join()) && !scenario.report.changing;
   const stale = [...clean.objects.keys()].filter((key) => key.endsWith('_failure.json'));
   const other = [...faulty.objects].filter(([key, file]) => {
     const now = clean.objects.get(key);

@@ -18,7 +18,7 @@ it.each([
   [1000, all.slice(0, RUNS)],
   [SLOWER.speed, all.filter(isShort).slice(0, SLOWER.runs)],
 ])(
-  'P1 to P6 hold in exports with random faults at speed %i',
+  'P1 to P7 hold in exports with random faults at speed %i',
   { timeout: 600_000 },
   async (speed, scenarios) => {
     const broken: unknown[] = [];

@@ -8,6 +8,7 @@ import type { Call } from '../../infra/sandbox/exchange.ts';
 import { setFaults } from '../support/run-export.ts';
 import type { Workflow } from '../support/workflow.ts';
 import type { RequestedExport, Scenario } from './scenario.ts';
+import { readTable, type Table } from './tables.ts';
 
 /**
  * Real milliseconds within which a run has to end. At 1000 times the speed a window's worst case of 4 h takes 15 s, and
@@ -25,6 +26,8 @@ export interface Phase {
   readonly objects: ReadonlyMap<string, StoredFile>;
   /** How many multipart uploads were neither completed nor aborted. */
   readonly openUploads: number;
+  /** Of the exports that are reports. */
+  readonly tables: readonly Table[];
 }
 
 export interface Ended {
@@ -69,24 +72,38 @@ export async function runScenario(
   endFaults: () => void,
 ): Promise<ScenarioRun> {
   if (scenario.revoked) workflow.sandbox.revokeTokens();
-  const { platform, s3, secrets, bus } = scenario;
-  setFaults(workflow, { faults: platform, s3, secrets, events: bus });
-  const faulty = await runPhase(workflow, scenario.exports, names, scenario.kills);
+  const { platform, s3, secrets, glue, bus } = scenario;
+  const exports = scenario.exports.map((each) => withDates(each, workflow.clock.now()));
+  setFaults(workflow, { faults: platform, s3, secrets, glue, events: bus });
+  const faulty = await runPhase(workflow, exports, names, scenario);
   setFaults(workflow, {});
   endFaults();
-  const again = new Map(scenario.exports.filter(({ invalid }) => !invalid).map((one) => [one.name, one]));
+  const valid = exports.filter(({ invalid }) => !invalid);
+  const again = new Map(valid.map((one) => [JSON.stringify([one.name, one.fields]), one]));
   const clean = await runPhase(workflow, [...again.values()], names);
   return { scenario, account: names.account, faulty, clean };
+}
+
+const DAY_MS = 86_400_000;
+
+function withDates(requested: RequestedExport, now: number): RequestedExport {
+  const { days, fields } = requested;
+  if (!days) return requested;
+  const date = (day: number) => new Date(now + day * DAY_MS).toISOString().slice(0, 10);
+  return { ...requested, fields: { ...fields, start_date: date(days.from), end_date: date(days.to) } };
 }
 
 async function runPhase(
   workflow: Workflow,
   exports: readonly RequestedExport[],
   { account, prefix }: Names,
-  kills: Scenario['kills'] = [],
+  { kills, tableKills }: Pick<Scenario, 'kills' | 'tableKills'> = { kills: [], tableKills: [] },
 ): Promise<Phase> {
-  const { sandbox, s3, bus, history } = workflow;
-  const from = { calls: sandbox.journal.length, s3: s3.journal.length, events: bus.events.length };
+  const { sandbox, s3, bus, history, clock } = workflow;
+  const from = {
+    ...{ calls: sandbox.journal.length, s3: s3.journal.length, events: bus.events.length },
+    executions: history.executions.length,
+  };
   const openBefore = await openUploads(workflow);
   const announced: Announced[] = [];
   let events = 0;
@@ -96,8 +113,10 @@ async function runPhase(
     const news = bus.events.slice(from.events + announced.length);
     announced.push(...news.map((event) => ({ event, after: s3.journal.length - from.s3 })));
   };
+  using _ = killCurateReport(workflow, tableKills);
   const running = exports.map(async (requested): Promise<Ended> => {
     const name = `${prefix}-${requested.name}`;
+    if (requested.startAfter) await sleep((1000 * requested.startAfter) / clock.speed);
     const request = { ...requested.fields, ...idsFor(requested, workflow), name, account };
     const execution = workflow.export(request, `${name}-${history.executions.length}`);
     const watching = (async () => {
@@ -108,16 +127,41 @@ async function runPhase(
     return { requested, execution: execution.name, ...(await Promise.race([watching, late])) };
   });
   const ended = await Promise.all(running);
+  const reports = exports.filter(({ fields, invalid }) => fields.kind === 'report' && !invalid);
+  const tables = [...new Map(reports.map((each) => [each.name, each]))].map(([exported, { fields }]) => {
+    const name = `${prefix}-${exported}`;
+    const own = history.executions
+      .slice(from.executions)
+      .filter(({ execution }) => execution.startsWith(`${name}-`));
+    const histories = own.map(({ events }) => events);
+    return readTable(workflow, { name, account, metrics: fields.metrics as string[] }, histories);
+  });
   return {
     ...{ ended, announced, calls: sandbox.journal.slice(from.calls), s3: s3.journal.slice(from.s3) },
     objects: await objectsUnder(workflow, `exports/account=${account}/export=${prefix}-`),
     openUploads: (await openUploads(workflow)) - openBefore,
+    tables: await Promise.all(tables),
   };
 }
 
 function idsFor({ fields, invalid }: RequestedExport, { sandbox }: Workflow): Record<string, unknown> {
   if (fields.kind === 'report') return { advertiser_ids: sandbox.advertiserIds.slice(0, 2) };
   return fields.kind === 'purchases' && !invalid ? { advertiser_id: sandbox.advertiserIds[0] } : {};
+}
+
+/** Kills CurateReport after these of its calls from now on. */
+function killCurateReport({ s3, glue, functionOf }: Workflow, after: readonly number[]): Disposable {
+  const writes = () =>
+    s3.journal.filter(({ key }) => key.endsWith('/data.parquet')).length + glue.journal.length;
+  const before = writes();
+  const left = [...after];
+  const timer = setInterval(() => {
+    const next = left.findIndex((calls) => writes() >= before + calls);
+    if (next < 0) return;
+    left.splice(next, 1);
+    void functionOf('CurateReport').kill();
+  }, 1);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 function killAll(workflow: Workflow): void {

@@ -1,4 +1,5 @@
-import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
+import { crc32 } from 'node:zlib';
+import type { ReportSettings } from '../../infra/sandbox/settings.ts';
 import { CANARY } from '../support/secrecy.ts';
 import { startWorkflow } from '../support/workflow.ts';
 import { brokenPromises } from './promises.ts';
@@ -33,12 +34,20 @@ export async function runScenarios(
 }
 
 /** Scenarios of one workflow. Starting one takes seconds, and it keeps the histories of 500 executions. */
-const BATCH = 100;
+const BATCH = 60;
 
 /** Enough for most scenarios to start without a valid token. */
 const ACCOUNTS = Array.from({ length: 12 }, (_, index) => `account-${index}`);
 
 const MAX_DOWNLOAD_BYTES = 32 * 1024 ** 2;
+
+/** Every hundred seconds of the scaled clock, the same days have other values, and other days are empty. */
+const CHANGING = {
+  restated: { days: 5, everyHours: 1 / 36 },
+  lateHours: 12,
+  isEmpty: (day: string, advertiser: string, createdAt: number) =>
+    crc32(`${day} ${advertiser} ${Math.floor(createdAt / 100_000)}`) % 4 === 0,
+};
 
 const HEALTHY = { secondsToReady: 5, urlSeconds: 86_400 };
 
@@ -47,30 +56,19 @@ async function runBatch(
   { speed }: Pace,
   tell: (outcome: Outcome) => void,
 ): Promise<void> {
-  let current: Scenario['report'] = HEALTHY;
-  // The sandbox reads these for each report.
-  const report: NonNullable<SandboxOptions['report']> = {
-    secondsToReady: () => current.secondsToReady,
-    secondsToProcessing: () => 1,
-    get bytes() {
-      return current.bytes as number;
-    },
-    get urlSeconds() {
-      return current.urlSeconds;
-    },
-  };
   await using workflow = await startWorkflow({
     speed,
     shortTimeouts: true,
-    sandbox: { report, credentials: ACCOUNTS.map((account) => ({ account })) },
+    sandbox: { credentials: ACCOUNTS.map((account) => ({ account })) },
     settings: { MAX_DOWNLOAD_BYTES: String(MAX_DOWNLOAD_BYTES) },
   });
   let last: Outcome | undefined;
   for (const { index, scenario } of batch) {
-    current = scenario.report;
+    const { options } = workflow.sandbox;
+    options.report = settingsOf(scenario.report);
     const names = { account: ACCOUNTS[index % ACCOUNTS.length] ?? '', prefix: `run-${index}` };
     const run = await runScenario(workflow, scenario, names, () => {
-      current = { ...scenario.report, ...HEALTHY };
+      options.report = settingsOf({ ...scenario.report, ...HEALTHY });
     });
     last = { index, scenario, run, broken: brokenPromises(workflow.sandbox, run) };
     tell(last);
@@ -78,6 +76,15 @@ async function runBatch(
   const leaked = new Set((await workflow.everythingWritten()).match(CANARY));
   if (last && leaked.size > 0)
     tell({ ...last, broken: [`P6: this run or one before it leaked: ${[...leaked]}`] });
+}
+
+function settingsOf({ delays, changing, secondsToReady, ...report }: Scenario['report']): ReportSettings {
+  return {
+    ...report,
+    ...(changing && CHANGING),
+    secondsToReady: (_, ordinal) => secondsToReady + (delays?.[ordinal % delays.length] ?? 0),
+    secondsToProcessing: 1,
+  };
 }
 
 function batchesOf<T>(items: readonly T[], size: number): T[][] {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { GlueFault } from '../../infra/local/glue.ts';
 import type { Fault as S3Fault } from '../../infra/local/s3/faults.ts';
 import type { SecretsFault } from '../../infra/local/secrets-manager.ts';
 import { platformFault } from './platform-faults.ts';
@@ -12,6 +13,10 @@ export interface Scenario {
     /** Default: a few rows a day. A file of more than 8 MiB becomes a multipart upload. */
     readonly bytes?: number;
     readonly urlSeconds: number;
+    /** Seconds by which the reports are READY later, in the order of their creation, so that they finish out of order. */
+    readonly delays?: readonly number[];
+    /** Days are restated, late, and empty for a while. */
+    readonly changing?: true;
   };
   /** Revokes every token that was issued before. */
   readonly revoked: boolean;
@@ -23,6 +28,9 @@ export interface Scenario {
   readonly bus: number;
   /** Kills every busy function this many real milliseconds after the nth event of the history. */
   readonly kills: readonly { readonly event: number; readonly after: number }[];
+  /** Kills CurateReport after the nth of its calls that concern the table: an object of a day, or partitions. */
+  readonly tableKills: readonly number[];
+  readonly glue: readonly GlueFault[];
 }
 
 export interface NumberedScenario {
@@ -35,6 +43,10 @@ export interface RequestedExport {
   readonly fields: Readonly<Record<string, unknown>>;
   /** The request is refused before any call of the platform. */
   readonly invalid?: true;
+  /** The range instead of dates in `fields`: days from the day on which the scenario starts. */
+  readonly days?: { readonly from: number; readonly to: number };
+  /** Seconds after the start of the scenario. Default: 0. */
+  readonly startAfter?: number;
 }
 
 /** The first scenarios of a seed. */
@@ -65,7 +77,29 @@ const invalid = fc.constantFrom(
   { kind: 'list', resource: '../reports' },
 );
 
+const METRICS = ['spend', 'impressions', 'installs'];
+
+/** Exports of one request whose windows overlap. Conversions still come in, so each report has other values. */
+const overlapping = fc
+  .tuple(
+    fc.constantFrom({}, { dimensions: ['campaign_id'] }),
+    fc.array(fc.record({ from: fc.integer({ min: -9, max: 0 }), days: fc.integer({ min: 1, max: 8 }) }), {
+      minLength: 2,
+      maxLength: 4,
+    }),
+    fc.array(fc.constantFrom(0, 0, 15, 60, 200), { minLength: 4, maxLength: 4 }),
+  )
+  .map(([shape, windows, starts]): RequestedExport[] =>
+    windows.map(({ from, days }, index) => ({
+      name: 'a',
+      fields: { kind: 'report', metrics: METRICS, ...shape },
+      days: { from, to: from + days },
+      startAfter: starts[index] ?? 0,
+    })),
+  );
+
 const requested = fc.oneof(
+  { weight: 4, arbitrary: overlapping },
   { weight: 8, arbitrary: valid.map((a): RequestedExport[] => [{ name: 'a', fields: a }]) },
   { weight: 1, arbitrary: valid.map((a): RequestedExport[] => [1, 2].map(() => ({ name: 'a', fields: a }))) },
   {
@@ -136,27 +170,57 @@ const secretsFault: fc.Arbitrary<SecretsFault> = fc.record({
   times: fc.constantFrom(1, 1, 2, 5),
 });
 
+const changingReport: fc.Arbitrary<Scenario['report']> = fc.record({
+  secondsToReady: fc.constantFrom(0, 5, 25),
+  urlSeconds: fc.constant(86_400),
+  delays: fc.array(fc.constantFrom(0, 0, 20, 100, 300), { minLength: 5, maxLength: 5 }),
+  changing: fc.constant(true),
+});
+
+/** The answers of an object that another run writes at the same time, and of a busy S3. */
+const dayFault = fc.record({
+  operation: fc.constantFrom('PutObject', 'HeadObject'),
+  key: fc.constant('data.parquet'),
+  answer: fc.constantFrom(
+    ...['PreconditionFailed', 'ConditionalRequestConflict', 'SlowDown', 'InternalError', 'AccessDenied'],
+    ...['reset', 'lost answer'],
+  ),
+  times: fc.constantFrom(1, 1, 2, 5),
+}) as fc.Arbitrary<S3Fault>;
+
+const glueFault: fc.Arbitrary<GlueFault> = fc.record({
+  operation: fc.constantFrom('GetTable', 'BatchGetPartition', 'BatchCreatePartition', 'BatchUpdatePartition'),
+  answer: fc.constantFrom(
+    ...(['ThrottlingException', 'InternalServiceException', 'ConcurrentModificationException'] as const),
+    ...(['AccessDeniedException', 'reset', 'lost answer'] as const),
+  ),
+  times: fc.constantFrom(1, 1, 3, 20),
+});
+
 const few = <T>(weight: number, item: fc.Arbitrary<T>, most: number): fc.Arbitrary<T[]> =>
   fc.oneof(
     { weight: 10 - weight, arbitrary: fc.constant<T[]>([]) },
     { weight, arbitrary: fc.array(item, { minLength: 1, maxLength: most }) },
   );
 
-const scenario: fc.Arbitrary<Scenario> = requested.chain((exports) =>
-  fc.record({
+const scenario: fc.Arbitrary<Scenario> = requested.chain((exports) => {
+  const changing = exports.some(({ days }) => days);
+  return fc.record({
     exports: fc.constant(exports),
-    report: report as fc.Arbitrary<Scenario['report']>,
+    report: changing ? changingReport : (report as fc.Arbitrary<Scenario['report']>),
     revoked: fc.boolean(),
-    platform: few(9, platformFault(callsOf(exports)), 4),
-    s3: few(3, s3Fault, 2),
+    platform: few(changing ? 3 : 9, platformFault(callsOf(exports)), changing ? 2 : 4),
+    s3: few(3, changing ? dayFault : s3Fault, 2),
     secrets: few(2, secretsFault, 2),
     bus: fc.oneof(
       { weight: 9, arbitrary: fc.constant(0) },
       { weight: 1, arbitrary: fc.constantFrom(1, 3, 7, 20) },
     ),
     kills: few(2, fc.record({ event: fc.integer({ min: 1, max: 40 }), after: fc.nat(20) }), 2),
-  }),
-);
+    tableKills: few(changing ? 5 : 1, fc.integer({ min: 1, max: 40 }), 2),
+    glue: few(2, glueFault, 2),
+  });
+});
 
 /** The endpoints that these exports call. */
 function callsOf(exports: readonly RequestedExport[]): string[] {

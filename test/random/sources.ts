@@ -14,8 +14,7 @@ export interface WindowKey {
 export function isServed(sandbox: Sandbox, run: ScenarioRun, window: WindowKey, file: StoredFile): boolean {
   const bytes = decoded(file);
   if (bytes === undefined) return false;
-  const emptied = run.scenario.platform.some((fault) => fault.includes('body="[]"'));
-  if (emptied && bytes.equals(Buffer.from('[]'))) return true;
+  if (isEmptied(run) && bytes.equals(Buffer.from('[]'))) return true;
   const reports = sandbox
     .reports()
     .filter(({ account, request }) => account === run.account && isOf(request, window));
@@ -25,6 +24,11 @@ export function isServed(sandbox: Sandbox, run: ScenarioRun, window: WindowKey, 
       (source) => source.length === bytes.length && Buffer.concat([...source.read()]).equals(bytes),
     );
   });
+}
+
+/** True if a fault may have replaced a file by one without rows. */
+export function isEmptied({ scenario }: Pick<ScenarioRun, 'scenario'>): boolean {
+  return scenario.platform.some((fault) => fault.includes('body="[]"'));
 }
 
 /** Undefined if the bytes do not match the Content-Encoding. */

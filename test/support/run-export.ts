@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, expect } from 'vitest';
 import type { FailureReport } from '../../functions/workflow/states.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
+import type { GlueFault } from '../../infra/local/glue.ts';
 import type { Fault as S3Fault } from '../../infra/local/s3/faults.ts';
 import type { JournalEntry } from '../../infra/local/s3/server.ts';
 import type { SecretsCall, SecretsFault } from '../../infra/local/secrets-manager.ts';
@@ -21,6 +22,7 @@ export interface Conditions {
   readonly sandbox?: Omit<SandboxOptions, 'faults' | 'credentials' | 'revisions'>;
   readonly s3?: readonly S3Fault[];
   readonly secrets?: readonly SecretsFault[];
+  readonly glue?: readonly GlueFault[];
   /** How many events the event bus refuses. */
   readonly events?: number;
   readonly request?: Readonly<Record<string, unknown>>;
@@ -153,11 +155,12 @@ function changeOptions(options: SandboxOptions, { report, ...changes }: SandboxO
 }
 
 /** Replaces all faults of the workflow. */
-export function setFaults({ sandbox, s3, secrets, bus }: Workflow, conditions: Conditions): void {
+export function setFaults({ sandbox, s3, secrets, glue, bus }: Workflow, conditions: Conditions): void {
   sandbox.faults.clear();
   for (const fault of conditions.faults ?? []) sandbox.faults.add(fault);
   s3.faults.splice(0, Infinity, ...(conditions.s3 ?? []).map((fault) => ({ ...fault })));
   secrets.faults.splice(0, Infinity, ...(conditions.secrets ?? []).map((fault) => ({ ...fault })));
+  glue.faults.splice(0, Infinity, ...(conditions.glue ?? []).map((fault) => ({ ...fault })));
   bus.failNext(conditions.events ?? 0);
 }
 

@@ -1,0 +1,139 @@
+import { join } from 'node:path';
+import { addDays, daysBetween } from '../../functions/workflow/request/dates.ts';
+import type { Curated, WindowState } from '../../functions/workflow/states.ts';
+import { catalogName } from '../../functions/workflow/table.ts';
+import type { HistoryEvent } from '../../infra/local/history.ts';
+import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
+import { type DaySums, sumDays } from '../support/day-sums.ts';
+import { queryDays } from '../support/query-days.ts';
+import type { Workflow } from '../support/workflow.ts';
+
+/** A table as readers see it after the executions have ended. */
+export interface Table {
+  readonly name: string;
+  readonly metrics: readonly string[];
+  readonly days: ReadonlyMap<string, DaySums>;
+  /** Days that the Data Catalog knows. */
+  readonly registered: ReadonlySet<string>;
+  /** Reports that these executions asked CurateReport to write. */
+  readonly curations: readonly Curation[];
+}
+
+interface Curation {
+  readonly start_date: string;
+  readonly end_date: string;
+  readonly report: { readonly id: string; readonly created_at: string };
+  /** Absent if CurateReport was killed or failed: any of the days may show the report. */
+  readonly done?: NonNullable<Curated['table']>;
+  readonly problem?: string;
+}
+
+export async function readTable(
+  { out, bucket, glue }: Workflow,
+  { name, account, metrics }: { name: string; account: string; metrics: readonly string[] },
+  histories: readonly (readonly HistoryEvent[])[],
+): Promise<Table> {
+  const partitions = glue.partitionsOf(catalogName(name)).filter(({ Values }) => Values[0] === account);
+  return {
+    ...{ name, metrics },
+    days: await queryDays(join(out, bucket, 'tables', name), account, metrics),
+    registered: new Set(partitions.map(({ Values }) => Values[1] ?? '')),
+    curations: histories.flatMap(curationsIn),
+  };
+}
+
+function curationsIn(events: readonly HistoryEvent[]): Curation[] {
+  const own = events.filter(({ state }) => state === 'CurateReport');
+  return own.flatMap(({ type, window, input }, index) => {
+    if (type !== 'StateEntered') return [];
+    const state = input as WindowState;
+    const report = state.reports.find(({ id }) => id === state.ready_id);
+    if (!report) return [];
+    // Each failed try has events of its own before the end of the state.
+    const end = own
+      .slice(index + 1)
+      .find((event) => event.window === window && !/^State(Failed|Retried)$/.test(event.type));
+    const { curated } = ((end?.type === 'StateExited' && end.output) || {}) as Partial<WindowState>;
+    const { table: done, table_problem: problem } = curated ?? {};
+    return [{ ...state.window, report, ...(done && { done }), ...(problem && { problem }) }];
+  });
+}
+
+/**
+ * P7: each day shows the newest report of those that were written, or one as new whose writer was killed, and no other day is there.
+ *
+ * @param earlier reports that other executions asked CurateReport to write before
+ * @param healthy nothing went wrong, so every report was written
+ * @param emptied a fault may have replaced files by `[]`
+ */
+export function wrongDays(
+  sandbox: Sandbox,
+  { name, metrics, days, registered, curations }: Table,
+  { earlier, healthy, emptied }: { earlier: readonly Curation[]; healthy: boolean; emptied: boolean },
+): string[] {
+  const versionsOf = memoize((id) => sumVersions(sandbox, id, metrics, emptied));
+  const all = [...earlier, ...curations];
+  const covered = new Set(all.flatMap(daysOf));
+  const unknown = [...days.keys()].filter((day) => !covered.has(day));
+  const wrong = [...covered].flatMap((day) => {
+    const covering = all.filter((each) => daysOf(each).includes(day)).sort(byAge);
+    const newest = covering.findLastIndex(({ done }) => done);
+    const shown = days.get(day);
+    if (newest < 0 && !shown) return [];
+    if (!shown) return [`P7: ${name} has no object of ${day}`];
+    if (newest >= 0 && !registered.has(day)) return [`P7: ${name} has no partition ${day}`];
+    const none = { rows: 0, sums: Object.fromEntries(metrics.map((metric) => [metric, 0n])) };
+    const possible = covering
+      .slice(Math.max(0, newest))
+      .flatMap(({ report }) => versionsOf(report.id).map((version) => version.get(day) ?? none));
+    if (possible.some((sums) => isEqual(sums, shown))) return [];
+    return [`P7: ${name} shows ${textOf(shown)} on ${day} instead of ${possible.map(textOf).join(' or ')}`];
+  });
+  const notDone = curations.filter(({ done }) => healthy && !done);
+  return [
+    ...unknown.map((day) => `P7: ${name} has ${day}, which no report covers`),
+    ...wrong,
+    ...notDone.map(({ report, problem }) => `P7: ${name} was not written from ${report.id}: ${problem}`),
+  ];
+}
+
+function byAge({ report: one }: Curation, { report: other }: Curation): number {
+  const age = Date.parse(one.created_at) - Date.parse(other.created_at);
+  return age !== 0 ? age : one.id < other.id ? -1 : 1;
+}
+
+function daysOf({ start_date, end_date }: Pick<Curation, 'start_date' | 'end_date'>): string[] {
+  return Array.from({ length: daysBetween(start_date, end_date) }, (_, day) => addDays(start_date, day));
+}
+
+/** The days of a report, in each version of its file that may have been served. */
+function sumVersions(
+  sandbox: Sandbox,
+  id: string,
+  metrics: readonly string[],
+  emptied: boolean,
+): ReadonlyMap<string, DaySums>[] {
+  const report = sandbox.reports().find((each) => each.id === id);
+  if (!report) return [];
+  const versions = Array.from({ length: report.version + 1 }, (_, number) => report.file.withVersion(number));
+  const texts = versions.map((file) => Buffer.concat([...file.read()]).toString());
+  return [...texts, ...(emptied ? ['[]'] : [])].map((text) => sumDays(text, metrics));
+}
+
+function memoize<T>(compute: (key: string) => T): (key: string) => T {
+  const known = new Map<string, T>();
+  return (key) => {
+    const value = known.get(key) ?? compute(key);
+    known.set(key, value);
+    return value;
+  };
+}
+
+function isEqual(one: DaySums, other: DaySums): boolean {
+  return textOf(one) === textOf(other);
+}
+
+function textOf({ rows, sums }: DaySums): string {
+  const metrics = Object.entries(sums).map(([metric, sum]) => `${metric} ${sum}`);
+  return `${rows} rows ${metrics.join(' ')}`;
+}
