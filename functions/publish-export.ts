@@ -1,10 +1,14 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { collectOutcomes } from './decisions/outcomes.ts';
+import { shortenWarnings } from './decisions/warnings.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { failureKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
+
+/** Bytes of the result's warnings. Its windows have at most 100 × 1,000 bytes, and an event may have 256 KB. */
+const MAX_WARNINGS = 50_000;
 
 interface Dependencies {
   readonly store: Pick<ObjectStore, 'bucket' | 'remove'>;
@@ -32,7 +36,8 @@ export async function publishExport(
   if (!delivered.some(({ window }) => failureKey(request, window) === failureKey(request, request)))
     await store.remove(failureKey(request, request));
   const { account, name, kind, start_date, end_date } = request;
-  const windows = delivered.map(({ outcome, ...window }) => window);
+  const windows = delivered.map(({ outcome, warnings: _, ...window }) => window);
+  const all = [...warnings, ...delivered.flatMap((window) => window.warnings ?? [])];
   return {
     ...{ version: '1', execution, account, name, kind, start_date, end_date },
     bucket: store.bucket,
@@ -40,7 +45,21 @@ export async function publishExport(
     ...(already_delivered !== undefined && { already_delivered }),
     bytes: windows.reduce((sum, { bytes }) => sum + bytes, 0),
     ...sumRows(delivered, already_delivered),
-    warnings,
+    ...sumRestated(delivered),
+    warnings: shortenWarnings(all, MAX_WARNINGS),
+  };
+}
+
+/** Returns nothing if no window has a table. */
+function sumRestated(delivered: readonly DeliveredWindow[]): Partial<ExportResult> {
+  const written = delivered.filter(({ restated }) => restated !== undefined);
+  if (written.length === 0) return {};
+  const first_restated = written.find((window) => window.first_restated !== undefined)?.first_restated;
+  const last_restated = written.findLast((window) => window.last_restated !== undefined)?.last_restated;
+  return {
+    restated: written.reduce((sum, { restated = 0 }) => sum + restated, 0),
+    ...(first_restated !== undefined && { first_restated }),
+    ...(last_restated !== undefined && { last_restated }),
   };
 }
 

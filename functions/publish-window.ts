@@ -2,11 +2,18 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { platformName, platformRequest } from './decisions/platform-request.ts';
 import { isOutOfTime, MAX_WINDOW_HOURS } from './decisions/waits.ts';
-import { OutOfTime } from './workflow/errors.ts';
+import { shortenWarnings } from './decisions/warnings.ts';
+import { OutOfTime, readCause } from './workflow/errors.ts';
 import { failureKey, manifestKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
-import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
+import { type Curated, type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
+
+/**
+ * Bytes of a window's warnings in the export's state. Its other fields have at most 900 bytes, so a delivered window is not larger
+ * than the failure report of another one, for which that state has room (see MAX_WINDOWS).
+ */
+const MAX_WARNINGS = 1_000;
 
 interface Dependencies extends Pick<Common, 'now'> {
   readonly store: Pick<ObjectStore, 'bucket' | 'putJson' | 'remove'>;
@@ -27,13 +34,14 @@ export async function publishWindow(
   state: SavedWindow,
   dependencies: Dependencies,
 ): Promise<DeliveredWindow> {
-  const { request, window, object, ready_id } = state;
+  const { request, window, object, ready_id, curated, export_warnings = state.warnings.length } = state;
   const { store, now } = dependencies;
+  const warnings = warningsOf(state);
   // After a redrive, another run may have replaced the object and written its own manifest.
   if (isOutOfTime(object.copied_at, now())) throw tooLate(state);
   const manifest_key = manifestKey(request, window);
   await store.remove(failureKey(request, window));
-  await store.putJson(manifest_key, createManifest(state, dependencies));
+  await store.putJson(manifest_key, createManifest({ ...state, warnings }, dependencies));
   return {
     outcome: 'delivered',
     window,
@@ -42,7 +50,24 @@ export async function publishWindow(
     ...(ready_id !== undefined && { report_id: ready_id }),
     bytes: object.bytes,
     ...(object.rows !== undefined && { rows: object.rows }),
+    ...restatedIn(curated?.table),
+    ...(warnings.length > export_warnings && {
+      warnings: shortenWarnings(warnings.slice(export_warnings), MAX_WARNINGS),
+    }),
   };
+}
+
+/** CurateReport may have died. The file is delivered all the same. */
+function warningsOf({ warnings, caught }: SavedWindow): string[] {
+  if (!caught) return warnings;
+  const [happened] = readCause(caught.Cause ?? '').happened.split('\n', 1);
+  return [...warnings, `the rows were not read, and no table was written (${caught.Error}): ${happened}`];
+}
+
+function restatedIn(table: Curated['table']) {
+  if (!table) return {};
+  const { restated, first_restated, last_restated } = table;
+  return { restated, ...(first_restated !== undefined && { first_restated, last_restated }) };
 }
 
 function tooLate({ object, reports }: SavedWindow): OutOfTime {
@@ -54,8 +79,9 @@ function tooLate({ object, reports }: SavedWindow): OutOfTime {
 }
 
 function createManifest(state: SavedWindow, { store, now, platform, revision }: Dependencies) {
-  const { request, window, object, reports, ready_id, execution, warnings } = state;
+  const { request, window, object, reports, ready_id, execution, warnings, curated = {} } = state;
   const { copied_at, crc32, ...stored } = object;
+  const { first_date, last_date, sums, ledger_key, table } = curated;
   return {
     version: '1',
     account: request.account,
@@ -72,6 +98,7 @@ function createManifest(state: SavedWindow, { store, now, platform, revision }: 
     bucket: store.bucket,
     ...stored,
     ...(object.rows !== undefined && { empty: object.rows === 0 }),
+    ...{ first_date, last_date, sums, ledger_key, table },
     checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: crc32 },
     report_created_at: reports.find(({ id }) => id === ready_id)?.created_at,
     copied_at,

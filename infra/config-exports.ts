@@ -28,11 +28,12 @@ export function exportFaults(context: unknown): string[] {
   });
 }
 
-/** Faults of a list of account names. */
+/** Faults of a list of account names, or of an object by account. */
 export function accountFaults(context: unknown, field: string): string[] {
-  const { [field]: names, accounts } = fieldsOf(context);
-  if (!Array.isArray(names)) return [];
-  return names.flatMap((name, at) => accountFault(`${field}[${at}]`, name, accounts));
+  const { [field]: named, accounts } = fieldsOf(context);
+  if (Array.isArray(named))
+    return named.flatMap((name, at) => accountFault(`${field}[${at}]`, name, accounts));
+  return Object.keys(fieldsOf(named)).flatMap((name) => accountFault(field, name, accounts));
 }
 
 function requestFaults(request: Fields): readonly string[] {

@@ -53,6 +53,8 @@ const Host = z
 const EXPRESSION =
   /^(cron\(([\d*,/-]+ ){2}([\d*,/LW-]+ [\w*,/-]+ \?|\? [\w*,/-]+ [\w*,/#-]+) [\d*,/-]+\)|rate\([1-9]\d* (minute|hour|day)s?\))$/;
 
+const TimeZone = z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin');
+
 /** When EventBridge Scheduler starts an export. */
 const Schedule = z.strictObject({
   expression: z
@@ -61,9 +63,11 @@ const Schedule = z.strictObject({
       EXPRESSION,
       'must be cron(minutes hours day-of-month month day-of-week year), one of the two days being ?, or rate(N minutes), rate(N hours) or rate(N days)',
     ),
-  time_zone: z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').optional(),
+  time_zone: TimeZone.optional(),
   /** The longest time between two starts. The alarm NoFreshData goes off four hours later. */
   expect_every_hours: z.int().min(1).default(24),
+  /** `false` pauses the schedule, and its alarm NoFreshData with it. */
+  enabled: z.boolean().default(true),
 });
 
 /** The export sends these parameters of a refresh itself. A secret here would also end up in the template. */
@@ -91,6 +95,8 @@ const Config = z.strictObject({
       }),
     )
     .default([]),
+  /** By account: the time zone of exports and schedules that name none. */
+  time_zones: z.record(Account, TimeZone).default({}),
   /** `false` leaves out the catalog and the queries. The files are delivered all the same. */
   tables: z.boolean().default(true),
   /** Accounts whose credential is an API key: the synth warns of its end (contract 9.6). */
@@ -172,15 +178,22 @@ export function parseConfig(context: unknown): Config {
     ...exportFaults(context),
     ...tableFaults(context),
     ...accountFaults(context, 'legacy_api_key_accounts'),
+    ...accountFaults(context, 'time_zones'),
   ];
   if (!parsed.success || faults.length > 0) throw new InvalidConfig(faults);
-  return { ...parsed.data, exports: parsed.data.exports.map(withTimeZone) };
+  const { exports, time_zones } = parsed.data;
+  return { ...parsed.data, exports: exports.map((entry) => withTimeZone(entry, time_zones)) };
 }
 
-/** A request counts its period in the schedule's time zone, unless it names another one. */
-function withTimeZone(entry: z.infer<typeof Config>['exports'][number]): ConfiguredExport {
-  const { time_zone } = entry.schedule ?? {};
-  return { ...(time_zone && { time_zone }), ...entry } as ConfiguredExport;
+/** A schedule is in the time zone of its account, and a request in that of its schedule, unless they name another one. */
+function withTimeZone(
+  entry: z.infer<typeof Config>['exports'][number],
+  time_zones: Readonly<Record<string, string>>,
+): ConfiguredExport {
+  const { schedule, ...others } = entry as ConfiguredExport;
+  const time_zone = schedule?.time_zone ?? time_zones[others.account];
+  const zone = time_zone !== undefined && { time_zone };
+  return { ...zone, ...others, ...(schedule && { schedule: { ...schedule, ...zone } }) };
 }
 
 function isDistinct(names: readonly string[]): boolean {

@@ -12,13 +12,17 @@ export const LEDGER = '_ledger.json';
 /** The failure report of a window or an export; removed when it is delivered. */
 export const FAILURE = '_failure.json';
 
+/** The prefix of an export's objects. */
+export function exportPrefix({ account, name }: Pick<ExportRequest, 'account' | 'name'>): string {
+  return `${EXPORTS_PREFIX}account=${account}/export=${name}/`;
+}
+
 /**
  * The prefix of a window's objects. It is known before the export runs and consists of validated parts only. Athena, Spark
  * and Snowflake read its `name=value` parts as partitions.
  */
-function windowPrefix({ account, name }: Pick<ExportRequest, 'account' | 'name'>, window: Window): string {
-  const range = `start_date=${window.start_date}/end_date=${window.end_date}`;
-  return `${EXPORTS_PREFIX}account=${account}/export=${name}/${range}/`;
+function windowPrefix(request: Pick<ExportRequest, 'account' | 'name'>, window: Window): string {
+  return `${exportPrefix(request)}start_date=${window.start_date}/end_date=${window.end_date}/`;
 }
 
 export function objectKey(request: ExportRequest, window: Window): string {

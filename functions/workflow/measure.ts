@@ -117,8 +117,9 @@ function endOfData({ request, window, curated }: State): number | undefined {
 }
 
 /** Has no dimension, so that one alarm watches all exports. The line's properties name the window. */
-function countTableProblems({ curated }: State, { outcome }: State): Measurement[] {
-  const isProblem = outcome === 'delivered' && curated?.table_problem !== undefined;
+function countTableProblems({ curated, caught }: State, { outcome }: State): Measurement[] {
+  // PublishWindow gets an error only if CurateReport failed.
+  const isProblem = outcome === 'delivered' && (curated?.table_problem !== undefined || caught !== undefined);
   return isProblem ? [{ values: { TableProblems: 1 }, dimensions: {} }] : [];
 }
 

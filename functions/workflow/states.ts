@@ -155,7 +155,10 @@ export type TimelineEntry = z.infer<typeof TimelineEntry>;
 export const WindowState = z.object({
   execution: z.string(),
   request: ExportRequest,
+  /** First those of the export, then those that the window's steps add. */
   warnings: z.array(z.string()),
+  /** How many of `warnings` are the export's. */
+  export_warnings: z.optional(z.number()),
   window: Window,
   /**
    * The Choice states read it: `planned` create a report (the first or a replacement) · `pending` poll ·
@@ -228,7 +231,7 @@ export const DeliveredWindow = z.object({
   report_id: z.optional(z.string()),
   bytes: z.number(),
   rows: z.optional(z.number()),
-  /** Those that this window added to the export's. */
+  /** Those that this window added to the export's, shortened. */
   warnings: z.optional(z.array(z.string())),
   /** Days of the table that showed other values before, and the first and last of them. */
   restated: z.optional(z.number()),
@@ -316,13 +319,18 @@ export const ExportResult = z.object({
   start_date: z.string(),
   end_date: z.string(),
   bucket: z.string(),
-  windows: z.array(z.omit(DeliveredWindow, { outcome: true })),
+  windows: z.array(z.omit(DeliveredWindow, { outcome: true, warnings: true })),
   /** With `only_missing`, the number of windows that an earlier execution delivered. `windows` does not contain them. */
   already_delivered: z.optional(z.number()),
   bytes: z.number(),
   rows: z.optional(z.number()),
   /** The platform had no rows at all. Absent if that is not known. */
   empty: z.optional(z.boolean()),
+  /** Days of the table that showed other values before, and the first and last of them. Absent if no table was written. */
+  restated: z.optional(z.number()),
+  first_restated: z.optional(z.string()),
+  last_restated: z.optional(z.string()),
+  /** Those of the request, and those of its windows, each once. */
   warnings: z.array(z.string()),
 });
 export type ExportResult = z.infer<typeof ExportResult>;

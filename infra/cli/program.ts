@@ -9,6 +9,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   resume: async () => (await import('./resume.ts')).createResumeCommand(),
   curate: async () => (await import('./curate/curate.ts')).createCurateCommand(),
   query: async () => (await import('./query/query.ts')).createQueryCommand(),
+  status: async () => (await import('./status.ts')).createStatusCommand(),
   list: async () => (await import('./list.ts')).createListCommand(),
   stop: async () => (await import('./stop.ts')).createStopCommand(),
   explain: async () => (await import('./explain.ts')).createExplainCommand(),

@@ -6,7 +6,7 @@ import { Construct } from 'constructs';
 import { runbookLink } from '../../functions/decisions/failure-report.ts';
 import type { ConfiguredExport } from '../config.ts';
 import { type AlarmCondition, type AlarmSources, alarmConditions } from './alarm-conditions.ts';
-import { freshDeliveriesOf } from './export-metrics.ts';
+import { type Fresh, freshDeliveriesOf } from './export-metrics.ts';
 
 /** A scheduled export delivers within four hours of its start: three reports of 30 minutes each, and the waits between. */
 const MARGIN_HOURS = 4;
@@ -60,7 +60,7 @@ export class ExportAlarms extends Construct {
     if (hours === undefined) return;
     const { account, name } = configured;
     const condition = {
-      metric: freshDeliveriesOf(configured, staleAfter(configured), { stack, period: Duration.hours(1) }),
+      metric: freshDeliveriesOf(configured, freshOf(configured), { stack, period: Duration.hours(1) }),
       description: `Export ${name} of account ${account} has delivered no fresh data for ${hours} hours.`,
       periods: hours,
       below: true,
@@ -70,17 +70,21 @@ export class ExportAlarms extends Construct {
 }
 
 /**
- * Hours without a delivery after which a scheduled export is overdue; undefined without a schedule, and where CloudWatch
- * does not look back far enough.
+ * Hours without a delivery after which a scheduled export is overdue; undefined without a schedule that is
+ * enabled, and where CloudWatch does not look back far enough.
  */
 export function overdueAfter({ schedule }: ConfiguredExport): number | undefined {
-  if (!schedule) return undefined;
+  if (!schedule?.enabled) return undefined;
   const hours = schedule.expect_every_hours + MARGIN_HOURS;
   return hours <= LONGEST_HOURS ? hours : undefined;
 }
 
-/** The age in seconds at which the newest rows of a delivery are too old. */
-function staleAfter({ period }: ConfiguredExport): number {
-  const days = STALE_AFTER_DAYS + (period === 'previous_month' ? LONGEST_MONTH : 0);
-  return Duration.days(days).toSeconds();
+/** A period that looks back for less than STALE_AFTER_DAYS may be a weekend, so it may have no rows. */
+function freshOf({ period }: ConfiguredExport): Fresh {
+  const isMonth = period === 'previous_month';
+  const [, days = 0] = /^last_(\d+)_days$/.exec(String(period)) ?? [];
+  return {
+    maxAge: Duration.days(STALE_AFTER_DAYS + (isMonth ? LONGEST_MONTH : 0)).toSeconds(),
+    mayBeEmpty: !isMonth && Number(days) < STALE_AFTER_DAYS,
+  };
 }

@@ -83,7 +83,7 @@ function widget(metric: MetricName, { title, by, statistics }: Graph, stack: str
 
 /** Names the scheduled exports that have no alarm NoFreshData. */
 function deliveryAlarms(exports: readonly ConfiguredExport[]): string {
-  const without = exports.filter((each) => each.schedule && overdueAfter(each) === undefined);
+  const without = exports.filter((each) => each.schedule?.enabled && overdueAfter(each) === undefined);
   if (without.length === 0)
     return 'Every scheduled export has an alarm that tells when nothing fresh was delivered.';
   const names = without.map(({ account, name }) => `${account}.${name}`).join(', ');

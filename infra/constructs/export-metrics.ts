@@ -11,24 +11,32 @@ interface MetricScope {
   readonly period: Duration;
 }
 
+/** The deliveries that count as fresh. */
+export interface Fresh {
+  /** Seconds that the newest rows may be old. Rows of unknown age count as fresh. */
+  readonly maxAge: number;
+  /** A window without rows counts too. */
+  readonly mayBeEmpty: boolean;
+}
+
 /**
- * 1 in a period in which the export delivered fresh data, otherwise 0. A delivery whose freshness is not known counts as fresh: its
- * days have no rows. Without FILL, CloudWatch would use an older value for a period without data.
- *
- * @param limit seconds: data is fresh if it is not older
+ * 1 in a period in which the export delivered fresh data, otherwise 0. Without FILL, CloudWatch would use an older value for a
+ * period without data.
  */
 export function freshDeliveriesOf(
   { account, name }: ConfiguredExport,
-  limit: number,
+  { maxAge, mayBeEmpty }: Fresh,
   of: MetricScope,
 ): MathExpression {
   const dimensions = { account, export: name };
+  const counted = mayBeEmpty ? 'FILL(deliveries, 0)' : 'FILL(deliveries, 0) - FILL(empty, 0)';
   return new MathExpression({
-    expression: `IF(FILL(deliveries, 0) >= 1 AND FILL(age, 0) <= ${limit}, 1, 0)`,
+    expression: `IF(${counted} >= 1 AND FILL(age, 0) <= ${maxAge}, 1, 0)`,
     usingMetrics: {
       deliveries: metric('Deliveries', dimensions, of),
       // The newest data counts: a backfill in the same period is older.
       age: metric('Freshness', dimensions, of).with({ statistic: 'Minimum' }),
+      ...(!mayBeEmpty && { empty: metric('EmptyDeliveries', dimensions, of) }),
     },
     period: of.period,
   });

@@ -54,6 +54,7 @@ export class ExportSchedules extends Construct {
         scheduleGroup: group,
         description: `Export ${name} of account ${account}`,
         schedule: expressionOf(schedule),
+        enabled: schedule.enabled,
         target: this.start(stateMachine, role, requestOf(each)),
       });
     }

@@ -96,6 +96,7 @@ export class ExportWorkflow extends Construct {
         'execution.$': '$.execution',
         'request.$': '$.request',
         'warnings.$': '$.warnings',
+        'export_warnings.$': 'States.ArrayLength($.warnings)',
         'window.$': '$$.Map.Item.Value',
         ...PLANNED,
       },

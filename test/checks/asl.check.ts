@@ -25,6 +25,7 @@ type Option = keyof Omit<Config, 'stack' | 'base_url' | 'revision' | 'accounts' 
 
 const EVERY_OPTION = {
   legacy_api_key_accounts: ['acme'],
+  time_zones: { acme: 'Europe/Berlin' },
   refresh_parameters: { audience: 'reporting' },
   reserve_token_concurrency: false,
   max_download_bytes: 1_000_000_000,

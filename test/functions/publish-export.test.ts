@@ -56,6 +56,19 @@ describe('PublishExport', () => {
     expect((await publish(results)).result).not.toHaveProperty('already_delivered');
   });
 
+  it('sums up the days that its windows restated, and shows each warning once', async () => {
+    const some = { restated: 2, first_restated: '2026-10-03', last_restated: '2026-10-05' };
+    const { result } = await publish([
+      { ...delivered('2026-10-01'), restated: 0, warnings: ['w', 'of a window'] },
+      { ...delivered('2026-10-02'), ...some, warnings: ['of a window'] },
+    ]);
+    expect(result).toMatchObject({ ...some, warnings: ['w', 'of a window'] });
+    expect(result.windows[0]).not.toHaveProperty('warnings');
+    expect((await publish([delivered('2026-10-01'), delivered('2026-10-02')])).result).not.toHaveProperty(
+      'restated',
+    );
+  });
+
   it.each<[string, (number | undefined)[], number | undefined, object]>([
     ['23: empty if no window has a row', [0, 0], undefined, { rows: 0, empty: true }],
     ['23: empty if nothing was delivered earlier', [0, 0], 0, { rows: 0, empty: true }],

@@ -65,6 +65,40 @@ const manifest = {
 };
 
 describe('PublishWindow', () => {
+  const table = {
+    ...{ name: 'daily', days: 3, kept: 1, restated: 2 },
+    ...{ first_restated: '2026-11-02', last_restated: '2026-11-03' },
+  };
+  const curated = { first_date: '2026-11-01', last_date: '2026-11-03', sums: { spend: '1.5' }, table };
+
+  it('writes what CurateReport found into the manifest, and passes the restated days on', async () => {
+    const ledger_key = `${PREFIX}_ledger.json`;
+    const { result, manifest: written } = await publish(savedWindow({ curated: { ...curated, ledger_key } }));
+    expect(written).toEqual({ ...manifest, ...curated, ledger_key });
+    expect(result).toMatchObject({
+      ...{ restated: 2, first_restated: '2026-11-02', last_restated: '2026-11-03' },
+    });
+  });
+
+  it('delivers the file of a dead CurateReport, and warns', async () => {
+    const Cause = JSON.stringify({ errorMessage: 'Task timed out after 900.00 seconds' });
+    const caught = { Error: 'Sandbox.Timedout', Cause };
+    const { result, manifest: written } = await publish(
+      savedWindow({ caught, warnings: ['of the request'], export_warnings: 1 }),
+    );
+    const warning =
+      'the rows were not read, and no table was written (Sandbox.Timedout): Task timed out after 900.00 seconds';
+    expect(written.warnings).toEqual(['of the request', warning]);
+    expect(result.warnings).toEqual([warning]);
+  });
+
+  it('returns less than 2,000 bytes, however many warnings a window has', async () => {
+    const warnings = ['of the request', ...Array.from({ length: 50 }, (_, at) => `${at} ${'é'.repeat(400)}`)];
+    const { result } = await publish(savedWindow({ curated, warnings, export_warnings: 1 }));
+    expect(result.warnings.at(-1)).toMatch(/^\d+ more warnings$/);
+    expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(2_000);
+  });
+
   it('deletes the failure report of an earlier run, then writes the manifest', async () => {
     const { calls, manifest: written } = await publish(savedWindow());
     expect(calls).toEqual([`delete ${PREFIX}_failure.json`, `put ${PREFIX}_manifest.json`]);

@@ -37,6 +37,7 @@ describe('the config', () => {
       max_download_bytes: 53_687_091_200,
       max_curate_bytes: 4_294_967_296,
       tables: true,
+      time_zones: {},
       log_retention_days: 90,
       alarm_emails: [],
     });
@@ -122,6 +123,11 @@ describe('the config', () => {
       'an export of an account that is not listed',
       { accounts: ['globex'] },
       'exports[0].account: acme is not one of accounts (globex)',
+    ],
+    [
+      'the time zone of an account that is not listed',
+      { time_zones: { acne: 'UTC' } },
+      'time_zones: acne is not one of accounts (acme, globex)',
     ],
     [
       'a legacy API key of an account that is not listed',
@@ -217,6 +223,18 @@ describe('the config', () => {
     const hourly = { ...daily, name: 'hourly', schedule: { ...RATE, expect_every_hours: 1 } };
     const { exports } = parseConfig({ ...CONTEXT, exports: [daily, hourly] });
     expect(exports.map(({ schedule }) => schedule?.expect_every_hours)).toEqual([24, 1]);
+  });
+
+  it("puts exports and schedules into their account's time zone unless they name another one", () => {
+    const plain = { ...daily, name: 'plain', schedule: undefined };
+    const rated = { ...daily, name: 'rated', schedule: RATE };
+    const time_zones = { acme: 'America/New_York' };
+    const { exports } = parseConfig({ ...CONTEXT, exports: [daily, plain, rated], time_zones });
+    expect(exports.map((each) => [each.time_zone, each.schedule?.time_zone])).toEqual([
+      ['Europe/Berlin', 'Europe/Berlin'],
+      ['America/New_York', undefined],
+      ['America/New_York', 'America/New_York'],
+    ]);
   });
 
   it("counts a period in the schedule's time zone unless the request names another one", () => {

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { MAIN, runCommand } from '../../support/cli.ts';
 import { startCommandRun } from '../../support/command-run.ts';
-import { RUNNING, startExecutions, writeOutputs } from './operated-executions.ts';
+import { RUNNING, startBucket, startExecutions } from './operated-executions.ts';
 import { startDeployedAccount } from './support.ts';
 
 const COMMAND = 'npm run export --';
@@ -30,16 +30,16 @@ async function runExample(example: string, cwd: string, stdin: string) {
 const CREDENTIAL = '{"client_id":"id","client_secret":"secret"}';
 
 it.each([
-  ...['list', 'stop', 'explain', 'secret'],
+  ...['list', 'status', 'stop', 'explain', 'secret'],
 ])('every example in the help of %s works', async (command) => {
   const { args, out } = await startCommandRun({ start_date: '2026-10-01', end_date: '2026-10-02' });
   const examples = await readExamples(command);
   if (examples.some((example) => example.includes('--local'))) await runCommand(args);
   const directory = dirname(out);
   await writeFile(join(directory, 'credential.json'), CREDENTIAL);
-  await writeOutputs(directory);
   await startDeployedAccount('');
   await startExecutions([{ ...RUNNING, windows: [] }]);
+  await startBucket({}, directory);
   expect(examples).not.toEqual([]);
   for (const example of examples) {
     expect({ example, ...(await runExample(example, directory, CREDENTIAL)) }).toEqual({

@@ -1,9 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { onTestFinished, vi } from 'vitest';
 import { OUTPUTS_FILE } from '../../../infra/cli/deployed.ts';
+import { CREDENTIALS, startS3 } from '../../../infra/local/s3/server.ts';
 import { OUTPUTS } from '../../../infra/outputs.ts';
 import { listen } from '../../support/listen.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { STATE_MACHINE } from './step-functions.ts';
 
 /** An execution in the fake Step Functions. Its windows are executions too. */
@@ -121,11 +124,32 @@ export async function startExecutions(executions: readonly FakeExecution[], deni
   return { called };
 }
 
-/** Writes the outputs of a deployment to a folder, which a command then takes for the project's. */
-export async function writeOutputs(folder: string, bucket = 'exports'): Promise<void> {
-  const outputs = { [OUTPUTS.stateMachine]: STATE_MACHINE, [OUTPUTS.bucket]: bucket };
+const BUCKET = { Bucket: 'exports', ExpectedBucketOwner: '123456789012' };
+
+/**
+ * A deployed bucket with these objects, and a folder with the outputs of its stack.
+ *
+ * @returns the folder, to run commands in
+ */
+export async function startBucket(
+  objects: Readonly<Record<string, unknown>>,
+  folder = temporaryDirectory(),
+): Promise<string> {
+  const server = await startS3({
+    ...{ directory: temporaryDirectory(), buckets: [BUCKET.Bucket], account: BUCKET.ExpectedBucketOwner },
+    requireOwner: true,
+  });
+  vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', CREDENTIALS.accessKeyId);
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', CREDENTIALS.secretAccessKey);
+  onTestFinished(() => server.close());
+  const client = new S3Client({ ...server, region: 'eu-west-1', credentials: CREDENTIALS });
+  for (const [Key, content] of Object.entries(objects))
+    await client.send(new PutObjectCommand({ ...BUCKET, Key, Body: JSON.stringify(content) }));
+  const outputs = { [OUTPUTS.stateMachine]: STATE_MACHINE, [OUTPUTS.bucket]: BUCKET.Bucket };
   await mkdir(join(folder, 'cdk.out'), { recursive: true });
   await writeFile(join(folder, OUTPUTS_FILE), JSON.stringify({ 'ad-report-export': outputs }));
+  return folder;
 }
 
 const REQUEST = {

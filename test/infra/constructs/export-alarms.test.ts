@@ -116,6 +116,12 @@ function metricOf(id: string, name: string, statistic: string) {
   return { Id: id, ReturnData: false, MetricStat: { Period: 3600, Stat: statistic, Metric } };
 }
 
+/** The metrics of the alarm NoFreshData of the export daily with these changes. */
+function freshnessOf(changes: object): { Expression?: string }[] {
+  const other = synthesizeStack({ exports: [{ ...CONTEXT.exports[0], ...changes }] });
+  return resourcesOf(other, 'AWS::CloudWatch::Alarm').get('AlarmsNoFreshDataacmedaily')?.Properties.Metrics;
+}
+
 describe('a scheduled export', () => {
   it('is overdue after its expected hours and four more, even without any data', () => {
     expect(alarms.get('NoFreshData-acme.daily')).toMatchObject({
@@ -128,7 +134,7 @@ describe('a scheduled export', () => {
     });
   });
 
-  it('counts a delivery as fresh if its newest rows are at most three days old, or if it has none', () => {
+  it('counts a delivery as fresh if its newest rows are at most three days old, or of unknown age', () => {
     expect(alarms.get('NoFreshData-acme.daily')?.Metrics).toMatchObject([
       { Expression: 'IF(FILL(deliveries, 0) >= 1 AND FILL(age, 0) <= 259200, 1, 0)' },
       metricOf('deliveries', 'Deliveries', 'Sum'),
@@ -136,11 +142,27 @@ describe('a scheduled export', () => {
     ]);
   });
 
-  it('of previous_month may be a month older', () => {
-    const [daily] = CONTEXT.exports;
-    const monthly = synthesizeStack({ exports: [{ ...daily, period: 'previous_month' }] });
-    const alarm = resourcesOf(monthly, 'AWS::CloudWatch::Alarm').get('AlarmsNoFreshDataacmedaily');
-    expect(alarm?.Properties.Metrics[0].Expression).toContain(`<= ${(3 + 31) * 86_400},`);
+  it.each([
+    ['last_28_days', 3],
+    ['last_3_days', 3],
+    ['previous_month', 3 + 31],
+  ])('of %s must deliver rows, at most %i days old', (period, days) => {
+    expect(freshnessOf({ period })).toMatchObject([
+      {
+        Expression: `IF(FILL(deliveries, 0) - FILL(empty, 0) >= 1 AND FILL(age, 0) <= ${days * 86_400}, 1, 0)`,
+      },
+      metricOf('deliveries', 'Deliveries', 'Sum'),
+      metricOf('age', 'Freshness', 'Minimum'),
+      metricOf('empty', 'EmptyDeliveries', 'Sum'),
+    ]);
+  });
+
+  it.each([
+    'yesterday',
+    'last_2_days',
+    'month_to_date',
+  ])('of %s may deliver a weekend without rows', (period) => {
+    expect(freshnessOf({ period })[0]?.Expression).toMatch(/^IF\(FILL\(deliveries, 0\) >= 1 AND /);
   });
 
   it.each([
@@ -149,8 +171,13 @@ describe('a scheduled export', () => {
     [164, 168],
     [165, undefined],
   ])('that is expected every %i hours is overdue after %s', (expect_every_hours, hours) => {
-    const schedule = { expression: 'rate(1 hour)', expect_every_hours };
+    const schedule = { expression: 'rate(1 hour)', expect_every_hours, enabled: true };
     expect(overdueAfter({ name: 'daily', account: 'acme', schedule })).toBe(hours);
+  });
+
+  it('that is paused is never overdue', () => {
+    const schedule = { expression: 'rate(1 hour)', expect_every_hours: 1, enabled: false };
+    expect(overdueAfter({ name: 'daily', account: 'acme', schedule })).toBeUndefined();
   });
 
   it('has no alarm, but a note on the dashboard, if CloudWatch does not look back far enough', () => {

@@ -22,6 +22,13 @@ describe('schedules', () => {
     });
   });
 
+  it('are there but start nothing while they are paused', () => {
+    const [first] = CONTEXT.exports;
+    const paused = { ...first, schedule: { ...first?.schedule, enabled: false } };
+    const other = resourcesOf(synthesizeStack({ exports: [paused] }), 'AWS::Scheduler::Schedule');
+    expect(other.get('Schedulesacmedaily')?.Properties.State).toBe('DISABLED');
+  });
+
   it('start the state machine with the whole request and the scheduled time', () => {
     const { schedule, ...request } = CONTEXT.exports[0] ?? {};
     expect(readable(daily?.Target.Arn)).toBe('<WorkflowStateMachine>');

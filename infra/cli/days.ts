@@ -1,0 +1,82 @@
+import { parseJson } from '../../functions/workflow/json.ts';
+import { FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
+import { addDays, type DateRange } from '../../functions/workflow/request/dates.ts';
+import type { FailureReport } from '../../functions/workflow/states.ts';
+import type { ExportedObjects } from './bucket.ts';
+
+/** The objects of one export. */
+export interface ExportObjects {
+  /** Windows that have a manifest. */
+  readonly delivered: readonly DateRange[];
+  /** Keys of failure reports. A later delivery deletes them. */
+  readonly failures: readonly string[];
+  /** A snapshot covers its own day only, so no day between two of them is missing. */
+  readonly isList: boolean;
+}
+
+/** A failure report that is still there. */
+export interface RemainingFailure {
+  readonly at: string;
+  readonly error: string;
+  readonly happened: string;
+  readonly todo: string;
+  readonly execution: string;
+  readonly key: string;
+}
+
+/** Failure reports that are read to find the latest. */
+const MAX_FAILURES = 20;
+
+/** The exports that have objects, as `account/name`. */
+export function namesIn(keys: readonly string[]): Set<string> {
+  const found = keys.map((key) => /^exports\/account=([^/]+)\/export=([^/]+)\//.exec(key));
+  return new Set(found.flatMap((parts) => (parts ? [`${parts[1]}/${parts[2]}`] : [])));
+}
+
+/** @param keys of one export */
+export function readKeys(keys: readonly string[]): ExportObjects {
+  const named = (name: string) => keys.filter((key) => key.endsWith(`/${name}`));
+  return {
+    delivered: named(MANIFEST).flatMap((key) => {
+      const [, start_date, end_date] = /start_date=([\d-]+)\/end_date=([\d-]+)\//.exec(key) ?? [];
+      return start_date && end_date ? [{ start_date, end_date }] : [];
+    }),
+    failures: named(FAILURE),
+    isList: keys.some((key) => key.endsWith('.ndjson')),
+  };
+}
+
+/** The latest of the failure reports that can be read. */
+export async function findLatestFailure(
+  objects: Pick<ExportedObjects, 'getText'>,
+  keys: readonly string[],
+): Promise<RemainingFailure | undefined> {
+  const reports = await Promise.all(
+    keys.slice(-MAX_FAILURES).map(async (key) => {
+      const report: Partial<FailureReport> = Object(parseJson((await objects.getText(key)) ?? ''));
+      const { error = '', happened = '', todo = '', execution = '', timeline = [] } = report;
+      return { at: timeline.at(-1)?.to ?? '', error, happened, todo, execution, key };
+    }),
+  );
+  return reports.sort((one, other) => one.at.localeCompare(other.at)).at(-1);
+}
+
+/** The days of some ranges that others do not cover, grouped into ranges. */
+export function subtractDays(expected: readonly DateRange[], covered: readonly DateRange[]): DateRange[] {
+  const present = new Set(covered.flatMap(daysOf));
+  const missing = [...new Set(expected.flatMap(daysOf))].filter((day) => !present.has(day)).sort();
+  const ranges: DateRange[] = [];
+  for (const day of missing) {
+    const last = ranges.at(-1);
+    const end_date = addDays(day, 1);
+    if (last?.end_date === day) ranges[ranges.length - 1] = { start_date: last.start_date, end_date };
+    else ranges.push({ start_date: day, end_date });
+  }
+  return ranges;
+}
+
+function daysOf({ start_date, end_date }: DateRange): string[] {
+  const days: string[] = [];
+  for (let day = start_date; day < end_date; day = addDays(day, 1)) days.push(day);
+  return days;
+}
