@@ -16,8 +16,15 @@ export interface ObjectStore {
   putJson(key: string, value: unknown): Promise<void>;
   /** Returns the object's text; undefined if it does not exist. */
   getText(key: string): Promise<string | undefined>;
-  /** Returns the object's CRC32 in base64 and its version, if S3 knows them; undefined if the object does not exist. */
-  head(key: string): Promise<{ readonly crc32?: string; readonly version_id?: string } | undefined>;
+  /** Returns the CRC32 in base64 and the version, if S3 knows them, and the metadata; undefined if the object does not exist. */
+  head(key: string): Promise<
+    | {
+        readonly crc32?: string;
+        readonly version_id?: string;
+        readonly metadata: Readonly<Record<string, string>>;
+      }
+    | undefined
+  >;
   /** Succeeds even if the object does not exist. */
   remove(key: string): Promise<void>;
 }
@@ -55,8 +62,9 @@ export function createObjectStore({
     async head(key) {
       const head = async () => {
         const command = new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' });
-        const { ChecksumCRC32: crc32, VersionId } = await client.send(command, withTimeout());
+        const { ChecksumCRC32: crc32, VersionId, Metadata = {} } = await client.send(command, withTimeout());
         return {
+          metadata: Metadata,
           ...(crc32 !== undefined && { crc32 }),
           ...(VersionId !== undefined && { version_id: VersionId }),
         };

@@ -1,5 +1,5 @@
+import type { DayValues } from '../workflow/day-metadata.ts';
 import type { Curated, SavedWindow } from '../workflow/states.ts';
-import type { DayValues } from './day-metadata.ts';
 import type { PublishedDay } from './publish-days.ts';
 import type { DayFacts, ReportFacts } from './report.ts';
 

@@ -1,9 +1,9 @@
 import { rename, rm } from 'node:fs/promises';
 import type { ObjectFiles } from '../aws/object-files.ts';
+import type { DayVersion } from '../workflow/day-metadata.ts';
 import { addDays } from '../workflow/request/dates.ts';
 import type { Window } from '../workflow/states.ts';
 import { dayKey } from '../workflow/table.ts';
-import type { DayVersion } from './day-metadata.ts';
 import { type Published, publishObject } from './publish-object.ts';
 import type { DayFacts, OpenReport } from './report.ts';
 

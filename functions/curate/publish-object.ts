@@ -1,5 +1,4 @@
 import type { ObjectFiles } from '../aws/object-files.ts';
-import { ServiceUnavailable } from '../workflow/errors.ts';
 import {
   compareVersions,
   type DayMetadata,
@@ -8,7 +7,8 @@ import {
   isEqual,
   readMetadata,
   writeMetadata,
-} from './day-metadata.ts';
+} from '../workflow/day-metadata.ts';
+import { ServiceUnavailable } from '../workflow/errors.ts';
 
 /** Writers of one object are runs of the same export. Each conflict means that another one has finished its write. */
 const MAX_CONFLICTS = 10;

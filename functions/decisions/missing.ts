@@ -1,14 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
+import { readMetadata } from '../workflow/day-metadata.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
 import { failureKey, manifestKey } from '../workflow/keys.ts';
-import { dateIn } from '../workflow/request/dates.ts';
-import type { ExportRequest } from '../workflow/request/request.ts';
+import { addDays, dateIn } from '../workflow/request/dates.ts';
+import { type ExportRequest, MAX_WINDOWS } from '../workflow/request/request.ts';
 import type { ExportPlan, Window } from '../workflow/states.ts';
+import { dayKey, tableOf } from '../workflow/table.ts';
 import { platformRequest } from './platform-request.ts';
+import { requestHash } from './request-hash.ts';
 
 /**
- * Windows that are checked at the same time, three calls each. A hundred would share the CPU of a small function and
- * exceed the 5 s that each call has.
+ * Windows that are checked at the same time, three calls each, or days, one call each. A hundred would share the CPU of a
+ * small function and exceed the 5 s that each call has.
  */
 const BATCH = 10;
 
@@ -26,7 +29,15 @@ type Verdict = 'missing' | 'delivered' | keyof typeof WARNINGS;
 /** Reads the objects of earlier exports. */
 export interface DeliveredObjects {
   getText(key: string): Promise<string | undefined>;
-  head(key: string): Promise<{ readonly crc32?: string; readonly version_id?: string } | undefined>;
+  head(key: string): Promise<
+    | {
+        readonly crc32?: string;
+        readonly version_id?: string;
+        /** Of an object of a table. */
+        readonly metadata?: Readonly<Record<string, string>>;
+      }
+    | undefined
+  >;
 }
 
 interface Conditions {
@@ -42,9 +53,10 @@ interface Conditions {
 }
 
 /**
- * Finds the windows that were not delivered. A window is delivered if it has a manifest of the same request, platform and
- * revision, the manifest's object is still there, and no failure was reported since. The export's name and
- * `max_parallel` do not matter.
+ * Finds what was not delivered. A window is delivered if it has a manifest of the same request, platform and revision, the
+ * manifest's object is still there, and no failure was reported since. The export's name and `max_parallel` do not matter.
+ * Of other windows, the days that the export's table already has are left out: a longer range, which is split in other
+ * places, asks for no day twice.
  *
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -53,17 +65,67 @@ export async function findMissing(
   windows: readonly Window[],
   conditions: Conditions,
 ): Promise<Required<Pick<ExportPlan, 'windows' | 'already_delivered' | 'warnings'>>> {
-  const verdicts: Verdict[] = [];
-  for (let start = 0; start < windows.length; start += BATCH) {
-    const batch = windows.slice(start, start + BATCH);
-    verdicts.push(...(await Promise.all(batch.map((window) => checkWindow(request, window, conditions)))));
+  const checked = await inBatches(windows, async (window) => {
+    const verdict = await checkWindow(request, window, conditions);
+    return { window, verdict, missing: verdict === 'delivered' ? [] : [window] };
+  });
+  for (const each of checked) {
+    if (each.missing.length > 0) each.missing = await findMissingDays(request, each.window, conditions);
   }
-  const windowsOf = (verdict: Verdict) => windows.filter((_, index) => verdicts[index] === verdict);
+  const undelivered = checked.filter(({ missing }) => missing.length > 0);
+  const windowsOf = (verdict: Verdict) =>
+    undelivered.filter((each) => each.verdict === verdict).map(({ window }) => window);
+  const ranges = undelivered.flatMap(({ missing }) => missing);
   return {
-    windows: windows.filter((_, index) => verdicts[index] !== 'delivered'),
-    already_delivered: windowsOf('delivered').length,
+    // Single days all over a long range would be more windows than the export's state can hold.
+    windows: ranges.length <= MAX_WINDOWS ? ranges : undelivered.map(({ window }) => window),
+    already_delivered: checked.filter(({ missing }) => missing.length === 0).length,
     warnings: [...warn('other', windowsOf('other')), ...warn('early', windowsOf('early'))],
   };
+}
+
+/**
+ * The ranges of a window's days that the export's table does not have: days without an object, of another request, or whose
+ * report was created before the day was over. Returns the whole window if the export has no table, or if every instant counts.
+ */
+async function findMissingDays(
+  request: ExportRequest,
+  window: Window,
+  { store, timeZone, ...target }: Conditions,
+): Promise<Window[]> {
+  const table = tableOf(request);
+  if (request.kind !== 'report' || table === undefined || timeZone === undefined) return [window];
+  const hash = requestHash(request, target);
+  const present = await inBatches(daysOf(window), async (day) => {
+    const object = await store.head(dayKey(table, request.account, day));
+    const { request_hash, created_at = '' } = readMetadata(object?.metadata ?? {}) ?? {};
+    return request_hash === hash && dateIn(timeZone, new Date(created_at)) > day;
+  });
+  return groupDays(daysOf(window).filter((_, at) => !present[at]));
+}
+
+function daysOf({ start_date, end_date }: Window): string[] {
+  const days: string[] = [];
+  for (let day = start_date; day < end_date; day = addDays(day, 1)) days.push(day);
+  return days;
+}
+
+/** Joins adjacent days to ranges. @param days in ascending order */
+function groupDays(days: readonly string[]): Window[] {
+  const ranges: Window[] = [];
+  for (const day of days) {
+    const last = ranges.at(-1);
+    if (last?.end_date === day) last.end_date = addDays(day, 1);
+    else ranges.push({ start_date: day, end_date: addDays(day, 1) });
+  }
+  return ranges;
+}
+
+async function inBatches<T, R>(items: readonly T[], check: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let start = 0; start < items.length; start += BATCH)
+    results.push(...(await Promise.all(items.slice(start, start + BATCH).map(check))));
+  return results;
 }
 
 /** The request of an earlier execution, to export what was not delivered since it began. */

@@ -61,12 +61,14 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * To read manifests and failure reports, and to HEAD the objects. Without s3:ListBucket, S3 answers 403 instead of 404
+   * To read manifests and failure reports, and to HEAD the objects and the days of the tables. Without s3:ListBucket, S3 answers 403 instead of 404
    * for an absent object. That permission cannot be limited to a prefix, because a GetObject request has none.
    */
   grantReadOutcomes(grantee: IGrantable): void {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
     this.grant(grantee, ['s3:GetObject']);
+    const resourceArns = [this.bucket.arnForObjects(`${TABLES_PREFIX}*`)];
+    Grant.addToPrincipal({ grantee, actions: ['s3:GetObject'], resourceArns });
     grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
   }
 

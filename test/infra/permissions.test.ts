@@ -33,7 +33,11 @@ const STORES_REPORTS = [
   `s3:PutObject ${OBJECTS}`,
 ];
 const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
-  PlanExport: [`s3:GetObject ${OBJECTS}`, 's3:ListBucket <ExportsBucket.Arn>'],
+  PlanExport: [
+    `s3:GetObject ${OBJECTS}`,
+    's3:GetObject <ExportsBucket.Arn>/tables/*',
+    's3:ListBucket <ExportsBucket.Arn>',
+  ],
   GetToken: [
     ...['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].map(
       (action) => `secretsmanager:${action} ${CREDENTIALS}`,

@@ -71,26 +71,26 @@ describe('the bucket', () => {
     const { store } = await startBucket();
     await store.putJson(KEY, ['é']);
     expect(await store.getText(KEY)).toBe('[\n  "é"\n]\n');
-    expect(await store.head(KEY)).toStrictEqual({ crc32: base64Crc32(crc32('[\n  "é"\n]\n')) });
+    expect(await store.head(KEY)).toStrictEqual({ crc32: base64Crc32(crc32('[\n  "é"\n]\n')), metadata: {} });
   });
 
   it('returns an empty text for an empty object', async () => {
     const { store, put } = await startBucket();
     await put('');
     expect(await store.getText(KEY)).toBe('');
-    expect(await store.head(KEY)).toStrictEqual({ crc32: 'AAAAAA==' });
+    expect(await store.head(KEY)).toStrictEqual({ crc32: 'AAAAAA==', metadata: {} });
   });
 
   it('returns the version in a versioned bucket', async () => {
     const { store } = await startServer((_, response) =>
       response.writeHead(200, { 'x-amz-checksum-crc32': 'c', 'x-amz-version-id': 'v1' }).end(),
     );
-    expect(await store.head(KEY)).toStrictEqual({ crc32: 'c', version_id: 'v1' });
+    expect(await store.head(KEY)).toStrictEqual({ crc32: 'c', version_id: 'v1', metadata: {} });
   });
 
   it('returns no checksum if S3 sent none', async () => {
     const { store } = await startServer((_, response) => response.writeHead(200).end());
-    expect(await store.head(KEY)).toStrictEqual({});
+    expect(await store.head(KEY)).toStrictEqual({ metadata: {} });
   });
 
   it('returns undefined for a missing object, and removes it without an error', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { parseJson } from '../workflow/json.ts';
+import { parseJson } from './json.ts';
 
 /**
  * Characters of a day's values in S3's metadata, which holds 2 KB: twice the values, a report id of 256 characters, each of
