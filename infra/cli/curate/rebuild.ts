@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { compareVersions, type DayVersion, readMetadata } from '../../../functions/curate/day-metadata.ts';
 import { daysOf } from '../../../functions/curate/publish-days.ts';
 import { curateReport } from '../../../functions/curate-report.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
+import { compareVersions, type DayVersion, readMetadata } from '../../../functions/workflow/day-metadata.ts';
 import { ExportError, readMessage, ServiceUnavailable } from '../../../functions/workflow/errors.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { dayKey, listKey, TABLES_PREFIX, type TableSchema } from '../../../functions/workflow/table.ts';
