@@ -17,7 +17,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import('./doctor/doctor.ts')).createDoctorCommand(),
   secret: async () => (await import('./secret.ts')).createSecretCommand(),
   sandbox: async () => (await import('./sandbox.ts')).createSandboxCommand(),
+  completion: async () => (await import('./completion.ts')).createCompletionCommand(loadAll),
 };
+
+function loadAll(): Promise<Command[]> {
+  return Promise.all(Object.values(COMMANDS).map((create) => create()));
+}
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
 

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { ReadStream } from 'node:tty';
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import { createSecrets } from '../../functions/aws/secrets.ts';
 import {
   type Credential,
@@ -30,6 +30,9 @@ interface StoredSecret {
   readonly login_kept: boolean;
 }
 
+/** For completion. Not `choices`, whose error would quote a credential. */
+const ACTION = Object.assign(new Argument('<action>'), { argChoices: ['set'] });
+
 export function createSecretCommand(): Command {
   return (
     new Command('secret')
@@ -37,7 +40,7 @@ export function createSecretCommand(): Command {
       .description(
         "Store an account's credential. It is read from standard input, or from a prompt that shows nothing.",
       )
-      .argument('<action>', 'set')
+      .addArgument(ACTION)
       .argument('<account>', 'an account in cdk.json')
       // Commander's messages would quote a credential that was given as an argument.
       .allowExcessArguments()

@@ -30,7 +30,7 @@ async function runExample(example: string, cwd: string, stdin: string) {
 const CREDENTIAL = '{"client_id":"id","client_secret":"secret"}';
 
 it.each([
-  ...['list', 'status', 'stop', 'explain', 'secret'],
+  ...['list', 'status', 'stop', 'explain', 'secret', 'completion'],
 ])('every example in the help of %s works', async (command) => {
   const { args, out } = await startCommandRun({ start_date: '2026-10-01', end_date: '2026-10-02' });
   const examples = await readExamples(command);
