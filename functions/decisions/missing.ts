@@ -24,7 +24,8 @@ const WARNINGS = {
   early: 'delivered before their last day was over, so they are exported again',
 } as const;
 
-type Verdict = 'missing' | 'delivered' | keyof typeof WARNINGS;
+/** `absent`: no run has delivered it or failed to. `missing`: a run failed, or its object is no longer there. */
+type Verdict = 'absent' | 'missing' | 'delivered' | keyof typeof WARNINGS;
 
 /** Reads the objects of earlier exports. */
 export interface DeliveredObjects {
@@ -55,8 +56,8 @@ interface Conditions {
 /**
  * Finds what was not delivered. A window is delivered if it has a manifest of the same request, platform and revision, the
  * manifest's object is still there, and no failure was reported since. The export's name and `max_parallel` do not matter.
- * Of other windows, the days that the export's table already has are left out: a longer range, which is split in other
- * places, asks for no day twice.
+ * Of a window that no run has tried, the days that the export's table already has are left out: a longer range, which is
+ * split in other places, asks for no day twice.
  *
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -70,7 +71,7 @@ export async function findMissing(
     return { window, verdict, missing: verdict === 'delivered' ? [] : [window] };
   });
   for (const each of checked) {
-    if (each.missing.length > 0) each.missing = await findMissingDays(request, each.window, conditions);
+    if (each.verdict === 'absent') each.missing = await findMissingDays(request, each.window, conditions);
   }
   const undelivered = checked.filter(({ missing }) => missing.length > 0);
   const windowsOf = (verdict: Verdict) =>
@@ -143,7 +144,8 @@ async function checkWindow(
     store.getText(manifestKey(request, window)),
     store.getText(failureKey(request, window)),
   ]);
-  if (text === undefined || isWindowFailure(failure)) return 'missing';
+  if (isWindowFailure(failure)) return 'missing';
+  if (text === undefined) return 'absent';
   const manifest = parseObject(text);
   if (Date.parse(String(manifest.published_at)) < since.getTime()) return 'missing';
   const expected = {
