@@ -22,6 +22,14 @@ export interface ExportedObjects extends AsyncDisposable {
   head(key: string): Promise<ObjectHead | undefined>;
 }
 
+/** Nothing was exported yet. */
+export const NO_OBJECTS: ExportedObjects = {
+  list: async () => [],
+  getText: async () => undefined,
+  head: async () => undefined,
+  async [Symbol.asyncDispose]() {},
+};
+
 /** Reads a local run's folder through the local S3, which knows checksums and metadata. @throws UsageError */
 export async function openBucket({
   local,

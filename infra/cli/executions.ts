@@ -45,7 +45,7 @@ export interface WindowRun {
   readonly rows?: number;
   readonly key?: string;
   readonly error?: string;
-  /** In the order in which it entered them. The last one of a running window is where it is now. */
+  /** In the order in which it last entered them. The last one of a running window is where it is now. */
   readonly steps: readonly Step[];
 }
 
@@ -149,6 +149,7 @@ export function readSteps(events: readonly StateEvent[], end: string): Step[] {
       leave(time);
       if (!TIMED.includes(stateType)) continue;
       const { ms, times, tries, ...failure } = steps.get(state) ?? { ms: 0, times: 0, tries: 0 };
+      steps.delete(state);
       steps.set(state, { ms, times: times + 1, tries: tries + 1, ...failure });
       at = { state, since: Date.parse(time) };
     } else if (at) {

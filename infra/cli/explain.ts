@@ -70,7 +70,7 @@ type Failed = Extract<Outcome, { outcome: 'failed' }>;
 type Failure = Omit<Failed, 'outcome'> & Partial<Omit<FailureReport, keyof Failed>>;
 
 function readFailure({ summary, end }: ExecutionDetails): Failure | undefined {
-  if (['running', 'unfinished', 'delivered'].includes(summary.outcome)) return undefined;
+  if (isUnderWay(summary) || summary.outcome === 'delivered') return undefined;
   const { outcome: _, ...failure } = outcomeOf(end) as Failed;
   return failure;
 }
@@ -83,6 +83,7 @@ export function describeDetails(
   const { summary, steps, windows } = details;
   const { execution, outcome, seconds, started_at, ended_at, account, start_date, end_date } = summary;
   const began = started_at ?? ended_at ?? '';
+  const isOver = !isUnderWay(summary);
   const next = local
     ? `repeat the command with --only-missing --out ${out}`
     : `npm run export -- resume ${execution}`;
@@ -92,8 +93,9 @@ export function describeDetails(
       ...(account === undefined ? [] : [`${account}/${summary.export}`]),
       ...(start_date === undefined ? [] : [`${start_date} to ${end_date}`]),
       `${started_at === undefined ? 'ended' : 'began'} ${toMinute(began)} UTC`,
-      ...(seconds === undefined ? [] : [`took ${duration(seconds * 1_000)}`]),
+      ...(seconds === undefined ? [] : [`${isOver ? 'took' : 'so far'} ${duration(seconds * 1_000)}`]),
     ]),
+    ...(outcome === 'unfinished' ? wrap(`It still runs, or was killed. If it was killed, ${next}.`) : []),
     ...(failure ? ['', ...describeFailure(failure, details, next)] : []),
     ...(steps.length > 0 ? ['', ...wrapList(describeSteps(steps, 'the export itself: '))] : []),
     ...(windows.length > 0 ? ['', ...windows.flatMap(describeWindow)] : []),
@@ -125,7 +127,9 @@ function describeFailure(failure: Failure, { summary }: ExecutionDetails, resume
 
 function describeWindow(run: WindowRun): string[] {
   const { window, outcome, error, rows, bytes, seconds, waited_seconds = 0, steps } = run;
-  const ended = error === undefined ? outcome.replace('_', ' ') : `${outcome}: ${error}`;
+  const last = steps.at(-1);
+  const detail = error ?? (last && isUnderWay(run) ? wordsFor(last) : undefined);
+  const ended = detail === undefined ? outcome.replace('_', ' ') : `${outcome}: ${detail}`;
   const turn = { state: 'waits its turn', seconds: waited_seconds, times: 1 };
   const states = describeSteps([...(waited_seconds >= 1 ? [turn] : []), ...steps], '  ');
   return [
@@ -139,10 +143,17 @@ function describeWindow(run: WindowRun): string[] {
   ];
 }
 
+function isUnderWay({ outcome }: { readonly outcome: string }): boolean {
+  return outcome === 'running' || outcome === 'unfinished';
+}
+
+function wordsFor({ state }: Step): string {
+  return DOING[state as keyof typeof DOING] ?? state;
+}
+
 /** States with the same words, such as those of a report's wait and of its checks, are added up. */
 function describeSteps(steps: readonly Step[], before: string): string[] {
-  const words = ({ state }: Step) => DOING[state as keyof typeof DOING] ?? state;
-  const described = [...Map.groupBy(steps, words)].map(([doing, same]) => {
+  const described = [...Map.groupBy(steps, wordsFor)].map(([doing, same]) => {
     const seconds = same.reduce((sum, step) => sum + step.seconds, 0);
     const times = Math.max(...same.map((step) => step.times));
     const tries = Math.max(...same.map((step) => step.tries ?? 0));

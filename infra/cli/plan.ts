@@ -7,7 +7,7 @@ import { splitIntoWindows } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/states.ts';
 import { dollarsOf, PRICES, usageOf } from '../cost.ts';
-import { type ExportedObjects, openBucket } from './bucket.ts';
+import { type ExportedObjects, NO_OBJECTS, openBucket } from './bucket.ts';
 import { examples, loadConfig, option } from './options.ts';
 import { checkRequest, findRequest, type RequestOptions, withOnlyMissing } from './request.ts';
 
@@ -83,7 +83,7 @@ export async function planRequest(
   const all = request.kind === 'report' ? splitIntoWindows(request) : [windowOf(request)];
   await using store = await openBucket(options).catch((error) => {
     // Without a deployment or an earlier run, nothing is there.
-    if (since === undefined || options.local) return EMPTY;
+    if (since === undefined || options.local) return NO_OBJECTS;
     throw error;
   });
   const target = targetOf(options);
@@ -112,13 +112,6 @@ export async function planRequest(
 function windowOf({ start_date, end_date }: ExportRequest): Window {
   return { start_date, end_date };
 }
-
-const EMPTY: ExportedObjects = {
-  list: async () => [],
-  getText: async () => undefined,
-  head: async () => undefined,
-  async [Symbol.asyncDispose]() {},
-};
 
 /** The platform whose deliveries count: that of the config, or the one that local runs used. */
 function targetOf({ local, baseUrl, revision }: Pick<PlanOptions, 'local' | 'baseUrl' | 'revision'>) {

@@ -4,7 +4,7 @@ import { addDays, type DateRange, daysBetween } from '../../functions/workflow/r
 import type { ConfiguredExport } from '../config.ts';
 import { duration } from '../local/show-progress.ts';
 import { requestOf } from '../tables.ts';
-import { type ExportedObjects, openBucket } from './bucket.ts';
+import { type ExportedObjects, NO_OBJECTS, openBucket } from './bucket.ts';
 import { findLatestFailure, namesIn, type RemainingFailure, readKeys, subtractDays } from './days.ts';
 import { UsageError } from './errors.ts';
 import { describeInput, type ExecutionSummary } from './executions.ts';
@@ -73,7 +73,11 @@ async function readStatus(
 ): Promise<ExportStatus[]> {
   const executions = local ? await listLocally(out) : await listDeployed();
   const configured = local ? [] : loadConfig().exports;
-  await using objects = await openBucket({ ...(local && { local }), out });
+  await using objects = await openBucket({ ...(local && { local }), out }).catch((error) => {
+    // The first run on this machine has delivered nothing yet.
+    if (local) return NO_OBJECTS;
+    throw error;
+  });
   const known = new Set([
     ...configured.map((entry) => `${entry.account}/${entry.name}`),
     ...executions.flatMap((one) => (one.account && one.export ? [`${one.account}/${one.export}`] : [])),

@@ -3,6 +3,7 @@ import { runCommand } from '../../support/cli.ts';
 import { startCommandRun } from '../../support/command-run.ts';
 import { FAILED, FAILURE, NAME, RUNNING, startExecutions } from './operated-executions.ts';
 import { STATE_MACHINE } from './step-functions.ts';
+import { writeTemporary } from './support.ts';
 
 function explain(...args: string[]) {
   return runCommand(['explain', '--state-machine', STATE_MACHINE, ...args]);
@@ -54,7 +55,7 @@ describe('explain', () => {
       ].join('\n'),
     );
     expect(stdout).toMatch(
-      /2026-11-15 to 2026-12-01 {2}running, .*\n {2}waits its turn .* waits for the report /,
+      /2026-11-15 to 2026-12-01 {2}running: waits for the report, .*\n {2}waits its turn .* waits for the report /,
     );
   });
 
@@ -131,6 +132,18 @@ describe('explain --local', () => {
       ...{ execution: failed.execution, outcome: 'failed', error: 'RequestRefused' },
       failure: { error: 'RequestRefused', request_ids: failed.request_ids },
     });
+  });
+
+  it('says that an unfinished run runs or was killed, and what to do', async () => {
+    const events = [{ type: 'ExecutionStarted', time: '2026-11-21T06:00:00.000Z', input: {} }];
+    const history = { executions: [{ execution: 'killed', events }] };
+    const { directory } = await writeTemporary('history.json', JSON.stringify(history));
+    const { stdout } = await runCommand(['explain', '--local', '--out', directory]);
+    expect(stdout).toMatch(
+      /^unfinished {2}killed\n.*, so far 0 s\nIt still runs, or was killed\..*--only-missing/s,
+    );
+    const { status } = await runCommand(['status', '--local', '--out', directory]);
+    expect(status).toBe(0);
   });
 
   it('exits 2 if the folder does not have the execution', async () => {
