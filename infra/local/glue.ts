@@ -60,24 +60,30 @@ export interface Glue extends AsyncDisposable {
 export interface GlueOptions {
   /** Buckets are folders in this one. The catalog's partitions are kept here too. */
   readonly directory: string;
+  /** The name of its only database. Default: `local`. */
+  readonly database?: string | undefined;
   readonly now?: () => number;
 }
-
-const DATABASE = 'local';
 
 /** Glue's limits of one request. */
 const MAX_WRITTEN = 100;
 const MAX_READ = 1000;
 
 interface Catalog extends GlueOptions {
+  readonly database: string;
   readonly tables: Map<string, CatalogTable>;
   readonly partitions: Partitions;
 }
 
-export async function startGlue(options: GlueOptions): Promise<Glue> {
+export async function startGlue({ database = 'local', ...options }: GlueOptions): Promise<Glue> {
   const journal: GlueCall[] = [];
   const faults: GlueFault[] = [];
-  const catalog: Catalog = { ...options, tables: new Map(), partitions: openPartitions(options.directory) };
+  const catalog: Catalog = {
+    ...options,
+    database,
+    tables: new Map(),
+    partitions: openPartitions(options.directory),
+  };
   const { tables, partitions } = catalog;
   const { endpoint, close } = await startJsonService(
     { target: 'AWSGlue', version: '1.1', now: options.now },
@@ -85,7 +91,7 @@ export async function startGlue(options: GlueOptions): Promise<Glue> {
   );
   const partitionsOf = (table: string) => [...partitions.of(table).values()];
   return {
-    ...{ endpoint, database: DATABASE, tables, journal, faults, partitionsOf, close },
+    ...{ endpoint, database, tables, journal, faults, partitionsOf, close },
     [Symbol.asyncDispose]: close,
   };
 }
@@ -118,13 +124,13 @@ async function serve(catalog: Catalog, faults: GlueFault[], call: JsonCall): Pro
 }
 
 function answerTo(
-  { tables, partitions, now = Date.now }: Catalog,
+  { database, tables, partitions, now = Date.now }: Catalog,
   operation: string,
   name: string,
   parameters: Parameters,
 ): Record<string, unknown> {
   const { DatabaseName, PartitionsToGet = [], PartitionInputList = [], Entries = [] } = parameters;
-  if (DatabaseName !== DATABASE) throw notFound(`Database ${DatabaseName} not found.`);
+  if (DatabaseName !== database) throw notFound(`Database ${DatabaseName} not found.`);
   const table = tables.get(name);
   if (!table) throw notFound(`Table ${name} not found.`);
   const created = { DatabaseName, TableName: name, CreationTime: Math.floor(now() / 1000) };

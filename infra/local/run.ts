@@ -93,7 +93,8 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const stored = createSecrets(options.credentials, assembly.stack, clock.now);
   const secrets = started.use(await startSecretsManager({ secrets: stored, now: clock.now }));
 
-  const glue = started.use(await startGlue({ directory: out, now: clock.now }));
+  const database = assembly.functions.map(({ environment }) => environment.GLUE_DATABASE).find(Boolean);
+  const glue = started.use(await startGlue({ directory: out, database, now: clock.now }));
   const defineTable = createRequestTables({ configured: options.configured ?? [], glue, bucket });
   const target = { platform: platformName(options.baseUrl), revision: options.revision };
 
@@ -164,7 +165,6 @@ function environmentOf(
     AWS_ENDPOINT_URL_S3: s3.endpoint,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,
     AWS_ENDPOINT_URL_GLUE: glue.endpoint,
-    GLUE_DATABASE: glue.database,
   };
 }
 

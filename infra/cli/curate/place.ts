@@ -57,12 +57,22 @@ function order({ state }: Copy): number {
   return Date.parse(state.object.copied_at);
 }
 
+/** Ends the process as if nothing had handled the signal: DuckDB may be running, and an orderly exit would make it abort. */
+function stop(signal: NodeJS.Signals, scratch: { remove(): void }): void {
+  try {
+    scratch.remove();
+  } finally {
+    process.kill(process.pid, signal);
+  }
+}
+
 /** The step's clients read the Region and the endpoints from the environment, as in Lambda. */
 function createPlace(settings: { BUCKET: string; BUCKET_OWNER: string; GLUE_DATABASE: string }): Place {
   // The step works in the system's temporary folder. Another command must not share it.
   const scratch = mkdtempDisposableSync(join(tmpdir(), 'curate-'));
   process.env.TMPDIR = scratch.path;
   process.once('exit', () => scratch.remove());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(signal, scratch));
   return {
     files: createObjectFiles(settings),
     store: createObjectStore(settings),
