@@ -41,12 +41,17 @@ function castToDouble(text: string): string {
  * comparison of doubles finds what is left of a number after 18 decimals, such as 1e-20.
  */
 function castToDecimal(type: `decimal(${number},${number})`, text: string, round: boolean): string {
-  const scale = type.slice(type.indexOf(',') + 1, -1);
+  const scale = scaleOf(type);
   const value = `TRY_CAST(${text} AS ${type})`;
   const isExact = `${value} = TRY_CAST(${text} AS DECIMAL(38,18))
     AND CAST(${value} AS DOUBLE) = TRY_CAST(${text} AS DOUBLE)`;
   return `CASE WHEN ${matches(text, String.raw`-?\d+(\.\d{1,${scale}}0*)?`)} THEN ${value}
     WHEN ${matches(text, NUMBER)} AND ${round ? 'true' : isExact} THEN ${value} END`;
+}
+
+/** Digits after the point. */
+export function scaleOf(decimal: string): number {
+  return Number(decimal.slice(decimal.indexOf(',') + 1, -1));
 }
 
 function matches(text: string, pattern: string): string {

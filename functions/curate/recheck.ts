@@ -32,7 +32,7 @@ function checkOf({ type, round, source }: Matched): { isBad: string; text: strin
   }
   if (!type.startsWith('decimal') || round) return undefined;
   const name = source.replaceAll(/[^\w]/g, '\\$&');
-  const written = `regexp_extract(json, ${literal(`"${name}"\\s*:\\s*(-?\\d+\\.\\d+)`)}, 1)`;
+  const written = `regexp_extract(json, ${literal(`"${name}"\\s*:\\s*(-?\\d+\\.\\d+([eE][+-]?\\d+)?)`)}, 1)`;
   const isChanged = `TRY_CAST(${written} AS DECIMAL(38,18)) <> TRY_CAST(${value} AS DECIMAL(38,18))`;
   return { isBad: isChanged, text: written };
 }

@@ -6,6 +6,8 @@ export interface ReportFile {
   readonly path: string;
   /** A JSON array of objects, JSON objects one after the other, or CSV with commas. */
   readonly layout: 'array' | 'lines' | 'csv';
+  /** The first line of CSV. */
+  readonly header?: string;
   /** The reason why the file cannot be a report, such as `is empty`. */
   readonly fault?: string;
 }

@@ -24,7 +24,7 @@ export async function openSource(
   isKnown: (name: string) => boolean,
 ): Promise<Source> {
   if (file.fault !== undefined) throw refused(file.fault);
-  return file.layout === 'csv' ? openCsv(database, file, isKnown) : openJson(database, file);
+  return file.layout === 'csv' ? openCsv(file, isKnown) : openJson(database, file);
 }
 
 /** As a map, a row keeps the names that no column has. DuckDB drops them silently otherwise. */
@@ -52,24 +52,18 @@ export function readJson(
   return `${name}(${[literal(path), "compression='zstd'", `format='${format}'`, ...options]})`;
 }
 
-/** The header is read as a row: DuckDB maps columns by position and ignores what a header says. */
-async function openCsv(
-  database: Database,
-  file: ReportFile,
-  isKnown: (name: string) => boolean,
-): Promise<Source> {
-  const sniffed = readCsv(file, ['header=false', 'all_varchar=true']);
-  const [first = {}] = await readRows(database, `FROM ${sniffed} LIMIT 1`);
-  const header = Object.values(first).map((name) => String(name ?? ''));
+/** DuckDB maps columns by position and ignores what a header says. Its own search for the header skips odd lines. */
+function openCsv(file: ReportFile, isKnown: (name: string) => boolean): Source {
+  const header = splitLine(file.header ?? '');
   const isHeader = header.some(isKnown);
   const names = isHeader ? header : header.map((_, index) => `column ${index + 1}`);
   // Numbers as names, because two names may be equal.
   const columns = varchars(names.map((_, index) => String(index)));
-  const rows = readCsv(file, [`header=${isHeader}`, 'auto_detect=false', `columns=${columns}`]);
+  const rows = readCsv(file, [`header=${isHeader}`, `columns=${columns}`]);
   return {
     names,
     select: (wanted) => `SELECT ${texts(wanted.map((name) => String(names.indexOf(name))))} FROM ${rows}`,
-    ...(!isHeader && { headless: header.join(',') }),
+    ...(!isHeader && { headless: file.header ?? '' }),
   };
 }
 
@@ -78,8 +72,13 @@ function texts(names: readonly string[]): string {
 }
 
 function readCsv({ path }: ReportFile, options: readonly string[]): string {
-  const syntax = [`compression='zstd'`, `delim=','`, `quote='"'`, `escape='"'`];
-  return `read_csv(${[literal(path), ...syntax, ...options]})`;
+  const syntax = [`delim=','`, `quote='"'`, `escape='"'`, 'auto_detect=false'];
+  return `read_csv(${[literal(path), "compression='zstd'", ...syntax, ...options]})`;
+}
+
+function splitLine(line: string): string[] {
+  const fields = line.matchAll(/(?<=^|,)(?:"((?:[^"]|"")*)"|([^,]*))(?=,|$)/g);
+  return Array.from(fields, ([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain.trim());
 }
 
 function varchars(names: readonly string[]): string {
@@ -96,10 +95,12 @@ export async function readRows(database: Database, sql: string): Promise<readonl
     return await database.query(sql);
   } catch (error) {
     const { message } = error as Error;
-    // Errors of the SQL have other names, such as Binder Error. The rest of the message gives advice about DuckDB's options.
-    const [, what] = /^Inva\w+(?: Input)? Error: (.*)/.exec(message) ?? [];
+    // Errors of the SQL have other names, such as Binder Error.
+    const [, what] = /^Invalid(?: Input)? Error: (.*)/.exec(message) ?? [];
     if (what === undefined) throw error;
-    throw refused(`cannot be read: ${what.replace(/ in file "[^"]*"/, '').slice(0, 300)}`);
+    // Of CSV, the first line tells only where. Between the two are the line itself and advice about DuckDB's options.
+    const [why = ''] = /^(Expected Number|Value with|Invalid unicode).*/m.exec(message) ?? [];
+    throw refused(`cannot be read: ${`${what.replace(/ in file "[^"]*"/, '')} ${why}`.trim().slice(0, 300)}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Column } from '../workflow/table.ts';
-import { castTo, castToDate } from './casts.ts';
+import { castTo, castToDate, scaleOf } from './casts.ts';
 import { type Database, literal } from './database.ts';
 import { type Match, MESSAGE_CHARACTERS } from './match.ts';
 import { readRows, type Source } from './source.ts';
@@ -51,8 +51,9 @@ interface Value extends Column {
   readonly text: string;
 }
 
-/** A JSON text that may not be what was written. A double keeps six decimals of numbers below 1e9. */
+/** A JSON text that may not be what was written. A double keeps 15 digits: six decimals of numbers below 1e9. */
 function suspect({ type, round, value, text }: Value): string[] {
   if (type === 'string') return [`((${text})[1] IN ('{', '[') AND json_valid(${text}))`];
-  return type.startsWith('decimal') && !round ? [`(abs(${value}) >= 1e9 AND contains(${text}, '.'))`] : [];
+  if (!type.startsWith('decimal') || round) return [];
+  return [`(abs(${value}) >= 1e${15 - scaleOf(type)} AND contains(${text}, '.'))`];
 }

@@ -12,7 +12,7 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 type Layout = ReportFile['layout'];
 
 /** What a text turned out to be. */
-export type Found = Pick<ReportFile, 'layout' | 'fault'>;
+export type Found = Pick<ReportFile, 'layout' | 'header' | 'fault'>;
 
 /**
  * Passes the text on without a byte order mark, and without an object around a single array, which DuckDB would read as
@@ -34,7 +34,8 @@ export async function* readText(
   const isArray = first.startsWith('[') || array >= 0;
   const layout = declared === 'csv' ? declared : isArray ? 'array' : 'lines';
   const fault = faultOf(layout, first, last);
-  report({ layout, ...(fault !== undefined && { fault }) });
+  const [header = ''] = first.split(/\r?\n/, 1);
+  report({ layout, ...(layout === 'csv' && { header }), ...(fault !== undefined && { fault }) });
 }
 
 async function readHead(chunks: AsyncIterator<Buffer>): Promise<Buffer> {

@@ -50,6 +50,11 @@ describe('a file with the same rows has the same facts', () => {
     ['CSV with a byte order mark and CRLF', `\ufeff${CSV.replaceAll('\n', '\r\n')}`, { format: 'CSV' }],
     ['CSV without a last line break', CSV.trim(), { format: 'csv' }],
     [
+      'CSV with quoted names',
+      CSV.replace(/^.*/, '"date","campaign_id","spend","impressions"'),
+      { format: 'CSV' },
+    ],
+    [
       'CSV with columns in another order',
       'impressions,spend,Date,campaign_id\n3,0.1,2026-10-01,b\n4,0.2,2026-10-01,a\n5,12.345678,2026-10-03,a\n',
       { format: 'CSV' },
@@ -75,7 +80,12 @@ describe('a file that is not a report is refused', () => {
     ['rows that are not objects', '[1, 2]', {}, /cannot be read/],
     ['an object with two arrays', '{"rows":[{"date":"2026-10-01"}],"errors":[]}', {}, /cannot be read/],
     ['a cut object', '{"rows":[{"date":"2026-10-01"},', {}, /a single array/],
-    ['a CSV row with a field too many', `${CSV}2026-10-03,a,1,2,3\n`, { format: 'CSV' }, /cannot be read/],
+    [
+      'a CSV row with a field too many',
+      `${CSV}2026-10-03,a,1,2,3\n`,
+      { format: 'CSV' },
+      /Line: 5 Expected .* 4 Found: 5/,
+    ],
     ['a cut CSV row', `${CSV}2026-10-0`, { format: 'CSV' }, /cannot be read/],
     ['an unclosed quote in CSV', `${CSV}2026-10-03,"a,1,2\n`, { format: 'CSV' }, /cannot be read/],
     ['bytes that are not UTF-8', Buffer.from('[{"campaign_id":"\xff"}]', 'latin1'), {}, /UTF-8/],
@@ -296,6 +306,11 @@ describe('the table takes', () => {
   it('ids above 2^53, digit by digit', async () => {
     const body = JSON.stringify([ROW]).replace('"a"', '12345678901234567890123');
     expect(await stored(body)).toMatchObject([{ campaign_id: '12345678901234567890123' }]);
+  });
+
+  it('a large number with an exponent', async () => {
+    const body = JSON.stringify([ROW]).replace('"spend":1', '"spend":1.23456789015e10');
+    expect(await stored(body)).toMatchObject([{ spend: '12345678901.500000' }]);
   });
 
   it('quoted line breaks, commas and quotes in CSV', async () => {
