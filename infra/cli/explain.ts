@@ -5,8 +5,7 @@ import { DOING } from '../local/progress.ts';
 import { duration, size } from '../local/show-progress.ts';
 import { UsageError } from './errors.ts';
 import type { ExecutionDetails, Step, WindowRun } from './executions.ts';
-import { printLines, wrap, wrapList } from './layout.ts';
-import { toMinute } from './list.ts';
+import { printLines, toMinute, wrap, wrapList } from './layout.ts';
 import { examples, LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
 import { describeOutcome, type Outcome, outcomeOf } from './outcome.ts';
 

@@ -65,3 +65,8 @@ function join(parts: readonly string[], gap: string, width: number, indent = IND
   }
   return lines;
 }
+
+/** 2026-11-22T02:31:12.521Z is `2026-11-22 02:31`. */
+export function toMinute(instant: string): string {
+  return instant.slice(0, 'YYYY-MM-DDThh:mm'.length).replace('T', ' ');
+}

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { duration } from '../local/show-progress.ts';
 import { UsageError } from './errors.ts';
 import type { ExecutionSummary } from './executions.ts';
-import { layOut, printLines } from './layout.ts';
+import { layOut, printLines, toMinute } from './layout.ts';
 import { examples, LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
 
 interface ListOptions {
@@ -69,9 +69,4 @@ export function describeExecutions(executions: readonly ExecutionSummary[], widt
 function describeEnd({ outcome, error }: ExecutionSummary): string {
   const words = outcome.replace('_', ' ');
   return error === undefined ? words : `${words}: ${error}`;
-}
-
-/** 2026-11-22T02:31:12.521Z is `2026-11-22 02:31`. */
-export function toMinute(instant: string): string {
-  return instant.slice(0, 'YYYY-MM-DDThh:mm'.length).replace('T', ' ');
 }

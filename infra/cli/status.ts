@@ -8,8 +8,7 @@ import { type ExportedObjects, NO_OBJECTS, openBucket } from './bucket.ts';
 import { findLatestFailure, namesIn, type RemainingFailure, readKeys, subtractDays } from './days.ts';
 import { UsageError } from './errors.ts';
 import { describeInput, type ExecutionSummary } from './executions.ts';
-import { printLines, wrap } from './layout.ts';
-import { toMinute } from './list.ts';
+import { printLines, toMinute, wrap } from './layout.ts';
 import { examples, LOCAL_GROUP, loadConfig, localOnlyFaults, option } from './options.ts';
 
 interface StatusOptions {
