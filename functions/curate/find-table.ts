@@ -1,10 +1,9 @@
 import type { Catalog, PartitionValues, RegisteredPartition } from '../aws/catalog.ts';
 import { AccessRefused, readMessage } from '../workflow/errors.ts';
-import { addDays } from '../workflow/request/dates.ts';
+import { addDays, daysOf } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/states.ts';
 import { type TableSchema, tableOf } from '../workflow/table.ts';
-import { daysOf } from './publish-days.ts';
 
 /** Days before and after a window whose partitions are compared with the table, so that a new day is not the only one. */
 const NEIGHBORS = 31;

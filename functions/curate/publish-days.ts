@@ -1,7 +1,7 @@
 import { rename, rm } from 'node:fs/promises';
 import type { ObjectFiles } from '../aws/object-files.ts';
 import type { DayVersion } from '../workflow/day-metadata.ts';
-import { addDays } from '../workflow/request/dates.ts';
+import { daysOf } from '../workflow/request/dates.ts';
 import type { Window } from '../workflow/states.ts';
 import { dayKey } from '../workflow/table.ts';
 import { type Published, publishObject } from './publish-object.ts';
@@ -44,12 +44,6 @@ export async function publishDays(report: OpenReport, target: Target): Promise<P
       if (path !== undefined) await rm(path, { force: true });
     }
   });
-}
-
-export function daysOf({ start_date, end_date }: Window): string[] {
-  const days: string[] = [];
-  for (let day = start_date; day < end_date; day = addDays(day, 1)) days.push(day);
-  return days;
 }
 
 /** DuckDB writes one file at a time, and the next one to the same path. */

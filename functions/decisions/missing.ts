@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { readMetadata } from '../workflow/day-metadata.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
 import { failureKey, manifestKey } from '../workflow/keys.ts';
-import { addDays, dateIn } from '../workflow/request/dates.ts';
+import { dateIn, daysOf, groupDays } from '../workflow/request/dates.ts';
 import { type ExportRequest, MAX_WINDOWS } from '../workflow/request/request.ts';
 import type { ExportPlan, Window } from '../workflow/states.ts';
 import { dayKey, tableOf } from '../workflow/table.ts';
@@ -85,41 +85,41 @@ export async function findMissing(
   };
 }
 
-/**
- * The ranges of a window's days that the export's table does not have: days without an object, of another request, or whose
- * report was created before the day was over. Returns the whole window if the export has no table, or if every instant counts.
- */
 async function findMissingDays(
   request: ExportRequest,
   window: Window,
-  { store, timeZone, ...target }: Conditions,
+  { timeZone, ...conditions }: Conditions,
 ): Promise<Window[]> {
+  // Without a time zone, only what was delivered since an instant counts.
+  if (timeZone === undefined) return [window];
+  const verdicts = await checkDays(request, daysOf(window), { ...conditions, timeZone });
+  return verdicts ? groupDays(daysOf(window).filter((_, at) => verdicts[at] !== 'present')) : [window];
+}
+
+/** `unfinished`: the report was created before the day was over. `other`: another request wrote the day. */
+export type DayVerdict = 'present' | 'absent' | 'unfinished' | 'other';
+
+/**
+ * Looks for days in the export's table.
+ *
+ * @returns undefined if the export has no table with days
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function checkDays(
+  request: ExportRequest,
+  days: readonly string[],
+  { store, timeZone, ...target }: Required<Omit<Conditions, 'since'>>,
+): Promise<DayVerdict[] | undefined> {
   const table = tableOf(request);
-  if (request.kind !== 'report' || table === undefined || timeZone === undefined) return [window];
+  if (request.kind !== 'report' || table === undefined) return undefined;
   const hash = requestHash(request, target);
-  const present = await inBatches(daysOf(window), async (day) => {
+  return inBatches(days, async (day) => {
     const object = await store.head(dayKey(table, request.account, day));
-    const { request_hash, created_at = '' } = readMetadata(object?.metadata ?? {}) ?? {};
-    return request_hash === hash && dateIn(timeZone, new Date(created_at)) > day;
+    const shown = readMetadata(object?.metadata ?? {});
+    if (!shown) return 'absent';
+    if (shown.request_hash !== hash) return 'other';
+    return dateIn(timeZone, new Date(shown.created_at)) > day ? 'present' : 'unfinished';
   });
-  return groupDays(daysOf(window).filter((_, at) => !present[at]));
-}
-
-function daysOf({ start_date, end_date }: Window): string[] {
-  const days: string[] = [];
-  for (let day = start_date; day < end_date; day = addDays(day, 1)) days.push(day);
-  return days;
-}
-
-/** Joins adjacent days to ranges. @param days in ascending order */
-function groupDays(days: readonly string[]): Window[] {
-  const ranges: Window[] = [];
-  for (const day of days) {
-    const last = ranges.at(-1);
-    if (last?.end_date === day) last.end_date = addDays(day, 1);
-    else ranges.push({ start_date: day, end_date: addDays(day, 1) });
-  }
-  return ranges;
 }
 
 async function inBatches<T, R>(items: readonly T[], check: (item: T) => Promise<R>): Promise<R[]> {

@@ -1,6 +1,6 @@
 import { parseJson } from '../../functions/workflow/json.ts';
 import { FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
-import { addDays, type DateRange } from '../../functions/workflow/request/dates.ts';
+import { type DateRange, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../functions/workflow/states.ts';
 import type { ExportedObjects } from './bucket.ts';
 
@@ -65,18 +65,5 @@ export async function findLatestFailure(
 export function subtractDays(expected: readonly DateRange[], covered: readonly DateRange[]): DateRange[] {
   const present = new Set(covered.flatMap(daysOf));
   const missing = [...new Set(expected.flatMap(daysOf))].filter((day) => !present.has(day)).sort();
-  const ranges: DateRange[] = [];
-  for (const day of missing) {
-    const last = ranges.at(-1);
-    const end_date = addDays(day, 1);
-    if (last?.end_date === day) ranges[ranges.length - 1] = { start_date: last.start_date, end_date };
-    else ranges.push({ start_date: day, end_date });
-  }
-  return ranges;
-}
-
-function daysOf({ start_date, end_date }: DateRange): string[] {
-  const days: string[] = [];
-  for (let day = start_date; day < end_date; day = addDays(day, 1)) days.push(day);
-  return days;
+  return groupDays(missing);
 }

@@ -38,7 +38,8 @@ export const option = {
   revision: () => new Option('--revision <date>', "the revision of the platform's API, YYYY-MM-DD"),
   from: (instead = 'instead of the dates or the period of the request') =>
     new Option('--from <date>', `the first day, ${instead}`).argParser(parseDate),
-  to: () => new Option('--to <date>', 'the day after the last one').argParser(parseDate),
+  to: (instead = '') =>
+    new Option('--to <date>', `the day after the last one${instead}`).argParser(parseDate),
   out: () => new Option('--out <dir>', 'the folder of the local runs').default('out'),
   speed: () =>
     new Option('--speed <n>', 'run n times faster than real time, 1 to 1000')

@@ -5,6 +5,7 @@ import { BAD_USAGE, CommandFailed, FAILED, UsageError } from './errors.ts';
 /** Only the command that runs is loaded: each AWS SDK client takes tens of milliseconds. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   run: async () => (await import('./run.ts')).createRunCommand(),
+  missing: async () => (await import('./missing.ts')).createMissingCommand(),
   plan: async () => (await import('./plan.ts')).createPlanCommand(),
   resume: async () => (await import('./resume.ts')).createResumeCommand(),
   curate: async () => (await import('./curate/curate.ts')).createCurateCommand(),

@@ -36,6 +36,25 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
+/** Every day of a range. */
+export function daysOf({ start_date, end_date }: DateRange): string[] {
+  const days: string[] = [];
+  for (let day = start_date; day < end_date; day = addDays(day, 1)) days.push(day);
+  return days;
+}
+
+/** Joins adjacent days to ranges. @param days in ascending order */
+export function groupDays(days: readonly string[]): DateRange[] {
+  const ranges: DateRange[] = [];
+  for (const day of days) {
+    const end_date = addDays(day, 1);
+    const last = ranges.at(-1);
+    if (last?.end_date === day) ranges[ranges.length - 1] = { start_date: last.start_date, end_date };
+    else ranges.push({ start_date: day, end_date });
+  }
+  return ranges;
+}
+
 /** @param timeZone of IANA */
 export function dateIn(timeZone: string, instant: Date): string {
   const parts = new Intl.DateTimeFormat('en', {

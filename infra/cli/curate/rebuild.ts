@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { daysOf } from '../../../functions/curate/publish-days.ts';
 import { curateReport } from '../../../functions/curate-report.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { compareVersions, type DayVersion, readMetadata } from '../../../functions/workflow/day-metadata.ts';
 import { ExportError, readMessage, ServiceUnavailable } from '../../../functions/workflow/errors.ts';
+import { daysOf } from '../../../functions/workflow/request/dates.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { dayKey, listKey, TABLES_PREFIX, type TableSchema } from '../../../functions/workflow/table.ts';
 import type { ExportedObjects } from '../bucket.ts';

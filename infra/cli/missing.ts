@@ -1,0 +1,162 @@
+import { Command } from 'commander';
+import { checkDays, type DayVerdict } from '../../functions/decisions/missing.ts';
+import { platformName } from '../../functions/decisions/platform-request.ts';
+import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
+import { exportPrefix } from '../../functions/workflow/keys.ts';
+import {
+  addDays,
+  type DateRange,
+  dateIn,
+  daysOf,
+  groupDays,
+} from '../../functions/workflow/request/dates.ts';
+import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
+import { type ExportedObjects, openBucket } from './bucket.ts';
+import { readCopies } from './curate/copies.ts';
+import { readKeys } from './days.ts';
+import { UsageError } from './errors.ts';
+import { printLines, wrap } from './layout.ts';
+import { examples, LOCAL_GROUP, loadConfig, localOnlyFaults, option } from './options.ts';
+import { findConfiguredRequest } from './request.ts';
+
+interface MissingOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly json?: true;
+  readonly local?: true;
+  readonly out: string;
+}
+
+/** `not_in_table`: a file of the day was delivered, and the table does not show it. */
+type Reason = Exclude<DayVerdict, 'present'> | 'not_in_table';
+
+/** The document that `--json` prints. */
+export interface MissingDays extends DateRange {
+  readonly version: '1';
+  readonly account: string;
+  readonly name: string;
+  readonly days: number;
+  readonly missing: readonly (DateRange & { readonly days: number; readonly reason: Reason })[];
+}
+
+const REASONS: Readonly<Record<Reason, string>> = {
+  absent: 'not exported',
+  unfinished: 'exported before the day was over',
+  other: 'exported by another request',
+  not_in_table: 'exported, but not in the table',
+};
+
+export function createMissingCommand(): Command {
+  return new Command('missing')
+    .description(
+      'Show the days of an export that have no data, whose report was created before the day was over, or that another request exported.',
+    )
+    .argument('<name>', 'the export')
+    .addOption(option.from('(default: the first day that was delivered)'))
+    .addOption(option.to(' (default: today)'))
+    .addOption(option.json())
+    .option('--local', 'look at the runs of this machine')
+    .optionsGroup(LOCAL_GROUP)
+    .addOption(option.out())
+    .addHelpText(
+      'after',
+      examples('missing daily-campaigns', 'missing example --local --from 2026-10-01 --to 2026-11-01 --json'),
+    )
+    .action(async (name: string, options: MissingOptions, command: Command) => {
+      const faults = localOnlyFaults(command);
+      if (faults.length > 0) throw new UsageError(faults);
+      const found = await findMissingDays(name, options, new Date());
+      if (options.json) process.stdout.write(`${JSON.stringify(found)}\n`);
+      else printLines(describeMissing(found, options));
+    });
+}
+
+async function findMissingDays(name: string, options: MissingOptions, now: Date): Promise<MissingDays> {
+  await using bucket = await openBucket(options);
+  const { request, target } = await (options.local ? findLocal(name, bucket) : findConfigured(name, now));
+  if (request.kind !== 'report') throw new UsageError([`${name} is no report, so it has no days`]);
+  const { delivered } = readKeys(await bucket.list(exportPrefix(request)));
+  const timeZone = request.time_zone ?? 'UTC';
+  const start_date = options.from ?? delivered.map((window) => window.start_date).sort()[0];
+  if (start_date === undefined) throw new UsageError([`nothing of ${name} was delivered yet; give --from`]);
+  const end_date = options.to ?? dateIn(timeZone, now);
+  if (end_date < start_date) throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);
+  const days = daysOf({ start_date, end_date });
+  const files = new Set(delivered.flatMap(daysOf));
+  const verdicts =
+    (await checkDays(request, days, { ...target, store: bucket, timeZone })) ??
+    days.map((day): DayVerdict => (files.has(day) ? 'present' : 'absent'));
+  const reasons = days.map((day, at): Reason | 'present' => {
+    const verdict = verdicts[at] ?? 'absent';
+    return verdict === 'absent' && files.has(day) ? 'not_in_table' : verdict;
+  });
+  const { account } = request;
+  return {
+    version: '1',
+    account,
+    name,
+    start_date,
+    end_date,
+    days: days.length,
+    missing: group(days, reasons),
+  };
+}
+
+/** Joins adjacent days with the same reason. */
+function group(days: readonly string[], reasons: readonly (Reason | 'present')[]): MissingDays['missing'] {
+  const all = (Object.keys(REASONS) as Reason[]).flatMap((reason) =>
+    groupDays(days.filter((_, at) => reasons[at] === reason)).map((range) => ({
+      ...range,
+      days: daysOf(range).length,
+      reason,
+    })),
+  );
+  return all.sort((one, other) => one.start_date.localeCompare(other.start_date));
+}
+
+function findConfigured(name: string, now: Date) {
+  const { base_url, revision } = loadConfig();
+  const { request } = parseRequest(findConfiguredRequest(name), now);
+  return { request, target: { platform: platformName(base_url), revision } };
+}
+
+/** In a folder, an export need not be in the config: its newest delivery tells the request. */
+async function findLocal(
+  name: string,
+  bucket: ExportedObjects,
+): Promise<{ request: ExportRequest; target: RequestTarget }> {
+  const table = loadConfig().exports.find((entry) => entry.name === name)?.table;
+  const [newest] = await readCopies(bucket, { name, table });
+  if (!newest) throw new UsageError([`no report of ${name} was delivered to this folder`]);
+  return { request: newest.state.request, target: newest.target };
+}
+
+function describeMissing(
+  { account, name, start_date, end_date, days, missing }: MissingDays,
+  { local, out }: Pick<MissingOptions, 'local' | 'out'>,
+): string[] {
+  const count = missing.reduce((sum, range) => sum + range.days, 0);
+  const head = `${account}/${name}, ${start_date} to ${addDays(end_date, -1)}: ${count} of ${days} days are missing`;
+  const lines = missing.map(
+    (range) => `  ${range.start_date} to ${addDays(range.end_date, -1)}  ${REASONS[range.reason]}`,
+  );
+  const inFiles = missing.filter(({ reason }) => reason === 'not_in_table');
+  const others = missing.filter(({ reason }) => reason !== 'not_in_table');
+  const where = local ? ` --local${out === 'out' ? '' : ` --out ${out}`}` : '';
+  return [
+    ...wrap(head),
+    ...lines,
+    ...commandFor('To export them', `run ${name}`, others, `${where} --only-missing`),
+    ...commandFor('To add them to the table', `curate ${name}`, inFiles, where),
+  ];
+}
+
+/** A command to paste. */
+function commandFor(aim: string, command: string, ranges: readonly DateRange[], options: string): string[] {
+  const [first, last] = [ranges[0], ranges.at(-1)];
+  if (!first || !last) return [];
+  return [
+    `${aim}:`,
+    `  npm run export -- ${command} --from ${first.start_date} --to ${last.end_date}${options}`,
+  ];
+}

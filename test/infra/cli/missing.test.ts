@@ -1,0 +1,55 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runCommand } from '../../support/cli.ts';
+import { startCommandRun } from '../../support/command-run.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const RANGE = { start_date: '2026-10-05', end_date: '2026-10-12' };
+
+async function pathsIn(out: string, part: string): Promise<string[]> {
+  const paths = await readdir(out, { recursive: true });
+  return paths.filter((path) => path.includes(part)).map((path) => join(out, path));
+}
+
+it('names the days that are missing, why, and the commands that bring them', async () => {
+  const { args, out } = await startCommandRun(RANGE);
+  expect((await runCommand(args)).status).toBe(0);
+  const options = ['missing', 'daily', '--local', '--out', out, '--from', '2026-10-03', '--to', '2026-10-12'];
+
+  const [day] = await pathsIn(out, 'date=2026-10-08/data.parquet');
+  await rm(day ?? '');
+  const { status, stdout } = await runCommand([...options, '--json']);
+  expect(status).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({
+    ...{ version: '1', account: 'sandbox', name: 'daily', days: 9 },
+    ...{ start_date: '2026-10-03', end_date: '2026-10-12' },
+    missing: [
+      { start_date: '2026-10-03', end_date: '2026-10-05', days: 2, reason: 'absent' },
+      { start_date: '2026-10-08', end_date: '2026-10-09', days: 1, reason: 'not_in_table' },
+    ],
+  });
+
+  const shown = (await runCommand(options)).stdout;
+  expect(shown).toContain('sandbox/daily, 2026-10-03 to 2026-10-11: 3 of 9 days are missing');
+  expect(shown).toContain('2026-10-03 to 2026-10-04  not exported');
+  expect(shown).toContain(`run daily --from 2026-10-03 --to 2026-10-05 --local --out ${out} --only-missing`);
+  expect(shown).toContain(`curate daily --from 2026-10-08 --to 2026-10-09 --local --out ${out}`);
+
+  const curated = await runCommand(['curate', 'daily', '--local', '--out', out]);
+  expect(curated).toMatchObject({ status: 0 });
+  expect(JSON.parse((await runCommand([...options, '--json'])).stdout).missing).toHaveLength(1);
+});
+
+it('says what is wrong with the export or the range', async () => {
+  const out = temporaryDirectory();
+  const missing = async (...args: string[]) => {
+    const { status, stderr } = await runCommand(['missing', ...args]);
+    return { status, stderr: stderr.split('\n', 1)[0] };
+  };
+  expect(await missing('daily', '--local', '--out', out)).toMatchObject({ status: 2 });
+  expect(await missing('daily', '--out', out)).toEqual({
+    ...{ status: 2, stderr: 'error: --out can only be used with --local' },
+  });
+  expect(await missing('daily', '--local', '--from', '2026-13-01')).toMatchObject({ status: 2 });
+});
