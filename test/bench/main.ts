@@ -5,6 +5,7 @@ import { benchCold } from './cold.ts';
 import { type Sample, startServers, TRANSPORTS, type Transport } from './copy/run.ts';
 import { type Row, table } from './copy/table.ts';
 import { benchCost } from './cost.ts';
+import { benchCurate } from './curate/run.ts';
 import { benchLocal } from './local.ts';
 
 const CONTENDERS = ['raw', 'ours', 'ours-uncounted', 'lib-storage', 'rclone-copyurl', 'against'];
@@ -39,6 +40,21 @@ program
   .option('--rounds <n>', 'the table shows their median', positive, 5)
   .option('--against <dir>', 'another checkout to compare with; rows are not counted there either')
   .action(benchCopy);
+program
+  .command('curate')
+  .description(
+    'Turns a JSON report into one Parquet file per day, and compares that with a writer in JavaScript.',
+  )
+  .option('--sizes <list>', 'sizes of the file, such as 10MB or 1GB', list(/^[\d.]+(MB|GB)$/), [
+    '10MB',
+    '100MB',
+    '1GB',
+  ])
+  .option('--rounds <n>', 'the table shows their median', positive, 3)
+  .action(async ({ sizes, rounds }: { sizes: string[]; rounds: number }) => {
+    const named = sizes.map((name) => ({ name, bytes: bytesOf(name) }));
+    console.log(await benchCurate(named, rounds));
+  });
 program
   .command('cold')
   .description('Loads each function as Lambda does on a cold start, and compares it with an empty handler.')

@@ -48,7 +48,7 @@ export function table(rows: readonly Row[]): string {
   return all.map((line) => line.map(pad).join('  ')).join('\n');
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
   const [low = 0, high = 0] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
