@@ -53,8 +53,7 @@ export function startInstance(
   clock: ClockAnchor,
   log: (line: LogLine) => void,
 ): Instance {
-  const scratch = mkdtempDisposableSync(join(tmpdir(), 'lambda-'));
-  const worker = startRunner(spec, clock, log, scratch.path);
+  const worker = startRunner(spec, clock, log);
   let alive = true;
   let settle: ((answer: Answer) => void) | undefined;
   const loaded = Promise.withResolvers<void>();
@@ -76,7 +75,6 @@ export function startInstance(
   });
   worker.on('exit', (code) => {
     alive = false;
-    scratch.remove();
     receive({ failure: exited(code === 0 ? 'exited without providing a reason' : `exit status ${code}`) });
   });
 
@@ -119,13 +117,7 @@ const WORKER = new URL('./lambda-worker.ts', import.meta.url);
 /** The part of a thread that a process has too. */
 type Runner = Pick<Worker, 'on' | 'postMessage' | 'terminate' | 'stdout' | 'stderr'>;
 
-/** @param scratch the instance's own /tmp */
-function startRunner(
-  spec: FunctionSpec,
-  clock: ClockAnchor,
-  log: (line: LogLine) => void,
-  scratch: string,
-): Runner {
+function startRunner(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine) => void): Runner {
   const { name, arn, memoryMb } = spec;
   // Node refuses V8's options in the environment of a thread, because they apply to the whole process.
   const { NODE_OPTIONS, ...environment } = spec.environment;
@@ -146,7 +138,7 @@ function startRunner(
   };
   // The worker removes NODE_COMPILE_CACHE again before it loads the handler.
   const cache = NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE };
-  const env = { ...environment, TMPDIR: scratch, ...cache };
+  const env = { ...environment, ...cache };
   const runner = IN_PROCESS.includes(environment.STEP)
     ? startProcess(data, env, memoryMb)
     : startThread(data, env, heapLimits(memoryMb, NODE_OPTIONS));
@@ -165,15 +157,18 @@ function startThread(
   return new Worker(WORKER, { workerData, env, resourceLimits, execArgv: [], stdout: true, stderr: true });
 }
 
+/** The process has its own temporary folder, as each instance on Lambda has its own /tmp. */
 function startProcess(data: FunctionData, env: NodeJS.ProcessEnv, memoryMb: number): Runner {
+  const scratch = mkdtempDisposableSync(join(tmpdir(), 'lambda-'));
   const execArgv = [`--max-old-space-size=${memoryMb}`];
-  const child = fork(WORKER, [JSON.stringify(data)], {
-    env,
+  const child = fork(WORKER, [JSON.stringify({ ...data, scratch: scratch.path })], {
+    env: { ...env, TMPDIR: scratch.path },
     execArgv,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.once('exit', (_, signal) => {
+    scratch.remove();
     // V8 aborts a process whose heap is full.
     if (signal === 'SIGABRT') child.emit('error', { code: 'ERR_WORKER_OUT_OF_MEMORY' });
   });

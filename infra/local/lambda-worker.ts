@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { type ClockAnchor, createScaledDate } from './clock.ts';
@@ -18,6 +19,8 @@ export interface FunctionData {
   readonly nodeOptions?: string;
   /** The parts of Lambda's context object that are the same for every invocation. */
   readonly context: Readonly<Record<string, string>>;
+  /** A process's own temporary folder. Whoever started the process removes it, unless it is killed. */
+  readonly scratch?: string;
 }
 
 export interface Invocation {
@@ -38,9 +41,9 @@ type Handler = (event: unknown, context: object) => unknown;
 
 const port = parentPort ?? process;
 const data: FunctionData = parentPort ? workerData : JSON.parse(process.argv[2] ?? '');
-const { file, exportName, clock, nodeOptions, context: constant } = data;
-// The process that started this one has ended.
-if (!parentPort) process.on('disconnect', () => process.exit());
+const { file, exportName, clock, nodeOptions, context: constant, scratch } = data;
+// The process that started this one has ended, perhaps killed.
+if (!parentPort) process.on('disconnect', endProcess);
 // Before the handler's module is loaded, because that may keep what it finds.
 globalThis.Date = createScaledDate(clock);
 delete process.env.NODE_COMPILE_CACHE;
@@ -75,6 +78,14 @@ port.on('message', async ({ event, requestId, deadline }: Invocation) => {
     send({ failure: describe(error) });
   }
 });
+
+function endProcess(): void {
+  try {
+    if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
+  } finally {
+    process.exit();
+  }
+}
 
 function describe(error: unknown): TaskFailure {
   if (!(error instanceof Error)) return functionFailure(typeof error, String(error));
