@@ -1,6 +1,5 @@
 import { createHandler } from './aws/handler.ts';
 import { createContentCheck, isHtml } from './copy/content.ts';
-import { countJson, isBroken, isClosed, NOTHING_COUNTED } from './copy/count-rows.ts';
 import { type CreateObject, createNewObjects, type NewObject } from './copy/new-object.ts';
 import type { Kind } from './copy/upload.ts';
 import { purchaseQuery } from './decisions/platform-request.ts';
@@ -11,6 +10,7 @@ import { codeOf } from './platform/request.ts';
 import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-platform.ts';
 import { createPlatformAccess } from './token/platform-access.ts';
 import { AnswerUnreadable, CopyFailed, ExportError } from './workflow/errors.ts';
+import { isObject, parseJson } from './workflow/json.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
 import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
@@ -18,13 +18,16 @@ import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './work
 /** The function's 15 minutes, less one to end the upload. Milliseconds. */
 const ANSWER_TIMEOUT = 14 * 60 * 1000;
 
+/** A larger answer is not parsed, so its rows are not known: it would take ten times its size in memory. */
+const MAX_PARSED = 16 * 1024 ** 2;
+
 interface Dependencies extends PlatformAccess {
   readonly createObject: CreateObject;
 }
 
 /**
  * Streams the answer of the synchronous purchase query to S3 (contract 4.5). The contract does not show the answer's shape,
- * so the step only checks that it is complete, not empty and not HTML.
+ * so the step only checks that it is complete, not empty and not HTML, and counts its rows if it has any.
  *
  * @throws CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
  */
@@ -54,8 +57,8 @@ async function deliver(answer: PurchasesAnswer, key: string, createObject: Creat
   const object = createObject(key, kind);
   try {
     if (isHtml(contentType)) throw unreadable('an HTML page');
-    await copyBody(answer, kind, object);
-    return await object.end();
+    const rows = await copyBody(answer, kind, object);
+    return { ...(await object.end()), ...(rows !== undefined && { rows }) };
   } catch (error) {
     answer.body.destroy();
     await object.abort();
@@ -66,23 +69,43 @@ async function deliver(answer: PurchasesAnswer, key: string, createObject: Creat
   }
 }
 
-async function copyBody(answer: PurchasesAnswer, kind: Kind, object: NewObject): Promise<void> {
+/** @returns the number of rows, if it is known */
+async function copyBody(answer: PurchasesAnswer, kind: Kind, object: NewObject): Promise<number | undefined> {
   checkFraming(answer);
   const check = createContentCheck({ ...kind, format: 'any' });
   const isJson = kind.contentEncoding === undefined && /json/i.test(kind.contentType);
-  let count = NOTHING_COUNTED;
+  const text: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of answer.body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (isJson) count = countJson(count, chunk);
+    if (isJson && bytes <= MAX_PARSED) text.push(Buffer.from(chunk));
     await check.write(chunk);
     await object.write(chunk);
   }
   if (bytes === 0) throw unreadable('an empty body');
-  // A server that fails in the middle may end its answer properly. A value without brackets cannot be checked: it counts
-  // as broken.
-  if (isJson && !isBroken(count) && !isClosed(count)) throw unreadable('JSON that ends in its middle');
   await check.end();
+  return isJson && bytes <= MAX_PARSED ? countRows(Buffer.concat(text)) : undefined;
+}
+
+/**
+ * A server that fails in the middle may end its answer properly.
+ *
+ * @returns the rows of an array, of an object's only array, or of a line each; undefined for anything else
+ */
+function countRows(bytes: Buffer): number | undefined {
+  const text = bytes.toString().replace(/^\ufeff/, '');
+  const parsed = parseJson(text);
+  if (parsed !== undefined) return rowsOf(parsed);
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  if (lines.length < 2 || lines.some((line) => parseJson(line) === undefined))
+    throw unreadable('JSON that ends in its middle');
+  return lines.length;
+}
+
+function rowsOf(value: unknown): number | undefined {
+  if (Array.isArray(value)) return value.length;
+  const [array, ...others] = isObject(value) ? Object.values(value).filter(Array.isArray) : [];
+  return others.length === 0 ? array?.length : undefined;
 }
 
 /** Without a length or chunks, a connection that broke would look like the end of the answer. */

@@ -1,7 +1,6 @@
 import { createGunzip } from 'node:zlib';
 import type { JsonProgress } from '../workflow/checkpoint.ts';
 import { DownloadRefused } from '../workflow/errors.ts';
-import { countJson, isClosed, NOTHING_COUNTED, rowsOf } from './count-rows.ts';
 
 /** Checks the bytes of a file in the order in which they come. */
 export interface ContentCheck {
@@ -16,10 +15,9 @@ export interface ContentCheck {
   /**
    * All bytes were written.
    *
-   * @returns the number of rows, if the format has rows that can be counted
-   * @throws DownloadRefused if the file is empty, not JSON although JSON was requested, or not decodable
+   * @throws DownloadRefused if the file is empty, does not end like JSON although JSON was requested, or is not decodable
    */
-  end(): Promise<number | undefined>;
+  end(): Promise<void>;
 }
 
 export interface ContentOptions {
@@ -68,7 +66,6 @@ function createPlainCheck({ format, contentType, resumed }: ContentOptions): Pla
   const isJson = format.toUpperCase() === 'JSON';
   const isLines = /ndjson|jsonl|json-lines/i.test(contentType);
   const ends = createJsonEnds(resumed?.json);
-  let count = resumed?.json?.count ?? NOTHING_COUNTED;
   let isEmpty = resumed === undefined;
   let mark = isEmpty ? 0 : BYTE_ORDER_MARK.length; // bytes of a byte order mark, which may come in several pieces
   const withoutMark = (bytes: Buffer) => {
@@ -89,16 +86,14 @@ function createPlainCheck({ format, contentType, resumed }: ContentOptions): Pla
       const text = withoutMark(bytes);
       ends.write(text);
       if (!/^[[{]?$/.test(ends.first())) throw refused('is not JSON, although JSON was requested');
-      count = countJson(count, text);
       return undefined;
     },
-    progress: () => (isJson ? { first: ends.first(), last: ends.last(), count } : undefined),
+    progress: () => (isJson ? { first: ends.first(), last: ends.last() } : undefined),
     async end() {
       if (isEmpty) throw refused('is empty');
-      if (!isJson) return undefined;
+      if (!isJson) return;
       if (ends.first() === '') throw refused('is not JSON, although JSON was requested');
-      if (!ends.match(isLines) || !isClosed(count)) throw refused('is not complete JSON');
-      return rowsOf(count, isLines);
+      if (!ends.match(isLines)) throw refused('is not complete JSON');
     },
   };
 }
@@ -179,7 +174,7 @@ function createGzipCheck(inside: PlainCheck): ContentCheck {
         });
       }
       throwFailure();
-      return inside.end();
+      await inside.end();
     },
   };
 }

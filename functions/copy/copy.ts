@@ -20,7 +20,7 @@ import { type Abandon, abortUpload, createAbandon, listParts, type Part } from '
 /** The copy's part of a checkpoint. SaveReport adds the report and the calls. */
 export type CopyCheckpoint = Omit<Checkpoint, 'report_id' | 'calls'>;
 
-export type Copied = Omit<StoredObject, 'copied_at'>;
+export type Copied = Omit<StoredObject, 'copied_at' | 'rows'>;
 
 export interface CopyOptions {
   readonly source: Source;

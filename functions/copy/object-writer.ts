@@ -20,7 +20,7 @@ export interface ObjectWriter {
   /** Copies the chunk. A returned promise asks the caller to wait before it writes again. */
   write(chunk: Buffer): Promise<void> | undefined;
   /** @throws CopyFailed, AccessRefused, ServiceUnavailable, and DownloadRefused by the content check */
-  end(): Promise<Stored & { readonly rows?: number }>;
+  end(): Promise<Stored>;
   /**
    * Leaves the upload to a later call. A pending `write` fails.
    *
@@ -68,13 +68,12 @@ export function createObjectWriter(
     if (!isMultipart) {
       const body = parts.rest();
       await check?.write(body);
-      const rows = await check?.end();
-      return { ...(await putObject(to, kind, body)), ...(rows !== undefined && { rows }) };
+      await check?.end();
+      return putObject(to, kind, body);
     }
     const stored = await parts.end();
-    const rows = await check?.end();
-    const object = await completeUpload(to, await created(), [...(resumed?.parts ?? []), ...stored]);
-    return { ...object, ...(rows !== undefined && { rows }) };
+    await check?.end();
+    return completeUpload(to, await created(), [...(resumed?.parts ?? []), ...stored]);
   }
 
   async function leave() {

@@ -1,23 +1,7 @@
 import * as z from 'zod/mini';
 
-/** The check of a JSON text up to some byte (functions/copy/content.ts). */
-export const JsonProgress = z.object({
-  /** The first and the last character that is not white space. */
-  first: z.string(),
-  last: z.string(),
-  count: z.object({
-    /** Open brackets; -1 if the text is broken. */
-    depth: z.number(),
-    in_string: z.boolean(),
-    escaped: z.boolean(),
-    /** Values at the top level, and whether the last one is an array. */
-    values: z.number(),
-    is_array: z.boolean(),
-    /** Elements of the last value. */
-    elements: z.number(),
-    awaits_element: z.boolean(),
-  }),
-});
+/** The check of a JSON text up to some byte (functions/copy/content.ts): its first and last character that is not white space. */
+export const JsonProgress = z.object({ first: z.string(), last: z.string() });
 export type JsonProgress = z.infer<typeof JsonProgress>;
 
 /** A copy that is not finished: the next call of SaveReport continues from here. S3 keeps the parts and their checksums. */

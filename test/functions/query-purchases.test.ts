@@ -82,12 +82,23 @@ describe('QueryPurchases', () => {
     expect(saved).toStrictEqual({
       ...before,
       status: 'curated',
-      object: { key: KEY, bytes: 38, crc32: crc, content_type, copied_at: AT },
+      object: { key: KEY, bytes: 38, crc32: crc, content_type, rows: 1, copied_at: AT },
     });
     expect(String(await readObject())).toBe(body);
     expect(server.requests.map(({ method, path, body }) => [method, path, JSON.parse(body)])).toEqual([
       ['POST', '/reports/purchases', { currency: 'USD', advertiser_id, ...range }],
     ]);
+  });
+
+  it.each([
+    ['an array', '[{},{}]', 2],
+    ["an object's only array", '{"next":null,"data":[{},{},{}]}', 3],
+    ['lines', '{"id":1}\n{"id":2}\n', 2],
+    ['neither', '{"data":[1],"more":[2]}', undefined],
+  ])('counts the rows of %s', async (_, body, rows) => {
+    const { access } = await start(withLength(body, { 'content-type': 'application/json' }));
+    const { object } = await queryPurchases(state, access);
+    expect(object?.rows).toBe(rows);
   });
 
   it('stores an answer without a content type as JSON', async () => {

@@ -105,12 +105,12 @@ export async function copyOnce(
   return await copying.copy(options);
 }
 
-/** A JSON array of exactly `bytes` bytes, with brackets and quotes inside its strings, and the number of its rows. */
-export function jsonOf(bytes: number): { body: Buffer; rows: number } {
+/** A JSON array of exactly `bytes` bytes, with brackets and quotes inside its strings. */
+export function jsonOf(bytes: number): { body: Buffer } {
   const row = '{"date":"2026-10-01","name":"a \\"quoted\\" [name], {braced}","spend":12.5}';
   const rows = Math.max(1, Math.floor((bytes - 2) / (row.length + 1)));
   const text = `[${Array.from({ length: rows }, () => row).join(',')}`;
-  return { body: Buffer.from(`${text}${' '.repeat(Math.max(0, bytes - text.length - 1))}]`), rows };
+  return { body: Buffer.from(`${text}${' '.repeat(Math.max(0, bytes - text.length - 1))}]`) };
 }
 
 /** Expects exactly these bytes, verified, and no open upload. */

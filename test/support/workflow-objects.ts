@@ -2,6 +2,7 @@ import {
   DeleteObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
+  PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
 import { ACCOUNT, CREDENTIALS } from '../../infra/local/s3/server.ts';
@@ -17,6 +18,16 @@ export async function openUploads(workflow: Workflow): Promise<number> {
 export async function encodingOf(workflow: Workflow, key: string): Promise<string | undefined> {
   const command = new HeadObjectCommand({ ...bucketOf(workflow), Key: key });
   return (await clientOf(workflow).send(command)).ContentEncoding;
+}
+
+/** The metadata that an object's writer stored with it. */
+export async function metadataOf(workflow: Workflow, key: string): Promise<Record<string, string>> {
+  const command = new HeadObjectCommand({ ...bucketOf(workflow), Key: key });
+  return (await clientOf(workflow).send(command)).Metadata ?? {};
+}
+
+export async function replaceObject(workflow: Workflow, key: string, text: string): Promise<void> {
+  await clientOf(workflow).send(new PutObjectCommand({ ...bucketOf(workflow), Key: key, Body: text }));
 }
 
 export async function removeObject(workflow: Workflow, key: string): Promise<void> {

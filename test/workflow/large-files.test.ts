@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { test } from 'vitest';
 import { PART_BYTES } from '../../functions/copy/parts.ts';
 import { copyOnce, expectDelivered, jsonOf } from '../support/copying.ts';
 
@@ -18,5 +18,4 @@ test.each([
   const source = { maxBytes: size * MB };
   const outcome = await copyOnce({ body, headers }, { format, source, part: PART_BYTES });
   expectDelivered(outcome, body);
-  expect(outcome.copied?.rows).toBe(isJson ? json.rows : undefined);
 });

@@ -22,6 +22,7 @@ const STATUS = {
   NoSuchUpload: 404,
   NotImplemented: 501,
   PreconditionFailed: 412,
+  ConditionalRequestConflict: 409,
   RequestTimeout: 400,
   SignatureDoesNotMatch: 403,
   SlowDown: 503,

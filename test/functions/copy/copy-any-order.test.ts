@@ -15,7 +15,7 @@ import { type Copying, jsonOf, PART, startCopying } from '../../support/copying.
 import { type Cut, callCopy, Killed } from '../../support/copying-calls.ts';
 import type { FileOptions, Turn } from '../../support/storage-host.ts';
 
-const { body, rows } = jsonOf(8 * PART + 17);
+const { body } = jsonOf(8 * PART + 17);
 const changed = { body: jsonOf(5 * PART).body, etag: '"two"' };
 
 /** Calls of SaveReport, at most. */
@@ -92,10 +92,9 @@ async function save(copying: Copying, format: string, cuts: readonly Cut[]) {
   return { copied: undefined, kills };
 }
 
-function expectWhole(copied: Copied, object: Buffer | undefined, format: string): void {
+function expectWhole(copied: Copied, object: Buffer | undefined): void {
   expect(object?.length).toBe(copied.bytes);
   expect(copied.crc32).toBe(base64Crc32(crc32(object ?? '')));
-  if (copied.bytes === body.length) expect(copied.rows).toBe(format === 'JSON' ? rows : undefined);
 }
 
 test('16–28: two faults in any order, kills and short calls leave the whole file or nothing', async () => {
@@ -118,7 +117,7 @@ test('16–28: two faults in any order, kills and short calls leave the whole fi
           answer === 'lost answer',
       );
       expect(await copying.openUploads()).toBeLessThanOrEqual(kills + faulty.length);
-      if (copied) expectWhole(copied, object, format);
+      if (copied) expectWhole(copied, object);
     }),
     { numRuns: Number(process.env.RUNS ?? 150), seed: Number(process.env.SEED ?? 4) },
   );

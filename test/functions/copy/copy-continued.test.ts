@@ -13,7 +13,7 @@ import {
 import { counting } from '../../support/copying-calls.ts';
 import type { FileOptions } from '../../support/storage-host.ts';
 
-const { body, rows } = jsonOf(12 * PART + 17);
+const { body } = jsonOf(12 * PART + 17);
 
 /** A call whose time is up when this many bytes of the file have arrived. */
 function callFor(copying: Copying, bytes: number, checkpoint?: CopyCheckpoint): Promise<Outcome> {
@@ -44,7 +44,6 @@ test.each([
   expect([outcome.object, outcome.openUploads]).toEqual([undefined, 1]);
   outcome = await callFor(copying, Infinity, checkpointOf(outcome));
   expectDelivered(outcome, body);
-  expect(outcome.copied?.rows).toBe(rows);
 });
 
 test('each call fetches again at most the part in which the call before stopped', async () => {
@@ -79,7 +78,6 @@ test('28: the parts of a call that was killed are uploaded again', async () => {
   const outcome = await callFor(copying, Infinity, first);
   expect(copying.host.requests.at(-1)?.range).toBe(`bytes=${first.stored_bytes}-`);
   expectDelivered(outcome, body);
-  expect(outcome.copied?.rows).toBe(rows);
 });
 
 test('18: a file that changed between two calls is copied from its beginning, and the old upload is aborted', async () => {

@@ -12,21 +12,20 @@ import {
   startCopying,
 } from '../../support/copying.ts';
 
-const { body, rows } = jsonOf(20 * PART + 17);
+const { body } = jsonOf(20 * PART + 17);
 
 const FRAMINGS = ['length', 'chunked'] as const;
 
 test.each(FRAMINGS)('a file framed by %s arrives byte for byte', async (framing) => {
   const outcome = await copyOnce({ body, framing });
   expectDelivered(outcome, body);
-  expect(outcome.copied).toMatchObject({ key: KEY, rows, content_type: 'application/json' });
+  expect(outcome.copied).toMatchObject({ key: KEY, content_type: 'application/json' });
   expect(outcome.host.requests).toHaveLength(1);
 });
 
 test('a file arrives byte for byte over TLS', async () => {
   const outcome = await copyOnce({ body, certificate: makeCertificate() });
   expectDelivered(outcome, body);
-  expect(outcome.copied?.rows).toBe(rows);
 });
 
 test('17: a file framed by neither Content-Length nor chunks is refused, although all of it came', async () => {
@@ -52,16 +51,13 @@ test.each([
 });
 
 test.each([
-  ['[]', 0],
-  ['\ufeff [ ]\n', 0],
-  ['[1]', 1],
-  ['{"a":1}\n{"a":2}\n', 2],
-  ['{"data":[1,2,3]}', undefined],
-  ['[["]"],{"a":"\\"}"},","]', 3],
-])('%j is delivered with %s rows', async (text, rows) => {
+  '[]',
+  '\ufeff [ ]\n',
+  '{"a":1}\n{"a":2}\n',
+  '{"data":[1,2,3]}',
+])('%j is delivered', async (text) => {
   const outcome = await copyOnce({ body: Buffer.from(text) });
   expectDelivered(outcome, Buffer.from(text));
-  expect(outcome.copied?.rows).toBe(rows);
 });
 
 test('a file without a content type has the one of its format', async () => {
@@ -77,9 +73,6 @@ test.each([
   '[1,2',
   '[1}',
   '[]x',
-  '[]]',
-  '[{"a":1]',
-  '[1],[2]',
   '{"a":"b',
   '\ufeff\ufeff[]',
 ])('23: %j is refused because it is not JSON', async (text) => {
@@ -107,7 +100,6 @@ test('23: an empty CSV file is refused', async () => {
 test('a format that is not JSON is stored as it comes', async () => {
   const outcome = await copyOnce({ body: Buffer.from('a,b\n1,2\n') }, { format: 'CSV' });
   expectDelivered(outcome, Buffer.from('a,b\n1,2\n'));
-  expect(outcome.copied?.rows).toBeUndefined();
 });
 
 test('only neutral headers go to the storage host', async () => {
@@ -130,7 +122,6 @@ test.each([
   }));
   const outcome = await copyOnce({ body, framing, turns });
   expectDelivered(outcome, body);
-  expect(outcome.copied?.rows).toBe(rows);
   expect(outcome.host.requests).toHaveLength(breaks + 1);
   expect(outcome.host.requests[1]?.headers).toMatchObject({
     'if-match': '"one"',
@@ -176,7 +167,6 @@ test.each([
   const outcome = await copyOnce({ body, ...options, turns });
   expectDelivered(outcome, body);
   expect(outcome.host.sent()).toBeGreaterThan(body.length);
-  expect(outcome.copied?.rows).toBe(rows);
 });
 
 test('18: a file that changed between two ranges is copied from its beginning', async () => {
@@ -221,7 +211,7 @@ test.each(FRAMINGS)('22: a body over the cap (%s) is stopped', async (framing) =
   expectNothing(outcome, 'DownloadRefused');
 });
 
-test('24: gzip is stored as it came, labeled, and its rows are counted', async () => {
+test('24: gzip is stored as it came, labeled', async () => {
   const packed = gzipSync(body, { level: 0 });
   const headers = { 'Content-Encoding': 'gzip' };
   await using copying = await startCopying({
@@ -231,7 +221,7 @@ test('24: gzip is stored as it came, labeled, and its rows are counted', async (
   });
   const outcome = await copying.copy();
   expectDelivered(outcome, packed);
-  expect(outcome.copied).toMatchObject({ rows, content_encoding: 'gzip' });
+  expect(outcome.copied).toMatchObject({ content_encoding: 'gzip' });
   const { bucket: Bucket, key: Key, expectedBucketOwner: ExpectedBucketOwner } = copying.destination;
   const stored = await copying.s3.client.send(new HeadObjectCommand({ Bucket, Key, ExpectedBucketOwner }));
   expect(stored).toMatchObject({ ContentEncoding: 'gzip', ContentType: outcome.copied?.content_type });

@@ -69,7 +69,8 @@ describe('a copy that an earlier release did not finish', () => {
   const window = states.ReadyWindow.parse(recorded?.input);
 
   it('is resumed from a checkpoint that this release can read', () => {
-    expect(window.checkpoint).toEqual(recorded?.input.checkpoint);
+    expect(window.checkpoint).toMatchObject({ upload_id: expect.any(String), json: { first: '[' } });
+    expect(recorded?.input.checkpoint).toMatchObject(window.checkpoint ?? {});
   });
 
   it.each([
