@@ -229,8 +229,6 @@ it.each([
   ['is a page', '<html>sbx_sig_planted</html>'],
   ['is text', 'no rows'],
   ['ends in the middle', '[{"spend":1},'],
-  ['goes on after its end', '[]]'],
-  ['closes another bracket', '[{"spend":1]'],
 ])('23: a file that %s is not delivered', async (_, body) => {
   const outcome = await download(SMALL, { faults: [{ on: 'storage', times: 99, body }] });
   expectFailed(outcome, 'DownloadRefused');
