@@ -16,6 +16,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodMiniType>> = {
   SaveReport: states.ReadyWindow,
   QueryPurchases: states.PurchasesWindow,
   ExportList: states.ListWindow,
+  CurateReport: states.SavedWindow,
   PublishWindow: states.SavedWindow,
   PublishExport: states.PublishExportInput,
   DescribeFailure: states.DescribeFailureInput,
