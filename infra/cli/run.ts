@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
-import { UsageError } from './errors.ts';
+import { CommandFailed, UsageError, warn } from './errors.ts';
+import { describeInput } from './executions.ts';
 import { examples, LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
 import { type Outcome, printOutcome } from './outcome.ts';
 import { describePlan, planRequest } from './plan.ts';
@@ -88,8 +89,30 @@ export async function runDeployed(
   // A local run needs no AWS SDK for Step Functions.
   const { readStateMachineArn, startAndFollow } = await import('./deployed.ts');
   const arn = await readStateMachineArn(options.stateMachine);
+  await warnIfBusy(request, arn);
   if (!(await isConfirmed(request, options))) return undefined;
   return startAndFollow(request, arn, followEvery);
+}
+
+/**
+ * Other executions may run at the same time, and all of them deliver. But each keeps up to `max_parallel` reports in flight, and two
+ * executions of one export create its reports twice.
+ */
+async function warnIfBusy(request: unknown, stateMachineArn: string): Promise<void> {
+  const { account, export: name } = describeInput(request, new Date());
+  if (account === undefined) return;
+  const { listRunning } = await import('./deployed-executions.ts');
+  try {
+    const running = await listRunning(stateMachineArn);
+    const others = running.filter((other) => other.account === account && other.outcome === 'running');
+    const same = others.filter((other) => other.export === name);
+    const names = (same.length > 0 ? same : others).map(({ execution }) => execution).join(', ');
+    if (same.length > 0) warn(`the export ${name} of account ${account} is already running: ${names}`);
+    else if (others.length > 0) warn(`another export of account ${account} is running: ${names}`);
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    warn(`${error.happened} Other exports of account ${account} may be running.`);
+  }
 }
 
 /** Asks a person, and nobody else. */

@@ -42,6 +42,13 @@ export async function startStepFunctions(end: Description, options: Options = {}
       return { executionArn: `${EXECUTIONS}:${input.name}`, startDate: 1 };
     },
     DescribeExecution: (body) => describe(JSON.parse(body)),
+    ListExecutions: (body) => {
+      const executions = Object.keys(earlier).map((name) =>
+        describe({ executionArn: `${EXECUTIONS}:${name}` }),
+      );
+      const { statusFilter } = JSON.parse(body);
+      return { executions: executions.filter((one) => Object(one).status === statusFilter) };
+    },
     ListMapRuns: () => ({ mapRuns: [mapRun] }),
     DescribeMapRun: () => ({ mapRunArn: 'map', itemCounts: { total: 9, succeeded: 3, running: 4 } }),
   };
