@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { readMetadata } from '../workflow/day-metadata.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
-import { failureKey, manifestKey } from '../workflow/keys.ts';
+import { failureKey, manifestKey, objectKey } from '../workflow/keys.ts';
 import { dateIn, daysOf, groupDays } from '../workflow/request/dates.ts';
 import { type ExportRequest, MAX_WINDOWS } from '../workflow/request/request.ts';
 import type { ExportPlan, Window } from '../workflow/states.ts';
@@ -24,7 +24,10 @@ const WARNINGS = {
   early: 'delivered before their last day was over, so they are exported again',
 } as const;
 
-/** `absent`: no run has delivered it or failed to. `missing`: a run failed, or its object is no longer there. */
+/**
+ * `absent`: no run has left anything. `missing`: a run failed, or was killed before it wrote the manifest, or the manifest's object is
+ * no longer there.
+ */
 type Verdict = 'absent' | 'missing' | 'delivered' | keyof typeof WARNINGS;
 
 /** Reads the objects of earlier exports. */
@@ -145,7 +148,7 @@ async function checkWindow(
     store.getText(failureKey(request, window)),
   ]);
   if (isWindowFailure(failure)) return 'missing';
-  if (text === undefined) return 'absent';
+  if (text === undefined) return (await store.head(objectKey(request, window))) ? 'missing' : 'absent';
   const manifest = parseObject(text);
   if (Date.parse(String(manifest.published_at)) < since.getTime()) return 'missing';
   const expected = {
