@@ -101,7 +101,7 @@ async function follow(sfn: SFNClient, executionArn: string, every: number): Prom
         return outcomeOf({ ...execution, output: JSON.parse(execution.output ?? 'null') });
       stale = execution ? 0 : stale + 1;
       const progress = execution ? await describeProgress(sfn, executionArn) : shown;
-      if (progress !== shown) process.stderr.write(`${progress}\n`);
+      if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
       shown = progress;
       await wait(every, undefined, { signal: interrupted.signal }).catch(() => undefined);
       if (interrupted.signal.aborted) return leave(executionArn, INTERRUPTED);

@@ -81,7 +81,7 @@ export async function runLocal(
   const execution = local.export(input, executionName(request, new Date(clock.now())));
   const abort = () => execution.abort();
   for (const signal of STOP_SIGNALS) process.once(signal, abort);
-  await showProgress(execution, local, options.json ? process.stderr : process.stdout);
+  await showProgress(execution, local, process.stderr);
   const result = await execution.result;
   for (const signal of STOP_SIGNALS) process.off(signal, abort);
   if (result.status !== 'ABORTED') {
