@@ -9,11 +9,13 @@ import { failureKey, objectKey } from './workflow/keys.ts';
 import { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
 import {
+  AdoptableReport,
   DescribeFailureInput,
   type ExportFailed,
   type ExportFailure,
   type FailedWindow,
   type FailureReport,
+  type ReportRef,
   Window,
   type WindowFailure,
 } from './workflow/states.ts';
@@ -48,16 +50,23 @@ function isWindowFailure(state: DescribeFailureInput): state is WindowFailure {
 }
 
 async function describeWindow(state: WindowFailure, dependencies: Dependencies): Promise<FailedWindow> {
-  const { caught, execution, request, window, reports, timeline, checkpoint } = state;
+  const { caught, execution, request, reports, timeline, checkpoint } = state;
+  const { adoptable_report: planned, ...window } = state.window;
   const { now, runbookUrl, abandon } = dependencies;
   const failure = createFailureReport(caught, {
     ...{ execution, account: request.account, export: request.name, window, timeline, runbookUrl },
     ...{ report_ids: reports.map(({ id }) => id), now: now() },
+    adoptable_report: reports.length > 0 ? newestUsable(reports) : planned,
   });
   // The window's next run may copy another report, so it cannot resume this upload.
   if (checkpoint) await abandon(objectKey(request, window), checkpoint.upload_id);
   await storeReport(failure, failureKey(request, window), dependencies);
   return { outcome: 'failed', window, failure: trimToState(failure) };
+}
+
+function newestUsable(reports: readonly ReportRef[]): AdoptableReport | undefined {
+  const { id = '', created_at, given_up, useless_answers } = reports.at(-1) ?? {};
+  return given_up || useless_answers ? undefined : AdoptableReport.safeParse({ id, created_at }).data;
 }
 
 /** The export's state once PlanExport has checked the request; it has `results` once the windows have ended. */

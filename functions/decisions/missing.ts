@@ -125,7 +125,7 @@ export async function checkDays(
   });
 }
 
-async function inBatches<T, R>(items: readonly T[], check: (item: T) => Promise<R>): Promise<R[]> {
+export async function inBatches<T, R>(items: readonly T[], check: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let start = 0; start < items.length; start += BATCH)
     results.push(...(await Promise.all(items.slice(start, start + BATCH).map(check))));

@@ -24,6 +24,18 @@ import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './r
 export const Window = z.object({ start_date: z.string(), end_date: z.string() });
 export type Window = z.infer<typeof Window>;
 
+/** The newest report of a window that failed for another reason. The execution that resumes the failed one may adopt it. */
+export const AdoptableReport = z.object({
+  /** Short, because the export's state holds those of all windows; see MAX_WINDOWS. */
+  id: z.string().check(z.regex(/^[\w.:~-]{1,64}$/)),
+  created_at: z.iso.datetime(),
+});
+export type AdoptableReport = z.infer<typeof AdoptableReport>;
+
+/** A window at its start. CreateReport adopts the report, or drops it. */
+export const PlannedWindow = z.extend(Window, { adoptable_report: z.optional(AdoptableReport) });
+export type PlannedWindow = z.infer<typeof PlannedWindow>;
+
 /** The error that a Catch of the state machine adds to the state. */
 export const Caught = z.object({ Error: z.string(), Cause: z.optional(z.string()) });
 export type Caught = z.infer<typeof Caught>;
@@ -44,7 +56,7 @@ export const ExportPlan = z.object({
   request: ExportRequest,
   warnings: z.array(z.string()),
   /** With `only_missing`, only those that are missing. */
-  windows: z.array(Window),
+  windows: z.array(PlannedWindow),
   /** With `only_missing`, the number of windows that an earlier execution delivered. */
   already_delivered: z.optional(z.number()),
 });
@@ -159,7 +171,7 @@ export const WindowState = z.object({
   warnings: z.array(z.string()),
   /** How many of `warnings` are the export's. */
   export_warnings: z.optional(z.number()),
-  window: Window,
+  window: PlannedWindow,
   /**
    * The Choice states read it: `planned` create a report (the first or a replacement) · `pending` poll ·
    * `ready` save, or resume the copy · `saved` curate · `curated` publish
@@ -260,6 +272,8 @@ const WindowFailureReport = z.object({
   /** A link to the section about this error. */
   runbook: z.string(),
   report_ids: z.array(z.string()),
+  /** Absent if the failure may be the report's fault. */
+  adoptable_report: z.optional(AdoptableReport),
   request_ids: z.array(z.string()),
   faults: z.optional(z.array(z.string())),
 });
@@ -304,6 +318,7 @@ export const WindowResult = z.discriminatedUnion('outcome', [DeliveredWindow, Fa
 export type WindowResult = z.infer<typeof WindowResult>;
 
 export const PublishExportInput = z.extend(ExportPlan, {
+  windows: z.array(Window),
   /** A WindowResult each, or what Step Functions returns for an execution that died. Absent if no window was missing. */
   results: z.optional(z.array(z.unknown())),
 });

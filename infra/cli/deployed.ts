@@ -4,6 +4,7 @@ import {
   DescribeExecutionCommand,
   type DescribeExecutionOutput,
   DescribeMapRunCommand,
+  ExecutionAlreadyExists,
   ExecutionDoesNotExist,
   ListMapRunsCommand,
   SFNClient,
@@ -63,6 +64,7 @@ export function createStepFunctions(arn: string): SFNClient {
 /**
  * Starts an execution and follows it until it ends.
  *
+ * @param name for the execution, unless an earlier one has it
  * @returns undefined if Ctrl-C ended the command; the execution continues
  * @throws UsageError if the request has a fault; nothing is started
  * @throws CommandFailed if AWS refuses a call
@@ -71,16 +73,19 @@ export async function startAndFollow(
   request: unknown,
   stateMachineArn: string,
   followEvery = FOLLOW_EVERY_MS,
+  name?: string,
 ): Promise<Outcome | undefined> {
   const now = new Date();
   const { request: checked } = checkRequest(request, now);
   const sfn = createStepFunctions(stateMachineArn);
-  const start = new StartExecutionCommand({
-    stateMachineArn,
-    name: executionName(checked, now),
-    input: JSON.stringify(request),
+  const input = JSON.stringify(request);
+  const start = (name: string) => sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
+  const unused = executionName(checked, now);
+  const starting = start(name ?? unused).catch((error) => {
+    if (error instanceof ExecutionAlreadyExists && name !== undefined) return start(unused);
+    throw error;
   });
-  const { executionArn = '' } = await sfn.send(start).catch((error) => {
+  const { executionArn = '' } = await starting.catch((error) => {
     throw createAwsFailure(error, `start an execution of ${stateMachineArn}`, 'states:StartExecution');
   });
   process.stderr.write(`started ${executionArn}\n`);

@@ -1,5 +1,6 @@
 import type { DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import { Command } from 'commander';
+import { resumeName } from '../../functions/decisions/adopt.ts';
 import { onlyMissingSince } from '../../functions/decisions/missing.ts';
 import { hasEnded, startAndFollow } from './deployed.ts';
 import { describeExecution, findExecutionArn } from './deployed-executions.ts';
@@ -27,7 +28,8 @@ export function createResumeCommand(): Command {
 }
 
 /**
- * Starts a new execution of the same request for the windows that were not delivered.
+ * Starts a new execution of the same request for the windows that were not delivered. The first execution that resumes an earlier one
+ * has a name that lets it adopt the earlier one's reports. While it runs, a second `resume` follows it.
  *
  * @returns undefined if Ctrl-C ended the command; the execution continues
  * @throws UsageError if there is nothing to resume
@@ -41,11 +43,12 @@ export async function resume(
   const earlier = await describeExecution(await findExecutionArn(execution, stateMachine));
   const faults = findFaults(execution, earlier);
   if (faults.length > 0) throw new UsageError(faults);
-  const { stateMachineArn = '', input = '', startDate = new Date() } = earlier;
+  const { name = '', stateMachineArn = '', input = '', startDate = new Date() } = earlier;
   const startedAt = startDate.toISOString();
   // A request with a `period` must cover the same days as in the earlier execution.
   const request = { scheduled_at: startedAt, ...JSON.parse(input) };
-  return startAndFollow(onlyMissingSince(startedAt, request), stateMachineArn, followEvery);
+  const missing = onlyMissingSince(startedAt, request);
+  return startAndFollow(missing, stateMachineArn, followEvery, resumeName(name));
 }
 
 function findFaults(execution: string, earlier: DescribeExecutionOutput): string[] {

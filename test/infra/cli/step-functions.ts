@@ -38,6 +38,8 @@ export async function startStepFunctions(end: Description, options: Options = {}
   const operations: Record<string, (body: string) => unknown> = {
     StartExecution: (body) => {
       const input = JSON.parse(body);
+      const before = earlier[input.name] ?? started.find(({ name }) => name === input.name);
+      if (before) return { __type: 'ExecutionAlreadyExists' };
       started.push(input);
       return { executionArn: `${EXECUTIONS}:${input.name}`, startDate: 1 };
     },
@@ -56,7 +58,8 @@ export async function startStepFunctions(end: Description, options: Options = {}
     const operation = String(headers['x-amz-target']).split('.')[1] ?? '';
     const answer = operation === denied ? undefined : operations[operation]?.(body);
     const __type = operation === denied ? 'AccessDeniedException' : 'ExecutionDoesNotExist';
-    response.writeHead(answer ? 200 : 400, { 'content-type': 'application/x-amz-json-1.0' });
+    const status = answer && !Object.hasOwn(answer, '__type') ? 200 : 400;
+    response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' });
     response.end(JSON.stringify(answer ?? { __type }));
   });
   vi.stubEnv('AWS_ENDPOINT_URL_SFN', server.url);
