@@ -15,7 +15,6 @@ import {
   type ExportFailure,
   type FailedWindow,
   type FailureReport,
-  type ReportRef,
   Window,
   type WindowFailure,
 } from './workflow/states.ts';
@@ -56,7 +55,7 @@ async function describeWindow(state: WindowFailure, dependencies: Dependencies):
   const failure = createFailureReport(caught, {
     ...{ execution, account: request.account, export: request.name, window, timeline, runbookUrl },
     ...{ report_ids: reports.map(({ id }) => id), now: now() },
-    adoptable_report: reports.length > 0 ? newestUsable(reports) : planned,
+    adoptable_report: reports.length > 0 ? newestUsable(state) : planned,
   });
   // The window's next run may copy another report, so it cannot resume this upload.
   if (checkpoint) await abandon(objectKey(request, window), checkpoint.upload_id);
@@ -64,9 +63,12 @@ async function describeWindow(state: WindowFailure, dependencies: Dependencies):
   return { outcome: 'failed', window, failure: trimToState(failure) };
 }
 
-function newestUsable(reports: readonly ReportRef[]): AdoptableReport | undefined {
-  const { id = '', created_at, given_up, useless_answers } = reports.at(-1) ?? {};
-  return given_up || useless_answers ? undefined : AdoptableReport.safeParse({ id, created_at }).data;
+/** Leaves out a report that this window had adopted, because no report may make every `resume` fail. */
+function newestUsable({ reports, begun_at = '' }: WindowFailure): AdoptableReport | undefined {
+  const { id, created_at = '', given_up, useless_answers } = reports.at(-1) ?? {};
+  const isAdopted = Date.parse(created_at) < Date.parse(begun_at);
+  if (given_up || useless_answers || isAdopted) return undefined;
+  return AdoptableReport.safeParse({ id, created_at }).data;
 }
 
 /** The export's state once PlanExport has checked the request; it has `results` once the windows have ended. */

@@ -75,6 +75,7 @@ describe('DescribeFailure of a window', () => {
     ['the platform refuses it', refused, {}, false],
     ['it was given up', new AccessRefused('x'), { given_up: true }, false],
     ['an answer about it was useless', new AccessRefused('x'), { useless_answers: 1 }, false],
+    ['the window had adopted it', new AccessRefused('x'), { created_at: '2026-11-21T05:59:59.999Z' }, false],
     ['its id is too long for the state', new AccessRefused('x'), { id: 'r'.repeat(65) }, false],
   ])('30: says whether the newest report may be adopted if %s', async (_, error, changes, isAdoptable) => {
     const reports = [reportRef('r1'), { ...reportRef('r2'), ...changes }];
