@@ -17,6 +17,7 @@ import {
   type FailureReport,
   Window,
   type WindowFailure,
+  WindowObject,
 } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
@@ -24,7 +25,7 @@ import type { Common } from './workflow/step.ts';
 const MAX_WINDOWS_SHOWN = 10;
 
 interface Dependencies extends Pick<Common, 'log' | 'now'> {
-  readonly store: Pick<ObjectStore, 'putJson'>;
+  readonly store: Pick<ObjectStore, 'putJson' | 'bucket'>;
   readonly abandon: Abandon;
   readonly runbookUrl: string | undefined;
 }
@@ -38,8 +39,9 @@ export async function describeFailure(
   dependencies: Dependencies,
 ): Promise<FailedWindow | ExportFailed> {
   if (isWindowFailure(state)) return describeWindow(state, dependencies);
-  const failure = await describeExport(state, dependencies);
   const key = keyOfExport(state);
+  const place = key === undefined ? {} : { bucket: dependencies.store.bucket, key };
+  const failure = trimToCause({ ...(await describeExport(state, dependencies)), ...place });
   if (key !== undefined) await storeReport(failure, key, dependencies);
   return { failure, cause: JSON.stringify(failure) };
 }
@@ -83,15 +85,21 @@ async function describeExport(state: ExportFailure, dependencies: Dependencies):
   const { now, runbookUrl } = dependencies;
   const failure = createFailureReport(caught, { execution, ...namesIn(state), now: now(), runbookUrl });
   const { windows, request, results } = PlannedExport.safeParse(state).data ?? {};
-  if (!windows || !request || !results) return failure;
-  const outcomes = collectOutcomes(windows, results).filter(({ outcome }) => outcome !== 'delivered');
+  if (!windows || !request || !results) {
+    const { windows: delivered_windows } = ExportSummary.safeParse(state).data ?? {};
+    return { ...failure, ...(delivered_windows && { delivered_windows }) };
+  }
+  const outcomes = collectOutcomes(windows, results);
+  const delivered_windows = outcomes.flatMap((window) =>
+    window.outcome === 'delivered' ? [{ window: window.window, key: window.key }] : [],
+  );
   const reports = await Promise.all(
     outcomes.map((window) => {
       if (window.outcome === 'lost') return describeLostWindow(window, { execution, request }, dependencies);
       return window.outcome === 'failed' ? [window.failure] : [];
     }),
   );
-  return summarizeWindows(failure, reports.flat(), windows.length);
+  return { ...summarizeWindows(failure, reports.flat(), windows.length), delivered_windows };
 }
 
 /** A lost window's execution died before it could describe its own failure. */
@@ -117,17 +125,17 @@ function summarizeWindows(
   if (!first) return failure;
   const { error, aws_error, todo, runbook, faults } = first;
   const isSameError = reports.every((report) => report.error === error);
-  return trimToCause({
+  return {
     ...failure,
     ...(isSameError && { error, todo, runbook, ...(aws_error && { aws_error }), ...(faults && { faults }) }),
     happened: `${reports.length} of ${windows} windows were not delivered. ${first.happened}`,
     timeline: first.timeline,
-    report_ids: reports.flatMap(({ report_ids }) => report_ids).slice(0, 3 * MAX_WINDOWS_SHOWN),
-    request_ids: [...new Set(reports.flatMap(({ request_ids }) => request_ids))].slice(0, MAX_WINDOWS_SHOWN),
+    report_ids: reports.flatMap(({ report_ids }) => report_ids),
+    request_ids: [...new Set(reports.flatMap(({ request_ids }) => request_ids))],
     failed_windows: reports.slice(0, MAX_WINDOWS_SHOWN),
     windows_failed: reports.length,
     windows_delivered: windows - reports.length,
-  });
+  };
 }
 
 /** The request may not be checked yet, so a name may be any text. A valid one has at most 64 characters. */
@@ -146,6 +154,7 @@ function namesIn(state: ExportFailure): { account?: string | undefined; export?:
 const ExportSummary = z.object({
   ...{ bucket: z.string(), account: z.string(), name: z.string() },
   ...{ start_date: z.string(), end_date: z.string() },
+  windows: z.optional(z.array(WindowObject)),
 });
 
 /** Undefined if the request was never checked, because a key consists of validated parts only. */

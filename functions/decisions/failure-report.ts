@@ -163,7 +163,8 @@ export function trimToCause(report: FailureReport): FailureReport {
 function trim(report: FailureReport, maxBytes: number): FailureReport {
   if (byteLength(report) <= maxBytes) return report;
   const change = (fields: Partial<FailureReport>) => trim({ ...report, ...fields }, maxBytes);
-  const { failed_windows, timeline, faults, report_ids, request_ids, happened } = report;
+  const { delivered_windows, failed_windows, timeline, faults, report_ids, request_ids, happened } = report;
+  if (delivered_windows?.length) return change({ delivered_windows: delivered_windows.slice(0, -1) });
   if (failed_windows?.length) return change({ failed_windows: failed_windows.slice(0, -1) });
   if (timeline.length > MIN_ENTRIES)
     return change({ timeline: shortenTimeline(timeline, timeline.length - 1) });

@@ -68,7 +68,9 @@ export async function findMissing(
   request: ExportRequest,
   windows: readonly Window[],
   conditions: Conditions,
-): Promise<Required<Pick<ExportPlan, 'windows' | 'already_delivered' | 'warnings'>>> {
+): Promise<
+  Required<Pick<ExportPlan, 'windows' | 'already_delivered' | 'already_delivered_windows' | 'warnings'>>
+> {
   const checked = await inBatches(windows, async (window) => {
     const verdict = await checkWindow(request, window, conditions);
     return { window, verdict, missing: verdict === 'delivered' ? [] : [window] };
@@ -84,6 +86,9 @@ export async function findMissing(
     // Single days all over a long range would be more windows than the export's state can hold.
     windows: ranges.length <= MAX_WINDOWS ? ranges : undelivered.map(({ window }) => window),
     already_delivered: checked.filter(({ missing }) => missing.length === 0).length,
+    already_delivered_windows: checked
+      .filter(({ verdict }) => verdict === 'delivered')
+      .map(({ window }) => ({ window, key: objectKey(request, window) })),
     warnings: [...warn('other', windowsOf('other')), ...warn('early', windowsOf('early'))],
   };
 }

@@ -40,6 +40,10 @@ export type PlannedWindow = z.infer<typeof PlannedWindow>;
 export const Caught = z.object({ Error: z.string(), Cause: z.optional(z.string()) });
 export type Caught = z.infer<typeof Caught>;
 
+/** The place of a window's object. */
+export const WindowObject = z.object({ window: Window, key: z.string() });
+export type WindowObject = z.infer<typeof WindowObject>;
+
 // PlanExport
 
 export const PlanExportInput = z.object({
@@ -59,6 +63,8 @@ export const ExportPlan = z.object({
   windows: z.array(PlannedWindow),
   /** With `only_missing`, the number of windows that an earlier execution delivered. */
   already_delivered: z.optional(z.number()),
+  /** Those of them that have an object of their own. The days of the others are in the export's table. */
+  already_delivered_windows: z.optional(z.array(WindowObject)),
 });
 export type ExportPlan = z.infer<typeof ExportPlan>;
 
@@ -278,11 +284,18 @@ const WindowFailureReport = z.object({
   faults: z.optional(z.array(z.string())),
 });
 
-/** A failed export's report also counts its windows and shows the first ten that failed. */
+/**
+ * A failed export's report also counts its windows and shows the first ten that failed and those that were delivered, as many as
+ * fit into a Cause.
+ */
 export const FailureReport = z.extend(WindowFailureReport, {
+  /** Where this report is stored. Absent if the request is refused, because its names are not checked. */
+  bucket: z.optional(z.string()),
+  key: z.optional(z.string()),
   windows_delivered: z.optional(z.number()),
   windows_failed: z.optional(z.number()),
   failed_windows: z.optional(z.array(WindowFailureReport)),
+  delivered_windows: z.optional(z.array(WindowObject)),
 });
 export type FailureReport = z.infer<typeof FailureReport>;
 
@@ -337,6 +350,8 @@ export const ExportResult = z.object({
   windows: z.array(z.omit(DeliveredWindow, { outcome: true, warnings: true })),
   /** With `only_missing`, the number of windows that an earlier execution delivered. `windows` does not contain them. */
   already_delivered: z.optional(z.number()),
+  /** Those of them that have an object of their own. The days of the others are in the export's table. */
+  already_delivered_windows: z.optional(z.array(WindowObject)),
   bytes: z.number(),
   rows: z.optional(z.number()),
   /** The platform had no rows at all. Absent if that is not known. */

@@ -12,7 +12,8 @@ import {
 } from '@aws-sdk/client-sfn';
 import { readConfig } from '../config.ts';
 import { OUTPUTS } from '../outputs.ts';
-import { createAwsFailure, FAILED, INTERRUPTED, UsageError } from './errors.ts';
+import { createAwsFailure, UsageError } from './errors.ts';
+import { explainCommand } from './next-command.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { checkRequest, executionName } from './request.ts';
 
@@ -65,7 +66,6 @@ export function createStepFunctions(arn: string): SFNClient {
  * Starts an execution and follows it until it ends.
  *
  * @param name for the execution, unless an earlier one has it
- * @returns undefined if Ctrl-C ended the command; the execution continues
  * @throws UsageError if the request has a fault; nothing is started
  * @throws CommandFailed if AWS refuses a call
  */
@@ -74,7 +74,7 @@ export async function startAndFollow(
   stateMachineArn: string,
   followEvery = FOLLOW_EVERY_MS,
   name?: string,
-): Promise<Outcome | undefined> {
+): Promise<Outcome> {
   const now = new Date();
   const { request: checked } = checkRequest(request, now);
   const sfn = createStepFunctions(stateMachineArn);
@@ -90,12 +90,12 @@ export async function startAndFollow(
   });
   process.stderr.write(`started ${executionArn}\n`);
   return follow(sfn, executionArn, followEvery).catch((error) => {
-    leave(executionArn, FAILED);
+    process.stderr.write(`The export continues without this command: ${executionArn}\n`);
     throw createAwsFailure(error, `describe ${executionArn}`, FOLLOW_PERMISSIONS);
   });
 }
 
-async function follow(sfn: SFNClient, executionArn: string, every: number): Promise<Outcome | undefined> {
+async function follow(sfn: SFNClient, executionArn: string, every: number): Promise<Outcome> {
   const interrupted = new AbortController();
   const interrupt = () => interrupted.abort();
   process.once('SIGINT', interrupt);
@@ -109,7 +109,7 @@ async function follow(sfn: SFNClient, executionArn: string, every: number): Prom
       if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
       shown = progress;
       await wait(every, undefined, { signal: interrupted.signal }).catch(() => undefined);
-      if (interrupted.signal.aborted) return leave(executionArn, INTERRUPTED);
+      if (interrupted.signal.aborted) return describeInterrupted(executionArn);
     }
   } finally {
     process.off('SIGINT', interrupt);
@@ -146,7 +146,13 @@ async function describeProgress(sfn: SFNClient, executionArn: string): Promise<s
     : 'planning';
 }
 
-function leave(executionArn: string, status: number): undefined {
-  process.stderr.write(`The export continues without this command: ${executionArn}\n`);
-  process.exitCode = status;
+function describeInterrupted(executionArn: string): Outcome {
+  const execution = executionArn.split(':').at(-1) ?? '';
+  return {
+    outcome: 'interrupted',
+    version: '1',
+    execution,
+    continues: true,
+    next: explainCommand(execution),
+  };
 }

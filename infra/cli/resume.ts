@@ -5,8 +5,9 @@ import { onlyMissingSince } from '../../functions/decisions/missing.ts';
 import { hasEnded, startAndFollow } from './deployed.ts';
 import { describeExecution, findExecutionArn } from './deployed-executions.ts';
 import { UsageError } from './errors.ts';
+import { resumeCommand } from './next-command.ts';
 import { option } from './options.ts';
-import { type Outcome, printOutcome } from './outcome.ts';
+import { isAtFault, type Outcome, printOutcome } from './outcome.ts';
 
 interface ResumeOptions {
   readonly json?: true;
@@ -23,7 +24,8 @@ export function createResumeCommand(): Command {
     .addOption(option.stateMachine())
     .action(async (execution: string, options: ResumeOptions) => {
       const outcome = await resume(execution, options);
-      if (outcome) printOutcome(outcome, { ...options, root: 's3://' });
+      const next = isAtFault(outcome) ? undefined : resumeCommand(outcome.execution, options.stateMachine);
+      printOutcome(outcome, { ...options, root: 's3://', next });
     });
 }
 
@@ -31,7 +33,6 @@ export function createResumeCommand(): Command {
  * Starts a new execution of the same request for the windows that were not delivered. The first execution that resumes an earlier one
  * has a name that lets it adopt the earlier one's reports. While it runs, a second `resume` follows it.
  *
- * @returns undefined if Ctrl-C ended the command; the execution continues
  * @throws UsageError if there is nothing to resume
  * @throws CommandFailed if AWS refuses a call
  */
@@ -39,7 +40,7 @@ export async function resume(
   execution: string,
   { stateMachine }: ResumeOptions,
   followEvery?: number,
-): Promise<Outcome | undefined> {
+): Promise<Outcome> {
   const earlier = await describeExecution(await findExecutionArn(execution, stateMachine));
   const faults = findFaults(execution, earlier);
   if (faults.length > 0) throw new UsageError(faults);

@@ -2,8 +2,9 @@ import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
 import { CommandFailed, UsageError, warn } from './errors.ts';
 import { describeInput } from './executions.ts';
+import { repeatCommand, resumeCommand } from './next-command.ts';
 import { examples, LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
-import { type Outcome, printOutcome } from './outcome.ts';
+import { isAtFault, type Outcome, printOutcome } from './outcome.ts';
 import { describePlan, planRequest } from './plan.ts';
 import { findRequest, withOnlyMissing } from './request.ts';
 import { type LocalRunOptions, runLocal } from './run-local.ts';
@@ -58,13 +59,21 @@ async function run(name: string | undefined, options: RunOptions, command: Comma
   if (options.plan) return showPlan(name, options);
   if (options.local) return runAndPrintLocal(name, options);
   const outcome = await runDeployed(name, options);
-  if (outcome) printOutcome(outcome, { ...options, root: 's3://' });
+  if (outcome) printOutcome(outcome, { ...options, root: 's3://', next: nextAfter(outcome, options) });
+}
+
+/** A request that is at fault has to be corrected, so its execution cannot be resumed. */
+function nextAfter(outcome: Outcome, { stateMachine }: RunOptions): string {
+  return isAtFault(outcome)
+    ? repeatCommand({ onlyMissing: false })
+    : resumeCommand(outcome.execution, stateMachine);
 }
 
 /** The last line is a query of what was exported. With --json, it goes to stderr. */
 async function runAndPrintLocal(name: string | undefined, options: RunOptions): Promise<void> {
   const { outcome, query } = (await runLocal(name, options)) ?? {};
-  if (outcome) printOutcome(outcome, { ...options, root: `${options.out}/` });
+  const next = repeatCommand({ onlyMissing: true });
+  if (outcome) printOutcome(outcome, { ...options, root: `${options.out}/`, next });
   if (query !== undefined) (options.json ? process.stderr : process.stdout).write(`Query it:\n${query}\n`);
 }
 
@@ -77,7 +86,7 @@ async function showPlan(name: string | undefined, options: RunOptions): Promise<
 /**
  * Starts the export in the deployed state machine and follows it.
  *
- * @returns undefined if the user declined, or if Ctrl-C ended the command and the execution continues
+ * @returns undefined if the user declined
  */
 export async function runDeployed(
   name: string | undefined,

@@ -44,7 +44,10 @@ async function describeWindow(input: WindowFailure = state, errors: Error[] = []
     if (error) throw error;
     await dependencies.store.putJson(key, report);
   };
-  const failed = await describeFailure(input, { ...dependencies, store: { putJson } });
+  const failed = await describeFailure(input, {
+    ...dependencies,
+    store: { putJson, bucket: dependencies.store.bucket },
+  });
   return { ...seen, tries, failed: failed as FailedWindow };
 }
 
