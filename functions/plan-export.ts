@@ -1,6 +1,5 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore } from './aws/objects.ts';
-import { findAdoptable } from './decisions/adopt.ts';
 import { type DeliveredObjects, findMissing } from './decisions/missing.ts';
 import { platformName } from './decisions/platform-request.ts';
 import { InvalidInput } from './workflow/errors.ts';
@@ -22,8 +21,7 @@ interface Dependencies extends Pick<Common, 'log'> {
 
 /**
  * Checks the whole request before the platform is called, and splits its range into windows of at most 45 days (contract
- * 8). With `only_missing`, leaves out the windows that were already delivered for the same request. An execution that resumes another
- * one gets the reports that it may adopt.
+ * 8). With `only_missing`, leaves out the windows that were already delivered for the same request.
  *
  * @throws InvalidInput with every fault
  * @throws AccessRefused, ServiceUnavailable
@@ -45,8 +43,7 @@ export async function planExport(
     : { windows, warnings: [] };
   const allWarnings = [...warnings, ...plan.warnings];
   for (const warning of allWarnings) log.warn(warning, { execution });
-  const planned = await findAdoptable(request, plan.windows, { ...deployment, execution });
-  return { execution, started_at, request, ...plan, windows: planned, warnings: allWarnings };
+  return { execution, started_at, request, ...plan, warnings: allWarnings };
 }
 
 /** Only a report's range has a limit. Purchases take one query, and a list is one snapshot. */

@@ -22,11 +22,9 @@ interface Dependencies {
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function publishExport(
-  plan: PublishExportInput,
+  { execution, request, windows: planned, results = [], warnings, already_delivered }: PublishExportInput,
   { store }: Dependencies,
 ): Promise<ExportResult> {
-  const { execution, request, windows: planned, results = [], warnings } = plan;
-  const { already_delivered, already_delivered_windows } = plan;
   const outcomes = collectOutcomes(planned, results);
   const delivered = outcomes.filter((outcome) => outcome.outcome === 'delivered');
   const failed = outcomes.length - delivered.length;
@@ -45,7 +43,6 @@ export async function publishExport(
     bucket: store.bucket,
     windows,
     ...(already_delivered !== undefined && { already_delivered }),
-    ...(already_delivered_windows && { already_delivered_windows }),
     bytes: windows.reduce((sum, { bytes }) => sum + bytes, 0),
     ...sumRows(delivered, already_delivered),
     ...sumRestated(delivered),

@@ -28,7 +28,7 @@ export async function openList(
         const columns = LIST_COLUMNS.map(({ name }) =>
           name === 'item' ? 'json::VARCHAR AS item' : `json->>'$.${name}' AS ${identifier(name)}`,
         );
-        await writeParquet(database, path, `SELECT ${columns} FROM ${items}`, metadata);
+        await writeParquet(database, path, `SELECT ${columns} FROM ${items} ORDER BY ALL`, metadata);
         return path;
       },
       async [Symbol.asyncDispose]() {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Database, identifier, literal, openDatabase } from './database.ts';
 import { readFacts } from './facts.ts';
-import { matchColumns, nameKey, wantedColumns } from './match.ts';
+import { type Match, matchColumns, nameKey, wantedColumns } from './match.ts';
 import { writeParquet } from './parquet.ts';
 import type { OpenReport, ReportFile, ReportOptions } from './report.ts';
 import { openSource } from './source.ts';
@@ -23,18 +23,20 @@ export async function openReport(file: ReportFile, options: ReportOptions): Prom
 }
 
 async function readReport(database: Database, file: ReportFile, options: ReportOptions): Promise<OpenReport> {
-  const known = new Set(wantedColumns(options).map(({ name }) => nameKey(name)));
-  const source = await openSource(database, file, (name) => known.has(nameKey(name)));
-  const match = matchColumns(source, options);
   const stage = join(options.folder, 'rows.parquet');
-  await stageRows(database, stage, { source, match, isDated: options.schema !== undefined });
+  const match = await stageAll(database, file, options, stage);
   const facts = await readFacts(database, { file, match, stage }, options);
   const columns = match.columns.map(({ name }, index) => `c${index} AS ${identifier(name)}`);
+  // By all columns, so that the same rows give the same bytes whatever order they came in. Texts last, because they often
+  // begin with the same characters, and comparing them takes twice as long.
+  const order = [...match.columns.entries()]
+    .sort(([, one], [, other]) => Number(one.type === 'string') - Number(other.type === 'string'))
+    .map(([index]) => `c${index}`);
   return {
     facts,
     async writeDay(day, metadata) {
       const path = join(options.folder, 'day.parquet');
-      const query = `SELECT ${columns} FROM ${literal(stage)} WHERE day = ${literal(day)}`;
+      const query = `SELECT ${columns} FROM ${literal(stage)} WHERE day = ${literal(day)} ORDER BY ${order}`;
       await writeParquet(database, path, query, metadata);
       return path;
     },
@@ -42,4 +44,21 @@ async function readReport(database: Database, file: ReportFile, options: ReportO
       database[Symbol.dispose]();
     },
   };
+}
+
+/** Reads the rows a second time only if the first ones do not have all names. */
+async function stageAll(
+  database: Database,
+  file: ReportFile,
+  options: ReportOptions,
+  stage: string,
+): Promise<Match> {
+  const known = new Set(wantedColumns(options).map(({ name }) => nameKey(name)));
+  const isDated = options.schema !== undefined;
+  for (let more: string[] = []; ; ) {
+    const source = await openSource(database, file, (name) => known.has(nameKey(name)), more);
+    const match = matchColumns(source, options);
+    more = await stageRows(database, stage, { source, match, isDated });
+    if (more.length === 0) return match;
+  }
 }

@@ -1,11 +1,6 @@
 import { type Database, identifier, literal } from './database.ts';
 
-/**
- * Writes the rows of a query into a Parquet file. Sorts them by all columns, so that the same rows give the same bytes
- * whatever order they came in.
- *
- * @throws CurateLimit
- */
+/** Writes the rows of a query into a Parquet file. @throws CurateLimit */
 export async function writeParquet(
   database: Database,
   path: string,
@@ -18,5 +13,5 @@ export async function writeParquet(
     'COMPRESSION zstd',
     ...(entries.length > 0 ? [`KV_METADATA {${entries}}`] : []),
   ];
-  await database.query(`COPY (FROM (${query}) ORDER BY ALL) TO ${literal(path)} (${options})`);
+  await database.query(`COPY (${query}) TO ${literal(path)} (${options})`);
 }

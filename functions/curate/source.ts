@@ -6,39 +6,54 @@ import type { ReportFile } from './report.ts';
 export interface Source {
   /** As the file spells them. A CSV header may name a column twice. */
   readonly names: readonly string[];
-  /** A query for the values of these names, as columns t0, t1 and so on. */
+  /**
+   * A query for the values of these names, as columns t0, t1 and so on, and for the list `other_names`: those of a row whose
+   * names differ from the first row's, or NULL.
+   */
   readonly select: (names: readonly string[]) => string;
   /** The first line of a CSV file without a header. */
   readonly headless?: string;
 }
 
+/** Rows of JSON whose names are read beforehand. A name that comes later costs a second pass. */
+const FIRST_ROWS = 1000;
+
 /**
- * Reads the names in all rows.
+ * Reads the names in the first rows.
  *
  * @param isKnown whether the table or the request has a column of this name
+ * @param more names in other rows, if they are known
  * @throws DownloadRefused if the file is not a report, CurateLimit
  */
 export async function openSource(
   database: Database,
   file: ReportFile,
   isKnown: (name: string) => boolean,
+  more: readonly string[] = [],
 ): Promise<Source> {
   if (file.fault !== undefined) throw refused(file.fault);
-  return file.layout === 'csv' ? openCsv(file, isKnown) : openJson(database, file);
+  return file.layout === 'csv' ? openCsv(file, isKnown) : openJson(database, file, more);
 }
 
-/** As a map, a row keeps the names that no column has. DuckDB drops them silently otherwise. */
-async function openJson(database: Database, file: ReportFile): Promise<Source> {
+/**
+ * As a map, a row keeps the names that no column has. DuckDB drops them silently otherwise. Where the names are those of the
+ * first row, in the same order, a value is found by its position, which takes less time than by its name.
+ */
+async function openJson(database: Database, file: ReportFile, more: readonly string[]): Promise<Source> {
   const fields = readJson(file, ['records=false', `columns={fields: 'MAP(VARCHAR, VARCHAR)'}`]);
-  const sql = `SELECT DISTINCT unnest(map_keys(fields)) AS name FROM ${fields} ORDER BY 1`;
-  const rows = await readRows(database, sql);
+  const rows = await readRows(
+    database,
+    `SELECT map_keys(fields) AS names FROM ${fields} LIMIT ${FIRST_ROWS}`,
+  );
+  const lists = rows.map(({ names }) => (names ?? []) as string[]);
+  const [first = []] = lists;
+  const text = (name: string, index: number) =>
+    `CASE WHEN is_usual THEN texts[${first.indexOf(name) + 1}] ELSE fields[${literal(name)}] END AS t${index}`;
   return {
-    names: rows.map(({ name }) => String(name)),
-    select(names) {
-      // DuckDB counts no rows without a column.
-      const columns = varchars(names.length > 0 ? names : ['none']);
-      return `SELECT ${texts(names)} FROM ${readJson(file, [`columns=${columns}`])}`;
-    },
+    names: [...new Set([...lists.flat(), ...more])].sort(),
+    select: (names) => `SELECT ${[...names.map(text), 'CASE WHEN NOT is_usual THEN names END AS other_names']}
+      FROM (SELECT *, names = [${first.map(literal)}]::VARCHAR[] AS is_usual
+        FROM (SELECT fields, map_keys(fields) AS names, map_values(fields) AS texts FROM ${fields}))`,
   };
 }
 
@@ -62,13 +77,12 @@ function openCsv(file: ReportFile, isKnown: (name: string) => boolean): Source {
   const rows = readCsv(file, [`header=${isHeader}`, `columns=${columns}`]);
   return {
     names,
-    select: (wanted) => `SELECT ${texts(wanted.map((name) => String(names.indexOf(name))))} FROM ${rows}`,
+    select(wanted) {
+      const texts = wanted.map((name, index) => `${identifier(String(names.indexOf(name)))} AS t${index}`);
+      return `SELECT ${[...texts, 'NULL::VARCHAR[] AS other_names']} FROM ${rows}`;
+    },
     ...(!isHeader && { headless: file.header ?? '' }),
   };
-}
-
-function texts(names: readonly string[]): string {
-  return names.map((name, index) => `${identifier(name)} AS t${index}`).join(', ') || '1';
 }
 
 function readCsv({ path }: ReportFile, options: readonly string[]): string {

@@ -1,13 +1,11 @@
 import type { DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import { Command } from 'commander';
-import { resumeName } from '../../functions/decisions/adopt.ts';
 import { onlyMissingSince } from '../../functions/decisions/missing.ts';
 import { hasEnded, startAndFollow } from './deployed.ts';
 import { describeExecution, findExecutionArn } from './deployed-executions.ts';
 import { UsageError } from './errors.ts';
-import { resumeCommand } from './next-command.ts';
 import { option } from './options.ts';
-import { isAtFault, type Outcome, printOutcome } from './outcome.ts';
+import { type Outcome, printOutcome } from './outcome.ts';
 
 interface ResumeOptions {
   readonly json?: true;
@@ -24,15 +22,14 @@ export function createResumeCommand(): Command {
     .addOption(option.stateMachine())
     .action(async (execution: string, options: ResumeOptions) => {
       const outcome = await resume(execution, options);
-      const next = isAtFault(outcome) ? undefined : resumeCommand(outcome.execution, options.stateMachine);
-      printOutcome(outcome, { ...options, root: 's3://', next });
+      if (outcome) printOutcome(outcome, { ...options, root: 's3://' });
     });
 }
 
 /**
- * Starts a new execution of the same request for the windows that were not delivered. The first execution that resumes an earlier one
- * has a name that lets it adopt the earlier one's reports. While it runs, a second `resume` follows it.
+ * Starts a new execution of the same request for the windows that were not delivered.
  *
+ * @returns undefined if Ctrl-C ended the command; the execution continues
  * @throws UsageError if there is nothing to resume
  * @throws CommandFailed if AWS refuses a call
  */
@@ -40,16 +37,15 @@ export async function resume(
   execution: string,
   { stateMachine }: ResumeOptions,
   followEvery?: number,
-): Promise<Outcome> {
+): Promise<Outcome | undefined> {
   const earlier = await describeExecution(await findExecutionArn(execution, stateMachine));
   const faults = findFaults(execution, earlier);
   if (faults.length > 0) throw new UsageError(faults);
-  const { name = '', stateMachineArn = '', input = '', startDate = new Date() } = earlier;
+  const { stateMachineArn = '', input = '', startDate = new Date() } = earlier;
   const startedAt = startDate.toISOString();
   // A request with a `period` must cover the same days as in the earlier execution.
   const request = { scheduled_at: startedAt, ...JSON.parse(input) };
-  const missing = onlyMissingSince(startedAt, request);
-  return startAndFollow(missing, stateMachineArn, followEvery, resumeName(name));
+  return startAndFollow(onlyMissingSince(startedAt, request), stateMachineArn, followEvery);
 }
 
 function findFaults(execution: string, earlier: DescribeExecutionOutput): string[] {

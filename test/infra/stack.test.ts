@@ -145,7 +145,7 @@ describe('the functions', () => {
       return [id.replace(/^Functions/, ''), Properties.Timeout];
     });
     expect(Object.fromEntries(timeouts)).toEqual({
-      PlanExport: 300,
+      PlanExport: 30,
       GetToken: 150,
       CreateReport: 90,
       CheckReport: 210,

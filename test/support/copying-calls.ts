@@ -2,7 +2,6 @@ import type { Dispatcher } from 'undici';
 import { type Copied, type CopyCheckpoint, copyFile } from '../../functions/copy/copy.ts';
 import { type BufferPool, createBufferPool } from '../../functions/copy/parts.ts';
 import { type Copying, createDispatcher, handOn } from './copying.ts';
-import { beforeRequests } from './s3.ts';
 
 /** Ends a call of a function early. */
 export interface Cut {
@@ -38,8 +37,8 @@ export async function callCopy(
   const client = s3.newClient();
   let killed = false;
   let bytes = 0;
-  beforeRequests(client, () => {
-    if (killed) throw new Killed();
+  client.middlewareStack.add((next) => (args) => (killed ? Promise.reject(new Killed()) : next(args)), {
+    step: 'finalizeRequest',
   });
   const count = (length: number) => {
     arrived?.(length);

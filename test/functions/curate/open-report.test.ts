@@ -158,6 +158,7 @@ describe('the table cannot take a file, which is counted all the same', () => {
     ],
     ['a text as a number', rowsWith({ spend: 'n/a' }), {}, 'row 2 has "n/a" in the column spend'],
     ['an empty text as a number', rowsWith({ spend: '' }), {}, 'row 2 has "" in the column spend'],
+    ['a number that ends with a point', rowsWith({ spend: '1.' }), {}, 'row 2 has "1." in the column spend'],
     ['blanks around a number', rowsWith({ spend: ' 1' }), {}, 'row 2 has " 1" in the column spend'],
     ['a number in hexadecimal', rowsWith({ impressions: '0x10' }), {}, 'row 2 has "0x10" in'],
     ['a long value, shortened', rowsWith({ spend: 'x'.repeat(50) }), {}, `row 2 has "${'x'.repeat(40)}…" in`],
@@ -346,6 +347,18 @@ describe('the table takes', () => {
       { campaign_id: 'a', spend: '1.000000', impressions: '1', clicks: null, advertiser_id: null },
     ]);
   });
+});
+
+it('finds values by their names, also of names and orders that only a late row has', async () => {
+  const { campaign_id, ...others } = ROW;
+  const late = { impressions: 2, note: 'x', campaign_id: 'late', date: '2026-10-02', spend: 0.5 };
+  await using report = await open(JSON.stringify([...Array.from({ length: 3000 }, () => others), late]));
+  const { facts } = report;
+  expect(facts).toMatchObject({ rows: 3001, sums: { spend: '3000.5', impressions: '3002' } });
+  expect(facts.warnings[0]).toBe('the table leaves out fields that it has no column for: "note"');
+  expect(await query(`FROM '${await report.writeDay('2026-10-02', {})}'`)).toEqual([
+    { campaign_id: 'late', spend: '0.500000', impressions: '2' },
+  ]);
 });
 
 describe('a warning names', () => {

@@ -18,7 +18,7 @@ async function spooled(
     Buffer.from(bytes.subarray(index * size, (index + 1) * size)),
   );
   const path = join(temporaryDirectory(), 'report.zst');
-  const result = await spool(Readable.from(pieces), path, { ...JSON_FILE, ...kind });
+  const result = await spool(Readable.from(pieces), path, { ...JSON_FILE, ...kind }, size);
   const text = result.file.fault === undefined ? zstdDecompressSync(readFileSync(path)).toString() : '';
   return { ...result, text };
 }
