@@ -83,7 +83,7 @@ async function openScratchFolder(): Promise<AsyncDisposable & { readonly folder:
   const folder = join(tmpdir(), 'curate-report');
   const remove = () => rm(folder, { recursive: true, force: true });
   await remove();
-  await mkdir(folder);
+  await mkdir(folder, { recursive: true });
   return { folder, [Symbol.asyncDispose]: remove };
 }
 

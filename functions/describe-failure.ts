@@ -9,6 +9,7 @@ import { failureKey, objectKey } from './workflow/keys.ts';
 import { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
 import {
+  AdoptableReport,
   DescribeFailureInput,
   type ExportFailed,
   type ExportFailure,
@@ -16,6 +17,7 @@ import {
   type FailureReport,
   Window,
   type WindowFailure,
+  WindowObject,
 } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
@@ -23,7 +25,7 @@ import type { Common } from './workflow/step.ts';
 const MAX_WINDOWS_SHOWN = 10;
 
 interface Dependencies extends Pick<Common, 'log' | 'now'> {
-  readonly store: Pick<ObjectStore, 'putJson'>;
+  readonly store: Pick<ObjectStore, 'putJson' | 'bucket'>;
   readonly abandon: Abandon;
   readonly runbookUrl: string | undefined;
 }
@@ -37,8 +39,9 @@ export async function describeFailure(
   dependencies: Dependencies,
 ): Promise<FailedWindow | ExportFailed> {
   if (isWindowFailure(state)) return describeWindow(state, dependencies);
-  const failure = await describeExport(state, dependencies);
   const key = keyOfExport(state);
+  const place = key === undefined ? {} : { bucket: dependencies.store.bucket, key };
+  const failure = trimToCause({ ...(await describeExport(state, dependencies)), ...place });
   if (key !== undefined) await storeReport(failure, key, dependencies);
   return { failure, cause: JSON.stringify(failure) };
 }
@@ -48,16 +51,26 @@ function isWindowFailure(state: DescribeFailureInput): state is WindowFailure {
 }
 
 async function describeWindow(state: WindowFailure, dependencies: Dependencies): Promise<FailedWindow> {
-  const { caught, execution, request, window, reports, timeline, checkpoint } = state;
+  const { caught, execution, request, reports, timeline, checkpoint } = state;
+  const { adoptable_report: planned, ...window } = state.window;
   const { now, runbookUrl, abandon } = dependencies;
   const failure = createFailureReport(caught, {
     ...{ execution, account: request.account, export: request.name, window, timeline, runbookUrl },
     ...{ report_ids: reports.map(({ id }) => id), now: now() },
+    adoptable_report: reports.length > 0 ? newestUsable(state) : planned,
   });
   // The window's next run may copy another report, so it cannot resume this upload.
   if (checkpoint) await abandon(objectKey(request, window), checkpoint.upload_id);
   await storeReport(failure, failureKey(request, window), dependencies);
   return { outcome: 'failed', window, failure: trimToState(failure) };
+}
+
+/** Leaves out a report that this window had adopted, because no report may make every `resume` fail. */
+function newestUsable({ reports, begun_at = '' }: WindowFailure): AdoptableReport | undefined {
+  const { id, created_at = '', given_up, useless_answers } = reports.at(-1) ?? {};
+  const isAdopted = Date.parse(created_at) < Date.parse(begun_at);
+  if (given_up || useless_answers || isAdopted) return undefined;
+  return AdoptableReport.safeParse({ id, created_at }).data;
 }
 
 /** The export's state once PlanExport has checked the request; it has `results` once the windows have ended. */
@@ -72,15 +85,21 @@ async function describeExport(state: ExportFailure, dependencies: Dependencies):
   const { now, runbookUrl } = dependencies;
   const failure = createFailureReport(caught, { execution, ...namesIn(state), now: now(), runbookUrl });
   const { windows, request, results } = PlannedExport.safeParse(state).data ?? {};
-  if (!windows || !request || !results) return failure;
-  const outcomes = collectOutcomes(windows, results).filter(({ outcome }) => outcome !== 'delivered');
+  if (!windows || !request || !results) {
+    const { windows: delivered_windows } = ExportSummary.safeParse(state).data ?? {};
+    return { ...failure, ...(delivered_windows && { delivered_windows }) };
+  }
+  const outcomes = collectOutcomes(windows, results);
+  const delivered_windows = outcomes.flatMap((window) =>
+    window.outcome === 'delivered' ? [{ window: window.window, key: window.key }] : [],
+  );
   const reports = await Promise.all(
     outcomes.map((window) => {
       if (window.outcome === 'lost') return describeLostWindow(window, { execution, request }, dependencies);
       return window.outcome === 'failed' ? [window.failure] : [];
     }),
   );
-  return summarizeWindows(failure, reports.flat(), windows.length);
+  return { ...summarizeWindows(failure, reports.flat(), windows.length), delivered_windows };
 }
 
 /** A lost window's execution died before it could describe its own failure. */
@@ -106,17 +125,17 @@ function summarizeWindows(
   if (!first) return failure;
   const { error, aws_error, todo, runbook, faults } = first;
   const isSameError = reports.every((report) => report.error === error);
-  return trimToCause({
+  return {
     ...failure,
     ...(isSameError && { error, todo, runbook, ...(aws_error && { aws_error }), ...(faults && { faults }) }),
     happened: `${reports.length} of ${windows} windows were not delivered. ${first.happened}`,
     timeline: first.timeline,
-    report_ids: reports.flatMap(({ report_ids }) => report_ids).slice(0, 3 * MAX_WINDOWS_SHOWN),
-    request_ids: [...new Set(reports.flatMap(({ request_ids }) => request_ids))].slice(0, MAX_WINDOWS_SHOWN),
+    report_ids: reports.flatMap(({ report_ids }) => report_ids),
+    request_ids: [...new Set(reports.flatMap(({ request_ids }) => request_ids))],
     failed_windows: reports.slice(0, MAX_WINDOWS_SHOWN),
     windows_failed: reports.length,
     windows_delivered: windows - reports.length,
-  });
+  };
 }
 
 /** The request may not be checked yet, so a name may be any text. A valid one has at most 64 characters. */
@@ -135,6 +154,7 @@ function namesIn(state: ExportFailure): { account?: string | undefined; export?:
 const ExportSummary = z.object({
   ...{ bucket: z.string(), account: z.string(), name: z.string() },
   ...{ start_date: z.string(), end_date: z.string() },
+  windows: z.optional(z.array(WindowObject)),
 });
 
 /** Undefined if the request was never checked, because a key consists of validated parts only. */

@@ -1,5 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore } from './aws/objects.ts';
+import { findAdoptable } from './decisions/adopt.ts';
 import { type DeliveredObjects, findMissing } from './decisions/missing.ts';
 import { platformName } from './decisions/platform-request.ts';
 import { InvalidInput } from './workflow/errors.ts';
@@ -21,7 +22,8 @@ interface Dependencies extends Pick<Common, 'log'> {
 
 /**
  * Checks the whole request before the platform is called, and splits its range into windows of at most 45 days (contract
- * 8). With `only_missing`, leaves out the windows that were already delivered for the same request.
+ * 8). With `only_missing`, leaves out the windows that were already delivered for the same request. An execution that resumes another
+ * one gets the reports that it may adopt.
  *
  * @throws InvalidInput with every fault
  * @throws AccessRefused, ServiceUnavailable
@@ -43,7 +45,8 @@ export async function planExport(
     : { windows, warnings: [] };
   const allWarnings = [...warnings, ...plan.warnings];
   for (const warning of allWarnings) log.warn(warning, { execution });
-  return { execution, started_at, request, ...plan, warnings: allWarnings };
+  const planned = await findAdoptable(request, plan.windows, { ...deployment, execution });
+  return { execution, started_at, request, ...plan, windows: planned, warnings: allWarnings };
 }
 
 /** Only a report's range has a limit. Purchases take one query, and a list is one snapshot. */

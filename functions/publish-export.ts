@@ -22,9 +22,11 @@ interface Dependencies {
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function publishExport(
-  { execution, request, windows: planned, results = [], warnings, already_delivered }: PublishExportInput,
+  plan: PublishExportInput,
   { store }: Dependencies,
 ): Promise<ExportResult> {
+  const { execution, request, windows: planned, results = [], warnings } = plan;
+  const { already_delivered, already_delivered_windows } = plan;
   const outcomes = collectOutcomes(planned, results);
   const delivered = outcomes.filter((outcome) => outcome.outcome === 'delivered');
   const failed = outcomes.length - delivered.length;
@@ -43,6 +45,7 @@ export async function publishExport(
     bucket: store.bucket,
     windows,
     ...(already_delivered !== undefined && { already_delivered }),
+    ...(already_delivered_windows && { already_delivered_windows }),
     bytes: windows.reduce((sum, { bytes }) => sum + bytes, 0),
     ...sumRows(delivered, already_delivered),
     ...sumRestated(delivered),

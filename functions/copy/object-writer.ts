@@ -6,11 +6,11 @@ import {
   abortUpload,
   completeUpload,
   createUpload,
+  createUploadPart,
   type Kind,
   type Part,
   putObject,
   type Stored,
-  uploadPart,
 } from './upload.ts';
 
 type State = JsonProgress | undefined;
@@ -54,11 +54,12 @@ export function createObjectWriter(
     upload ??= createUpload(to, kind);
     return upload;
   };
+  const uploadPart = createUploadPart(to);
   const sender = {
     async send(part: FullPart, signal: AbortSignal) {
       isMultipart = true;
       await check?.write(part.body);
-      return uploadPart(to, await created(), part, signal);
+      return uploadPart(await created(), part, signal);
     },
     state: () => check?.progress(),
   };

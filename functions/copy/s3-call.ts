@@ -50,6 +50,11 @@ export function createS3Client(config: S3ClientConfig = {}): S3Client {
   });
 }
 
+/** The parameters of a command that say which object it is about. */
+export function addressed({ bucket, key, expectedBucketOwner }: Destination) {
+  return { Bucket: bucket, Key: key, ExpectedBucketOwner: expectedBucketOwner };
+}
+
 /**
  * Makes a call of S3, and repeats it after an error that may go away.
  *

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import {
   AbortMultipartUploadCommand,
@@ -7,12 +6,12 @@ import {
   type Part as ListedPart,
   ListPartsCommand,
   PutObjectCommand,
-  UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { CopyFailed } from '../workflow/errors.ts';
 import type { Settings } from '../workflow/settings.ts';
 import { base64Crc32, combineCrc32 } from './crc32.ts';
-import { createS3Client, type Destination, retry } from './s3-call.ts';
+import { createSendPart } from './part-request.ts';
+import { addressed, createS3Client, type Destination, retry } from './s3-call.ts';
 
 /** The headers that S3 stores with the bytes. */
 export interface Kind {
@@ -38,9 +37,6 @@ export interface Stored {
 
 /** Aborting is optional, and it may run in the last seconds of a function. */
 const ABORT_TIMEOUT_MS = 8_000;
-
-// A copy over TLS takes 119 MB with slices of 1 MiB and 144 MB with whole parts. Smaller slices cost more CPU.
-const SLICE_BYTES = 1024 * 1024;
 
 const LIST = 's3:ListMultipartUploadParts';
 const WRITE = 's3:PutObject (and kms:GenerateDataKey, kms:Decrypt if the bucket is encrypted with a KMS key)';
@@ -98,42 +94,27 @@ function asPart({ PartNumber, Size, ETag, ChecksumCRC32 }: ListedPart): Part[] {
   ];
 }
 
-/**
- * Uploads one part and its CRC32.
- *
- * @throws CopyFailed, AccessRefused, ServiceUnavailable; the signal's reason
- */
-export async function uploadPart(
-  to: Destination,
+/** Uploads one part and its CRC32. */
+export type UploadPart = (
   uploadId: string,
-  { number, body, crc32: crc }: { readonly number: number; readonly body: Buffer; readonly crc32: number },
+  part: { readonly number: number; readonly body: Buffer; readonly crc32: number },
   signal: AbortSignal,
-): Promise<Part> {
-  const checksum = base64Crc32(crc);
-  const send = () => {
-    const command = new UploadPartCommand({
-      ...addressed(to),
-      UploadId: uploadId,
-      PartNumber: number,
-      Body: Readable.from(slices(body), { objectMode: false, highWaterMark: 1 }),
-      ContentLength: body.length,
-      ChecksumCRC32: checksum,
-    });
-    command.middlewareStack.add(withoutSha256, { step: 'build' });
-    return to.s3.send(command, { abortSignal: signal });
-  };
-  const { ETag, ChecksumCRC32 } = await retry(to, WRITE, send, signal);
-  if (ETag === undefined || ChecksumCRC32 !== checksum) {
-    throw new CopyFailed(
-      `S3's checksum of part ${number} of ${to.key} differs from that of the bytes sent. Try again.`,
-    );
-  }
-  return { number, bytes: body.length, crc32: crc, etag: ETag };
-}
+) => Promise<Part>;
 
-/** TLS encrypts at once all that it is given, into as much memory again. */
-function* slices(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += SLICE_BYTES) yield body.subarray(at, at + SLICE_BYTES);
+/** @throws CopyFailed, AccessRefused, ServiceUnavailable; the signal's reason */
+export function createUploadPart(to: Destination): UploadPart {
+  const sendPart = createSendPart(to);
+  return async (uploadId, { number, body, crc32: crc }, signal) => {
+    const checksum = base64Crc32(crc);
+    const send = () => sendPart({ uploadId, number, body, crc32: checksum }, signal);
+    const { etag, crc32: stored } = await retry(to, WRITE, send, signal);
+    if (etag === undefined || stored !== checksum) {
+      throw new CopyFailed(
+        `S3's checksum of part ${number} of ${to.key} differs from that of the bytes sent. Try again.`,
+      );
+    }
+    return { number, bytes: body.length, crc32: crc, etag };
+  };
 }
 
 /**
@@ -199,10 +180,6 @@ export function createAbandon(
 ): Abandon {
   return (key, uploadId) =>
     abortUpload({ s3, bucket: BUCKET, key, expectedBucketOwner: BUCKET_OWNER }, uploadId);
-}
-
-function addressed({ bucket, key, expectedBucketOwner }: Destination) {
-  return { Bucket: bucket, Key: key, ExpectedBucketOwner: expectedBucketOwner };
 }
 
 /**

@@ -29,6 +29,17 @@ const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
 const NEXT_STEP_AFTER_UNEXPECTED =
   "Read the execution's history and the function's log, then run the export again.";
 
+/** Errors that are never the report's fault: once their cause is corrected, the same report can be delivered. */
+const SPARE_REPORT: readonly string[] = [
+  'CredentialUnusable',
+  'LoginRequired',
+  'TokenRefusedAgain',
+  'RateLimited',
+  'PlatformUnavailable',
+  'AccessRefused',
+  'ServiceUnavailable',
+] satisfies ErrorName[];
+
 /** Errors of AWS that the runbook has a section about. */
 export const AWS_ERRORS = [
   'Lambda.TooManyRequestsException',
@@ -85,6 +96,7 @@ export interface Subject {
   readonly export?: string | undefined;
   readonly window?: FailureReport['window'];
   readonly report_ids?: readonly string[];
+  readonly adoptable_report?: FailureReport['adoptable_report'];
   /** Before the failure. */
   readonly timeline?: Timeline | undefined;
   /** The time of the failure, unless its own timeline has one. */
@@ -94,7 +106,7 @@ export interface Subject {
 
 /** The failure report for an error that the state machine caught, short enough for a Cause. */
 export function createFailureReport(caught: Caught, subject: Subject): FailureReport {
-  const { execution, account, window, now, runbookUrl } = subject;
+  const { execution, account, window, now, runbookUrl, adoptable_report } = subject;
   const { happened, facts } = readCause(caught.Cause ?? '');
   const faults = Array.isArray(facts.faults) ? facts.faults : [];
   const timeline = appendEntries(subject.timeline ?? [], entriesOfCaught(caught, now));
@@ -111,6 +123,7 @@ export function createFailureReport(caught: Caught, subject: Subject): FailureRe
     ...(subject.export !== undefined && { export: subject.export }),
     ...(window && { window }),
     report_ids: [...(subject.report_ids ?? [])],
+    ...(adoptable_report && SPARE_REPORT.includes(error) && { adoptable_report }),
     request_ids: requestIds(facts, timeline),
     ...(faults.length > 0 && { faults: [...faults] }),
     timeline,
@@ -150,7 +163,8 @@ export function trimToCause(report: FailureReport): FailureReport {
 function trim(report: FailureReport, maxBytes: number): FailureReport {
   if (byteLength(report) <= maxBytes) return report;
   const change = (fields: Partial<FailureReport>) => trim({ ...report, ...fields }, maxBytes);
-  const { failed_windows, timeline, faults, report_ids, request_ids, happened } = report;
+  const { delivered_windows, failed_windows, timeline, faults, report_ids, request_ids, happened } = report;
+  if (delivered_windows?.length) return change({ delivered_windows: delivered_windows.slice(0, -1) });
   if (failed_windows?.length) return change({ failed_windows: failed_windows.slice(0, -1) });
   if (timeline.length > MIN_ENTRIES)
     return change({ timeline: shortenTimeline(timeline, timeline.length - 1) });
@@ -166,8 +180,8 @@ function trim(report: FailureReport, maxBytes: number): FailureReport {
 
 /** A character may take six bytes in JSON, so each text is cut to half as many characters until the report fits. */
 function truncateTexts(whole: FailureReport, maxBytes: number, length: number): FailureReport {
-  // `error` already shows AWS's name.
-  const { aws_error: _, ...report } = whole;
+  // `error` already shows AWS's name. Without the report, `resume` creates another one.
+  const { aws_error: _, adoptable_report: __, ...report } = whole;
   const { error, happened, faults, timeline, request_ids } = report;
   const all = (texts: readonly string[]) => texts.map((text) => truncate(text, length));
   const shorter: FailureReport = {

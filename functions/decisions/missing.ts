@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { readMetadata } from '../workflow/day-metadata.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
-import { failureKey, manifestKey } from '../workflow/keys.ts';
+import { failureKey, manifestKey, objectKey } from '../workflow/keys.ts';
 import { dateIn, daysOf, groupDays } from '../workflow/request/dates.ts';
 import { type ExportRequest, MAX_WINDOWS } from '../workflow/request/request.ts';
 import type { ExportPlan, Window } from '../workflow/states.ts';
@@ -24,7 +24,10 @@ const WARNINGS = {
   early: 'delivered before their last day was over, so they are exported again',
 } as const;
 
-/** `absent`: no run has delivered it or failed to. `missing`: a run failed, or its object is no longer there. */
+/**
+ * `absent`: no run has left anything. `missing`: a run failed, or was killed before it wrote the manifest, or the manifest's object is
+ * no longer there.
+ */
 type Verdict = 'absent' | 'missing' | 'delivered' | keyof typeof WARNINGS;
 
 /** Reads the objects of earlier exports. */
@@ -65,7 +68,9 @@ export async function findMissing(
   request: ExportRequest,
   windows: readonly Window[],
   conditions: Conditions,
-): Promise<Required<Pick<ExportPlan, 'windows' | 'already_delivered' | 'warnings'>>> {
+): Promise<
+  Required<Pick<ExportPlan, 'windows' | 'already_delivered' | 'already_delivered_windows' | 'warnings'>>
+> {
   const checked = await inBatches(windows, async (window) => {
     const verdict = await checkWindow(request, window, conditions);
     return { window, verdict, missing: verdict === 'delivered' ? [] : [window] };
@@ -81,6 +86,9 @@ export async function findMissing(
     // Single days all over a long range would be more windows than the export's state can hold.
     windows: ranges.length <= MAX_WINDOWS ? ranges : undelivered.map(({ window }) => window),
     already_delivered: checked.filter(({ missing }) => missing.length === 0).length,
+    already_delivered_windows: checked
+      .filter(({ verdict }) => verdict === 'delivered')
+      .map(({ window }) => ({ window, key: objectKey(request, window) })),
     warnings: [...warn('other', windowsOf('other')), ...warn('early', windowsOf('early'))],
   };
 }
@@ -122,7 +130,7 @@ export async function checkDays(
   });
 }
 
-async function inBatches<T, R>(items: readonly T[], check: (item: T) => Promise<R>): Promise<R[]> {
+export async function inBatches<T, R>(items: readonly T[], check: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let start = 0; start < items.length; start += BATCH)
     results.push(...(await Promise.all(items.slice(start, start + BATCH).map(check))));
@@ -145,7 +153,7 @@ async function checkWindow(
     store.getText(failureKey(request, window)),
   ]);
   if (isWindowFailure(failure)) return 'missing';
-  if (text === undefined) return 'absent';
+  if (text === undefined) return (await store.head(objectKey(request, window))) ? 'missing' : 'absent';
   const manifest = parseObject(text);
   if (Date.parse(String(manifest.published_at)) < since.getTime()) return 'missing';
   const expected = {

@@ -65,11 +65,14 @@ export class NoAnswer extends Error {
   readonly sent: boolean;
   /** From the system or undici (`ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`), or `TOTAL_TIMEOUT`. */
   readonly code: string;
+  /** The platform's, if the call names a whole URL. */
+  readonly host: string | undefined;
 
   constructor(call: string, sent: boolean, code: string) {
     super(`${call} ${sent ? 'was sent and got no answer' : 'could not be sent'}: ${code}`);
     this.sent = sent;
     this.code = code;
+    this.host = /:\/\/([^/]+)/.exec(call)?.[1];
   }
 }
 

@@ -24,9 +24,25 @@ import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './r
 export const Window = z.object({ start_date: z.string(), end_date: z.string() });
 export type Window = z.infer<typeof Window>;
 
+/** The newest report of a window that failed for another reason. The execution that resumes the failed one may adopt it. */
+export const AdoptableReport = z.object({
+  /** Short, because the export's state holds those of all windows; see MAX_WINDOWS. */
+  id: z.string().check(z.regex(/^[\w.:~-]{1,64}$/)),
+  created_at: z.iso.datetime(),
+});
+export type AdoptableReport = z.infer<typeof AdoptableReport>;
+
+/** A window at its start. CreateReport adopts the report, or drops it. */
+export const PlannedWindow = z.extend(Window, { adoptable_report: z.optional(AdoptableReport) });
+export type PlannedWindow = z.infer<typeof PlannedWindow>;
+
 /** The error that a Catch of the state machine adds to the state. */
 export const Caught = z.object({ Error: z.string(), Cause: z.optional(z.string()) });
 export type Caught = z.infer<typeof Caught>;
+
+/** The place of a window's object. */
+export const WindowObject = z.object({ window: Window, key: z.string() });
+export type WindowObject = z.infer<typeof WindowObject>;
 
 // PlanExport
 
@@ -44,9 +60,11 @@ export const ExportPlan = z.object({
   request: ExportRequest,
   warnings: z.array(z.string()),
   /** With `only_missing`, only those that are missing. */
-  windows: z.array(Window),
+  windows: z.array(PlannedWindow),
   /** With `only_missing`, the number of windows that an earlier execution delivered. */
   already_delivered: z.optional(z.number()),
+  /** Those of them that have an object of their own. The days of the others are in the export's table. */
+  already_delivered_windows: z.optional(z.array(WindowObject)),
 });
 export type ExportPlan = z.infer<typeof ExportPlan>;
 
@@ -159,7 +177,7 @@ export const WindowState = z.object({
   warnings: z.array(z.string()),
   /** How many of `warnings` are the export's. */
   export_warnings: z.optional(z.number()),
-  window: Window,
+  window: PlannedWindow,
   /**
    * The Choice states read it: `planned` create a report (the first or a replacement) · `pending` poll ·
    * `ready` save, or resume the copy · `saved` curate · `curated` publish
@@ -260,15 +278,24 @@ const WindowFailureReport = z.object({
   /** A link to the section about this error. */
   runbook: z.string(),
   report_ids: z.array(z.string()),
+  /** Absent if the failure may be the report's fault. */
+  adoptable_report: z.optional(AdoptableReport),
   request_ids: z.array(z.string()),
   faults: z.optional(z.array(z.string())),
 });
 
-/** A failed export's report also counts its windows and shows the first ten that failed. */
+/**
+ * A failed export's report also counts its windows and shows the first ten that failed and those that were delivered, as many as
+ * fit into a Cause.
+ */
 export const FailureReport = z.extend(WindowFailureReport, {
+  /** Where this report is stored. Absent if the request is refused, because its names are not checked. */
+  bucket: z.optional(z.string()),
+  key: z.optional(z.string()),
   windows_delivered: z.optional(z.number()),
   windows_failed: z.optional(z.number()),
   failed_windows: z.optional(z.array(WindowFailureReport)),
+  delivered_windows: z.optional(z.array(WindowObject)),
 });
 export type FailureReport = z.infer<typeof FailureReport>;
 
@@ -304,6 +331,7 @@ export const WindowResult = z.discriminatedUnion('outcome', [DeliveredWindow, Fa
 export type WindowResult = z.infer<typeof WindowResult>;
 
 export const PublishExportInput = z.extend(ExportPlan, {
+  windows: z.array(Window),
   /** A WindowResult each, or what Step Functions returns for an execution that died. Absent if no window was missing. */
   results: z.optional(z.array(z.unknown())),
 });
@@ -322,6 +350,8 @@ export const ExportResult = z.object({
   windows: z.array(z.omit(DeliveredWindow, { outcome: true, warnings: true })),
   /** With `only_missing`, the number of windows that an earlier execution delivered. `windows` does not contain them. */
   already_delivered: z.optional(z.number()),
+  /** Those of them that have an object of their own. The days of the others are in the export's table. */
+  already_delivered_windows: z.optional(z.array(WindowObject)),
   bytes: z.number(),
   rows: z.optional(z.number()),
   /** The platform had no rows at all. Absent if that is not known. */

@@ -13,7 +13,7 @@ import {
 import { parseJson } from '../../functions/workflow/json.ts';
 import type { Window } from '../../functions/workflow/states.ts';
 import { createStepFunctions, readStateMachineArn } from './deployed.ts';
-import { createAwsFailure, UsageError } from './errors.ts';
+import { type CommandFailed, createAwsFailure, UsageError } from './errors.ts';
 import {
   describeInput,
   type ExecutionDetails,
@@ -67,8 +67,23 @@ export async function listDeployed(stateMachineArn: string, limit: number): Prom
     const ended = last.filter(({ status }) => status !== 'RUNNING').slice(0, limit);
     return await inBatches(DESCRIPTIONS, [...running, ...ended], (item) => summarizeItem(sfn, item));
   } catch (error) {
-    const permissions = 'states:ListExecutions and states:DescribeExecution';
-    throw createAwsFailure(error, `list the executions of ${stateMachineArn}`, permissions);
+    throw createListFailure(error, stateMachineArn);
+  }
+}
+
+function createListFailure(error: unknown, stateMachineArn: string): CommandFailed {
+  const permissions = 'states:ListExecutions and states:DescribeExecution';
+  return createAwsFailure(error, `list the executions of ${stateMachineArn}`, permissions);
+}
+
+/** The executions that run, newest first. @throws CommandFailed */
+export async function listRunning(stateMachineArn: string): Promise<ExecutionSummary[]> {
+  const sfn = createStepFunctions(stateMachineArn);
+  try {
+    const running = await listItems(sfn, { stateMachineArn, statusFilter: 'RUNNING' });
+    return await inBatches(DESCRIPTIONS, running, (item) => summarizeItem(sfn, item));
+  } catch (error) {
+    throw createListFailure(error, stateMachineArn);
   }
 }
 

@@ -4,6 +4,7 @@ import {
   DescribeExecutionCommand,
   type DescribeExecutionOutput,
   DescribeMapRunCommand,
+  ExecutionAlreadyExists,
   ExecutionDoesNotExist,
   ListMapRunsCommand,
   SFNClient,
@@ -11,7 +12,8 @@ import {
 } from '@aws-sdk/client-sfn';
 import { readConfig } from '../config.ts';
 import { OUTPUTS } from '../outputs.ts';
-import { createAwsFailure, FAILED, INTERRUPTED, UsageError } from './errors.ts';
+import { createAwsFailure, UsageError } from './errors.ts';
+import { explainCommand } from './next-command.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { checkRequest, executionName } from './request.ts';
 
@@ -63,7 +65,7 @@ export function createStepFunctions(arn: string): SFNClient {
 /**
  * Starts an execution and follows it until it ends.
  *
- * @returns undefined if Ctrl-C ended the command; the execution continues
+ * @param name for the execution, unless an earlier one has it
  * @throws UsageError if the request has a fault; nothing is started
  * @throws CommandFailed if AWS refuses a call
  */
@@ -71,26 +73,29 @@ export async function startAndFollow(
   request: unknown,
   stateMachineArn: string,
   followEvery = FOLLOW_EVERY_MS,
-): Promise<Outcome | undefined> {
+  name?: string,
+): Promise<Outcome> {
   const now = new Date();
   const { request: checked } = checkRequest(request, now);
   const sfn = createStepFunctions(stateMachineArn);
-  const start = new StartExecutionCommand({
-    stateMachineArn,
-    name: executionName(checked, now),
-    input: JSON.stringify(request),
+  const input = JSON.stringify(request);
+  const start = (name: string) => sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
+  const unused = executionName(checked, now);
+  const starting = start(name ?? unused).catch((error) => {
+    if (error instanceof ExecutionAlreadyExists && name !== undefined) return start(unused);
+    throw error;
   });
-  const { executionArn = '' } = await sfn.send(start).catch((error) => {
+  const { executionArn = '' } = await starting.catch((error) => {
     throw createAwsFailure(error, `start an execution of ${stateMachineArn}`, 'states:StartExecution');
   });
   process.stderr.write(`started ${executionArn}\n`);
   return follow(sfn, executionArn, followEvery).catch((error) => {
-    leave(executionArn, FAILED);
+    process.stderr.write(`The export continues without this command: ${executionArn}\n`);
     throw createAwsFailure(error, `describe ${executionArn}`, FOLLOW_PERMISSIONS);
   });
 }
 
-async function follow(sfn: SFNClient, executionArn: string, every: number): Promise<Outcome | undefined> {
+async function follow(sfn: SFNClient, executionArn: string, every: number): Promise<Outcome> {
   const interrupted = new AbortController();
   const interrupt = () => interrupted.abort();
   process.once('SIGINT', interrupt);
@@ -101,10 +106,10 @@ async function follow(sfn: SFNClient, executionArn: string, every: number): Prom
         return outcomeOf({ ...execution, output: JSON.parse(execution.output ?? 'null') });
       stale = execution ? 0 : stale + 1;
       const progress = execution ? await describeProgress(sfn, executionArn) : shown;
-      if (progress !== shown) process.stderr.write(`${progress}\n`);
+      if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
       shown = progress;
       await wait(every, undefined, { signal: interrupted.signal }).catch(() => undefined);
-      if (interrupted.signal.aborted) return leave(executionArn, INTERRUPTED);
+      if (interrupted.signal.aborted) return describeInterrupted(executionArn);
     }
   } finally {
     process.off('SIGINT', interrupt);
@@ -141,7 +146,13 @@ async function describeProgress(sfn: SFNClient, executionArn: string): Promise<s
     : 'planning';
 }
 
-function leave(executionArn: string, status: number): undefined {
-  process.stderr.write(`The export continues without this command: ${executionArn}\n`);
-  process.exitCode = status;
+function describeInterrupted(executionArn: string): Outcome {
+  const execution = executionArn.split(':').at(-1) ?? '';
+  return {
+    outcome: 'interrupted',
+    version: '1',
+    execution,
+    continues: true,
+    next: explainCommand(execution),
+  };
 }

@@ -6,8 +6,9 @@ import { duration, size } from '../local/show-progress.ts';
 import { UsageError } from './errors.ts';
 import type { ExecutionDetails, Step, WindowRun } from './executions.ts';
 import { printLines, toMinute, wrap, wrapList } from './layout.ts';
+import { resumeCommand } from './next-command.ts';
 import { examples, LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
-import { describeOutcome, type Outcome, outcomeOf } from './outcome.ts';
+import { describeOutcome, isAtFault, type Outcome, outcomeOf, type Place } from './outcome.ts';
 
 interface ExplainOptions {
   readonly json?: true;
@@ -83,9 +84,7 @@ export function describeDetails(
   const { execution, outcome, seconds, started_at, ended_at, account, start_date, end_date } = summary;
   const began = started_at ?? ended_at ?? '';
   const isOver = !isUnderWay(summary);
-  const next = local
-    ? `repeat the command with --only-missing --out ${out}`
-    : `npm run export -- resume ${execution}`;
+  const next = local ? `repeat the command with --only-missing --out ${out}` : resumeCommand(execution);
   return [
     `${outcome.replace('_', ' ')}  ${execution}`,
     ...wrapList([
@@ -95,7 +94,9 @@ export function describeDetails(
       ...(seconds === undefined ? [] : [`${isOver ? 'took' : 'so far'} ${duration(seconds * 1_000)}`]),
     ]),
     ...(outcome === 'unfinished' ? wrap(`It still runs, or was killed. If it was killed, ${next}.`) : []),
-    ...(failure ? ['', ...describeFailure(failure, details, next)] : []),
+    ...(failure
+      ? ['', ...describeFailure(failure, details, { root: local ? `${out}/` : 's3://', next })]
+      : []),
     ...(steps.length > 0 ? ['', ...wrapList(describeSteps(steps, 'the export itself: '))] : []),
     ...(windows.length > 0 ? ['', ...windows.flatMap(describeWindow)] : []),
     ...(steps.length === 0 && local
@@ -107,21 +108,23 @@ export function describeDetails(
   ];
 }
 
-function describeFailure(failure: Failure, { summary }: ExecutionDetails, resume: string): string[] {
+function describeFailure(failure: Failure, { summary }: ExecutionDetails, { root, next }: Place): string[] {
   const { account, export: name, start_date, end_date } = summary;
-  const { report_ids = [], runbook } = failure;
-  const isReported = runbook !== undefined && failure.error !== 'InvalidInput';
+  const failed: Outcome = { outcome: 'failed', ...failure };
+  // Failure reports of earlier releases do not say where they are.
+  const isStored = failure.runbook !== undefined && !isAtFault(failed);
   const key =
-    isReported && account && name && start_date && end_date
+    isStored && account && name && start_date && end_date
       ? failureKey({ account, name }, { start_date, end_date })
       : undefined;
-  const lines = [
-    ...describeOutcome({ outcome: 'failed', ...failure }, '').split('\n'),
-    ...(report_ids.length > 0 ? [`report_id: ${report_ids.join(', ')}`] : []),
-    ...(key === undefined ? [] : [`Failure report: ${key}`]),
-    ...(failure.error === 'InvalidInput' ? [] : [`Then: ${resume}`]),
-  ];
-  return lines.flatMap((line) => wrap(line, `${/^ */.exec(line)?.[0]}  `));
+  const lines = describeOutcome(
+    { ...(key !== undefined && { key }), ...failed },
+    { root, next: isAtFault(failed) ? undefined : next },
+  ).split('\n');
+  // A command that is wrapped could not be pasted.
+  return lines.flatMap((line) =>
+    line.startsWith('Then: ') ? line : wrap(line, `${/^ */.exec(line)?.[0]}  `),
+  );
 }
 
 function describeWindow(run: WindowRun): string[] {

@@ -32,7 +32,7 @@ type Reason = Exclude<DayVerdict, 'present'> | 'not_in_table';
 
 /** The document that `--json` prints. */
 export interface MissingDays extends DateRange {
-  readonly version: '1';
+  readonly outcome: 'ok';
   readonly account: string;
   readonly name: string;
   readonly days: number;
@@ -92,7 +92,7 @@ async function findMissingDays(name: string, options: MissingOptions, now: Date)
   });
   const { account } = request;
   return {
-    version: '1',
+    outcome: 'ok',
     account,
     name,
     start_date,

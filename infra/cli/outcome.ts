@@ -1,12 +1,26 @@
-import { readCause } from '../../functions/workflow/errors.ts';
-import type { ExportResult, FailureReport } from '../../functions/workflow/states.ts';
+import { type ErrorName, readCause } from '../../functions/workflow/errors.ts';
+import type { ExportResult, FailureReport, WindowObject } from '../../functions/workflow/states.ts';
 import type { Timeline } from '../../functions/workflow/timeline.ts';
-import { DELIVERED, FAILED, toPrintable } from './errors.ts';
+import { DELIVERED, FAILED, INTERRUPTED, toPrintable } from './errors.ts';
 
 /** The end of an export, deployed or local: the document that `--json` prints. */
 export type Outcome =
   | ({ readonly outcome: 'delivered' } & ExportResult)
-  | ({ readonly outcome: 'failed' } & (FailureReport | Stopped));
+  | ({ readonly outcome: 'failed' } & (FailureReport | Stopped))
+  | Interrupted;
+
+/** A signal ended the command. */
+export interface Interrupted {
+  readonly outcome: 'interrupted';
+  readonly version: '1';
+  readonly execution: string;
+  /** A deployed execution continues without the command; a local one has stopped. */
+  readonly continues: boolean;
+  /** Of a local execution. */
+  readonly delivered_windows?: readonly WindowObject[];
+  /** The command that shows how the execution is doing, or that exports the rest of it. */
+  readonly next: string;
+}
 
 /** An execution that ended without a failure report: stopped, timed out, or unable to write one. */
 interface Stopped {
@@ -31,6 +45,11 @@ export function outcomeOf(end: ExecutionEnd): Outcome {
   return { outcome: 'failed', ...(readFailureReport(end.cause) ?? describeStopped(end)) };
 }
 
+/** The execution's request is at fault, so resuming it would fail again. */
+export function isAtFault(outcome: Outcome): boolean {
+  return outcome.outcome === 'failed' && outcome.error === ('InvalidInput' satisfies ErrorName);
+}
+
 /** The Cause of an export that failed is its failure report. */
 function readFailureReport(cause = ''): FailureReport | undefined {
   try {
@@ -52,21 +71,31 @@ function describeStopped({ name = '', status = '', error, cause }: ExecutionEnd)
   };
 }
 
-/**
- * Prints an outcome and sets the exit status.
- *
- * @param root the place of the buckets, with a slash at the end: `s3://`, or a folder
- */
-export function printOutcome(outcome: Outcome, { json, root }: { json?: true; root: string }): void {
-  const isDelivered = outcome.outcome === 'delivered';
-  if (json) process.stdout.write(`${JSON.stringify(outcome)}\n`);
-  else (isDelivered ? process.stdout : process.stderr).write(`${describeOutcome(outcome, root)}\n`);
-  process.exitCode = isDelivered ? DELIVERED : FAILED;
+/** Where the objects of an outcome are, and how to go on after a failure. */
+export interface Place {
+  /** The place of the buckets, with a slash at the end: `s3://`, or a folder. */
+  readonly root: string;
+  /** The command that exports what a failed execution did not deliver; undefined if its request is at fault. */
+  readonly next: string | undefined;
 }
 
-export function describeOutcome(outcome: Outcome, root: string): string {
-  const lines = outcome.outcome === 'delivered' ? describeDelivered(outcome, root) : describeFailed(outcome);
-  return lines.map(toPrintable).join('\n');
+const STATUS = { delivered: DELIVERED, failed: FAILED, interrupted: INTERRUPTED } as const;
+
+/** Prints an outcome and sets the exit status. */
+export function printOutcome(outcome: Outcome, { json, ...place }: { json?: true } & Place): void {
+  const isDelivered = outcome.outcome === 'delivered';
+  if (json) process.stdout.write(`${JSON.stringify(outcome)}\n`);
+  else (isDelivered ? process.stdout : process.stderr).write(`${describeOutcome(outcome, place)}\n`);
+  process.exitCode = STATUS[outcome.outcome];
+}
+
+export function describeOutcome(outcome: Outcome, place: Place): string {
+  return describe(outcome, place).map(toPrintable).join('\n');
+}
+
+function describe(outcome: Outcome, place: Place): string[] {
+  if (outcome.outcome === 'delivered') return describeDelivered(outcome, place.root);
+  return outcome.outcome === 'failed' ? describeFailed(outcome, place) : describeInterrupted(outcome);
 }
 
 function describeDelivered(result: ExportResult, root: string): string[] {
@@ -77,10 +106,11 @@ function describeDelivered(result: ExportResult, root: string): string[] {
     `${root}${result.bucket}/${key}`,
   ]);
   const table = alignColumns([['window', 'rows', 'bytes', 'object'], ...lines]);
-  const { already_delivered: already = 0 } = result;
+  const { already_delivered: already = 0, already_delivered_windows: earlier = [], bucket } = result;
   return [
     ...(result.windows.length > 0 ? table : ['No window was missing.']),
     ...(already > 0 ? [`Already delivered, not exported again: ${already} windows.`] : []),
+    ...describeObjects(earlier, `${root}${bucket}/`),
     ...result.warnings.map((warning) => `warning: ${warning}`),
     ...(result.empty ? ['The platform had no rows for this request.'] : []),
   ];
@@ -96,34 +126,58 @@ function alignColumns(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) => row.map(pad).join('  ').trimEnd());
 }
 
-function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>): string[] {
+function describeObjects(objects: readonly WindowObject[], folder: string): string[] {
+  return objects.map(({ window, key }) => `  ${window.start_date} to ${window.end_date}  ${folder}${key}`);
+}
+
+function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>, { root, next }: Place): string[] {
   const report: Partial<FailureReport> = failure;
-  const { faults = [], request_ids = [], timeline = [], runbook } = report;
+  const { faults = [], report_ids = [], request_ids = [], timeline = [], runbook, bucket, key } = report;
+  const folder = bucket === undefined ? '' : `${root}${bucket}/`;
   return [
     `The export failed: ${failure.error}`,
     failure.happened,
     ...faults.map((fault) => `  ${fault}`),
-    ...describeWindows(report),
-    ...(request_ids.length > 0 ? [`request_id: ${request_ids.join(', ')}`] : []),
+    ...describeWindows(report, folder),
     ...(timeline.length > 1 ? ['Timeline:', ...describeTimeline(timeline)] : []),
-    `What to do: ${failure.todo}`,
+    `execution: ${failure.execution}`,
+    ...(report_ids.length > 0 ? [`report_id: ${report_ids.join(', ')}`] : []),
+    ...(request_ids.length > 0 ? [`request_id: ${request_ids.join(', ')}`] : []),
+    ...(key === undefined ? [] : [`Failure report: ${folder}${key}`]),
     ...(runbook === undefined ? [] : [`More: ${runbook}`]),
+    `What to do: ${failure.todo}`,
+    ...(next === undefined ? [] : [`Then: ${next}`]),
   ];
 }
 
-/** Names the windows that failed, of an export with several. The failure report lists only the first ten. */
-function describeWindows(report: Partial<FailureReport>): string[] {
-  const { windows_failed = 0, windows_delivered = 0, failed_windows = [] } = report;
+function describeInterrupted({ execution, continues, delivered_windows = [], next }: Interrupted): string[] {
+  if (continues) return [`The export continues without this command: ${execution}`, `To follow it: ${next}`];
+  const stays =
+    delivered_windows.length === 0 ? 'No window was delivered.' : 'These windows were delivered, and stay:';
+  return [
+    `Stopped ${execution}. ${stays}`,
+    ...describeObjects(delivered_windows, ''),
+    `To export the rest: ${next}`,
+  ];
+}
+
+/** Names the windows of an export with several. The failure report lists only the first ten that failed. */
+function describeWindows(report: Partial<FailureReport>, folder: string): string[] {
+  const { windows_failed = 0, failed_windows = [], delivered_windows = [] } = report;
+  const { windows_delivered = delivered_windows.length } = report;
   const all = windows_failed + windows_delivered;
   if (all < 2) return [];
   const shown = failed_windows.map(
     ({ window, error }) => `  ${window?.start_date} to ${window?.end_date}  ${error}`,
   );
-  const more = windows_failed - shown.length;
+  const unnamed = (count: number) => (count > 0 ? [`  and ${count} more`] : []);
   return [
-    `${windows_failed} of ${all} windows failed:`,
+    ...(windows_failed > 0 ? [`${windows_failed} of ${all} windows failed:`] : []),
     ...shown,
-    ...(more > 0 ? [`  and ${more} more`] : []),
+    ...unnamed(windows_failed - shown.length),
+    ...(windows_delivered > 0 ? ['These windows were delivered, and stay:'] : []),
+    ...describeObjects(delivered_windows, folder),
+    ...unnamed(windows_delivered - delivered_windows.length),
   ];
 }
 

@@ -27,7 +27,7 @@ interface PlanOptions extends RequestOptions {
 
 /** What an export would do, and what it would take. */
 export interface Plan {
-  readonly version: '1';
+  readonly outcome: 'ok';
   readonly account: string;
   readonly name: string;
   readonly windows: readonly Window[];
@@ -94,7 +94,7 @@ export async function planRequest(
   const rounds = Math.ceil(found.windows.length / request.max_parallel);
   const usage = usageOf(request.kind, found.windows.length, seconds ?? ASSUMED_SECONDS);
   return {
-    version: '1',
+    outcome: 'ok',
     account: request.account,
     name: request.name,
     windows: found.windows,

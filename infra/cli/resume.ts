@@ -1,11 +1,13 @@
 import type { DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import { Command } from 'commander';
+import { resumeName } from '../../functions/decisions/adopt.ts';
 import { onlyMissingSince } from '../../functions/decisions/missing.ts';
 import { hasEnded, startAndFollow } from './deployed.ts';
 import { describeExecution, findExecutionArn } from './deployed-executions.ts';
 import { UsageError } from './errors.ts';
+import { resumeCommand } from './next-command.ts';
 import { option } from './options.ts';
-import { type Outcome, printOutcome } from './outcome.ts';
+import { isAtFault, type Outcome, printOutcome } from './outcome.ts';
 
 interface ResumeOptions {
   readonly json?: true;
@@ -22,14 +24,15 @@ export function createResumeCommand(): Command {
     .addOption(option.stateMachine())
     .action(async (execution: string, options: ResumeOptions) => {
       const outcome = await resume(execution, options);
-      if (outcome) printOutcome(outcome, { ...options, root: 's3://' });
+      const next = isAtFault(outcome) ? undefined : resumeCommand(outcome.execution, options.stateMachine);
+      printOutcome(outcome, { ...options, root: 's3://', next });
     });
 }
 
 /**
- * Starts a new execution of the same request for the windows that were not delivered.
+ * Starts a new execution of the same request for the windows that were not delivered. The first execution that resumes an earlier one
+ * has a name that lets it adopt the earlier one's reports. While it runs, a second `resume` follows it.
  *
- * @returns undefined if Ctrl-C ended the command; the execution continues
  * @throws UsageError if there is nothing to resume
  * @throws CommandFailed if AWS refuses a call
  */
@@ -37,15 +40,16 @@ export async function resume(
   execution: string,
   { stateMachine }: ResumeOptions,
   followEvery?: number,
-): Promise<Outcome | undefined> {
+): Promise<Outcome> {
   const earlier = await describeExecution(await findExecutionArn(execution, stateMachine));
   const faults = findFaults(execution, earlier);
   if (faults.length > 0) throw new UsageError(faults);
-  const { stateMachineArn = '', input = '', startDate = new Date() } = earlier;
+  const { name = '', stateMachineArn = '', input = '', startDate = new Date() } = earlier;
   const startedAt = startDate.toISOString();
   // A request with a `period` must cover the same days as in the earlier execution.
   const request = { scheduled_at: startedAt, ...JSON.parse(input) };
-  return startAndFollow(onlyMissingSince(startedAt, request), stateMachineArn, followEvery);
+  const missing = onlyMissingSince(startedAt, request);
+  return startAndFollow(missing, stateMachineArn, followEvery, resumeName(name));
 }
 
 function findFaults(execution: string, earlier: DescribeExecutionOutput): string[] {

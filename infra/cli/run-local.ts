@@ -1,11 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
+import { DeliveredWindow } from '../../functions/workflow/states.ts';
 import { type Clock, type ClockAnchor, scaledClock } from '../local/clock.ts';
-import { keepSaving } from '../local/history.ts';
+import { type HistoryEvent, keepSaving } from '../local/history.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
 import { newestChange } from '../local/s3/store.ts';
 import { showProgress } from '../local/show-progress.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
-import { INTERRUPTED, UsageError, warn } from './errors.ts';
+import { UsageError, warn } from './errors.ts';
+import { repeatCommand } from './next-command.ts';
 import {
   configFaults,
   credentialFileWarnings,
@@ -14,7 +16,8 @@ import {
   type PlatformOptions,
   platformFaults,
 } from './options.ts';
-import { type Outcome, outcomeOf } from './outcome.ts';
+import { lockFolder } from './out-lock.ts';
+import { type Interrupted, type Outcome, outcomeOf } from './outcome.ts';
 import { firstQuery } from './query/first-query.ts';
 import {
   checkRequest,
@@ -56,19 +59,16 @@ export interface LocalOutcome {
 /**
  * Runs the workflow on this machine, against the platform that the options name or against a sandbox.
  *
- * @returns undefined if a signal ended it
  * @throws UsageError with every fault of the command line, the request and cdk.json, before anything is started
  */
-export async function runLocal(
-  name: string | undefined,
-  options: LocalRunOptions,
-): Promise<LocalOutcome | undefined> {
+export async function runLocal(name: string | undefined, options: LocalRunOptions): Promise<LocalOutcome> {
   setFlagsFromString(HEAP_GROWTH);
   const clock = await createClock(options);
   const { input, request, warnings } = await checkAll(name, options, new Date(clock.now()));
   if (options.credential !== undefined) warnings.push(...(await credentialFileWarnings(options.credential)));
   for (const warning of warnings) warn(warning);
 
+  await using _lock = await lockFolder(options.out);
   await using platform = await createPlatformAccess(options, clock);
   await using local = await startLocal({
     ...platform,
@@ -77,21 +77,29 @@ export async function runLocal(
     clock,
     configured: loadConfig().exports,
   });
-  await using _ = keepSaving(local.history);
+  await using _saving = keepSaving(local.history);
   const execution = local.export(input, executionName(request, new Date(clock.now())));
   const abort = () => execution.abort();
   for (const signal of STOP_SIGNALS) process.once(signal, abort);
-  await showProgress(execution, local, options.json ? process.stderr : process.stdout);
+  await showProgress(execution, local, process.stderr);
   const result = await execution.result;
   for (const signal of STOP_SIGNALS) process.off(signal, abort);
-  if (result.status !== 'ABORTED') {
-    const outcome = outcomeOf({ name: execution.name, ...result });
-    const query = firstQuery(request, { out: options.out, bucket: local.bucket });
-    return { outcome, ...(outcome.outcome === 'delivered' && query !== undefined && { query }) };
+  if (result.status === 'ABORTED') {
+    const { events = [] } = local.history.executions.at(-1) ?? {};
+    return { outcome: describeInterrupted(execution.name, events) };
   }
-  process.stderr.write('Stopped. Delivered windows stay. Run it again with --only-missing for the others.\n');
-  process.exitCode = INTERRUPTED;
-  return undefined;
+  const outcome = outcomeOf({ name: execution.name, ...result });
+  const query = firstQuery(request, { out: options.out, bucket: local.bucket });
+  return { outcome, ...(outcome.outcome === 'delivered' && query !== undefined && { query }) };
+}
+
+function describeInterrupted(execution: string, events: readonly HistoryEvent[]): Interrupted {
+  const delivered_windows = events.flatMap(({ type, output }) => {
+    const { data } = DeliveredWindow.safeParse(output);
+    return type === 'MapIterationSucceeded' && data ? [{ window: data.window, key: data.key }] : [];
+  });
+  const next = repeatCommand({ onlyMissing: true });
+  return { outcome: 'interrupted', version: '1', execution, continues: false, delivered_windows, next };
 }
 
 /**

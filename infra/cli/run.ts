@@ -1,8 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
-import { UsageError } from './errors.ts';
+import { CommandFailed, UsageError, warn } from './errors.ts';
+import { describeInput } from './executions.ts';
+import { repeatCommand, resumeCommand } from './next-command.ts';
 import { examples, LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
-import { type Outcome, printOutcome } from './outcome.ts';
+import { isAtFault, type Outcome, printOutcome } from './outcome.ts';
 import { describePlan, planRequest } from './plan.ts';
 import { findRequest, withOnlyMissing } from './request.ts';
 import { type LocalRunOptions, runLocal } from './run-local.ts';
@@ -57,13 +59,21 @@ async function run(name: string | undefined, options: RunOptions, command: Comma
   if (options.plan) return showPlan(name, options);
   if (options.local) return runAndPrintLocal(name, options);
   const outcome = await runDeployed(name, options);
-  if (outcome) printOutcome(outcome, { ...options, root: 's3://' });
+  if (outcome) printOutcome(outcome, { ...options, root: 's3://', next: nextAfter(outcome, options) });
+}
+
+/** A request that is at fault has to be corrected, so its execution cannot be resumed. */
+function nextAfter(outcome: Outcome, { stateMachine }: RunOptions): string {
+  return isAtFault(outcome)
+    ? repeatCommand({ onlyMissing: false })
+    : resumeCommand(outcome.execution, stateMachine);
 }
 
 /** The last line is a query of what was exported. With --json, it goes to stderr. */
 async function runAndPrintLocal(name: string | undefined, options: RunOptions): Promise<void> {
   const { outcome, query } = (await runLocal(name, options)) ?? {};
-  if (outcome) printOutcome(outcome, { ...options, root: `${options.out}/` });
+  const next = repeatCommand({ onlyMissing: true });
+  if (outcome) printOutcome(outcome, { ...options, root: `${options.out}/`, next });
   if (query !== undefined) (options.json ? process.stderr : process.stdout).write(`Query it:\n${query}\n`);
 }
 
@@ -76,7 +86,7 @@ async function showPlan(name: string | undefined, options: RunOptions): Promise<
 /**
  * Starts the export in the deployed state machine and follows it.
  *
- * @returns undefined if the user declined, or if Ctrl-C ended the command and the execution continues
+ * @returns undefined if the user declined
  */
 export async function runDeployed(
   name: string | undefined,
@@ -88,8 +98,30 @@ export async function runDeployed(
   // A local run needs no AWS SDK for Step Functions.
   const { readStateMachineArn, startAndFollow } = await import('./deployed.ts');
   const arn = await readStateMachineArn(options.stateMachine);
+  await warnIfBusy(request, arn);
   if (!(await isConfirmed(request, options))) return undefined;
   return startAndFollow(request, arn, followEvery);
+}
+
+/**
+ * Other executions may run at the same time, and all of them deliver. But each keeps up to `max_parallel` reports in flight, and two
+ * executions of one export create its reports twice.
+ */
+async function warnIfBusy(request: unknown, stateMachineArn: string): Promise<void> {
+  const { account, export: name } = describeInput(request, new Date());
+  if (account === undefined) return;
+  const { listRunning } = await import('./deployed-executions.ts');
+  try {
+    const running = await listRunning(stateMachineArn);
+    const others = running.filter((other) => other.account === account && other.outcome === 'running');
+    const same = others.filter((other) => other.export === name);
+    const names = (same.length > 0 ? same : others).map(({ execution }) => execution).join(', ');
+    if (same.length > 0) warn(`the export ${name} of account ${account} is already running: ${names}`);
+    else if (others.length > 0) warn(`another export of account ${account} is running: ${names}`);
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    warn(`${error.happened} Other exports of account ${account} may be running.`);
+  }
 }
 
 /** Asks a person, and nobody else. */

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { Cron } from 'croner';
 import { EXPORTS_PREFIX, exportPrefix } from '../../functions/workflow/keys.ts';
 import { addDays, type DateRange, daysBetween } from '../../functions/workflow/request/dates.ts';
 import type { ConfiguredExport } from '../config.ts';
@@ -29,7 +30,13 @@ export interface ExportStatus {
   readonly newest_day?: string;
   /** Absent for a list. */
   readonly missing?: readonly DateRange[];
-  readonly schedule?: { readonly expression: string; readonly time_zone: string; readonly enabled: boolean };
+  readonly schedule?: {
+    readonly expression: string;
+    readonly time_zone: string;
+    readonly enabled: boolean;
+    /** Absent for a rate, which counts from a time that only AWS knows. */
+    readonly next_start?: string;
+  };
   /** The latest failure report that no later delivery has deleted. */
   readonly failure?: RemainingFailure;
 }
@@ -125,7 +132,9 @@ async function readExport(
     ...(ended[0] && { last: ended[0] }),
     ...(end !== undefined && { newest_day: addDays(end, -1) }),
     ...(!isSnapshot && { missing: findMissingDays(delivered, ended, entry, now) }),
-    ...(expression !== undefined && { schedule: { expression, time_zone, enabled } }),
+    ...(expression !== undefined && {
+      schedule: { expression, time_zone, enabled, ...(enabled && nextStart(expression, time_zone, now)) },
+    }),
     ...(failure && { failure }),
   };
 }
@@ -154,6 +163,15 @@ export function findMissingDays(
 function dueBefore(entry: ConfiguredExport, now: Date): string | undefined {
   const hours = entry.schedule?.expect_every_hours ?? 0;
   return describeInput(requestOf(entry), new Date(now.getTime() - hours * HOUR_MS)).end_date;
+}
+
+/** AWS counts the days of a week from 1, which is Sunday, and restricts by only one of the two kinds of days. */
+export function nextStart(expression: string, timezone: string, now: Date): { next_start?: string } {
+  const [, fields] = /^cron\((.*)\)$/.exec(expression) ?? [];
+  if (fields === undefined) return {};
+  const rules = { alternativeWeekdays: true, domAndDow: true, sloppyRanges: true };
+  const next = new Cron(`0 ${fields}`, { timezone, ...rules }).nextRun(now);
+  return next ? { next_start: next.toISOString() } : {};
 }
 
 function lastOf(dates: readonly string[]): string | undefined {
@@ -191,8 +209,10 @@ function describeLast({
   return `${how}, ${toMinute(started_at ?? ended_at)} UTC${took}, ${execution}`;
 }
 
-function describeSchedule({ expression, time_zone, enabled }: NonNullable<ExportStatus['schedule']>): string {
-  return `${enabled ? '' : 'switched off: '}${expression} in ${time_zone}`;
+function describeSchedule(schedule: NonNullable<ExportStatus['schedule']>): string {
+  const { expression, time_zone, enabled, next_start } = schedule;
+  const next = next_start === undefined ? '' : `, next at ${toMinute(next_start)} UTC`;
+  return `${enabled ? '' : 'switched off: '}${expression} in ${time_zone}${next}`;
 }
 
 function describeMissing(missing: readonly DateRange[]): string {

@@ -6,6 +6,7 @@ import { describeExecution, findExecutionArn, listChildren, readWindows } from '
 import { createAwsFailure, UsageError, warn } from './errors.ts';
 import type { WindowRun } from './executions.ts';
 import { printLines } from './layout.ts';
+import { resumeCommand } from './next-command.ts';
 import { examples, option } from './options.ts';
 
 /** The document that `stop --json` prints. */
@@ -73,7 +74,7 @@ export async function stop(
     await sfn.send(new StopExecutionCommand({ executionArn }));
     await stopWindows(sfn, executionArn, lookEvery);
     const windows = (await readWindows(sfn, executionArn, false)).map(({ steps: _, ...window }) => window);
-    return { outcome: 'stopped', execution: name, windows, resume: `npm run export -- resume ${name}` };
+    return { outcome: 'stopped', execution: name, windows, resume: resumeCommand(name, stateMachine) };
   } catch (error) {
     throw createAwsFailure(error, `stop ${executionArn}`, PERMISSIONS);
   }

@@ -27,6 +27,12 @@ const RUNS = {
 /** Steps that GET a report. They compare the redrives of the execution, so that no GET comes early after one (contract 4.4). */
 const GETS_REPORT: readonly StepName[] = ['CheckReport', 'SaveReport'];
 
+/** States that send an event. */
+type Announcement = 'AnnounceExport' | 'AnnounceFailure';
+
+/** The states that take time. The local run's progress has words for each. */
+export type TimedState = StepName | keyof typeof RUNS | Announcement | 'WaitForReport';
+
 export type StepFunctions = Readonly<Record<StepName, IFunction>>;
 
 interface Invoked {
@@ -63,7 +69,7 @@ export function invoke(scope: Construct, id: StepName | keyof typeof RUNS, props
 /** A state that sends an event. It passes its input on, so an execution's output is the event that it sent. */
 export function announce(
   scope: Construct,
-  id: string,
+  id: Announcement,
   detailType: string,
   detail: string,
 ): EventBridgePutEvents {

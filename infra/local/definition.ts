@@ -10,9 +10,20 @@ export interface State {
   readonly Resource?: string;
   readonly TimeoutSeconds?: number;
   readonly Parameters?: unknown;
+  readonly Retry?: readonly Retrier[];
   readonly ItemProcessor?: Definition;
   readonly Branches?: readonly Definition[];
   readonly [field: string]: unknown;
+}
+
+/** An entry of a state's Retry. */
+export interface Retrier {
+  readonly ErrorEquals: readonly string[];
+  readonly IntervalSeconds?: number;
+  readonly MaxAttempts?: number;
+  readonly BackoffRate?: number;
+  readonly MaxDelaySeconds?: number;
+  readonly JitterStrategy?: 'FULL' | 'NONE';
 }
 
 /** Changes every state, including those inside a Map or Parallel state. */
@@ -37,6 +48,34 @@ export function taskResources(definition: Definition): Map<string, string> {
     return state;
   });
   return resources;
+}
+
+/** The Retry of every state that has one, by the state's name. */
+export function retriersByState(definition: Definition): Map<string, readonly Retrier[]> {
+  const found = new Map<string, readonly Retrier[]>();
+  mapStates(definition, (state, name) => {
+    if (state.Retry) found.set(name, state.Retry);
+    return state;
+  });
+  return found;
+}
+
+/** The first retrier that matches an error, as Step Functions chooses it. */
+export function findRetrier(retriers: readonly Retrier[], error: string): Retrier | undefined {
+  return retriers.find(({ ErrorEquals }) =>
+    ErrorEquals.some(
+      (name) =>
+        name === error ||
+        name === 'States.ALL' ||
+        (name === 'States.TaskFailed' && error !== 'States.Timeout'),
+    ),
+  );
+}
+
+/** Seconds before a retry. With FULL jitter, it is the most that a retry waits. @param failures that the retrier has matched so far */
+export function retryWait(retrier: Retrier, failures: number): number {
+  const { IntervalSeconds = 1, BackoffRate = 2, MaxDelaySeconds = Number.POSITIVE_INFINITY } = retrier;
+  return Math.min(IntervalSeconds * BackoffRate ** (failures - 1), MaxDelaySeconds);
 }
 
 /**

@@ -14,6 +14,28 @@ describe('CreateReport', () => {
     expect(state).toMatchObject({ status: 'pending', wait_seconds: 10, token: { unproven: false } });
   });
 
+  it('30: adopts a report that is under 12 h old, and first polls it 10 s later (contract 4.4)', async () => {
+    const { sandbox, access, window } = await startStep();
+    const left = { id: 'r1', created_at: '2026-11-20T18:00:01.000Z' };
+    const planned = { ...window, window: { ...window.window, adoptable_report: left } };
+    expect(await createReport(planned, access)).toEqual({
+      ...{ ...window, status: 'pending', wait_seconds: 10 },
+      reports: [{ ...left, useless_answers: 0, given_up: false }],
+    });
+    expect(sandbox.reports()).toEqual([]);
+  });
+
+  it('30: creates a report if the one that was left is 12 h old', async () => {
+    const { sandbox, access, window } = await startStep();
+    const left = { id: 'r1', created_at: '2026-11-20T18:00:00.000Z' };
+    const state = await createReport(
+      { ...window, window: { ...window.window, adoptable_report: left } },
+      access,
+    );
+    expect(state.reports).toMatchObject([{ id: sandbox.reports()[0]?.id }]);
+    expect(state.window).toEqual(window.window);
+  });
+
   it('sends the request of the window, its options and the revision (contract 2.2)', async () => {
     const { sandbox, access, window } = await startStep();
     const request = { ...window.request, dimensions: ['campaign_id'], options: { attribution_window: 7 } };

@@ -59,6 +59,8 @@ describe('DescribeFailure of an export whose windows failed', () => {
       happened: '2 of 3 windows were not delivered. Window 0 is stuck.',
       ...{ report_ids: ['r0', 'r2'], request_ids: ['q0', 'q2'], faults: ['f0'] },
       ...{ failed_windows: reports, windows_failed: 2, windows_delivered: 1 },
+      delivered_windows: [{ window: createWindows(2)[1], key: 'k' }],
+      ...{ bucket: 'test-bucket', key: KEY },
     });
     expect(written).toEqual([[KEY, failure]]);
   });
@@ -82,7 +84,7 @@ describe('DescribeFailure of an export whose windows failed', () => {
     expect(failure).not.toHaveProperty('faults');
   });
 
-  it('names each request once, and at most ten windows, ten requests and thirty reports', async () => {
+  it('names every report, each request once, and at most ten windows', async () => {
     const windows = createWindows(11);
     const reports = windows.map((_, index) =>
       reportOf(index, {
@@ -94,8 +96,8 @@ describe('DescribeFailure of an export whose windows failed', () => {
     const shown = reports.slice(0, 10);
     expect(failure).toMatchObject({
       ...{ failed_windows: shown, windows_failed: 11, windows_delivered: 0 },
-      report_ids: shown.flatMap(({ report_ids }) => report_ids),
-      request_ids: Array.from({ length: 10 }, (_, index) => `q${index}`),
+      report_ids: reports.flatMap(({ report_ids }) => report_ids),
+      request_ids: windows.map((_, index) => `q${index}`),
     });
   });
 
@@ -104,9 +106,11 @@ describe('DescribeFailure of an export whose windows failed', () => {
     const report_ids = ['r', 's', 't'].map((id) => id.repeat(256));
     const happened = '✓'.repeat(6_000);
     const results = windows.map((_, index) => failed(reportOf(index, { happened, report_ids })));
+    results[99] = { ...delivered(99), key: 'k'.repeat(1_000) } as never;
     const { failure } = await describeExport({ ...planned, windows, results });
     expect(Buffer.byteLength(JSON.stringify(failure))).toBeLessThanOrEqual(32_768);
-    expect(failure).toMatchObject({ error: 'ReportStuck', windows_failed: 100 });
+    expect(failure).toMatchObject({ error: 'ReportStuck', windows_failed: 99, windows_delivered: 1 });
+    expect(failure.delivered_windows).toEqual([]);
   });
 
   it('28: writes the failure report of a window whose execution died, and of no other', async () => {
@@ -139,7 +143,7 @@ describe('DescribeFailure of an export whose windows failed', () => {
   it('31: logs each report that could not be written, and still describes the failure', async () => {
     const { dependencies, lines } = createFailureDependencies();
     const reasons = [new TypeError('quotes a secret'), 'only text'];
-    const store = { putJson: () => Promise.reject(reasons.shift()) };
+    const store = { putJson: () => Promise.reject(reasons.shift()), bucket: 'b' };
     const state = { caught: incomplete, ...planned, windows: createWindows(1), results: [] };
     const described = await describeFailure(state, { ...dependencies, store });
     expect(described).toMatchObject({ failure: { windows_failed: 1, error: 'StepFunctions.TaskFailed' } });
@@ -165,15 +169,27 @@ describe('DescribeFailure of an export whose windows did not fail', () => {
   const { account, name, start_date, end_date } = request;
   const result = { bucket: 'b', account, name, start_date, end_date };
 
-  it.each<[string, object]>([
-    ['before its windows had ended', planned],
-    ['after all of them were delivered', { ...planned, results: [delivered(0), delivered(1), delivered(2)] }],
-    ['without windows to export', { ...planned, windows: [], results: [] }],
-    ['31: when it could not be announced', { ...result, version: '1', kind: 'report', windows: [{}] }],
-  ])('writes its report at the key of the whole range, without windows: %s', async (_, state) => {
+  const both = [0, 1].map(delivered);
+  const objects = both.map(({ window, key }) => ({ window, key }));
+
+  it.each<[string, object, object]>([
+    ['before its windows had ended', planned, {}],
+    [
+      'after all of them were delivered',
+      { ...planned, windows: createWindows(2), results: both },
+      { delivered_windows: objects },
+    ],
+    ['without windows to export', { ...planned, windows: [], results: [] }, { delivered_windows: [] }],
+    [
+      '31: when it could not be announced',
+      { ...result, version: '1', kind: 'report', windows: both },
+      { delivered_windows: objects },
+    ],
+  ])('writes its report at the key of the whole range: %s', async (_, state, windows) => {
     const { failure, written } = await describeExport({ ...state, caught });
-    expect(failure).toStrictEqual(named);
-    expect(written).toEqual([[KEY, named]]);
+    const expected = { ...named, ...windows, bucket: 'test-bucket', key: KEY };
+    expect(failure).toStrictEqual(expected);
+    expect(written).toEqual([[KEY, expected]]);
   });
 
   it.each<[unknown, object]>([

@@ -44,7 +44,10 @@ async function describeWindow(input: WindowFailure = state, errors: Error[] = []
     if (error) throw error;
     await dependencies.store.putJson(key, report);
   };
-  const failed = await describeFailure(input, { ...dependencies, store: { putJson } });
+  const failed = await describeFailure(input, {
+    ...dependencies,
+    store: { putJson, bucket: dependencies.store.bucket },
+  });
   return { ...seen, tries, failed: failed as FailedWindow };
 }
 
@@ -68,6 +71,33 @@ describe('DescribeFailure of a window', () => {
         timeline: [{ outcome: 'RequestRefused', from: AT, to: AT, times: 1 }],
       },
     });
+  });
+
+  it.each([
+    ['a permission is missing', new AccessRefused('x'), {}, true],
+    ['the platform refuses it', refused, {}, false],
+    ['it was given up', new AccessRefused('x'), { given_up: true }, false],
+    ['an answer about it was useless', new AccessRefused('x'), { useless_answers: 1 }, false],
+    ['the window had adopted it', new AccessRefused('x'), { created_at: '2026-11-21T05:59:59.999Z' }, false],
+    ['its id is too long for the state', new AccessRefused('x'), { id: 'r'.repeat(65) }, false],
+  ])('30: says whether the newest report may be adopted if %s', async (_, error, changes, isAdoptable) => {
+    const reports = [reportRef('r1'), { ...reportRef('r2'), ...changes }];
+    const { failed, written } = await describeWindow({ ...window, caught: caughtFrom(error), reports });
+    const { created_at } = reportRef('r2');
+    const expected = isAdoptable ? { id: 'r2', created_at } : undefined;
+    expect(failed.failure.adoptable_report).toEqual(expected);
+    expect([...written.values()]).toEqual([failed.failure]);
+  });
+
+  it('30: keeps a report that the window was to adopt, if it fails before', async () => {
+    const adoptable_report = { id: 'r0', created_at: AT };
+    const caught = caughtFrom(new ServiceUnavailable('x'));
+    const planned = { ...window, window: { ...window.window, adoptable_report }, caught };
+    const { failed } = await describeWindow(planned);
+    expect([failed.failure.adoptable_report, failed.failure.window]).toEqual([
+      adoptable_report,
+      window.window,
+    ]);
   });
 
   it('writes the whole failure report, and returns one that fits into the state', async () => {
@@ -114,7 +144,10 @@ describe('DescribeFailure of a window', () => {
     expect(failed.failure.request_ids).toEqual(['req_1']);
     const exportState = {
       request: { ...window.request, options: { filter: 'x'.repeat(MAX_REQUEST_BYTES) } },
-      windows: Array.from({ length: 100 }, () => window.window),
+      windows: Array.from({ length: 100 }, () => ({
+        ...window.window,
+        adoptable_report: { id: 'r'.repeat(64), created_at: '2026-11-21T06:00:00.000Z' },
+      })),
       results: Array.from({ length: 100 }, () => failed),
       ...{ execution: 'e', warnings: [], caught: caughtFrom(new ExportIncomplete('100 of 100 failed.')) },
     };

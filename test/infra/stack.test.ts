@@ -145,7 +145,7 @@ describe('the functions', () => {
       return [id.replace(/^Functions/, ''), Properties.Timeout];
     });
     expect(Object.fromEntries(timeouts)).toEqual({
-      PlanExport: 30,
+      PlanExport: 300,
       GetToken: 150,
       CreateReport: 90,
       CheckReport: 210,

@@ -49,12 +49,13 @@ function curationsIn(events: readonly HistoryEvent[]): Curation[] {
     const state = input as WindowState;
     const report = state.reports.find(({ id }) => id === state.ready_id);
     if (!report) return [];
+    const after = own.slice(index + 1).filter((event) => event.window === window);
     // Each failed try has events of its own before the end of the state.
-    const end = own
-      .slice(index + 1)
-      .find((event) => event.window === window && !/^State(Failed|Retried)$/.test(event.type));
+    const end = after.find(({ type }) => type !== 'StateFailed' && type !== 'StateRetried');
     const { curated } = ((end?.type === 'StateExited' && end.output) || {}) as Partial<WindowState>;
-    const { table: done, table_problem: problem } = curated ?? {};
+    const failed = after.slice(0, end && after.indexOf(end)).findLast(({ error }) => error !== undefined);
+    const { table: done, table_problem: problem = failed && `${failed.error} ${failed.cause}` } =
+      curated ?? {};
     return [{ ...state.window, report, ...(done && { done }), ...(problem && { problem }) }];
   });
 }

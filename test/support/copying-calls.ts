@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici';
 import { type Copied, type CopyCheckpoint, copyFile } from '../../functions/copy/copy.ts';
 import { type BufferPool, createBufferPool } from '../../functions/copy/parts.ts';
 import { type Copying, createDispatcher, handOn } from './copying.ts';
+import { beforeRequests } from './s3.ts';
 
 /** Ends a call of a function early. */
 export interface Cut {
@@ -37,8 +38,8 @@ export async function callCopy(
   const client = s3.newClient();
   let killed = false;
   let bytes = 0;
-  client.middlewareStack.add((next) => (args) => (killed ? Promise.reject(new Killed()) : next(args)), {
-    step: 'finalizeRequest',
+  beforeRequests(client, () => {
+    if (killed) throw new Killed();
   });
   const count = (length: number) => {
     arrived?.(length);

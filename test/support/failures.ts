@@ -19,6 +19,12 @@ export function createFailureDependencies() {
     written,
     lines,
     abandoned,
-    dependencies: { store: { putJson }, abandon, log, now: stoppedClock().now, runbookUrl: undefined },
+    dependencies: {
+      store: { putJson, bucket: 'test-bucket' },
+      abandon,
+      log,
+      now: stoppedClock().now,
+      runbookUrl: undefined,
+    },
   };
 }

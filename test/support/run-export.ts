@@ -3,6 +3,7 @@ import { afterAll, expect } from 'vitest';
 import type { FailureReport } from '../../functions/workflow/states.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
 import type { GlueFault } from '../../infra/local/glue.ts';
+import type { HistoryEvent } from '../../infra/local/history.ts';
 import type { Fault as S3Fault } from '../../infra/local/s3/faults.ts';
 import type { JournalEntry } from '../../infra/local/s3/server.ts';
 import type { SecretsCall, SecretsFault } from '../../infra/local/secrets-manager.ts';
@@ -137,6 +138,17 @@ export function gapsIn({ callsTo, reports }: Pick<Outcome, 'callsTo' | 'reports'
     const times = callsTo('report').flatMap(({ reportId, at }) => (reportId === id ? [at] : []));
     return times.map((at, index) => (at - (times[index - 1] ?? createdAt)) / 1000);
   });
+}
+
+/** The most windows that an execution had under way at the same time. */
+export function mostAtOnce(events: readonly HistoryEvent[]): number {
+  let now = 0;
+  let most = 0;
+  for (const { type } of events) {
+    if (type === 'MapIterationStarted') most = Math.max(most, ++now);
+    if (type === 'MapIterationSucceeded' || type === 'MapIterationFailed') now -= 1;
+  }
+  return most;
 }
 
 /** Keys of the objects of the export with this name, sorted. */

@@ -29,3 +29,12 @@ export async function startTestS3(
   };
   return { ...server, directory, client, newClient, close, [Symbol.asyncDispose]: close };
 }
+
+/** Calls `hook` before each request that the client sends. A middleware would not see the requests of parts. */
+export function beforeRequests({ config: { requestHandler } }: S3Client, hook: () => unknown): void {
+  const handle = requestHandler.handle.bind(requestHandler);
+  requestHandler.handle = async (...request) => {
+    await hook();
+    return handle(...request);
+  };
+}

@@ -147,6 +147,18 @@ describe('an export of only what is missing', () => {
     expect(checksum.value).toBe(base64Crc32(crc32(await read('/report.json'))));
   });
 
+  it('28: exports again, as a whole, a window that a run wrote to the table before it was stopped', async () => {
+    const { name, all, onlyMissing } = requests();
+    addFault({ operation: 'PutObject', key: '_manifest.json', answer: 'SlowDown', times: 99 });
+    const stopped = workflow.export(all);
+    for await (const { state } of stopped.events) if (state === 'PublishWindow') stopped.abort();
+    expect((await workflow.keys()).filter((key) => key.startsWith(`tables/${name}/`))).toHaveLength(7);
+    workflow.s3.faults.splice(0);
+    const { output } = await workflow.run(onlyMissing);
+    expect(output).toMatchObject({ already_delivered: 0, windows: [{ window: OVER }] });
+    expect((await keysOf(workflow, name)).filter((key) => key.endsWith('_manifest.json'))).toHaveLength(1);
+  });
+
   it('fails and names the permissions if S3 refuses HEAD of an object', async () => {
     const { all, onlyMissing } = requests();
     await workflow.run(all);

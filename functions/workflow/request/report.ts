@@ -17,7 +17,8 @@ import {
 
 /**
  * Windows of one export: 4,500 days, or more than twelve years. The export's state holds 256 KB. In the worst case it has
- * 100 failure reports of 2,000 bytes each (see failure-report.ts), their dates (8 KB) and the request: 238 KB.
+ * 100 failure reports of 2,000 bytes each (see failure-report.ts), their dates (8 KB), the ids of reports that may be adopted (15 KB)
+ * and the request: 253 KB.
  */
 export const MAX_WINDOWS = 100;
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { addDays, daysBetween } from '../../../functions/workflow/request/dates.ts';
+import { combinationsOf } from './columns.ts';
 import type { ReportRequest } from './report-request.ts';
 
 /** Makes a report's days depend on the time of its creation. By default they never do, and no day is empty. */
@@ -35,7 +36,7 @@ export type Block = {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Default number of rows for one day and advertiser. */
+/** Default number of rows for one day and advertiser, as far as the dimensions can tell so many rows apart. */
 const COMBINATIONS = 6;
 
 /**
@@ -57,7 +58,7 @@ export function createBlocks(
     const date = addDays(start_date, day);
     const age = created.createdAt - Date.parse(date) - DAY_MS;
     const growth = growthAt(age, created.restated);
-    const present = rowsAt(age, grouped ? COMBINATIONS : 1, created.lateHours);
+    const present = rowsAt(age, Math.min(COMBINATIONS, combinationsOf(dimensions)), created.lateHours);
     return sources.flatMap((source, advertiser) => {
       if (present === 0 || source.every((id) => created.isEmpty?.(date, id, created.createdAt))) return [];
       const seed = seedOf(request, date, source, created.version);

@@ -47,6 +47,15 @@ export function createColumns({ start_date, end_date, ...request }: ReportReques
   ];
 }
 
+/** The number of rows of one day and advertiser that these dimensions can tell apart. Ids and names have no limit. */
+export function combinationsOf(dimensions: readonly string[]): number {
+  const has = (name: string) => dimensions.includes(name);
+  if (['campaign_id', 'campaign_name', 'creative_id'].some(has)) return Number.POSITIVE_INFINITY;
+  if (has('event_source_id') && !has('country')) return Number.POSITIVE_INFINITY;
+  const platforms = has('event_source_id') || has('event_source_platform') ? PLATFORMS.length : 1;
+  return platforms * (has('country') ? COUNTRIES.length : 1);
+}
+
 /**
  * A combination's number counts platforms first, then countries, creatives and campaigns. The last of these takes as
  * many values as it needs to tell the rows apart.

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { PART, startCopying } from '../../support/copying.ts';
+import { beforeRequests } from '../../support/s3.ts';
 
 const body = randomBytes(6 * PART + 1_234);
 const BEGINS = 'HTTP/1.1 200 OK\r\nETag: "one"\r\nTransfer-Encoding: chunked\r\n\r\n';
@@ -16,14 +17,7 @@ test('18: a body that breaks off while S3 is slow is resumed behind the bytes th
       ? [BEGINS, chunk(0, 2 * PART + 100), chunk(2 * PART + 100, 2 * PART + 100 + held), 'no size\r\n']
       : [partial(at, body.length), chunk(at, body.length), '0\r\n\r\n'],
   );
-  const { s3 } = copying.destination;
-  s3.middlewareStack.add(
-    (next) => async (args) => {
-      await sleep(100);
-      return next(args);
-    },
-    { step: 'finalizeRequest' },
-  );
+  beforeRequests(copying.destination.s3, () => sleep(100));
   const outcome = await copying.copy({ source: { url: host.url }, format: 'CSV' });
   expect(outcome.object?.equals(body)).toBe(true);
 });

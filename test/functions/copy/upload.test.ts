@@ -1,15 +1,17 @@
+import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { HeadBucketCommand } from '@aws-sdk/client-s3';
+import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
 import { PART_BYTES } from '../../../functions/copy/parts.ts';
-import { createS3Client } from '../../../functions/copy/s3-call.ts';
+import { createS3Client, type Destination } from '../../../functions/copy/s3-call.ts';
 import {
   abortUpload,
   createUpload,
+  createUploadPart,
   listParts,
   putObject,
-  uploadPart,
+  type UploadPart,
 } from '../../../functions/copy/upload.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
@@ -79,6 +81,7 @@ test('an abort gives up after 8 s without an answer, and at once if S3 refuses i
 const body = Buffer.from('a part of a file');
 const part = { number: 7, body, crc32: crc32(body) };
 const { signal } = new AbortController();
+const uploadPart = (to: Destination, ...part: Parameters<UploadPart>) => createUploadPart(to)(...part);
 const STORED = { etag: '"of the part"', 'x-amz-checksum-crc32': base64Crc32(crc32(body)) };
 const stored: Answer = refuse(200, '', STORED);
 const slowDown = refuse(503, errorOf('SlowDown'));
@@ -117,6 +120,55 @@ test('35: a part is signed with the time of S3 if the clock is wrong', async () 
   await uploadPart(to, 'an upload', part, signal);
   const [first, second] = server.requests.map(({ headers }) => timeOf(String(headers['x-amz-date'])));
   expect(Number(second) - Number(first)).toBeGreaterThan(19 * 60_000);
+});
+
+test('a part that S3 finds too late is sent again if the answer has no date', async () => {
+  const late: Answer = (seen, response) => {
+    response.sendDate = false;
+    return refuse(403, errorOf('RequestTimeTooSkewed'))(seen, response);
+  };
+  const { to, server } = await startS3Answers(inTurn(late, stored));
+  await uploadPart(to, 'an upload', part, signal);
+  expect(server.requests).toHaveLength(2);
+});
+
+test('each part is signed with the credentials of its time', async () => {
+  let asked = 0;
+  const credentials = async () => {
+    asked += 1;
+    const sessionToken = `token-${asked}`;
+    return { accessKeyId: `KEY${asked}`, secretAccessKey: 'secret', sessionToken, expiration: new Date() };
+  };
+  const { to, server } = await startS3Answers(stored, { credentials });
+  const upload = createUploadPart(to);
+  for (const number of [1, 2]) await upload('an upload', { ...part, number }, signal);
+  const signed = server.requests.map(({ headers }) => ({
+    key: /Credential=KEY(\d+)\//.exec(String(headers.authorization))?.[1],
+    token: headers['x-amz-security-token'],
+  }));
+  expect(new Set(signed.map(({ key }) => key)).size).toBe(2);
+  for (const { key, token } of signed) expect(token).toBe(`token-${key}`);
+});
+
+test('a part goes to the address that the SDK gives the bucket', async () => {
+  const sent: unknown[] = [];
+  const handle = async (request: unknown) => {
+    sent.push(request);
+    return { response: { statusCode: 200, headers: STORED, body: Readable.from([]) } };
+  };
+  const s3 = new S3Client({ region: 'eu-west-3', credentials: CREDENTIALS, requestHandler: { handle } });
+  const to = { s3, bucket: 'exports', key: 'account=acme/a b.json', expectedBucketOwner: ACCOUNT };
+  await uploadPart(to, 'an upload', part, signal);
+  expect(sent).toMatchObject([
+    {
+      ...{ protocol: 'https:', hostname: 'exports.s3.eu-west-3.amazonaws.com' },
+      ...{ path: '/account%3Dacme/a%20b.json', query: { partNumber: '7', uploadId: 'an upload' } },
+      headers: {
+        host: 'exports.s3.eu-west-3.amazonaws.com',
+        authorization: expect.stringMatching(/\/eu-west-3\/s3\/aws4_request, /),
+      },
+    },
+  ]);
 });
 
 function timeOf(amzDate: string): number {

@@ -3,7 +3,7 @@ import { findMissing, onlyMissingSince } from '../../../functions/decisions/miss
 import { platformRequest } from '../../../functions/decisions/platform-request.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { writeMetadata } from '../../../functions/workflow/day-metadata.ts';
-import { failureKey, manifestKey } from '../../../functions/workflow/keys.ts';
+import { failureKey, manifestKey, objectKey } from '../../../functions/workflow/keys.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest, ReportRequest } from '../../../functions/workflow/request/request.ts';
 import type { Window } from '../../../functions/workflow/states.ts';
@@ -61,9 +61,14 @@ describe('findMissing in a table', () => {
     created_at: '2026-10-20T00:00:00Z',
   };
 
-  /** Finds what is missing if the table has these days. */
-  async function findWith(days: Readonly<Record<string, object>>, changes: object = {}) {
+  /** Finds what is missing if the table has these days, and the bucket these other objects. */
+  async function findWith(
+    days: Readonly<Record<string, object>>,
+    changes: object = {},
+    objects: readonly string[] = [],
+  ) {
     const head = async (key: string) => {
+      if (objects.includes(key)) return OBJECT;
       const day = Object.keys(days).find((each) => key === dayKey(request.name, request.account, each));
       if (day === undefined) return undefined;
       const version = { report_id: 'r', values: { rows: 1 }, ...ours, ...days[day] };
@@ -80,7 +85,7 @@ describe('findMissing in a table', () => {
         { start_date: '2026-10-02', end_date: '2026-10-04' },
         { start_date: '2026-10-05', end_date: '2026-10-06' },
       ],
-      already_delivered: 0,
+      ...{ already_delivered: 0, already_delivered_windows: [] },
       warnings: [],
     });
   });
@@ -104,6 +109,12 @@ describe('findMissing in a table', () => {
   it('counts a day as present from its end in the time zone on', async () => {
     const { windows } = await findWith({ '2026-10-01': { created_at: '2026-10-01T22:00:00Z' } });
     expect(windows[0]?.start_date).toBe('2026-10-02');
+  });
+
+  it('exports the whole window if a run was killed before it wrote the manifest', async () => {
+    const all = Object.fromEntries(daysFrom(window).map((day) => [day, {}]));
+    const object = objectKey(request, window);
+    expect(await findWith(all, {}, [object])).toMatchObject({ windows: [window], already_delivered: 0 });
   });
 
   it('does not look at the days if everything since an instant is wanted', async () => {
@@ -148,6 +159,7 @@ describe('findMissing', () => {
     const { conditions } = createBucket(delivered);
     expect(await findMissing(request, windows, conditions)).toStrictEqual({
       ...{ windows: missing, already_delivered: delivered.length, warnings: [] },
+      already_delivered_windows: delivered.map((window) => ({ window, key: objectKey(request, window) })),
     });
   });
 
@@ -179,7 +191,7 @@ describe('findMissing', () => {
     ['no request', {}, { request: undefined }],
   ])('counts a window as missing, with a warning, if its manifest has %s', async (_, delivered, changes) => {
     const { conditions } = createBucket([first], { ...request, ...delivered }, changes);
-    expect(await findMissing(request, windows, conditions)).toEqual({
+    expect(await findMissing(request, windows, conditions)).toMatchObject({
       ...{ windows, already_delivered: 0, warnings: [`${OTHER}2026-10-01 to 2026-10-02`] },
     });
   });
@@ -275,7 +287,7 @@ describe('findMissing', () => {
     const other = { ...request, ...OTHER_KINDS, kind } as ExportRequest;
     const { conditions } = createBucket([FIRST], other, { ...changes, kind });
     const found = await findMissing(other, [FIRST], { ...conditions, ...(timeZone && { timeZone }) });
-    expect(found).toEqual({
+    expect(found).toMatchObject({
       windows: delivered ? [] : [FIRST],
       already_delivered: delivered,
       warnings: delivered ? [] : [`${EARLY}2026-10-01 to 2026-10-02`],

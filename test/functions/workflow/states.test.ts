@@ -16,6 +16,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodMiniType>> = {
   SaveReport: states.ReadyWindow,
   QueryPurchases: states.PurchasesWindow,
   ExportList: states.ListWindow,
+  CurateReport: states.SavedWindow,
   PublishWindow: states.SavedWindow,
   PublishExport: states.PublishExportInput,
   DescribeFailure: states.DescribeFailureInput,
@@ -32,13 +33,16 @@ function recordedIn(file: string): Recorded[] {
   return lines.filter(Boolean).map((line) => JSON.parse(line));
 }
 
+const LATEST = readdirSync(FOLDER).sort().at(-1);
+
 // Executions keep the definition of the release that started them, but call the functions of this one.
 describe.each(readdirSync(FOLDER))('an execution that the release %s started', (file) => {
   const recorded = recordedIn(file);
 
   it.each(Object.keys(SCHEMAS))('can call %s', (name) => {
     const inputs = recorded.filter(({ state }) => state === name);
-    expect(inputs.length).toBeGreaterThan(0);
+    // An earlier release may not have had the step.
+    if (file === LATEST) expect(inputs.length).toBeGreaterThan(0);
     for (const { input } of inputs) {
       const { success, error } = SCHEMAS[name]?.safeParse(input) ?? {};
       expect(success, JSON.stringify([error?.issues, input])).toBe(true);

@@ -22,7 +22,7 @@ it('names the days that are missing, why, and the commands that bring them', asy
   const { status, stdout } = await runCommand([...options, '--json']);
   expect(status).toBe(0);
   expect(JSON.parse(stdout)).toEqual({
-    ...{ version: '1', account: 'sandbox', name: 'daily', days: 9 },
+    ...{ outcome: 'ok', account: 'sandbox', name: 'daily', days: 9 },
     ...{ start_date: '2026-10-03', end_date: '2026-10-12' },
     missing: [
       { start_date: '2026-10-03', end_date: '2026-10-05', days: 2, reason: 'absent' },

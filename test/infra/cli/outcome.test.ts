@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../infra/cli/errors.ts';
 import { describeOutcome, outcomeOf } from '../../../infra/cli/outcome.ts';
 
+const NEXT = 'npm run export -- resume daily-1';
+
 const REPORT = {
   version: '1',
   error: 'RequestRefused',
@@ -12,11 +14,14 @@ const REPORT = {
 
 function failedWith(report: object): string {
   const end = { name: 'daily-1', status: 'FAILED', cause: JSON.stringify(report) };
-  return describeOutcome(outcomeOf(end), 's3://');
+  return describeOutcome(outcomeOf(end), { root: 's3://', next: NEXT });
 }
 
 function succeededWith(output: object): string {
-  return describeOutcome(outcomeOf({ name: 'daily-1', status: 'SUCCEEDED', output }), 's3://');
+  return describeOutcome(outcomeOf({ name: 'daily-1', status: 'SUCCEEDED', output }), {
+    root: 's3://',
+    next: NEXT,
+  });
 }
 
 describe('the outcome of a failed execution', () => {
@@ -40,11 +45,12 @@ describe('the outcome of a failed execution', () => {
 describe('the printed outcome', () => {
   const at = { from: '2026-11-21T06:00:00Z', to: '2026-11-21T06:00:00Z' };
 
-  it('of a failure has the faults, request ids, timeline, advice and link', () => {
+  it('of a failure has the faults, ids, timeline, failure report, link, advice and next command', () => {
     const text = failedWith({
       ...REPORT,
       runbook: 'infra/RUNBOOK.md#requestrefused',
-      report_ids: ['r1'],
+      ...{ bucket: 'b', key: 'exports/k/_failure.json' },
+      report_ids: ['r1', 'r2'],
       request_ids: ['req_1', 'req_2'],
       faults: ['metrics: unknown'],
       timeline: [
@@ -57,30 +63,39 @@ describe('the printed outcome', () => {
       'The export failed: RequestRefused',
       'No.',
       '  metrics: unknown',
-      'request_id: req_1, req_2',
       'Timeline:',
       '  2026-11-21T06:00:00Z to 2026-11-21T06:10:00Z  CheckReport pending 12 times in 14 tries',
       '  2026-11-21T06:00:00Z  Runtime.ExitError',
       '  2026-11-21T06:00:00Z  CheckReport RequestRefused req_1',
-      'What to do: Correct it.',
+      'execution: daily-1',
+      'report_id: r1, r2',
+      'request_id: req_1, req_2',
+      'Failure report: s3://b/exports/k/_failure.json',
       'More: infra/RUNBOOK.md#requestrefused',
+      'What to do: Correct it.',
+      'Then: npm run export -- resume daily-1',
     ]);
   });
 
-  it('of a failure names the windows that failed', () => {
+  it('of a failure names the windows that failed and those that were delivered', () => {
     const window = (start_date: string, end_date: string) => ({ start_date, end_date });
     const failed_windows = [
       { ...REPORT, window: window('2026-10-01', '2026-11-15') },
       { ...REPORT, error: 'ReportStuck', window: window('2026-11-15', '2026-12-30') },
     ];
-    expect(failedWith({ ...REPORT, windows_delivered: 1, windows_failed: 12, failed_windows })).toContain(
+    const delivered_windows = [{ window: window('2026-12-30', '2027-01-01'), key: 'exports/k/report.json' }];
+    const counts = { windows_delivered: 3, windows_failed: 12 };
+    expect(failedWith({ ...REPORT, ...counts, bucket: 'b', failed_windows, delivered_windows })).toContain(
       [
         'No.',
-        '12 of 13 windows failed:',
+        '12 of 15 windows failed:',
         '  2026-10-01 to 2026-11-15  RequestRefused',
         '  2026-11-15 to 2026-12-30  ReportStuck',
         '  and 10 more',
-        'What to do: Correct it.',
+        'These windows were delivered, and stay:',
+        '  2026-12-30 to 2027-01-01  s3://b/exports/k/report.json',
+        '  and 2 more',
+        'execution: daily-1',
       ].join('\n'),
     );
   });
@@ -95,9 +110,21 @@ describe('the printed outcome', () => {
   });
 
   it('says that no window was missing', () => {
-    expect(succeededWith({ windows: [], already_delivered: 3, warnings: [] })).toBe(
-      'No window was missing.\nAlready delivered, not exported again: 3 windows.',
-    );
+    const already_delivered_windows = [
+      { window: { start_date: '2026-10-01', end_date: '2026-11-15' }, key: 'exports/k/report.json' },
+    ];
+    const result = {
+      windows: [],
+      bucket: 'b',
+      already_delivered: 3,
+      already_delivered_windows,
+      warnings: [],
+    };
+    expect(succeededWith(result).split('\n')).toEqual([
+      'No window was missing.',
+      'Already delivered, not exported again: 3 windows.',
+      '  2026-10-01 to 2026-11-15  s3://b/exports/k/report.json',
+    ]);
   });
 
   it('says that the platform had no rows', () => {

@@ -34,13 +34,20 @@ describe('resume', () => {
     expect(await resume(execution, options, 1)).toMatchObject({ outcome: 'delivered' });
     expect(started).toHaveLength(1);
     expect(started[0]?.stateMachineArn).toBe(STATE_MACHINE);
-    // The period means the days before the earlier execution's start, and the name has these days.
-    expect(started[0]?.name).toMatch(/^daily-20261031-20261101-/);
+    expect(started[0]?.name).toBe('resume-daily-1');
+    // The period means the days before the earlier execution's start.
     expect(JSON.parse(started[0]?.input ?? '')).toEqual({
       ...REQUEST,
       scheduled_at: '2026-11-01T05:00:00.000Z',
       only_missing: '2026-11-01T05:00:00.000Z',
     });
+  });
+
+  it('takes another name if the execution was resumed before, so that no report is adopted twice', async () => {
+    const earlier = { 'daily-1': failed(), 'resume-daily-1': failed() };
+    const { started } = await startStepFunctions(DELIVERED, { earlier });
+    expect(await resume(EXECUTION, {}, 1)).toMatchObject({ outcome: 'delivered' });
+    expect(started.map(({ name }) => name)).toEqual([expect.stringMatching(/^daily-20261031-20261101-/)]);
   });
 
   it.each([

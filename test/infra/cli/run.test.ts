@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { executionName } from '../../../infra/cli/request.ts';
 import { runDeployed } from '../../../infra/cli/run.ts';
 import { startStepFunctions, STATE_MACHINE as stateMachine } from './step-functions.ts';
@@ -17,6 +17,17 @@ const REQUEST = {
 async function run(options: { onlyMissing?: true } = {}) {
   const { file: input } = await writeTemporary('request.json', JSON.stringify(REQUEST));
   return runDeployed(undefined, { input, stateMachine, ...options }, 1);
+}
+
+/** The warnings that a command prints. */
+async function warningsOf(command: () => Promise<unknown>): Promise<string[]> {
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  try {
+    await command();
+    return write.mock.calls.map(([line]) => String(line)).filter((line) => line.startsWith('warning: '));
+  } finally {
+    write.mockRestore();
+  }
 }
 
 describe('run', () => {
@@ -68,6 +79,47 @@ describe('run', () => {
     const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { polls: 0 });
     await run({ onlyMissing: true });
     expect(JSON.parse(started[0]?.input ?? '')).toEqual({ ...REQUEST, only_missing: true });
+  });
+
+  describe('while other executions run', () => {
+    const running = (fields: object) => ({
+      status: 'RUNNING',
+      input: JSON.stringify({ ...REQUEST, ...fields }),
+    });
+    const backfill = running({ name: 'backfill' });
+    const foreign = running({ account: 'other' });
+    const ended = { ...running({}), status: 'SUCCEEDED' };
+
+    it.each([
+      [
+        'the same export',
+        { backfill, one: running({}), two: running({}) },
+        'the export daily of account acme is already running: one, two',
+      ],
+      [
+        'another export of the account',
+        { foreign, backfill },
+        'another export of account acme is running: backfill',
+      ],
+      ['only other accounts', { foreign, ended, faulty: running({ account: 7 }) }, undefined],
+    ])('warns if %s is among them, and starts all the same', async (_, earlier, expected) => {
+      const { started } = await startStepFunctions(
+        { status: 'SUCCEEDED', output: '{}' },
+        { polls: 0, earlier },
+      );
+      expect(await warningsOf(run)).toEqual(expected ? [`warning: ${expected}\n`] : []);
+      expect(started).toHaveLength(1);
+    });
+
+    it('starts without knowing if they cannot be listed', async () => {
+      const options = { polls: 0, denied: 'ListExecutions' };
+      const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, options);
+      expect(await warningsOf(run)).toEqual([
+        `warning: AWS could not list the executions of ${stateMachine} (AccessDeniedException). ` +
+          'Other exports of account acme may be running.\n',
+      ]);
+      expect(started).toHaveLength(1);
+    });
   });
 
   it.each([

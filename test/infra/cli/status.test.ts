@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { subtractDays } from '../../../infra/cli/days.ts';
 import type { ExecutionSummary } from '../../../infra/cli/executions.ts';
-import { describeStatus, type ExportStatus, findMissingDays } from '../../../infra/cli/status.ts';
+import { describeStatus, type ExportStatus, findMissingDays, nextStart } from '../../../infra/cli/status.ts';
 import type { ConfiguredExport } from '../../../infra/config.ts';
 import { runCommand } from '../../support/cli.ts';
 import { startCommandRun } from '../../support/command-run.ts';
@@ -41,7 +41,10 @@ describe('status', () => {
         newest_day: '2026-11-09',
         // The failed execution asked for them.
         missing: [range('2026-11-10', '2026-12-01')],
-        schedule: { expression: 'cron(0 6 * * ? *)', time_zone: 'Europe/Berlin', enabled: true },
+        schedule: {
+          ...{ expression: 'cron(0 6 * * ? *)', time_zone: 'Europe/Berlin', enabled: true },
+          next_start: expect.stringMatching(/T0[45]:00:00.000Z$/),
+        },
         failure: {
           ...{ error: 'ReportStuck', happened: 'No report became READY.', todo: 'Ask the platform.' },
           ...{ at: '2026-11-20T07:30:00Z', execution: 'daily-1' },
@@ -50,7 +53,10 @@ describe('status', () => {
       },
       {
         ...{ account: 'globex', export: 'monthly-totals', running: [], missing: [] },
-        schedule: { expression: 'cron(0 7 2 * ? *)', time_zone: 'UTC', enabled: true },
+        schedule: {
+          ...{ expression: 'cron(0 7 2 * ? *)', time_zone: 'UTC', enabled: true },
+          next_start: expect.stringMatching(/-02T07:00:00.000Z$/),
+        },
       },
     ]);
   });
@@ -162,7 +168,10 @@ describe('the text', () => {
       started_at: '2026-11-20T06:00:00.000Z',
     },
     missing: [range('2026-11-01', '2026-11-03'), range('2026-11-18', '2026-11-20')],
-    schedule: { expression: 'cron(0 6 * * ? *)', time_zone: 'Europe/Berlin', enabled: true },
+    schedule: {
+      ...{ expression: 'cron(0 6 * * ? *)', time_zone: 'Europe/Berlin', enabled: true },
+      next_start: '2026-11-23T05:00:00.000Z',
+    },
   };
 
   it('has a line for each fact', () => {
@@ -172,7 +181,7 @@ describe('the text', () => {
       '  last run    failed: ReportStuck, 2026-11-20 06:00 UTC, took 1 h 30 min, e-1',
       '  newest day  2026-11-20',
       '  missing     4 days: 2026-11-01 to 2026-11-03, 2026-11-18 to 2026-11-20',
-      '  schedule    cron(0 6 * * ? *) in Europe/Berlin',
+      '  schedule    cron(0 6 * * ? *) in Europe/Berlin, next at 2026-11-23 05:00 UTC',
     ]);
   });
 
@@ -197,5 +206,26 @@ describe('the text', () => {
     expect(describeStatus({ ...status, missing: many }, 1_000).join()).toContain(
       '14 days: 4 earlier ranges and 2026',
     );
+  });
+});
+
+describe('the next start of a schedule', () => {
+  // A Sunday.
+  const now = new Date('2026-11-22T05:00:00Z');
+
+  it.each([
+    ['every day, by the clock of the time zone', 'cron(0 6 * * ? *)', '2026-11-23T05:00'],
+    ['on a day of the month', 'cron(0 7 2 * ? *)', '2026-12-02T06:00'],
+    ['from Monday to Friday', 'cron(30 0 ? * 2-6 *)', '2026-11-22T23:30'],
+    ['on the first Monday of a month', 'cron(0 8 ? * 2#1 *)', '2026-12-07T07:00'],
+    ['on the last day of a month', 'cron(0 8 L * ? *)', '2026-11-30T07:00'],
+    ['in a year', 'cron(0/15 8-10 * * ? 2027)', '2027-01-01T07:00'],
+  ])('is known %s', (_, expression, start) => {
+    expect(nextStart(expression, 'Europe/Berlin', now)).toEqual({ next_start: `${start}:00.000Z` });
+  });
+
+  it('is not known of a rate, and there is none after the last year', () => {
+    expect(nextStart('rate(1 day)', 'UTC', now)).toEqual({});
+    expect(nextStart('cron(0 6 * * ? 2025)', 'UTC', now)).toEqual({});
   });
 });

@@ -38,10 +38,19 @@ export async function startStepFunctions(end: Description, options: Options = {}
   const operations: Record<string, (body: string) => unknown> = {
     StartExecution: (body) => {
       const input = JSON.parse(body);
+      const before = earlier[input.name] ?? started.find(({ name }) => name === input.name);
+      if (before) return { __type: 'ExecutionAlreadyExists' };
       started.push(input);
       return { executionArn: `${EXECUTIONS}:${input.name}`, startDate: 1 };
     },
     DescribeExecution: (body) => describe(JSON.parse(body)),
+    ListExecutions: (body) => {
+      const executions = Object.keys(earlier).map((name) =>
+        describe({ executionArn: `${EXECUTIONS}:${name}` }),
+      );
+      const { statusFilter } = JSON.parse(body);
+      return { executions: executions.filter((one) => Object(one).status === statusFilter) };
+    },
     ListMapRuns: () => ({ mapRuns: [mapRun] }),
     DescribeMapRun: () => ({ mapRunArn: 'map', itemCounts: { total: 9, succeeded: 3, running: 4 } }),
   };
@@ -49,7 +58,8 @@ export async function startStepFunctions(end: Description, options: Options = {}
     const operation = String(headers['x-amz-target']).split('.')[1] ?? '';
     const answer = operation === denied ? undefined : operations[operation]?.(body);
     const __type = operation === denied ? 'AccessDeniedException' : 'ExecutionDoesNotExist';
-    response.writeHead(answer ? 200 : 400, { 'content-type': 'application/x-amz-json-1.0' });
+    const status = answer && !Object.hasOwn(answer, '__type') ? 200 : 400;
+    response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' });
     response.end(JSON.stringify(answer ?? { __type }));
   });
   vi.stubEnv('AWS_ENDPOINT_URL_SFN', server.url);

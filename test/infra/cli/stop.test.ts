@@ -14,7 +14,11 @@ describe('stop', () => {
     const execution = running();
     await startExecutions([execution]);
     expect(await stop(NAME, { stateMachine }, 1)).toEqual({
-      ...{ outcome: 'stopped', execution: NAME, resume: `npm run export -- resume ${NAME}` },
+      ...{
+        outcome: 'stopped',
+        execution: NAME,
+        resume: `npm run export -- resume ${NAME} --state-machine ${stateMachine}`,
+      },
       windows: [
         expect.objectContaining({ outcome: 'delivered', key: 'k/report.json' }),
         expect.objectContaining({ outcome: 'stopped' }),
@@ -67,7 +71,7 @@ describe('stop', () => {
         `Stopped ${NAME}.`,
         'These windows were delivered before, and stay:',
         '  2026-10-01 to 2026-11-15  k/report.json',
-        `To export the rest: npm run export -- resume ${NAME}\n`,
+        `To export the rest: npm run export -- resume ${NAME} --state-machine ${stateMachine}\n`,
       ].join('\n'),
     );
   });

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { PlatformUnavailable, RequestRefused } from '../../../functions/workflow/errors.ts';
+import { loadAssembly, prepareAssembly } from '../../../infra/local/assembly.ts';
 import { scaledClock } from '../../../infra/local/clock.ts';
+import { mapStates, retriersByState } from '../../../infra/local/definition.ts';
 import type { HistoryEvent } from '../../../infra/local/history.ts';
-import { advance, type Progress } from '../../../infra/local/progress.ts';
+import { advance, DOING, type Progress } from '../../../infra/local/progress.ts';
 import { type Screen, showProgress } from '../../../infra/local/show-progress.ts';
 import type { Execution } from '../../../infra/local/step-functions.ts';
 import { startWorkflow } from '../../support/workflow.ts';
@@ -23,120 +26,264 @@ const PLANNED: HistoryEvent = {
   state: 'PlanExport',
   output: { request: REQUEST, windows: WINDOWS },
 };
-const entered = (seconds: number, state: string): HistoryEvent => ({
+const entered = (seconds: number, state: string, input: object = {}): HistoryEvent => ({
   type: 'StateEntered',
   time: at(seconds),
   state,
   window: 0,
+  input,
 });
+
+const assembly = loadAssembly(await prepareAssembly());
+const { definition } = assembly.stateMachine;
+const RETRIERS = retriersByState(definition);
+
+function progressAfter(...events: HistoryEvent[]): Progress {
+  return events.reduce((progress, event) => advance(progress, event, RETRIERS), {
+    windows: new Map(),
+  } as Progress);
+}
 
 /** What the first window does after each of the events. */
 function doing(...events: HistoryEvent[]): (string | undefined)[] {
-  let progress: Progress = new Map();
-  return events.map((event) => {
-    progress = advance(progress, event);
-    return progress.get(0)?.doing;
-  });
+  return events.map((_, last) => progressAfter(...events.slice(0, last + 1)).windows.get(0)?.doing);
 }
 
+function failed(seconds: number, state: string, error: Error): HistoryEvent {
+  const cause = JSON.stringify({ errorType: error.name, errorMessage: error.message });
+  return { ...entered(seconds, state), type: 'StateFailed', error: error.name, cause };
+}
+
+const NO_HOST = new PlatformUnavailable('No answer.', { code: 'ENOTFOUND', host: 'api.platfrom.example' });
+
 describe('advance', () => {
+  test('has words for every state that takes time', () => {
+    const timed: string[] = [];
+    mapStates(definition, (state, name) => {
+      if (state.Type === 'Task' || state.Type === 'Wait') timed.push(name);
+      return state;
+    });
+    expect(Object.keys(DOING).sort()).toEqual(timed.sort());
+  });
+
   test('knows every window from the plan on', () => {
-    const progress = advance(new Map(), PLANNED);
-    expect([...progress.values()].map(({ window, doing }) => [window, doing])).toEqual(
+    const { windows } = progressAfter(PLANNED);
+    expect([...windows.values()].map(({ window, doing }) => [window, doing])).toEqual(
       WINDOWS.map((window) => [window, 'waits its turn']),
     );
-    expect(progress.get(0)?.key).toBe(KEY);
+    expect(windows.get(0)?.key).toBe(KEY);
+  });
+
+  test('says what the export does before its windows begin and after they have ended', () => {
+    const { window: _, ...getToken } = entered(1, 'GetToken');
+    const map: HistoryEvent = { type: 'StateEntered', time: at(2), state: 'ExportWindows', stateType: 'Map' };
+    expect(progressAfter(PLANNED, getToken).export).toMatchObject({ doing: 'gets a token' });
+    expect(progressAfter(PLANNED, getToken, map).export).toBeUndefined();
+    expect(progressAfter(PLANNED, map, { ...getToken, state: 'PublishExport' }).export).toMatchObject({
+      doing: 'sums up the windows',
+    });
   });
 
   test('a check of the report does not interrupt the wait, which keeps its start time', () => {
     const events = [entered(1, 'WaitForReport'), entered(11, 'CheckReport'), entered(12, 'WaitForReport')];
-    const progress = [PLANNED, ...events].reduce(advance, new Map());
-    expect(progress.get(0)).toMatchObject({ doing: 'waits for the report', since: Date.parse(at(1)) });
-    expect(progress.get(1)?.doing).toBe('waits its turn');
+    const { windows } = progressAfter(PLANNED, ...events);
+    expect(windows.get(0)).toMatchObject({ doing: 'waits for the report', since: Date.parse(at(1)) });
+    expect(windows.get(1)?.doing).toBe('waits its turn');
+  });
+
+  test('says what a wait is for', () => {
+    const wait = (input: object) => doing(PLANNED, entered(1, 'WaitForReport', input)).at(-1);
+    const request = { kind: 'report' };
+    expect(wait({ throttled: 0, request, reports: [{}] })).toBe('waits for the report');
+    expect(wait({ throttled: 0, request, reports: [] })).toBe('waits before it creates the report');
+    expect(wait({ throttled: 2, request, reports: [{}] })).toBe('waits after too many requests (429)');
+    expect(wait({ throttled: 0, request: { kind: 'list' }, reports: [] })).toBe(
+      'waits before the next request',
+    );
   });
 
   test('an event that says nothing new changes nothing', () => {
-    const progress = [PLANNED, entered(1, 'WaitForReport')].reduce(advance, new Map());
-    expect(advance(progress, entered(2, 'CheckReport'))).toBe(progress);
-    expect(advance(progress, entered(2, 'WhatNext'))).toBe(progress);
+    const progress = progressAfter(PLANNED, entered(1, 'WaitForReport'));
+    expect(advance(progress, entered(2, 'CheckReport'), RETRIERS)).toBe(progress);
+    expect(advance(progress, entered(2, 'WhatNext'), RETRIERS)).toBe(progress);
   });
 
   test('a failure is shown until the window continues', () => {
-    const failed: HistoryEvent = {
-      ...entered(2, 'CheckReport'),
-      type: 'StateFailed',
-      error: 'PlatformUnavailable',
-    };
-    const progress = [PLANNED, entered(1, 'CheckReport'), failed].reduce(advance, new Map());
-    expect(progress.get(0)?.trouble).toBe('PlatformUnavailable in CheckReport');
-    expect(advance(progress, entered(3, 'SaveReport')).get(0)?.trouble).toBeUndefined();
+    const events = [PLANNED, entered(1, 'CheckReport'), failed(2, 'CheckReport', NO_HOST)];
+    expect(progressAfter(...events).windows.get(0)?.trouble?.error).toBe('ENOTFOUND api.platfrom.example');
+    expect(progressAfter(...events, entered(3, 'SaveReport')).windows.get(0)?.trouble).toBeUndefined();
+  });
+
+  test('counts the tries of the Retry that matches, and knows its waits', () => {
+    const tries = [2, 13, 34, 75, 156, 317, 618].map((seconds) => failed(seconds, 'CheckReport', NO_HOST));
+    const retries = tries.map((_, last) => {
+      const { windows } = progressAfter(PLANNED, entered(1, 'CheckReport'), ...tries.slice(0, last + 1));
+      return windows.get(0)?.trouble?.retry;
+    });
+    // 10 + 20 + 40 + 80 + 160 + 300 s, in retries.ts. The seventh failure is final.
+    expect(retries.map((retry) => retry && [retry.tries, retry.maxTries, retry.wait])).toEqual([
+      [1, 7, 10],
+      [2, 7, 20],
+      [3, 7, 40],
+      [4, 7, 80],
+      [5, 7, 160],
+      [6, 7, 300],
+      undefined,
+    ]);
+    expect(retries[2]?.at).toBe(Date.parse(at(34 + 40)));
+    const other = failed(14, 'CheckReport', Object.assign(new Error(), { name: 'Lambda.Unknown' }));
+    const { windows } = progressAfter(PLANNED, entered(1, 'CheckReport'), ...tries.slice(0, 2), other);
+    expect(windows.get(0)?.trouble).toMatchObject({
+      error: 'Lambda.Unknown',
+      retry: { tries: 1, maxTries: 4 },
+    });
+    const refused = failed(2, 'CheckReport', new RequestRefused('No.', { status: 422 }));
+    expect(progressAfter(PLANNED, entered(1, 'CheckReport'), refused).windows.get(0)?.trouble).toEqual({
+      error: 'RequestRefused (422)',
+    });
   });
 
   test('a window ends as it says', () => {
-    const ended = (outcome: string): HistoryEvent => ({
-      type: 'MapIterationSucceeded',
-      time: at(9),
-      state: 'ExportWindows',
-      window: 0,
-      output: { outcome },
+    const ended = (output: object): HistoryEvent => ({
+      ...{ type: 'MapIterationSucceeded', time: at(9), state: 'ExportWindows', window: 0, output },
     });
-    expect(doing(PLANNED, entered(1, 'SaveReport'), ended('delivered'))).toEqual([
+    expect(doing(PLANNED, entered(1, 'SaveReport'), ended({ outcome: 'delivered' }))).toEqual([
       'waits its turn',
       'copies the file',
       'delivered',
     ]);
-    expect(doing(PLANNED, ended('failed'))).toEqual(['waits its turn', 'failed']);
+    const failure = { error: 'ReportStuck' };
+    expect(doing(PLANNED, ended({ outcome: 'failed', failure }))).toEqual([
+      'waits its turn',
+      'failed: ReportStuck',
+    ]);
   });
 });
 
-function recorder(isTTY: boolean): Screen & { text: string } {
+/** A screen that records each of its writes. */
+function recorder(size?: { columns: number; rows?: number }): Screen & { writes: string[] } {
+  const writes: string[] = [];
+  return { writes, isTTY: size !== undefined, ...size, write: (text) => writes.push(text) };
+}
+
+/** An execution whose history is these events. */
+function executionOf(events: readonly HistoryEvent[]): Execution {
   return {
-    text: '',
-    isTTY,
-    write(text) {
-      this.text += text;
-    },
+    name: 'drawn',
+    events: (async function* () {
+      yield* events;
+    })(),
+    result: Promise.resolve({ status: 'SUCCEEDED' }),
+    abort: () => {},
   };
 }
 
+/** The lines that stand on a terminal at the end, 76 s after the plan. */
+async function drawnLines(events: readonly HistoryEvent[], size: { columns: number; rows?: number }) {
+  const screen = recorder(size);
+  const clock = { ...scaledClock(1), now: () => Date.parse(at(76)) };
+  await showProgress(executionOf(events), { clock, arrived: new Map([[KEY, 1_234_567]]), assembly }, screen);
+  return screen.writes.join('').replaceAll('\x1b[K', '').trimEnd().split('\n');
+}
+
 describe('showProgress', () => {
-  test('writes a line for each change if there is no terminal', async () => {
+  const withoutTime = (line: string) => line.replace(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /, '');
+
+  test.each([
+    ['a report', {}, ['creates the report', 'waits for the report', 'copies the file', 'reads the rows']],
+    ['purchases', { kind: 'purchases' }, ['queries the purchases']],
+    ['a list', { kind: 'list', resource: 'campaigns' }, ['reads the list', 'reads the rows']],
+  ])('writes a line with its time for each change of %s if there is no terminal', async (_, fields, states) => {
     const workflow = await startWorkflow();
-    await using _ = workflow;
-    const execution = workflow.export(workflow.request());
-    const screen = recorder(false);
-    await showProgress(execution, workflow, screen);
-    const lines = screen.text.trimEnd().split('\n');
-    expect(lines.map((line) => line.replace(/^\d\d:\d\d:\d\d /, ''))).toEqual([
-      '2026-10-01 to 2026-10-08  waits its turn',
-      '2026-10-01 to 2026-10-08  gets a token',
-      '2026-10-01 to 2026-10-08  creates the report',
-      '2026-10-01 to 2026-10-08  waits for the report',
-      '2026-10-01 to 2026-10-08  copies the file',
-      '2026-10-01 to 2026-10-08  reads the rows',
-      '2026-10-01 to 2026-10-08  writes the manifest',
-      expect.stringMatching(/^2026-10-01 to 2026-10-08 {2}delivered, \d+ B$/),
+    await using _workflow = workflow;
+    const screen = recorder();
+    await showProgress(workflow.export(workflow.request(fields)), workflow, screen);
+    const lines = screen.writes.map((line) => withoutTime(line.trimEnd()).split('  '));
+    const [first = []] = lines.filter(([name]) => name !== 'export');
+    expect(first[0]).toMatch(/^\d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d$/);
+    expect(lines).toEqual([
+      ['export', 'plans the export'],
+      ['export', 'planned, windows: 1'],
+      ['export', 'gets a token'],
+      ...['gets a token', ...states, 'writes the manifest'].map((words) => [first[0], words]),
+      [first[0], expect.stringMatching(/^delivered, [\d.]+ k?B$/)],
+      ['export', 'sums up the windows'],
+      ['export', 'announces the export'],
     ]);
   });
 
-  test('draws a terminal over and over, never wider than it is', async () => {
-    const events = [PLANNED, entered(1, 'SaveReport')];
-    const execution: Execution = {
-      name: 'drawn',
-      events: (async function* () {
-        yield* events;
-      })(),
-      result: Promise.resolve({ status: 'SUCCEEDED' }),
-      abort: () => {},
-    };
-    const clock = { ...scaledClock(1), now: () => Date.parse(at(76)) };
-    const arrived = new Map([[KEY, 1_234_567]]);
-    const screen = { ...recorder(true), columns: 60 };
-    await showProgress(execution, { clock, arrived }, screen);
-    expect(screen.text.trimEnd().split('\n')).toEqual([
+  test('7: says which try failed, why, and when the next one is', async () => {
+    const workflow = await startWorkflow({ sandbox: { faults: ['token times=2 status=503'] } });
+    await using _workflow = workflow;
+    const screen = recorder();
+    await showProgress(workflow.export(workflow.request()), workflow, screen);
+    const lines = screen.writes.map((line) => withoutTime(line.trimEnd()));
+    expect(lines.filter((line) => line.includes('try'))).toEqual([
+      'export  gets a token, try 1 of 12, PlatformUnavailable (503), next try in 1 s',
+      'export  gets a token, try 2 of 12, PlatformUnavailable (503), next try in 2 s',
+    ]);
+  });
+
+  test('draws a terminal, never wider than it is', async () => {
+    expect(await drawnLines([PLANNED, entered(1, 'SaveReport')], { columns: 60 })).toEqual([
       '2026-10-01 to 2026-11-15  copies the file, 1 min 15 s, 1.2 ',
       '2026-11-15 to 2026-11-20  waits its turn, 1 min 16 s',
       '0 of 2 windows done',
     ]);
+    expect(await drawnLines([PLANNED, entered(1, 'SaveReport')], { columns: 40 })).toEqual([
+      '2026-10-01  copies the file, 1 min 15 s',
+      '2026-11-15  waits its turn, 1 min 16 s',
+      '0 of 2 windows done',
+    ]);
+  });
+
+  test('counts down to the next try, also on a narrow terminal', async () => {
+    const fails = [40, 55, 60].map((seconds) => failed(seconds, 'CheckReport', NO_HOST));
+    const events = [PLANNED, entered(1, 'CheckReport'), ...fails];
+    expect((await drawnLines(events, { columns: 200 }))[0]).toBe(
+      '2026-10-01 to 2026-11-15  waits for the report, try 3 of 7, ENOTFOUND api.platfrom.example, next try in 24 s, 1.2 MB',
+    );
+    expect((await drawnLines(events, { columns: 40 }))[0]).toMatch(/^2026-10-01 {2}try 3 of 7, ENOTFOUND/);
+  });
+
+  test('shows the windows under way if not all fit, and counts the rest', async () => {
+    const windows = Array.from({ length: 26 }, (_, month) => {
+      const start = new Date(Date.UTC(2024, month, 1)).toISOString().slice(0, 10);
+      return { start_date: start, end_date: `${start.slice(0, 8)}28` };
+    });
+    const planned = { ...PLANNED, output: { request: REQUEST, windows } };
+    const started = [20, 21].map((window) => ({ ...entered(1, 'CreateReport'), window }));
+    const delivered = [0, 1, 2, 3, 4].map(
+      (window): HistoryEvent => ({
+        ...{ type: 'MapIterationSucceeded', time: at(5), state: 'ExportWindows', window },
+        output: { outcome: 'delivered', bytes: 1 },
+      }),
+    );
+    const lines = await drawnLines([planned, ...started, ...delivered], { columns: 80, rows: 24 });
+    expect(lines).toHaveLength(23);
+    expect(lines.filter((line) => line.includes('creates the report'))).toHaveLength(2);
+    expect(lines.at(-1)).toBe('5 of 26 windows done (not shown: 4 delivered)');
+  });
+
+  test('redraws in place: clears the end of each line, and nothing below', async () => {
+    const screen = recorder({ columns: 80 });
+    const events = [PLANNED, entered(1, 'CreateReport'), entered(2, 'WaitForReport')];
+    let time = Date.parse(at(3));
+    const clock = { ...scaledClock(1), now: () => time };
+    const drawn = (count: number) => expect.poll(() => screen.writes.length).toBeGreaterThanOrEqual(count);
+    const execution = {
+      ...executionOf([]),
+      events: (async function* () {
+        yield* events;
+        await drawn(1);
+        time += 1000;
+        await drawn(2);
+      })(),
+    };
+    await showProgress(execution, { clock, arrived: new Map(), assembly }, screen);
+    const [first = '', second = ''] = screen.writes;
+    expect(first.split('\x1b[K\n')).toHaveLength(4);
+    expect(second).toBe(`\x1b[3A${first.replace('1 s', '2 s').replace('3 s', '4 s')}`);
+    expect(screen.writes.join('')).not.toContain('\x1b[0J');
   });
 });

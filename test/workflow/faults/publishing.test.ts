@@ -123,7 +123,7 @@ describe('a failure report', () => {
     });
     expect(outcome.status).toBe('SUCCEEDED');
     expect(await failureReportsOf(failure?.export)).toEqual([]);
-    const written = outcome.s3.filter(({ key, status }) => status < 300 && key.includes('/_'));
+    const written = outcome.s3.filter(({ key, status }) => status < 300 && /\/_(manifest|failure)/.test(key));
     expect(written.map(({ operation }) => operation)).toEqual(['DeleteObject', 'PutObject']);
   });
 

@@ -1,0 +1,100 @@
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { type S3Client, UploadPartCommand } from '@aws-sdk/client-s3';
+import { addressed, type Destination } from './s3-call.ts';
+
+export interface PartRequest {
+  readonly uploadId: string;
+  /** From 1. */
+  readonly number: number;
+  readonly body: Buffer;
+  /** In base64. */
+  readonly crc32: string;
+}
+
+/** S3's answer to a part that it has stored. */
+export interface PartAnswer {
+  readonly etag: string | undefined;
+  /** In base64. */
+  readonly crc32: string | undefined;
+}
+
+/** Makes one UploadPart call. @throws what the SDK would throw: an error with S3's name and status, or Node's error */
+export type SendPart = (part: PartRequest, signal: AbortSignal) => Promise<PartAnswer>;
+
+type Config = S3Client['config'];
+type Signer = Awaited<ReturnType<Config['signer']>>;
+type HttpRequest = Parameters<Config['requestHandler']['handle']>[0];
+
+/** What the parts of one object have in common. */
+interface Draft {
+  readonly request: HttpRequest;
+  readonly signer: Signer;
+}
+
+// A copy over TLS takes up to 144 MB with slices of 1 MiB and 170 MB with whole parts. Smaller slices cost more CPU.
+const SLICE_BYTES = 1024 * 1024;
+
+/**
+ * Sends parts with the client's address, signer and connections. The middleware of an SDK command would take 1 ms of CPU more
+ * for each part: a tenth of the copy.
+ */
+export function createSendPart(to: Destination): SendPart {
+  const { config } = to.s3;
+  let draft: Draft | undefined;
+  return async (part, signal) => {
+    draft ??= await draftRequest(to);
+    const signingDate = new Date(Date.now() + config.systemClockOffset);
+    const signed = await draft.signer.sign(complete(draft.request, part), { signingDate });
+    const { response } = await config.requestHandler.handle(signed as HttpRequest, { abortSignal: signal });
+    const { statusCode, headers } = response;
+    const document = await text(response.body); // the connection is kept only if the body is read
+    if (statusCode === 200) return { etag: headers.etag, crc32: headers['x-amz-checksum-crc32'] };
+    const name = /<Code>([\w.]+)<\/Code>/.exec(document)?.[1] ?? 'Unknown';
+    const offset = Date.parse(headers.date ?? '') - Date.now();
+    if (name === 'RequestTimeTooSkewed' && !Number.isNaN(offset)) config.systemClockOffset = offset;
+    const $metadata = { httpStatusCode: statusCode, requestId: headers['x-amz-request-id'] };
+    throw Object.assign(new Error(`S3 answered ${statusCode}`), { name, $metadata });
+  };
+}
+
+/** The SDK addresses the bucket and builds a request, but is stopped before it signs and sends it. */
+async function draftRequest(to: Destination): Promise<Draft> {
+  const command = new UploadPartCommand({
+    ...addressed(to),
+    // Each part replaces these. Without a CRC32, the SDK would compute one.
+    ...{ UploadId: '-', PartNumber: 1, ChecksumCRC32: '-' },
+  });
+  return new Promise((resolve, reject) => {
+    command.middlewareStack.add(
+      (_, { endpointV2 }) =>
+        async ({ request }) => {
+          const signer = await to.s3.config.signer(endpointV2?.properties?.authSchemes?.[0]);
+          resolve({ request: request as HttpRequest, signer });
+          return { response: {}, output: { $metadata: {} } };
+        },
+      { step: 'finalizeRequest', priority: 'high' },
+    );
+    to.s3.send(command).catch(reject);
+  });
+}
+
+function complete(request: HttpRequest, { uploadId, number, body, crc32 }: PartRequest) {
+  return {
+    ...request,
+    query: { ...request.query, uploadId, partNumber: String(number) },
+    headers: {
+      ...request.headers,
+      'content-length': String(body.length),
+      'x-amz-checksum-crc32': crc32,
+      // SigV4's SHA-256 over the body would cost more CPU than the rest of the copy. S3 checks the CRC32 instead.
+      'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
+    },
+    body: Readable.from(slices(body), { objectMode: false, highWaterMark: 1 }),
+  };
+}
+
+/** TLS encrypts at once all that it is given, into as much memory again. */
+function* slices(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += SLICE_BYTES) yield body.subarray(at, at + SLICE_BYTES);
+}

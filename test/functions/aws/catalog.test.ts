@@ -1,0 +1,83 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createCatalog } from '../../../functions/aws/catalog.ts';
+import { catalogTable } from '../../../functions/workflow/catalog-table.ts';
+import type { TableSchema } from '../../../functions/workflow/table.ts';
+import { startGlue } from '../../../infra/local/glue.ts';
+import { setEnvironment } from '../../support/lambda.ts';
+import { listen } from '../../support/listen.ts';
+import { BUCKET } from '../../support/s3.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const SCHEMA: TableSchema = {
+  ...{ table: 'daily-spend', kind: 'report', date_column: 'day', requests: { acme: 'hash' } },
+  columns: [
+    { name: 'spend', type: 'decimal(18,6)', round: true },
+    { name: 'clicks', type: 'bigint' },
+  ],
+};
+const DAYS = Array.from({ length: 130 }, (_, at) => ['acme', `2026-${String(at).padStart(4, '0')}`]);
+
+function useEndpoint(url: string): void {
+  setEnvironment({ AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'k', AWS_SECRET_ACCESS_KEY: 's' });
+  setEnvironment({ AWS_ENDPOINT_URL_GLUE: url });
+}
+
+async function start() {
+  const glue = await startGlue({ directory: temporaryDirectory() });
+  onTestFinished(() => glue.close());
+  useEndpoint(glue.endpoint);
+  glue.tables.set('daily_spend', catalogTable(SCHEMA, BUCKET));
+  return { glue, catalog: createCatalog({ GLUE_DATABASE: glue.database, BUCKET }) };
+}
+
+describe('the catalog', () => {
+  it('reads the schema that the stack wrote', async () => {
+    const { catalog } = await start();
+    expect(await catalog.getTable('daily-spend')).toEqual(SCHEMA);
+    expect(await catalog.getTable('absent')).toBeUndefined();
+    // The same name in the catalog.
+    expect(await catalog.getTable('daily_spend')).toBeUndefined();
+  });
+
+  it('registers partitions by the hundred, again without a change, and updates those with other columns', async () => {
+    const { catalog, glue } = await start();
+    await catalog.registerPartitions(SCHEMA, DAYS);
+    expect(glue.partitionsOf('daily_spend')).toHaveLength(130);
+    const before = glue.journal.length;
+    await catalog.registerPartitions(SCHEMA, DAYS);
+    expect(new Set(glue.journal.slice(before).map(({ operation }) => operation))).toEqual(
+      new Set(['BatchGetPartition']),
+    );
+    const columns = [...SCHEMA.columns, { name: 'reach', type: 'double' as const }];
+    await catalog.registerPartitions({ ...SCHEMA, columns }, DAYS.slice(0, 1));
+    const [partition] = await catalog.getPartitions('daily-spend', DAYS.slice(0, 1));
+    expect(partition?.columns.map(({ name }) => name)).toEqual(['spend', 'clicks', 'reach']);
+  });
+
+  it.each([
+    ['ThrottlingException', 'ServiceUnavailable', /could not read table/],
+    ['AccessDeniedException', 'AccessRefused', /glue:GetTable/],
+  ] as const)('41: turns %s into %s', async (answer, name, message) => {
+    const { catalog, glue } = await start();
+    glue.faults.push({ operation: 'GetTable', answer });
+    await expect(catalog.getTable('daily-spend')).rejects.toMatchObject({
+      name,
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('41: says what to grant in Lake Formation, where a policy does not help', async () => {
+    const Message = 'Insufficient Lake Formation permission(s): Required Describe on daily_spend';
+    const server = await listen((_, response) => {
+      response.writeHead(400, { 'content-type': 'application/x-amz-json-1.1' });
+      response.end(JSON.stringify({ __type: 'AccessDeniedException', Message }));
+    });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    useEndpoint(server.url);
+    const catalog = createCatalog({ GLUE_DATABASE: 'd', BUCKET });
+    await expect(catalog.getTable('daily-spend')).rejects.toMatchObject({
+      name: 'AccessRefused',
+      message: expect.stringMatching(/Lake Formation refused .* DESCRIBE on the table/),
+    });
+  });
+});

@@ -1,0 +1,100 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { ExportResult, FailureReport, WindowObject } from '../../../functions/workflow/states.ts';
+import { runCommand, startCommand } from '../../support/cli.ts';
+import { startCommandRun } from '../../support/command-run.ts';
+
+const WINDOWS = { start_date: '2026-07-01', end_date: '2026-10-20', max_parallel: 1 };
+
+/** What `run --json` and `resume --json` print, by exit status. No field but these is allowed. */
+const DOCUMENTS = {
+  0: z.strictObject({ outcome: z.literal('delivered'), ...ExportResult.shape }),
+  1: z.strictObject({ outcome: z.literal('failed'), ...FailureReport.shape }),
+  2: z.strictObject({
+    outcome: z.literal('failed'),
+    error: z.literal('InvalidInput'),
+    faults: z.array(z.string()),
+  }),
+  130: z.strictObject({
+    outcome: z.literal('interrupted'),
+    version: z.literal('1'),
+    execution: z.string(),
+    continues: z.boolean(),
+    delivered_windows: z.optional(z.array(WindowObject)),
+    next: z.string(),
+  }),
+} as const;
+
+function read<S extends keyof typeof DOCUMENTS>(status: S, stdout: string): z.infer<(typeof DOCUMENTS)[S]> {
+  return z.parse(DOCUMENTS[status], JSON.parse(stdout)) as never;
+}
+
+/** The only bucket of a folder. */
+async function bucketOf(out: string): Promise<string> {
+  const [bucket = ''] = (await readdir(out)).filter((name) => name.includes('bucket'));
+  return join(out, bucket);
+}
+
+/** The arguments of a command that npm runs; none of them has a space. */
+function argumentsOf(command: string): string[] {
+  const [npm, start, dashes, ...others] = command.split(' ');
+  expect([npm, start, dashes]).toEqual(['npm', 'start', '--']);
+  return ['run', '--local', ...others];
+}
+
+describe('the document of --json', () => {
+  it.each(Object.entries(DOCUMENTS))('of exit status %s is in the reference', (_, { shape }) => {
+    const reference = readFileSync(new URL('../../../functions/README.md', import.meta.url), 'utf8');
+    const words = new Set(reference.match(/\w+/g));
+    expect(Object.keys(shape).filter((field) => !words.has(field))).toEqual([]);
+  });
+
+  it('of a failure names what was delivered; the command after it exports the rest, and names what was there', async () => {
+    const { args, out } = await startCommandRun(WINDOWS, { faults: ['create nth=2 status=403'] });
+    const failed = await runCommand(args);
+    expect(failed.status).toBe(1);
+    const { delivered_windows: delivered = [], bucket = '', key = '' } = read(1, failed.stdout);
+    expect(delivered).toHaveLength(2);
+    for (const each of [key, ...delivered.map((window) => window.key)])
+      expect(existsSync(join(out, bucket, each))).toBe(true);
+
+    const next = await runCommand([...args, '--only-missing']);
+    expect(next.status).toBe(0);
+    const { already_delivered_windows: earlier, already_delivered, windows } = read(0, next.stdout);
+    expect([windows.length, already_delivered, earlier]).toEqual([1, 2, delivered]);
+  });
+
+  it('of a run that Ctrl-C ends names what was delivered, and the command that exports the rest', async () => {
+    const { args, out } = await startCommandRun(WINDOWS, { report: { secondsToReady: 200 } });
+    const { child, ended } = startCommand(args);
+    const delivered = async () => {
+      const keys = await readdir(await bucketOf(out), { recursive: true }).catch(() => []);
+      return keys.filter((key) => /^exports\/.*\/_manifest\.json$/.test(key)).length;
+    };
+    await expect.poll(delivered, { timeout: 60_000 }).toBe(1);
+
+    const second = await runCommand(args);
+    expect(second.status).toBe(2);
+    expect(read(2, second.stdout).faults).toEqual([
+      expect.stringContaining(`--out ${out} is used by another run (process ${child.pid})`),
+    ]);
+
+    child.kill('SIGINT');
+    const { status, stdout } = await ended;
+    expect(status).toBe(130);
+    const interrupted = read(130, stdout);
+    expect(interrupted).toMatchObject({ continues: false, delivered_windows: [{}] });
+    const rest = await runCommand(argumentsOf(interrupted.next));
+    const { already_delivered_windows } = read(0, rest.stdout);
+    expect(already_delivered_windows).toEqual(interrupted.delivered_windows);
+  });
+
+  it('of bad usage names the faults', async () => {
+    const { status, stdout } = await runCommand(['run', '--local', '--json', '--speed', '0']);
+    expect(status).toBe(2);
+    expect(read(2, stdout).faults).toHaveLength(1);
+  });
+});

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { repeatCommand, resumeCommand } from '../../../infra/cli/next-command.ts';
+
+it.each([
+  [['run', '--local', '--speed', '300'], 'npm start -- --speed 300 --only-missing'],
+  [['run', '--local', '--only-missing', '--out', 'o'], 'npm start -- --out o --only-missing'],
+  [
+    ['run', 'daily', '--local', '--out', "it's here", '--input', '$(x)'],
+    String.raw`npm run export -- run daily --local --out 'it'\''s here' --input '$(x)' --only-missing`,
+  ],
+])('the command %j is repeated for the missing windows, quoted for the shell', (args, expected) => {
+  expect(repeatCommand({ onlyMissing: true }, args)).toBe(expected);
+});
+
+it('an execution of another state machine is resumed there', () => {
+  expect(resumeCommand('daily-1')).toBe('npm run export -- resume daily-1');
+  expect(resumeCommand('daily-1', 'arn:x')).toBe('npm run export -- resume daily-1 --state-machine arn:x');
+});

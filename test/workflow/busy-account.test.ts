@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
+import { dayKey } from '../../functions/workflow/table.ts';
+import { readTable, type Table, wrongDays } from '../random/tables.ts';
+import { gapsIn, mostAtOnce, recordJournals, startFastWorkflow } from '../support/run-export.ts';
+import { follow } from '../support/workflow.ts';
+import { metadataOf } from '../support/workflow-objects.ts';
+
+/** The id of the newest report that covers a day. */
+function newestOf({ curations }: Table, day: string): string | undefined {
+  const covering = curations.filter(({ start_date, end_date }) => start_date <= day && day < end_date);
+  const byAge = covering.toSorted((one, other) =>
+    one.report.created_at.localeCompare(other.report.created_at),
+  );
+  return byAge.at(-1)?.report.id;
+}
+
+it('29: a schedule, a backfill and a manual run of one export at the same time deliver, with one token', async () => {
+  await using workflow = await startFastWorkflow({ sandbox: { report: { secondsToReady: 100 } } });
+  const now = new Date(workflow.clock.now());
+  const today = dateIn('UTC', now);
+  const name = 'daily';
+  const last = (days: number) => ({ start_date: addDays(today, -days), end_date: today });
+  const manual = workflow.request({ name, ...last(14) });
+  const { start_date: _, end_date: __, ...dateless } = manual;
+  const requests = [
+    workflow.request({ name, ...last(120), max_parallel: 2 }),
+    { ...dateless, period: 'last_14_days', scheduled_at: now.toISOString() },
+    manual,
+  ];
+  const since = recordJournals(workflow);
+  const ended = await Promise.all(requests.map((request) => follow(workflow.export(request))));
+  const journals = since();
+
+  expect(ended.map(({ status, cause }) => cause ?? status)).toEqual(requests.map(() => 'SUCCEEDED'));
+  expect(journals.callsTo('token')).toHaveLength(1);
+  expect(journals.reports).toHaveLength(3 + 1 + 1);
+  expect(ended.map(({ events }) => mostAtOnce(events))).toEqual([2, 1, 1]);
+  // P3
+  expect(gapsIn(journals).length).toBeGreaterThanOrEqual(2 * 5);
+  expect(Math.min(...gapsIn(journals))).toBeGreaterThanOrEqual(10);
+  // P7
+  const of = { name, account: 'sandbox', metrics: ['spend'] };
+  const table = await readTable(
+    workflow,
+    of,
+    ended.map(({ events }) => events),
+  );
+  expect(wrongDays(workflow.sandbox, table, { earlier: [], healthy: true, emptied: false })).toEqual([]);
+  expect(table.days.size).toBe(120);
+  for (const day of [addDays(today, -14), addDays(today, -1)]) {
+    const { 'report-id': shown } = await metadataOf(workflow, dayKey(name, of.account, day));
+    expect(shown).toBe(newestOf(table, day));
+  }
+});
