@@ -67,7 +67,7 @@ export interface WindowProgress extends Activity {
 }
 
 export interface Progress {
-  /** The state of the export itself. Absent while its windows run. */
+  /** The state of the export itself. Absent while its windows run, and when it has ended. */
   readonly export?: Activity;
   /** By the window's place in the export. */
   readonly windows: ReadonlyMap<number, WindowProgress>;
@@ -81,7 +81,8 @@ export function advance(progress: Progress, event: HistoryEvent, retriers: Retri
   const { type, state, window: place } = event;
   if (type === 'StateExited' && state === 'PlanExport') return { ...progress, windows: planned(event) };
   if (place === undefined) {
-    if (type === 'StateEntered' && event.stateType === 'Map') return { windows: progress.windows };
+    const isMap = type === 'StateEntered' && event.stateType === 'Map';
+    if (isMap || type.startsWith('Execution')) return { windows: progress.windows };
     const after = next(progress.export, event, retriers);
     return after === undefined || after === progress.export ? progress : { ...progress, export: after };
   }
@@ -119,7 +120,9 @@ function step(before: WindowProgress, event: HistoryEvent, retriers: Retriers): 
 
 function next<A extends Activity>(before: A | undefined, event: HistoryEvent, retriers: Retriers) {
   const { type, state = '', time } = event;
-  if (type === 'StateFailed' && before) return fail(before, event, retriers.get(state) ?? []);
+  // A Fail state fails too, and a Map fails with its windows.
+  const isTimed = Object.hasOwn(DOING, state);
+  if (type === 'StateFailed' && before && isTimed) return fail(before, event, retriers.get(state) ?? []);
   const doing = type === 'StateEntered' ? wordsFor(state, event.input) : undefined;
   if (doing === undefined || (doing === before?.doing && !before.trouble)) return before;
   return { doing, since: doing === before?.doing ? before.since : Date.parse(time), failures: [] };

@@ -79,6 +79,8 @@ describe('advance', () => {
     const map: HistoryEvent = { type: 'StateEntered', time: at(2), state: 'ExportWindows', stateType: 'Map' };
     expect(progressAfter(PLANNED, getToken).export).toMatchObject({ doing: 'gets a token' });
     expect(progressAfter(PLANNED, getToken, map).export).toBeUndefined();
+    const ended: HistoryEvent = { type: 'ExecutionSucceeded', time: at(3) };
+    expect(progressAfter(PLANNED, getToken, ended).export).toBeUndefined();
     expect(progressAfter(PLANNED, map, { ...getToken, state: 'PublishExport' }).export).toMatchObject({
       doing: 'sums up the windows',
     });
@@ -112,6 +114,9 @@ describe('advance', () => {
     const events = [PLANNED, entered(1, 'CheckReport'), failed(2, 'CheckReport', NO_HOST)];
     expect(progressAfter(...events).windows.get(0)?.trouble?.error).toBe('ENOTFOUND api.platfrom.example');
     expect(progressAfter(...events, entered(3, 'SaveReport')).windows.get(0)?.trouble).toBeUndefined();
+    const { window: _, ...failState } = failed(9, 'ExportFailed', NO_HOST);
+    const { window: _window, ...announce } = entered(8, 'AnnounceFailure');
+    expect(progressAfter(announce, failState).export?.trouble).toBeUndefined();
   });
 
   test('counts the tries of the Retry that matches, and knows its waits', () => {
