@@ -27,16 +27,13 @@ async function readReport(database: Database, file: ReportFile, options: ReportO
   const match = await stageAll(database, file, options, stage);
   const facts = await readFacts(database, { file, match, stage }, options);
   const columns = match.columns.map(({ name }, index) => `c${index} AS ${identifier(name)}`);
-  // By all columns, so that the same rows give the same bytes whatever order they came in. Texts last, because they often
-  // begin with the same characters, and comparing them takes twice as long.
-  const order = [...match.columns.entries()]
-    .sort(([, one], [, other]) => Number(one.type === 'string') - Number(other.type === 'string'))
-    .map(([index]) => `c${index}`);
+  // Sorted by all columns, so that the same rows give the same bytes whatever order they came in. The dimensions come first:
+  // that keeps a campaign's rows together, which makes files smaller and queries of one campaign faster.
   return {
     facts,
     async writeDay(day, metadata) {
       const path = join(options.folder, 'day.parquet');
-      const query = `SELECT ${columns} FROM ${literal(stage)} WHERE day = ${literal(day)} ORDER BY ${order}`;
+      const query = `SELECT ${columns} FROM ${literal(stage)} WHERE day = ${literal(day)} ORDER BY ALL`;
       await writeParquet(database, path, query, metadata);
       return path;
     },

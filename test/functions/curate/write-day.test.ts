@@ -9,7 +9,7 @@ const ROWS = ['b', 'a', 'c', 'a'].map((campaign_id, index) => ({
 
 const METADATA = { report_id: "o'report", created_at: '2026-10-05T00:00:00Z', sums: '{"spend":"1"}' };
 
-it('holds the columns of the schema in their order, without the date, sorted by the numbers first', async () => {
+it('holds the columns of the schema in their order, without the date, sorted', async () => {
   await using report = await open(JSON.stringify(ROWS));
   const path = await report.writeDay('2026-10-01', {});
   expect(await query(`SELECT column_name, column_type FROM (DESCRIBE FROM '${path}')`)).toEqual([
@@ -18,8 +18,8 @@ it('holds the columns of the schema in their order, without the date, sorted by 
     { column_name: 'impressions', column_type: 'BIGINT' },
   ]);
   expect(await query(`FROM '${path}'`)).toEqual([
-    { campaign_id: 'b', spend: '0.500000', impressions: '0' },
     { campaign_id: 'a', spend: '1.500000', impressions: '1' },
+    { campaign_id: 'b', spend: '0.500000', impressions: '0' },
     { campaign_id: 'c', spend: '2.500000', impressions: '2' },
   ]);
 });
