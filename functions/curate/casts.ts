@@ -14,7 +14,7 @@ export function castToDate(text: string): string {
 /** @param round accepts more digits than the type holds */
 export function castTo(type: ColumnType, text: string, round = false): string {
   if (type === 'string') return text;
-  if (type === 'bigint') return castToBigint(text);
+  if (type === 'bigint') return castToBigint(text, round);
   if (type === 'double') return castToDouble(text);
   return castToDecimal(type, text, round);
 }
@@ -23,12 +23,12 @@ export function castTo(type: ColumnType, text: string, round = false): string {
  * Nearly all texts equal the text of their value; comparing them takes less time than a pattern. 5.0 and 1e5 are counts
  * too, but a cast rounds 3.7 to 4. DuckDB reads a JSON number with a point as a double, which has lost digits from 2^53 on.
  */
-function castToBigint(text: string): string {
+function castToBigint(text: string, round: boolean): string {
   const value = `TRY_CAST(${text} AS BIGINT)`;
   const isWhole = `${value} = TRY_CAST(${text} AS DOUBLE) AND abs(${value}) < ${2 ** 53}`;
   return `CASE WHEN CAST(${value} AS VARCHAR) = ${text} THEN ${value}
     WHEN ${matches(text, String.raw`-?\d+`)} THEN ${value}
-    WHEN ${matches(text, NUMBER)} AND ${isWhole} THEN ${value} END`;
+    WHEN ${matches(text, NUMBER)} AND ${round ? 'true' : isWhole} THEN ${value} END`;
 }
 
 /** 1e400 becomes infinity. */

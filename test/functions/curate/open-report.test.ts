@@ -335,6 +335,15 @@ describe('the table takes', () => {
     });
   });
 
+  it('a count with decimals, if the column rounds', async () => {
+    const schema = withColumn({ name: 'impressions', type: 'bigint', round: true });
+    expect(await stored(rowsWith({ impressions: 3.9999999 }), { schema })).toContainEqual({
+      campaign_id: 'a',
+      spend: '1.000000',
+      impressions: '4',
+    });
+  });
+
   it('a report without a column that only another account requests, or without advertiser_id', async () => {
     const columns = [
       ...SCHEMA.columns,
