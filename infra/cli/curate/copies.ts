@@ -34,6 +34,7 @@ type Manifest = z.infer<typeof Manifest>;
 
 /** The parts of a window's ledger that a rebuilt table does not show. */
 const Ledger = z.object({
+  report_id: z.optional(z.string()),
   table: z.optional(z.unknown()),
   days: z.array(z.object({ day: z.string(), kept: z.optional(z.boolean()) })),
 });
@@ -104,7 +105,9 @@ async function asCopy(bucket: ExportedObjects, manifest: Manifest, table: unknow
   const input = asInput(manifest, table);
   const state = asState(manifest, input);
   const text = await bucket.getText(ledgerKey(state.request, state.window));
-  const ledger = Ledger.safeParse(parseJson(text ?? '')).data;
+  const { data } = Ledger.safeParse(parseJson(text ?? ''));
+  // If CurateReport failed, the ledger is still that of the window's previous report.
+  const ledger = data?.report_id === manifest.report_id ? data : undefined;
   return {
     ...{ input, state },
     bucket: manifest.bucket,

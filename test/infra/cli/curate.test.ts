@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
@@ -40,6 +40,8 @@ interface Delivery {
   readonly revision?: string;
   /** Days that kept a newer report at the delivery. */
   readonly kept?: readonly number[];
+  /** The hour of the earlier report whose ledger is still there, because CurateReport failed. */
+  readonly ledgerOf?: number;
   /** The file that another run has put there since. */
   readonly replacedBy?: string;
 }
@@ -91,7 +93,8 @@ async function deliver({ put }: Folder, delivery: Delivery): Promise<void> {
   };
   await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
   const ledgerDays = dates.map((day) => ({ day, ...(kept.map(dateOf).includes(day) && { kept: true }) }));
-  await put(`${prefix}/_ledger.json`, JSON.stringify({ table: { name }, days: ledgerDays }));
+  const ledger = { report_id: `r-${delivery.ledgerOf ?? created}`, table: { name }, days: ledgerDays };
+  await put(`${prefix}/_ledger.json`, JSON.stringify(ledger));
 }
 
 async function curate(args: readonly string[], cwd?: string) {
@@ -127,6 +130,16 @@ it('shows each day of overlapping windows from the newest report, also if an old
   const again = await curate(['daily', '--local', '--out', out]);
   expect(again.result.windows.map(({ outcome }) => outcome)).toEqual(['unchanged', 'written', 'unchanged']);
   expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 6, 6: 6 });
+});
+
+it('replaces the ledger of an earlier report, which tells nothing about the one that was delivered', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 2], created: 7, ledgerOf: 5, kept: [2] });
+  const { result } = await curate(['daily', '--local', '--out', folder.out]);
+  expect(result.older).toEqual([]);
+  const window = 'exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-03';
+  const ledger = await readFile(join(folder.out, BUCKET, window, '_ledger.json'), 'utf8');
+  expect(JSON.parse(ledger)).toMatchObject({ report_id: 'r-7', table: { days: 2 } });
 });
 
 it('says which days show an older report, because the newer one of the same window is gone', async () => {
