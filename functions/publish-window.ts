@@ -57,11 +57,11 @@ export async function publishWindow(
   };
 }
 
-/** CurateReport may have died. The file is delivered all the same. */
+/** CurateReport may have died, also after it wrote days. The file is delivered all the same. */
 function warningsOf({ warnings, caught }: SavedWindow): string[] {
   if (!caught) return warnings;
   const [happened] = readCause(caught.Cause ?? '').happened.split('\n', 1);
-  return [...warnings, `the rows were not read, and no table was written (${caught.Error}): ${happened}`];
+  return [...warnings, `the rows were not read, or the table may lack days (${caught.Error}): ${happened}`];
 }
 
 function restatedIn(table: Curated['table']) {

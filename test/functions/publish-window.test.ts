@@ -87,7 +87,7 @@ describe('PublishWindow', () => {
       savedWindow({ caught, warnings: ['of the request'], export_warnings: 1 }),
     );
     const warning =
-      'the rows were not read, and no table was written (Sandbox.Timedout): Task timed out after 900.00 seconds';
+      'the rows were not read, or the table may lack days (Sandbox.Timedout): Task timed out after 900.00 seconds';
     expect(written.warnings).toEqual(['of the request', warning]);
     expect(result.warnings).toEqual([warning]);
   });
