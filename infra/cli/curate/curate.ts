@@ -79,8 +79,10 @@ async function curate(name: string, options: CurateOptions): Promise<CurateResul
   const table = copies.map(({ state }) => tableOf(state.request)).find((found) => found !== undefined);
   if (table === undefined) throw new UsageError([`the export ${name} has no table`]);
   const [{ bucket: bucketName } = { bucket: '' }] = copies;
+  // The last delivery may be outside the range.
+  const { from, to, ...wholeExport } = options;
   await using place = await (options.local
-    ? openLocalPlace(options.out, copies)
+    ? openLocalPlace(options.out, await findCopies(name, wholeExport, bucket))
     : openDeployedPlace(bucketName));
   const schema = await place.catalog.getTable(table);
   if (!schema)

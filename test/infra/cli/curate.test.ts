@@ -132,6 +132,18 @@ it('shows each day of overlapping windows from the newest report, also if an old
   expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 6, 6: 6 });
 });
 
+it('lets only the request that was delivered last write, also if that was outside the range', async () => {
+  const folder = await openFolder();
+  const request = { advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3f'] };
+  await deliver(folder, { days: [1, 4], created: 5 });
+  await deliver(folder, { days: [3, 6], created: 7, request });
+  const args = ['daily', '--local', '--out', folder.out];
+  await curate(args);
+  const { result } = await curate([...args, '--from', '2026-10-01', '--to', '2026-10-02']);
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['other_request']);
+  expect(await spendIn(folder.out)).toEqual({ 3: 7, 4: 7, 5: 7, 6: 7 });
+});
+
 it('replaces the ledger of an earlier report, which tells nothing about the one that was delivered', async () => {
   const folder = await openFolder();
   await deliver(folder, { days: [1, 2], created: 7, ledgerOf: 5, kept: [2] });
