@@ -6,7 +6,7 @@ import { dateIn } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { Curated, SavedWindow } from '../workflow/states.ts';
 import { type Column, DATE_COLUMN, listKey, reportColumns, type TableSchema } from '../workflow/table.ts';
-import { notWritten, partitionsOf, refusalAsProblem } from './find-table.ts';
+import { notRegistered, notWritten, partitionsOf, refusalAsProblem } from './find-table.ts';
 import { createLedger, summarizeDays, type TableSummary } from './ledger.ts';
 import { openList } from './open-list.ts';
 import { openReport } from './open-report.ts';
@@ -115,11 +115,14 @@ async function writeDays(
   if (table_problem !== undefined) return { problem: notWritten(table, table_problem) };
   const created_at = createdAt({ ready_id, reports });
   const version = { report_id: ready_id, created_at, request_hash: hash };
-  return refusalAsProblem(table, async () => {
-    const days = await publishDays(report, { files, table, account: request.account, window, version });
-    await catalog.registerPartitions(schema, partitionsOf(request, window));
+  const { account } = request;
+  const written: WrittenDays = await refusalAsProblem(table, async () => {
+    const days = await publishDays(report, { files, table, account, window, version });
     return { days, summary: summarizeDays(table, days) };
   });
+  if (written.problem !== undefined) return written;
+  const register = async () => catalog.registerPartitions(schema, partitionsOf(request, window));
+  return { ...written, ...(await refusalAsProblem(table, register, notRegistered)) };
 }
 
 function createdAt({ ready_id, reports }: Pick<SavedWindow, 'ready_id' | 'reports'>): string {

@@ -44,17 +44,23 @@ export async function findTable(
   });
 }
 
-/** A refusal by Glue, Lake Formation or S3 concerns the table only. */
+/** A refusal by Glue, Lake Formation or S3 concerns the table only. @param describe makes the problem from the reason */
 export async function refusalAsProblem<T>(
   table: string,
   call: () => Promise<T>,
+  describe: (table: string, reason: string) => string = notWritten,
 ): Promise<T | { readonly problem: string }> {
   try {
     return await call();
   } catch (error) {
     if (!(error instanceof AccessRefused)) throw error;
-    return { problem: notWritten(table, readMessage(error.message).happened) };
+    return { problem: describe(table, readMessage(error.message).happened) };
   }
+}
+
+/** The objects are there, and DuckDB or Spark see them. Athena sees them once `curate` has registered them. */
+export function notRegistered(table: string, reason: string): string {
+  return `table ${table} is written, but its days are not in the catalog: ${reason}`;
 }
 
 export function notWritten(table: string, reason: string): string {

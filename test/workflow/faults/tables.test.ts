@@ -64,18 +64,31 @@ describe('41: Glue', () => {
     ]);
   });
 
-  it.each([
-    ['GetTable', NONE],
-    ['BatchCreatePartition', { objects: WEEK, partitions: [] }],
-  ] as const)('that refuses %s costs the table only, and the warning names the permission', async (operation, left) => {
-    const name = `refused-${operation.toLowerCase()}`;
-    const glue = always(operation, 'AccessDeniedException');
-    const { output, manifest } = await runExport(workflow, { request: { name }, faults: [ONES], glue });
-    const warning = new RegExp(`^table ${name} is not written: .*glue:${operation}`);
+  it('that refuses GetTable costs the table only, and the warning names the permission', async () => {
+    const glue = always('GetTable', 'AccessDeniedException');
+    const { output, manifest } = await runExport(workflow, {
+      request: { name: 'unread' },
+      faults: [ONES],
+      glue,
+    });
+    const warning = /^table unread is not written: .*glue:GetTable/;
     expect(output).toMatchObject({ rows: 7, warnings: [expect.stringMatching(warning)] });
     expect(manifest).toMatchObject({ rows: 7, sums: { spend: '7' } });
     expect(manifest).not.toHaveProperty('table');
-    expect(await daysOf(workflow, name)).toEqual(left);
+    expect(await daysOf(workflow, 'unread')).toEqual(NONE);
+  });
+
+  it('that refuses BatchCreatePartition loses no count of restated days', async () => {
+    const request = { name: 'unlisted' };
+    const glue = always('BatchCreatePartition', 'AccessDeniedException');
+    await runExport(workflow, { request, faults: [ONES], glue });
+    const faults = [report([2, 2, 2, 2, 2, 2, 1])];
+    const { output, manifest } = await runExport(workflow, { request, faults, glue });
+    const warning =
+      /^table unlisted is written, but its days are not in the catalog: .*glue:BatchCreatePartition/;
+    expect(output).toMatchObject({ restated: 6, warnings: [expect.stringMatching(warning)] });
+    expect(manifest).toMatchObject({ table: { days: 7, restated: 6 } });
+    expect(await daysOf(workflow, 'unlisted')).toEqual({ objects: WEEK, partitions: [] });
   });
 });
 
