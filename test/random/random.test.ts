@@ -4,7 +4,7 @@ import { type NumberedScenario, scenariosOf } from './scenario.ts';
 
 /** `npm run test:random` takes other seeds and thousands of runs. */
 const SEED = 1;
-const RUNS = 90;
+const RUNS = 50;
 
 /**
  * At 1000 times the speed, 10 s last as long as one step of a busy machine, so a GET that came too early could look punctual.
