@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
+import type { JournalEntry } from '../../infra/local/s3/server.ts';
 import { keysOf, recordJournals, shareWorkflow } from '../support/run-export.ts';
 import { removeObject } from '../support/workflow-objects.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
@@ -150,8 +151,14 @@ describe('an export of only what is missing', () => {
   it('28: exports again, as a whole, a window that a run wrote to the table before it was stopped', async () => {
     const { name, all, onlyMissing } = requests();
     addFault({ operation: 'PutObject', key: '_manifest.json', answer: 'SlowDown', times: 99 });
+    const before = workflow.s3.journal.length;
     const stopped = workflow.export(all);
-    for await (const { state } of stopped.events) if (state === 'PublishWindow') stopped.abort();
+    const isRefused = ({ key, status }: JournalEntry) => key.endsWith('_manifest.json') && status === 503;
+    await vi.waitUntil(() => workflow.s3.journal.slice(before).some(isRefused), { timeout: 20_000 });
+    stopped.abort();
+    await stopped.result;
+    // A retry that is under way could write the manifest once S3 works again.
+    await workflow.functionOf('PublishWindow').kill();
     expect((await workflow.keys()).filter((key) => key.startsWith(`tables/${name}/`))).toHaveLength(7);
     workflow.s3.faults.splice(0);
     const { output } = await workflow.run(onlyMissing);
