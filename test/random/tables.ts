@@ -82,7 +82,9 @@ export function wrongDays(
     const shown = days.get(day);
     if (newest < 0 && !shown) return [];
     if (!shown) return [`P7: ${name} has no object of ${day}`];
-    if (newest >= 0 && !registered.has(day)) return [`P7: ${name} has no partition ${day}`];
+    // Glue may have refused the registration: then the window has a problem and an alarm.
+    const isRegistered = covering.some(({ done, problem }) => done && problem === undefined);
+    if (isRegistered && !registered.has(day)) return [`P7: ${name} has no partition ${day}`];
     const none = { rows: 0, sums: Object.fromEntries(metrics.map((metric) => [metric, 0n])) };
     const possible = covering
       .slice(Math.max(0, newest))
