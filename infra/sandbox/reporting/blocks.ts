@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { addDays, daysBetween } from '../../../functions/workflow/request/dates.ts';
-import { combinationsOf } from './columns.ts';
 import type { ReportRequest } from './report-request.ts';
 
 /** Makes a report's days depend on the time of its creation. By default they never do, and no day is empty. */
@@ -36,17 +35,18 @@ export type Block = {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Default number of rows for one day and advertiser, as far as the dimensions can tell so many rows apart. */
-const COMBINATIONS = 6;
+/** Default number of rows for one day and advertiser. */
+const DEFAULT_ROWS = 6;
 
 /**
  * The blocks that have rows, by day and then by advertiser.
  *
+ * @param created `combinations` are the rows of one day and advertiser that the dimensions can tell apart
  * @param total spreads this many rows evenly over the days that have rows
  */
 export function createBlocks(
   request: ReportRequest,
-  created: DaySettings & { createdAt: number; version: number },
+  created: DaySettings & { createdAt: number; version: number; combinations: number },
   total: number | undefined,
 ): Block[] {
   const { start_date, end_date, advertiser_ids, dimensions } = request;
@@ -58,7 +58,7 @@ export function createBlocks(
     const date = addDays(start_date, day);
     const age = created.createdAt - Date.parse(date) - DAY_MS;
     const growth = growthAt(age, created.restated);
-    const present = rowsAt(age, Math.min(COMBINATIONS, combinationsOf(dimensions)), created.lateHours);
+    const present = rowsAt(age, Math.min(DEFAULT_ROWS, created.combinations), created.lateHours);
     return sources.flatMap((source, advertiser) => {
       if (present === 0 || source.every((id) => created.isEmpty?.(date, id, created.createdAt))) return [];
       const seed = seedOf(request, date, source, created.version);

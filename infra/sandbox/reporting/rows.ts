@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Block, createBlocks, type DaySettings } from './blocks.ts';
-import { type Column, createColumns, type RowPosition } from './columns.ts';
+import { type Column, combinationsOf, createColumns, type RowPosition } from './columns.ts';
 import type { ReportRequest } from './report-request.ts';
 
 /**
@@ -37,7 +37,8 @@ const HEAD = Buffer.from('[\n');
 
 export function createReportFile(request: ReportRequest, options: FileOptions, version = 0): ReportFile {
   const layout = createLayout(request);
-  const blocks = createBlocks(request, { ...options, version }, rowCount(options, layout));
+  const combinations = combinationsOf(request.dimensions);
+  const blocks = createBlocks(request, { ...options, version, combinations }, rowCount(options, layout));
   const last = blocks.at(-1);
   const rows = last ? last.first + last.rows : 0;
   const content = rows === 0 ? 2 : HEAD.length + rows * layout.rowBytes;
