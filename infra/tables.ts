@@ -19,7 +19,7 @@ export interface ConfiguredEntry {
   readonly [field: string]: unknown;
 }
 
-/** What an export contributes to its table. */
+/** One export's part of a table: its request and its columns. */
 export interface TableSource extends Pick<TableSchema, 'table' | 'kind' | 'columns' | 'date_column'> {
   readonly request: ReportRequest | ListRequest;
 }
@@ -29,7 +29,7 @@ export function requestOf({ schedule, columns, date_column, ...request }: Config
   return request;
 }
 
-/** What an export contributes to its table; undefined if it has none. @throws InvalidInput if the request is faulty */
+/** Returns the export's part of its table; undefined if it has no table. @throws InvalidInput if the request is faulty */
 export function tableSource(entry: ConfiguredEntry): TableSource | undefined {
   // A table does not depend on dates, and so not on the day either.
   const { request } = parseRequest(requestOf(entry), new Date(0));

@@ -14,7 +14,7 @@ export type Metadata = Readonly<Record<string, string>>;
 
 export interface ObjectHead {
   readonly etag: string;
-  /** What its writer stored with it. */
+  /** The user metadata that was stored with the object. */
   readonly metadata: Metadata;
 }
 

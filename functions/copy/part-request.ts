@@ -26,7 +26,7 @@ type Config = S3Client['config'];
 type Signer = Awaited<ReturnType<Config['signer']>>;
 type HttpRequest = Parameters<Config['requestHandler']['handle']>[0];
 
-/** What the parts of one object have in common. */
+/** The part of a request that is the same for all parts of one object. */
 interface Draft {
   readonly request: HttpRequest;
   readonly signer: Signer;

@@ -78,7 +78,7 @@ export async function retry<T>(
   }
 }
 
-/** Whether the error is a 5xx, one of the 4xx above, or a failure of the network: Node gives it a code. */
+/** Returns true for a 5xx, for the 4xx listed above, and for network failures, which have a `code` of Node's. */
 function isRetryable(error: unknown): boolean {
   const { name = '', code, $metadata } = error as SdkError;
   return ($metadata?.httpStatusCode ?? 0) >= 500 || RETRYABLE.test(name) || typeof code === 'string';

@@ -14,7 +14,7 @@ import { type PublishedDay, publishDays } from './publish-days.ts';
 import { publishObject } from './publish-object.ts';
 import type { OpenReport, ReportFacts, ReportFile } from './report.ts';
 
-/** What a file contains, and what became of the table. */
+/** The rows and sums of a file, and the outcome for the table. */
 export interface Curation {
   readonly rows?: number;
   readonly curated: Curated;

@@ -13,7 +13,7 @@ import { ServiceUnavailable } from '../workflow/errors.ts';
 /** Writers of one object are runs of the same export. Each conflict means that another one has finished its write. */
 const MAX_CONFLICTS = 10;
 
-/** How an object of a table came out. */
+/** The result of publishing one object of a table. */
 export interface Published {
   /** It shows a newer report, and still does. */
   readonly kept: boolean;

@@ -27,7 +27,7 @@ const BLOCK_BYTES = 256 * 1024;
 /** DuckDB cannot read from a pipe. Level 1 takes 1.1 CPU s per GB and leaves about a tenth of a report. */
 const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: BLOCK_BYTES };
 
-/** Whether the rows of such a file can be read. */
+/** True for the formats whose rows CurateReport can read. */
 export function hasRows(format: string): boolean {
   return /^(csv|json|ndjson|jsonl)$/i.test(format);
 }

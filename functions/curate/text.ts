@@ -11,7 +11,7 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 type Layout = ReportFile['layout'];
 
-/** What a text turned out to be. */
+/** The layout of a text, and its fault if it is no report. */
 export type Found = Pick<ReportFile, 'layout' | 'header' | 'fault'>;
 
 /**

@@ -24,7 +24,7 @@ export const DayValues = z.object({
 });
 export type DayValues = z.infer<typeof DayValues>;
 
-/** What an object of a table says about itself, in S3's metadata and in the Parquet file. */
+/** The description of a table's object, stored in S3's metadata and in the Parquet file. */
 export interface DayMetadata extends DayVersion {
   readonly values: DayValues;
   /** The values of the object that it replaced, if there was one. A retry finds them here. */

@@ -124,7 +124,7 @@ export const StoredObject = z.object({
 });
 export type StoredObject = z.infer<typeof StoredObject>;
 
-/** What CurateReport found in the file, and what it wrote into the export's table. */
+/** The facts that CurateReport found in the file, and the days that it wrote into the export's table. */
 export const Curated = z.object({
   /** Absent if no row has a date. */
   first_date: z.optional(z.string()),
@@ -175,7 +175,7 @@ export const WindowState = z.object({
   request: ExportRequest,
   /** First those of the export, then those that the window's steps add. */
   warnings: z.array(z.string()),
-  /** How many of `warnings` are the export's. */
+  /** The number of `warnings` that are the export's. */
   export_warnings: z.optional(z.number()),
   window: PlannedWindow,
   /**

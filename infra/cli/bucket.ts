@@ -12,7 +12,7 @@ export interface ObjectHead {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** What exports have left: the deployed bucket, or the folder of a local run. */
+/** The objects that exports have left, in the deployed bucket or in the folder of a local run. */
 export interface ExportedObjects extends AsyncDisposable {
   /** Keys in the order of their characters. */
   list(prefix: string): Promise<string[]>;

@@ -57,7 +57,7 @@ export interface ExecutionDetails {
   readonly windows: readonly WindowRun[];
 }
 
-/** What both histories, AWS's and the local one, say about a state. */
+/** The facts about a state that AWS's history and the local one share. */
 export interface StateEvent {
   readonly type: string;
   /** ISO 8601. */

@@ -25,7 +25,7 @@ interface PlanOptions extends RequestOptions {
   readonly revision?: string;
 }
 
-/** What an export would do, and what it would take. */
+/** The work that an export would do, and its time and cost. */
 export interface Plan {
   readonly outcome: 'ok';
   readonly account: string;

@@ -19,7 +19,7 @@ import { MEMORY } from '../cost.ts';
 import { COPY_ENVIRONMENT } from './copy-environment.ts';
 import type { StepName } from './retries.ts';
 
-/** How long a call may take. How much memory it has is in cost.ts. */
+/** The timeout and the environment of a function. Its memory is in cost.ts. */
 interface Limits {
   readonly timeout: Duration;
   readonly environment?: Readonly<Record<string, string>>;

@@ -10,7 +10,7 @@ import type { ExportedObjects } from '../bucket.ts';
 import type { Copy } from './copies.ts';
 import type { Place } from './place.ts';
 
-/** What became of a window's days in the table. */
+/** The outcome of rebuilding one window. */
 export interface Rebuilt {
   readonly account: string;
   readonly start_date: string;
