@@ -2,7 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import type { Taken } from './run.ts';
+
+/** The cost of one run. */
+export interface Taken {
+  readonly seconds: number;
+  /** User and system time of the contender. The start of Node is not included. */
+  readonly cpu: number;
+  /** The peak, in bytes. */
+  readonly rss: number;
+}
 
 const LOOK_MS = 10;
 

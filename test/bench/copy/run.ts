@@ -9,19 +9,10 @@ import { COPY_ENVIRONMENT } from '../../../infra/constructs/copy-environment.ts'
 import { CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { BUCKET, REGION } from './contenders.ts';
-import { measureCommand } from './measure-command.ts';
+import { measureCommand, type Taken } from './measure-command.ts';
 
 export const TRANSPORTS = ['http', 'tls'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
-
-/** The cost of one copy. */
-export interface Taken {
-  readonly seconds: number;
-  /** User and system time of the contender. The start of Node is not included. */
-  readonly cpu: number;
-  /** The peak, in bytes. */
-  readonly rss: number;
-}
 
 export interface Sample extends Taken {
   readonly bytes: number;

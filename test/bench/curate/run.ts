@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Taken } from '../copy/run.ts';
+import type { Taken } from '../copy/measure-command.ts';
 import { median } from '../copy/table.ts';
 import { writeReport } from './report.ts';
 
