@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
+import { codeOf } from '../platform/request.ts';
 import { CopyFailed, DownloadRefused, ExportError, UrlExpired } from '../workflow/errors.ts';
 import { receive } from './body.ts';
 import { encodingOf } from './content.ts';
@@ -277,11 +278,6 @@ function isBreak(error: unknown): boolean {
 class TooLong extends Error {
   override readonly name = 'TooLong';
   readonly code = 'TOO_LONG';
-}
-
-function codeOf(error: unknown): string {
-  const { code, name } = error as { code?: unknown; name?: unknown };
-  return String(code ?? name);
 }
 
 function tooLarge(maxBytes: number): DownloadRefused {
