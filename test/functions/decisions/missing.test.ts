@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { findMissing, onlyMissingSince } from '../../../functions/decisions/missing.ts';
 import { platformRequest } from '../../../functions/decisions/platform-request.ts';
-import { requestHash } from '../../../functions/decisions/request-hash.ts';
-import { writeMetadata } from '../../../functions/workflow/day-metadata.ts';
 import { failureKey, manifestKey, objectKey } from '../../../functions/workflow/keys.ts';
-import { addDays } from '../../../functions/workflow/request/dates.ts';
-import type { ExportRequest, ReportRequest } from '../../../functions/workflow/request/request.ts';
+import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import type { Window } from '../../../functions/workflow/states.ts';
-import { dayKey } from '../../../functions/workflow/table.ts';
 import { windowOf } from '../../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
@@ -52,100 +48,6 @@ const OTHER_KINDS = { advertiser_id: 'a', resource: 'campaigns', limit: 20, filt
 const EARLY = 'only_missing: delivered before their last day was over, so they are exported again: ';
 const OTHER =
   'only_missing: delivered before for another request or another platform, so they are exported again: ';
-
-describe('findMissing in a table', () => {
-  const window = { start_date: '2026-10-01', end_date: '2026-10-06' };
-  const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
-  const ours = {
-    request_hash: requestHash(request as ReportRequest, target),
-    created_at: '2026-10-20T00:00:00Z',
-  };
-
-  /** Finds what is missing if the table has these days, and the bucket these other objects. */
-  async function findWith(
-    days: Readonly<Record<string, object>>,
-    changes: object = {},
-    objects: readonly string[] = [],
-  ) {
-    const head = async (key: string) => {
-      if (objects.includes(key)) return OBJECT;
-      const day = Object.keys(days).find((each) => key === dayKey(request.name, request.account, each));
-      if (day === undefined) return undefined;
-      const version = { report_id: 'r', values: { rows: 1 }, ...ours, ...days[day] };
-      return { metadata: writeMetadata(version) };
-    };
-    const store = { getText: async () => undefined, head };
-    const conditions = { ...target, store, since: new Date(0), timeZone: 'Europe/Berlin', ...changes };
-    return findMissing(request, [window], conditions);
-  }
-
-  it('leaves out the days that the table has, and joins the others to ranges', async () => {
-    expect(await findWith({ '2026-10-01': {}, '2026-10-04': {} })).toStrictEqual({
-      windows: [
-        { start_date: '2026-10-02', end_date: '2026-10-04' },
-        { start_date: '2026-10-05', end_date: '2026-10-06' },
-      ],
-      ...{ already_delivered: 0, already_delivered_windows: [] },
-      warnings: [],
-    });
-  });
-
-  it('counts a window as delivered if the table has all of its days', async () => {
-    const all = Object.fromEntries(daysFrom(window).map((day) => [day, {}]));
-    expect(await findWith(all)).toMatchObject({ windows: [], already_delivered: 1 });
-  });
-
-  it.each([
-    ['of another request', { request_hash: 'other' }],
-    [
-      'whose report was created before the day was over in the time zone',
-      { created_at: '2026-10-01T21:59:59Z' },
-    ],
-  ])('counts a day %s as missing', async (_, change) => {
-    const { windows } = await findWith({ '2026-10-01': change, '2026-10-02': {} });
-    expect(windows[0]).toEqual({ start_date: '2026-10-01', end_date: '2026-10-02' });
-  });
-
-  it('counts a day as present from its end in the time zone on', async () => {
-    const { windows } = await findWith({ '2026-10-01': { created_at: '2026-10-01T22:00:00Z' } });
-    expect(windows[0]?.start_date).toBe('2026-10-02');
-  });
-
-  it('exports the whole window if a run was killed before it wrote the manifest', async () => {
-    const all = Object.fromEntries(daysFrom(window).map((day) => [day, {}]));
-    const object = objectKey(request, window);
-    expect(await findWith(all, {}, [object])).toMatchObject({ windows: [window], already_delivered: 0 });
-  });
-
-  it('does not look at the days if everything since an instant is wanted', async () => {
-    const changes = { timeZone: undefined, since: new Date(SINCE) };
-    expect((await findWith({ '2026-10-01': {} }, changes)).windows).toEqual([window]);
-  });
-
-  it('exports whole windows if single days would be more than 100 windows', async () => {
-    const windows = Array.from({ length: 10 }, (_, at) => ({
-      start_date: addDays('2026-01-01', at * 30),
-      end_date: addDays('2026-01-01', (at + 1) * 30),
-    }));
-    const isEven = (key: string) => Number(/date=.*(\d\d)\/data/.exec(key)?.[1]) % 2 === 0;
-    const metadata = writeMetadata({
-      report_id: 'r',
-      values: { rows: 1 },
-      ...ours,
-      created_at: '2027-01-01T00:00:00Z',
-    });
-    const head = async (key: string) => (isEven(key) ? { metadata } : undefined);
-    const store = { getText: async () => undefined, head };
-    const conditions = { ...target, store, since: new Date(0), timeZone: 'UTC' };
-    expect((await findMissing(request, windows, conditions)).windows).toEqual(windows);
-  });
-});
-
-function daysFrom({ start_date, end_date }: Window): string[] {
-  return start_date < end_date
-    ? [start_date, ...daysFrom({ start_date: addDays(start_date, 1), end_date })]
-    : [];
-}
 
 describe('findMissing', () => {
   const windows = createWindows(3);
