@@ -12,7 +12,8 @@ import { type PlatformAccess, pollReport, RetryAfter } from './token/call-platfo
 import { createPlatformAccess } from './token/platform-access.ts';
 import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
 import { READS } from './workflow/settings.ts';
-import { type ReportRef, ReportWindow } from './workflow/states.ts';
+import type { ReportRef } from './workflow/state-parts.ts';
+import { ReportWindow } from './workflow/states.ts';
 
 /**
  * Polls each report of the window once, oldest first. The first READY one wins, even if it was replaced meanwhile

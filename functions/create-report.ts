@@ -7,7 +7,8 @@ import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-plat
 import { createPlatformAccess } from './token/platform-access.ts';
 import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
 import { READS } from './workflow/settings.ts';
-import { type AdoptableReport, ReportWindow } from './workflow/states.ts';
+import type { AdoptableReport } from './workflow/state-parts.ts';
+import { ReportWindow } from './workflow/states.ts';
 
 /**
  * Creates the window's report, or a replacement for one that is stuck or useless (contract 4.3). The first poll follows

@@ -8,16 +8,14 @@ import { ServiceUnavailable } from './workflow/errors.ts';
 import { failureKey, objectKey } from './workflow/keys.ts';
 import { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
+import { AdoptableReport, Window, WindowObject } from './workflow/state-parts.ts';
 import {
-  AdoptableReport,
   DescribeFailureInput,
   type ExportFailed,
   type ExportFailure,
   type FailedWindow,
   type FailureReport,
-  Window,
   type WindowFailure,
-  WindowObject,
 } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 

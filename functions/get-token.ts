@@ -27,7 +27,8 @@ import { createConnection } from './token/platform-access.ts';
 import { scopeOf } from './token/scope.ts';
 import { readCause, TokenRefusedAgain } from './workflow/errors.ts';
 import { READS, readSettingObject } from './workflow/settings.ts';
-import { type TokenRef, TokenRequest } from './workflow/states.ts';
+import type { TokenRef } from './workflow/state-parts.ts';
+import { TokenRequest } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
 /** Milliseconds. A token that expires sooner is not used, because a call may take a minute. Half of the shortest lifetime. */

@@ -7,7 +7,8 @@ import { InvalidInput } from './workflow/errors.ts';
 import { splitIntoWindows } from './workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
-import { type ExportPlan, PlanExportInput, type Window } from './workflow/states.ts';
+import type { Window } from './workflow/state-parts.ts';
+import { type ExportPlan, PlanExportInput } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
 interface Dependencies extends Pick<Common, 'log'> {

@@ -6,7 +6,8 @@ import { shortenWarnings } from './decisions/warnings.ts';
 import { OutOfTime, readCause } from './workflow/errors.ts';
 import { failureKey, manifestKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
-import { type Curated, type DeliveredWindow, SavedWindow } from './workflow/states.ts';
+import type { Curated } from './workflow/state-parts.ts';
+import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
 /**

@@ -2,7 +2,7 @@ import type * as z from 'zod/mini';
 import { addFact, ExportError } from '../workflow/errors.ts';
 import { type Measurement, measureError, measureStep } from '../workflow/measure.ts';
 import { readSettings, type SettingName, type Settings } from '../workflow/settings.ts';
-import type { Caught } from '../workflow/states.ts';
+import type { Caught } from '../workflow/state-parts.ts';
 import {
   type Common,
   describeOutput,

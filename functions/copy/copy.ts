@@ -9,7 +9,7 @@ import {
   UrlExpired,
 } from '../workflow/errors.ts';
 import type { CopySettings } from '../workflow/settings.ts';
-import type { StoredObject } from '../workflow/states.ts';
+import type { StoredObject } from '../workflow/state-parts.ts';
 import { type ContentCheck, createContentCheck } from './content.ts';
 import { download, type FileHead, type Receiver, type Source } from './download.ts';
 import { createObjectWriter, type ObjectWriter, type Resumed } from './object-writer.ts';

@@ -1,6 +1,6 @@
 import { DownloadRefused } from '../workflow/errors.ts';
 import type { ObjectSettings } from '../workflow/settings.ts';
-import type { StoredObject } from '../workflow/states.ts';
+import type { StoredObject } from '../workflow/state-parts.ts';
 import { createObjectWriter } from './object-writer.ts';
 import { createBufferPool, PART_BYTES, PARTS_MAX } from './parts.ts';
 import { createS3Client } from './s3-call.ts';

@@ -1,5 +1,5 @@
 import { DownloadRefused } from '../workflow/errors.ts';
-import type { Window } from '../workflow/states.ts';
+import type { Window } from '../workflow/state-parts.ts';
 import type { Column } from '../workflow/table.ts';
 import { type Database, literal, type Row } from './database.ts';
 import { list, type Match, shorten } from './match.ts';

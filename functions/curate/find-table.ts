@@ -2,7 +2,7 @@ import type { Catalog, PartitionValues, RegisteredPartition } from '../aws/catal
 import { AccessRefused, readMessage } from '../workflow/errors.ts';
 import { addDays, daysOf } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
-import type { Window } from '../workflow/states.ts';
+import type { Window } from '../workflow/state-parts.ts';
 import { type TableSchema, tableOf } from '../workflow/table.ts';
 
 /** Days before and after a window whose partitions are compared with the table, so that a new day is not the only one. */

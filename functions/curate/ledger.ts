@@ -1,5 +1,6 @@
 import type { DayValues } from '../workflow/day-metadata.ts';
-import type { Curated, SavedWindow } from '../workflow/states.ts';
+import type { Curated } from '../workflow/state-parts.ts';
+import type { SavedWindow } from '../workflow/states.ts';
 import type { PublishedDay } from './publish-days.ts';
 import type { DayFacts, ReportFacts } from './report.ts';
 

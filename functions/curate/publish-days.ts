@@ -2,7 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import type { ObjectFiles } from '../aws/object-files.ts';
 import type { DayVersion } from '../workflow/day-metadata.ts';
 import { daysOf } from '../workflow/request/dates.ts';
-import type { Window } from '../workflow/states.ts';
+import type { Window } from '../workflow/state-parts.ts';
 import { dayKey } from '../workflow/table.ts';
 import { type Published, publishObject } from './publish-object.ts';
 import type { DayFacts, OpenReport } from './report.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { ObjectFiles } from '../aws/object-files.ts';
 import { ExportError, ServiceUnavailable } from '../workflow/errors.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
-import type { StoredObject } from '../workflow/states.ts';
+import type { StoredObject } from '../workflow/state-parts.ts';
 import { CurateLimit, type ReportFile } from './report.ts';
 import { spool } from './spool.ts';
 

@@ -1,4 +1,4 @@
-import type { Window } from '../workflow/states.ts';
+import type { Window } from '../workflow/state-parts.ts';
 import type { Column, TableSchema } from '../workflow/table.ts';
 
 /** A file on this machine's disk, as plain text inside of zstd. */

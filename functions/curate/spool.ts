@@ -3,7 +3,7 @@ import { PassThrough, type Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, crc32, createGunzip, createZstdCompress } from 'node:zlib';
 import { base64Crc32 } from '../copy/crc32.ts';
-import type { StoredObject } from '../workflow/states.ts';
+import type { StoredObject } from '../workflow/state-parts.ts';
 import { CurateLimit, type ReportFile } from './report.ts';
 import { replaceLoneSurrogates } from './surrogates.ts';
 import { type Found, readText } from './text.ts';

@@ -4,7 +4,7 @@ import { parseJson } from '../workflow/json.ts';
 import { failureKey } from '../workflow/keys.ts';
 import { dateIn } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
-import { AdoptableReport, type PlannedWindow, Window } from '../workflow/states.ts';
+import { AdoptableReport, type PlannedWindow, Window } from '../workflow/state-parts.ts';
 import { type DeliveredObjects, inBatches } from './missing.ts';
 
 const PREFIX = 'resume-';

@@ -1,5 +1,6 @@
 import { type ErrorName, errors, type Facts, readCause } from '../workflow/errors.ts';
-import type { Caught, FailureReport } from '../workflow/states.ts';
+import type { Caught } from '../workflow/state-parts.ts';
+import type { FailureReport } from '../workflow/states.ts';
 import { appendEntries, entriesOfCaught, shortenTimeline, type Timeline } from '../workflow/timeline.ts';
 
 /** The next thing that a person does, by error. */

@@ -1,9 +1,8 @@
+import { Caught, type Window } from '../workflow/state-parts.ts';
 import {
-  Caught,
   type DeliveredWindow,
   type ExportPlan,
   type FailedWindow,
-  type Window,
   WindowResult,
 } from '../workflow/states.ts';
 

@@ -7,7 +7,7 @@ import type {
   PurchasesRequest,
   ReportRequest,
 } from '../workflow/request/request.ts';
-import type { Window } from '../workflow/states.ts';
+import type { Window } from '../workflow/state-parts.ts';
 
 /** The platform request for a window. The manifest keeps it, so that a later export can compare it. */
 export function platformRequest(

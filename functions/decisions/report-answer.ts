@@ -1,5 +1,6 @@
 import { type ReportRecord, STATUSES } from '../platform/reports.ts';
-import type { AuthorizedWindow, ReportRef, WindowState } from '../workflow/states.ts';
+import type { ReportRef } from '../workflow/state-parts.ts';
+import type { AuthorizedWindow, WindowState } from '../workflow/states.ts';
 
 /** The meaning of one GET of a report. `useless`: the report is not there, or is READY without a valid URL. */
 export type ReportAnswer = 'generating' | 'useless' | { readonly url: string };

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { CredentialUnusable, readCause } from '../workflow/errors.ts';
-import type { TokenRef, TokenRequest } from '../workflow/states.ts';
+import type { TokenRef } from '../workflow/state-parts.ts';
+import type { TokenRequest } from '../workflow/states.ts';
 import type { Common } from '../workflow/step.ts';
 import { cachedValue, isRefused, type TokenCache } from './cached-tokens.ts';
 

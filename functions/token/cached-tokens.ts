@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { Secrets } from '../aws/secrets.ts';
 import { CredentialUnusable, errors, LoginRequired, readMessage, TokenRefused } from '../workflow/errors.ts';
 import { parseJson } from '../workflow/json.ts';
-import type { TokenRef } from '../workflow/states.ts';
+import type { TokenRef } from '../workflow/state-parts.ts';
 
 /** The authorization of API calls, as cached in the account's token secret. */
 const CachedToken = z.object({

@@ -11,7 +11,8 @@ import type { Authorization, Platform } from '../platform/connection.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { getReport } from '../platform/reports.ts';
 import { OutOfTime, RateLimited } from '../workflow/errors.ts';
-import type { AuthorizedWindow, ReportRef, TokenRef } from '../workflow/states.ts';
+import type { ReportRef, TokenRef } from '../workflow/state-parts.ts';
+import type { AuthorizedWindow } from '../workflow/states.ts';
 import type { Common } from '../workflow/step.ts';
 import { scopeOf } from './scope.ts';
 

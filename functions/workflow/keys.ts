@@ -1,5 +1,5 @@
 import type { ExportRequest } from './request/request.ts';
-import type { Window } from './states.ts';
+import type { Window } from './state-parts.ts';
 
 /** The functions may write only under this prefix. */
 export const EXPORTS_PREFIX = 'exports/';

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { readCause } from './errors.ts';
-import { type Caught, TimelineEntry, type WindowState } from './states.ts';
+import { type Caught, TimelineEntry } from './state-parts.ts';
+import type { WindowState } from './states.ts';
 
 /** A failure report shows a window's timeline. This many entries fit into the state together with everything else. */
 export const MAX_ENTRIES = 20;

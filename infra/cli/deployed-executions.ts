@@ -11,7 +11,7 @@ import {
   type SFNClient,
 } from '@aws-sdk/client-sfn';
 import { parseJson } from '../../functions/workflow/json.ts';
-import type { Window } from '../../functions/workflow/states.ts';
+import type { Window } from '../../functions/workflow/state-parts.ts';
 import { createStepFunctions, readStateMachineArn } from './deployed.ts';
 import { type CommandFailed, createAwsFailure, UsageError } from './errors.ts';
 import {

@@ -1,6 +1,7 @@
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
-import { type Window, WindowResult } from '../../functions/workflow/states.ts';
+import type { Window } from '../../functions/workflow/state-parts.ts';
+import { WindowResult } from '../../functions/workflow/states.ts';
 import type { ExecutionEnd } from './outcome.ts';
 
 /** How an execution or a window ended. `unfinished`: a local run that still runs or was killed. */

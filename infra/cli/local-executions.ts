@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJson } from '../../functions/workflow/json.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
-import type { Window } from '../../functions/workflow/states.ts';
+import type { Window } from '../../functions/workflow/state-parts.ts';
 import type { BusEvent } from '../local/events.ts';
 import type { ExecutionHistory, HistoryEvent } from '../local/history.ts';
 import { UsageError } from './errors.ts';

@@ -1,5 +1,6 @@
 import { type ErrorName, readCause } from '../../functions/workflow/errors.ts';
-import type { ExportResult, FailureReport, WindowObject } from '../../functions/workflow/states.ts';
+import type { WindowObject } from '../../functions/workflow/state-parts.ts';
+import type { ExportResult, FailureReport } from '../../functions/workflow/states.ts';
 import type { Timeline } from '../../functions/workflow/timeline.ts';
 import { DELIVERED, FAILED, INTERRUPTED, toPrintable } from './errors.ts';
 

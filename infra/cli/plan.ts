@@ -5,7 +5,7 @@ import { parseJson } from '../../functions/workflow/json.ts';
 import { EXPORTS_PREFIX, MANIFEST } from '../../functions/workflow/keys.ts';
 import { splitIntoWindows } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
-import type { Window } from '../../functions/workflow/states.ts';
+import type { Window } from '../../functions/workflow/state-parts.ts';
 import { dollarsOf, PRICES, usageOf } from '../cost.ts';
 import { type ExportedObjects, NO_OBJECTS, openBucket } from './bucket.ts';
 import { examples, loadConfig, option } from './options.ts';

@@ -1,7 +1,8 @@
 import { readCause } from '../../functions/workflow/errors.ts';
 import { objectKey } from '../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
-import type { Window, WindowState } from '../../functions/workflow/states.ts';
+import type { Window } from '../../functions/workflow/state-parts.ts';
+import type { WindowState } from '../../functions/workflow/states.ts';
 import type { TimedState } from '../constructs/workflow-states.ts';
 import { findRetrier, type Retrier, retryWait } from './definition.ts';
 import type { HistoryEvent } from './history.ts';

@@ -1,4 +1,4 @@
-import type { Window } from '../../functions/workflow/states.ts';
+import type { Window } from '../../functions/workflow/state-parts.ts';
 import { retriersByState } from './definition.ts';
 import { type Activity, advance, type Progress, type Trouble, type WindowProgress } from './progress.ts';
 import type { LocalRun } from './run.ts';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { addDays, daysBetween } from '../../functions/workflow/request/dates.ts';
-import type { Curated, WindowState } from '../../functions/workflow/states.ts';
+import type { Curated } from '../../functions/workflow/state-parts.ts';
+import type { WindowState } from '../../functions/workflow/states.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
 import type { HistoryEvent } from '../../infra/local/history.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';

@@ -1,4 +1,4 @@
-import type { Caught } from '../../functions/workflow/states.ts';
+import type { Caught } from '../../functions/workflow/state-parts.ts';
 import { keepLog, stoppedClock } from './steps.ts';
 
 /** The error that Step Functions catches if a handler throws this one. */

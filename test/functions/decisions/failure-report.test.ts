@@ -9,7 +9,8 @@ import {
   trimToState,
 } from '../../../functions/decisions/failure-report.ts';
 import { errors, RequestRefused } from '../../../functions/workflow/errors.ts';
-import type { FailureReport, TimelineEntry } from '../../../functions/workflow/states.ts';
+import type { TimelineEntry } from '../../../functions/workflow/state-parts.ts';
+import type { FailureReport } from '../../../functions/workflow/states.ts';
 import { caughtFrom } from '../../support/failures.ts';
 
 const AT = '2026-11-21T06:00:00Z';

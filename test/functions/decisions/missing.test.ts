@@ -3,7 +3,7 @@ import { findMissing, onlyMissingSince } from '../../../functions/decisions/miss
 import { platformRequest } from '../../../functions/decisions/platform-request.ts';
 import { failureKey, manifestKey, objectKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
-import type { Window } from '../../../functions/workflow/states.ts';
+import type { Window } from '../../../functions/workflow/state-parts.ts';
 import { windowOf } from '../../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);

@@ -3,7 +3,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { ExportResult, FailureReport, WindowObject } from '../../../functions/workflow/states.ts';
+import { WindowObject } from '../../../functions/workflow/state-parts.ts';
+import { ExportResult, FailureReport } from '../../../functions/workflow/states.ts';
 import { runCommand, startCommand } from '../../support/cli.ts';
 import { startCommandRun } from '../../support/command-run.ts';
 

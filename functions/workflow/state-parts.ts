@@ -1,0 +1,110 @@
+import * as z from 'zod/mini';
+
+/** The parts that the states of states.ts are made of. */
+
+export const Window = z.object({ start_date: z.string(), end_date: z.string() });
+export type Window = z.infer<typeof Window>;
+
+/** The newest report of a window that failed for another reason. The execution that resumes the failed one may adopt it. */
+export const AdoptableReport = z.object({
+  /** Short, because the export's state holds those of all windows; see MAX_WINDOWS. */
+  id: z.string().check(z.regex(/^[\w.:~-]{1,64}$/)),
+  created_at: z.iso.datetime(),
+});
+export type AdoptableReport = z.infer<typeof AdoptableReport>;
+
+/** A window at its start. CreateReport adopts the report, or drops it. */
+export const PlannedWindow = z.extend(Window, { adoptable_report: z.optional(AdoptableReport) });
+export type PlannedWindow = z.infer<typeof PlannedWindow>;
+
+/** The error that a Catch of the state machine adds to the state. */
+export const Caught = z.object({ Error: z.string(), Cause: z.optional(z.string()) });
+export type Caught = z.infer<typeof Caught>;
+
+/** The place of a window's object. */
+export const WindowObject = z.object({ window: Window, key: z.string() });
+export type WindowObject = z.infer<typeof WindowObject>;
+
+export const TokenRef = z.object({
+  /** The version of the account's token secret that holds the token. */
+  version: z.string(),
+  /** The token's name in that secret. */
+  scope: z.string(),
+  expires_at: z.string(),
+  /** Renewed after a 401 and not accepted since, so another 401 is final. */
+  unproven: z.boolean(),
+});
+export type TokenRef = z.infer<typeof TokenRef>;
+
+/** A report that the window created. */
+export const ReportRef = z.object({
+  id: z.string(),
+  created_at: z.string(),
+  /** Counts 404, READY without a URL, and a READY report that is READY no longer. The second such answer gives the report up. */
+  useless_answers: z.number(),
+  /** Not polled any more. A report that is only slow is still polled, like its replacement. */
+  given_up: z.boolean(),
+});
+export type ReportRef = z.infer<typeof ReportRef>;
+
+/** A complete and verified object in S3. */
+export const StoredObject = z.object({
+  key: z.string(),
+  bytes: z.number(),
+  /** Base64 of the big-endian CRC32 of the whole object, as S3 returns it for checksum type FULL_OBJECT. */
+  crc32: z.string(),
+  content_type: z.string(),
+  content_encoding: z.optional(z.string()),
+  /** Absent if the format has no rows that we can count. */
+  rows: z.optional(z.number()),
+  /** Items of a list that came again on a later page and were left out. */
+  repeated_items: z.optional(z.number()),
+  version_id: z.optional(z.string()),
+  copied_at: z.string(),
+});
+export type StoredObject = z.infer<typeof StoredObject>;
+
+/** The facts that CurateReport found in the file, and the days that it wrote into the export's table. */
+export const Curated = z.object({
+  /** Absent if no row has a date. */
+  first_date: z.optional(z.string()),
+  last_date: z.optional(z.string()),
+  /** The newest day that has rows and was over when the report was created. Absent if there is none. */
+  newest_day: z.optional(z.string()),
+  /** The sum of each metric over the window. A string keeps all digits of a decimal. */
+  sums: z.optional(z.record(z.string(), z.string())),
+  ledger_key: z.optional(z.string()),
+  /** Absent if the table has not been written. */
+  table: z.optional(
+    z.object({
+      name: z.string(),
+      /** Days of the window that show this report now. */
+      days: z.number(),
+      /** Days that keep a newer report. */
+      kept: z.number(),
+      /** Days that showed other values before, and the first and last of them. */
+      restated: z.number(),
+      first_restated: z.optional(z.string()),
+      last_restated: z.optional(z.string()),
+    }),
+  ),
+  /** The reason why the table was not written although the export has one. The raw file is delivered all the same. */
+  table_problem: z.optional(z.string()),
+});
+export type Curated = z.infer<typeof Curated>;
+
+/** One event of a window's history, or several equal ones in a row. */
+export const TimelineEntry = z.object({
+  /** Absent if a function was killed before it could name itself, and in the entry that replaces omitted ones. */
+  step: z.optional(z.string()),
+  /** A window's status, `throttled`, `redriven`, the name of an error, or `left out`. */
+  outcome: z.string(),
+  from: z.string(),
+  to: z.string(),
+  times: z.number(),
+  /** All tries, if the state's Retry repeated the step. */
+  tries: z.optional(z.number()),
+  /** The platform's id of its last answer. */
+  request_id: z.optional(z.string()),
+});
+export type TimelineEntry = z.infer<typeof TimelineEntry>;
