@@ -1,6 +1,6 @@
 import { parseJson } from '../../functions/workflow/json.ts';
 import { FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
-import { type DateRange, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
+import { addDays, type DateRange, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../functions/workflow/states.ts';
 import type { ExportedObjects } from './bucket.ts';
 
@@ -26,6 +26,12 @@ export interface RemainingFailure {
 
 /** Failure reports that are read to find the latest. */
 const MAX_FAILURES = 20;
+
+/** A range of days in words, such as `2026-10-01 to 2026-10-07`: the last one is named too. */
+export function describeDays({ start_date, end_date }: DateRange): string {
+  const last = addDays(end_date, -1);
+  return last === start_date ? last : `${start_date} to ${last}`;
+}
 
 /** The exports that have objects, as `account/name`. */
 export function namesIn(keys: readonly string[]): Set<string> {

@@ -22,6 +22,9 @@ export const OUTPUTS_FILE = 'cdk.out/outputs.json';
 
 const STATE_MACHINE_ARN = /^arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:stateMachine:.+$/;
 
+/** For commands that can do without a deployment. */
+export const ARN_OR_LOCAL = 'give --state-machine, or use --local for the runs of this machine';
+
 /** DescribeExecution costs nothing, and an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
 
@@ -46,15 +49,20 @@ export async function readDeployedPlace(): Promise<{ region?: string; awsAccount
   return { ...(region && { region }), ...(awsAccount && { awsAccount }) };
 }
 
-/** @param named the ARN in --state-machine; by default that of the deployed stack. @throws UsageError */
-export async function readStateMachineArn(named: string | undefined): Promise<string> {
+/**
+ * @param named the ARN in --state-machine; by default that of the deployed stack
+ * @param instead the options of the command that do without a deployment
+ * @throws UsageError
+ */
+export async function readStateMachineArn(
+  named: string | undefined,
+  instead = 'give --state-machine',
+): Promise<string> {
   if (named !== undefined && !STATE_MACHINE_ARN.test(named))
     throw new UsageError([`--state-machine ${named} is not the ARN of a state machine`]);
   const arn = named ?? (await readOutput('stateMachine'));
   if (arn) return arn;
-  throw new UsageError([
-    `${OUTPUTS_FILE} names no state machine: run 'npm run deploy', or give --state-machine`,
-  ]);
+  throw new UsageError([`${OUTPUTS_FILE} names no state machine: run 'npm run deploy', or ${instead}`]);
 }
 
 /** A client for the Region of an ARN. */

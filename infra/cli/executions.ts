@@ -4,7 +4,7 @@ import type { Window } from '../../functions/workflow/state-parts.ts';
 import { WindowResult } from '../../functions/workflow/states.ts';
 import type { ExecutionEnd } from './outcome.ts';
 
-/** How an execution or a window ended. `unfinished`: a local run that still runs or was killed. */
+/** How an execution or a window ended. `unfinished`: a local run that was killed. */
 export type ExecutionOutcome = 'running' | 'delivered' | 'failed' | 'stopped' | 'timed_out' | 'unfinished';
 
 /** An execution of the state machine, deployed or local: an entry of `list --json`. */

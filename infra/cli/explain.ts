@@ -5,7 +5,7 @@ import { DOING } from '../local/progress.ts';
 import { duration, size } from '../local/show-progress.ts';
 import { UsageError } from './errors.ts';
 import type { ExecutionDetails, Step, WindowRun } from './executions.ts';
-import { printLines, toMinute, wrap, wrapList } from './layout.ts';
+import { printLines, screenWidth, toMinute, wrap, wrapList } from './layout.ts';
 import { resumeCommand } from './next-command.ts';
 import { examples, LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
 import { describeOutcome, isAtFault, type Outcome, outcomeOf, type Place } from './outcome.ts';
@@ -57,9 +57,10 @@ async function readDetails(
   { local, out, stateMachine }: ExplainOptions,
 ): Promise<ExecutionDetails> {
   if (local) return (await import('./local-executions.ts')).readLocal(out, execution);
-  const { readStateMachineArn } = await import('./deployed.ts');
+  const { ARN_OR_LOCAL, readStateMachineArn } = await import('./deployed.ts');
   const deployed = await import('./deployed-executions.ts');
-  const name = execution ?? (await deployed.findNewest(await readStateMachineArn(stateMachine)));
+  const name =
+    execution ?? (await deployed.findNewest(await readStateMachineArn(stateMachine, ARN_OR_LOCAL)));
   const description = await deployed.describeExecution(await deployed.findExecutionArn(name, stateMachine));
   if (description.mapRunArn !== undefined)
     throw new UsageError([`${name} exports one window of an export; explain the export itself`]);
@@ -93,11 +94,11 @@ export function describeDetails(
       `${started_at === undefined ? 'ended' : 'began'} ${toMinute(began)} UTC`,
       ...(seconds === undefined ? [] : [`${isOver ? 'took' : 'so far'} ${duration(seconds * 1_000)}`]),
     ]),
-    ...(outcome === 'unfinished' ? wrap(`It still runs, or was killed. If it was killed, ${next}.`) : []),
+    ...(outcome === 'unfinished' ? wrap(`It was killed. To go on, ${next}.`) : []),
     ...(failure
       ? ['', ...describeFailure(failure, details, { root: local ? `${out}/` : 's3://', next })]
       : []),
-    ...(steps.length > 0 ? ['', ...wrapList(describeSteps(steps, 'the export itself: '))] : []),
+    ...(steps.length > 0 ? ['', ...wrapList(['the export itself:', ...describeSteps(steps)])] : []),
     ...(windows.length > 0 ? ['', ...windows.flatMap(describeWindow)] : []),
     ...(steps.length === 0 && local
       ? [
@@ -117,14 +118,9 @@ function describeFailure(failure: Failure, { summary }: ExecutionDetails, { root
     isStored && account && name && start_date && end_date
       ? failureKey({ account, name }, { start_date, end_date })
       : undefined;
-  const lines = describeOutcome(
-    { ...(key !== undefined && { key }), ...failed },
-    { root, next: isAtFault(failed) ? undefined : next },
-  ).split('\n');
-  // A command that is wrapped could not be pasted.
-  return lines.flatMap((line) =>
-    line.startsWith('Then: ') ? line : wrap(line, `${/^ */.exec(line)?.[0]}  `),
-  );
+  const outcome = { ...(key !== undefined && { key }), ...failed };
+  const place = { root, next: isAtFault(failed) ? undefined : next };
+  return describeOutcome(outcome, place, screenWidth()).split('\n');
 }
 
 function describeWindow(run: WindowRun): string[] {
@@ -133,7 +129,7 @@ function describeWindow(run: WindowRun): string[] {
   const detail = error ?? (last && isUnderWay(run) ? wordsFor(last) : undefined);
   const ended = detail === undefined ? outcome.replace('_', ' ') : `${outcome}: ${detail}`;
   const turn = { state: 'waits its turn', seconds: waited_seconds, times: 1 };
-  const states = describeSteps([...(waited_seconds >= 1 ? [turn] : []), ...steps], '  ');
+  const states = describeSteps([...(waited_seconds >= 1 ? [turn] : []), ...steps]);
   return [
     ...wrapList([
       `${window.start_date} to ${window.end_date}  ${ended}`,
@@ -141,7 +137,7 @@ function describeWindow(run: WindowRun): string[] {
       ...(bytes === undefined ? [] : [size(bytes)]),
       ...(seconds === undefined ? [] : [duration(seconds * 1_000)]),
     ]),
-    ...wrapList(states),
+    ...wrapList(states.map((text, index) => (index === 0 ? `  ${text}` : text))),
   ];
 }
 
@@ -154,8 +150,8 @@ function wordsFor({ state }: Step): string {
 }
 
 /** States with the same words, such as those of a report's wait and of its checks, are added up. */
-function describeSteps(steps: readonly Step[], before: string): string[] {
-  const described = [...Map.groupBy(steps, wordsFor)].map(([doing, same]) => {
+function describeSteps(steps: readonly Step[]): string[] {
+  return [...Map.groupBy(steps, wordsFor)].map(([doing, same]) => {
     const seconds = same.reduce((sum, step) => sum + step.seconds, 0);
     const times = Math.max(...same.map((step) => step.times));
     const tries = Math.max(...same.map((step) => step.tries ?? 0));
@@ -166,5 +162,4 @@ function describeSteps(steps: readonly Step[], before: string): string[] {
     ].join(', ');
     return `${doing} ${duration(seconds * 1_000)}${counts && ` (${counts})`}`;
   });
-  return described.map((text, index) => (index === 0 ? before + text : text));
 }

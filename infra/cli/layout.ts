@@ -6,14 +6,21 @@ const GAP = '  ';
 /** Of the lines that continue a wrapped one. */
 const INDENT = '  ';
 
+/** A command that is broken into lines could not be pasted. */
+const COMMAND = /\bnpm (start|run)\b/;
+
 /** The width of the terminal; without one, lines are not wrapped. */
-function screenWidth(): number {
-  return process.stdout.columns || Number.POSITIVE_INFINITY;
+export function screenWidth(screen: { readonly columns?: number } = process.stdout): number {
+  return screen.columns || Number.POSITIVE_INFINITY;
 }
 
-/** Writes lines to stdout, made safe for a terminal. */
-export function printLines(lines: readonly string[]): void {
-  process.stdout.write(`${lines.map(toPrintable).join('\n')}\n`);
+export function fitsScreen(lines: readonly string[], width = screenWidth()): boolean {
+  return lines.every((line) => [...line].length <= width);
+}
+
+/** Writes lines, made safe for a terminal. */
+export function printLines(lines: readonly string[], to: NodeJS.WritableStream = process.stdout): void {
+  to.write(`${lines.map(toPrintable).join('\n')}\n`);
 }
 
 /**
@@ -33,7 +40,7 @@ export function layOut(
       .join(GAP)
       .trimEnd(),
   );
-  if (lines.every((line) => line.length <= width)) return lines;
+  if (fitsScreen(lines, width)) return lines;
   return rows.flatMap((row) =>
     join(
       row.filter((cell) => cell !== ''),
@@ -43,15 +50,18 @@ export function layOut(
   );
 }
 
-/** Breaks a text into lines of a width, between words. The lines after the first are indented. */
+/** Breaks a text into lines of a width, between words, unless it has a command. The lines after the first are indented. */
 export function wrap(text: string, indent = INDENT, width = screenWidth()): string[] {
-  return join(text.split(' '), ' ', width, indent);
+  if (COMMAND.test(text)) return [text];
+  const [lead = ''] = /^ */.exec(text) ?? [];
+  const [first = '', ...others] = text.slice(lead.length).split(' ');
+  return join([lead + first, ...others], ' ', width, indent);
 }
 
-/** As {@link wrap}, but breaks only between the items of a list, not within them. */
+/** As {@link wrap}, but breaks only between the items of a list, not within them. An item that ends with a colon introduces the others. */
 export function wrapList(items: readonly string[], indent = INDENT, width = screenWidth()): string[] {
   const last = items.length - 1;
-  const parts = items.map((item, index) => (index === last ? item : `${item},`));
+  const parts = items.map((item, index) => (index === last || item.endsWith(':') ? item : `${item},`));
   return join(parts, ' ', width, indent);
 }
 

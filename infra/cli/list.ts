@@ -47,9 +47,9 @@ async function list(options: ListOptions, command: Command): Promise<void> {
 
 async function readExecutions({ local, out, stateMachine, limit }: ListOptions): Promise<ExecutionSummary[]> {
   if (local) return (await (await import('./local-executions.ts')).listLocal(out)).slice(0, limit);
-  const { readStateMachineArn } = await import('./deployed.ts');
+  const { ARN_OR_LOCAL, readStateMachineArn } = await import('./deployed.ts');
   const { listDeployed } = await import('./deployed-executions.ts');
-  return listDeployed(await readStateMachineArn(stateMachine), limit);
+  return listDeployed(await readStateMachineArn(stateMachine, ARN_OR_LOCAL), limit);
 }
 
 /** @param width of the screen */

@@ -10,6 +10,7 @@ import {
   describeInput,
   describeRequest,
   type ExecutionDetails,
+  type ExecutionOutcome,
   type ExecutionSummary,
   outcomeFor,
   readSteps,
@@ -17,6 +18,7 @@ import {
   type WindowRun,
   withResult,
 } from './executions.ts';
+import { isRunning } from './out-lock.ts';
 
 /**
  * The executions of a local run's folder, newest first. history.json has those of the last run; of earlier ones,
@@ -43,7 +45,8 @@ async function readAll(out: string): Promise<ExecutionDetails[]> {
   if (history === undefined && events === undefined)
     throw new UsageError([`--out ${out} has no history.json; run 'npm start' first, or name another folder`]);
   const { executions = [] } = Object(parseJson(history ?? '')) as { executions?: ExecutionHistory[] };
-  const recorded = executions.map(readRecorded);
+  const withoutEnd = (await isRunning(out)) ? 'running' : 'unfinished';
+  const recorded = executions.map((history) => readRecorded(history, withoutEnd));
   const names = new Set(recorded.map(({ summary }) => summary.execution));
   const announced = (events ?? '')
     .split('\n')
@@ -53,14 +56,19 @@ async function readAll(out: string): Promise<ExecutionDetails[]> {
   return [...announced, ...recorded].reverse();
 }
 
-function readRecorded({ execution, result, events }: ExecutionHistory): ExecutionDetails {
+/** @param withoutEnd the outcome of an execution that has not ended */
+function readRecorded(
+  { execution, result, events }: ExecutionHistory,
+  withoutEnd: ExecutionOutcome,
+): ExecutionDetails {
+  const outcome = result ? outcomeFor(result.status) : withoutEnd;
   const [first, last] = [events[0], events.at(-1)];
   const { time: started = '' } = first ?? {};
   const { time: ended = '' } = last ?? {};
   return {
     summary: {
       execution,
-      outcome: result ? outcomeFor(result.status) : 'unfinished',
+      outcome,
       ...(first && describeInput(first.input, new Date(started))),
       ...(first && { started_at: started }),
       ...(result && last && { ended_at: ended }),
@@ -72,7 +80,7 @@ function readRecorded({ execution, result, events }: ExecutionHistory): Executio
       events.filter(({ window }) => window === undefined),
       ended,
     ),
-    windows: readWindows(events, result ? outcomeFor(result.status) : 'unfinished', ended),
+    windows: readWindows(events, outcome, ended),
   };
 }
 

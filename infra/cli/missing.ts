@@ -3,19 +3,14 @@ import { checkDays, type DayVerdict } from '../../functions/decisions/missing.ts
 import { platformName } from '../../functions/decisions/platform-request.ts';
 import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { exportPrefix } from '../../functions/workflow/keys.ts';
-import {
-  addDays,
-  type DateRange,
-  dateIn,
-  daysOf,
-  groupDays,
-} from '../../functions/workflow/request/dates.ts';
+import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import { type ExportedObjects, openBucket } from './bucket.ts';
 import { readCopies } from './curate/copies.ts';
-import { readKeys } from './days.ts';
+import { describeDays, readKeys } from './days.ts';
 import { UsageError } from './errors.ts';
 import { printLines, wrap } from './layout.ts';
+import { curateCommand, exportDaysCommand } from './next-command.ts';
 import { examples, LOCAL_GROUP, loadConfig, localOnlyFaults, option } from './options.ts';
 import { findConfiguredRequest } from './request.ts';
 
@@ -133,30 +128,31 @@ async function findLocal(
 
 function describeMissing(
   { account, name, start_date, end_date, days, missing }: MissingDays,
-  { local, out }: Pick<MissingOptions, 'local' | 'out'>,
+  folder: Pick<MissingOptions, 'local' | 'out'>,
 ): string[] {
   const count = missing.reduce((sum, range) => sum + range.days, 0);
-  const head = `${account}/${name}, ${start_date} to ${addDays(end_date, -1)}: ${count} of ${days} days are missing`;
-  const lines = missing.map(
-    (range) => `  ${range.start_date} to ${addDays(range.end_date, -1)}  ${REASONS[range.reason]}`,
-  );
+  const head = `${account}/${name}, ${describeDays({ start_date, end_date })}: ${count} of ${days} days are missing`;
+  const lines = missing.map((range) => `  ${describeDays(range)}  ${REASONS[range.reason]}`);
   const inFiles = missing.filter(({ reason }) => reason === 'not_in_table');
   const others = missing.filter(({ reason }) => reason !== 'not_in_table');
-  const where = local ? ` --local${out === 'out' ? '' : ` --out ${out}`}` : '';
+  const isConfigured = loadConfig().exports.some((entry) => entry.name === name);
   return [
     ...wrap(head),
-    ...lines,
-    ...commandFor('To export them', `run ${name}`, others, `${where} --only-missing`),
-    ...commandFor('To add them to the table', `curate ${name}`, inFiles, where),
+    ...lines.flatMap((line) => wrap(line, '    ')),
+    ...commandFor('To export them:', others, (range) =>
+      exportDaysCommand(name, range, { ...folder, isConfigured }),
+    ),
+    ...commandFor('To add them to the table:', inFiles, (range) => curateCommand(name, range, folder)),
   ];
 }
 
-/** A command to paste. */
-function commandFor(aim: string, command: string, ranges: readonly DateRange[], options: string): string[] {
+/** A command to paste, for the days from the first range to the last one. */
+function commandFor(
+  aim: string,
+  ranges: readonly DateRange[],
+  commandOf: (range: DateRange) => string,
+): string[] {
   const [first, last] = [ranges[0], ranges.at(-1)];
   if (!first || !last) return [];
-  return [
-    `${aim}:`,
-    `  npm run export -- ${command} --from ${first.start_date} --to ${last.end_date}${options}`,
-  ];
+  return [aim, `  ${commandOf({ start_date: first.start_date, end_date: last.end_date })}`];
 }

@@ -1,12 +1,48 @@
+import type { DateRange } from '../../functions/workflow/request/dates.ts';
+import { EXAMPLE } from './request.ts';
+
 /** The command that exports what a deployed execution did not deliver. @param stateMachine the ARN in --state-machine, if given */
 export function resumeCommand(execution: string, stateMachine?: string): string {
   const named = stateMachine === undefined ? [] : ['--state-machine', stateMachine];
   return commandLine(['resume', execution, ...named]);
 }
 
-/** The command that shows how an execution is doing that goes on without this process. */
-export function explainCommand(execution: string): string {
-  return commandLine(['explain', execution]);
+/** The folder of a local run. */
+export interface LocalFolder {
+  readonly local?: true;
+  readonly out: string;
+}
+
+/** The command that shows how an execution is doing, or why it failed. */
+export function explainCommand(execution: string, folder?: LocalFolder): string {
+  return commandLine(['explain', execution, ...folderOptions(folder)]);
+}
+
+/** The command that exports days that are missing. The request of a local run that is not in cdk.json is in a file whose name only the user knows. */
+export function exportDaysCommand(
+  name: string,
+  { start_date, end_date }: DateRange,
+  { isConfigured, ...folder }: LocalFolder & { readonly isConfigured: boolean },
+): string {
+  const range = ['--from', start_date, '--to', end_date, ONLY_MISSING];
+  const [, ...out] = folderOptions(folder);
+  if (isConfigured) return commandLine(['run', name, ...folderOptions(folder), ...range]);
+  const input = name === EXAMPLE ? [] : ['--input', 'REQUEST.json'];
+  return commandLine(['run', '--local', ...input, ...out, ...range]);
+}
+
+/** The command that adds days to the table. */
+export function curateCommand(
+  name: string,
+  { start_date, end_date }: DateRange,
+  folder: LocalFolder,
+): string {
+  return commandLine(['curate', name, ...folderOptions(folder), '--from', start_date, '--to', end_date]);
+}
+
+function folderOptions({ local, out }: LocalFolder = { out: '' }): string[] {
+  if (!local) return [];
+  return ['--local', ...(out === 'out' ? [] : ['--out', out])];
 }
 
 /** This process's own command line. @param onlyMissing for the windows that are missing */

@@ -1,11 +1,11 @@
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UsageError } from './errors.ts';
 
 const LOCK = '.run.lock';
 
 /**
- * Reserves a folder for this run until it is disposed of. A second run is refused, and not only warned: each run has an S3 of its
+ * Reserves a folder for this command until it is disposed of. A second run is refused, and not only warned: each run has an S3 of its
  * own on the folder, whose conditional writes do not see those of the other, so an older report could replace a newer one (P7);
  * and both would write history.json. Takes over the lock of a process that is dead.
  *
@@ -15,13 +15,25 @@ export async function lockFolder(out: string): Promise<AsyncDisposable> {
   const file = join(out, LOCK);
   await mkdir(out, { recursive: true });
   if (!(await create(file))) {
-    const owner = Number(await readFile(file, 'utf8').catch(() => ''));
+    const owner = await readOwner(file);
     if (isAlive(owner)) throw new UsageError([describeOwner(out, file, owner)]);
     await rm(file, { force: true });
     if (!(await create(file)))
       throw new UsageError([`--out ${out} is used by another run that began just now`]);
   }
   return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };
+}
+
+/** A run is under way in this folder: the lock's owner lives, and has written the history since. `curate` writes none. */
+export async function isRunning(out: string): Promise<boolean> {
+  const lock = join(out, LOCK);
+  const times = [lock, join(out, 'history.json')].map(async (file) => (await stat(file)).mtimeMs);
+  const [locked, written] = await Promise.all(times).catch(() => [1, 0] as const);
+  return (written ?? 0) >= (locked ?? 1) && isAlive(await readOwner(lock));
+}
+
+async function readOwner(lock: string): Promise<number> {
+  return Number(await readFile(lock, 'utf8').catch(() => ''));
 }
 
 function describeOwner(out: string, file: string, owner: number): string {

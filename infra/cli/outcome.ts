@@ -3,6 +3,7 @@ import type { WindowObject } from '../../functions/workflow/state-parts.ts';
 import type { ExportResult, FailureReport } from '../../functions/workflow/states.ts';
 import type { Timeline } from '../../functions/workflow/timeline.ts';
 import { DELIVERED, FAILED, INTERRUPTED, toPrintable } from './errors.ts';
+import { fitsScreen, screenWidth, wrap, wrapList } from './layout.ts';
 
 /** The end of an export, deployed or local: the document that `--json` prints. */
 export type Outcome =
@@ -84,37 +85,48 @@ const STATUS = { delivered: DELIVERED, failed: FAILED, interrupted: INTERRUPTED 
 
 /** Prints an outcome and sets the exit status. */
 export function printOutcome(outcome: Outcome, { json, ...place }: { json?: true } & Place): void {
-  const isDelivered = outcome.outcome === 'delivered';
+  const screen = outcome.outcome === 'delivered' ? process.stdout : process.stderr;
   if (json) process.stdout.write(`${JSON.stringify(outcome)}\n`);
-  else (isDelivered ? process.stdout : process.stderr).write(`${describeOutcome(outcome, place)}\n`);
+  else screen.write(`${describeOutcome(outcome, place, screenWidth(screen))}\n`);
   process.exitCode = STATUS[outcome.outcome];
 }
 
-export function describeOutcome(outcome: Outcome, place: Place): string {
-  return describe(outcome, place).map(toPrintable).join('\n');
+/** @param width of the screen; by default, lines are not wrapped */
+export function describeOutcome(outcome: Outcome, place: Place, width = Number.POSITIVE_INFINITY): string {
+  const lines = describe(outcome, place, width).map(toPrintable);
+  return lines.flatMap((line) => wrap(line, `${/^ */.exec(line)?.[0]}  `, width)).join('\n');
 }
 
-function describe(outcome: Outcome, place: Place): string[] {
-  if (outcome.outcome === 'delivered') return describeDelivered(outcome, place.root);
+function describe(outcome: Outcome, place: Place, width: number): string[] {
+  if (outcome.outcome === 'delivered') return describeDelivered(outcome, place.root, width);
   return outcome.outcome === 'failed' ? describeFailed(outcome, place) : describeInterrupted(outcome);
 }
 
-function describeDelivered(result: ExportResult, root: string): string[] {
-  const lines = result.windows.map(({ window, rows, bytes, key }) => [
-    `${window.start_date} to ${window.end_date}`,
-    rows === undefined ? '' : `${rows}`,
-    `${bytes}`,
-    `${root}${result.bucket}/${key}`,
-  ]);
-  const table = alignColumns([['window', 'rows', 'bytes', 'object'], ...lines]);
+function describeDelivered(result: ExportResult, root: string, width: number): string[] {
   const { already_delivered: already = 0, already_delivered_windows: earlier = [], bucket } = result;
   return [
-    ...(result.windows.length > 0 ? table : ['No window was missing.']),
+    ...(result.windows.length > 0 ? describeResults(result, root, width) : ['No window was missing.']),
     ...(already > 0 ? [`Already delivered, not exported again: ${already} windows.`] : []),
     ...describeObjects(earlier, `${root}${bucket}/`),
     ...result.warnings.map((warning) => `warning: ${warning}`),
     ...(result.empty ? ['The platform had no rows for this request.'] : []),
   ];
+}
+
+/** A table or, on a screen that is too narrow for it, two lines per window. */
+function describeResults({ windows, bucket }: ExportResult, root: string, width: number): string[] {
+  const lines = windows.map(({ window, rows, bytes, key }) => [
+    `${window.start_date} to ${window.end_date}`,
+    rows === undefined ? '' : `${rows}`,
+    `${bytes}`,
+    `${root}${bucket}/${key}`,
+  ]);
+  const table = alignColumns([['window', 'rows', 'bytes', 'object'], ...lines]);
+  if (fitsScreen(table, width)) return table;
+  return lines.flatMap(([window = '', rows, bytes, object]) => [
+    ...wrapList([window, ...(rows ? [`${rows} rows`] : []), `${bytes} bytes`], '  ', width),
+    `  ${object}`,
+  ]);
 }
 
 /** Pads each column to its widest cell. The two columns of numbers are aligned to the right. */

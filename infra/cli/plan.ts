@@ -8,6 +8,7 @@ import type { ExportRequest } from '../../functions/workflow/request/request.ts'
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import { dollarsOf, PRICES, usageOf } from '../cost.ts';
 import { type ExportedObjects, NO_OBJECTS, openBucket } from './bucket.ts';
+import { printLines, wrap } from './layout.ts';
 import { examples, loadConfig, option } from './options.ts';
 import { checkRequest, findRequest, type RequestOptions, withOnlyMissing } from './request.ts';
 
@@ -69,7 +70,7 @@ export function createPlanCommand(): Command {
     .action(async (name: string | undefined, options: PlanOptions) => {
       const request = await findRequest(name, options);
       const plan = await planRequest(options.onlyMissing ? withOnlyMissing(request) : request, options);
-      process.stdout.write(`${options.json ? JSON.stringify(plan) : describePlan(plan)}\n`);
+      printPlan(plan, options);
     });
 }
 
@@ -136,7 +137,13 @@ async function medianSeconds(
   return seconds.sort((one, other) => one - other)[seconds.length >> 1];
 }
 
-export function describePlan(plan: Plan): string {
+export function printPlan(plan: Plan, { json }: { readonly json?: true }): void {
+  if (json) process.stdout.write(`${JSON.stringify(plan)}\n`);
+  else printLines(describePlan(plan));
+}
+
+/** @param width of the screen */
+export function describePlan(plan: Plan, width?: number): string[] {
   const { windows, already_delivered: already, seconds_per_report: seconds } = plan;
   const [first, last] = [windows[0], windows.at(-1)];
   const basis =
@@ -144,7 +151,7 @@ export function describePlan(plan: Plan): string {
       ? `assuming ${ASSUMED_SECONDS} s a report, because none was delivered yet`
       : `at ${seconds} s a report, the median of the latest deliveries`;
   const days = first && last ? `${first.start_date} to ${last.end_date}` : 'nothing to export';
-  return [
+  const lines = [
     `${plan.account}/${plan.name}: ${days}`,
     `windows            ${windows.length}${already ? ` (and ${already} already delivered)` : ''}`,
     `reports to create  ${plan.reports}`,
@@ -153,5 +160,6 @@ export function describePlan(plan: Plan): string {
     `Lambda             ${plan.lambda_gb_seconds} GB-seconds`,
     `AWS charges about  $${plan.dollars.toFixed(4)} (Step Functions and Lambda, list prices of ${PRICES.as_of})`,
     ...plan.warnings.map((warning) => `warning: ${warning}`),
-  ].join('\n');
+  ];
+  return lines.flatMap((line) => wrap(line, undefined, width));
 }

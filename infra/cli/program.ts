@@ -31,7 +31,10 @@ async function createProgram(name: string | undefined): Promise<Command> {
   const program = new Command('npm run export --')
     .description("Export an advertising platform's reports to S3.")
     .version(JSON.parse(readFileSync(PACKAGE, 'utf8')).version)
-    .addHelpText('after', '\nExit status: 0 delivered or done, 1 failed, 2 bad usage or input.')
+    .addHelpText(
+      'after',
+      '\nExit status: 0 delivered or done, 1 failed, 2 bad usage or input, 130 after Ctrl-C.',
+    )
     .exitOverride();
   const named = Object.entries(COMMANDS).filter(([command]) => command === name);
   for (const [, create] of named.length > 0 ? named : Object.entries(COMMANDS)) {

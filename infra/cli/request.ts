@@ -68,11 +68,14 @@ export function withRange(request: unknown, { from, to }: RequestOptions): unkno
   return { ...others, start_date: from, end_date: to };
 }
 
+/** The name of the export of {@link exampleRequest}. */
+export const EXAMPLE = 'example';
+
 /** The request of `npm start`: the last week of the sandbox's advertisers, by campaign. */
 export function exampleRequest(now: Date): unknown {
   const today = now.toISOString().slice(0, 10);
   return {
-    name: 'example',
+    name: EXAMPLE,
     account: 'sandbox',
     kind: 'report',
     start_date: addDays(today, -7),

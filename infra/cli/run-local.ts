@@ -63,8 +63,9 @@ export interface LocalOutcome {
  */
 export async function runLocal(name: string | undefined, options: LocalRunOptions): Promise<LocalOutcome> {
   setFlagsFromString(HEAP_GROWTH);
-  const clock = await createClock(options);
+  const { clock, warnings: ofClock } = await createClock(options);
   const { input, request, warnings } = await checkAll(name, options, new Date(clock.now()));
+  warnings.push(...ofClock);
   if (options.credential !== undefined) warnings.push(...(await credentialFileWarnings(options.credential)));
   for (const warning of warnings) warn(warning);
 
@@ -106,15 +107,16 @@ function describeInterrupted(execution: string, events: readonly HistoryEvent[])
  * A run with --speed leaves times in the future. The clock starts after them, because an export's table keeps the report that was
  * created last.
  */
-async function createClock({ out, speed }: Pick<LocalRunOptions, 'out' | 'speed'>): Promise<Clock> {
+async function createClock({
+  out,
+  speed,
+}: Pick<LocalRunOptions, 'out' | 'speed'>): Promise<{ clock: Clock; warnings: string[] }> {
   const now = Date.now();
   const newest = await newestChange(out);
-  if (newest === undefined || newest < now) return scaledClock(speed, now);
+  if (newest === undefined || newest < now) return { clock: scaledClock(speed, now), warnings: [] };
   const start = new Date(newest + 1);
-  warn(
-    `${out} has times in the future, from a run with --speed; this run's clock starts at ${start.toISOString()}`,
-  );
-  return scaledClock(speed, now, start.getTime() - now);
+  const warning = `${out} has times in the future, from a run with --speed; this run's clock starts at ${start.toISOString()}`;
+  return { clock: scaledClock(speed, now, start.getTime() - now), warnings: [warning] };
 }
 
 async function checkAll(name: string | undefined, options: LocalRunOptions, now: Date) {

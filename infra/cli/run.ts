@@ -5,7 +5,7 @@ import { describeInput } from './executions.ts';
 import { repeatCommand, resumeCommand } from './next-command.ts';
 import { examples, LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
 import { isAtFault, type Outcome, printOutcome } from './outcome.ts';
-import { describePlan, planRequest } from './plan.ts';
+import { describePlan, planRequest, printPlan } from './plan.ts';
 import { findRequest, withOnlyMissing } from './request.ts';
 import { type LocalRunOptions, runLocal } from './run-local.ts';
 
@@ -80,7 +80,7 @@ async function runAndPrintLocal(name: string | undefined, options: RunOptions): 
 async function showPlan(name: string | undefined, options: RunOptions): Promise<void> {
   const request = await findRequest(name, options);
   const plan = await planRequest(options.onlyMissing ? withOnlyMissing(request) : request, options);
-  process.stdout.write(`${options.json ? JSON.stringify(plan) : describePlan(plan)}\n`);
+  printPlan(plan, options);
 }
 
 /**
@@ -96,8 +96,8 @@ export async function runDeployed(
   const found = await findRequest(name, options);
   const request = options.onlyMissing ? withOnlyMissing(found) : found;
   // A local run needs no AWS SDK for Step Functions.
-  const { readStateMachineArn, startAndFollow } = await import('./deployed.ts');
-  const arn = await readStateMachineArn(options.stateMachine);
+  const { ARN_OR_LOCAL, readStateMachineArn, startAndFollow } = await import('./deployed.ts');
+  const arn = await readStateMachineArn(options.stateMachine, ARN_OR_LOCAL);
   await warnIfBusy(request, arn);
   if (!(await isConfirmed(request, options))) return undefined;
   return startAndFollow(request, arn, followEvery);
@@ -132,7 +132,7 @@ async function isConfirmed(
   if (json || yes || !process.stdin.isTTY || !process.stderr.isTTY) return true;
   const plan = await planRequest(request, { out: '' });
   if (plan.reports <= ASK_ABOVE) return true;
-  process.stderr.write(`${describePlan(plan)}\n`);
+  process.stderr.write(`${describePlan(plan).join('\n')}\n`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await terminal.question(`Create ${plan.reports} reports? [y/N] `);
   terminal.close();

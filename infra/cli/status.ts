@@ -6,10 +6,18 @@ import type { ConfiguredExport } from '../config.ts';
 import { duration } from '../local/show-progress.ts';
 import { requestOf } from '../tables.ts';
 import { type ExportedObjects, NO_OBJECTS, openBucket } from './bucket.ts';
-import { findLatestFailure, namesIn, type RemainingFailure, readKeys, subtractDays } from './days.ts';
+import {
+  describeDays,
+  findLatestFailure,
+  namesIn,
+  type RemainingFailure,
+  readKeys,
+  subtractDays,
+} from './days.ts';
 import { UsageError } from './errors.ts';
 import { describeInput, type ExecutionSummary } from './executions.ts';
 import { printLines, toMinute, wrap } from './layout.ts';
+import { explainCommand, type LocalFolder } from './next-command.ts';
 import { examples, LOCAL_GROUP, loadConfig, localOnlyFaults, option } from './options.ts';
 
 interface StatusOptions {
@@ -68,7 +76,10 @@ async function status(name: string | undefined, options: StatusOptions, command:
   if (faults.length > 0) throw new UsageError(faults);
   const exports = await readStatus(name, options, new Date());
   if (options.json) process.stdout.write(`${JSON.stringify({ outcome: 'ok', exports })}\n`);
-  else printLines(exports.flatMap((one, index) => [...(index > 0 ? [''] : []), ...describeStatus(one)]));
+  else
+    printLines(
+      exports.flatMap((one, index) => [...(index > 0 ? [''] : []), ...describeStatus(one, options)]),
+    );
 }
 
 /** @throws UsageError if there is no such export */
@@ -108,7 +119,10 @@ async function listLocally(out: string): Promise<ExecutionSummary[]> {
 async function listDeployed(): Promise<ExecutionSummary[]> {
   const { readStateMachineArn } = await import('./deployed.ts');
   const { listDeployed } = await import('./deployed-executions.ts');
-  return listDeployed(await readStateMachineArn(undefined), RECENT);
+  return listDeployed(
+    await readStateMachineArn(undefined, 'use --local for the runs of this machine'),
+    RECENT,
+  );
 }
 
 /** @param executions of this export, the newest first */
@@ -178,8 +192,8 @@ function lastOf(dates: readonly string[]): string | undefined {
   return [...dates].sort().at(-1);
 }
 
-/** @param width of the screen */
-export function describeStatus(one: ExportStatus, width?: number): string[] {
+/** @param folder of local runs @param width of the screen */
+export function describeStatus(one: ExportStatus, folder?: LocalFolder, width?: number): string[] {
   const { running, last, newest_day, missing, schedule, failure } = one;
   const lines: [string, string][] = [
     ...running.map((execution): [string, string] => ['running', execution]),
@@ -187,7 +201,7 @@ export function describeStatus(one: ExportStatus, width?: number): string[] {
     ['newest day', newest_day ?? 'none'],
     ...(missing ? [['missing', describeMissing(missing)] satisfies [string, string]] : []),
     ...(schedule ? [['schedule', describeSchedule(schedule)] satisfies [string, string]] : []),
-    ...(failure ? [['failure', describeFailure(failure)] satisfies [string, string]] : []),
+    ...(failure ? describeFailure(failure, folder) : []),
   ];
   const indent = ' '.repeat(14);
   return [
@@ -218,11 +232,17 @@ function describeSchedule(schedule: NonNullable<ExportStatus['schedule']>): stri
 function describeMissing(missing: readonly DateRange[]): string {
   if (missing.length === 0) return 'none';
   const days = missing.reduce((sum, { start_date, end_date }) => sum + daysBetween(start_date, end_date), 0);
-  const shown = missing.slice(-MAX_RANGES).map(({ start_date, end_date }) => `${start_date} to ${end_date}`);
+  const shown = missing.slice(-MAX_RANGES).map(describeDays);
   const more = missing.length > MAX_RANGES ? `${missing.length - MAX_RANGES} earlier ranges and ` : '';
   return `${days} ${days === 1 ? 'day' : 'days'}: ${more}${shown.join(', ')}`;
 }
 
-function describeFailure({ at, error, happened, todo, execution }: RemainingFailure): string {
-  return `${toMinute(at)} UTC, ${error}: ${happened} What to do: ${todo} See: npm run export -- explain ${execution}`;
+function describeFailure(
+  { at, error, happened, todo, execution }: RemainingFailure,
+  folder: LocalFolder | undefined,
+): [string, string][] {
+  return [
+    ['failure', `${toMinute(at)} UTC, ${error}: ${happened} What to do: ${todo}`],
+    ['more', explainCommand(execution, folder)],
+  ];
 }

@@ -2,8 +2,10 @@ import { Command } from 'commander';
 import { ExportError, InvalidInput, readMessage } from '../../../functions/workflow/errors.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { type ExportedObjects, openBucket } from '../bucket.ts';
-import { CommandFailed, DELIVERED, FAILED, toPrintable, UsageError } from '../errors.ts';
+import { CommandFailed, DELIVERED, FAILED, UsageError } from '../errors.ts';
+import { printLines, wrap } from '../layout.ts';
 import { examples, LOCAL_GROUP, loadConfig, localOnlyFaults, option } from '../options.ts';
+import { lockFolder } from '../out-lock.ts';
 import { type Copy, readCopies } from './copies.ts';
 import { openDeployedPlace, openLocalPlace } from './place.ts';
 import { findOlderDays, type Rebuilt, rebuildWindow, registerFound } from './rebuild.ts';
@@ -56,7 +58,7 @@ export function createCurateCommand(): Command {
       if (faults.length > 0) throw new UsageError(faults);
       const result = await curate(name, options).catch(asCommandError);
       if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
-      else process.stdout.write(`${describeEnd(result).map(toPrintable).join('\n')}\n`);
+      else printLines(describeEnd(result).flatMap((line) => wrap(line)));
       process.exitCode = result.outcome === 'done' ? DELIVERED : FAILED;
     });
 }
@@ -75,6 +77,7 @@ function asCommandError(error: unknown): never {
 
 async function curate(name: string, options: CurateOptions): Promise<CurateResult> {
   await using bucket = await openBucket(options);
+  await using _lock = options.local ? await lockFolder(options.out) : undefined;
   const copies = await findCopies(name, options, bucket);
   const table = copies.map(({ state }) => tableOf(state.request)).find((found) => found !== undefined);
   if (table === undefined) throw new UsageError([`the export ${name} has no table`]);
@@ -95,7 +98,7 @@ async function curate(name: string, options: CurateOptions): Promise<CurateResul
   for (const copy of copies) {
     const rebuilt = await rebuildWindow(copy, rebuilding);
     windows.push(rebuilt);
-    (options.json ? process.stderr : process.stdout).write(`${toPrintable(describeWindow(rebuilt))}\n`);
+    printLines(wrap(describeWindow(rebuilt)), options.json ? process.stderr : process.stdout);
   }
   const accounts = [...new Set(copies.map(({ state }) => state.request.account))];
   return {
@@ -122,8 +125,9 @@ async function findCopies(name: string, options: CurateOptions, bucket: Exported
     ...(to !== undefined && { to }),
   };
   const copies = await readCopies(bucket, selection);
-  if (copies.length === 0) throw new UsageError([`no report or list of ${name} was delivered in this range`]);
-  return copies;
+  if (copies.length > 0) return copies;
+  const where = from === undefined && to === undefined ? '' : ' in this range';
+  throw new UsageError([`no report or list of ${name} was delivered${where}`]);
 }
 
 const OUTCOMES: Readonly<Record<Rebuilt['outcome'], string>> = {

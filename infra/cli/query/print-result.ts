@@ -1,4 +1,5 @@
 import { toPrintable } from '../errors.ts';
+import { fitsScreen } from '../layout.ts';
 import type { QueryResult, Value } from './result.ts';
 
 export type Format = 'table' | 'json' | 'csv';
@@ -19,8 +20,11 @@ const FORMATS: Readonly<Record<Format, (result: QueryResult) => string>> = {
 
 const NUMBER = /^(u?(tiny|small|big|huge)?int(eger)?|decimal|double|float|real)\b/i;
 
-/** Pads each column to its widest cell. Numbers are aligned to the right. */
-export function formatTable({ columns, rows }: QueryResult): string {
+/**
+ * Pads each column to its widest cell. Numbers are aligned to the right. If that is wider than the screen, each field of a row has a
+ * line of its own.
+ */
+export function formatTable({ columns, rows }: QueryResult, width?: number): string {
   const lines = [columns.map(({ name }) => name), ...rows.map((row) => row.map(cellText))];
   const printable = lines.map((line) => line.map(toPrintable));
   const widths = columns.map((_, at) => Math.max(...printable.map((line) => [...(line[at] ?? '')].length)));
@@ -28,7 +32,16 @@ export function formatTable({ columns, rows }: QueryResult): string {
     const space = ' '.repeat((widths[at] ?? 0) - [...cell].length);
     return NUMBER.test(columns[at]?.type ?? '') ? space + cell : cell + space;
   };
-  return printable.map((line) => `${line.map(pad).join('  ').trimEnd()}\n`).join('');
+  const table = printable.map((line) => line.map(pad).join('  ').trimEnd());
+  return (fitsScreen(table, width) ? table : formatRecords(printable)).map((line) => `${line}\n`).join('');
+}
+
+/** An empty line is between two rows. */
+function formatRecords([names = [], ...rows]: readonly (readonly string[])[]): string[] {
+  return rows.flatMap((row, index) => [
+    ...(index > 0 ? [''] : []),
+    ...row.map((cell, at) => `${names[at]}: ${cell}`.trimEnd()),
+  ]);
 }
 
 function cellText(value: Value): string {

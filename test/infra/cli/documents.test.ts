@@ -7,6 +7,20 @@ import { WindowObject } from '../../../functions/workflow/state-parts.ts';
 import { ExportResult, FailureReport } from '../../../functions/workflow/states.ts';
 import { runCommand, startCommand } from '../../support/cli.ts';
 import { startCommandRun } from '../../support/command-run.ts';
+import { STATE_MACHINE, startStepFunctions } from './step-functions.ts';
+
+const REQUEST = {
+  ...{ name: 'daily', account: 'acme', start_date: '2026-10-01', end_date: '2026-10-08' },
+  ...{ advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'], metrics: ['spend'] },
+};
+
+/** What every command prints that fails for another reason than its export. */
+const COMMAND_FAILED = z.strictObject({
+  outcome: z.literal('failed'),
+  error: z.literal('CommandFailed'),
+  happened: z.string(),
+  todo: z.string(),
+});
 
 const WINDOWS = { start_date: '2026-07-01', end_date: '2026-10-20', max_parallel: 1 };
 
@@ -47,7 +61,10 @@ function argumentsOf(command: string): string[] {
 }
 
 describe('the document of --json', () => {
-  it.each(Object.entries(DOCUMENTS))('of exit status %s is in the reference', (_, { shape }) => {
+  it.each([
+    ...Object.entries(DOCUMENTS),
+    ['1 of a command', COMMAND_FAILED] as const,
+  ])('of exit status %s is in the reference', (_, { shape }) => {
     const reference = readFileSync(new URL('../../../functions/README.md', import.meta.url), 'utf8');
     const words = new Set(reference.match(/\w+/g));
     expect(Object.keys(shape).filter((field) => !words.has(field))).toEqual([]);
@@ -91,6 +108,40 @@ describe('the document of --json', () => {
     const rest = await runCommand(argumentsOf(interrupted.next));
     const { already_delivered_windows } = read(0, rest.stdout);
     expect(already_delivered_windows).toEqual(interrupted.delivered_windows);
+  });
+
+  it('of a deployed run that Ctrl-C ends says that the export continues, and how to see it', async () => {
+    const { started } = await startStepFunctions({}, { polls: Number.POSITIVE_INFINITY });
+    const args = ['run', '--input', '-', '--state-machine', STATE_MACHINE, '--json'];
+    const { child, ended } = startCommand(args, JSON.stringify(REQUEST));
+    const shown = Promise.withResolvers<void>();
+    // By then the command listens to the signal.
+    child.stderr.on('data', (text) => /windows done/.test(`${text}`) && shown.resolve());
+    await shown.promise;
+    child.kill('SIGINT');
+    const { status, stdout } = await ended;
+    expect(status).toBe(130);
+    const [{ name: execution = '' } = {}] = started;
+    expect(read(130, stdout)).toEqual({
+      ...{ outcome: 'interrupted', version: '1', execution, continues: true },
+      next: `npm run export -- explain ${execution}`,
+    });
+  });
+
+  it.each([
+    ['run', ['--input', '-'], 'StartExecution'],
+    ['resume', ['daily-1'], 'DescribeExecution'],
+    ['list', [], 'ListExecutions'],
+    ['explain', ['daily-1'], 'DescribeExecution'],
+    ['stop', ['daily-1'], 'DescribeExecution'],
+  ])('of %s with AWS credentials that are refused names the permission', async (command, args, denied) => {
+    await startStepFunctions({}, { denied });
+    const all = [command, ...args, '--state-machine', STATE_MACHINE, '--json'];
+    const { status, stdout } = await runCommand(all, JSON.stringify(REQUEST));
+    expect(status).toBe(1);
+    const { happened, todo } = z.parse(COMMAND_FAILED, JSON.parse(stdout));
+    expect(happened).toContain('(AccessDeniedException)');
+    expect(todo).toContain(`states:${denied}`);
   });
 
   it('of bad usage names the faults', async () => {

@@ -134,14 +134,12 @@ describe('explain --local', () => {
     });
   });
 
-  it('says that an unfinished run runs or was killed, and what to do', async () => {
+  it('says that an unfinished run was killed, and what to do', async () => {
     const events = [{ type: 'ExecutionStarted', time: '2026-11-21T06:00:00.000Z', input: {} }];
     const history = { executions: [{ execution: 'killed', events }] };
     const { directory } = await writeTemporary('history.json', JSON.stringify(history));
     const { stdout } = await runCommand(['explain', '--local', '--out', directory]);
-    expect(stdout).toMatch(
-      /^unfinished {2}killed\n.*, so far 0 s\nIt still runs, or was killed\..*--only-missing/s,
-    );
+    expect(stdout).toMatch(/^unfinished {2}killed\n.*, so far 0 s\nIt was killed\..*--only-missing/s);
     const { status } = await runCommand(['status', '--local', '--out', directory]);
     expect(status).toBe(0);
   });

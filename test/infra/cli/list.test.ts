@@ -1,6 +1,8 @@
+import { utimes, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { ExecutionSummary } from '../../../infra/cli/executions.ts';
 import { describeExecutions } from '../../../infra/cli/list.ts';
+import { lockFolder } from '../../../infra/cli/out-lock.ts';
 import { runCommand } from '../../support/cli.ts';
 import { startCommandRun } from '../../support/command-run.ts';
 import { FAILED, NAME, RUNNING, startExecutions } from './operated-executions.ts';
@@ -94,6 +96,21 @@ describe('list', () => {
         started_at: '2026-11-21T06:00:00.000Z',
       },
     ]);
+  });
+
+  it('--local shows a run as running while its process lives, and not while another command uses the folder', async () => {
+    const events = [{ type: 'ExecutionStarted', time: '2026-11-21T06:00:00.000Z', input: {} }];
+    const history = { executions: [{ execution: 'begun', events }] };
+    const { directory: out, file } = await writeTemporary('history.json', JSON.stringify(history));
+    await using _ = await lockFolder(out);
+    const shown = async () => {
+      const { stdout } = await runCommand(['list', '--local', '--out', out, '--json']);
+      return JSON.parse(stdout).executions.map((one: ExecutionSummary) => one.outcome);
+    };
+    await utimes(file, 1, 1);
+    expect(await shown()).toEqual(['unfinished']);
+    await writeFile(file, JSON.stringify(history));
+    expect(await shown()).toEqual(['running']);
   });
 });
 

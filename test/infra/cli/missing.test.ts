@@ -33,8 +33,12 @@ it('names the days that are missing, why, and the commands that bring them', asy
   const shown = (await runCommand(options)).stdout;
   expect(shown).toContain('sandbox/daily, 2026-10-03 to 2026-10-11: 3 of 9 days are missing');
   expect(shown).toContain('2026-10-03 to 2026-10-04  not exported');
-  expect(shown).toContain(`run daily --from 2026-10-03 --to 2026-10-05 --local --out ${out} --only-missing`);
-  expect(shown).toContain(`curate daily --from 2026-10-08 --to 2026-10-09 --local --out ${out}`);
+  // Only the user knows the file of a request that is not in cdk.json.
+  expect(shown).toContain(
+    `npm start -- --input REQUEST.json --out ${out} --from 2026-10-03 --to 2026-10-05 --only-missing\n`,
+  );
+  expect(shown).toContain('  2026-10-08  exported, but not in the table\n');
+  expect(shown).toContain(`curate daily --local --out ${out} --from 2026-10-08 --to 2026-10-09`);
 
   const curated = await runCommand(['curate', 'daily', '--local', '--out', out]);
   expect(curated).toMatchObject({ status: 0 });

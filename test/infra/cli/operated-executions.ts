@@ -5,9 +5,8 @@ import { onTestFinished, vi } from 'vitest';
 import { OUTPUTS_FILE } from '../../../infra/cli/deployed.ts';
 import { CREDENTIALS, startS3 } from '../../../infra/local/s3/server.ts';
 import { OUTPUTS } from '../../../infra/outputs.ts';
-import { listen } from '../../support/listen.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { STATE_MACHINE } from './step-functions.ts';
+import { STATE_MACHINE, startFake } from './step-functions.ts';
 
 /** An execution in the fake Step Functions. Its windows are executions too. */
 export interface FakeExecution {
@@ -74,7 +73,7 @@ export async function startExecutions(executions: readonly FakeExecution[], deni
     const more = from + size < items.length ? { nextToken: String(from + size) } : {};
     return { [field]: items.slice(from, from + size), ...more };
   };
-  const operations: Record<string, (body: Record<string, string>) => unknown> = {
+  const called = await startFake(denied, {
     ListExecutions: ({ mapRunArn, statusFilter, nextToken }) => {
       const listed = mapRunArn === undefined ? executions : (windowsOf(mapRunArn) ?? []);
       const filtered = listed.filter(({ status }) => (statusFilter ?? status) === status);
@@ -104,22 +103,6 @@ export async function startExecutions(executions: readonly FakeExecution[], deni
       const execution = find(executionArn);
       return execution && stop(execution);
     },
-  };
-  const called: string[] = [];
-  const server = await listen(({ headers, body }, response) => {
-    const operation = String(headers['x-amz-target']).split('.')[1] ?? '';
-    called.push(operation);
-    const answer = operation === denied ? undefined : operations[operation]?.(JSON.parse(body));
-    const __type = operation === denied ? 'AccessDeniedException' : 'ExecutionDoesNotExist';
-    response.writeHead(answer ? 200 : 400, { 'content-type': 'application/x-amz-json-1.0' });
-    response.end(JSON.stringify(answer ?? { __type }));
-  });
-  vi.stubEnv('AWS_ENDPOINT_URL_SFN', server.url);
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-  onTestFinished(async () => {
-    vi.unstubAllEnvs();
-    await server[Symbol.asyncDispose]();
   });
   return { called };
 }

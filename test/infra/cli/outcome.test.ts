@@ -12,16 +12,14 @@ const REPORT = {
   execution: 'daily-1',
 };
 
-function failedWith(report: object): string {
+function failedWith(report: object, width?: number): string {
   const end = { name: 'daily-1', status: 'FAILED', cause: JSON.stringify(report) };
-  return describeOutcome(outcomeOf(end), { root: 's3://', next: NEXT });
+  return describeOutcome(outcomeOf(end), { root: 's3://', next: NEXT }, width);
 }
 
-function succeededWith(output: object): string {
-  return describeOutcome(outcomeOf({ name: 'daily-1', status: 'SUCCEEDED', output }), {
-    root: 's3://',
-    next: NEXT,
-  });
+function succeededWith(output: object, width?: number): string {
+  const end = { name: 'daily-1', status: 'SUCCEEDED', output };
+  return describeOutcome(outcomeOf(end), { root: 's3://', next: NEXT }, width);
 }
 
 describe('the outcome of a failed execution', () => {
@@ -125,6 +123,20 @@ describe('the printed outcome', () => {
       'Already delivered, not exported again: 3 windows.',
       '  2026-10-01 to 2026-11-15  s3://b/exports/k/report.json',
     ]);
+  });
+
+  it('has two lines for each window if the table is wider than the screen', () => {
+    const window = { start_date: '2026-10-01', end_date: '2026-10-02' };
+    const windows = [{ window, rows: 3, bytes: 2, key: 'exports/report.json' }];
+    const output = { windows, bucket: 'bucket', warnings: ['one two three four five'] };
+    expect(succeededWith(output, 30).split('\n')).toEqual([
+      ...['2026-10-01 to 2026-10-02,', '  3 rows, 2 bytes', '  s3://bucket/exports/report.json'],
+      ...['warning: one two three four', '  five'],
+    ]);
+  });
+
+  it('never breaks a command', () => {
+    expect(failedWith(REPORT, 20).split('\n')).toContain(`Then: ${NEXT}`);
   });
 
   it('says that the platform had no rows', () => {

@@ -115,6 +115,14 @@ describe('the formats', () => {
     );
   });
 
+  it('show each field on a line of its own if the table is wider than the screen', () => {
+    expect(formatTable(RESULT, 20)).toBe(
+      ['name: a,"b" c', 'spend: 12.500000', 'spend: 1', '', 'name:', 'spend: NULL', 'spend: NULL', ''].join(
+        '\n',
+      ),
+    );
+  });
+
   it('keep every column in JSON, also if two have the same name', () => {
     expect(JSON.parse(formatJson(RESULT))).toEqual({
       columns: [

@@ -175,18 +175,19 @@ describe('the text', () => {
   };
 
   it('has a line for each fact', () => {
-    expect(describeStatus(status, 200)).toEqual([
+    expect(describeStatus(status, undefined, 200)).toEqual([
       'acme/daily',
       '  running     e-2',
       '  last run    failed: ReportStuck, 2026-11-20 06:00 UTC, took 1 h 30 min, e-1',
       '  newest day  2026-11-20',
-      '  missing     4 days: 2026-11-01 to 2026-11-03, 2026-11-18 to 2026-11-20',
+      '  missing     4 days: 2026-11-01 to 2026-11-02, 2026-11-18 to 2026-11-19',
       '  schedule    cron(0 6 * * ? *) in Europe/Berlin, next at 2026-11-23 05:00 UTC',
     ]);
   });
 
   it('fits 40 columns', () => {
-    for (const line of describeStatus(status, 40)) expect(line.length, line).toBeLessThanOrEqual(40);
+    for (const line of describeStatus(status, undefined, 40))
+      expect(line.length, line).toBeLessThanOrEqual(40);
   });
 
   it('counts the oldest of many ranges', () => {
@@ -203,7 +204,7 @@ describe('the text', () => {
         ),
     );
     const many = [...missing, ...missing];
-    expect(describeStatus({ ...status, missing: many }, 1_000).join()).toContain(
+    expect(describeStatus({ ...status, missing: many }, undefined, 1_000).join()).toContain(
       '14 days: 4 earlier ranges and 2026',
     );
   });

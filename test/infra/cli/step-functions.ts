@@ -23,7 +23,7 @@ export async function startStepFunctions(end: Description, options: Options = {}
   const { polls = 2, stalePolls = 0, earlier = {}, denied = '' } = options;
   const started: { name: string; input: string; stateMachineArn: string }[] = [];
   let poll = 0;
-  const describe = ({ executionArn }: { executionArn: string }) => {
+  const describe = ({ executionArn = '' }: Readonly<Record<string, string>>) => {
     const name = executionArn.split(':').at(-1) ?? '';
     const common = { executionArn, name, stateMachineArn: STATE_MACHINE, startDate: 1 };
     if (earlier[name]) return { ...common, ...earlier[name] };
@@ -35,28 +35,40 @@ export async function startStepFunctions(end: Description, options: Options = {}
     return { ...common, ...(poll > stalePolls + polls + stalePolls ? end : withoutOutput) };
   };
   const mapRun = { executionArn: EXECUTIONS, mapRunArn: 'map', stateMachineArn: STATE_MACHINE, startDate: 1 };
-  const operations: Record<string, (body: string) => unknown> = {
-    StartExecution: (body) => {
-      const input = JSON.parse(body);
-      const before = earlier[input.name] ?? started.find(({ name }) => name === input.name);
+  await startFake(denied, {
+    StartExecution: ({ name = '', input = '', stateMachineArn = '' }) => {
+      const before = earlier[name] ?? started.find((one) => one.name === name);
       if (before) return { __type: 'ExecutionAlreadyExists' };
-      started.push(input);
-      return { executionArn: `${EXECUTIONS}:${input.name}`, startDate: 1 };
+      started.push({ name, input, stateMachineArn });
+      return { executionArn: `${EXECUTIONS}:${name}`, startDate: 1 };
     },
-    DescribeExecution: (body) => describe(JSON.parse(body)),
-    ListExecutions: (body) => {
+    DescribeExecution: describe,
+    ListExecutions: ({ statusFilter }) => {
       const executions = Object.keys(earlier).map((name) =>
         describe({ executionArn: `${EXECUTIONS}:${name}` }),
       );
-      const { statusFilter } = JSON.parse(body);
       return { executions: executions.filter((one) => Object(one).status === statusFilter) };
     },
     ListMapRuns: () => ({ mapRuns: [mapRun] }),
     DescribeMapRun: () => ({ mapRunArn: 'map', itemCounts: { total: 9, succeeded: 3, running: 4 } }),
-  };
+  });
+  return { started };
+}
+
+type Operations = Readonly<Record<string, (body: Readonly<Record<string, string>>) => object | undefined>>;
+
+/**
+ * Serves these operations as Step Functions.
+ *
+ * @param denied an operation that is not allowed
+ * @returns the names of the operations that were called
+ */
+export async function startFake(denied: string, operations: Operations): Promise<readonly string[]> {
+  const called: string[] = [];
   const server = await listen(({ headers, body }, response) => {
     const operation = String(headers['x-amz-target']).split('.')[1] ?? '';
-    const answer = operation === denied ? undefined : operations[operation]?.(body);
+    called.push(operation);
+    const answer = operation === denied ? undefined : operations[operation]?.(JSON.parse(body));
     const __type = operation === denied ? 'AccessDeniedException' : 'ExecutionDoesNotExist';
     const status = answer && !Object.hasOwn(answer, '__type') ? 200 : 400;
     response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' });
@@ -69,5 +81,5 @@ export async function startStepFunctions(end: Description, options: Options = {}
     vi.unstubAllEnvs();
     await server[Symbol.asyncDispose]();
   });
-  return { started };
+  return called;
 }

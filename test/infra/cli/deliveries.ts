@@ -1,0 +1,102 @@
+import { crc32 } from 'node:zlib';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { onTestFinished } from 'vitest';
+import type { CurateResult } from '../../../infra/cli/curate/curate.ts';
+import { runLocalQuery } from '../../../infra/cli/query/local.ts';
+import { base64Crc } from '../../../infra/local/s3/body.ts';
+import { CREDENTIALS, startS3 } from '../../../infra/local/s3/server.ts';
+import { runCommand } from '../../support/cli.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+export const BUCKET = 'bucket';
+const REQUEST = {
+  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+  metrics: ['spend'],
+  granularity: 'DAY',
+  format: 'JSON',
+};
+
+/** A window whose report was delivered. */
+interface Delivery {
+  readonly name?: string;
+  readonly account?: string;
+  /** The first and the last day, of October 2026. */
+  readonly days: readonly [number, number];
+  /** The hour of November 1 in which the report was created. Its rows spend as much a day, unless `spend` is given. */
+  readonly created: number;
+  readonly spend?: unknown;
+  /** Other fields of each row. */
+  readonly fields?: Record<string, unknown>;
+  readonly request?: Record<string, unknown>;
+  readonly platform?: string;
+  readonly revision?: string;
+  /** Days that kept a newer report at the delivery. */
+  readonly kept?: readonly number[];
+  /** The hour of the earlier report whose ledger is still there, because CurateReport failed. */
+  readonly ledgerOf?: number;
+  /** The file that another run has put there since. */
+  readonly replacedBy?: string;
+}
+
+/** Opens a folder with the buckets of local runs, or of AWS. */
+export async function openFolder() {
+  const out = temporaryDirectory();
+  const s3 = await startS3({ directory: out, buckets: [BUCKET] });
+  const client = new S3Client({
+    endpoint: s3.endpoint,
+    region: 'us-east-1',
+    credentials: CREDENTIALS,
+    forcePathStyle: true,
+  });
+  onTestFinished(async () => {
+    client.destroy();
+    await s3.close();
+  });
+  const put = (Key: string, Body: string, ContentType = 'application/json') =>
+    client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body, ContentType }));
+  return { out, endpoint: s3.endpoint, put };
+}
+
+export type Folder = Awaited<ReturnType<typeof openFolder>>;
+
+export const dateOf = (day: number) => `2026-10-${String(day).padStart(2, '0')}`;
+export const timeOf = (hour: number) => `2026-11-01T${String(hour).padStart(2, '0')}:00:00.000Z`;
+
+/** Leaves what an export leaves: the file, its manifest and its ledger. */
+export async function deliver({ put }: Folder, delivery: Delivery): Promise<void> {
+  const { name = 'daily', account = 'acme', created, days, kept = [], replacedBy } = delivery;
+  const [first, last] = days;
+  const dates = Array.from({ length: last - first + 1 }, (_, at) => dateOf(first + at));
+  const window = { start_date: dateOf(first), end_date: dateOf(last + 1) };
+  const spend = delivery.spend ?? created;
+  const rows = dates.map((date) => ({ date, spend, ...delivery.fields }));
+  const file = JSON.stringify(rows);
+  const prefix = `exports/account=${account}/export=${name}/start_date=${window.start_date}/end_date=${window.end_date}`;
+  await put(`${prefix}/report.json`, replacedBy ?? file);
+  const manifest = {
+    ...{ version: '1', account, export: name, kind: 'report', ...window },
+    request: { ...window, ...REQUEST, ...delivery.request },
+    platform: delivery.platform ?? '127.0.0.1',
+    revision: delivery.revision ?? '2026-09-01',
+    ...{ report_id: `r-${created}`, report_created_at: timeOf(created), bucket: BUCKET },
+    ...{ key: `${prefix}/report.json`, bytes: file.length, content_type: 'application/json' },
+    checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: base64Crc(crc32(file)) },
+    ...{ copied_at: timeOf(created), published_at: timeOf(created), execution: `e-${created}`, warnings: [] },
+  };
+  await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
+  const ledgerDays = dates.map((day) => ({ day, ...(kept.map(dateOf).includes(day) && { kept: true }) }));
+  const ledger = { report_id: `r-${delivery.ledgerOf ?? created}`, table: { name }, days: ledgerDays };
+  await put(`${prefix}/_ledger.json`, JSON.stringify(ledger));
+}
+
+export async function curate(args: readonly string[], cwd?: string) {
+  const { status, stdout, stderr } = await runCommand(['curate', '--json', ...args], '', cwd);
+  if (stdout === '') throw new Error(stderr);
+  return { status, stderr, result: JSON.parse(stdout) as CurateResult & { faults?: string[] } };
+}
+
+/** The sum of each day of October, by its number. */
+export async function spendIn(out: string, table = 'daily'): Promise<Record<string, number>> {
+  const { rows } = await runLocalQuery(`SELECT day(date), spend FROM ${table} ORDER BY date`, out);
+  return Object.fromEntries(rows.map(([day, spend]) => [String(day), Number(spend)]));
+}
