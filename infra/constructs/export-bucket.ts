@@ -72,16 +72,16 @@ export class ExportBucket extends Construct {
     grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
   }
 
-  /** To read the version of a raw object, and to write its ledger. */
+  /** To read the version of a raw object, and to write its ledger. Without s3:ListBucket, S3 answers 403 instead of 404 if it is gone. */
   grantCurate(grantee: IGrantable): void {
+    Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
     this.grant(grantee, ['s3:GetObject', 's3:GetObjectVersion']);
     this.grant(grantee, ['s3:PutObject'], `*/${LEDGER}`);
     grantKey(grantee, this.key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
-  /** To read and replace the objects of tables. Without s3:ListBucket, S3 answers 403 instead of 404 for an absent day. */
+  /** To read and replace the objects of tables. An absent day needs s3:ListBucket too, which {@link grantCurate} gives. */
   grantWriteTables(grantee: IGrantable): void {
-    Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
     const resourceArns = [this.bucket.arnForObjects(`${TABLES_PREFIX}*`)];
     Grant.addToPrincipal({ grantee, actions: ['s3:GetObject', 's3:PutObject'], resourceArns });
   }

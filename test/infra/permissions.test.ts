@@ -77,6 +77,8 @@ describe('permissions', () => {
     expect(allowedIn(synthesizeStack({ tables: false }), 'FunctionsCurateReportRole')).toEqual(
       [
         ...logging('CurateReport'),
+        // Without it, S3 answers 403 instead of 404 for a raw object that is gone.
+        's3:ListBucket <ExportsBucket.Arn>',
         `s3:GetObject ${OBJECTS}`,
         `s3:GetObjectVersion ${OBJECTS}`,
         `s3:PutObject ${OBJECTS}/_ledger.json`,
