@@ -7,6 +7,7 @@ import { createObjectFiles } from './aws/object-files.ts';
 import { createObjectStore } from './aws/objects.ts';
 import { type Curation, curateList, curateRows, type TableAccess } from './curate/curate-file.ts';
 import { type FoundTable, findTable } from './curate/find-table.ts';
+import { describeLimit } from './curate/problems.ts';
 import { readCopy } from './curate/read-copy.ts';
 import { CurateLimit } from './curate/report.ts';
 import { hasRows } from './curate/spool.ts';
@@ -35,7 +36,7 @@ interface Dependencies extends TableAccess, Pick<Common, 'millisecondsLeft'> {
  * only the table becomes a warning, because the file is delivered all the same.
  *
  * @throws DownloadRefused if the file is not a report of this window
- * @throws ServiceUnavailable; AccessRefused if the file cannot be read, or its ledger not be written
+ * @throws ServiceUnavailable; AccessRefused if the file cannot be read
  */
 export async function curateReport(
   { caught, ...state }: SavedWindow,
@@ -64,19 +65,12 @@ export async function curateReport(
       return finish(state, table, await curate(state, work, dependencies));
     }
   } catch (error) {
-    if (error instanceof CurateLimit) return unread(LIMITS[error.which]);
+    if (error instanceof CurateLimit) return unread(describeLimit(error));
     throw error;
   }
   if ((state.replaced_copies ?? 0) < MAX_REPLACED_COPIES) return copyAgain(state);
   return unread(`other runs replaced the file ${MAX_REPLACED_COPIES + 1} times`);
 }
-
-/** By what ran out: the limit to raise. */
-const LIMITS: Readonly<Record<CurateLimit['which'], string>> = {
-  storage: "the file needs more than CurateReport's ephemeral storage; raise it, or export shorter ranges",
-  memory: "the file needs more than CurateReport's memory; raise it, or export shorter ranges",
-  time: "the file takes longer than CurateReport's timeout; raise its memory, which brings CPU, or export shorter ranges",
-};
 
 /** The function's own folder. A call that was killed may have left its files there: Lambda keeps them. */
 async function openScratchFolder(): Promise<AsyncDisposable & { readonly folder: string }> {

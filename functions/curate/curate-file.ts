@@ -2,15 +2,16 @@ import type { Catalog } from '../aws/catalog.ts';
 import type { ObjectFiles } from '../aws/object-files.ts';
 import type { ObjectStore } from '../aws/objects.ts';
 import { ledgerKey } from '../workflow/keys.ts';
-import { dateIn } from '../workflow/request/dates.ts';
+import { dateIn, daysOf } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { Curated } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { type Column, DATE_COLUMN, listKey, reportColumns, type TableSchema } from '../workflow/table.ts';
-import { notRegistered, notWritten, partitionsOf, refusalAsProblem } from './find-table.ts';
+import { partitionsOf } from './find-table.ts';
 import { createLedger, summarizeDays, type TableSummary } from './ledger.ts';
 import { openList } from './open-list.ts';
 import { openReport } from './open-report.ts';
+import { finalAsProblem, notRegistered, notWritten, partlyWritten, reasonOf } from './problems.ts';
 import { type PublishedDay, publishDays } from './publish-days.ts';
 import { publishObject } from './publish-object.ts';
 import type { OpenReport, ReportFacts, ReportFile } from './report.ts';
@@ -43,7 +44,7 @@ interface Work {
 /**
  * Reads a report, writes the days of its window into the table, and stores the ledger beside the file.
  *
- * @throws DownloadRefused, CurateLimit, AccessRefused, ServiceUnavailable
+ * @throws DownloadRefused, ServiceUnavailable; CurateLimit if the rows cannot be read
  */
 export async function curateRows(state: SavedWindow, work: Work, access: TableAccess): Promise<Curation> {
   const { request, window } = state;
@@ -52,11 +53,16 @@ export async function curateRows(state: SavedWindow, work: Work, access: TableAc
   await using report = await openReport(file, { window, schema, columns, folder, signal });
   const { facts } = report;
   const { rows, sums, first_date, last_date } = facts;
-  const { problem, summary, days } = await writeDays(state, report, work, access);
+  const { problems, summary, days } = await writeDays(state, report, work, access);
+  const [table_problem] = problems;
   const newest_day = newestDay(state, facts);
   const hasDays = days !== undefined || facts.days.length > 0;
   const ledger_key = ledgerKey(request, window);
-  if (hasDays) await access.store.putJson(ledger_key, createLedger(state, facts, summary, days));
+  const storeLedger = async (): Promise<{ problem?: string }> => {
+    if (hasDays) await access.store.putJson(ledger_key, createLedger(state, facts, summary, days));
+    return {};
+  };
+  const ledger = await finalAsProblem(storeLedger, (reason) => `the ledger is not stored: ${reason}`);
   return {
     rows,
     curated: {
@@ -64,11 +70,11 @@ export async function curateRows(state: SavedWindow, work: Work, access: TableAc
       ...(last_date !== undefined && { last_date }),
       ...(newest_day !== undefined && { newest_day }),
       sums,
-      ...(hasDays && { ledger_key }),
+      ...(hasDays && ledger.problem === undefined && { ledger_key }),
       ...(summary && { table: summary }),
-      ...(problem !== undefined && { table_problem: problem }),
+      ...(table_problem !== undefined && { table_problem }),
     },
-    warnings: [...(problem === undefined ? [] : [problem]), ...facts.warnings],
+    warnings: [...problems, ...(ledger.problem === undefined ? [] : [ledger.problem]), ...facts.warnings],
   };
 }
 
@@ -81,12 +87,13 @@ export async function curateList(state: SavedWindow, work: Work, access: TableAc
   await using list = await openList(file, { folder, signal });
   const { rows } = list;
   const snapshot = { report_id: execution, created_at: object.copied_at, request_hash: hash };
-  const { problem }: { problem?: string } = await refusalAsProblem(schema.table, async () => {
+  const write = async (): Promise<{ problem?: string }> => {
     const key = listKey(schema.table, request.account);
     await publishObject(files, key, { ...snapshot, values: { rows } }, (metadata) => list.write(metadata));
     await catalog.registerPartitions(schema, partitionsOf(request, window));
     return {};
-  });
+  };
+  const { problem } = await finalAsProblem(write, (reason) => notWritten(schema.table, reason));
   if (problem === undefined) return { rows, curated: {}, warnings: [] };
   return { rows, curated: { table_problem: problem }, warnings: [problem] };
 }
@@ -100,7 +107,7 @@ function columnsOf(request: ExportRequest, schema: TableSchema | undefined): Col
 interface WrittenDays {
   readonly summary?: TableSummary;
   readonly days?: readonly PublishedDay[];
-  readonly problem?: string;
+  readonly problems: readonly string[];
 }
 
 /** Writes first and registers then, so that no partition shows an object that does not exist. */
@@ -110,20 +117,30 @@ async function writeDays(
   { schema, hash }: Work,
   { files, catalog }: TableAccess,
 ): Promise<WrittenDays> {
-  if (!schema || !catalog) return {};
+  if (!schema || !catalog) return { problems: [] };
   const { table } = schema;
   const { table_problem } = report.facts;
-  if (table_problem !== undefined) return { problem: notWritten(table, table_problem) };
+  if (table_problem !== undefined) return { problems: [notWritten(table, table_problem)] };
   const created_at = createdAt({ ready_id, reports });
   const version = { report_id: ready_id, created_at, request_hash: hash };
   const { account } = request;
-  const written: WrittenDays = await refusalAsProblem(table, async () => {
-    const days = await publishDays(report, { files, table, account, window, version });
-    return { days, summary: summarizeDays(table, days) };
-  });
-  if (written.problem !== undefined) return written;
-  const register = async () => catalog.registerPartitions(schema, partitionsOf(request, window));
-  return { ...written, ...(await refusalAsProblem(table, register, notRegistered)) };
+  const { days, stopped } = await publishDays(report, { files, table, account, window, version });
+  if (stopped && days.length === 0) return { problems: [notWritten(table, reasonOf(stopped))] };
+  const register = async (): Promise<{ problem?: string }> => {
+    await catalog.registerPartitions(
+      schema,
+      days.map(({ day }) => [account, day]),
+    );
+    return {};
+  };
+  const { problem } = await finalAsProblem(register, (reason) => notRegistered(table, reason));
+  const all = daysOf(window);
+  const absent = all.filter((day) => !days.some((each) => each.day === day));
+  const problems = [
+    ...(stopped ? [partlyWritten(table, absent, all.length, reasonOf(stopped))] : []),
+    ...(problem === undefined ? [] : [problem]),
+  ];
+  return { days, summary: summarizeDays(table, days), problems };
 }
 
 function createdAt({ ready_id, reports }: Pick<SavedWindow, 'ready_id' | 'reports'>): string {

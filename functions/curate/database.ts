@@ -16,7 +16,20 @@ export interface Database extends Disposable {
  * DuckDB takes 150 MB beyond its limit, and the rest of the process up to 190 MB: together less than 512 MB. More memory
  * makes no report of 1 GB faster, because sorting one then writes to the disk anyway.
  */
-const MEMORY_LIMIT = '150MB';
+const MEMORY_LIMIT_MB = 150;
+
+/** MB of the function by default, because they bring a whole CPU. */
+const DEFAULT_MEMORY_MB = 1_769;
+
+/** MB that a function smaller than 512 MB keeps for the rest. */
+const OTHERS_MB = 362;
+
+/** A larger function gives DuckDB all that it has beyond the default. Lambda sets the variable. */
+function memoryLimit({ AWS_LAMBDA_FUNCTION_MEMORY_SIZE: size = DEFAULT_MEMORY_MB } = process.env): string {
+  const memory = Number(size);
+  const limit = Math.max(MEMORY_LIMIT_MB, MEMORY_LIMIT_MB + memory - DEFAULT_MEMORY_MB);
+  return `${Math.max(1, Math.min(limit, memory - OTHERS_MB))}MB`;
+}
 
 /** Repeated, because DuckDB forgets an interrupt that comes while it still parses the query. */
 const INTERRUPT_MS = 50;
@@ -29,7 +42,7 @@ const INTERRUPT_MS = 50;
 export async function openDatabase(folder: string, signal: AbortSignal): Promise<Database> {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: '1',
-    memory_limit: MEMORY_LIMIT,
+    memory_limit: memoryLimit(),
     temp_directory: join(folder, 'spilled'),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',

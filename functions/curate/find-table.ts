@@ -1,9 +1,9 @@
 import type { Catalog, PartitionValues, RegisteredPartition } from '../aws/catalog.ts';
-import { AccessRefused, readMessage } from '../workflow/errors.ts';
 import { addDays, daysOf } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { type TableSchema, tableOf } from '../workflow/table.ts';
+import { finalAsProblem, notWritten } from './problems.ts';
 
 /** Days before and after a window whose partitions are compared with the table, so that a new day is not the only one. */
 const NEIGHBORS = 31;
@@ -31,7 +31,7 @@ export async function findTable(
 ): Promise<FoundTable> {
   const table = tableOf(request);
   if (catalog === undefined || table === undefined) return {};
-  return refusalAsProblem(table, async () => {
+  const find = async (): Promise<FoundTable> => {
     const schema = await catalog.getTable(table);
     if (!schema) return { warning: notWritten(table, 'the deployed config has no such table') };
     if (schema.requests[request.account] !== hash) {
@@ -41,30 +41,9 @@ export async function findTable(
     const values = partitionsAround(request, window);
     const drift = describeDrift(schema, await catalog.getPartitions(table, values));
     return drift === undefined ? { schema } : { problem: notWritten(table, drift) };
-  });
-}
-
-/** A refusal by Glue, Lake Formation or S3 concerns the table only. @param describe makes the problem from the reason */
-export async function refusalAsProblem<T>(
-  table: string,
-  call: () => Promise<T>,
-  describe: (table: string, reason: string) => string = notWritten,
-): Promise<T | { readonly problem: string }> {
-  try {
-    return await call();
-  } catch (error) {
-    if (!(error instanceof AccessRefused)) throw error;
-    return { problem: describe(table, readMessage(error.message).happened) };
-  }
-}
-
-/** The objects are there, and DuckDB or Spark see them. Athena sees them once `curate` has registered them. */
-export function notRegistered(table: string, reason: string): string {
-  return `table ${table} is written, but its days are not in the catalog: ${reason}`;
-}
-
-export function notWritten(table: string, reason: string): string {
-  return `table ${table} is not written: ${reason}`;
+  };
+  // A refusal by Glue or Lake Formation concerns the table only.
+  return finalAsProblem(find, (reason) => notWritten(table, reason));
 }
 
 /** The values of the partitions that a window writes: one per day, or one per list. */

@@ -1,4 +1,5 @@
 import type { DayValues } from '../workflow/day-metadata.ts';
+import { daysOf } from '../workflow/request/dates.ts';
 import type { Curated } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import type { PublishedDay } from './publish-days.ts';
@@ -40,6 +41,8 @@ interface Ledger {
     readonly before?: DayValues;
     /** The table keeps a newer report of this day. */
     readonly kept?: true;
+    /** CurateReport stopped before this day, so the table shows what it showed before. */
+    readonly written?: false;
   })[];
 }
 
@@ -50,15 +53,27 @@ export function createLedger(
     ready_id,
     execution,
   }: Pick<SavedWindow, 'request' | 'window' | 'ready_id' | 'execution'>,
-  { rows, sums, days }: ReportFacts,
+  facts: ReportFacts,
   table: TableSummary | undefined,
   published: readonly PublishedDay[] | undefined,
 ): Ledger {
+  const { rows, sums } = facts;
   return {
     ...{ version: '1', account: request.account, export: request.name, ...window },
     ...(ready_id !== undefined && { report_id: ready_id }),
     ...{ execution, rows, sums },
     ...(table && { table }),
-    days: published?.map(({ kept, ...day }) => ({ ...day, ...(kept && { kept: true }) })) ?? days,
+    days: published ? daysOf(window).map((day) => describeDay(day, facts, published)) : facts.days,
   };
+}
+
+function describeDay(
+  day: string,
+  { days }: ReportFacts,
+  published: readonly PublishedDay[],
+): Ledger['days'][number] {
+  const found = published.find((each) => each.day === day);
+  if (!found) return { rows: 0, sums: {}, ...days.find((each) => each.day === day), day, written: false };
+  const { kept, ...values } = found;
+  return { ...values, ...(kept && { kept: true }) };
 }

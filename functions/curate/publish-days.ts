@@ -1,11 +1,13 @@
 import { rename, rm } from 'node:fs/promises';
 import type { ObjectFiles } from '../aws/object-files.ts';
 import type { DayVersion } from '../workflow/day-metadata.ts';
+import type { AccessRefused } from '../workflow/errors.ts';
 import { daysOf } from '../workflow/request/dates.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { dayKey } from '../workflow/table.ts';
+import { isFinal } from './problems.ts';
 import { type Published, publishObject } from './publish-object.ts';
-import type { DayFacts, OpenReport } from './report.ts';
+import type { CurateLimit, DayFacts, OpenReport } from './report.ts';
 
 /** Days whose calls to S3 are under way at the same time. A window has 45 at most, with a HEAD and a PUT each. */
 const PARALLEL = 8;
@@ -20,17 +22,24 @@ interface Target {
   readonly version: DayVersion;
 }
 
+/** The days that show the report now, or a newer one. */
+export interface Publication {
+  /** In order. */
+  readonly days: readonly PublishedDay[];
+  /** The reason why the other days of the window were not written. */
+  readonly stopped?: AccessRefused | CurateLimit;
+}
+
 /**
  * Writes an object for every day of the window, also for a day without rows: it may have had some before.
  *
- * @returns the days in order
- * @throws CurateLimit, AccessRefused, ServiceUnavailable; no call is under way then
+ * @throws ServiceUnavailable; no call is under way then
  */
-export async function publishDays(report: OpenReport, target: Target): Promise<PublishedDay[]> {
+export async function publishDays(report: OpenReport, target: Target): Promise<Publication> {
   const { files, table, account, version } = target;
   const writeFile = createFileWriter(report);
   const facts = new Map(report.facts.days.map((each) => [each.day, each]));
-  return mapParallel(daysOf(target.window), PARALLEL, async (day) => {
+  const { results, failures } = await mapParallel(daysOf(target.window), PARALLEL, async (day) => {
     const { rows, sums } = facts.get(day) ?? { rows: 0, sums: {} };
     let path: string | undefined;
     const write = async (metadata: Readonly<Record<string, string>>) => {
@@ -44,6 +53,10 @@ export async function publishDays(report: OpenReport, target: Target): Promise<P
       if (path !== undefined) await rm(path, { force: true });
     }
   });
+  // Another try may succeed, and then writes all days.
+  for (const failure of failures) if (!isFinal(failure)) throw failure;
+  const [stopped] = failures.filter(isFinal);
+  return { days: results, ...(stopped && { stopped }) };
 }
 
 /** DuckDB writes one file at a time, and the next one to the same path. */
@@ -61,27 +74,24 @@ function createFileWriter(report: OpenReport): OpenReport['writeDay'] {
   };
 }
 
-/** Ends only when all calls have ended, and throws the first error. */
+/** Begins no call after one has failed, and ends only when all calls have ended. @returns results in the order of the items */
 async function mapParallel<T, R>(
   items: readonly T[],
   limit: number,
   run: (item: T) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = [];
+): Promise<{ results: R[]; failures: unknown[] }> {
+  const results: [number, R][] = [];
   const failures: unknown[] = [];
   const rest = [...items.entries()];
   const work = async () => {
     for (let next = rest.shift(); next && failures.length === 0; next = rest.shift()) {
       const [at, item] = next;
       await run(item).then(
-        (result) => {
-          results[at] = result;
-        },
+        (result) => void results.push([at, result]),
         (error: unknown) => void failures.push(error),
       );
     }
   };
   await Promise.all(Array.from({ length: limit }, work));
-  if (failures.length > 0) throw failures[0];
-  return results;
+  return { results: results.sort(([one], [other]) => one - other).map(([, result]) => result), failures };
 }

@@ -138,7 +138,7 @@ function startRunner(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine
   };
   // The worker removes NODE_COMPILE_CACHE again before it loads the handler.
   const cache = NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE };
-  const env = { ...environment, ...cache };
+  const env = { ...environment, ...cache, AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb) };
   const runner = IN_PROCESS.includes(environment.STEP)
     ? startProcess(data, env, memoryMb)
     : startThread(data, env, heapLimits(memoryMb, NODE_OPTIONS));

@@ -13,6 +13,7 @@ import { type Sandbox, startSandbox } from '../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 
 const FAST_TIMERS = fileURLToPath(new URL('./fast-timers.ts', import.meta.url));
+const FULL_STORAGE = fileURLToPath(new URL('./full-storage.ts', import.meta.url));
 
 export interface WorkflowOptions {
   /** Times faster than real time. Default 100: a wait of 10 s takes 0.1 s. */
@@ -35,6 +36,10 @@ export interface WorkflowOptions {
   readonly functionSeconds?: Readonly<Record<string, number>>;
   /** Makes the functions' own time-outs and pauses, which are real time, 20 times shorter. */
   readonly shortTimeouts?: boolean;
+  /** Days that CurateReport can write until its storage is full. Needs /dev/full. */
+  readonly storageDays?: number;
+  /** MB of the functions of these steps. Default: the stack's. */
+  readonly functionMemory?: Readonly<Record<string, number>>;
   /** Default: runs each function in threads of this process. */
   readonly createFunction?: CreateFunction;
 }
@@ -70,16 +75,13 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const sandbox = started.use(await startSandbox({ ...options.sandbox, now: () => clock.now() + ahead }));
   const credentials = Object.entries(options.credentials ?? credentialsOf(sandbox));
   const assembly = options.assembly ?? loadAssembly(await prepareAssembly());
-  const functions = withTimeouts(assembly.functions, options.functionSeconds ?? {});
+  const functions = limitFunctions(assembly.functions, options);
   const local = started.use(
     await startLocal({
       ...{ clock, out, baseUrl: options.baseUrl ?? sandbox.baseUrl },
       revision: options.revision ?? sandbox.revision,
       credentials: Object.fromEntries(credentials.map(([account, text]) => [account, { text }])),
-      assembly: {
-        ...assembly,
-        functions: options.shortTimeouts ? withFastTimers(functions, out) : functions,
-      },
+      assembly: { ...assembly, functions: preload(functions, out, options) },
       ...(options.settings && { settings: options.settings }),
       ...(options.createFunction && { createFunction: options.createFunction }),
     }),
@@ -100,21 +102,35 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
 
 type Functions = readonly FunctionSpec[];
 
-function withTimeouts(functions: Functions, seconds: Readonly<Record<string, number>>): Functions {
+function limitFunctions(functions: Functions, options: WorkflowOptions): Functions {
+  const { functionSeconds = {}, functionMemory = {} } = options;
   return functions.map((spec) => {
-    const timeoutSeconds = seconds[spec.environment.STEP ?? ''] ?? spec.timeoutSeconds;
-    return { ...spec, timeoutSeconds };
+    const { STEP = '' } = spec.environment;
+    return {
+      ...spec,
+      timeoutSeconds: functionSeconds[STEP] ?? spec.timeoutSeconds,
+      memoryMb: functionMemory[STEP] ?? spec.memoryMb,
+    };
   });
 }
 
-/** Loads fast-timers.ts before each function's bundle. */
-function withFastTimers(functions: Functions, out: string): Functions {
+/** Loads fast-timers.ts and full-storage.ts before the bundles of functions that need them. */
+function preload(
+  functions: Functions,
+  out: string,
+  { shortTimeouts, storageDays }: WorkflowOptions,
+): Functions {
   const directory = join(out, '.code');
   mkdirSync(directory);
   return functions.map((spec) => {
+    const isFull = storageDays !== undefined && spec.environment.STEP === 'CurateReport';
+    const modules = [...(shortTimeouts ? [FAST_TIMERS] : []), ...(isFull ? [FULL_STORAGE] : [])];
+    if (modules.length === 0) return spec;
     const file = join(directory, `${spec.name}.cjs`);
-    writeFileSync(file, `require('${FAST_TIMERS}');\nmodule.exports = require('${spec.file}');\n`);
-    return { ...spec, file };
+    const requires = modules.map((module) => `require('${module}');\n`).join('');
+    writeFileSync(file, `${requires}module.exports = require('${spec.file}');\n`);
+    const environment = { ...spec.environment, ...(isFull && { FULL_AFTER_DAYS: String(storageDays) }) };
+    return { ...spec, file, environment };
   });
 }
 

@@ -36,7 +36,9 @@ type Manifest = z.infer<typeof Manifest>;
 const Ledger = z.object({
   report_id: z.optional(z.string()),
   table: z.optional(z.unknown()),
-  days: z.array(z.object({ day: z.string(), kept: z.optional(z.boolean()) })),
+  days: z.array(
+    z.object({ day: z.string(), kept: z.optional(z.boolean()), written: z.optional(z.boolean()) }),
+  ),
 });
 
 /** A window whose file was delivered, as it was when CurateReport got it. */
@@ -48,7 +50,7 @@ export interface Copy {
   readonly target: RequestTarget;
   /** When the data was made, in ISO 8601. */
   readonly created_at: string;
-  /** The delivery wrote the table, and its ledger says what that changed. */
+  /** The delivery wrote all days of the table, and its ledger says what that changed. */
   readonly hasLedger: boolean;
   /** Days that kept a newer report when this one was delivered. */
   readonly keptDays: readonly string[];
@@ -113,7 +115,7 @@ async function asCopy(bucket: ExportedObjects, manifest: Manifest, table: unknow
     bucket: manifest.bucket,
     target: { platform: manifest.platform, revision: manifest.revision },
     created_at: manifest.report_created_at ?? manifest.copied_at,
-    hasLedger: ledger?.table !== undefined,
+    hasLedger: ledger?.table !== undefined && ledger.days.every(({ written = true }) => written),
     keptDays: ledger?.days.flatMap(({ day, kept }) => (kept ? [day] : [])) ?? [],
   };
 }

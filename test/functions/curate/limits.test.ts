@@ -1,7 +1,7 @@
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { openDatabase } from '../../../functions/curate/database.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { open } from './reports.ts';
@@ -21,6 +21,21 @@ it('46: says that the memory is not enough', async () => {
   using database = await openDatabase(temporaryDirectory(), new AbortController().signal);
   const huge = database.query(`SELECT length(string_agg(repeat('x', 1000000), '')) FROM range(1000)`);
   await expect(huge).rejects.toMatchObject({ name: 'CurateLimit', which: 'memory' });
+});
+
+it('46: a larger function gives DuckDB the memory that it has beyond the default, and a smaller one less', async () => {
+  const limitOf = async (size: string) => {
+    vi.stubEnv('AWS_LAMBDA_FUNCTION_MEMORY_SIZE', size);
+    using database = await openDatabase(temporaryDirectory(), new AbortController().signal);
+    const [row] = await database.query(`SELECT current_setting('memory_limit') AS bytes`);
+    return row?.bytes;
+  };
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect([await limitOf('400'), await limitOf('1769'), await limitOf('2769')]).toEqual([
+    '36.2 MiB',
+    '143.0 MiB',
+    '1.0 GiB',
+  ]);
 });
 
 it.runIf(existsSync('/dev/full'))(

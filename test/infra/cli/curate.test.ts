@@ -43,14 +43,20 @@ it('lets only the request that was delivered last write, also if that was outsid
   expect(await spendIn(folder.out)).toEqual({ 3: 7, 4: 7, 5: 7, 6: 7 });
 });
 
-it('replaces the ledger of an earlier report, which tells nothing about the one that was delivered', async () => {
+it.each([
+  ['an earlier report, which tells nothing about the one that was delivered', { ledgerOf: 5, kept: [2] }],
+  ['a delivery that wrote only some of its days', { unwritten: [2] }],
+])('replaces the ledger of %s', async (_, ledgerFields) => {
   const folder = await openFolder();
-  await deliver(folder, { days: [1, 2], created: 7, ledgerOf: 5, kept: [2] });
+  await deliver(folder, { days: [1, 2], created: 7, ...ledgerFields });
   const { result } = await curate(['daily', '--local', '--out', folder.out]);
   expect(result.older).toEqual([]);
   const window = 'exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-03';
   const ledger = await readFile(join(folder.out, BUCKET, window, '_ledger.json'), 'utf8');
-  expect(JSON.parse(ledger)).toMatchObject({ report_id: 'r-7', table: { days: 2 } });
+  expect(JSON.parse(ledger)).toMatchObject({
+    ...{ report_id: 'r-7', table: { days: 2 } },
+    days: [{ rows: 1 }, { rows: 1 }],
+  });
 });
 
 it('says which days show an older report, because the newer one of the same window is gone', async () => {

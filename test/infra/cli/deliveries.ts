@@ -34,6 +34,8 @@ interface Delivery {
   readonly kept?: readonly number[];
   /** The hour of the earlier report whose ledger is still there, because CurateReport failed. */
   readonly ledgerOf?: number;
+  /** Days that CurateReport did not write at the delivery. */
+  readonly unwritten?: readonly number[];
   /** The file that another run has put there since. */
   readonly replacedBy?: string;
 }
@@ -64,7 +66,7 @@ export const timeOf = (hour: number) => `2026-11-01T${String(hour).padStart(2, '
 
 /** Leaves what an export leaves: the file, its manifest and its ledger. */
 export async function deliver({ put }: Folder, delivery: Delivery): Promise<void> {
-  const { name = 'daily', account = 'acme', created, days, kept = [], replacedBy } = delivery;
+  const { name = 'daily', account = 'acme', created, days, kept = [], unwritten = [], replacedBy } = delivery;
   const [first, last] = days;
   const dates = Array.from({ length: last - first + 1 }, (_, at) => dateOf(first + at));
   const window = { start_date: dateOf(first), end_date: dateOf(last + 1) };
@@ -84,7 +86,11 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
     ...{ copied_at: timeOf(created), published_at: timeOf(created), execution: `e-${created}`, warnings: [] },
   };
   await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
-  const ledgerDays = dates.map((day) => ({ day, ...(kept.map(dateOf).includes(day) && { kept: true }) }));
+  const ledgerDays = dates.map((day) => ({
+    day,
+    ...(kept.map(dateOf).includes(day) && { kept: true }),
+    ...(unwritten.map(dateOf).includes(day) && { written: false }),
+  }));
   const ledger = { report_id: `r-${delivery.ledgerOf ?? created}`, table: { name }, days: ledgerDays };
   await put(`${prefix}/_ledger.json`, JSON.stringify(ledger));
 }

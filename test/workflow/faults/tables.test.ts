@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import type { Fault } from '../../../infra/sandbox/faults/fault.ts';
 import {
@@ -146,7 +147,7 @@ describe('43: a day', () => {
     options.report = { ...before, ...report };
     const journals = recordJournals(workflow);
     const slow = workflow.run(request);
-    await vi.waitUntil(() => journals().reports.length === 1);
+    await vi.waitUntil(() => journals().reports.length === 1, { timeout: 20_000 });
     const quick = await workflow.run(request);
     const { output } = await slow;
     Object.assign(options, { report: before });
@@ -225,15 +226,51 @@ describe('46: a file that is too much for CurateReport', () => {
   it.each([
     ['max_curate_bytes', { settings: { MAX_CURATE_BYTES: '10' } }, /max_curate_bytes \(10\)/],
     // The step stops itself a minute before the function's end.
-    ['its timeout', { functionSeconds: { CurateReport: 60 } }, /timeout/],
+    ['its timeout', { functionSeconds: { CurateReport: 60 } }, /timeout; raise its memory in/],
+    ['its memory', { functionMemory: { CurateReport: 370 } }, /memory; raise it in/],
   ])('is delivered without rows, and the warning names %s', async (_, options, limit) => {
     await using small = await startFastWorkflow(options);
     setFaults(small, {});
     const { status, output, manifest } = await runExport(small);
     expect(status).toBe('SUCCEEDED');
+    const warning = expect.stringMatching(/^the rows were not read: /);
+    expect(output).toMatchObject({ warnings: [warning] });
     expect(output).toMatchObject({ warnings: [expect.stringMatching(limit)] });
     expect(output).not.toHaveProperty('rows');
     expect(manifest).not.toHaveProperty('rows');
     expect((await small.keys()).filter((key) => key.startsWith('tables/'))).toEqual([]);
   });
+
+  it.runIf(existsSync('/dev/full'))(
+    'for the storage after three days is delivered with rows, and shows the three days in the catalog',
+    async () => {
+      await using small = await startFastWorkflow({ storageDays: 3 });
+      const { output, manifest } = await runExport(small, { request: { name: 'full' }, faults: [ONES] });
+      const warning =
+        /^4 of 7 days of table full are not written, the first is 2026-10-04: .*storage; raise max_curate_bytes/;
+      expect(output).toMatchObject({ rows: 7, restated: 0, warnings: [expect.stringMatching(warning)] });
+      expect(manifest).toMatchObject({ rows: 7, sums: { spend: '7' }, table: { days: 3, kept: 0 } });
+      const three = WEEK.slice(0, 3);
+      expect(await daysOf(small, 'full')).toEqual({ objects: three, partitions: three });
+      const { days } = JSON.parse(String(await small.object(String(manifest?.ledger_key))));
+      expect(days.map(({ rows, written = true }: Record<string, unknown>) => [rows, written])).toEqual([
+        ...three.map(() => [1, true]),
+        ...WEEK.slice(3).map(() => [1, false]),
+      ]);
+    },
+  );
+});
+
+it('27: a ledger that S3 refuses costs the ledger only, and the warning names the permission', async () => {
+  const s3 = [{ operation: 'PutObject', key: '_ledger.json', answer: 'AccessDenied', times: 99 }] as const;
+  const { output, manifest } = await runExport(workflow, {
+    request: { name: 'unlogged' },
+    faults: [ONES],
+    s3,
+  });
+  const warning = expect.stringMatching(/^the ledger is not stored: .*s3:PutObject/);
+  expect(output).toMatchObject({ rows: 7, restated: 0, warnings: [warning] });
+  expect(manifest).toMatchObject({ rows: 7, sums: { spend: '7' }, table: { days: 7 } });
+  expect(manifest).not.toHaveProperty('ledger_key');
+  expect(await daysOf(workflow, 'unlogged')).toEqual(ALL);
 });

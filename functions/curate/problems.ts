@@ -1,0 +1,56 @@
+import { AccessRefused, readMessage } from '../workflow/errors.ts';
+import { CurateLimit } from './report.ts';
+
+/** By what ran out: the limit to raise. */
+const LIMITS: Readonly<Record<CurateLimit['which'], string>> = {
+  storage:
+    "the file needs more than CurateReport's ephemeral storage; raise max_curate_bytes, which sets its size, or export shorter ranges",
+  memory:
+    "the file needs more than CurateReport's memory; raise it in infra/cost.ts, or export shorter ranges",
+  time: "the file takes longer than CurateReport's timeout; raise its memory in infra/cost.ts, which brings CPU, or export shorter ranges",
+};
+
+export function describeLimit({ which }: CurateLimit): string {
+  return LIMITS[which];
+}
+
+/** True if a person has to act, and another try would end the same. */
+export function isFinal(error: unknown): error is AccessRefused | CurateLimit {
+  return error instanceof AccessRefused || error instanceof CurateLimit;
+}
+
+export function reasonOf(error: AccessRefused | CurateLimit): string {
+  return error instanceof CurateLimit ? describeLimit(error) : readMessage(error.message).happened;
+}
+
+/**
+ * Runs a call whose failure must not keep the file from being delivered.
+ *
+ * @param describe makes the problem from the reason
+ * @returns the problem if a person has to act
+ */
+export async function finalAsProblem<T>(
+  call: () => Promise<T>,
+  describe: (reason: string) => string,
+): Promise<T | { readonly problem: string }> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!isFinal(error)) throw error;
+    return { problem: describe(reasonOf(error)) };
+  }
+}
+
+export function notWritten(table: string, reason: string): string {
+  return `table ${table} is not written: ${reason}`;
+}
+
+/** The other days are written and registered. @param days those that are not */
+export function partlyWritten(table: string, days: readonly string[], of: number, reason: string): string {
+  return `${days.length} of ${of} days of table ${table} are not written, the first is ${days[0]}: ${reason}`;
+}
+
+/** The objects are there, and DuckDB or Spark see them. Athena sees them once `curate` has registered them. */
+export function notRegistered(table: string, reason: string): string {
+  return `table ${table} is written, but its days are not in the catalog: ${reason}`;
+}
