@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import { createHandler } from './aws/handler.ts';
 import { createSecrets } from './aws/secrets.ts';
 import { toGrantError } from './decisions/platform-failure.ts';
@@ -43,6 +44,7 @@ interface Dependencies extends Pick<Common, 'log' | 'now' | 'measure'> {
   readonly requestToken: RequestToken;
   /** The platform's URL. A token of another platform is not used. */
   readonly baseUrl: string;
+  readonly resolveHost: (hostname: string) => Promise<unknown>;
 }
 
 /** The token that this call needs. */
@@ -192,5 +194,6 @@ export const handler = createHandler(READS.GetToken, TokenRequest, getToken, (se
     tokens: createTokenCache(secrets, prefix),
     requestToken: createTokenRequest(connection, readSettingObject(settings.REFRESH_PARAMETERS)),
     baseUrl: settings.PLATFORM_BASE_URL,
+    resolveHost: (hostname: string) => lookup(hostname),
   };
 });

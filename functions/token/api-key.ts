@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { NO_HOST, noSuchHost } from '../decisions/platform-failure.ts';
 import { CredentialUnusable, readCause } from '../workflow/errors.ts';
 import type { TokenRef } from '../workflow/state-parts.ts';
 import type { TokenRequest } from '../workflow/states.ts';
@@ -40,6 +41,10 @@ export function apiKeyWarning(account: string, now: Date): string {
 
 interface Dependencies extends Pick<Common, 'log' | 'now' | 'measure'> {
   readonly tokens: TokenCache;
+  /** The platform's URL. */
+  readonly baseUrl: string;
+  /** Fails with a `code` if the host has no address. */
+  readonly resolveHost: (hostname: string) => Promise<unknown>;
 }
 
 /**
@@ -47,15 +52,17 @@ interface Dependencies extends Pick<Common, 'log' | 'now' | 'measure'> {
  *
  * @param refused the reference that the platform refused
  * @throws CredentialUnusable after the sunset, for a list, and if the platform refused this key
+ * @throws RequestRefused at the start of an export if the platform's host does not exist
  */
 export async function useApiKey(
-  { request, warnings, caught, token }: TokenRequest,
+  { request, warnings, caught, token, reports }: TokenRequest,
   { api_key }: ApiKeyCredential,
   refused: TokenRef | undefined,
-  { tokens, log, now, measure }: Dependencies,
+  { tokens, log, now, measure, baseUrl, resolveHost }: Dependencies,
 ): Promise<{ warnings: string[]; token: TokenRef }> {
   const { account, kind } = request;
   requireUsable(account, kind, now());
+  if (reports === undefined) await requireHost(baseUrl, account, resolveHost);
   if ((await cachedValue(tokens, account, refused)) === api_key) {
     const { request_id } = readCause(caught?.Cause ?? '').facts;
     const happened = `The platform does not accept the API key of account ${account}. ${INSTEAD}`;
@@ -84,6 +91,14 @@ function requireUsable(account: string, kind: string, now: Date): void {
   };
   if (now >= API_KEY_SUNSET) refuse(`the platform disabled on ${sunset()}`);
   if (kind === 'list') refuse('works only for reports and purchases, not for lists');
+}
+
+/** With OAuth, the first request is for a token and shows that the host exists. A key needs no request. */
+async function requireHost(baseUrl: string, account: string, resolveHost: Dependencies['resolveHost']) {
+  const host = new URL(baseUrl).hostname.replaceAll(/[[\]]/g, '');
+  await resolveHost(host).catch(({ code }: NodeJS.ErrnoException) => {
+    if (code === NO_HOST) throw noSuchHost(baseUrl, account);
+  });
 }
 
 function sunset(): string {

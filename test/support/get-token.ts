@@ -7,11 +7,14 @@ import { keepLog, stoppedClock, windowOf } from './steps.ts';
 const BASE_URL = 'https://api.example.com/v1';
 
 /** The dependencies of GetToken: secrets in memory, a token endpoint that counts, and a clock that tests move. */
-export function startGetToken(options: { expiresIn?: number; failure?: Error; now?: string } = {}) {
+export function startGetToken(
+  options: { expiresIn?: number; failure?: Error; now?: string; hostFailure?: string } = {},
+) {
   const clock = stoppedClock(options.now);
   const versions: CachedTokens[] = [];
   const asked: { refresh_token: string | undefined; scope: string | undefined }[] = [];
   const rotations: string[] = [];
+  const resolved: string[] = [];
   let credential: Credential = { client_id: 'client', client_secret: 'canary-secret' };
   let credentialVersion = 1;
   let beforeReplacing = () => {};
@@ -27,6 +30,10 @@ export function startGetToken(options: { expiresIn?: number; failure?: Error; no
     now: clock.now,
     measure: (measurement: Measurement) => void measured.push(measurement),
     baseUrl: BASE_URL,
+    async resolveHost(host: string): Promise<void> {
+      resolved.push(host);
+      if (options.hostFailure) throw Object.assign(new Error(), { code: options.hostFailure });
+    },
     credentialOf: () => ({
       read: async () => ({ text: JSON.stringify(credential), version: `c${credentialVersion}` }),
       async replace(version: string, text: string) {
@@ -72,6 +79,7 @@ export function startGetToken(options: { expiresIn?: number; failure?: Error; no
     window,
     asked,
     rotations,
+    resolved,
     issued: () => issued,
     credential: () => credential,
     setCredential,

@@ -64,6 +64,25 @@ describe('5.7: GetToken with an API key', () => {
     expect(versions).toEqual([]);
   });
 
+  it('9: fails at once if the host of base_url does not exist, but only before the first window', async () => {
+    const { dependencies, window, resolved, setCredential } = startGetToken({ hostFailure: 'ENOTFOUND' });
+    setCredential({ api_key: 'canary-key' });
+    const { reports: _, ...plan } = window;
+    await expect(getToken(plan, dependencies)).rejects.toMatchObject({
+      name: 'RequestRefused',
+      message: expect.stringContaining('There is no host api.example.com (ENOTFOUND): check base_url.'),
+    });
+    expect(resolved).toEqual(['api.example.com']);
+    expect(await getToken(window, dependencies)).toMatchObject({ token: { scope: 'X-API-Key' } });
+  });
+
+  it('leaves it to the first window to wait for a name server that does not answer', async () => {
+    const { dependencies, window, setCredential } = startGetToken({ hostFailure: 'EAI_AGAIN' });
+    setCredential({ api_key: 'canary-key' });
+    const { reports: _, ...plan } = window;
+    expect(await getToken(plan, dependencies)).toMatchObject({ token: { scope: 'X-API-Key' } });
+  });
+
   it('fails if the platform refuses the key, until another key is stored', async () => {
     const { dependencies, window, setCredential } = start('2026-11-21T06:00:00Z');
     const caught = { Error: 'TokenRefused', Cause: 'Refused.\n{"request_id":"r-1"}' };
