@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Fault } from '../../../infra/sandbox/faults/fault.ts';
 import type * as Support from '../../support/workflow.ts';
 import type { Ended, Workflow } from '../../support/workflow.ts';
 
@@ -16,7 +17,7 @@ const [release, checkout = ''] = process.argv.slice(2);
 if (!release) throw new Error('Usage: npm run record-states -- RELEASE [CHECKOUT]');
 
 const support = pathToFileURL(resolve(checkout, 'test/support/workflow.ts')).href;
-const { startWorkflow } = (await import(support)) as typeof Support;
+const { follow, startWorkflow } = (await import(support)) as typeof Support;
 
 /** One input of each state and shape, as lines of JSON. */
 const recorded = new Map<string, string>();
@@ -55,6 +56,15 @@ await record({ name: 'purchases', account, kind: 'purchases', advertiser_id: adv
   'purchases status=429 retry_after=10',
 ]);
 await record({ name: 'list', account, kind: 'list', resource: 'campaigns' }, ['list status=401']);
+await record(report('zipped'), ['storage gzip=right']);
+// A day's values change, and then the catalog refuses.
+for (const spend of [1, 2]) await record(report('restated'), [serve({ date: week.start_date, spend })]);
+workflow.glue.faults.push({ operation: 'GetTable', answer: 'AccessDeniedException' });
+await record(report('not-in-table'));
+// The first window cannot be stored, and another execution adopts its report.
+workflow.s3.faults.push({ operation: 'PutObject', key: '/report.json', answer: 'AccessDenied' });
+await record(report('adopted', twoWindows), [], 'adopted');
+await record(report('adopted', { ...twoWindows, only_missing: true }), [], 'resume-adopted');
 workflow.sandbox.options.report = { ...workflow.sandbox.options.report, bytes: 40 * MiB };
 await record(report('long'), [stalls]);
 await record(report('long-failed'), [stalls, 'report nth=3 status=403']);
@@ -63,10 +73,19 @@ await mkdir(FOLDER, { recursive: true });
 const lines = [...recorded.values()].sort();
 await writeFile(new URL(`${release}.jsonl`, FOLDER), lines.map((line) => `${line}\n`).join(''));
 
-async function record(request: Request, faults: readonly string[] = []): Promise<void> {
+/** The storage host serves this row. */
+function serve(row: object): Fault {
+  return { on: 'storage', body: JSON.stringify([row]) };
+}
+
+async function record(
+  request: Request,
+  faults: readonly (string | Fault)[] = [],
+  execution?: string,
+): Promise<void> {
   workflow.sandbox.faults.clear();
   for (const fault of faults) workflow.sandbox.faults.add(fault);
-  const ended: Ended = await workflow.run(request);
+  const ended: Ended = await follow(workflow.export(request, execution));
   console.log(`${request.name}: ${ended.status} ${ended.error ?? ''}`);
   for (const { type, stateType, state = '', input } of ended.events) {
     if (type !== 'StateEntered' || stateType !== 'Task' || state.startsWith('Announce')) continue;
