@@ -56,7 +56,7 @@ const EXPRESSION =
 const TimeZone = z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin');
 
 /** When EventBridge Scheduler starts an export. */
-const Schedule = z.strictObject({
+export const Schedule = z.strictObject({
   expression: z
     .string()
     .regex(
@@ -75,7 +75,8 @@ const NOT_OURS = /^(?!(grant_type|refresh_token|client_secret)$)/;
 
 const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/;
 
-const Config = z.strictObject({
+/** The config as cdk.json has it, without its defaults. functions/README.md describes each field. */
+export const ConfigFile = z.strictObject({
   stack: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be 1 to 63 letters, digits and -, the first a letter')
@@ -134,8 +135,8 @@ export interface ConfiguredExport extends ConfiguredEntry {
   readonly schedule?: Schedule | undefined;
 }
 
-/** The config of a deployment. functions/README.md describes each field. */
-export type Config = Readonly<Omit<z.infer<typeof Config>, 'exports'>> & {
+/** The config of a deployment. */
+export type Config = Readonly<Omit<z.infer<typeof ConfigFile>, 'exports'>> & {
   readonly exports: readonly ConfiguredExport[];
 };
 
@@ -171,7 +172,7 @@ export function readConfig(): Config {
 
 /** @throws InvalidConfig with every fault, including those of the exports' requests */
 export function parseConfig(context: unknown): Config {
-  const parsed = Config.safeParse(context, { error: wordIssue });
+  const parsed = ConfigFile.safeParse(context, { error: wordIssue });
   const issues = parsed.error?.issues ?? [];
   const faults = [
     ...issues.flatMap((issue) => describeIssue(issue, 'the config', 'is not a setting')),
@@ -187,7 +188,7 @@ export function parseConfig(context: unknown): Config {
 
 /** A schedule is in the time zone of its account, and a request in that of its schedule, unless they name another one. */
 function withTimeZone(
-  entry: z.infer<typeof Config>['exports'][number],
+  entry: z.infer<typeof ConfigFile>['exports'][number],
   time_zones: Readonly<Record<string, string>>,
 ): ConfiguredExport {
   const { schedule, ...others } = entry as ConfiguredExport;
