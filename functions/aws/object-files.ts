@@ -18,12 +18,24 @@ export interface ObjectHead {
   readonly metadata: Metadata;
 }
 
+/** The last bytes of an object, and the size of all. */
+export interface ObjectEnd {
+  readonly bytes: Buffer;
+  readonly size: number;
+}
+
 /** Objects of any size, which pass through files on this disk. Each function throws AccessRefused or ServiceUnavailable. */
 export interface ObjectFiles {
   /** @returns undefined if the object, or this version of it, no longer exists */
   open(key: string, version: string | undefined, signal: AbortSignal): Promise<Readable | undefined>;
   /** @returns undefined if the object does not exist */
   head(key: string): Promise<ObjectHead | undefined>;
+  /**
+   * Reads the last bytes of an object, or all if there are fewer.
+   *
+   * @returns undefined if the object no longer has this ETag
+   */
+  readEnd(key: string, etag: string, length: number): Promise<ObjectEnd | undefined>;
   /**
    * Writes a file with its metadata, which may have 2 KB.
    *
@@ -62,6 +74,18 @@ export function createObjectFiles({
       } catch (error) {
         if (error instanceof Error && error.name === 'NotFound') return undefined;
         throw failure(error, `look at ${key} of`, 's3:GetObject and s3:ListBucket');
+      }
+    },
+    async readEnd(key, etag, length) {
+      const command = new GetObjectCommand({ ...at(key), IfMatch: etag, Range: `bytes=-${length}` });
+      try {
+        const { Body, ContentRange } = await client.send(command, withTimeout());
+        const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
+        // A range that covers the whole object may be answered with 200.
+        return { bytes, size: Number(ContentRange?.split('/')[1] ?? bytes.length) };
+      } catch (error) {
+        if (error instanceof Error && CONFLICTS.test(error.name)) return undefined;
+        throw failure(error, `read ${key} of`, 's3:GetObject and s3:ListBucket');
       }
     },
     async put(key, path, metadata, replaces) {

@@ -89,7 +89,16 @@ export async function curateList(state: SavedWindow, work: Work, access: TableAc
   const snapshot = { report_id: execution, created_at: object.copied_at, request_hash: hash };
   const write = async (): Promise<{ problem?: string }> => {
     const key = listKey(schema.table, request.account);
-    await publishObject(files, key, { ...snapshot, values: { rows } }, (metadata) => list.write(metadata));
+    await publishObject(
+      files,
+      key,
+      { ...snapshot, values: { rows } },
+      {
+        write: (metadata) => list.write(metadata),
+        // Nothing reports what a snapshot changed.
+        readMetadata: async () => ({}),
+      },
+    );
     await catalog.registerPartitions(schema, partitionsOf(request, window));
     return {};
   };

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Database, identifier, literal, openDatabase } from './database.ts';
 import { readFacts } from './facts.ts';
 import { type Match, matchColumns, nameKey, wantedColumns } from './match.ts';
-import { writeParquet } from './parquet.ts';
+import { readMetadata, writeParquet } from './parquet.ts';
 import type { OpenReport, ReportFile, ReportOptions } from './report.ts';
 import { openSource } from './source.ts';
 import { stageRows } from './stage.ts';
@@ -36,6 +38,11 @@ async function readReport(database: Database, file: ReportFile, options: ReportO
       const query = `SELECT ${columns} FROM ${literal(stage)} WHERE day = ${literal(day)} ORDER BY ALL`;
       await writeParquet(database, path, query, metadata);
       return path;
+    },
+    async readMetadata(end) {
+      // DuckDB may remember what it read from a path.
+      const path = join(options.folder, `${randomUUID()}.parquet`);
+      return readMetadata(database, path, end).finally(() => rm(path, { force: true }));
     },
     async [Symbol.asyncDispose]() {
       database[Symbol.dispose]();

@@ -1,21 +1,21 @@
-import { rename, rm } from 'node:fs/promises';
 import type { ObjectFiles } from '../aws/object-files.ts';
 import type { DayVersion } from '../workflow/day-metadata.ts';
 import type { AccessRefused } from '../workflow/errors.ts';
 import { daysOf } from '../workflow/request/dates.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { dayKey } from '../workflow/table.ts';
+import { createDayFiles } from './day-files.ts';
 import { isFinal } from './problems.ts';
 import { type Published, publishObject } from './publish-object.ts';
 import type { CurateLimit, DayFacts, OpenReport } from './report.ts';
 
-/** Days whose calls to S3 are under way at the same time. A window has 45 at most, with a HEAD and a PUT each. */
+/** Days whose calls to S3 are under way at the same time. A window has 45 at most, with a HEAD, a GET of the end of the old object, and a PUT each. */
 const PARALLEL = 8;
 
 export interface PublishedDay extends DayFacts, Published {}
 
 interface Target {
-  readonly files: Pick<ObjectFiles, 'head' | 'put'>;
+  readonly files: Pick<ObjectFiles, 'head' | 'readEnd' | 'put'>;
   readonly table: string;
   readonly account: string;
   readonly window: Window;
@@ -37,41 +37,19 @@ export interface Publication {
  */
 export async function publishDays(report: OpenReport, target: Target): Promise<Publication> {
   const { files, table, account, version } = target;
-  const writeFile = createFileWriter(report);
+  const filesOf = createDayFiles(report, files);
   const facts = new Map(report.facts.days.map((each) => [each.day, each]));
   const { results, failures } = await mapParallel(daysOf(target.window), PARALLEL, async (day) => {
     const { rows, sums } = facts.get(day) ?? { rows: 0, sums: {} };
-    let path: string | undefined;
-    const write = async (metadata: Readonly<Record<string, string>>) => {
-      path = await writeFile(day, metadata);
-      return path;
-    };
-    try {
-      const ours = { ...version, values: { rows, sums } };
-      return { day, rows, sums, ...(await publishObject(files, dayKey(table, account, day), ours, write)) };
-    } finally {
-      if (path !== undefined) await rm(path, { force: true });
-    }
+    const key = dayKey(table, account, day);
+    await using parquet = filesOf(key, day);
+    const ours = { ...version, values: { rows, sums } };
+    return { day, rows, sums, ...(await publishObject(files, key, ours, parquet)) };
   });
   // Another try may succeed, and then writes all days.
   for (const failure of failures) if (!isFinal(failure)) throw failure;
   const [stopped] = failures.filter(isFinal);
   return { days: results, ...(stopped && { stopped }) };
-}
-
-/** DuckDB writes one file at a time, and the next one to the same path. */
-function createFileWriter(report: OpenReport): OpenReport['writeDay'] {
-  let last: Promise<unknown> = Promise.resolve();
-  return (day, metadata) => {
-    const next = async () => {
-      const path = await report.writeDay(day, metadata);
-      await rename(path, `${path}.${day}`);
-      return `${path}.${day}`;
-    };
-    const written = last.then(next, next);
-    last = written;
-    return written;
-  };
 }
 
 /** Begins no call after one has failed, and ends only when all calls have ended. @returns results in the order of the items */

@@ -1,12 +1,13 @@
-import type { ObjectFiles } from '../aws/object-files.ts';
+import type { Metadata, ObjectFiles, ObjectHead } from '../aws/object-files.ts';
 import {
   compareVersions,
-  type DayMetadata,
   type DayValues,
   type DayVersion,
   isEqual,
-  readMetadata,
+  readValues,
+  readVersion,
   writeMetadata,
+  writeVersion,
 } from '../workflow/day-metadata.ts';
 import { ServiceUnavailable } from '../workflow/errors.ts';
 
@@ -21,8 +22,17 @@ export interface Published {
   readonly before?: DayValues;
 }
 
-/** Writes the Parquet file with this metadata and returns its path. */
-export type WriteFile = (metadata: Readonly<Record<string, string>>) => Promise<string>;
+/** The Parquet files of an object of a table. */
+export interface ParquetFiles {
+  /** Writes the new one with this key-value metadata and returns its path. */
+  write(metadata: Metadata): Promise<string>;
+  /**
+   * Reads the key-value metadata of the one that is there.
+   *
+   * @param head of the object @returns undefined if another one is there now
+   */
+  readMetadata(head: ObjectHead): Promise<Metadata | undefined>;
+}
 
 /**
  * Makes an object of a table show a report, unless it shows a newer one. A retry changes nothing, and returns the same.
@@ -33,19 +43,20 @@ export type WriteFile = (metadata: Readonly<Record<string, string>>) => Promise<
 export async function publishObject(
   files: Pick<ObjectFiles, 'head' | 'put'>,
   key: string,
-  ours: DayVersion & { readonly values: DayValues },
-  write: WriteFile,
+  { values, ...version }: DayVersion & { readonly values: DayValues },
+  parquet: ParquetFiles,
 ): Promise<Published> {
   for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
     const head = await files.head(key);
-    const existing = head && readMetadata(head.metadata);
-    const verdict = compareVersions(existing, ours);
+    const existing = head && readVersion(head.metadata);
+    const verdict = compareVersions(existing, version);
     if (verdict === 'keep') return { kept: true };
-    if (verdict === 'same') return restated(ours.values, existing?.replaced);
-    const day: DayMetadata = { ...ours, replaced: existing?.values };
-    const path = await write(writeMetadata(day, Number.POSITIVE_INFINITY));
-    if (await files.put(key, path, writeMetadata(day), head?.etag))
-      return restated(ours.values, day.replaced);
+    const metadata = head && existing ? await parquet.readMetadata(head) : {};
+    if (!metadata) continue;
+    const shown = readValues(metadata);
+    if (verdict === 'same') return restated(values, shown.replaced);
+    const path = await parquet.write(writeMetadata(version, { values, replaced: shown.values }));
+    if (await files.put(key, path, writeVersion(version), head?.etag)) return restated(values, shown.values);
   }
   throw new ServiceUnavailable(`Other runs replaced ${key} ${MAX_CONFLICTS} times in a row.`, { key });
 }

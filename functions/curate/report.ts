@@ -1,3 +1,4 @@
+import type { ObjectEnd } from '../aws/object-files.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { Column, TableSchema } from '../workflow/table.ts';
 
@@ -61,6 +62,8 @@ export interface OpenReport extends AsyncDisposable {
    * @throws CurateLimit
    */
   writeDay(day: string, metadata: Readonly<Record<string, string>>): Promise<string>;
+  /** Reads the key-value metadata of a Parquet file that writeDay wrote. @param end with the whole footer @throws CurateLimit */
+  readMetadata(end: ObjectEnd): Promise<Readonly<Record<string, string>>>;
 }
 
 export interface OpenList extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { readMetadata } from '../workflow/day-metadata.ts';
+import { readVersion } from '../workflow/day-metadata.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
 import { failureKey, manifestKey, objectKey } from '../workflow/keys.ts';
 import { dateIn, daysOf, groupDays } from '../workflow/request/dates.ts';
@@ -124,7 +124,7 @@ export async function checkDays(
   const hash = requestHash(request, target);
   return inBatches(days, async (day) => {
     const object = await store.head(dayKey(table, request.account, day));
-    const shown = readMetadata(object?.metadata ?? {});
+    const shown = readVersion(object?.metadata ?? {});
     if (!shown) return 'absent';
     if (shown.request_hash !== hash) return 'other';
     return dateIn(timeZone, new Date(shown.created_at)) > day ? 'present' : 'unfinished';

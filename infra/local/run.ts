@@ -39,6 +39,8 @@ export interface LocalOptions {
   readonly configured?: readonly ConfiguredEntry[];
   /** Default: the stack of cdk.json. */
   readonly assembly?: Assembly;
+  /** The bucket keeps each version of an object, as the deployed one does. Default: false, which saves disk. */
+  readonly versioned?: boolean;
   /** Replace settings of all functions. */
   readonly settings?: SettingTexts;
   /** Default: runs each function in threads of this process. */
@@ -87,6 +89,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const s3 = started.use(
     await startS3({
       ...{ directory: out, buckets: [bucket], now: clock.now, requireOwner: true },
+      versioned: options.versioned ?? false,
       log: (entry) => countBytes(arrived, entry),
     }),
   );

@@ -24,7 +24,7 @@ interface Curation {
   readonly start_date: string;
   readonly end_date: string;
   readonly report: { readonly id: string; readonly created_at: string };
-  /** Absent if CurateReport was killed or failed: any of the days may show the report. */
+  /** Absent if CurateReport was killed, failed or stopped between two days: any of the days may show the report. */
   readonly done?: NonNullable<Curated['table']>;
   readonly problem?: string;
 }
@@ -55,8 +55,9 @@ function curationsIn(events: readonly HistoryEvent[]): Curation[] {
     const end = after.find(({ type }) => type !== 'StateFailed' && type !== 'StateRetried');
     const { curated } = ((end?.type === 'StateExited' && end.output) || {}) as Partial<WindowState>;
     const failed = after.slice(0, end && after.indexOf(end)).findLast(({ error }) => error !== undefined);
-    const { table: done, table_problem: problem = failed && `${failed.error} ${failed.cause}` } =
-      curated ?? {};
+    const { table, table_problem: problem = failed && `${failed.error} ${failed.cause}` } = curated ?? {};
+    const length = daysBetween(state.window.start_date, state.window.end_date);
+    const done = table && table.days + table.kept === length ? table : undefined;
     return [{ ...state.window, report, ...(done && { done }), ...(problem && { problem }) }];
   });
 }

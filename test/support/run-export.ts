@@ -187,15 +187,14 @@ async function writtenBy(workflow: Workflow, outcome: Outcome): Promise<string> 
 
 async function readObjects(workflow: Workflow, name: string): Promise<Pick<Outcome, 'object' | 'manifest'>> {
   const keys = await keysOf(workflow, name);
-  const read = async (file: RegExp) => {
+  const read = async (file: RegExp, version?: string) => {
     const key = keys.find((one) => file.test(one));
-    return key === undefined ? undefined : workflow.object(key);
+    return key === undefined ? undefined : workflow.object(key, version);
   };
-  const manifest = await read(/\/_manifest\.json$/);
-  return {
-    object: await read(/\/[^_/][^/]*$/),
-    manifest: manifest && (JSON.parse(String(manifest)) as Record<string, unknown>),
-  };
+  const text = await read(/\/_manifest\.json$/);
+  const manifest = text && (JSON.parse(String(text)) as Record<string, unknown>);
+  const { version_id } = manifest ?? {};
+  return { object: await read(/\/[^_/][^/]*$/, version_id as string | undefined), manifest };
 }
 
 function expectPromisesKept(outcome: Outcome): void {

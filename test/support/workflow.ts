@@ -23,6 +23,8 @@ export interface WorkflowOptions {
   readonly sandbox?: Omit<SandboxOptions, 'now'>;
   /** Seconds by which the platform's clock is ahead of the functions'. */
   readonly platformAhead?: number;
+  /** The bucket keeps each version of an object. */
+  readonly versioned?: boolean;
   /** Replace the functions' settings. */
   readonly settings?: SettingTexts;
   /** Default: the stack of cdk.json. */
@@ -58,8 +60,8 @@ export interface Workflow extends LocalRun {
   request(fields?: Record<string, unknown>): Record<string, unknown>;
   /** Runs a request to its end. */
   run(request?: unknown): Promise<Ended>;
-  /** Reads an object of the bucket. */
-  object(key: string): Promise<Buffer>;
+  /** Reads an object of the bucket. @param version only of a bucket with versions */
+  object(key: string, version?: string): Promise<Buffer>;
   /** Keys of all visible objects, sorted. */
   keys(): Promise<string[]>;
   /** The text of everything that was written, except the reports: files, histories, logs, events, and journals. */
@@ -83,6 +85,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
       credentials: Object.fromEntries(credentials.map(([account, text]) => [account, { text }])),
       assembly: { ...assembly, functions: preload(functions, out, options) },
       ...(options.settings && { settings: options.settings }),
+      ...(options.versioned && { versioned: true }),
       ...(options.createFunction && { createFunction: options.createFunction }),
     }),
   );
@@ -93,7 +96,8 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
     ...local,
     ...{ sandbox, out, request, close },
     run: (input = request()) => follow(local.export(input)),
-    object: (key) => readFile(join(out, local.bucket, key)),
+    object: (key, version) =>
+      readFile(join(out, local.bucket, version === undefined ? key : join('.versions', version))),
     keys: () => keysUnder(join(out, local.bucket)),
     everythingWritten: () => readEverything(local, out),
     [Symbol.asyncDispose]: close,

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { curateReport } from '../../../functions/curate-report.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
-import { compareVersions, type DayVersion, readMetadata } from '../../../functions/workflow/day-metadata.ts';
+import { compareVersions, type DayVersion, readVersion } from '../../../functions/workflow/day-metadata.ts';
 import { ExportError, readMessage, ServiceUnavailable } from '../../../functions/workflow/errors.ts';
 import { daysOf } from '../../../functions/workflow/request/dates.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
@@ -111,7 +111,7 @@ async function isShown(copy: Copy, { table }: TableSchema, bucket: ExportedObjec
 
 async function compare(copy: Copy, key: string, bucket: ExportedObjects) {
   const head = await bucket.head(key);
-  return compareVersions(head && readMetadata(head.metadata), versionOf(copy));
+  return compareVersions(head && readVersion(head.metadata), versionOf(copy));
 }
 
 /**

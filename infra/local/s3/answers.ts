@@ -20,6 +20,7 @@ const STATUS = {
   NoSuchBucket: 404,
   NoSuchKey: 404,
   NoSuchUpload: 404,
+  NoSuchVersion: 404,
   NotImplemented: 501,
   PreconditionFailed: 412,
   ConditionalRequestConflict: 409,

@@ -3,7 +3,18 @@ import { type Answer, S3Error, xml } from './answers.ts';
 import { base64Crc } from './body.ts';
 import type { Call } from './call.ts';
 import { receiveFile, writeSparseFile } from './file-writer.ts';
-import { listKeys, type ObjectMeta, objectPath, publish, readMeta, remove, temporaryPath } from './store.ts';
+import {
+  listKeys,
+  type ObjectMeta,
+  objectPath,
+  publish,
+  readMeta,
+  readVersionMeta,
+  remove,
+  temporaryPath,
+  versionHeader,
+  versionPath,
+} from './store.ts';
 
 export async function putObject(call: Call): Promise<Answer> {
   objectPath(call);
@@ -19,14 +30,15 @@ export async function putObject(call: Call): Promise<Answer> {
       ...userMetadata(call),
       lastModified: new Date(call.now()).toISOString(),
     };
-    await publish(call, temporary, meta, () => checkConditions(call));
-    return { status: 200, headers: { ETag: meta.etag, ...checksumHeaders(meta.crc32) } };
+    const version = await publish(call, temporary, meta, () => checkConditions(call));
+    return { status: 200, headers: { ETag: meta.etag, ...checksumHeaders(meta.crc32), ...version } };
   });
 }
 
 export async function getObject(call: Call): Promise<Answer> {
   const { header } = call;
-  const meta = await readMeta(call);
+  const version = call.query.get('versionId');
+  const meta = await (version === null ? readMeta(call) : readVersionMeta(call, version));
   const ifMatch = header('if-match');
   if (ifMatch !== undefined && ifMatch !== meta.etag) throw new S3Error('PreconditionFailed');
   const { start, end } = readRange(header('range'), meta.bytes);
@@ -38,7 +50,7 @@ export async function getObject(call: Call): Promise<Answer> {
       'Content-Length': String(end - start + 1),
       ...(partial ? { 'Content-Range': `bytes ${start}-${end}/${meta.bytes}` } : {}),
     },
-    body: { path: objectPath(call), start, end },
+    body: { path: version === null ? objectPath(call) : versionPath(call, version), start, end },
   };
 }
 
@@ -136,6 +148,7 @@ function metaHeaders(meta: ObjectMeta, header: Call['header']): Record<string, s
     'Content-Type': meta.contentType,
     'Last-Modified': new Date(meta.lastModified).toUTCString(),
     'Accept-Ranges': 'bytes',
+    ...versionHeader(meta),
     ...Object.fromEntries(metadata),
     ...(meta.contentEncoding === undefined ? {} : { 'Content-Encoding': meta.contentEncoding }),
     ...(withChecksum && meta.crc32 !== '' ? checksumHeaders(meta.crc32) : {}),

@@ -39,6 +39,8 @@ export type S3Options = {
   account?: string;
   /** Refuses requests without ExpectedBucketOwner. */
   requireOwner?: boolean;
+  /** Keeps each version of an object, which GetObject serves by its id. Default: a new version replaces the one before. */
+  versioned?: boolean;
   tls?: { key: string; cert: string };
   /** Default: S3's 5 MiB. Tests lower it to use many small parts. */
   minPartBytes?: number;
@@ -126,11 +128,12 @@ async function serve(
   };
   response.setHeader('x-amz-request-id', randomUUID());
   try {
-    // The bucket has no versions.
-    if (operation === undefined || query.has('versionId')) throw new S3Error('NotImplemented');
+    const isOfVersion = query.has('versionId');
+    if (operation === undefined || (isOfVersion && !(state.versioned && operation === 'GetObject')))
+      throw new S3Error('NotImplemented');
     const header = (name: string) => [request.headers[name]].flat()[0];
     const { directory, uploads, minPartBytes = MIN_PART_BYTES, now = Date.now, sink = false } = state;
-    const place = { directory, bucket, key };
+    const place = { directory, bucket, key, versioned: state.versioned ?? false };
     const call = { ...place, operation, request, query, header, uploads, minPartBytes, now, sink };
     authorize(state, call);
     const fault = takeFault(state.faults, { operation, key, part });

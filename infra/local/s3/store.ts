@@ -1,13 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { glob, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { glob, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { S3Error } from './answers.ts';
 
-export type ObjectPlace = { directory: string; bucket: string; key: string };
+export type ObjectPlace = {
+  directory: string;
+  bucket: string;
+  key: string;
+  /** The bucket keeps each version of an object. */
+  versioned?: boolean;
+};
 
 /** Folders in each bucket's folder. No key may start with them. */
 const META = '.meta';
 const UPLOADS = '.uploads';
+const VERSIONS = '.versions';
 const KEY_BYTES_MAX = 1024;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -21,6 +28,8 @@ export type ObjectMeta = {
   /** The user's metadata, without `x-amz-meta-`. */
   metadata?: Record<string, string>;
   lastModified: string;
+  /** Only in a bucket with versions. */
+  versionId?: string;
 };
 
 /** DIRECTORY/BUCKET/KEY. @throws S3Error InvalidArgument if the key could lead out of the bucket's folder */
@@ -30,7 +39,7 @@ export function objectPath({ directory, bucket, key }: ObjectPlace): string {
     segments.some((segment) => ['', '.', '..'].includes(segment)) ||
     key.includes('\0') ||
     key.includes('\\') ||
-    [META, UPLOADS].includes(segments[0] ?? '');
+    [META, UPLOADS, VERSIONS].includes(segments[0] ?? '');
   if (unsafe || Buffer.byteLength(key) > KEY_BYTES_MAX) {
     throw new S3Error('InvalidArgument', `The key cannot be used as a file path: ${key}`);
   }
@@ -48,22 +57,49 @@ export async function temporaryPath({ directory, bucket }: ObjectPlace): Promise
  * Makes a finished temporary file visible at its key. Writes the metadata first: without an object it is ignored.
  *
  * @param check throws if the object must not be replaced. No other change of the object comes between it and this one.
+ * @returns the header that names the version, if the bucket has versions
  */
 export async function publish(
   place: ObjectPlace,
   temporary: string,
-  meta: ObjectMeta,
+  described: ObjectMeta,
   check: () => Promise<void>,
-): Promise<void> {
+): Promise<Record<string, string>> {
+  const meta = place.versioned ? { ...described, versionId: randomUUID() } : described;
   const path = objectPath(place);
   const metadata = metaPath(place);
   for (const file of [path, metadata]) await mkdir(dirname(file), { recursive: true });
   await inTurn(path, async () => {
     await check();
+    if (meta.versionId !== undefined) await keepVersion(place, temporary, meta, meta.versionId);
     await writeFile(`${temporary}.json`, JSON.stringify(meta));
     await rename(`${temporary}.json`, metadata);
     await rename(temporary, path);
   });
+  return versionHeader(meta);
+}
+
+export function versionHeader({ versionId }: ObjectMeta): Record<string, string> {
+  return versionId === undefined ? {} : { 'x-amz-version-id': versionId };
+}
+
+/** A second name of the file, which stays when the object is replaced. */
+async function keepVersion(place: ObjectPlace, file: string, meta: ObjectMeta, id: string): Promise<void> {
+  const path = versionPath(place, id);
+  await mkdir(dirname(path), { recursive: true });
+  await link(file, path);
+  await writeFile(`${path}.json`, JSON.stringify(meta));
+}
+
+export function versionPath({ directory, bucket }: ObjectPlace, id: string): string {
+  return join(directory, bucket, VERSIONS, id.replace(/[^\w-]/g, ''));
+}
+
+/** @throws S3Error NoSuchVersion */
+export async function readVersionMeta(place: ObjectPlace, id: string): Promise<ObjectMeta> {
+  const meta = await readFile(`${versionPath(place, id)}.json`, 'utf8').then(parseMeta, () => undefined);
+  if (!meta) throw new S3Error('NoSuchVersion', 'The specified version does not exist.');
+  return meta;
 }
 
 /** @throws S3Error NoSuchKey */
@@ -111,7 +147,9 @@ export async function listKeys(directory: string, bucket: string, prefix: string
         .slice(root.length + 1)
         .replaceAll('\\', '/'),
     )
-    .filter((key) => !key.startsWith(`${META}/`) && !key.startsWith(`${UPLOADS}/`) && key.startsWith(prefix))
+    .filter(
+      (key) => ![META, UPLOADS, VERSIONS].includes(key.split('/', 1)[0] ?? '') && key.startsWith(prefix),
+    )
     .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 

@@ -146,12 +146,12 @@ async function joinParts(call: Call, upload: Upload, document: string): Promise<
     ...(upload.metadata && { metadata: upload.metadata }),
     lastModified: new Date(call.now()).toISOString(),
   };
-  await publish(call, file, meta, () => checkConditions(call));
+  const headers = await publish(call, file, meta, () => checkConditions(call));
   await rm(folder, { recursive: true, force: true });
   const objectCrc = checksumType === 'FULL_OBJECT' ? (crc ?? header('x-amz-checksum-crc32')) : undefined;
   const checksum = objectCrc === undefined ? {} : { ChecksumCRC32: objectCrc, ChecksumType: checksumType };
   const answer = { Bucket: bucket, Key: key, ETag: etag, ...checksum };
-  return { status: 200, body: xml('CompleteMultipartUploadResult', answer) };
+  return { status: 200, headers, body: xml('CompleteMultipartUploadResult', answer) };
 }
 
 /** The parts that the Complete document lists: ascending, as uploaded, and only the last may be too small. */

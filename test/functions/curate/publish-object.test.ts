@@ -1,31 +1,38 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Metadata, ObjectFiles } from '../../../functions/aws/object-files.ts';
-import { publishObject } from '../../../functions/curate/publish-object.ts';
-import { type DayValues, readMetadata } from '../../../functions/workflow/day-metadata.ts';
+import { type ParquetFiles, publishObject } from '../../../functions/curate/publish-object.ts';
+import { type DayValues, readVersion } from '../../../functions/workflow/day-metadata.ts';
 import { ServiceUnavailable } from '../../../functions/workflow/errors.ts';
 
 /** One object in memory. `interrupt` runs before each PUT, as another writer would. */
 function createFiles(interrupt: () => Promise<void> = async () => {}) {
-  let object: { etag: string; metadata: Metadata } | undefined;
+  let object: { etag: string; metadata: Metadata; inside: Metadata } | undefined;
   let puts = 0;
+  const written: Metadata[] = [];
   const files: Pick<ObjectFiles, 'head' | 'put'> = {
     head: async () => object,
-    async put(_key, _path, metadata, replaces) {
+    async put(_key, path, metadata, replaces) {
       await interrupt();
       if (object?.etag !== replaces) return false;
-      object = { etag: String(++puts), metadata };
+      object = { etag: String(++puts), metadata, inside: written[Number(path)] ?? {} };
       return true;
     },
   };
-  return { files, shown: () => object && readMetadata(object.metadata), puts: () => puts };
+  const parquet: ParquetFiles = {
+    write: async (metadata) => String(written.push(metadata) - 1),
+    readMetadata: async ({ etag }) => (object?.etag === etag ? object.inside : undefined),
+  };
+  const publish = (day: Day) => publishObject(files, 'k', day, parquet);
+  return { files, parquet, publish, shown: () => object && readVersion(object.metadata), puts: () => puts };
 }
+
+type Day = Parameters<typeof publishObject>[2];
 
 function day(report_id: string, created_at: string, values: DayValues, request_hash = 'h') {
   return { report_id, created_at, request_hash, values };
 }
 
-const write = async () => 'path';
 const OLD = day('r1', '2026-11-01T00:00:00.000Z', { rows: 1, sums: { spend: '1' } });
 const NEW = day('r2', '2026-11-02T00:00:00.000Z', { rows: 1, sums: { spend: '2' } });
 
@@ -39,11 +46,11 @@ it('P7: whatever the order in which reports finish, the newest is shown', async 
   );
   await fc.assert(
     fc.asyncProperty(reports, async (list) => {
-      const { files, shown } = createFiles();
+      const { publish, shown } = createFiles();
       const days = list.map(({ at, id }) =>
         day(`r${id}`, `2026-11-0${at + 1 > 9 ? 9 : at + 1}T0${at}:00:00.000Z`, { rows: id }),
       );
-      for (const each of days) await publishObject(files, 'k', each, write);
+      for (const each of days) await publish(each);
       const newest = days.toSorted((one, other) =>
         `${one.created_at}${one.report_id}` < `${other.created_at}${other.report_id}` ? 1 : -1,
       )[0];
@@ -53,42 +60,56 @@ it('P7: whatever the order in which reports finish, the newest is shown', async 
 });
 
 it('44: the same report again changes nothing and returns the same values before', async () => {
-  const { files, puts } = createFiles();
-  expect(await publishObject(files, 'k', OLD, write)).toEqual({ kept: false });
-  const first = await publishObject(files, 'k', NEW, write);
+  const { publish, puts } = createFiles();
+  expect(await publish(OLD)).toEqual({ kept: false });
+  const first = await publish(NEW);
   expect(first).toEqual({ kept: false, before: OLD.values });
-  expect(await publishObject(files, 'k', NEW, write)).toEqual(first);
+  expect(await publish(NEW)).toEqual(first);
   expect(puts()).toBe(2);
 });
 
 it('a newer report is kept, and one of another request is replaced', async () => {
-  const { files, shown } = createFiles();
-  await publishObject(files, 'k', NEW, write);
-  expect(await publishObject(files, 'k', OLD, write)).toEqual({ kept: true });
-  await publishObject(files, 'k', { ...OLD, request_hash: 'another' }, write);
+  const { publish, shown } = createFiles();
+  await publish(NEW);
+  expect(await publish(OLD)).toEqual({ kept: true });
+  await publish({ ...OLD, request_hash: 'another' });
   expect(shown()).toMatchObject({ report_id: 'r1', request_hash: 'another' });
 });
 
 it('43: an object that changes before each PUT is looked at again, ten times', async () => {
+  const { files, parquet } = createFiles();
   let writes = 0;
-  const { files } = createFiles();
   const refused = { ...files, put: async () => false };
-  const count = async () => `path ${++writes}`;
-  await expect(publishObject(refused, 'k', NEW, count)).rejects.toThrow(ServiceUnavailable);
+  const write = async () => `path ${++writes}`;
+  await expect(publishObject(refused, 'k', NEW, { ...parquet, write })).rejects.toThrow(ServiceUnavailable);
   expect(writes).toBe(10);
 });
 
-it('values that do not fit into 2 KB of metadata are compared by their hash', async () => {
-  const sums = (last: string) =>
-    Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`metric_${at}`, at < 99 ? '1' : last]));
-  const { files } = createFiles();
-  const id = 'é'.repeat(85);
-  const large = (rows: number, last: string, at: string) => day(id, at, { rows, sums: sums(last) });
-  await publishObject(files, 'k', large(1, '1', '2026-11-01T00:00:00.000Z'), write);
-  const same = await publishObject(files, 'k', large(1, '1', '2026-11-02T00:00:00.000Z'), write);
-  expect(same).toEqual({ kept: false });
-  const other = await publishObject(files, 'k', large(1, '2', '2026-11-03T00:00:00.000Z'), write);
-  expect(other.before).toMatchObject({ rows: 1, sums_hash: expect.any(String) });
+it('43: an object that is replaced before its values are read is looked at again', async () => {
+  const { files, parquet, publish } = createFiles();
+  await publish(OLD);
+  const readMetadata: ParquetFiles['readMetadata'] = async (head) => {
+    if (head.etag === '1') await publish({ ...OLD, report_id: 'r1b' });
+    return parquet.readMetadata(head);
+  };
+  const outcome = await publishObject(files, 'k', NEW, { ...parquet, readMetadata });
+  expect(outcome).toEqual({ kept: false, before: OLD.values });
+});
+
+it('a metric that was added restates nothing, however many metrics there are', async () => {
+  const sums = (count: number, spend: string) => ({
+    ...Object.fromEntries(Array.from({ length: count }, (_, at) => [`metric_${at}`, '1'])),
+    spend,
+  });
+  const { files, publish } = createFiles();
+  const id = 'é'.repeat(256);
+  const large = (count: number, spend: string, at: number) =>
+    day(id, `2026-11-0${at}T00:00:00.000Z`, { rows: 1, sums: sums(count, spend) }, `h${count}`);
+  await publish(large(100, '1', 1));
+  expect(await publish(large(101, '1', 2))).toEqual({ kept: false });
+  const other = { kept: false, before: { rows: 1, sums: sums(101, '1') } };
+  expect(await publish(large(101, '2', 3))).toEqual(other);
+  expect(await publish(large(101, '2', 3))).toEqual(other);
   const { metadata } = (await files.head('k')) ?? { metadata: {} };
   expect(Buffer.byteLength(Object.entries(metadata).flat().join(''))).toBeLessThan(2_048);
 });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { footerLength } from '../../../functions/curate/parquet.ts';
 import { facts, open, query, SCHEMA } from './reports.ts';
 
 const ROWS = ['b', 'a', 'c', 'a'].map((campaign_id, index) => ({
@@ -31,6 +32,17 @@ it('carries the metadata', async () => {
     `SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata('${path}')`,
   );
   expect(Object.fromEntries(found.map(({ key, value }) => [key, value]))).toEqual(METADATA);
+});
+
+it('reads its metadata from the end of the file', async () => {
+  const metadata = { ...METADATA, values: 'ä'.repeat(5_000) };
+  await using report = await open(JSON.stringify(ROWS));
+  const bytes = readFileSync(await report.writeDay('2026-10-01', metadata));
+  const length = footerLength({ bytes, size: bytes.length });
+  expect(length).toBeLessThan(bytes.length);
+  const end = { bytes: bytes.subarray(-length), size: bytes.length };
+  expect(await report.readMetadata(end)).toEqual(metadata);
+  expect(await report.readMetadata({ bytes, size: bytes.length })).toEqual(metadata);
 });
 
 it('has the same bytes for the same rows in any order, and others for other metadata', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findMissing } from '../../../functions/decisions/missing.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
-import { writeMetadata } from '../../../functions/workflow/day-metadata.ts';
+import { writeVersion } from '../../../functions/workflow/day-metadata.ts';
 import { objectKey } from '../../../functions/workflow/keys.ts';
 import { addDays, daysOf } from '../../../functions/workflow/request/dates.ts';
 import type { ReportRequest } from '../../../functions/workflow/request/request.ts';
@@ -30,8 +30,8 @@ describe('findMissing in a table', () => {
       if (objects.includes(key)) return OBJECT;
       const day = Object.keys(days).find((each) => key === dayKey(request.name, request.account, each));
       if (day === undefined) return undefined;
-      const version = { report_id: 'r', values: { rows: 1 }, ...ours, ...days[day] };
-      return { metadata: writeMetadata(version) };
+      const version = { report_id: 'r', ...ours, ...days[day] };
+      return { metadata: writeVersion(version) };
     };
     const store = { getText: async () => undefined, head };
     const conditions = { ...target, store, since: new Date(0), timeZone: 'Europe/Berlin', ...changes };
@@ -87,9 +87,9 @@ describe('findMissing in a table', () => {
       end_date: addDays('2026-01-01', (at + 1) * 30),
     }));
     const isEven = (key: string) => Number(/date=.*(\d\d)\/data/.exec(key)?.[1]) % 2 === 0;
-    const metadata = writeMetadata({
+    const metadata = writeVersion({
       report_id: 'r',
-      values: { rows: 1 },
+
       ...ours,
       created_at: '2027-01-01T00:00:00Z',
     });

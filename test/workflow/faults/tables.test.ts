@@ -1,40 +1,15 @@
-import { existsSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import type { Fault } from '../../../infra/sandbox/faults/fault.ts';
-import {
-  recordJournals,
-  runExport,
-  setFaults,
-  shareWorkflow,
-  startFastWorkflow,
-} from '../../support/run-export.ts';
-import type { Workflow } from '../../support/workflow.ts';
-import { metadataOf, replaceObject } from '../../support/workflow-objects.ts';
+import { recordJournals, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { ALL, daysOf, ONES, report, WEEK } from '../../support/week-table.ts';
+import { metadataOf } from '../../support/workflow-objects.ts';
 
 const workflow = await shareWorkflow();
-
-const WEEK = ['01', '02', '03', '04', '05', '06', '07'].map((day) => `2026-10-${day}`);
-
-/** The storage host serves a row for each day, with this spend. */
-function report(spends: readonly number[]): Fault {
-  const rows = spends.map((spend, at) => ({ date: WEEK[at], spend }));
-  return { on: 'storage', body: JSON.stringify(rows) };
-}
-
-const ONES = report([1, 1, 1, 1, 1, 1, 1]);
 
 function dayKey(table: string, day: string): string {
   return `tables/${table}/account=sandbox/date=${day}/data.parquet`;
 }
 
-/** The days that a table has, and those that its partitions show. */
-async function daysOf({ keys, glue }: Workflow, table: string) {
-  const objects = (await keys()).filter((key) => key.startsWith(`tables/${table}/`));
-  const partitions = glue.partitionsOf(table.replaceAll('-', '_')).map(({ Values }) => Values[1]);
-  return { objects: objects.map((key) => /date=([\d-]+)/.exec(key)?.[1]), partitions: partitions.sort() };
-}
-
-const ALL = { objects: WEEK, partitions: WEEK };
 const NONE = { objects: [], partitions: [] };
 
 const always = (operation: 'GetTable' | 'BatchCreatePartition', answer: 'AccessDeniedException') => [
@@ -202,75 +177,30 @@ describe('44: CurateReport that is killed', () => {
     expect(manifest?.table).toEqual({ name, days: 7, kept: 0, ...restated });
     expect(await daysOf(workflow, name)).toEqual(ALL);
   });
-});
 
-describe('45: a file that another run replaces before it is read', () => {
-  it('is copied again', async () => {
-    const name = 'replaced';
-    const key = `exports/account=sandbox/export=${name}/start_date=2026-10-01/end_date=2026-10-08/report.json`;
-    const calls = workflow.glue.journal.length;
-    const replace = async () => {
-      await vi.waitUntil(() => workflow.glue.journal.length > calls, { timeout: 20_000 });
-      await replaceObject(workflow, key, '[]');
+  it('restates the same after a metric was added', async () => {
+    const metrics = ['impressions', 'clicks'];
+    const rows = (names: readonly string[], value: (day: string) => number): Fault => {
+      const body = WEEK.map((date) => ({
+        date,
+        ...Object.fromEntries(names.map((each) => [each, value(date)])),
+      }));
+      return { on: 'storage', body: JSON.stringify(body) };
     };
-    const { output, object, manifest } = await runExport(workflow, {
-      ...{ request: { name }, faults: [{ ...ONES, times: 2 }], meanwhile: replace },
-      glue: [{ operation: 'GetTable', answer: 'hang' }],
+    const request = { name: 'added', metrics };
+    await runExport(workflow, { request, faults: [rows(metrics, () => 1)] });
+    const more = [...metrics, 'spend'];
+    const journals = recordJournals(workflow);
+    const kill = async () => {
+      await vi.waitUntil(() => journals().s3.filter(isDay).length === 7, { timeout: 20_000 });
+      await workflow.functionOf('CurateReport').kill();
+    };
+    const { output } = await runExport(workflow, {
+      request: { ...request, metrics: more },
+      faults: [rows(more, (date) => (date === WEEK[2] ? 2 : 1))],
+      glue: [{ operation: 'BatchUpdatePartition', answer: 'hang' }],
+      meanwhile: kill,
     });
-    expect(output).toMatchObject({ rows: 7, warnings: [] });
-    expect([manifest?.rows, JSON.parse(String(object)).length]).toEqual([7, 7]);
+    expect(output).toMatchObject({ restated: 1, first_restated: WEEK[2], last_restated: WEEK[2] });
   });
-});
-
-describe('46: a file that is too much for CurateReport', () => {
-  it.each([
-    ['max_curate_bytes', { settings: { MAX_CURATE_BYTES: '10' } }, /max_curate_bytes \(10\)/],
-    // The step stops itself a minute before the function's end.
-    ['its timeout', { functionSeconds: { CurateReport: 60 } }, /timeout; raise its memory in/],
-    ['its memory', { functionMemory: { CurateReport: 370 } }, /memory; raise it in/],
-  ])('is delivered without rows, and the warning names %s', async (_, options, limit) => {
-    await using small = await startFastWorkflow(options);
-    setFaults(small, {});
-    const { status, output, manifest } = await runExport(small);
-    expect(status).toBe('SUCCEEDED');
-    const warning = expect.stringMatching(/^the rows were not read: /);
-    expect(output).toMatchObject({ warnings: [warning] });
-    expect(output).toMatchObject({ warnings: [expect.stringMatching(limit)] });
-    expect(output).not.toHaveProperty('rows');
-    expect(manifest).not.toHaveProperty('rows');
-    expect((await small.keys()).filter((key) => key.startsWith('tables/'))).toEqual([]);
-  });
-
-  it.runIf(existsSync('/dev/full'))(
-    'for the storage after three days is delivered with rows, and shows the three days in the catalog',
-    async () => {
-      await using small = await startFastWorkflow({ storageDays: 3 });
-      const { output, manifest } = await runExport(small, { request: { name: 'full' }, faults: [ONES] });
-      const warning =
-        /^4 of 7 days of table full are not written, the first is 2026-10-04: .*storage; raise max_curate_bytes/;
-      expect(output).toMatchObject({ rows: 7, restated: 0, warnings: [expect.stringMatching(warning)] });
-      expect(manifest).toMatchObject({ rows: 7, sums: { spend: '7' }, table: { days: 3, kept: 0 } });
-      const three = WEEK.slice(0, 3);
-      expect(await daysOf(small, 'full')).toEqual({ objects: three, partitions: three });
-      const { days } = JSON.parse(String(await small.object(String(manifest?.ledger_key))));
-      expect(days.map(({ rows, written = true }: Record<string, unknown>) => [rows, written])).toEqual([
-        ...three.map(() => [1, true]),
-        ...WEEK.slice(3).map(() => [1, false]),
-      ]);
-    },
-  );
-});
-
-it('27: a ledger that S3 refuses costs the ledger only, and the warning names the permission', async () => {
-  const s3 = [{ operation: 'PutObject', key: '_ledger.json', answer: 'AccessDenied', times: 99 }] as const;
-  const { output, manifest } = await runExport(workflow, {
-    request: { name: 'unlogged' },
-    faults: [ONES],
-    s3,
-  });
-  const warning = expect.stringMatching(/^the ledger is not stored: .*s3:PutObject/);
-  expect(output).toMatchObject({ rows: 7, restated: 0, warnings: [warning] });
-  expect(manifest).toMatchObject({ rows: 7, sums: { spend: '7' }, table: { days: 7 } });
-  expect(manifest).not.toHaveProperty('ledger_key');
-  expect(await daysOf(workflow, 'unlogged')).toEqual(ALL);
 });

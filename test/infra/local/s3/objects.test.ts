@@ -182,3 +182,21 @@ test('the metadata always belongs to the object, even if requests for one key ov
     expect([round, meta && JSON.parse(meta).crc32]).toEqual([round, body && base64Crc(crc32(body))]);
   }
 });
+
+test('a bucket with versions serves each version of an object, and lists only the objects', async () => {
+  await using s3 = await startTestS3({ versioned: true });
+  const first = await put(s3, 'one');
+  const second = await put(s3, 'second');
+  const read = async (VersionId?: string) =>
+    (await s3.client.send(new GetObjectCommand({ ...at, VersionId }))).Body?.transformToString();
+  expect([await read(first.VersionId), await read(second.VersionId), await read()]).toEqual([
+    'one',
+    'second',
+    'second',
+  ]);
+  const { VersionId } = await s3.client.send(new HeadObjectCommand(at));
+  expect(VersionId).toBe(second.VersionId);
+  await expect(read('another')).rejects.toMatchObject({ name: 'NoSuchVersion' });
+  const { Contents } = await s3.client.send(new ListObjectsV2Command({ Bucket: BUCKET }));
+  expect(Contents?.map(({ Key }) => Key)).toEqual([KEY]);
+});

@@ -1,0 +1,22 @@
+import type { Fault } from '../../infra/sandbox/faults/fault.ts';
+import type { Workflow } from './workflow.ts';
+
+/** The days of the window that a workflow's request has by default. */
+export const WEEK = ['01', '02', '03', '04', '05', '06', '07'].map((day) => `2026-10-${day}`);
+
+/** The storage host serves a row for each day, with this spend. */
+export function report(spends: readonly number[]): Fault {
+  const rows = spends.map((spend, at) => ({ date: WEEK[at], spend }));
+  return { on: 'storage', body: JSON.stringify(rows) };
+}
+
+export const ONES = report([1, 1, 1, 1, 1, 1, 1]);
+
+/** The days that a table has, and those that its partitions show. */
+export async function daysOf({ keys, glue }: Workflow, table: string) {
+  const objects = (await keys()).filter((key) => key.startsWith(`tables/${table}/`));
+  const partitions = glue.partitionsOf(table.replaceAll('-', '_')).map(({ Values }) => Values[1]);
+  return { objects: objects.map((key) => /date=([\d-]+)/.exec(key)?.[1]), partitions: partitions.sort() };
+}
+
+export const ALL = { objects: WEEK, partitions: WEEK };
