@@ -47,7 +47,7 @@ export const option = {
       .default(1),
 };
 
-/** The examples at the end of a command's help. A test runs each of them. @param lines such as `list --json` */
+/** The examples at the end of a command's help. A test runs those that need no deployment, and those of the commands that operate one. @param lines such as `list --json` */
 export function examples(...lines: string[]): string {
   return ['', 'Examples:', ...lines.map((line) => `  npm run export -- ${line}`)].join('\n');
 }

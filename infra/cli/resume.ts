@@ -6,7 +6,7 @@ import { hasEnded, startAndFollow } from './deployed.ts';
 import { describeExecution, findExecutionArn } from './deployed-executions.ts';
 import { UsageError } from './errors.ts';
 import { resumeCommand } from './next-command.ts';
-import { option } from './options.ts';
+import { examples, option } from './options.ts';
 import { isAtFault, type Outcome, printOutcome } from './outcome.ts';
 
 interface ResumeOptions {
@@ -22,6 +22,7 @@ export function createResumeCommand(): Command {
     .argument('<execution>', 'the name or ARN of an execution that failed or was stopped')
     .addOption(option.json())
     .addOption(option.stateMachine())
+    .addHelpText('after', examples('resume daily-campaigns-20261001-20261101-20261121T041500123Z'))
     .action(async (execution: string, options: ResumeOptions) => {
       const outcome = await resume(execution, options);
       const next = isAtFault(outcome) ? undefined : resumeCommand(outcome.execution, options.stateMachine);

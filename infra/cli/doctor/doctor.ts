@@ -5,7 +5,7 @@ import type { ConfiguredExport } from '../../config.ts';
 import { type Account, type AccountOptions, accountFaults, createAccount } from '../account.ts';
 import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployed.ts';
 import { FAILED, UsageError } from '../errors.ts';
-import { LOCAL_GROUP, loadConfig, localOnlyFaults, option, platformFaults } from '../options.ts';
+import { examples, LOCAL_GROUP, loadConfig, localOnlyFaults, option, platformFaults } from '../options.ts';
 import { type Check, fault, type Needs, ok, unknown } from './check.ts';
 import { checkCredential } from './credential.ts';
 import { checkAdvertisers, checkRevision } from './platform.ts';
@@ -30,6 +30,14 @@ export function createDoctorCommand(): Command {
     .addOption(option.baseUrl())
     .addOption(option.credential())
     .addOption(option.revision())
+    .addHelpText(
+      'after',
+      examples(
+        'doctor',
+        'doctor --account acme --json',
+        'doctor --local --base-url http://127.0.0.1:8080 --credential credential.json --revision 2026-09-01',
+      ),
+    )
     .action(doctor);
 }
 

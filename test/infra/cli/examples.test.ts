@@ -6,8 +6,9 @@ import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { MAIN, runCommand } from '../../support/cli.ts';
 import { startCommandRun } from '../../support/command-run.ts';
-import { RUNNING, startBucket, startExecutions } from './operated-executions.ts';
-import { startDeployedAccount } from './support.ts';
+import { NAME, RUNNING, startBucket, startExecutions } from './operated-executions.ts';
+import { startStepFunctions } from './step-functions.ts';
+import { startDeployedAccount, startPlatform, writeTemporary } from './support.ts';
 
 const COMMAND = 'npm run export --';
 
@@ -46,4 +47,38 @@ it.each([
       ...{ example, status: 0, stderr: '' },
     });
   }
+});
+
+it('every example in the help of the commands that run on this machine works, one after the other', async () => {
+  const { directory } = await writeTemporary('spend.sql', 'SELECT sum(spend) FROM example');
+  for (const command of ['run', 'plan', 'missing', 'curate', 'query']) {
+    const examples = await readExamples(command);
+    const local = examples.filter(
+      (example) => example.includes('--local') || / query ("|--csv)/.test(example),
+    );
+    expect(local).not.toEqual([]);
+    for (const example of local) {
+      const { status, stderr } = await runExample(example, directory, '');
+      expect({ example, status, stderr }).toMatchObject({ example, status: 0 });
+    }
+  }
+});
+
+it('the example in the help of resume works', async () => {
+  const input = JSON.stringify(RUNNING.input);
+  const output = JSON.stringify({ version: '1', windows: [], bucket: 'b', bytes: 0, warnings: [] });
+  await startStepFunctions(
+    { status: 'SUCCEEDED', output },
+    { polls: 0, earlier: { [NAME]: { status: 'FAILED', input } } },
+  );
+  const directory = await startBucket({});
+  const [example = ''] = await readExamples('resume');
+  expect(await runExample(example, directory, '')).toMatchObject({ status: 0 });
+});
+
+it('the example in the help of doctor that needs no deployment works', async () => {
+  const { sandbox, directory } = await startPlatform();
+  const [example = ''] = (await readExamples('doctor')).filter((one) => one.includes('--local'));
+  const line = example.replace('http://127.0.0.1:8080', sandbox.baseUrl);
+  expect(await runExample(line, directory, '')).toMatchObject({ status: 0 });
 });
