@@ -113,7 +113,7 @@ function describeDelivered(result: ExportResult, root: string, width: number): s
   ];
 }
 
-/** A table or, on a screen that is too narrow for it, two lines per window. */
+/** A table or, on a screen that is too narrow for it, a line per window and the place of the objects. */
 function describeResults({ windows, bucket }: ExportResult, root: string, width: number): string[] {
   const lines = windows.map(({ window, rows, bytes, key }) => [
     `${window.start_date} to ${window.end_date}`,
@@ -123,10 +123,18 @@ function describeResults({ windows, bucket }: ExportResult, root: string, width:
   ]);
   const table = alignColumns([['window', 'rows', 'bytes', 'object'], ...lines]);
   if (fitsScreen(table, width)) return table;
-  return lines.flatMap(([window = '', rows, bytes, object]) => [
-    ...wrapList([window, ...(rows ? [`${rows} rows`] : []), `${bytes} bytes`], '  ', width),
-    `  ${object}`,
-  ]);
+  const places = lines.map(([, , , object = '']) => (lines.length === 1 ? object : withoutDates(object)));
+  return [
+    ...lines.flatMap(([window = '', rows, bytes]) =>
+      wrapList([window, ...(rows ? [`${rows} rows`] : []), `${bytes} bytes`], '  ', width),
+    ),
+    ...[...new Set(places)].map((place) => `  ${place}`),
+  ];
+}
+
+/** The windows of an export have the same place, but for their dates. */
+function withoutDates(object: string): string {
+  return object.replace(/(start_date|end_date)=[^/]+/g, '$1=…');
 }
 
 /** Pads each column to its widest cell. The two columns of numbers are aligned to the right. */

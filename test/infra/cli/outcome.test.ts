@@ -125,13 +125,22 @@ describe('the printed outcome', () => {
     ]);
   });
 
-  it('has two lines for each window if the table is wider than the screen', () => {
-    const window = { start_date: '2026-10-01', end_date: '2026-10-02' };
-    const windows = [{ window, rows: 3, bytes: 2, key: 'exports/report.json' }];
-    const output = { windows, bucket: 'bucket', warnings: ['one two three four five'] };
-    expect(succeededWith(output, 30).split('\n')).toEqual([
-      ...['2026-10-01 to 2026-10-02,', '  3 rows, 2 bytes', '  s3://bucket/exports/report.json'],
-      ...['warning: one two three four', '  five'],
+  it('names the place of the objects once if the table is wider than the screen', () => {
+    const [first, second] = ['2026-10-01', '2026-10-02'].map((start_date) => {
+      const window = { start_date, end_date: '2026-10-03' };
+      return { window, rows: 3, bytes: 2, key: `start_date=${start_date}/end_date=2026-10-03/report.json` };
+    });
+    const warnings = ['one two three four five'];
+    const shown = (windows: unknown[]) =>
+      succeededWith({ windows, bucket: 'bucket', warnings }, 30).split('\n');
+    const warning = ['warning: one two three four', '  five'];
+    expect(shown([first])).toEqual([
+      ...['2026-10-01 to 2026-10-03,', '  3 rows, 2 bytes'],
+      ...['  s3://bucket/start_date=2026-10-01/end_date=2026-10-03/report.json', ...warning],
+    ]);
+    expect(shown([first, second])).toEqual([
+      ...['2026-10-01 to 2026-10-03,', '  3 rows, 2 bytes', '2026-10-02 to 2026-10-03,', '  3 rows, 2 bytes'],
+      ...['  s3://bucket/start_date=…/end_date=…/report.json', ...warning],
     ]);
   });
 
