@@ -5,6 +5,7 @@ import type { ConfiguredExport } from '../../config.ts';
 import { type Account, type AccountOptions, accountFaults, createAccount } from '../account.ts';
 import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployed.ts';
 import { FAILED, UsageError } from '../errors.ts';
+import { printLines, wrap } from '../layout.ts';
 import { examples, LOCAL_GROUP, loadConfig, localOnlyFaults, option, platformFaults } from '../options.ts';
 import { type Check, fault, type Needs, ok, unknown } from './check.ts';
 import { checkCredential } from './credential.ts';
@@ -14,6 +15,9 @@ interface DoctorOptions extends AccountOptions {
   readonly account?: string;
   readonly json?: true;
 }
+
+/** Of the lines below a check's first one. */
+const INDENT = ' '.repeat(8);
 
 /** The account's name in a local diagnosis without --account. */
 const UNNAMED = 'local';
@@ -52,7 +56,7 @@ async function doctor(options: DoctorOptions, command: Command): Promise<void> {
   const checks: Check[] = [];
   for await (const check of diagnoseAll(options)) {
     checks.push(check);
-    if (!json) process.stdout.write(`${describeCheck(check)}\n`);
+    if (!json) printLines(describeCheck(check));
   }
   const outcome = checks.some(({ status }) => status === 'fault') ? 'fault' : 'ok';
   if (json) process.stdout.write(`${JSON.stringify({ outcome, checks })}\n`);
@@ -60,9 +64,10 @@ async function doctor(options: DoctorOptions, command: Command): Promise<void> {
 }
 
 /** Columns for a terminal, with the advice on a second line. */
-function describeCheck({ account = '', check, status, found, todo }: Check): string {
+function describeCheck({ account = '', check, status, found, todo }: Check): string[] {
   const line = `${status.padEnd(8)}${account ? `${account}  ` : ''}${check.padEnd(12)}${found}`;
-  return todo === undefined ? line : `${line}\n        What to do: ${todo}`;
+  const advice = todo === undefined ? [] : [`${INDENT}What to do: ${todo}`];
+  return [line, ...advice].flatMap((text) => wrap(text, INDENT));
 }
 
 async function* diagnoseAll(options: DoctorOptions): AsyncGenerator<Check, void> {
