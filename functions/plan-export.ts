@@ -1,7 +1,8 @@
+import { createCatalog } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore } from './aws/objects.ts';
 import { findAdoptable } from './decisions/adopt.ts';
-import { type DeliveredObjects, findMissing } from './decisions/missing.ts';
+import { type DeliveredObjects, findMissing, type TablePartitions } from './decisions/missing.ts';
 import { platformName } from './decisions/platform-request.ts';
 import { InvalidInput } from './workflow/errors.ts';
 import { splitIntoWindows } from './workflow/request/dates.ts';
@@ -15,6 +16,8 @@ interface Dependencies extends Pick<Common, 'log'> {
   /** The accounts of this deployment. */
   readonly accounts: readonly string[];
   readonly store: DeliveredObjects;
+  /** Undefined if the stack has no tables. */
+  readonly catalog: TablePartitions | undefined;
   /** From {@link platformName}. */
   readonly platform: string;
   /** The revision of a request that names none. */
@@ -56,9 +59,13 @@ function splitRequest(request: ExportRequest): Window[] {
   return [{ start_date: request.start_date, end_date: request.end_date }];
 }
 
-export const handler = createHandler(READS.PlanExport, PlanExportInput, planExport, (settings) => ({
-  accounts: settings.ACCOUNTS.split(','),
-  store: createObjectStore(settings),
-  platform: platformName(settings.PLATFORM_BASE_URL),
-  revision: settings.PLATFORM_REVISION,
-}));
+export const handler = createHandler(READS.PlanExport, PlanExportInput, planExport, (settings) => {
+  const { ACCOUNTS, BUCKET, GLUE_DATABASE, PLATFORM_BASE_URL, PLATFORM_REVISION } = settings;
+  return {
+    accounts: ACCOUNTS.split(','),
+    store: createObjectStore(settings),
+    catalog: GLUE_DATABASE === undefined ? undefined : createCatalog({ BUCKET, GLUE_DATABASE }),
+    platform: platformName(PLATFORM_BASE_URL),
+    revision: PLATFORM_REVISION,
+  };
+});

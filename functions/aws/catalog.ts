@@ -31,7 +31,7 @@ export interface RegisteredPartition {
 export interface Catalog {
   /** Undefined if the table does not exist, or is not one of this stack's. */
   getTable(table: string): Promise<TableSchema | undefined>;
-  /** Returns those that exist. @param values at most 1,000 */
+  /** Returns those that exist: none without the table. @param values at most 1,000 */
   getPartitions(table: string, values: readonly PartitionValues[]): Promise<RegisteredPartition[]>;
   /** Registers the partitions, and updates those that exist with other columns. */
   registerPartitions(schema: TableSchema, values: readonly PartitionValues[]): Promise<void>;
@@ -52,9 +52,11 @@ export function createCatalog({
     const command = new BatchGetPartitionCommand({
       ...{ DatabaseName, TableName: catalogName(table), PartitionsToGet },
     });
-    const answer = await glue
-      .send(command, withTimeout())
-      .catch(refused(`read partitions of table ${table}`, 'glue:BatchGetPartition', 'SELECT'));
+    const refusal = refused(`read partitions of table ${table}`, 'glue:BatchGetPartition', 'SELECT');
+    const answer = await glue.send(command, withTimeout()).catch((error: unknown) => {
+      if (error instanceof EntityNotFoundException) return { Partitions: [], UnprocessedKeys: [] };
+      return refusal(error);
+    });
     if (answer.UnprocessedKeys?.length)
       throw new ServiceUnavailable(`Glue did not read all partitions of table ${table}.`);
     return (answer.Partitions ?? []).map(asRegistered);

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { readVersion } from '../workflow/day-metadata.ts';
+import { AccessRefused, readMessage } from '../workflow/errors.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
 import { failureKey, manifestKey, objectKey } from '../workflow/keys.ts';
 import { dateIn, daysOf, groupDays } from '../workflow/request/dates.ts';
@@ -15,6 +16,9 @@ import { requestHash } from './request-hash.ts';
  * small function and exceed the 5 s that each call has.
  */
 const BATCH = 10;
+
+/** Partitions of one call. */
+const MAX_PARTITIONS = 1_000;
 
 /** Windows that a warning names; the rest are counted. */
 const MAX_SHOWN = 10;
@@ -45,8 +49,19 @@ export interface DeliveredObjects {
   >;
 }
 
+/** The partitions of a table that exist: a query in Athena sees the days of these only. */
+export interface TablePartitions {
+  /** @param values account and day of each, at most 1,000 */
+  getPartitions(
+    table: string,
+    values: readonly (readonly string[])[],
+  ): Promise<readonly { readonly values: readonly string[] }[]>;
+}
+
 interface Conditions {
   readonly store: DeliveredObjects;
+  /** Undefined if the stack has no tables. */
+  readonly catalog: TablePartitions | undefined;
   /** From `platformName`. */
   readonly platform: string;
   /** The revision of a request that names none. */
@@ -60,8 +75,8 @@ interface Conditions {
 /**
  * Finds what was not delivered. A window is delivered if it has a manifest of the same request, platform and revision, the
  * manifest's object is still there, and no failure was reported since. The export's name and `max_parallel` do not matter.
- * Of a window that no run has tried, the days that the export's table already has are left out: a longer range, which is
- * split in other places, asks for no day twice.
+ * Of a window that no run has tried, the days that queries of the export's table already see are left out: a longer range,
+ * which is split in other places, asks for no day twice.
  *
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -72,12 +87,15 @@ export async function findMissing(
 ): Promise<
   Required<Pick<ExportPlan, 'windows' | 'already_delivered' | 'already_delivered_windows' | 'warnings'>>
 > {
+  const refusals = new Set<string>();
+  const catalog = conditions.catalog && tolerateRefusals(conditions.catalog, refusals);
   const checked = await inBatches(windows, async (window) => {
     const verdict = await checkWindow(request, window, conditions);
     return { window, verdict, missing: verdict === 'delivered' ? [] : [window] };
   });
   for (const each of checked) {
-    if (each.verdict === 'absent') each.missing = await findMissingDays(request, each.window, conditions);
+    if (each.verdict === 'absent')
+      each.missing = await findMissingDays(request, each.window, { ...conditions, catalog });
   }
   const undelivered = checked.filter(({ missing }) => missing.length > 0);
   const windowsOf = (verdict: Verdict) =>
@@ -90,7 +108,7 @@ export async function findMissing(
     already_delivered_windows: checked
       .filter(({ verdict }) => verdict === 'delivered')
       .map(({ window }) => ({ window, key: objectKey(request, window) })),
-    warnings: [...warn('other', windowsOf('other')), ...warn('early', windowsOf('early'))],
+    warnings: [...warn('other', windowsOf('other')), ...warn('early', windowsOf('early')), ...refusals],
   };
 }
 
@@ -105,7 +123,24 @@ async function findMissingDays(
   return verdicts ? groupDays(daysOf(window).filter((_, at) => verdicts[at] !== 'present')) : [window];
 }
 
-/** `unfinished`: the report was created before the day was over. `other`: another request wrote the day. */
+/** A refusal of Glue makes days count as missing. They are exported again, which does no harm. */
+function tolerateRefusals(catalog: TablePartitions, refusals: Set<string>): TablePartitions {
+  return {
+    async getPartitions(table, values) {
+      try {
+        return await catalog.getPartitions(table, values);
+      } catch (error) {
+        if (!(error instanceof AccessRefused)) throw error;
+        refusals.add(
+          `only_missing: all days of table ${table} count as missing: ${readMessage(error.message).happened}`,
+        );
+        return [];
+      }
+    },
+  };
+}
+
+/** `absent`: a query does not see the day; it has no object, or no partition. `unfinished`: the report was created before the day was over. `other`: another request wrote the day. */
 export type DayVerdict = 'present' | 'absent' | 'unfinished' | 'other';
 
 /**
@@ -117,18 +152,34 @@ export type DayVerdict = 'present' | 'absent' | 'unfinished' | 'other';
 export async function checkDays(
   request: ExportRequest,
   days: readonly string[],
-  { store, timeZone, ...target }: Required<Omit<Conditions, 'since'>>,
+  { store, catalog, timeZone, ...target }: Required<Omit<Conditions, 'since'>>,
 ): Promise<DayVerdict[] | undefined> {
   const table = tableOf(request);
-  if (request.kind !== 'report' || table === undefined) return undefined;
+  if (request.kind !== 'report' || table === undefined || catalog === undefined) return undefined;
   const hash = requestHash(request, target);
+  const registered = await readRegistered(catalog, table, request.account, days);
   return inBatches(days, async (day) => {
+    if (!registered.has(day)) return 'absent';
     const object = await store.head(dayKey(table, request.account, day));
     const shown = readVersion(object?.metadata ?? {});
     if (!shown) return 'absent';
     if (shown.request_hash !== hash) return 'other';
     return dateIn(timeZone, new Date(shown.created_at)) > day ? 'present' : 'unfinished';
   });
+}
+
+async function readRegistered(
+  catalog: TablePartitions,
+  table: string,
+  account: string,
+  days: readonly string[],
+): Promise<Set<string | undefined>> {
+  const registered = new Set<string | undefined>();
+  for (let start = 0; start < days.length; start += MAX_PARTITIONS) {
+    const values = days.slice(start, start + MAX_PARTITIONS).map((day) => [account, day]);
+    for (const partition of await catalog.getPartitions(table, values)) registered.add(partition.values[1]);
+  }
+  return registered;
 }
 
 export async function inBatches<T, R>(items: readonly T[], check: (item: T) => Promise<R>): Promise<R[]> {

@@ -6,6 +6,7 @@ import { exportPrefix } from '../../functions/workflow/keys.ts';
 import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import { type ExportedObjects, openBucket } from './bucket.ts';
+import { openCatalog } from './catalog.ts';
 import { readCopies } from './curate/copies.ts';
 import { describeDays, readKeys } from './days.ts';
 import { UsageError } from './errors.ts';
@@ -22,7 +23,7 @@ interface MissingOptions {
   readonly out: string;
 }
 
-/** `not_in_table`: a file of the day was delivered, and the table does not show it. */
+/** `not_in_table`: a file of the day was delivered, and queries of the table do not see the day. */
 type Reason = Exclude<DayVerdict, 'present'> | 'not_in_table';
 
 /** The document that `--json` prints. */
@@ -77,9 +78,10 @@ async function findMissingDays(name: string, options: MissingOptions, now: Date)
   const end_date = options.to ?? dateIn(timeZone, now);
   if (end_date < start_date) throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);
   const days = daysOf({ start_date, end_date });
+  const catalog = await openCatalog(options);
   const files = new Set(delivered.flatMap(daysOf));
   const verdicts =
-    (await checkDays(request, days, { ...target, store: bucket, timeZone })) ??
+    (await checkDays(request, days, { ...target, store: bucket, catalog, timeZone })) ??
     days.map((day): DayVerdict => (files.has(day) ? 'present' : 'absent'));
   const reasons = days.map((day, at): Reason | 'present' => {
     const verdict = verdicts[at] ?? 'absent';

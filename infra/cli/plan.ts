@@ -8,6 +8,7 @@ import type { ExportRequest } from '../../functions/workflow/request/request.ts'
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import { dollarsOf, PRICES, usageOf } from '../cost.ts';
 import { type ExportedObjects, NO_OBJECTS, openBucket } from './bucket.ts';
+import { openCatalog } from './catalog.ts';
 import { printLines, wrap } from './layout.ts';
 import { examples, loadConfig, option } from './options.ts';
 import { checkRequest, findRequest, type RequestOptions, withOnlyMissing } from './request.ts';
@@ -88,8 +89,9 @@ export async function planRequest(
     throw error;
   });
   const target = targetOf(options);
+  const catalog = since && (await openCatalog(options));
   const found = since
-    ? await findMissing(request, all, { ...target, store, since, ...(timeZone && { timeZone }) })
+    ? await findMissing(request, all, { ...target, store, catalog, since, ...(timeZone && { timeZone }) })
     : { windows: all, warnings: [], already_delivered: undefined };
   const seconds = await medianSeconds(store, request);
   const rounds = Math.ceil(found.windows.length / request.max_parallel);

@@ -55,6 +55,15 @@ export class ExportTables extends Construct {
 
   /** To read the schema of a table, and to read, create and update its partitions. */
   grantRegister(grantee: IGrantable): void {
+    this.grant(grantee, ['GetTable', 'BatchGetPartition', 'BatchCreatePartition', 'BatchUpdatePartition']);
+  }
+
+  /** To read which days are registered. */
+  grantReadPartitions(grantee: IGrantable): void {
+    this.grant(grantee, ['BatchGetPartition']);
+  }
+
+  private grant(grantee: IGrantable, actions: readonly string[]): void {
     const arn = (resource: string, resourceName?: string) =>
       Stack.of(this).formatArn({
         service: 'glue',
@@ -63,7 +72,6 @@ export class ExportTables extends Construct {
           ? { arnFormat: ArnFormat.NO_RESOURCE_NAME }
           : { resourceName, arnFormat: ArnFormat.SLASH_RESOURCE_NAME }),
       });
-    const actions = ['GetTable', 'BatchGetPartition', 'BatchCreatePartition', 'BatchUpdatePartition'];
     Grant.addToPrincipal({
       grantee,
       actions: actions.map((action) => `glue:${action}`),

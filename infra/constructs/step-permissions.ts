@@ -19,7 +19,10 @@ export function grantPermissions(functions: StepFunctions, { secrets, bucket, ta
     bucket.grantUpload(step);
   };
   const permissions: Readonly<Record<StepName, (step: IGrantable) => void>> = {
-    PlanExport: (step) => bucket.grantReadOutcomes(step),
+    PlanExport(step) {
+      bucket.grantReadOutcomes(step);
+      tables?.grantReadPartitions(step);
+    },
     GetToken(step) {
       secrets.grantReadWriteCredentials(step);
       secrets.grantReadWriteTokens(step);

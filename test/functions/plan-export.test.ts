@@ -5,7 +5,8 @@ import { keepLog, windowOf } from '../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const started_at = '2026-11-21T06:00:00.000Z';
-const deployment = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
+const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
+const deployment = { ...target, catalog: undefined };
 
 /** Plans the request with these changes, with a bucket that has these objects. */
 async function plan(changes: object = {}, objects: Readonly<Record<string, string>> = {}) {
@@ -83,7 +84,7 @@ describe('PlanExport', () => {
     if (!first || !second) throw new Error('two windows are expected');
     const { advertiser_ids, metrics, granularity, format } = request;
     const sent = { ...first, advertiser_ids, metrics, granularity, format };
-    const manifest = { kind: 'report', request: sent, ...deployment, key: 'k', checksum: { value: 'AA' } };
+    const manifest = { kind: 'report', request: sent, ...target, key: 'k', checksum: { value: 'AA' } };
     const objects = { [manifestKey(request, first)]: JSON.stringify(manifest) };
     const { planned } = await plan({ ...range, only_missing: true }, objects);
     expect(planned).toMatchObject({ windows: [second], already_delivered: 1, warnings: [] });

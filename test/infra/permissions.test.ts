@@ -16,6 +16,14 @@ function logging(step: string): string[] {
   );
 }
 
+function onTables(...actions: readonly string[]): string[] {
+  return actions.flatMap((action) =>
+    ['catalog', 'database/exports_test', 'table/exports_test/*'].map(
+      (resource) => `glue:${action} arn:<AWS::Partition>:glue:<AWS::Region>:<AWS::AccountId>:${resource}`,
+    ),
+  );
+}
+
 /** One pattern for all accounts, so that no policy grows with their number. */
 const SECRETS = 'arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:exports-test/*';
 const CREDENTIALS = `${SECRETS}/credential-??????`;
@@ -37,6 +45,7 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
     `s3:GetObject ${OBJECTS}`,
     's3:GetObject <ExportsBucket.Arn>/tables/*',
     's3:ListBucket <ExportsBucket.Arn>',
+    ...onTables('BatchGetPartition'),
   ],
   GetToken: [
     ...['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].map(
@@ -57,11 +66,7 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
     `s3:PutObject ${OBJECTS}/_ledger.json`,
     `s3:GetObject ${DAYS}`,
     `s3:PutObject ${DAYS}`,
-    ...['GetTable', 'BatchGetPartition', 'BatchCreatePartition', 'BatchUpdatePartition'].flatMap((action) =>
-      ['catalog', 'database/exports_test', 'table/exports_test/*'].map(
-        (resource) => `glue:${action} arn:<AWS::Partition>:glue:<AWS::Region>:<AWS::AccountId>:${resource}`,
-      ),
-    ),
+    ...onTables('GetTable', 'BatchGetPartition', 'BatchCreatePartition', 'BatchUpdatePartition'),
   ],
   PublishWindow: [`s3:PutObject ${MANIFESTS}`, `s3:DeleteObject ${FAILURES}`],
   PublishExport: [`s3:DeleteObject ${FAILURES}`],

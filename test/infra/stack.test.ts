@@ -186,7 +186,7 @@ describe('the functions', () => {
     const platform = { ...url, ...revision, ...secrets };
     const object = { ...platform, ...bucket, MAX_DOWNLOAD_BYTES: '1000' };
     const expected: Readonly<Record<StepName, Readonly<Record<string, string>>>> = {
-      PlanExport: { ...url, ...revision, ...bucket, ACCOUNTS: 'acme,globex' },
+      PlanExport: { ...url, ...revision, ...bucket, ACCOUNTS: 'acme,globex', GLUE_DATABASE: 'exports_test' },
       GetToken: { ...url, ...secrets, REFRESH_PARAMETERS: '{"audience":"ads"}' },
       CreateReport: platform,
       CheckReport: platform,

@@ -166,6 +166,26 @@ describe('an export of only what is missing', () => {
     expect((await keysOf(workflow, name)).filter((key) => key.endsWith('_manifest.json'))).toHaveLength(1);
   });
 
+  it('44: exports again the days that were written and never registered, and no others', async () => {
+    const { all, onlyMissing } = requests();
+    const operation = 'BatchCreatePartition';
+    const { glue } = workflow;
+    const before = glue.journal.length;
+    await workflow.run({ ...all, end_date: '2025-10-04' });
+    glue.faults.push({ operation, answer: 'hang', times: 9 });
+    const killed = workflow.export({ ...all, start_date: '2025-10-04' });
+    const isHung = (call: { error?: string }) => call.error === 'hang';
+    await vi.waitUntil(() => glue.journal.slice(before).some(isHung), { timeout: 20_000 });
+    killed.abort();
+    await killed.result;
+    await workflow.functionOf('CurateReport').kill();
+    glue.faults.splice(0);
+    const { output } = await workflow.run(onlyMissing);
+    expect(output).toMatchObject({
+      windows: [{ window: { start_date: '2025-10-04', end_date: '2025-10-08' } }],
+    });
+  });
+
   it('fails and names the permissions if S3 refuses HEAD of an object', async () => {
     const { all, onlyMissing } = requests();
     await workflow.run(all);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { findMissing } from '../../../functions/decisions/missing.ts';
+import { findMissing, type TablePartitions } from '../../../functions/decisions/missing.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { writeVersion } from '../../../functions/workflow/day-metadata.ts';
+import { AccessRefused, ServiceUnavailable } from '../../../functions/workflow/errors.ts';
 import { objectKey } from '../../../functions/workflow/keys.ts';
 import { addDays, daysOf } from '../../../functions/workflow/request/dates.ts';
 import type { ReportRequest } from '../../../functions/workflow/request/request.ts';
@@ -10,6 +11,18 @@ import { windowOf } from '../../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const OBJECT = { crc32: 'AA', version_id: 'v1' };
+/** Has a partition for each of these days. */
+function registered(days: readonly string[]): TablePartitions {
+  return {
+    getPartitions: async (table, values) => {
+      expect(table).toBe(request.name);
+      return values
+        .filter(([account, day = '']) => account === request.account && days.includes(day))
+        .map((each) => ({ values: each }));
+    },
+  };
+}
+
 const SINCE = '2026-11-21T06:00:00.000Z';
 
 describe('findMissing in a table', () => {
@@ -34,7 +47,15 @@ describe('findMissing in a table', () => {
       return { metadata: writeVersion(version) };
     };
     const store = { getText: async () => undefined, head };
-    const conditions = { ...target, store, since: new Date(0), timeZone: 'Europe/Berlin', ...changes };
+    const catalog = registered(Object.keys(days));
+    const conditions = {
+      ...target,
+      store,
+      catalog,
+      since: new Date(0),
+      timeZone: 'Europe/Berlin',
+      ...changes,
+    };
     return findMissing(request, [window], conditions);
   }
 
@@ -52,6 +73,36 @@ describe('findMissing in a table', () => {
   it('counts a window as delivered if the table has all of its days', async () => {
     const all = Object.fromEntries(daysOf(window).map((day) => [day, {}]));
     expect(await findWith(all)).toMatchObject({ windows: [], already_delivered: 1 });
+  });
+
+  it('41: counts a day without a partition as missing, because queries do not see it', async () => {
+    const all = Object.fromEntries(daysOf(window).map((day) => [day, {}]));
+    const catalog = registered(daysOf(window).filter((day) => day !== '2026-10-03'));
+    expect(await findWith(all, { catalog })).toMatchObject({
+      windows: [{ start_date: '2026-10-03', end_date: '2026-10-04' }],
+      warnings: [],
+    });
+  });
+
+  it('41: counts all days as missing, with a warning, if Glue refuses to say which are registered', async () => {
+    const all = Object.fromEntries(daysOf(window).map((day) => [day, {}]));
+    const getPartitions = async () => {
+      throw new AccessRefused('AWS refused. The role needs glue:BatchGetPartition.');
+    };
+    expect(await findWith(all, { catalog: { getPartitions } })).toMatchObject({
+      windows: [window],
+      warnings: [expect.stringMatching(/all days of table .* count as missing: .*glue:BatchGetPartition/)],
+    });
+    const unavailable = async () => {
+      throw new ServiceUnavailable('AWS is busy.');
+    };
+    const busy = findWith(all, { catalog: { getPartitions: unavailable } });
+    await expect(busy).rejects.toThrow(ServiceUnavailable);
+  });
+
+  it('counts days of a stack without tables as missing, whatever objects are left', async () => {
+    const all = Object.fromEntries(daysOf(window).map((day) => [day, {}]));
+    expect((await findWith(all, { catalog: undefined })).windows).toEqual([window]);
   });
 
   it.each([
@@ -95,7 +146,8 @@ describe('findMissing in a table', () => {
     });
     const head = async (key: string) => (isEven(key) ? { metadata } : undefined);
     const store = { getText: async () => undefined, head };
-    const conditions = { ...target, store, since: new Date(0), timeZone: 'UTC' };
+    const catalog = registered(windows.flatMap(daysOf));
+    const conditions = { ...target, store, catalog, since: new Date(0), timeZone: 'UTC' };
     expect((await findMissing(request, windows, conditions)).windows).toEqual(windows);
   });
 });

@@ -38,7 +38,7 @@ function createBucket(windows: readonly Window[], delivered: ExportRequest = req
   return {
     texts,
     objects,
-    conditions: { store, platform, revision: '2026-09-01', since: new Date(SINCE) },
+    conditions: { store, catalog: undefined, platform, revision: '2026-09-01', since: new Date(SINCE) },
   };
 }
 

@@ -62,25 +62,36 @@ it('works on the deployed bucket and catalog, and registers objects that have no
 
   // The export was removed from the config, and is back with a new table.
   const redeployed = await deploy(folder);
+  const range = ['--from', '2026-10-01', '--to', '2026-10-03'];
+  const missing = async () => {
+    const { stdout } = await runCommand(['missing', name, ...range, '--json'], '', redeployed.cwd);
+    return JSON.parse(stdout).missing;
+  };
+  const unseen = { start_date: '2026-10-01', end_date: '2026-10-03', days: 2, reason: 'not_in_table' };
+  expect(await missing()).toEqual([unseen]);
   const again = await curate([name], redeployed.cwd);
   expect(again.result).toMatchObject({ outcome: 'done', registered: 2 });
   expect(redeployed.glue.partitionsOf(table)).toHaveLength(2);
+  expect(await missing()).toEqual([]);
 });
 
-it('says which permission is missing, without a stack trace', async () => {
+it.each([
+  ['curate', 'GetTable', /^AWS refused to read table /],
+  ['missing', 'BatchGetPartition', /^AWS could not read the partitions of table /],
+] as const)('%s says which permission is missing, without a stack trace', async (command, operation, happened) => {
   const folder = await openFolder();
   const { exports } = readConfig();
   const [{ name, account } = { name: '', account: '' }] = exports;
   await deliver(folder, { name, account, days: [1, 1], created: 1 });
   const { glue, cwd } = await deploy(folder);
-  glue.faults.push({ operation: 'GetTable', answer: 'AccessDeniedException' });
-  const { status, stdout, stderr } = await runCommand(['curate', name, '--json'], '', cwd);
+  glue.faults.push({ operation, answer: 'AccessDeniedException' });
+  const { status, stdout, stderr } = await runCommand([command, name, '--json'], '', cwd);
   expect([status, JSON.parse(stdout)]).toEqual([
     1,
     {
       ...{ outcome: 'failed', error: 'CommandFailed' },
-      happened: `AWS refused to read table ${name} (AccessDeniedException).`,
-      todo: expect.stringContaining('They need glue:GetTable'),
+      happened: expect.stringMatching(happened),
+      todo: expect.stringContaining(`They need glue:${operation}`),
     },
   ]);
   expect(stderr).not.toContain('    at ');
