@@ -3,9 +3,9 @@ import type { Window } from '../workflow/state-parts.ts';
 import type { Column } from '../workflow/table.ts';
 import { type Database, literal, type Row } from './database.ts';
 import { list, type Match, shorten } from './match.ts';
-import { recheck } from './recheck.ts';
 import type { DayFacts, ReportFacts, ReportFile, ReportOptions } from './report.ts';
 import { readRows } from './source.ts';
+import { recheck } from './stage.ts';
 
 /** A double has 15 digits, but the last ones of a sum depend on the order of the rows, which may change. */
 const DOUBLE_DIGITS = 12;

@@ -74,7 +74,9 @@ export function nameKey(name: string): string {
 
 function problemOf({ headless }: Source, ambiguous: readonly string[]): string | undefined {
   if (headless !== undefined) return `the CSV file has no header; its first line is ${shorten(headless)}`;
-  return ambiguous.length > 0 ? `fields have the same name but for its case: ${list(ambiguous)}` : undefined;
+  return ambiguous.length > 0
+    ? `several fields have the same name, whatever its case: ${list(ambiguous)}`
+    : undefined;
 }
 
 /** Names for a message. */

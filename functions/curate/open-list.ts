@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { LIST_COLUMNS } from '../workflow/table.ts';
 import { identifier, openDatabase } from './database.ts';
 import { writeParquet } from './parquet.ts';
+
 import type { OpenList, ReportFile, ReportOptions } from './report.ts';
 import { readJson, readRows, refused } from './source.ts';
 import { EMPTY } from './text.ts';

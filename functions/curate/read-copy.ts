@@ -30,7 +30,7 @@ export async function readCopy(
     const body = await files.open(key, version_id, signal);
     if (body === undefined) return undefined;
     const kind = { format, content_type, content_encoding };
-    const spooled = await spool(body, join(folder, 'copy.zst'), kind);
+    const spooled = await spool(body, join(folder, 'copy'), kind);
     return spooled.crc32 === crc32 && spooled.bytes === bytes ? spooled.file : undefined;
   } catch (error) {
     if (signal.aborted) throw new CurateLimit('time', { cause: error });

@@ -2,13 +2,16 @@ import type { ObjectEnd } from '../aws/object-files.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { Column, TableSchema } from '../workflow/table.ts';
 
-/** A file on this machine's disk, as plain text inside of zstd. */
+/** A text on this machine's disk. */
 export interface ReportFile {
+  /** Ends with `.zst` if the text is compressed. */
   readonly path: string;
   /** A JSON array of objects, JSON objects one after the other, or CSV with commas. */
   readonly layout: 'array' | 'lines' | 'csv';
   /** The first line of CSV. */
   readonly header?: string;
+  /** Names of the fields of an object that was around the array. */
+  readonly around?: readonly string[];
   /** The reason why the file cannot be a report, such as `is empty`. */
   readonly fault?: string;
 }

@@ -1,10 +1,11 @@
 import { DownloadRefused } from '../workflow/errors.ts';
+import { isObject, parseJson } from '../workflow/json.ts';
 import { type Database, identifier, literal, type Row } from './database.ts';
 import type { ReportFile } from './report.ts';
 
 /** The names of a file, and its rows as texts. */
 export interface Source {
-  /** As the file spells them. A CSV header may name a column twice. */
+  /** As the file spells them. A name that a CSV header or a JSON object repeats is here twice. */
   readonly names: readonly string[];
   /**
    * A query for the values of these names, as columns t0, t1 and so on, and for the list `other_names`: those of a row whose
@@ -47,14 +48,28 @@ async function openJson(database: Database, file: ReportFile, more: readonly str
   );
   const lists = rows.map(({ names }) => (names ?? []) as string[]);
   const [first = []] = lists;
+  const names = new Set([...lists, more].flat());
+  const repeated = new Set([...lists, more].flatMap(repeats));
   const text = (name: string, index: number) =>
     `CASE WHEN is_usual THEN texts[${first.indexOf(name) + 1}] ELSE fields[${literal(name)}] END AS t${index}`;
   return {
-    names: [...new Set([...lists.flat(), ...more])].sort(),
+    names: [...names, ...repeated].sort(),
     select: (names) => `SELECT ${[...names.map(text), 'CASE WHEN NOT is_usual THEN names END AS other_names']}
       FROM (SELECT *, names = [${first.map(literal)}]::VARCHAR[] AS is_usual
         FROM (SELECT fields, map_keys(fields) AS names, map_values(fields) AS texts FROM ${fields}))`,
   };
+}
+
+function repeats(names: readonly string[]): string[] {
+  return names.filter((name, index) => names.indexOf(name) < index);
+}
+
+/** Names of fields in the objects that the first row of JSON holds. */
+export async function innerNames(database: Database, file: ReportFile): Promise<string[]> {
+  const fields = readJson(file, ['records=false', `columns={fields: 'MAP(VARCHAR, VARCHAR)'}`]);
+  const [row] = await readRows(database, `SELECT map_values(fields) AS texts FROM ${fields} LIMIT 1`);
+  const values = ((row?.texts ?? []) as (string | null)[]).map((text) => parseJson(text ?? ''));
+  return values.flatMap((value) => (isObject(value) ? Object.keys(value) : []));
 }
 
 /** A table function. */
@@ -64,7 +79,7 @@ export function readJson(
   name = 'read_json',
 ): string {
   const format = layout === 'array' ? 'array' : 'unstructured';
-  return `${name}(${[literal(path), "compression='zstd'", `format='${format}'`, ...options]})`;
+  return `${name}(${[literal(path), `format='${format}'`, ...options]})`;
 }
 
 /** DuckDB maps columns by position and ignores what a header says. Its own search for the header skips odd lines. */
@@ -87,7 +102,7 @@ function openCsv(file: ReportFile, isKnown: (name: string) => boolean): Source {
 
 function readCsv({ path }: ReportFile, options: readonly string[]): string {
   const syntax = [`delim=','`, `quote='"'`, `escape='"'`, 'auto_detect=false'];
-  return `read_csv(${[literal(path), "compression='zstd'", ...syntax, ...options]})`;
+  return `read_csv(${[literal(path), ...syntax, ...options]})`;
 }
 
 function splitLine(line: string): string[] {

@@ -1,13 +1,14 @@
 import type { Column } from '../workflow/table.ts';
 import { castTo, castToDate, scaleOf } from './casts.ts';
 import { type Database, literal } from './database.ts';
-import { type Match, MESSAGE_CHARACTERS } from './match.ts';
-import { readRows, type Source } from './source.ts';
+import { type Match, type Matched, MESSAGE_CHARACTERS } from './match.ts';
+import type { ReportFile } from './report.ts';
+import { readJson, readRows, type Source } from './source.ts';
 
 /**
  * Reads the texts once and writes their values into a Parquet file, which is a tenth of the size and can be read by day. Its
  * rows have the order of the report and the columns `day`; `c0`, `c1` and so on, NULL where a text does not fit; `bad`,
- * the number of the first column that does not fit, -1 for the date, with `bad_text`; `suspect` (see recheck.ts); and
+ * the number of the first column that does not fit, -1 for the date, with `bad_text`; `suspect` (see recheck); and
  * `other_names`.
  *
  * @param isDated whether each row must have a date
@@ -49,9 +50,17 @@ export async function stageRows(
       FROM (SELECT *, ${[`${castToDate(date)} AS day`, ...casts]} FROM (${source.select(names)}))
     ) TO ${literal(path)} (FORMAT parquet)`,
   );
-  const known = new Set(source.names);
-  const found = await database.query(`SELECT DISTINCT unnest(other_names) AS name FROM ${literal(path)}`);
-  return found.map(({ name }) => String(name)).filter((name) => !known.has(name));
+  const known = Map.groupBy(source.names, (name) => name);
+  // Once for a name, and twice if a row repeats it.
+  const repeated = 'list_filter(other_names, lambda name, place: list_position(other_names, name) < place)';
+  const found = await database.query(
+    `SELECT DISTINCT unnest(other_names) AS name, 1 AS times FROM ${literal(path)}
+       UNION ALL SELECT DISTINCT unnest(${repeated}), 2 FROM ${literal(path)}`,
+  );
+  return found.flatMap(({ name, times }) => {
+    const isKnown = (known.get(String(name))?.length ?? 0) >= Number(times);
+    return isKnown ? [] : Array(Number(times)).fill(String(name));
+  });
 }
 
 interface Value extends Column {
@@ -67,4 +76,38 @@ function suspect({ type, round, value, text }: Value): string[] {
   if (type === 'string') return [`(${isNested})`];
   if (!type.startsWith('decimal') || round) return [];
   return [`(abs(${value}) >= 1e${15 - scaleOf(type)} AND contains(${text}, '.'))`];
+}
+
+/**
+ * A query for the first value that DuckDB reads wrongly from JSON: `row`, `bad` (the number of its column) and `bad_text`.
+ * As texts, the list `["a"]` and a name of the same characters are equal, and a number with a point has passed through a
+ * double, which turns 99999999999.999999 into 100000000000.0. Only the row as it was written shows it. This reads the whole
+ * file again, so it is for the rare file that has suspect values.
+ */
+export function recheck(file: ReportFile, columns: readonly Matched[]): string | undefined {
+  const checks = columns.flatMap((column, index) => {
+    const check = checkOf(column);
+    return check ? [{ ...check, index }] : [];
+  });
+  if (file.layout === 'csv' || checks.length === 0) return undefined;
+  const bad = checks.map(({ isBad, index }) => `WHEN ${isBad} THEN ${index}`).join(' ');
+  const texts = checks.map(({ text, index }) => `WHEN ${index} THEN ${text}`).join(' ');
+  return `SELECT row, bad, left(CASE bad ${texts} END, ${MESSAGE_CHARACTERS + 1}) AS bad_text
+    FROM (SELECT *, CASE ${bad} END AS bad
+      FROM (SELECT row_number() OVER () AS row, json FROM ${readJson(file, [], 'read_json_objects')}))
+    WHERE bad IS NOT NULL LIMIT 1`;
+}
+
+function checkOf({ type, round, source }: Matched): { isBad: string; text: string } | undefined {
+  if (source === undefined) return undefined;
+  const value = `json->>${literal(`$."${source.replaceAll(/["\\]/g, '\\$&')}"`)}`;
+  if (type === 'string') {
+    const isNested = `json_type(${value.replace('->>', ',')}) IN ('OBJECT', 'ARRAY')`;
+    return { isBad: isNested, text: value };
+  }
+  if (!type.startsWith('decimal') || round) return undefined;
+  const name = source.replaceAll(/[^\w]/g, '\\$&');
+  const written = `regexp_extract(json, ${literal(`"${name}"\\s*:\\s*(-?\\d+\\.\\d+([eE][+-]?\\d+)?)`)}, 1)`;
+  const isChanged = `TRY_CAST(${written} AS DECIMAL(38,18)) <> TRY_CAST(${value} AS DECIMAL(38,18))`;
+  return { isBad: isChanged, text: written };
 }

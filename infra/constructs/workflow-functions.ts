@@ -39,8 +39,8 @@ const LONG: Limits = { timeout: Duration.minutes(15) };
 const COPIES: Limits = { ...LONG, environment: COPY_ENVIRONMENT };
 
 /**
- * MB of /tmp that CurateReport needs: at worst a file that zstd does not make smaller, as much again for the rows that DuckDB moves
- * out of memory and for the largest day, and the 512 MB that every function has. The default of 4 GiB needs
+ * MB of /tmp that CurateReport needs: the file itself, as much again for the rows that DuckDB moves out of memory and for the
+ * largest day, and the 512 MB that every function has. The default of 4 GiB needs
  * 512 + 2 × 4,096 = 8,704 MB.
  */
 function curateStorage({ max_curate_bytes }: Config): StorageSize {

@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { loadAssembly, prepareAssembly } from '../../infra/local/assembly.ts';
 import type { ReportSettings } from '../../infra/sandbox/settings.ts';
+import { sumDays } from '../support/day-sums.ts';
+import { queryDays } from '../support/query-days.ts';
 import { keysOf, runExport, shareWorkflow, startFastWorkflow } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
@@ -76,6 +79,19 @@ describe('an export of one window', () => {
     const { length, rows } = workflow.sandbox.expected(reports[0]?.id ?? '');
     expect(manifest).toMatchObject({ bytes: length, rows });
     expect(output).toMatchObject({ rows, ...expected });
+  });
+
+  it('delivers CSV, and its table has the sums of the same report in JSON', async () => {
+    const fields = { dimensions: ['campaign_id', 'campaign_name'], metrics: ['spend', 'impressions'] };
+    const json = await runExport(workflow, { request: { name: 'as-json', ...fields } });
+    const csv = await runExport(workflow, { request: { name: 'as-csv', ...fields, format: 'CSV' } });
+    expect(csv.manifest).toMatchObject({
+      ...{ key: `${prefixOf('as-csv')}report.csv`, content_type: 'text/csv', rows: json.manifest?.rows },
+    });
+    const folder = join(workflow.out, workflow.bucket, 'tables', 'as-csv');
+    const days = await queryDays(folder, 'sandbox', fields.metrics);
+    expect(days).toEqual(sumDays(String(json.object), fields.metrics));
+    expect(days).toHaveProperty('size', 7);
   });
 
   it('P5: leaves the same objects when it is run twice, with one token', async () => {

@@ -21,7 +21,7 @@ console.log(JSON.stringify({ seconds, cpu: (user + system) / 1e6, rss: maxRSS * 
 /** As CurateReport does: spools the file, checks it, adds it up, and writes each day. */
 async function ours(): Promise<void> {
   const kind = { format: 'JSON', content_type: 'application/json' };
-  const { file } = await spool(createReadStream(path), join(folder, 'report.zst'), kind);
+  const { file } = await spool(createReadStream(path), join(folder, 'report'), kind);
   await using report = await openReport(file, {
     schema: { columns: COLUMNS, date_column: 'date' },
     ...{ window: WINDOW, columns: COLUMNS, folder, signal: new AbortController().signal },

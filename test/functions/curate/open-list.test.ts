@@ -9,7 +9,7 @@ import { query } from './reports.ts';
 async function open(text: string) {
   const folder = temporaryDirectory();
   const kind = { format: 'JSON', content_type: 'application/x-ndjson' };
-  const { file } = await spool(Readable.from([Buffer.from(text)]), join(folder, 'list.zst'), kind);
+  const { file } = await spool(Readable.from([Buffer.from(text)]), join(folder, 'list'), kind);
   return openList(file, { folder, signal: new AbortController().signal });
 }
 

@@ -36,7 +36,7 @@ export async function open(body: string | Buffer, given: Given = {}): Promise<Op
   mkdirSync(folder);
   const { format = 'JSON', content_type = 'application/json', content_encoding, ...options } = given;
   const kind = { format, content_type, ...(content_encoding !== undefined && { content_encoding }) };
-  const { file } = await spool(Readable.from([Buffer.from(body)]), join(folder, 'report.zst'), kind);
+  const { file } = await spool(Readable.from([Buffer.from(body)]), join(folder, 'report'), kind);
   return openReport(file, {
     ...{ window: WINDOW, schema: SCHEMA, columns: SCHEMA.columns, folder },
     ...{ signal: new AbortController().signal, ...options },

@@ -11,16 +11,20 @@ const JSON_FILE = { format: 'JSON', content_type: 'application/json' };
 /** Spools a body that comes in pieces of `size` bytes. */
 async function spooled(
   body: Buffer | string,
-  { size = 7, ...kind }: { size?: number; content_type?: string; content_encoding?: string } = {},
+  {
+    size = 7,
+    ...kind
+  }: { size?: number; format?: string; content_encoding?: string; content_type?: string } = {},
 ) {
   const bytes = Buffer.from(body);
   const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
     Buffer.from(bytes.subarray(index * size, (index + 1) * size)),
   );
-  const path = join(temporaryDirectory(), 'report.zst');
+  const path = join(temporaryDirectory(), 'report');
   const result = await spool(Readable.from(pieces), path, { ...JSON_FILE, ...kind }, size);
-  const text = result.file.fault === undefined ? zstdDecompressSync(readFileSync(path)).toString() : '';
-  return { ...result, text };
+  const written = () => readFileSync(result.file.path);
+  const text = () => (result.file.path === path ? written() : zstdDecompressSync(written()));
+  return { ...result, text: result.file.fault === undefined ? text().toString() : '' };
 }
 
 const ROWS = JSON.stringify([{ name: 'a "[b]" \\' }, { name: '春' }]);
@@ -77,7 +81,7 @@ it('still counts all bytes of a file that gzip cannot decode', async () => {
 });
 
 it('takes the content type of NDJSON at its word', async () => {
-  const line = '{"rows":[1]}';
+  const line = '{"rows":[{}]}';
   expect((await spooled(line, { content_type: 'application/x-ndjson' })).file.layout).toBe('lines');
   expect((await spooled(line)).file.layout).toBe('array');
 });
@@ -87,21 +91,21 @@ it('passes on the error of a body that breaks off', async () => {
     yield Buffer.from('[');
     throw new Error('reset');
   }
-  const path = join(temporaryDirectory(), 'report.zst');
+  const path = join(temporaryDirectory(), 'report');
   await expect(spool(Readable.from(broken()), path, JSON_FILE)).rejects.toThrow('reset');
 });
 
 it.runIf(existsSync('/dev/full'))('46: says that the storage is full', async () => {
-  const path = join(temporaryDirectory(), 'report.zst');
+  const path = join(temporaryDirectory(), 'report');
   symlinkSync('/dev/full', path);
   const body = Readable.from([Buffer.from(JSON.stringify(FILLER))]);
   await expect(spool(body, path, JSON_FILE)).rejects.toMatchObject({ name: 'CurateLimit', which: 'storage' });
 });
 
-it('compresses', async () => {
-  const path = join(temporaryDirectory(), 'report.zst');
-  const { bytes } = await spool(Readable.from([Buffer.from(JSON.stringify(FILLER))]), path, JSON_FILE);
-  expect(statSync(path).size).toBeLessThan(bytes / 3);
+it('compresses the text of a compressed body', async () => {
+  const body = gzipSync(JSON.stringify(FILLER));
+  const { file } = await spooled(body, { size: 1000, content_encoding: 'gzip' });
+  expect(statSync(file.path).size).toBeLessThan(2 * body.length);
 });
 
 it.each([
@@ -111,4 +115,14 @@ it.each([
   ['XLSX', false],
 ])('knows whether %s has rows', (format, expected) => {
   expect(hasRows(format)).toBe(expected);
+});
+
+it('leaves texts of CSV as they are that look like escapes of JSON', async () => {
+  const text = 'date,campaign_id\n2026-10-01,\\ud83d\n';
+  expect((await spooled(text, { size: 3, format: 'CSV' })).text).toBe(text);
+});
+
+it.each([1, 2, 1000])('makes all line ends of CSV the same, in pieces of %i bytes', async (size) => {
+  const { text } = await spooled('a,b\r\n1,"x\r\n""\r\n"\n2,"y"\r\n3,z\r\n', { size, format: 'CSV' });
+  expect(text).toBe('a,b\n1,"x\r\n""\r\n"\n2,"y"\n3,z\n');
 });

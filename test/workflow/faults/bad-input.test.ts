@@ -41,6 +41,7 @@ describe('23: a file that is not a report of the window fails it', () => {
     ['is a page', '<html></html>'],
     ['goes on after its end', '[]]'],
     ['closes another bracket', '[{"spend":1]'],
+    ['is an error', '{"error":{"type":"internal_error"}}'],
     ['has a date outside of the window', withRow({ date: '2026-10-08' })],
   ])('if it %s', async (_, body) => {
     const { status, error, manifest, days, failed } = await deliver(body);

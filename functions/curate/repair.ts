@@ -1,0 +1,51 @@
+/** A pair of surrogates, a lone one, or another escape: in `\\ud800`, the first backslash escapes the second. */
+const ESCAPES = /\\(u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)/gs;
+
+/** Characters of an escape. A chunk may be cut after any other. */
+const OF_ESCAPE = new Set(Buffer.from('\\u0123456789abcdefABCDEF'));
+
+const [QUOTE, LINE_FEED, CARRIAGE_RETURN] = [0x22, 0x0a, 0x0d];
+
+/**
+ * Replaces the escape of each lone surrogate in JSON (`\ud800`) by that of U+FFFD, as String.toWellFormed does. JSON allows
+ * lone surrogates, but UTF-8 cannot hold them, so DuckDB refuses the whole file.
+ */
+export async function* replaceLoneSurrogates(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const end = text.findLastIndex((byte) => !OF_ESCAPE.has(byte)) + 1;
+    yield replaceIn(text.subarray(0, end));
+    rest = text.subarray(end);
+  }
+  yield replaceIn(rest);
+}
+
+function replaceIn(text: Buffer): Buffer {
+  if (!text.includes('\\ud') && !text.includes('\\uD')) return text;
+  const replaced = text
+    .toString('latin1')
+    .replace(ESCAPES, (whole: string, _, lone?: string) => (lone === undefined ? whole : '\\ufffd'));
+  return Buffer.from(replaced, 'latin1');
+}
+
+/** Ends each line of CSV with a line feed alone. DuckDB expects all lines to end like the first one. Values keep theirs. */
+export async function* unifyLineEnds(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isQuoted = false;
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const end = text.at(-1) === CARRIAGE_RETURN ? text.length - 1 : text.length;
+    const unified = Buffer.allocUnsafe(end);
+    let length = 0;
+    for (let at = 0; at < end; at++) {
+      const byte = text[at] as number;
+      if (byte === QUOTE) isQuoted = !isQuoted;
+      if (byte === CARRIAGE_RETURN && !isQuoted && text[at + 1] === LINE_FEED) continue;
+      unified[length++] = byte;
+    }
+    yield unified.subarray(0, length);
+    rest = text.subarray(end);
+  }
+  yield rest;
+}
