@@ -13,7 +13,7 @@ export function campaignName(number: number): string {
   return `${CAMPAIGN_TITLES[number % CAMPAIGN_TITLES.length]} ${String(number).padStart(8, '0')}`;
 }
 
-/** 14 bytes each in UTF-8 JSON. Some break readers that count characters or brackets. */
+/** 14 bytes each in UTF-8, with the quotes escaped. Some break readers that count characters or brackets. */
 export const CAMPAIGN_TITLES: readonly string[] = [
   'Spring Sale EU',
   'Winter Sale US',

@@ -30,9 +30,9 @@ const METRIC_DIGITS: Readonly<Record<string, readonly [before: number, after: nu
   purchase_value: [4, 2],
 };
 
-/** The fields of a row: date, advertiser (only with dimensions), dimensions, metrics. */
+/** The fields of a row in JSON or CSV: date, advertiser (only with dimensions), dimensions, metrics. */
 export function createColumns({ start_date, end_date, ...request }: ReportRequest): Column[] {
-  const { dimensions, metrics } = request;
+  const { dimensions, metrics, format } = request;
   const advertisers = request.advertiser_ids.map((id) => id.toLowerCase());
   const dates = Array.from({ length: daysBetween(start_date, end_date) }, (_, day) =>
     addDays(start_date, day),
@@ -42,7 +42,7 @@ export function createColumns({ start_date, end_date, ...request }: ReportReques
     ...(dimensions.length === 0
       ? []
       : [choiceColumn('advertiser_id', advertisers, ({ advertiser }) => advertiser)]),
-    ...dimensionColumns(dimensions, advertisers),
+    ...dimensionColumns(dimensions, advertisers, format === 'CSV' ? quoteInCsv : quoteInJson),
     ...metrics.map(metricColumn),
   ];
 }
@@ -60,7 +60,11 @@ export function combinationsOf(dimensions: readonly string[]): number {
  * A combination's number counts platforms first, then countries, creatives and campaigns. The last of these takes as
  * many values as it needs to tell the rows apart.
  */
-function dimensionColumns(dimensions: readonly string[], advertisers: readonly string[]): Column[] {
+function dimensionColumns(
+  dimensions: readonly string[],
+  advertisers: readonly string[],
+  quote: (text: string) => string,
+): Column[] {
   const has = (...names: string[]) => names.some((name) => dimensions.includes(name));
   const platforms = has('event_source_id', 'event_source_platform') ? PLATFORMS.length : 1;
   const countries = has('country') ? COUNTRIES.length : 1;
@@ -76,7 +80,7 @@ function dimensionColumns(dimensions: readonly string[], advertisers: readonly s
   const source: IndexOf = ({ combination }) => (onlyPlatforms ? combination : combination % platforms);
   const columns: Readonly<Record<string, () => Column>> = {
     campaign_id: () => uuidColumn('campaign_id', 'campaigns', advertisers, campaign),
-    campaign_name: () => campaignNameColumn(campaign),
+    campaign_name: () => campaignNameColumn(campaign, quote),
     event_source_id: () => uuidColumn('event_source_id', 'event_sources', advertisers, source),
     event_source_platform: () => choiceColumn('event_source_platform', PLATFORMS, source),
     creative_id: () => uuidColumn('creative_id', 'creatives', advertisers, creative),
@@ -111,8 +115,16 @@ function uuidColumn(name: string, kind: string, advertisers: readonly string[], 
   };
 }
 
-function campaignNameColumn(indexOf: IndexOf): Column {
-  const titles = CAMPAIGN_TITLES.map((title) => Buffer.from(`${JSON.stringify(title).slice(1, -1)} `));
+function quoteInJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+function quoteInCsv(text: string): string {
+  return text.replaceAll('"', '""');
+}
+
+function campaignNameColumn(indexOf: IndexOf, quote: (text: string) => string): Column {
+  const titles = CAMPAIGN_TITLES.map((title) => Buffer.from(`${quote(title)} `));
   return {
     name: 'campaign_name',
     width: 23,

@@ -22,6 +22,9 @@ const DIMENSIONS = [
   'country',
 ];
 
+/** The contract names JSON only, and its list of formats is not complete (contract 2.6). */
+const FORMATS = ['JSON', 'CSV'];
+
 /** Contract 9.5. */
 const RENAMED: Readonly<Record<string, string>> = {
   conv_integration_id: 'event_source_id',
@@ -40,8 +43,8 @@ export function reportViolations(body: Body, granted: readonly { id: string }[])
     ...listViolations(body, 'advertiser_ids', (id) => advertiserProblem(id, granted)),
     ...listViolations(body, 'metrics', (name) => unknownName(name, METRICS)),
     ...(body.dimensions === undefined ? [] : listViolations(body, 'dimensions', dimensionProblem)),
-    ...choiceViolations(body, 'granularity', 'DAY'),
-    ...choiceViolations(body, 'format', 'JSON'),
+    ...choiceViolations(body, 'granularity', ['DAY']),
+    ...choiceViolations(body, 'format', FORMATS),
   ];
 }
 
@@ -116,8 +119,8 @@ function unknownName(name: unknown, known: readonly string[]): string | undefine
   return typeof name === 'string' && known.includes(name) ? undefined : 'is unknown';
 }
 
-function choiceViolations(body: Body, field: string, only: string): Violation[] {
+function choiceViolations(body: Body, field: string, choices: readonly unknown[]): Violation[] {
   const value = body[field];
-  if (value === undefined || value === only) return [];
-  return [{ field, message: `${String(value)}: must be ${only}` }];
+  if (value === undefined || choices.includes(value)) return [];
+  return [{ field, message: `${String(value)}: must be ${choices.join(' or ')}` }];
 }

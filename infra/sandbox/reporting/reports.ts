@@ -45,7 +45,7 @@ export function getReport(
   }
   if (now < report.processingAt) return json(200, { id, status: 'CREATED' });
   if (now < report.readyAt) return json(200, { id, status: 'PROCESSING' });
-  return json(200, { id, status: 'READY', download_url: presign(state, id) });
+  return json(200, { id, status: 'READY', download_url: presign(state, report) });
 }
 
 /** Contract 4.5. The contract does not show the response, so its shape is invented; an option replaces it. */

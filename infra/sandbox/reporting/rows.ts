@@ -4,7 +4,7 @@ import { type Column, combinationsOf, createColumns, type RowPosition } from './
 import type { ReportRequest } from './report-request.ts';
 
 /**
- * The file of a report: a JSON array with one object per line. All rows have the same width, so the bytes at any offset
+ * The file of a report: a JSON array with one object per line, or CSV with a header. All rows have the same width, so the bytes at any offset
  * are computed on request and a file of any size takes no memory. Reports of one request that are created at one time
  * have the same bytes.
  */
@@ -32,8 +32,6 @@ export type FileOptions = DaySettings & {
 };
 
 const PIECE_BYTES = 256 * 1024;
-/** Comes before the first row. Each row ends with ",\n", except for the last, which ends with "\n]". */
-const HEAD = Buffer.from('[\n');
 
 export function createReportFile(request: ReportRequest, options: FileOptions, version = 0): ReportFile {
   const layout = createLayout(request);
@@ -41,7 +39,8 @@ export function createReportFile(request: ReportRequest, options: FileOptions, v
   const blocks = createBlocks(request, { ...options, version, combinations }, rowCount(options, layout));
   const last = blocks.at(-1);
   const rows = last ? last.first + last.rows : 0;
-  const content = rows === 0 ? 2 : HEAD.length + rows * layout.rowBytes;
+  const { head, none } = layout;
+  const content = rows === 0 ? none.length : head.length + rows * layout.rowBytes;
   const length = Math.max(options.bytes ?? 0, content);
   const hash = createHash('md5').update(JSON.stringify([request, version, blocks, length]));
   return {
@@ -49,7 +48,7 @@ export function createReportFile(request: ReportRequest, options: FileOptions, v
     length,
     etag: `"${hash.digest('hex')}"`,
     *read(start = 0, end = length) {
-      yield* overlap(rows === 0 ? Buffer.from('[]') : HEAD, 0, start, end);
+      yield* overlap(rows === 0 ? none : head, 0, start, end);
       if (rows > 0) yield* readRows(layout, blocks, rows, start, Math.min(end, content));
       yield* blankLines(Math.max(start, content), end);
     },
@@ -58,6 +57,12 @@ export function createReportFile(request: ReportRequest, options: FileOptions, v
 }
 
 type Layout = {
+  /** Comes before the first row. */
+  head: Buffer;
+  /** The file without rows. */
+  none: Buffer;
+  /** Replaces the end of the last row. */
+  tail: string;
   /** `at` is the offset of the column's value in its row. */
   columns: readonly (Column & { at: number })[];
   rowBytes: number;
@@ -67,17 +72,21 @@ type Layout = {
 };
 
 function createLayout(request: ReportRequest): Layout {
-  let row = '{';
+  const isCsv = request.format === 'CSV';
+  let row = isCsv ? '' : '{';
   const columns = createColumns(request).map((column, index) => {
-    row += `${index === 0 ? '' : ','}"${column.name}":${column.quoted ? '"' : ''}`;
+    const quote = column.quoted ? '"' : '';
+    row += `${index === 0 ? '' : ','}${isCsv ? '' : `"${column.name}":`}${quote}`;
     const at = row.length;
-    row += ' '.repeat(column.width) + (column.quoted ? '"' : '');
+    row += ' '.repeat(column.width) + quote;
     return { ...column, at };
   });
-  row += '},\n';
+  row += isCsv ? '\n' : '},\n';
+  const header = `${columns.map(({ name }) => name).join(',')}\n`;
+  const [head, none, tail] = isCsv ? [header, header, '\n'] : ['[\n', '[]', '\n]'];
   const rowsPerPiece = Math.max(1, Math.floor(PIECE_BYTES / row.length));
   return {
-    columns,
+    ...{ head: Buffer.from(head), none: Buffer.from(none), tail, columns },
     rowBytes: row.length,
     rowsPerPiece,
     template: Buffer.from(row.repeat(rowsPerPiece), 'latin1'),
@@ -85,9 +94,9 @@ function createLayout(request: ReportRequest): Layout {
 }
 
 /** Undefined for the rows that the days have by themselves. */
-function rowCount({ rows, bytes }: FileOptions, { rowBytes }: Layout): number | undefined {
+function rowCount({ rows, bytes }: FileOptions, { head, rowBytes }: Layout): number | undefined {
   if (rows !== undefined || bytes === undefined) return rows;
-  return Math.max(0, Math.floor((bytes - HEAD.length) / rowBytes));
+  return Math.max(0, Math.floor((bytes - head.length) / rowBytes));
 }
 
 function* readRows(
@@ -97,15 +106,15 @@ function* readRows(
   start: number,
   end: number,
 ): Generator<Buffer> {
-  const { rowBytes, rowsPerPiece } = layout;
+  const { head, tail, rowBytes, rowsPerPiece } = layout;
   const pieceBytes = rowBytes * rowsPerPiece;
-  const first = Math.max(0, Math.floor((start - HEAD.length) / pieceBytes));
-  for (let piece = first; HEAD.length + piece * pieceBytes < end; piece += 1) {
+  const first = Math.max(0, Math.floor((start - head.length) / pieceBytes));
+  for (let piece = first; head.length + piece * pieceBytes < end; piece += 1) {
     const from = piece * rowsPerPiece;
     if (from >= rows) return;
     const bytes = renderRows(layout, blocks, from, Math.min(rows, from + rowsPerPiece));
-    if (from + rowsPerPiece >= rows) bytes.write('\n]', bytes.length - 2);
-    yield* overlap(bytes, HEAD.length + piece * pieceBytes, start, end);
+    if (from + rowsPerPiece >= rows) bytes.write(tail, bytes.length - tail.length);
+    yield* overlap(bytes, head.length + piece * pieceBytes, start, end);
   }
 }
 

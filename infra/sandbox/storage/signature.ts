@@ -1,11 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { SandboxState } from '../state.ts';
+import type { Report, SandboxState } from '../state.ts';
 
 const DAY_SECONDS = 86_400;
 
 /** Creates a new download_url, valid for 24 hours from now (contract 2.3). */
-export function presign(state: SandboxState, reportId: string): string {
-  const path = `/reports/${reportId}.json`;
+export function presign(state: SandboxState, { id, request }: Report): string {
+  const path = `/reports/${id}.${request.format === 'CSV' ? 'csv' : 'json'}`;
   const expires = state.now() + 1000 * (state.options.report?.urlSeconds ?? DAY_SECONDS);
   const nonce = randomBytes(6).toString('hex');
   const query = new URLSearchParams({ expires: String(Math.floor(expires)), nonce });

@@ -3,7 +3,6 @@ import type { Answer, Call } from '../exchange.ts';
 import { applyFault } from '../faults/apply-fault.ts';
 import type { FaultEffect } from '../faults/fault.ts';
 import { recordCall, reset, sendAnswer } from '../http.ts';
-import type { ReportFile } from '../reporting/rows.ts';
 import type { Report, SandboxState } from '../state.ts';
 import { type Download, sendDownload } from './body.ts';
 import { signatureProblem } from './signature.ts';
@@ -18,7 +17,7 @@ export async function serveStorage(
   response: ServerResponse,
 ): Promise<void> {
   const { pathname: path, search: query } = new URL(request.url ?? '/', 'http://127.0.0.1');
-  const report = state.reports.get(path.match(/^\/reports\/([^/]+)\.json$/)?.[1] ?? '');
+  const report = state.reports.get(path.match(/^\/reports\/([^/]+)\.(?:json|csv)$/)?.[1] ?? '');
   const about = { host: 'storage', endpoint: 'storage', path, query, reportId: report?.id } as const;
   const call = recordCall(state, request, response, about);
   const fault = state.faults.take({ endpoint: 'storage', path, ordinal: report?.ordinal });
@@ -46,7 +45,7 @@ function answerTo(
   if (problem || call.method !== 'GET')
     return xmlError(403, 'SignatureDoesNotMatch', 'The signature does not match.');
   if (!report) return xmlError(404);
-  const download = readRange(report.file, call, fault);
+  const download = readRange(report, call, fault);
   if (fault.body === undefined || !('file' in download)) return download;
   return { status: download.status, headers: download.headers };
 }
@@ -54,8 +53,9 @@ function answerTo(
 /**
  * Applies If-Match, then Range (RFC 9110, 13 and 14). A request for several ranges gets the whole object, as on S3.
  */
-function readRange(file: ReportFile, call: Call, fault: FaultEffect): Answer | Download {
-  const headers = { 'content-type': 'application/json', 'accept-ranges': 'bytes', etag: file.etag };
+function readRange({ file, request }: Report, call: Call, fault: FaultEffect): Answer | Download {
+  const type = request.format === 'CSV' ? 'text/csv' : 'application/json';
+  const headers = { 'content-type': type, 'accept-ranges': 'bytes', etag: file.etag };
   const { 'if-match': ifMatch, range } = call.headers;
   if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.split(/\s*,\s*/).includes(file.etag)) {
     return xmlError(

@@ -10,6 +10,8 @@ const REQUEST: ReportRequest = {
   dimensions: ['campaign_id', 'campaign_name', 'event_source_platform'],
 };
 
+const CSV = { format: 'CSV' };
+
 const CREATED_AT = Date.parse('2026-10-12T06:00:00Z');
 
 type Changes = { request?: Partial<ReportRequest>; version?: number } & Partial<FileOptions>;
@@ -33,8 +35,32 @@ test.each([
   expect(bytesOf({ rows })).toHaveLength(fileOf({ rows }).length);
 });
 
-test('a file without rows is []', () => {
+test('a file without rows is [], or the header of CSV', () => {
   expect(bytesOf({ rows: 0 }).toString()).toBe('[]');
+  expect(bytesOf({ rows: 0, request: { ...CSV, dimensions: [] } }).toString()).toBe(
+    'date,spend,impressions,number_of_purchases\n',
+  );
+});
+
+test.each([1, 7, 2000])('CSV of %i rows has the rows of the JSON, and the stated length', (rows) => {
+  const text = bytesOf({ rows, request: CSV }).toString();
+  expect(Buffer.byteLength(text)).toBe(fileOf({ rows, request: CSV }).length);
+  const [names = [], ...values] = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(','));
+  const plain = (value: string) => value.replace(/^"(.*)"$/, '$1').replaceAll('""', '"');
+  const parsed = values.map((row) =>
+    Object.fromEntries(names.map((name, at) => [name, plain(row[at] ?? '')])),
+  );
+  const expected = rowsOf({ rows }).map((row) => Object.entries(row));
+  const typed = parsed.map((row) =>
+    Object.entries(row).map(([name, value]) => [
+      name,
+      REQUEST.metrics.includes(name) ? Number(value) : value,
+    ]),
+  );
+  expect(typed).toEqual(expected);
 });
 
 test.each([
