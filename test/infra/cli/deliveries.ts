@@ -1,12 +1,11 @@
 import { crc32 } from 'node:zlib';
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
 import type { CurateResult } from '../../../infra/cli/curate/curate.ts';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
 import { base64Crc } from '../../../infra/local/s3/body.ts';
-import { CREDENTIALS, startS3 } from '../../../infra/local/s3/server.ts';
 import { runCommand } from '../../support/cli.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { startTestS3 } from '../../support/s3.ts';
 
 export const BUCKET = 'bucket';
 const REQUEST = {
@@ -42,21 +41,11 @@ interface Delivery {
 
 /** Opens a folder with the buckets of local runs, or of AWS. */
 export async function openFolder() {
-  const out = temporaryDirectory();
-  const s3 = await startS3({ directory: out, buckets: [BUCKET] });
-  const client = new S3Client({
-    endpoint: s3.endpoint,
-    region: 'us-east-1',
-    credentials: CREDENTIALS,
-    forcePathStyle: true,
-  });
-  onTestFinished(async () => {
-    client.destroy();
-    await s3.close();
-  });
+  const { directory: out, endpoint, client, close } = await startTestS3({ buckets: [BUCKET] });
+  onTestFinished(close);
   const put = (Key: string, Body: string, ContentType = 'application/json') =>
     client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body, ContentType }));
-  return { out, endpoint: s3.endpoint, put };
+  return { out, endpoint, put };
 }
 
 export type Folder = Awaited<ReturnType<typeof openFolder>>;
