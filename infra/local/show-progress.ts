@@ -93,7 +93,8 @@ async function draw(execution: Execution, sources: Sources, screen: Screen): Pro
 function rewrite(drawn: number, lines: readonly string[]): string {
   const left = Math.max(0, drawn - lines.length);
   const text = [...lines, ...Array<string>(left).fill('')].map((line) => `${line}\x1b[K\n`).join('');
-  return `${drawn > 0 ? `\x1b[${drawn}A` : ''}${text}${left > 0 ? `\x1b[${left}A` : ''}`;
+  // At Ctrl-C, the terminal writes ^C where the cursor stands.
+  return `${drawn > 0 ? `\r\x1b[${drawn}A` : ''}${text}${left > 0 ? `\x1b[${left}A` : ''}`;
 }
 
 /** A line for each window that fits, and a last line that counts. */

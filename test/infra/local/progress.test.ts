@@ -288,7 +288,7 @@ describe('showProgress', () => {
     await showProgress(execution, { clock, arrived: new Map(), assembly }, screen);
     const [first = '', second = ''] = screen.writes;
     expect(first.split('\x1b[K\n')).toHaveLength(4);
-    expect(second).toBe(`\x1b[3A${first.replace('1 s', '2 s').replace('3 s', '4 s')}`);
+    expect(second).toBe(`\r\x1b[3A${first.replace('1 s', '2 s').replace('3 s', '4 s')}`);
     expect(screen.writes.join('')).not.toContain('\x1b[0J');
   });
 });
