@@ -18,7 +18,7 @@ import {
 
 export async function putObject(call: Call): Promise<Answer> {
   objectPath(call);
-  const temporary = await temporaryPath(call);
+  const temporary = temporaryPath(call);
   return receiveFile(call, temporary, async ({ bytes, crc32 }) => {
     if (call.sink) await writeSparseFile(temporary, bytes);
     const meta: ObjectMeta = {

@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash as digest, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { S3Error } from './answers.ts';
 
@@ -29,11 +29,19 @@ export function verifySignature(request: IncomingMessage, credentials: Credentia
   const names = signedHeaders.split(';');
   requireSigned(request, names);
   const scope = [date, region, 's3', 'aws4_request'];
-  const hash = createHash('sha256').update(canonicalRequest(request, names)).digest('hex');
+  const hash = digest('sha256', canonicalRequest(request, names));
   const toSign = [ALGORITHM, headerOf(request, 'x-amz-date'), scope.join('/'), hash].join('\n');
-  const signingKey = scope.reduce(hmac, Buffer.from(`AWS4${credentials.secretAccessKey}`));
-  const expected = hmac(signingKey, toSign);
+  const expected = hmac(signingKey(credentials, scope), toSign);
   if (!timingSafeEqual(expected, Buffer.from(signature, 'hex'))) throw new S3Error('SignatureDoesNotMatch');
+}
+
+let lastKey: { readonly of: string; readonly key: Buffer } | undefined;
+
+/** The key for a date, Region and service. Nearly all requests have that of the request before. */
+function signingKey({ secretAccessKey }: Credentials, scope: readonly string[]): Buffer {
+  const of = [secretAccessKey, ...scope].join('\n');
+  if (lastKey?.of !== of) lastKey = { of, key: scope.reduce(hmac, Buffer.from(`AWS4${secretAccessKey}`)) };
+  return lastKey.key;
 }
 
 /** Like S3, requires that the signature covers the host and every x-amz- header. */

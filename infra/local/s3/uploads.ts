@@ -24,7 +24,7 @@ export async function createUpload(call: Call): Promise<Answer> {
   const checksumType =
     header('x-amz-checksum-type') ?? (algorithm === undefined ? 'FULL_OBJECT' : 'COMPOSITE');
   if (checksumType !== 'FULL_OBJECT' && checksumType !== 'COMPOSITE') throw new S3Error('InvalidRequest');
-  const folder = await temporaryPath(call);
+  const folder = temporaryPath(call);
   await mkdir(folder);
   const upload: Upload = {
     ...{ id: randomUUID(), bucket, key, folder, checksumType },
