@@ -50,8 +50,8 @@ function parseCount(least: number): (text: string) => number {
   };
 }
 
-function countEnds({ run }: Outcome): void {
-  for (const { status, error } of run.faulty.ended) {
+function countEnds({ ended }: Outcome): void {
+  for (const { status, error } of ended) {
     const end = [status ?? 'never', error].filter(Boolean).join(' ');
     ends.set(end, (ends.get(end) ?? 0) + 1);
   }

@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -138,7 +139,7 @@ async function runPhase(
   });
   return {
     ...{ ended, announced, calls: sandbox.journal.slice(from.calls), s3: s3.journal.slice(from.s3) },
-    objects: await objectsUnder(workflow, `exports/account=${account}/export=${prefix}-`),
+    objects: await objectsOf(workflow, account, prefix),
     openUploads: (await openUploads(workflow)) - openBefore,
     tables: await Promise.all(tables),
   };
@@ -151,12 +152,13 @@ function idsFor({ fields, invalid }: RequestedExport, { sandbox }: Workflow): Re
 
 /** Kills CurateReport after these of its calls from now on. */
 function killCurateReport({ s3, glue, functionOf }: Workflow, after: readonly number[]): Disposable {
-  const writes = () =>
-    s3.journal.filter(({ key }) => key.endsWith('/data.parquet')).length + glue.journal.length;
-  const before = writes();
+  const from = { s3: s3.journal.length, glue: glue.journal.length };
   const left = [...after];
   const timer = setInterval(() => {
-    const next = left.findIndex((calls) => writes() >= before + calls);
+    if (left.length === 0) return clearInterval(timer);
+    const days = s3.journal.slice(from.s3).filter(({ key }) => key.endsWith('/data.parquet'));
+    const calls = days.length + glue.journal.length - from.glue;
+    const next = left.findIndex((atLeast) => calls >= atLeast);
     if (next < 0) return;
     left.splice(next, 1);
     void functionOf('CurateReport').kill();
@@ -169,12 +171,17 @@ function killAll(workflow: Workflow): void {
     void workflow.functionOf(environment.STEP ?? '').kill();
 }
 
-async function objectsUnder(workflow: Workflow, prefix: string): Promise<Map<string, StoredFile>> {
-  const keys = (await workflow.keys()).filter((key) => key.startsWith(prefix));
-  const files = keys.map(async (key) => {
-    const meta = JSON.parse(String(await workflow.object(`.meta/${key}.json`)));
+/** Reads only the folders of these exports, because those of earlier scenarios may be many. */
+async function objectsOf(
+  { out, bucket, object }: Workflow,
+  account: string,
+  prefix: string,
+): Promise<Map<string, StoredFile>> {
+  const keys = globSync(`exports/account=${account}/export=${prefix}-*/**/*.*`, { cwd: join(out, bucket) });
+  const files = keys.sort().map(async (key) => {
+    const meta = JSON.parse(String(await object(`.meta/${key}.json`)));
     const encoding = meta.contentEncoding && { encoding: meta.contentEncoding };
-    return [key, { bytes: await workflow.object(key), ...encoding }] as const;
+    return [key, { bytes: await object(key), ...encoding }] as const;
   });
   return new Map(await Promise.all(files));
 }

@@ -1,16 +1,28 @@
-import { crc32 } from 'node:zlib';
-import type { ReportSettings } from '../../infra/sandbox/settings.ts';
-import { CANARY } from '../support/secrecy.ts';
-import { startWorkflow } from '../support/workflow.ts';
-import { brokenPromises } from './promises.ts';
-import { runScenario, type ScenarioRun } from './run-scenario.ts';
-import type { NumberedScenario, Scenario } from './scenario.ts';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { prepareAssembly } from '../../infra/local/assembly.ts';
+import type { Ended } from './run-scenario.ts';
+import type { NumberedScenario } from './scenario.ts';
 
+/** How a scenario ended. Plain data. */
 export interface Outcome extends NumberedScenario {
-  readonly run: ScenarioRun;
+  /** Its executions with faults. */
+  readonly ended: readonly { readonly status: Ended['status']; readonly error: Ended['error'] }[];
+  /** How often days of its tables were restated, kept a newer report, and ended without rows. */
+  readonly days: { readonly restated: number; readonly kept: number; readonly empty: number };
   /** A line for each broken promise. */
   readonly broken: readonly string[];
 }
+
+/** Scenarios to run one after the other in one workflow. */
+export interface Batch {
+  readonly scenarios: readonly NumberedScenario[];
+  /** Times faster than real time. */
+  readonly speed: number;
+}
+
+/** The message after the last outcome of a batch. */
+export const DONE = 'done';
 
 export interface Pace {
   /** Workflows at the same time. */
@@ -19,72 +31,43 @@ export interface Pace {
   readonly speed: number;
 }
 
-/** Runs scenarios one after the other in each of some workflows, and reports each outcome. */
+/**
+ * Runs scenarios one after the other in each of some workflows, and reports each outcome. Each workflow has a process of its own:
+ * in a common one, checking a large file would stop the servers of the others, and their requests would look late.
+ */
 export async function runScenarios(
   scenarios: readonly NumberedScenario[],
-  pace: Pace,
+  { parallel, speed }: Pace,
   report: (outcome: Outcome) => void,
 ): Promise<void> {
-  const { parallel } = pace;
-  const batches = batchesOf(scenarios, Math.min(BATCH, Math.ceil(scenarios.length / parallel)));
-  const work = async () => {
-    for (let batch = batches.shift(); batch; batch = batches.shift()) await runBatch(batch, pace, report);
-  };
-  await Promise.all(Array.from({ length: parallel }, work));
+  const size = Math.min(BATCH, Math.ceil(scenarios.length / parallel));
+  const batches = batchesOf(scenarios, size).map((batch): Batch => ({ scenarios: batch, speed }));
+  await prepareAssembly();
+  await Promise.all(Array.from({ length: parallel }, () => work(batches, report)));
 }
 
-/** Scenarios of one workflow. Starting one takes seconds, and it keeps the histories of 500 executions. */
+/** Scenarios of one workflow. Starting one takes two seconds of CPU, and it keeps the histories of 500 executions. */
 const BATCH = 60;
 
-/** Enough for most scenarios to start without a valid token. */
-const ACCOUNTS = Array.from({ length: 12 }, (_, index) => `account-${index}`);
+const RUN_BATCHES = new URL('./run-batches.ts', import.meta.url);
 
-const MAX_DOWNLOAD_BYTES = 32 * 1024 ** 2;
-
-/** Every hundred seconds of the scaled clock, the same days have other values, and other days are empty. */
-const CHANGING = {
-  restated: { days: 5, everyHours: 1 / 36 },
-  lateHours: 12,
-  isEmpty: (day: string, advertiser: string, createdAt: number) =>
-    crc32(`${day} ${advertiser} ${Math.floor(createdAt / 100_000)}`) % 4 === 0,
-};
-
-const HEALTHY = { secondsToReady: 5, urlSeconds: 86_400 };
-
-async function runBatch(
-  batch: readonly NumberedScenario[],
-  { speed }: Pace,
-  tell: (outcome: Outcome) => void,
-): Promise<void> {
-  await using workflow = await startWorkflow({
-    speed,
-    shortTimeouts: true,
-    sandbox: { credentials: ACCOUNTS.map((account) => ({ account })) },
-    settings: { MAX_DOWNLOAD_BYTES: String(MAX_DOWNLOAD_BYTES) },
-  });
-  let last: Outcome | undefined;
-  for (const { index, scenario } of batch) {
-    const { options } = workflow.sandbox;
-    options.report = settingsOf(scenario.report);
-    const names = { account: ACCOUNTS[index % ACCOUNTS.length] ?? '', prefix: `run-${index}` };
-    const run = await runScenario(workflow, scenario, names, () => {
-      options.report = settingsOf({ ...scenario.report, ...HEALTHY });
-    });
-    last = { index, scenario, run, broken: brokenPromises(workflow.sandbox, run) };
-    tell(last);
+async function work(batches: Batch[], report: (outcome: Outcome) => void): Promise<void> {
+  const child = fork(RUN_BATCHES, { execArgv: [] });
+  const exited = once(child, 'exit');
+  try {
+    for (let batch = batches.shift(); batch; batch = batches.shift()) await run(child, batch, report);
+  } finally {
+    if (child.connected) child.disconnect();
+    await exited;
   }
-  const leaked = new Set((await workflow.everythingWritten()).match(CANARY));
-  if (last && leaked.size > 0)
-    tell({ ...last, broken: [`P6: this run or one before it leaked: ${[...leaked]}`] });
 }
 
-function settingsOf({ delays, changing, secondsToReady, ...report }: Scenario['report']): ReportSettings {
-  return {
-    ...report,
-    ...(changing && CHANGING),
-    secondsToReady: (_, ordinal) => secondsToReady + (delays?.[ordinal % delays.length] ?? 0),
-    secondsToProcessing: 1,
-  };
+async function run(child: ChildProcess, batch: Batch, report: (outcome: Outcome) => void): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const receive = (message: Outcome | typeof DONE) => (message === DONE ? resolve() : report(message));
+  const fail = (code: number | null) => reject(new Error(`The process of a workflow ended with ${code}`));
+  child.on('message', receive).once('exit', fail).send(batch);
+  await promise.finally(() => child.off('message', receive).off('exit', fail));
 }
 
 function batchesOf<T>(items: readonly T[], size: number): T[][] {

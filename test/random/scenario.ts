@@ -54,12 +54,16 @@ export function scenariosOf(seed: number, runs: number): NumberedScenario[] {
   return fc.sample(scenario, { seed, numRuns: runs }).map((scenario, index) => ({ index, scenario }));
 }
 
+/** Two and three windows: a window has 45 days at most. */
+const TWO_WINDOWS = '2026-02-17';
+export const THREE_WINDOWS = '2026-04-03';
+
 const weeks = { kind: 'report', start_date: '2026-01-01', metrics: ['spend'] };
 const reports = fc.constantFrom(
   { ...weeks, end_date: '2026-01-08' },
   { ...weeks, end_date: '2026-01-08', dimensions: ['campaign_id'] },
-  { ...weeks, end_date: '2026-03-10', max_parallel: 2 },
-  { ...weeks, end_date: '2026-05-01', max_parallel: 1 },
+  { ...weeks, end_date: TWO_WINDOWS, max_parallel: 2 },
+  { ...weeks, end_date: THREE_WINDOWS, max_parallel: 1 },
 );
 const purchases = fc.constant({ kind: 'purchases', start_date: '2026-01-01', end_date: '2026-01-15' });
 const lists = fc.constant({ kind: 'list', resource: 'campaigns', limit: 20, snapshot_date: '2026-01-01' });

@@ -1,0 +1,78 @@
+import { crc32 } from 'node:zlib';
+import { cacheCompiledCode } from '../../infra/cache.ts';
+import type { ReportSettings } from '../../infra/sandbox/settings.ts';
+import { CANARY } from '../support/secrecy.ts';
+import { startWorkflow } from '../support/workflow.ts';
+import { brokenPromises } from './promises.ts';
+import { runScenario, type ScenarioRun } from './run-scenario.ts';
+import { type Batch, DONE, type Outcome } from './run-scenarios.ts';
+import type { Scenario } from './scenario.ts';
+
+/** Enough for most scenarios to start without a valid token. */
+const ACCOUNTS = Array.from({ length: 12 }, (_, index) => `account-${index}`);
+
+const MAX_DOWNLOAD_BYTES = 32 * 1024 ** 2;
+
+/** Every hundred seconds of the scaled clock, the same days have other values, and other days are empty. */
+const CHANGING = {
+  restated: { days: 5, everyHours: 1 / 36 },
+  lateHours: 12,
+  isEmpty: (day: string, advertiser: string, createdAt: number) =>
+    crc32(`${day} ${advertiser} ${Math.floor(createdAt / 100_000)}`) % 4 === 0,
+};
+
+const HEALTHY = { secondsToReady: 5, urlSeconds: 86_400 };
+
+async function runBatch({ scenarios, speed }: Batch, tell: (outcome: Outcome) => void): Promise<void> {
+  await using workflow = await startWorkflow({
+    speed,
+    shortTimeouts: true,
+    sandbox: { credentials: ACCOUNTS.map((account) => ({ account })) },
+    settings: { MAX_DOWNLOAD_BYTES: String(MAX_DOWNLOAD_BYTES) },
+  });
+  let last: Outcome | undefined;
+  for (const { index, scenario } of scenarios) {
+    const { options } = workflow.sandbox;
+    options.report = settingsOf(scenario.report);
+    const names = { account: ACCOUNTS[index % ACCOUNTS.length] ?? '', prefix: `run-${index}` };
+    const run = await runScenario(workflow, scenario, names, () => {
+      options.report = settingsOf({ ...scenario.report, ...HEALTHY });
+    });
+    const ended = run.faulty.ended.map(({ status, error }) => ({ status, error }));
+    last = { index, scenario, ended, days: countDays(run), broken: brokenPromises(workflow.sandbox, run) };
+    tell(last);
+  }
+  const leaked = new Set((await workflow.everythingWritten()).match(CANARY));
+  if (last && leaked.size > 0)
+    tell({ ...last, broken: [`P6: this run or one before it leaked: ${[...leaked]}`] });
+}
+
+function countDays({ faulty, clean }: ScenarioRun): Outcome['days'] {
+  const tables = [...faulty.tables, ...clean.tables];
+  const written = tables.flatMap(({ curations }) => curations.flatMap(({ done }) => done ?? []));
+  return {
+    restated: written.reduce((sum, { restated }) => sum + restated, 0),
+    kept: written.reduce((sum, { kept }) => sum + kept, 0),
+    empty: tables.flatMap(({ days }) => [...days.values()]).filter(({ rows }) => rows === 0).length,
+  };
+}
+
+function settingsOf({ delays, changing, secondsToReady, ...report }: Scenario['report']): ReportSettings {
+  return {
+    ...report,
+    ...(changing && CHANGING),
+    secondsToReady: (_, ordinal) => secondsToReady + (delays?.[ordinal % delays.length] ?? 0),
+    secondsToProcessing: 1,
+  };
+}
+
+function send(message: Outcome | typeof DONE): void {
+  process.send?.(message);
+}
+
+cacheCompiledCode();
+process.on('disconnect', () => process.exit());
+process.on('message', async (batch: Batch) => {
+  await runBatch(batch, send);
+  send(DONE);
+});
