@@ -18,7 +18,7 @@ export function safeAgent(
 }
 
 /** The connector of {@link safeAgent}. */
-export function safeConnector(
+function safeConnector(
   { allowLoopback }: Pick<HostPolicy, 'allowLoopback'>,
   options: { readonly timeout?: number; readonly onread?: OnReadOpts } = {},
 ): buildConnector.connector {

@@ -70,7 +70,7 @@ function createConnection(
 }
 
 /** A credential in a file that only its owner may read. Every write replaces the whole file. */
-export function createFileStore(file: string): CredentialStore {
+function createFileStore(file: string): CredentialStore {
   const read = async () => {
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       throw new CommandFailed(`${file} cannot be read (${error.code}).`, 'Give another --credential.');

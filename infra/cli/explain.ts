@@ -76,7 +76,7 @@ function readFailure({ summary, end }: ExecutionDetails): Failure | undefined {
   return failure;
 }
 
-export function describeDetails(
+function describeDetails(
   details: ExecutionDetails,
   failure: Failure | undefined,
   { local, out }: Pick<ExplainOptions, 'local' | 'out'>,

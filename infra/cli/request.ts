@@ -13,7 +13,7 @@ import { loadConfig } from './options.ts';
 const MAX_NAME_LENGTH = 80;
 
 /** Reads a request from a JSON file, or from standard input if `file` is `-`. @throws UsageError */
-export async function readRequest(file: string): Promise<unknown> {
+async function readRequest(file: string): Promise<unknown> {
   const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch((error) => {
     throw new UsageError([`--input ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`]);
   });

@@ -38,7 +38,7 @@ function suggest(similar: readonly string[]): string {
 const MIN_PART = 3;
 
 /** The known names that a mistyped one may stand for. Hyphens, underscores and capitals do not count. */
-export function findSimilar(name: string, known: readonly string[]): string[] {
+function findSimilar(name: string, known: readonly string[]): string[] {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
   const typed = plain(name);
   const isPart = (candidate: string) =>
