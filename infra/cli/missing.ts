@@ -124,7 +124,8 @@ async function findLocal(
 ): Promise<{ request: ExportRequest; target: RequestTarget }> {
   const table = loadConfig().exports.find((entry) => entry.name === name)?.table;
   const [newest] = await readCopies(bucket, { name, table });
-  if (!newest) throw new UsageError([`no report of ${name} was delivered to this folder`]);
+  if (!newest)
+    throw new UsageError([`no report of ${name} was delivered to this folder yet: run the export first`]);
   return { request: newest.state.request, target: newest.target };
 }
 

@@ -1,9 +1,10 @@
 import { mkdtempDisposableSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { type Catalog, createCatalog } from '../../../functions/aws/catalog.ts';
 import { createObjectFiles, type ObjectFiles } from '../../../functions/aws/object-files.ts';
 import { createObjectStore, type ObjectStore } from '../../../functions/aws/objects.ts';
+import { MEMORY } from '../../cost.ts';
 import { startGlue } from '../../local/glue.ts';
 import { createRequestTables } from '../../local/request-tables.ts';
 import { ACCOUNT, CREDENTIALS, startS3 } from '../../local/s3/server.ts';
@@ -71,6 +72,9 @@ function createPlace(settings: { BUCKET: string; BUCKET_OWNER: string; GLUE_DATA
   // The step works in the system's temporary folder. Another command must not share it.
   const scratch = mkdtempDisposableSync(join(tmpdir(), 'curate-'));
   process.env.TMPDIR = scratch.path;
+  // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
+  const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
+  process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(MEMORY.CurateReport, quarter));
   process.once('exit', () => scratch.remove());
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(signal, scratch));
   return {
