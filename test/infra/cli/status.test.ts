@@ -185,6 +185,20 @@ describe('the text', () => {
     ]);
   });
 
+  it('ends with the command that explains the failure, in the folder of a local run', () => {
+    const failure = {
+      ...{ at: '2026-11-20T07:30:00Z', error: 'ReportStuck', happened: 'It hung.', todo: 'Ask.' },
+      ...{ execution: 'e-1', key: 'k' },
+    };
+    const shown = (folder?: { local: true; out: string }) =>
+      describeStatus({ ...status, failure }, folder, 200).slice(-2);
+    const first = '  failure     2026-11-20 07:30 UTC, ReportStuck: It hung. What to do: Ask.';
+    expect(shown()).toEqual([first, '  more        npm run export -- explain e-1']);
+    expect(shown({ local: true, out: 'o' })[1]).toBe(
+      '  more        npm run export -- explain e-1 --local --out o',
+    );
+  });
+
   it('fits 40 columns', () => {
     for (const line of describeStatus(status, undefined, 40))
       expect(line.length, line).toBeLessThanOrEqual(40);
