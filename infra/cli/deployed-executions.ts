@@ -33,11 +33,15 @@ const EXECUTION_ARN = /^arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:execution:.+:.+$
 const DESCRIPTIONS = 10;
 const HISTORIES = 5;
 
-/** @param execution a name or an ARN. @throws UsageError */
-export async function findExecutionArn(execution: string, stateMachine: string | undefined): Promise<string> {
+/** @param execution a name or an ARN @param instead as in {@link readStateMachineArn}. @throws UsageError */
+export async function findExecutionArn(
+  execution: string,
+  stateMachine: string | undefined,
+  instead: string,
+): Promise<string> {
   if (EXECUTION_ARN.test(execution)) return execution;
   if (execution.startsWith('arn:')) throw new UsageError([`${execution} is not the ARN of an execution`]);
-  const arn = await readStateMachineArn(stateMachine);
+  const arn = await readStateMachineArn(stateMachine, instead);
   return `${arn.replace(':stateMachine:', ':execution:')}:${execution}`;
 }
 

@@ -23,7 +23,7 @@ export const OUTPUTS_FILE = 'cdk.out/outputs.json';
 const STATE_MACHINE_ARN = /^arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:stateMachine:.+$/;
 
 /** For commands that can do without a deployment. */
-export const ARN_OR_LOCAL = 'give --state-machine, or use --local for the runs of this machine';
+export const ARN_OR_LOCAL = 'give --state-machine. For the runs of this machine, use --local';
 
 /** DescribeExecution costs nothing, and an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
@@ -51,13 +51,10 @@ export async function readDeployedPlace(): Promise<{ region?: string; awsAccount
 
 /**
  * @param named the ARN in --state-machine; by default that of the deployed stack
- * @param instead the options of the command that do without a deployment
+ * @param instead what to do without a deployment, after "or"
  * @throws UsageError
  */
-export async function readStateMachineArn(
-  named: string | undefined,
-  instead = 'give --state-machine',
-): Promise<string> {
+export async function readStateMachineArn(named: string | undefined, instead: string): Promise<string> {
   if (named !== undefined && !STATE_MACHINE_ARN.test(named))
     throw new UsageError([`--state-machine ${named} is not the ARN of a state machine`]);
   const arn = named ?? (await readOutput('stateMachine'));

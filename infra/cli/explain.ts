@@ -57,11 +57,14 @@ async function readDetails(
   { local, out, stateMachine }: ExplainOptions,
 ): Promise<ExecutionDetails> {
   if (local) return (await import('./local-executions.ts')).readLocal(out, execution);
-  const { ARN_OR_LOCAL, readStateMachineArn } = await import('./deployed.ts');
+  const deployment = await import('./deployed.ts');
   const deployed = await import('./deployed-executions.ts');
   const name =
-    execution ?? (await deployed.findNewest(await readStateMachineArn(stateMachine, ARN_OR_LOCAL)));
-  const description = await deployed.describeExecution(await deployed.findExecutionArn(name, stateMachine));
+    execution ??
+    (await deployed.findNewest(await deployment.readStateMachineArn(stateMachine, deployment.ARN_OR_LOCAL)));
+  const description = await deployed.describeExecution(
+    await deployed.findExecutionArn(name, stateMachine, deployment.ARN_OR_LOCAL),
+  );
   if (description.mapRunArn !== undefined)
     throw new UsageError([`${name} exports one window of an export; explain the export itself`]);
   return deployed.readDeployed(description);

@@ -14,6 +14,8 @@ interface ResumeOptions {
   readonly stateMachine?: string;
 }
 
+const INSTEAD = 'give --state-machine. To go on with a local run, repeat its command with --only-missing';
+
 export function createResumeCommand(): Command {
   return new Command('resume')
     .description(
@@ -42,7 +44,7 @@ export async function resume(
   { stateMachine }: ResumeOptions,
   followEvery?: number,
 ): Promise<Outcome> {
-  const earlier = await describeExecution(await findExecutionArn(execution, stateMachine));
+  const earlier = await describeExecution(await findExecutionArn(execution, stateMachine, INSTEAD));
   const faults = findFaults(execution, earlier);
   if (faults.length > 0) throw new UsageError(faults);
   const { name = '', stateMachineArn = '', input = '', startDate = new Date() } = earlier;

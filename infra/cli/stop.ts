@@ -27,6 +27,8 @@ interface StopOptions {
 const PERMISSIONS =
   'states:StopExecution, states:ListMapRuns, states:DescribeMapRun, states:ListExecutions and states:DescribeExecution';
 
+const INSTEAD = 'give --state-machine. A local run stops with Ctrl-C in its terminal';
+
 /** Between two looks at the windows. */
 const LOOK_EVERY_MS = 1_000;
 
@@ -63,7 +65,7 @@ export async function stop(
   { stateMachine }: Pick<StopOptions, 'stateMachine'>,
   lookEvery = LOOK_EVERY_MS,
 ): Promise<Stopped> {
-  const found = await describeExecution(await findExecutionArn(execution, stateMachine));
+  const found = await describeExecution(await findExecutionArn(execution, stateMachine, INSTEAD));
   const { executionArn = '', name = '', status, mapRunArn } = found;
   if (mapRunArn !== undefined)
     throw new UsageError([`${execution} exports one window of an export; stop the export itself`]);
