@@ -10,7 +10,7 @@ const ROWS = ['b', 'a', 'c', 'a'].map((campaign_id, index) => ({
 
 const METADATA = { report_id: "o'report", created_at: '2026-10-05T00:00:00Z', sums: '{"spend":"1"}' };
 
-it('holds the columns of the schema in their order, without the date, sorted', async () => {
+it('holds the columns of the schema in their order, without the date', async () => {
   await using report = await open(JSON.stringify(ROWS));
   const path = await report.writeDay('2026-10-01', {});
   expect(await query(`SELECT column_name, column_type FROM (DESCRIBE FROM '${path}')`)).toEqual([
@@ -18,7 +18,7 @@ it('holds the columns of the schema in their order, without the date, sorted', a
     { column_name: 'spend', column_type: 'DECIMAL(18,6)' },
     { column_name: 'impressions', column_type: 'BIGINT' },
   ]);
-  expect(await query(`FROM '${path}'`)).toEqual([
+  expect(await query(`FROM '${path}' ORDER BY ALL`)).toEqual([
     { campaign_id: 'a', spend: '1.500000', impressions: '1' },
     { campaign_id: 'b', spend: '0.500000', impressions: '0' },
     { campaign_id: 'c', spend: '2.500000', impressions: '2' },
@@ -125,4 +125,12 @@ it('without a table, warns of a value that is not a number, and adds up nothing'
     ...{ rows: 5, first_date: '2026-10-01', last_date: '2026-10-02', sums: {}, days: [] },
     warnings: ['the report has no sums: row 5 has "n/a" in the column spend, where decimal(18,6) belongs'],
   });
+});
+
+it('keeps the rows of one campaign together', async () => {
+  const rows = Array.from({ length: 300 }, (_, index) => ({ ...ROWS[0], campaign_id: `c${index % 3}` }));
+  await using report = await open(JSON.stringify(rows));
+  const written = await query(`FROM '${await report.writeDay('2026-10-01', {})}'`);
+  const changes = written.filter(({ campaign_id }, at) => campaign_id !== written[at - 1]?.campaign_id);
+  expect(changes).toHaveLength(3);
 });
