@@ -11,9 +11,9 @@ import { partitionsOf } from './find-table.ts';
 import { createLedger, summarizeDays, type TableSummary } from './ledger.ts';
 import { openList } from './open-list.ts';
 import { openReport } from './open-report.ts';
-import { finalAsProblem, notRegistered, notWritten, partlyWritten, reasonOf } from './problems.ts';
+import { notRegistered, notWritten, partlyWritten, problemOf, reasonOf } from './problems.ts';
 import { type PublishedDay, publishDays } from './publish-days.ts';
-import { publishObject } from './publish-object.ts';
+import { type ParquetFiles, publishObject } from './publish-object.ts';
 import type { OpenReport, ReportFacts, ReportFile } from './report.ts';
 
 /** The rows and sums of a file, and the outcome for the table. */
@@ -58,11 +58,10 @@ export async function curateRows(state: SavedWindow, work: Work, access: TableAc
   const newest_day = newestDay(state, facts);
   const hasDays = days !== undefined || facts.days.length > 0;
   const ledger_key = ledgerKey(request, window);
-  const storeLedger = async (): Promise<{ problem?: string }> => {
+  const storeLedger = async () => {
     if (hasDays) await access.store.putJson(ledger_key, createLedger(state, facts, summary, days));
-    return {};
   };
-  const ledger = await finalAsProblem(storeLedger, (reason) => `the ledger is not stored: ${reason}`);
+  const unstored = await problemOf(storeLedger, (reason) => `the ledger is not stored: ${reason}`);
   return {
     rows,
     curated: {
@@ -70,11 +69,11 @@ export async function curateRows(state: SavedWindow, work: Work, access: TableAc
       ...(last_date !== undefined && { last_date }),
       ...(newest_day !== undefined && { newest_day }),
       sums,
-      ...(hasDays && ledger.problem === undefined && { ledger_key }),
+      ...(hasDays && unstored === undefined && { ledger_key }),
       ...(summary && { table: summary }),
       ...(table_problem !== undefined && { table_problem }),
     },
-    warnings: [...problems, ...(ledger.problem === undefined ? [] : [ledger.problem]), ...facts.warnings],
+    warnings: [...problems, ...(unstored === undefined ? [] : [unstored]), ...facts.warnings],
   };
 }
 
@@ -86,23 +85,18 @@ export async function curateList(state: SavedWindow, work: Work, access: TableAc
   if (!schema || !catalog) return { curated: {}, warnings: [] };
   await using list = await openList(file, { folder, signal });
   const { rows } = list;
-  const snapshot = { report_id: execution, created_at: object.copied_at, request_hash: hash };
-  const write = async (): Promise<{ problem?: string }> => {
-    const key = listKey(schema.table, request.account);
-    await publishObject(
-      files,
-      key,
-      { ...snapshot, values: { rows } },
-      {
-        write: (metadata) => list.write(metadata),
-        // Nothing reports what a snapshot changed.
-        readMetadata: async () => ({}),
-      },
-    );
-    await catalog.registerPartitions(schema, partitionsOf(request, window));
-    return {};
+  const values = { rows };
+  const snapshot = { report_id: execution, created_at: object.copied_at, request_hash: hash, values };
+  const parquet: ParquetFiles = {
+    write: (metadata) => list.write(metadata),
+    // Nothing reports what a snapshot changed.
+    readMetadata: async () => ({}),
   };
-  const { problem } = await finalAsProblem(write, (reason) => notWritten(schema.table, reason));
+  const write = async () => {
+    await publishObject(files, listKey(schema.table, request.account), snapshot, parquet);
+    await catalog.registerPartitions(schema, partitionsOf(request, window));
+  };
+  const problem = await problemOf(write, (reason) => notWritten(schema.table, reason));
   if (problem === undefined) return { rows, curated: {}, warnings: [] };
   return { rows, curated: { table_problem: problem }, warnings: [problem] };
 }
@@ -135,14 +129,9 @@ async function writeDays(
   const { account } = request;
   const { days, stopped } = await publishDays(report, { files, table, account, window, version });
   if (stopped && days.length === 0) return { problems: [notWritten(table, reasonOf(stopped))] };
-  const register = async (): Promise<{ problem?: string }> => {
-    await catalog.registerPartitions(
-      schema,
-      days.map(({ day }) => [account, day]),
-    );
-    return {};
-  };
-  const { problem } = await finalAsProblem(register, (reason) => notRegistered(table, reason));
+  const values = days.map(({ day }) => [account, day]);
+  const register = () => catalog.registerPartitions(schema, values);
+  const problem = await problemOf(register, (reason) => notRegistered(table, reason));
   const all = daysOf(window);
   const absent = all.filter((day) => !days.some((each) => each.day === day));
   const problems = [

@@ -3,7 +3,7 @@ import { addDays, daysOf } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { type TableSchema, tableOf } from '../workflow/table.ts';
-import { finalAsProblem, notWritten } from './problems.ts';
+import { isFinal, notWritten, reasonOf } from './problems.ts';
 
 /** Days before and after a window whose partitions are compared with the table, so that a new day is not the only one. */
 const NEIGHBORS = 31;
@@ -31,19 +31,29 @@ export async function findTable(
 ): Promise<FoundTable> {
   const table = tableOf(request);
   if (catalog === undefined || table === undefined) return {};
-  const find = async (): Promise<FoundTable> => {
-    const schema = await catalog.getTable(table);
-    if (!schema) return { warning: notWritten(table, 'the deployed config has no such table') };
-    if (schema.requests[request.account] !== hash) {
-      const reason = `the request differs from the one that account ${request.account} has in the deployed config`;
-      return { warning: notWritten(table, reason) };
-    }
-    const values = partitionsAround(request, window);
-    const drift = describeDrift(schema, await catalog.getPartitions(table, values));
-    return drift === undefined ? { schema } : { problem: notWritten(table, drift) };
-  };
-  // A refusal by Glue or Lake Formation concerns the table only.
-  return finalAsProblem(find, (reason) => notWritten(table, reason));
+  try {
+    return await checkTable(request, window, { catalog, table, hash });
+  } catch (error) {
+    // A refusal by Glue or Lake Formation concerns the table only.
+    if (isFinal(error)) return { problem: notWritten(table, reasonOf(error)) };
+    throw error;
+  }
+}
+
+async function checkTable(
+  request: ExportRequest,
+  window: Window,
+  { catalog, table, hash }: { catalog: Catalog; table: string; hash: string },
+): Promise<FoundTable> {
+  const schema = await catalog.getTable(table);
+  if (!schema) return { warning: notWritten(table, 'the deployed config has no such table') };
+  if (schema.requests[request.account] !== hash) {
+    const reason = `the request differs from the one that account ${request.account} has in the deployed config`;
+    return { warning: notWritten(table, reason) };
+  }
+  const values = partitionsAround(request, window);
+  const drift = describeDrift(schema, await catalog.getPartitions(table, values));
+  return drift === undefined ? { schema } : { problem: notWritten(table, drift) };
 }
 
 /** The values of the partitions that a window writes: one per day, or one per list. */

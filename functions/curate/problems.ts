@@ -28,16 +28,18 @@ export function reasonOf(error: AccessRefused | CurateLimit): string {
  *
  * @param describe makes the problem from the reason
  * @returns the problem if a person has to act
+ * @throws any other error of the call
  */
-export async function finalAsProblem<T>(
-  call: () => Promise<T>,
+export async function problemOf(
+  call: () => Promise<unknown>,
   describe: (reason: string) => string,
-): Promise<T | { readonly problem: string }> {
+): Promise<string | undefined> {
   try {
-    return await call();
+    await call();
+    return undefined;
   } catch (error) {
     if (!isFinal(error)) throw error;
-    return { problem: describe(reasonOf(error)) };
+    return describe(reasonOf(error));
   }
 }
 
