@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { prepareAssembly } from '../../infra/local/assembly.ts';
 import type { Ended } from './run-scenario.ts';
 import type { NumberedScenario } from './scenario.ts';
@@ -40,26 +39,37 @@ export async function runScenarios(
   { parallel, speed }: Pace,
   report: (outcome: Outcome) => void,
 ): Promise<void> {
-  const size = Math.min(BATCH, Math.ceil(scenarios.length / parallel));
-  const batches = batchesOf(scenarios, size).map((batch): Batch => ({ scenarios: batch, speed }));
+  const waiting = [...scenarios];
+  const next = () => takeBatch(waiting, Math.max(SHORT_BATCH, Math.ceil(waiting.length / parallel)));
   await prepareAssembly();
-  await Promise.all(Array.from({ length: parallel }, () => work(batches, report)));
+  const work = async () => {
+    using workflow = startProcess();
+    for (let batch = next(); batch.length > 0; batch = next())
+      await run(workflow.process, { scenarios: batch, speed }, report);
+  };
+  await Promise.all(Array.from({ length: parallel }, work));
 }
 
-/** Scenarios of one workflow. Starting one takes two seconds of CPU, and it keeps the histories of 500 executions. */
-const BATCH = 60;
+/** Scenarios of one workflow at the end, where all workflows should end at the same time. Starting one takes as long as two runs. */
+const SHORT_BATCH = 20;
+
+/** Executions of one workflow: it keeps the histories of the last 500. A scenario runs each of its exports twice. */
+const BATCH_EXECUTIONS = 480;
+
+function takeBatch(waiting: NumberedScenario[], most: number): NumberedScenario[] {
+  let executions = 0;
+  const end = waiting.slice(0, most).findIndex(({ scenario }) => {
+    executions += 2 * scenario.exports.length;
+    return executions > BATCH_EXECUTIONS;
+  });
+  return waiting.splice(0, end < 0 ? most : end);
+}
 
 const RUN_BATCHES = new URL('./run-batches.ts', import.meta.url);
 
-async function work(batches: Batch[], report: (outcome: Outcome) => void): Promise<void> {
-  const child = fork(RUN_BATCHES, { execArgv: [] });
-  const exited = once(child, 'exit');
-  try {
-    for (let batch = batches.shift(); batch; batch = batches.shift()) await run(child, batch, report);
-  } finally {
-    if (child.connected) child.disconnect();
-    await exited;
-  }
+function startProcess(): Disposable & { readonly process: ChildProcess } {
+  const process = fork(RUN_BATCHES, { execArgv: [] });
+  return { process, [Symbol.dispose]: () => process.connected && process.disconnect() };
 }
 
 async function run(child: ChildProcess, batch: Batch, report: (outcome: Outcome) => void): Promise<void> {
@@ -68,9 +78,4 @@ async function run(child: ChildProcess, batch: Batch, report: (outcome: Outcome)
   const fail = (code: number | null) => reject(new Error(`The process of a workflow ended with ${code}`));
   child.on('message', receive).once('exit', fail).send(batch);
   await promise.finally(() => child.off('message', receive).off('exit', fail));
-}
-
-function batchesOf<T>(items: readonly T[], size: number): T[][] {
-  const starts = Array.from({ length: Math.ceil(items.length / size) }, (_, index) => index * size);
-  return starts.map((start) => items.slice(start, start + size));
 }
