@@ -40,7 +40,9 @@ export async function runScenarios(
   report: (outcome: Outcome) => void,
 ): Promise<void> {
   const waiting = [...scenarios];
-  const next = () => takeBatch(waiting, Math.max(SHORT_BATCH, Math.ceil(waiting.length / parallel)));
+  const share = () => Math.ceil(waiting.length / parallel);
+  const least = Math.min(SHORT_BATCH, share());
+  const next = () => takeBatch(waiting, Math.max(least, share()));
   await prepareAssembly();
   const work = async () => {
     using workflow = startProcess();
