@@ -23,7 +23,7 @@ interface Target {
 }
 
 /** The days that show the report now, or a newer one. */
-export interface Publication {
+interface Publication {
   /** In order. */
   readonly days: readonly PublishedDay[];
   /** The reason why the other days of the window were not written. */
