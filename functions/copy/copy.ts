@@ -1,4 +1,3 @@
-import { safeAgent } from '../platform/safe-agent.ts';
 import { checkUrl, type HostPolicy } from '../platform/safe-hosts.ts';
 import type { Checkpoint } from '../workflow/checkpoint.ts';
 import {
@@ -10,6 +9,7 @@ import {
 } from '../workflow/errors.ts';
 import type { CopySettings } from '../workflow/settings.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
+import { createFileAgent } from './connection.ts';
 import { type ContentCheck, createContentCheck } from './content.ts';
 import { download, type FileHead, type Receiver, type Source } from './download.ts';
 import { createObjectWriter, type ObjectWriter, type Resumed } from './object-writer.ts';
@@ -215,7 +215,7 @@ export function createCopy(settings: CopySettings): { readonly copy: Copy; reado
     allowLoopback: settings.ALLOW_LOOPBACK === 'true',
     ...(settings.DOWNLOAD_HOSTS !== undefined && { allowedHosts: settings.DOWNLOAD_HOSTS.split(',') }),
   };
-  const dispatcher = safeAgent(policy);
+  const dispatcher = createFileAgent(policy);
   const s3 = createS3Client();
   const { BUCKET: bucket, BUCKET_OWNER: expectedBucketOwner, MAX_DOWNLOAD_BYTES } = settings;
   const maxBytes = Math.min(Number(MAX_DOWNLOAD_BYTES), PARTS_MAX * PART_BYTES);

@@ -1,10 +1,10 @@
-import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { codeOf } from '../platform/request.ts';
 import { CopyFailed, DownloadRefused, ExportError, UrlExpired } from '../workflow/errors.ts';
-import { receive } from './body.ts';
+import type { Body, Write } from './body.ts';
 import { encodingOf } from './content.ts';
+import { get, type Headers, type Response } from './response.ts';
 
 export interface Source {
   /** Pre-signed. It never appears in a message or a log. */
@@ -33,8 +33,7 @@ export interface Receiver {
   begin(file: FileHead): Promise<void>;
   /** Everything written before is void. `begin` follows unless the download fails. */
   discard(): void;
-  /** Copies the chunk, whose memory is freed afterwards. A returned promise asks the sender to wait. */
-  write(chunk: Buffer): Promise<void> | undefined;
+  readonly write: Write;
 }
 
 // After each break comes one more request. While nothing arrives, the pause doubles: after 0.2 + 0.4 + 0.8 + 1.6 + 3.2 =
@@ -65,8 +64,6 @@ interface Progress {
   wasted: number;
   restarts: number;
 }
-
-type Headers = Readonly<Record<string, string | undefined>>;
 
 /**
  * Downloads a file completely or fails. Resumes a body that breaks off by Range and If-Match on a strong ETag, and starts
@@ -106,7 +103,10 @@ async function fetchRest(
   const range = progress.at > 0 && progress.file?.etag !== undefined;
   let response: Response;
   try {
-    response = await get(source, range ? rangeHeaders(progress) : {}, signal);
+    const headers = { accept: '*/*', 'accept-encoding': 'identity', ...(range && rangeHeaders(progress)) };
+    const { dispatcher, url, timeouts } = source;
+    const headersTimeout = timeouts?.headers ?? HEADERS_TIMEOUT_MS;
+    response = await get({ dispatcher, url, headers, headersTimeout }, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (!isBreak(error)) throw error;
@@ -129,38 +129,8 @@ async function fetchRest(
     if (progress.file?.etag === undefined || error instanceof TooLong) restart(progress, receiver);
     return 'broken';
   } finally {
-    response.body.destroy();
+    response.body.close();
   }
-}
-
-interface Response {
-  readonly status: number;
-  /** Names in lower case. Repeated headers are joined by a comma. */
-  readonly headers: Headers;
-  readonly body: Readable;
-}
-
-async function get(
-  { url, dispatcher, timeouts }: Source,
-  headers: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-): Promise<Response> {
-  const { origin, pathname, search } = new URL(url);
-  const response = await dispatcher.request({
-    ...{ origin, path: pathname + search, method: 'GET' },
-    headers: { accept: '*/*', 'accept-encoding': 'identity', ...headers },
-    // A connection that is kept may be dead when a frozen function wakes up.
-    reset: true,
-    headersTimeout: timeouts?.headers ?? HEADERS_TIMEOUT_MS,
-    // undici counts any byte as progress. receive() asks for more.
-    bodyTimeout: 0,
-    signal,
-  });
-  const { statusCode: status, body } = response;
-  // A body that is destroyed early emits an error, which would end the process if nobody listened.
-  body.on('error', () => {});
-  const joined = Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(', ')]);
-  return { status, headers: Object.fromEntries(joined), body };
 }
 
 function rangeHeaders({ at, file }: Progress): Record<string, string> {
@@ -212,9 +182,9 @@ interface Target {
   readonly progress: Progress;
 }
 
-function pour(body: Readable, { source, receiver, progress }: Target, signal: AbortSignal): Promise<void> {
+function pour(body: Body, { source, receiver, progress }: Target, signal: AbortSignal): Promise<void> {
   const idle = source.timeouts?.idle ?? IDLE_TIMEOUT_MS;
-  return receive(body, { idle, minBytes: MIN_BYTES, signal }, (chunk) => {
+  return body.read({ idle, minBytes: MIN_BYTES }, signal, (chunk) => {
     progress.at += chunk.length;
     if (progress.at > source.maxBytes) throw tooLarge(source.maxBytes);
     if (progress.at > (progress.file?.bytes ?? Infinity)) throw new TooLong();

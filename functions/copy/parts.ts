@@ -102,7 +102,7 @@ export function createPartWriter<S>(
     used += copied;
     if (used < pool.partBytes) return undefined;
     dispatch();
-    const rest = chunk.subarray(copied);
+    const rest = Buffer.from(chunk.subarray(copied));
     // The other buffer may still be on its way.
     return sending[index]?.then(() => (rest.length > 0 ? write(rest) : undefined));
   }

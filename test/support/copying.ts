@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
-import { Agent } from 'undici';
+import { Agent, buildConnector } from 'undici';
 import { expect } from 'vitest';
+import { createFileConnector } from '../../functions/copy/connection.ts';
 import { type Copied, type CopyCheckpoint, type CopyOptions, copyFile } from '../../functions/copy/copy.ts';
 import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import type { Source } from '../../functions/copy/download.ts';
@@ -88,7 +89,9 @@ export async function startCopying(file: FileOptions, s3Options: Partial<S3Optio
 
 /** Connects to any address. @param ca a certificate to trust */
 export function createDispatcher(ca?: string): Agent {
-  return new Agent({ allowH2: false, connect: { timeout: 1_000, ...(ca !== undefined && { ca }) } });
+  const options = { allowH2: false, timeout: 1_000, ...(ca !== undefined && { ca }) };
+  const connect = createFileConnector((onread) => buildConnector({ ...options, onread }));
+  return new Agent({ allowH2: false, connect });
 }
 
 /** The state machine passes a state on as JSON. */

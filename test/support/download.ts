@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { Agent } from 'undici';
+import { createFileAgent } from '../../functions/copy/connection.ts';
 import { download, type FileHead, type Receiver, type Source } from '../../functions/copy/download.ts';
 import { listenTcp } from './listen.ts';
 
@@ -56,7 +56,7 @@ export async function downloadFrom(answers: readonly Answer[], options: Options 
       return options.write?.(chunk);
     },
   };
-  const dispatcher = new Agent({ allowH2: false });
+  const dispatcher = createFileAgent({ allowLoopback: true });
   const source: Source = {
     url: `${host.url}/report?X-Amz-Signature=canary`,
     ...{ dispatcher, checkUrl: () => {}, maxBytes: 1_000_000, ...options.source },

@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { Agent } from 'undici';
+import { createFileAgent } from '../../../functions/copy/connection.ts';
 import { copyFile } from '../../../functions/copy/copy.ts';
 import { createS3Client } from '../../../functions/copy/s3-call.ts';
-import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 
 export const BUCKET = 'bench';
@@ -68,7 +68,7 @@ function target(url: string) {
 /** As SaveReport copies. @param format anything but JSON leaves the rows uncounted */
 function ours(url: string, endpoint: string, format: 'JSON' | 'bytes') {
   return copyFile({
-    source: { url, dispatcher: safeAgent({ allowLoopback: true }), maxBytes: 1e12, checkUrl: () => {} },
+    source: { url, dispatcher: createFileAgent({ allowLoopback: true }), maxBytes: 1e12, checkUrl: () => {} },
     destination: {
       s3: createS3Client(at(endpoint)),
       bucket: BUCKET,

@@ -11,6 +11,11 @@ test.each([
   ['chunks', answer(200, CHUNKED, '2\r\nwh\r\n003;x="y"\r\nole\r\n0\r\n\r\n'), 'whole'],
   ['chunks and a trailer', answer(200, CHUNKED, '5\r\nwhole\r\n0\r\nExpires: 0\r\n\r\n'), 'whole'],
   ['Content-Length, after early hints', `HTTP/1.1 103 Early\r\nLink: </x>\r\n\r\n${OK}`, 'whole'],
+  [
+    'Content-Length, after 400 KiB of early hints',
+    `${'HTTP/1.1 103 Early\r\nLink: </x>\r\n\r\n'.repeat(12_000)}${OK}`,
+    'whole',
+  ],
   ['Content-Length, before further bytes', `${OK}more`, 'whole'],
 ])('a body framed by %s is complete', async (_, bytes, body) => {
   const { ended, text, requests } = await downloadFrom([bytes]);

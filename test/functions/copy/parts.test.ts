@@ -51,6 +51,16 @@ test('a chunk may end in a part, at its end, or several parts later', async () =
   );
 });
 
+test('the bytes of a chunk may change while its rest waits for a buffer', async () => {
+  const { writer, sent } = start();
+  const chunk = Buffer.from('0123456789abcdefghij0123456789xyz');
+  const writing = writer.write(chunk);
+  chunk.fill('-');
+  await writing;
+  await writer.end();
+  expect(sent.map(([, text]) => text)).toEqual(['0123456789', 'abcdefghij', '0123456789', 'xyz']);
+});
+
 test('the third part waits until the first one is sent', async () => {
   const first = Promise.withResolvers<void>();
   const { writer, sent } = start(({ number }) => (number === 1 ? first.promise : Promise.resolve()));
