@@ -18,7 +18,7 @@ export function safeAgent(
 }
 
 /** The connector of {@link safeAgent}. */
-function safeConnector(
+export function safeConnector(
   { allowLoopback }: Pick<HostPolicy, 'allowLoopback'>,
   options: { readonly timeout?: number; readonly onread?: OnReadOpts } = {},
 ): buildConnector.connector {
