@@ -31,6 +31,12 @@ function memoryLimit({ AWS_LAMBDA_FUNCTION_MEMORY_SIZE: size = DEFAULT_MEMORY_MB
   return `${Math.max(1, Math.min(limit, memory - OTHERS_MB))}MB`;
 }
 
+/**
+ * DuckDB gives memory back to the system when it frees this much at a time. With its default of 512 MB, a report of 1 GB takes
+ * between 320 and 580 MB of RSS, by chance. With 8 MB it takes 300 MB and no more CPU, with 1 MB 240 MB and a tenth more CPU.
+ */
+const FLUSH_THRESHOLD = '8MB';
+
 /** Repeated, because DuckDB forgets an interrupt that comes while it still parses the query. */
 const INTERRUPT_MS = 50;
 
@@ -42,6 +48,7 @@ const INTERRUPT_MS = 50;
 export async function openDatabase(folder: string, signal: AbortSignal): Promise<Database> {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: '1',
+    allocator_bulk_deallocation_flush_threshold: FLUSH_THRESHOLD,
     memory_limit: memoryLimit(),
     temp_directory: join(folder, 'spilled'),
     autoinstall_known_extensions: 'false',
