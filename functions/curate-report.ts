@@ -42,10 +42,10 @@ export async function curateReport(
   { caught, ...state }: SavedWindow,
   dependencies: Dependencies,
 ): Promise<AuthorizedWindow | SavedWindow> {
-  const { request, window, object } = state;
+  const { request, object } = state;
   const { catalog, target, maxBytes, millisecondsLeft, files } = dependencies;
   const hash = request.kind === 'purchases' ? '' : requestHash(request, target);
-  const table = await findTable(request, window, { catalog, hash });
+  const table = await findTable(request, { catalog, hash });
   const unread = (reason: string) => finish(state, table, withoutRows(table, reason));
   if (request.kind === 'report' && !hasRows(request.format))
     return unread(`files of format ${request.format} cannot be read`);

@@ -3,6 +3,7 @@ import {
   BatchGetPartitionCommand,
   BatchUpdatePartitionCommand,
   EntityNotFoundException,
+  GetPartitionsCommand,
   GetTableCommand,
   GlueClient,
   type Partition,
@@ -18,6 +19,9 @@ import { asServiceError } from './service-error.ts';
 /** Partitions of one BatchCreatePartition or BatchUpdatePartition. BatchGetPartition allows 1,000. */
 const MAX_PARTITIONS = 100;
 
+/** The most partitions that one GetPartitions returns. */
+const MAX_LISTED = 1_000;
+
 /** The values of a partition's keys: account and date, or only the account. */
 export type PartitionValues = readonly string[];
 
@@ -31,6 +35,8 @@ export interface RegisteredPartition {
 export interface Catalog {
   /** Undefined if the table does not exist, or is not one of this stack's. */
   getTable(table: string): Promise<TableSchema | undefined>;
+  /** Returns up to 1,000 partitions in Glue's order, which are all of nearly every table: none without the table. */
+  listPartitions(table: string): Promise<RegisteredPartition[]>;
   /** Returns those that exist: none without the table. @param values at most 1,000 */
   getPartitions(table: string, values: readonly PartitionValues[]): Promise<RegisteredPartition[]>;
   /** Registers the partitions, and updates those that exist with other columns. */
@@ -60,6 +66,17 @@ export function createCatalog({
     if (answer.UnprocessedKeys?.length)
       throw new ServiceUnavailable(`Glue did not read all partitions of table ${table}.`);
     return (answer.Partitions ?? []).map(asRegistered);
+  }
+
+  async function listPartitions(table: string) {
+    const command = new GetPartitionsCommand({
+      ...{ DatabaseName, TableName: catalogName(table), MaxResults: MAX_LISTED },
+    });
+    const refusal = refused(`read partitions of table ${table}`, 'glue:GetPartitions', 'SELECT');
+    const { Partitions = [] } = await glue.send(command, withTimeout()).catch((error: unknown) => {
+      return error instanceof EntityNotFoundException ? { Partitions: [] } : refusal(error);
+    });
+    return Partitions.map(asRegistered);
   }
 
   async function create(table: string, inputs: PartitionInput[]): Promise<void> {
@@ -102,6 +119,7 @@ export function createCatalog({
         return refused(`read table ${table}`, 'glue:GetTable', 'DESCRIBE')(error);
       }
     },
+    listPartitions,
     getPartitions,
     async registerPartitions(schema, values) {
       for (let start = 0; start < values.length; start += MAX_PARTITIONS) {

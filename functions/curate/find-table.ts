@@ -1,12 +1,9 @@
 import type { Catalog, PartitionValues, RegisteredPartition } from '../aws/catalog.ts';
-import { addDays, daysOf } from '../workflow/request/dates.ts';
+import { daysOf } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { type TableSchema, tableOf } from '../workflow/table.ts';
 import { isFinal, notWritten, reasonOf } from './problems.ts';
-
-/** Days before and after a window whose partitions are compared with the table, so that a new day is not the only one. */
-const NEIGHBORS = 31;
 
 /** The table of an export, or the reason why nothing may be written. An export without a table has neither. */
 export interface FoundTable {
@@ -26,13 +23,12 @@ export interface FoundTable {
  */
 export async function findTable(
   request: ExportRequest,
-  window: Window,
   { catalog, hash }: { readonly catalog: Catalog | undefined; readonly hash: string },
 ): Promise<FoundTable> {
   const table = tableOf(request);
   if (catalog === undefined || table === undefined) return {};
   try {
-    return await checkTable(request, window, { catalog, table, hash });
+    return await checkTable(request, { catalog, table, hash });
   } catch (error) {
     // A refusal by Glue or Lake Formation concerns the table only.
     if (isFinal(error)) return { problem: notWritten(table, reasonOf(error)) };
@@ -42,7 +38,6 @@ export async function findTable(
 
 async function checkTable(
   request: ExportRequest,
-  window: Window,
   { catalog, table, hash }: { catalog: Catalog; table: string; hash: string },
 ): Promise<FoundTable> {
   const schema = await catalog.getTable(table);
@@ -51,8 +46,7 @@ async function checkTable(
     const reason = `the request differs from the one that account ${request.account} has in the deployed config`;
     return { warning: notWritten(table, reason) };
   }
-  const values = partitionsAround(request, window);
-  const drift = describeDrift(schema, await catalog.getPartitions(table, values));
+  const drift = describeDrift(schema, await catalog.listPartitions(table));
   return drift === undefined ? { schema } : { problem: notWritten(table, drift) };
 }
 
@@ -62,13 +56,6 @@ export function partitionsOf(
   window: Window,
 ): PartitionValues[] {
   return kind === 'list' ? [[account]] : daysOf(window).map((day) => [account, day]);
-}
-
-function partitionsAround(request: ExportRequest, { start_date, end_date }: Window): PartitionValues[] {
-  return partitionsOf(request, {
-    start_date: addDays(start_date, -NEIGHBORS),
-    end_date: addDays(end_date, NEIGHBORS),
-  });
 }
 
 /** Columns that only one of both has are no drift: the config may add and remove columns. */

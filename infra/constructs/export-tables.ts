@@ -55,7 +55,8 @@ export class ExportTables extends Construct {
 
   /** To read the schema of a table, and to read, create and update its partitions. */
   grantRegister(grantee: IGrantable): void {
-    this.grant(grantee, ['GetTable', 'BatchGetPartition', 'BatchCreatePartition', 'BatchUpdatePartition']);
+    const batches = ['BatchGetPartition', 'BatchCreatePartition', 'BatchUpdatePartition'];
+    this.grant(grantee, ['GetTable', 'GetPartitions', ...batches]);
   }
 
   /** To read which days are registered. */

@@ -11,6 +11,7 @@ import { openPartitions, type Partition, type Partitions } from './partitions.ts
 
 export type GlueOperation =
   | 'GetTable'
+  | 'GetPartitions'
   | 'BatchGetPartition'
   | 'BatchCreatePartition'
   | 'BatchUpdatePartition';
@@ -101,6 +102,7 @@ interface Parameters {
   readonly DatabaseName?: string;
   readonly Name?: string;
   readonly TableName?: string;
+  readonly MaxResults?: number;
   readonly PartitionsToGet?: readonly Pick<Partition, 'Values'>[];
   readonly PartitionInputList?: readonly Partition[];
   readonly Entries?: readonly Update[];
@@ -129,12 +131,22 @@ function answerTo(
   name: string,
   parameters: Parameters,
 ): Record<string, unknown> {
-  const { DatabaseName, PartitionsToGet = [], PartitionInputList = [], Entries = [] } = parameters;
+  const {
+    DatabaseName,
+    MaxResults,
+    PartitionsToGet = [],
+    PartitionInputList = [],
+    Entries = [],
+  } = parameters;
   if (DatabaseName !== database) throw notFound(`Database ${DatabaseName} not found.`);
   const table = tables.get(name);
   if (!table) throw notFound(`Table ${name} not found.`);
   const created = { DatabaseName, TableName: name, CreationTime: Math.floor(now() / 1000) };
   if (operation === 'GetTable') return { Table: { ...table, DatabaseName, VersionId: '0' } };
+  if (operation === 'GetPartitions') {
+    const found = [...partitions.of(name).values()].slice(0, MaxResults);
+    return { Partitions: found.map((partition) => ({ ...partition, ...created })) };
+  }
   if (operation === 'BatchGetPartition') {
     checkCount(PartitionsToGet, MAX_READ);
     const found = PartitionsToGet.map(({ Values }) => partitions.of(name).get(keyOf(table, Values)));

@@ -91,5 +91,6 @@ it("moto's Glue accepts the calls of CurateReport", async () => {
     const registered = await catalog.getPartitions('daily-spend', DAYS);
     expect(registered).toHaveLength(DAYS.length);
     expect(registered).toEqual(expect.arrayContaining(DAYS.map((values) => ({ values, columns }))));
+    expect(await catalog.listPartitions('daily-spend')).toEqual(expect.arrayContaining(registered));
   }
 });

@@ -196,7 +196,13 @@ const dayFault = fc.record({
 }) as fc.Arbitrary<S3Fault>;
 
 const glueFault: fc.Arbitrary<GlueFault> = fc.record({
-  operation: fc.constantFrom('GetTable', 'BatchGetPartition', 'BatchCreatePartition', 'BatchUpdatePartition'),
+  operation: fc.constantFrom(
+    'GetTable',
+    'GetPartitions',
+    'BatchGetPartition',
+    'BatchCreatePartition',
+    'BatchUpdatePartition',
+  ),
   answer: fc.constantFrom(
     ...(['ThrottlingException', 'InternalServiceException', 'ConcurrentModificationException'] as const),
     ...(['AccessDeniedException', 'reset', 'lost answer'] as const),

@@ -43,6 +43,8 @@ describe('the catalog', () => {
     const { catalog, glue } = await start();
     await catalog.registerPartitions(SCHEMA, DAYS);
     expect(glue.partitionsOf('daily_spend')).toHaveLength(130);
+    expect((await catalog.listPartitions('daily-spend')).map(({ values }) => values)).toEqual(DAYS);
+    expect(await catalog.listPartitions('absent')).toEqual([]);
     const before = glue.journal.length;
     await catalog.registerPartitions(SCHEMA, DAYS);
     expect(new Set(glue.journal.slice(before).map(({ operation }) => operation))).toEqual(

@@ -23,9 +23,11 @@ describe('41: Glue', () => {
     'reset',
   ] as const)('that answers %s for a while is called again', async (answer) => {
     const name = `glue-${answer.slice(0, 5).toLowerCase()}`;
-    const glue = (['GetTable', 'BatchGetPartition', 'BatchCreatePartition'] as const).map((operation) => ({
-      ...{ operation, answer },
-    }));
+    const glue = (['GetTable', 'GetPartitions', 'BatchGetPartition', 'BatchCreatePartition'] as const).map(
+      (operation) => ({
+        ...{ operation, answer },
+      }),
+    );
     const { output } = await runExport(workflow, { request: { name }, faults: [ONES], glue });
     expect(output).toMatchObject({ rows: 7, restated: 0, warnings: [] });
     expect(await daysOf(workflow, name)).toEqual(ALL);
@@ -87,6 +89,12 @@ describe('42: a table', () => {
     const warning = expect.stringMatching(/column spend is decimal\(18,6\) now.*written as double/);
     expect(output).toMatchObject({ rows: 2, warnings: [warning] });
     expect(await metadataOf(workflow, dayKey('drift', '2026-10-01'))).toEqual(before);
+
+    const later = { ...request, start_date: '2027-10-01', end_date: '2027-10-02' };
+    const rows = { on: 'storage', body: '[{"date":"2027-10-01","spend":1}]' } as const;
+    const far = await runExport(workflow, { request: later, faults: [rows] });
+    expect(far.output).toMatchObject({ rows: 1, warnings: expect.arrayContaining([warning]) });
+    expect(far.manifest).not.toHaveProperty('table');
   });
 
   it('is not written by a request that differs from the configured one', async () => {
