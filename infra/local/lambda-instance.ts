@@ -110,7 +110,9 @@ export function startInstance(
 }
 
 /** DuckDB aborts its whole process if a thread is ended during a query, so these steps run in a process of their own. */
-const IN_PROCESS: readonly (string | undefined)[] = ['CurateReport'];
+export function runsInProcess({ environment }: FunctionSpec): boolean {
+  return environment.STEP === 'CurateReport';
+}
 
 const WORKER = new URL('./lambda-worker.ts', import.meta.url);
 
@@ -139,7 +141,7 @@ function startRunner(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine
   // The worker removes NODE_COMPILE_CACHE again before it loads the handler.
   const cache = NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE };
   const env = { ...environment, ...cache, AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb) };
-  const runner = IN_PROCESS.includes(environment.STEP)
+  const runner = runsInProcess(spec)
     ? startProcess(data, env, memoryMb)
     : startThread(data, env, heapLimits(memoryMb, NODE_OPTIONS));
   for (const stream of ['stdout', 'stderr'] as const) {

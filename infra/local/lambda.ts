@@ -1,5 +1,11 @@
 import type { ClockAnchor } from './clock.ts';
-import { type FunctionSpec, type Instance, type LogLine, startInstance } from './lambda-instance.ts';
+import {
+  type FunctionSpec,
+  type Instance,
+  type LogLine,
+  runsInProcess,
+  startInstance,
+} from './lambda-instance.ts';
 import { TaskError } from './task-error.ts';
 
 /** Instances of a function without reserved concurrency: one for each window that runs at the same time by default. */
@@ -11,6 +17,9 @@ const MAX_INSTANCES = 8;
  * side.
  */
 const BUSY_MS = 500;
+
+/** The same for a function in a process of its own, which takes 160 MB and half a second of CPU. */
+const BUSY_PROCESS_MS = 5_000;
 
 /**
  * How long a call waits for reserved concurrency if the clock is scaled (real ms). A Retry then waits N times less, but the call
@@ -65,7 +74,7 @@ export function createFunction(
     }
     if (waiting.length === 0 || starting || instances.length >= limit) return;
     if (instances.length === 0) void start();
-    else overload = setTimeout(start, BUSY_MS);
+    else overload = setTimeout(start, runsInProcess(spec) ? BUSY_PROCESS_MS : BUSY_MS);
   };
   const start = async () => {
     starting = startInstance(spec, clock, log);
