@@ -85,7 +85,8 @@ describe('a handler', () => {
     process.env.LOCAL_CANARY = 'must stay here';
     const environment = { BUCKET: 'exports', NODE_OPTIONS: '--max-semi-space-size=1' };
     await using step = create({ environment });
-    expect(await step.invoke({ do: 'environment' })).toEqual(environment);
+    const memory = { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '256' };
+    expect(await step.invoke({ do: 'environment' })).toEqual({ ...environment, ...memory });
   });
 
   test('gets a context with its name and the real time left', async () => {
