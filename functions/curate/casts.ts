@@ -43,12 +43,14 @@ function castToDouble(text: string): string {
  */
 function castToDecimal(type: `decimal(${number},${number})`, text: string, round: boolean): string {
   const scale = scaleOf(type);
+  // RE2 refuses {1,0}.
+  const fraction = scale > 0 ? String.raw`(\.\d{1,${scale}}0*)?` : '';
   const value = `TRY_CAST(${text} AS ${type})`;
   const isExact = `${value} = TRY_CAST(${text} AS DECIMAL(38,18))
     AND CAST(${value} AS DOUBLE) = TRY_CAST(${text} AS DOUBLE)`;
   const isPlain = `starts_with(CAST(${value} AS VARCHAR), ${text}) AND NOT ends_with(${text}, '.')`;
   return `CASE WHEN ${isPlain} THEN ${value}
-    WHEN ${matches(text, String.raw`-?\d+(\.\d{1,${scale}}0*)?`)} THEN ${value}
+    WHEN ${matches(text, String.raw`-?\d+${fraction}`)} THEN ${value}
     WHEN ${matches(text, NUMBER)} AND ${round ? 'true' : isExact} THEN ${value} END`;
 }
 

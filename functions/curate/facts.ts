@@ -131,5 +131,6 @@ async function addUp(
 
 function plainSum(sum: string, type: Column['type']): string {
   if (type === 'double') return String(Number(Number(sum).toPrecision(DOUBLE_DIGITS)));
-  return sum.includes('.') ? sum.replace(/\.?0+$/, '') : sum;
+  // DuckDB writes a decimal(38,38) without the zero before its point.
+  return sum.includes('.') ? sum.replace(/(?<!\d)\./, '0.').replace(/\.?0+$/, '') : sum;
 }
