@@ -50,7 +50,8 @@ export async function curateRows(state: SavedWindow, work: Work, access: TableAc
   const { request, window } = state;
   const { file, schema, folder, signal } = work;
   const columns = columnsOf(request, schema);
-  await using report = await openReport(file, { window, schema, columns, folder, signal });
+  const { granularity } = request.kind === 'report' ? request : {};
+  await using report = await openReport(file, { window, schema, columns, granularity, folder, signal });
   const { facts } = report;
   const { rows, sums, first_date, last_date } = facts;
   const { problems, summary, days } = await writeDays(state, report, work, access);

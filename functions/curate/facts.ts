@@ -18,12 +18,12 @@ interface Staged {
 }
 
 /**
- * @throws DownloadRefused if a row has a date outside the window, CurateLimit
+ * @throws DownloadRefused if the day of a row is outside the window, CurateLimit
  */
 export async function readFacts(
   database: Database,
   staged: Staged,
-  { window, schema }: Pick<ReportOptions, 'window' | 'schema'>,
+  { window, schema, granularity = 'DAY' }: Pick<ReportOptions, 'window' | 'schema' | 'granularity'>,
 ): Promise<ReportFacts> {
   const { match, stage } = staged;
   const [totals = {}] = await database.query(
@@ -32,10 +32,12 @@ export async function readFacts(
   );
   const rows = Number(totals.rows);
   const dates = totals.first !== null && { first_date: String(totals.first), last_date: String(totals.last) };
-  if (dates) await refuseOtherDates(database, stage, window);
+  const outside = dates ? await findOtherDate(database, stage, window) : undefined;
+  if (outside !== undefined && granularity.toUpperCase() === 'DAY')
+    throw new DownloadRefused(`${outside}. It is not the report that was requested.`);
   const problem =
     problemOfNames(match, rows) ?? (await findBadValue(database, staged, totals.suspect === true));
-  const warnings = [...match.warnings];
+  const warnings = [...(outside === undefined ? [] : [outside]), ...match.warnings];
   if (problem !== undefined) {
     const known = { rows, ...dates, sums: {}, days: [] };
     return schema
@@ -52,18 +54,18 @@ export async function readFacts(
   return { rows, ...dates, sums, days: Number(totals.dated) === rows ? days : [], warnings };
 }
 
-async function refuseOtherDates(
+async function findOtherDate(
   database: Database,
   stage: string,
   { start_date, end_date }: Window,
-): Promise<void> {
+): Promise<string | undefined> {
   const [found] = await database.query(
     `SELECT file_row_number + 1 AS row, day FROM read_parquet(${literal(stage)}, file_row_number=true)
        WHERE day < ${literal(start_date)} OR day >= ${literal(end_date)} LIMIT 1`,
   );
-  if (!found) return;
-  throw new DownloadRefused(
-    `Row ${found.row} of the file has the date ${found.day}, which is outside the window ${start_date} to ${end_date}. It is not the report that was requested.`,
+  return (
+    found &&
+    `Row ${found.row} of the file has the date ${found.day}, which is outside the window ${start_date} to ${end_date}`
   );
 }
 

@@ -26,6 +26,8 @@ export interface ReportOptions {
    * account's request may have added the others. Without one, those to add up.
    */
   readonly columns: readonly Column[];
+  /** Default: DAY. With another one, the date of a row may be the first day of its month, which is before the window. */
+  readonly granularity?: string | undefined;
   /** A folder for files of about a tenth of the report's size, and for what DuckDB cannot hold in memory. */
   readonly folder: string;
   /** Stops with CurateLimit `time`. */

@@ -128,6 +128,13 @@ describe('a warning names', () => {
     expect(table_problem).toBeUndefined();
   });
 
+  it('a date before the window, if a row is not a day', async () => {
+    const body = JSON.stringify([ROW, { ...ROW, date: '2026-09-28' }]);
+    const { warnings, rows, first_date } = await facts(body, { schema: undefined, granularity: 'WEEK' });
+    expect(warnings).toEqual([expect.stringMatching(/^Row 2 .* 2026-09-28, which is outside the window/)]);
+    expect([rows, first_date]).toEqual([2, '2026-09-28']);
+  });
+
   it('the number of rows with the same date and dimensions', async () => {
     const { warnings, rows } = await facts(
       JSON.stringify([ROW, { ...ROW, spend: 2 }, { ...ROW, date: '2026-10-02' }]),

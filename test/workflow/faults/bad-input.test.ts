@@ -55,6 +55,23 @@ describe('23: a file that is not a report of the window fails it', () => {
   });
 });
 
+it('23: a date before the window is a warning if the granularity is a week', async () => {
+  const daily = await deliver('[]');
+  // The sandbox has reports of days only.
+  const record = JSON.stringify({ id: daily.reports[0]?.id, status: 'CREATED' });
+  const faults = [
+    { on: 'create', status: 201, body: record } as const,
+    { on: 'storage', body: withRow({ date: '2026-09-28' }) } as const,
+  ];
+  const request = { name: 'weekly', ...FIELDS, granularity: 'WEEK' };
+  const { status, manifest } = await runExport(workflow, { request, faults });
+  expect(status).toBe('SUCCEEDED');
+  expect(manifest).toMatchObject({
+    first_date: '2026-09-28',
+    warnings: [expect.stringMatching(/2026-09-28, which is outside the window/)],
+  });
+});
+
 describe('a file that the table cannot take is delivered all the same', () => {
   it.each([
     ['a text as a metric', withRow({ spend: 'much' }), /row 2 has "much" in the column spend/],
