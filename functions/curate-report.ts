@@ -58,7 +58,12 @@ export async function curateReport(
   try {
     await using scratch = await openScratchFolder();
     const { folder } = scratch;
-    const file = await readCopy(object, request, { files, folder, signal });
+    const file = await readCopy(object, request, {
+      files,
+      folder,
+      signal,
+      dateColumn: table.schema?.date_column,
+    });
     if (file) {
       const curate = request.kind === 'list' ? curateList : curateRows;
       const work = { file, schema: table.schema, hash, signal, folder };

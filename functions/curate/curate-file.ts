@@ -74,7 +74,12 @@ export async function curateRows(state: SavedWindow, work: Work, access: TableAc
       ...(summary && { table: summary }),
       ...(table_problem !== undefined && { table_problem }),
     },
-    warnings: [...problems, ...(unstored === undefined ? [] : [unstored]), ...facts.warnings],
+    warnings: [
+      ...problems,
+      ...(unstored === undefined ? [] : [unstored]),
+      ...emptiedDays(summary?.name, facts, days),
+      ...facts.warnings,
+    ],
   };
 }
 
@@ -146,6 +151,17 @@ function createdAt({ ready_id, reports }: Pick<SavedWindow, 'ready_id' | 'report
   const report = reports.find(({ id }) => id === ready_id);
   if (!report) throw new Error(`The state names no report ${ready_id}`);
   return report.created_at;
+}
+
+/** Warns about days that had rows until an empty report came. */
+function emptiedDays(
+  table: string | undefined,
+  { rows }: ReportFacts,
+  days: readonly PublishedDay[] = [],
+): string[] {
+  const emptied = days.filter(({ before }) => before && before.rows > 0).length;
+  if (rows > 0 || emptied === 0) return [];
+  return [`the report has no rows; ${emptied} days of table ${table} that had rows have none now`];
 }
 
 /** The newest day that has rows and was over when the report was created. */

@@ -1,6 +1,5 @@
 import { ADVERTISER_COLUMN, type Column, DATE_COLUMN } from '../workflow/table.ts';
 import type { ReportOptions } from './report.ts';
-import type { Source } from './source.ts';
 
 /** A message names at most so many names, and shortens each name and value. */
 const MAX_NAMES = 20;
@@ -20,6 +19,11 @@ export interface Match {
   readonly problem?: string;
   /** Columns that no row has, which matters only if there are rows. */
   readonly missing: readonly string[];
+}
+
+interface Source {
+  readonly names: readonly string[];
+  readonly problem?: string;
 }
 
 type Wanted = Pick<ReportOptions, 'schema' | 'columns'>;
@@ -72,8 +76,8 @@ export function nameKey(name: string): string {
   return name.toLowerCase();
 }
 
-function problemOf({ headless }: Source, ambiguous: readonly string[]): string | undefined {
-  if (headless !== undefined) return `the CSV file has no header; its first line is ${shorten(headless)}`;
+function problemOf({ problem }: Source, ambiguous: readonly string[]): string | undefined {
+  if (problem !== undefined) return problem;
   return ambiguous.length > 0
     ? `several fields have the same name, whatever its case: ${list(ambiguous)}`
     : undefined;

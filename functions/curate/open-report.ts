@@ -3,14 +3,11 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Database, identifier, literal, openDatabase } from './database.ts';
 import { readFacts } from './facts.ts';
-import { list, type Match, matchColumns, nameKey, shorten, wantedColumns } from './match.ts';
+import { type Match, matchColumns, shorten } from './match.ts';
 import { readMetadata, writeParquet } from './parquet.ts';
 import type { OpenReport, ReportFile, ReportOptions } from './report.ts';
-import { innerNames, openSource, refused, type Source } from './source.ts';
+import { openLines, openSource } from './source.ts';
 import { stageRows } from './stage.ts';
-
-/** A number or nothing, as a field of CSV. */
-const NUMBER = /^(-?\d+(\.\d+)?([eE][+-]?\d+)?)?$/;
 
 /**
  * Reads a report: its facts, and its rows for {@link OpenReport.writeDay}.
@@ -29,9 +26,8 @@ export async function openReport(file: ReportFile, options: ReportOptions): Prom
 
 async function readReport(database: Database, file: ReportFile, options: ReportOptions): Promise<OpenReport> {
   const stage = join(options.folder, 'rows.parquet');
-  const { match, source } = await stageAll(database, file, options, stage);
+  const match = await stageAll(database, file, options, stage);
   const facts = await readFacts(database, { file, match, stage }, options);
-  await refuseForeign(database, { file, source, rows: facts.rows }, options);
   const columns = match.columns.map(({ name }, index) => `c${index} AS ${identifier(name)}`);
   const order = sortKeys(match);
   return {
@@ -71,45 +67,29 @@ async function stageAll(
   file: ReportFile,
   options: ReportOptions,
   stage: string,
-): Promise<{ match: Match; source: Source }> {
-  const isKnown = createFilter(options);
+): Promise<Match> {
   const isDated = options.schema !== undefined;
   for (let more: string[] = []; ; ) {
-    const source = await openSource(database, file, isKnown, more);
+    const source = await openSource(database, file, more);
     const match = matchColumns(source, options);
-    more = await stageRows(database, stage, { source, match, isDated });
-    if (more.length === 0) return { match, source };
+    try {
+      more = await stageRows(database, stage, { source, match, isDated });
+      if (more.length === 0) return match;
+    } catch (error) {
+      if (!hasMoreFields(error)) throw error;
+      const lines = openLines(
+        file,
+        `rows of the CSV file have more fields than its first line: ${shorten(file.header ?? '')}`,
+      );
+      const none = matchColumns(lines, options);
+      await stageRows(database, stage, { source: lines, match: none, isDated });
+      return none;
+    }
   }
 }
 
-/** Whether a field may be a requested one, or one of the table. */
-function createFilter(options: ReportOptions): (name: string) => boolean {
-  const known = new Set([...wantedColumns(options), ...options.columns].map(({ name }) => nameKey(name)));
-  return (name) => known.has(nameKey(name));
-}
-
-/**
- * An error document has rows too, and an empty array may be part of a row. Rows whose fields are inside of objects, and CSV
- * with other delimiters or without a header, may be a report that the table cannot take.
- *
- * @throws DownloadRefused
- */
-async function refuseForeign(
-  database: Database,
-  { file, source, rows }: { file: ReportFile; source: Source; rows: number },
-  options: ReportOptions,
-): Promise<void> {
-  const isKnown = createFilter(options);
-  const metrics = options.columns.filter(({ type }) => type !== 'string').map(({ name }) => nameKey(name));
-  if (source.headless !== undefined) {
-    const fields = source.headless.split(/[,;\t|]/).map((field) => field.trim().replace(/^"(.*)"$/, '$1'));
-    if (fields.some(isKnown) || fields.filter((field) => NUMBER.test(field)).length >= metrics.length) return;
-    throw refused(`has no header, and its first line is no row of the request: ${shorten(source.headless)}`);
-  }
-  if (rows === 0 && file.around?.some((name) => metrics.includes(nameKey(name))))
-    throw refused(`is a row or an object around an empty array: it has the fields ${list(file.around)}`);
-  if (rows === 0 || source.names.some(isKnown)) return;
-  const inner = new Set((await innerNames(database, file)).map(nameKey));
-  if (metrics.some((name) => !inner.has(name)))
-    throw refused(`has none of the requested fields, but ${list(source.names)}`);
+/** A row with fewer fields may be cut off, so its file is no report. */
+function hasMoreFields(error: unknown): boolean {
+  const [, expected, found] = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(String(error)) ?? [];
+  return Number(found) > Number(expected);
 }

@@ -3,6 +3,7 @@ import type { ObjectFiles } from '../aws/object-files.ts';
 import { ExportError, ServiceUnavailable } from '../workflow/errors.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
+import { type Column, DATE_COLUMN, reportColumns } from '../workflow/table.ts';
 import { CurateLimit, type ReportFile } from './report.ts';
 import { spool } from './spool.ts';
 
@@ -10,6 +11,8 @@ interface Reading {
   readonly files: Pick<ObjectFiles, 'open'>;
   readonly folder: string;
   readonly signal: AbortSignal;
+  /** Of the table, if there is one. */
+  readonly dateColumn: string | undefined;
 }
 
 /**
@@ -22,14 +25,16 @@ interface Reading {
 export async function readCopy(
   { key, version_id, crc32, bytes, content_type, content_encoding }: StoredObject,
   request: ExportRequest,
-  { files, folder, signal }: Reading,
+  { files, folder, signal, dateColumn = DATE_COLUMN }: Reading,
 ): Promise<ReportFile | undefined> {
   // A list has one item per line, as its content type says.
   const format = request.kind === 'report' ? request.format : 'JSON';
+  const date: Column = { name: dateColumn, type: 'string' };
+  const columns = request.kind === 'report' ? [date, ...reportColumns(request)] : undefined;
   try {
     const body = await files.open(key, version_id, signal);
     if (body === undefined) return undefined;
-    const kind = { format, content_type, content_encoding };
+    const kind = { format, content_type, content_encoding, columns };
     const spooled = await spool(body, join(folder, 'copy'), kind);
     return spooled.crc32 === crc32 && spooled.bytes === bytes ? spooled.file : undefined;
   } catch (error) {

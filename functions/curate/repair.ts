@@ -4,7 +4,7 @@ const ESCAPES = /\\(u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)/gs;
 /** Characters of an escape. A chunk may be cut after any other. */
 const OF_ESCAPE = new Set(Buffer.from('\\u0123456789abcdefABCDEF'));
 
-const [QUOTE, LINE_FEED, CARRIAGE_RETURN] = [0x22, 0x0a, 0x0d];
+const [QUOTE, COMMA, LINE_FEED, CARRIAGE_RETURN] = [0x22, 0x2c, 0x0a, 0x0d];
 
 /**
  * Replaces the escape of each lone surrogate in JSON (`\ud800`) by that of U+FFFD, as String.toWellFormed does. JSON allows
@@ -32,6 +32,9 @@ function replaceIn(text: Buffer): Buffer {
 /** Ends each line of CSV with a line feed alone. DuckDB expects all lines to end like the first one. Values keep theirs. */
 export async function* unifyLineEnds(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let isQuoted = false;
+  // By the byte before: the value goes on if another quote follows.
+  let isClosed = false;
+  let before: number = LINE_FEED;
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {
     const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
@@ -40,8 +43,13 @@ export async function* unifyLineEnds(chunks: AsyncIterable<Buffer>): AsyncGenera
     let length = 0;
     for (let at = 0; at < end; at++) {
       const byte = text[at] as number;
-      if (byte === QUOTE) isQuoted = !isQuoted;
+      // A quote inside of a plain value is a character like any other.
+      if (byte === QUOTE) {
+        if (isQuoted) [isQuoted, isClosed] = [false, true];
+        else if (isClosed || before === COMMA || before === LINE_FEED) isQuoted = true;
+      } else isClosed = false;
       if (byte === CARRIAGE_RETURN && !isQuoted && text[at + 1] === LINE_FEED) continue;
+      before = byte;
       unified[length++] = byte;
     }
     yield unified.subarray(0, length);

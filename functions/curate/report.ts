@@ -10,8 +10,8 @@ export interface ReportFile {
   readonly layout: 'array' | 'lines' | 'csv';
   /** The first line of CSV. */
   readonly header?: string;
-  /** Names of the fields of an object that was around the array. */
-  readonly around?: readonly string[];
+  /** The first line of CSV has no requested field. */
+  readonly headless?: true;
   /** The reason why the file cannot be a report, such as `is empty`. */
   readonly fault?: string;
 }

@@ -1,6 +1,6 @@
 import { DownloadRefused } from '../workflow/errors.ts';
-import { isObject, parseJson } from '../workflow/json.ts';
 import { type Database, identifier, literal, type Row } from './database.ts';
+import { shorten } from './match.ts';
 import type { ReportFile } from './report.ts';
 
 /** The names of a file, and its rows as texts. */
@@ -12,8 +12,8 @@ export interface Source {
    * names differ from the first row's, or NULL.
    */
   readonly select: (names: readonly string[]) => string;
-  /** The first line of a CSV file without a header. */
-  readonly headless?: string;
+  /** The reason why the rows of CSV cannot be read into columns. */
+  readonly problem?: string;
 }
 
 /** Rows of JSON whose names are read beforehand. A name that comes later costs a second pass. */
@@ -22,18 +22,16 @@ const FIRST_ROWS = 1000;
 /**
  * Reads the names in the first rows.
  *
- * @param isKnown whether the table or the request has a column of this name
  * @param more names in other rows, if they are known
  * @throws DownloadRefused if the file is not a report, CurateLimit
  */
 export async function openSource(
   database: Database,
   file: ReportFile,
-  isKnown: (name: string) => boolean,
   more: readonly string[] = [],
 ): Promise<Source> {
   if (file.fault !== undefined) throw refused(file.fault);
-  return file.layout === 'csv' ? openCsv(file, isKnown) : openJson(database, file, more);
+  return file.layout === 'csv' ? openCsv(file) : openJson(database, file, more);
 }
 
 /**
@@ -64,14 +62,6 @@ function repeats(names: readonly string[]): string[] {
   return names.filter((name, index) => names.indexOf(name) < index);
 }
 
-/** Names of fields in the objects that the first row of JSON holds. */
-export async function innerNames(database: Database, file: ReportFile): Promise<string[]> {
-  const fields = readJson(file, ['records=false', `columns={fields: 'MAP(VARCHAR, VARCHAR)'}`]);
-  const [row] = await readRows(database, `SELECT map_values(fields) AS texts FROM ${fields} LIMIT 1`);
-  const values = ((row?.texts ?? []) as (string | null)[]).map((text) => parseJson(text ?? ''));
-  return values.flatMap((value) => (isObject(value) ? Object.keys(value) : []));
-}
-
 /** A table function. */
 export function readJson(
   { path, layout }: ReportFile,
@@ -83,9 +73,9 @@ export function readJson(
 }
 
 /** DuckDB maps columns by position and ignores what a header says. Its own search for the header skips odd lines. */
-function openCsv(file: ReportFile, isKnown: (name: string) => boolean): Source {
+function openCsv(file: ReportFile): Source {
   const header = splitLine(file.header ?? '');
-  const isHeader = header.some(isKnown);
+  const isHeader = !file.headless;
   const names = isHeader ? header : header.map((_, index) => `column ${index + 1}`);
   // Numbers as names, because two names may be equal.
   const columns = varchars(names.map((_, index) => String(index)));
@@ -96,8 +86,18 @@ function openCsv(file: ReportFile, isKnown: (name: string) => boolean): Source {
       const texts = wanted.map((name, index) => `${identifier(String(names.indexOf(name)))} AS t${index}`);
       return `SELECT ${[...texts, 'NULL::VARCHAR[] AS other_names']} FROM ${rows}`;
     },
-    ...(!isHeader && { headless: file.header ?? '' }),
+    ...(!isHeader && {
+      problem: `the CSV file has no header; its first line is ${shorten(file.header ?? '')}`,
+    }),
   };
+}
+
+/** Only counts the lines of a CSV file that has other delimiters than commas. */
+export function openLines(file: ReportFile, problem: string): Source {
+  // No text has these delimiters.
+  const syntax = [`delim='\x1f'`, `quote=''`, `escape=''`, 'auto_detect=false', `columns={line: 'VARCHAR'}`];
+  const rows = `read_csv(${[literal(file.path), ...syntax, `header=${!file.headless}`]})`;
+  return { names: [], select: () => `SELECT NULL::VARCHAR[] AS other_names FROM ${rows}`, problem };
 }
 
 function readCsv({ path }: ReportFile, options: readonly string[]): string {

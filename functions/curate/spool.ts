@@ -4,6 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import { constants, crc32, createGunzip, createZstdCompress } from 'node:zlib';
 import { base64Crc32 } from '../copy/crc32.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
+import type { Column } from '../workflow/table.ts';
+import { createRequested } from './find-rows.ts';
 import { replaceLoneSurrogates, unifyLineEnds } from './repair.ts';
 import { CurateLimit, type ReportFile } from './report.ts';
 import { type Found, readText } from './text.ts';
@@ -19,10 +21,15 @@ export interface Spooled {
 type Kind = Pick<StoredObject, 'content_type' | 'content_encoding'> & {
   /** As requested of the platform. */
   readonly format: string;
+  /** The date column and the columns of the request. Absent for a list, whose items are all rows. */
+  readonly columns?: readonly Column[] | undefined;
 };
 
 /** Storage sends 16 to 64 KB at a time. Passing so little through each stage takes 1 to 3 CPU s per GB. */
 const BLOCK_BYTES = 256 * 1024;
+
+/** A gzip file may come without a Content-Encoding. */
+const GZIP = Buffer.from([0x1f, 0x8b]);
 
 /** Leaves about a tenth of a report. */
 const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: BLOCK_BYTES };
@@ -49,13 +56,16 @@ export async function spool(
 ): Promise<Spooled> {
   let found: Found | undefined;
   const layout = declaredLayout(kind);
-  const isGzip = kind.content_encoding === 'gzip';
+  const requested = kind.columns && createRequested(kind.columns);
+  const blocks = inBlocks(body, blockBytes);
+  const { value: first = Buffer.alloc(0) } = await blocks.next();
+  const isGzip = kind.content_encoding === 'gzip' || first.indexOf(GZIP) === 0;
   const input = isGzip ? createGunzip({ chunkSize: BLOCK_BYTES }) : new PassThrough();
   const path = isGzip ? `${base}.zst` : base;
   const written = pipeline(
     input,
     (chunks: AsyncIterable<Buffer>) =>
-      readText(chunks, layout, (value) => {
+      readText(chunks, layout, requested, (value) => {
         found = value;
       }),
     layout === 'csv' ? unifyLineEnds : replaceLoneSurrogates,
@@ -65,7 +75,7 @@ export async function spool(
     () => undefined,
     (error: NodeJS.ErrnoException) => error,
   );
-  const counts = await feed(inBlocks(body, blockBytes), input, written);
+  const counts = await feed(first, blocks, { input, written });
   const error = await written;
   const file = error ? { layout, fault: faultOf(error) } : (found as Found);
   return { file: { path, ...file }, ...counts };
@@ -73,18 +83,20 @@ export async function spool(
 
 /** Reads the body to its end even if the input fails. */
 async function feed(
-  body: AsyncIterable<Buffer>,
-  input: Transform,
-  written: Promise<unknown>,
+  first: Buffer,
+  rest: AsyncIterable<Buffer>,
+  { input, written }: { input: Transform; written: Promise<unknown> },
 ): Promise<Omit<Spooled, 'file'>> {
   let bytes = 0;
   let crc = 0;
+  const pass = async (chunk: Buffer) => {
+    bytes += chunk.length;
+    crc = crc32(chunk, crc);
+    if (input.writable && !input.write(chunk)) await Promise.race([drained(input), written]);
+  };
   try {
-    for await (const chunk of body) {
-      bytes += chunk.length;
-      crc = crc32(chunk, crc);
-      if (input.writable && !input.write(chunk)) await Promise.race([drained(input), written]);
-    }
+    await pass(first);
+    for await (const chunk of rest) await pass(chunk);
     input.end();
   } catch (error) {
     input.destroy();
@@ -124,5 +136,5 @@ function declaredLayout({ format, content_type }: Kind): ReportFile['layout'] {
 function faultOf(error: NodeJS.ErrnoException): string {
   if (error.code === 'ENOSPC') throw new CurateLimit('storage', { cause: error });
   if (!error.code?.startsWith('Z_')) throw error;
-  return `is labeled as gzip and cannot be decoded (${error.code})`;
+  return `is gzip or labeled as gzip, and cannot be decoded (${error.code})`;
 }

@@ -22,7 +22,7 @@ console.log(JSON.stringify({ seconds, cpu: (user + system) / 1e6, rss: maxRSS * 
 
 /** As CurateReport does: spools the file, checks it, adds it up, and writes each day. */
 async function ours(): Promise<void> {
-  const kind = { format: 'JSON', content_type: 'application/json' };
+  const kind = { format: 'JSON', content_type: 'application/json', columns: COLUMNS };
   const { file } = await spool(createReadStream(path), join(folder, 'report'), kind);
   await using report = await openReport(file, {
     schema: { columns: COLUMNS, date_column: 'date' },

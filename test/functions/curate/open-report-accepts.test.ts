@@ -143,3 +143,33 @@ describe('a warning names', () => {
     expect(rows).toBe(3);
   });
 });
+
+describe('a report is empty if it is', () => {
+  it.each([
+    ['an object around an empty array', { rows: [] }],
+    ['a total beside no rows', { spend: 0, rows: [] }],
+    ['no rows beside notices', { rows: [], warnings: [{ code: 'NO_DATA' }] }],
+    ['no rows and no errors', { status: 'READY', message: 'OK', errors: [], data: { rows: [] } }],
+    ['null instead of rows', { rows: null }],
+    ['null', null],
+  ])('%s', async (_, body) => {
+    expect(await facts(JSON.stringify(body))).toMatchObject({ rows: 0, days: [], warnings: [] });
+  });
+});
+
+describe('one row is', () => {
+  it.each<[string, object]>([
+    ['an object', ROW],
+    ['an object with an empty list', { ...ROW, tags: [] }],
+    ['an object with a list of objects', { ...ROW, tags: [{ x: 1 }] }],
+    ['an object with a message', { ...ROW, message: 'new', status: 'pending' }],
+  ])('%s', async (_, body) => {
+    for (const text of [JSON.stringify(body), `[${JSON.stringify(body)}]`])
+      expect(await facts(text)).toMatchObject({ rows: 1, sums: { spend: '1' } });
+  });
+});
+
+it('finds a long number although an object before it has the same name', async () => {
+  const body = JSON.stringify([{ previous: { spend: 5.5, of: [{ x: '}' }] }, ...ROW, spend: 1234567890.5 }]);
+  expect(await facts(body)).toMatchObject({ sums: { spend: '1234567890.5' } });
+});

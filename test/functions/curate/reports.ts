@@ -35,7 +35,8 @@ export async function open(body: string | Buffer, given: Given = {}): Promise<Op
   const folder = join(temporaryDirectory(), 'scratch');
   mkdirSync(folder);
   const { format = 'JSON', content_type = 'application/json', content_encoding, ...options } = given;
-  const kind = { format, content_type, ...(content_encoding !== undefined && { content_encoding }) };
+  const columns: Column[] = [{ name: 'date', type: 'string' }, ...(given.columns ?? SCHEMA.columns)];
+  const kind = { format, content_type, columns, ...(content_encoding !== undefined && { content_encoding }) };
   const { file } = await spool(Readable.from([Buffer.from(body)]), join(folder, 'report'), kind);
   return openReport(file, {
     ...{ window: WINDOW, schema: SCHEMA, columns: SCHEMA.columns, folder },

@@ -4,9 +4,12 @@ import { Readable } from 'node:stream';
 import { crc32, gzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { hasRows, spool } from '../../../functions/curate/spool.ts';
+import type { Column } from '../../../functions/workflow/table.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const JSON_FILE = { format: 'JSON', content_type: 'application/json' };
+
+const COLUMNS: Column[] = [{ name: 'index', type: 'bigint' }];
 
 /** Spools a body that comes in pieces of `size` bytes. */
 async function spooled(
@@ -14,7 +17,13 @@ async function spooled(
   {
     size = 7,
     ...kind
-  }: { size?: number; format?: string; content_encoding?: string; content_type?: string } = {},
+  }: {
+    size?: number;
+    format?: string;
+    content_encoding?: string;
+    content_type?: string;
+    columns?: Column[];
+  } = {},
 ) {
   const bytes = Buffer.from(body);
   const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
@@ -56,7 +65,7 @@ it.each([1, 2, 5, 11, 1000])('replaces lone surrogates in pieces of %i bytes', a
 
 it.each([3, 100_000])('leaves the array of an object, in pieces of %i bytes', async (size) => {
   const body = JSON.stringify({ note: '[', meta: { list: [1] }, rows: FILLER, 'after"]': ']}]' });
-  const { text, file } = await spooled(body.replace('{"list":[1]}', '{}'), { size });
+  const { text, file } = await spooled(body.replace('{"list":[1]}', '{}'), { size, columns: COLUMNS });
   expect(file).toMatchObject({ layout: 'array' });
   expect(file).not.toHaveProperty('fault');
   expect(JSON.parse(text)).toEqual(FILLER);
@@ -69,7 +78,7 @@ describe('a large object around an array has a fault if', () => {
     ['it is cut in its array', body.slice(0, 150_000)],
     ['it is cut after its array', body.slice(0, body.lastIndexOf(']') + 1)],
   ])('%s', async (_, cut) => {
-    expect((await spooled(cut, { size: 1000 })).file.fault).toMatch(/single array/);
+    expect((await spooled(cut, { size: 1000, columns: COLUMNS })).file.fault).toMatch(/single array/);
   });
 });
 
@@ -80,10 +89,37 @@ it('still counts all bytes of a file that gzip cannot decode', async () => {
   expect(file.fault).toMatch(/labeled as gzip/);
 });
 
-it('takes the content type of NDJSON at its word', async () => {
+it('leaves an object around an array to a list', async () => {
   const line = '{"rows":[{}]}';
-  expect((await spooled(line, { content_type: 'application/x-ndjson' })).file.layout).toBe('lines');
-  expect((await spooled(line)).file.layout).toBe('array');
+  expect(await spooled(line)).toMatchObject({ file: { layout: 'lines' }, text: line });
+  expect(await spooled(line, { columns: COLUMNS })).toMatchObject({
+    file: { layout: 'array' },
+    text: '[{}]',
+  });
+});
+
+describe('an object around many rows', () => {
+  it('may have notices before and after them', async () => {
+    const body = JSON.stringify({
+      columns: [{ x: 1 }],
+      other: [{ x: 1 }],
+      rows: FILLER,
+      warnings: [{ x: 1 }],
+    });
+    const { text, file } = await spooled(body, { size: 1000, columns: COLUMNS });
+    expect(file).not.toHaveProperty('fault');
+    expect(JSON.parse(text)).toEqual(FILLER);
+  });
+
+  it.each<[string, object, RegExp]>([
+    ['an error', { rows: FILLER, error: 'x' }, /error document/],
+    ['other rows', { rows: FILLER, more: FILLER.slice(0, 9) }, /several arrays/],
+    ['a last row that is a failure', { rows: [...FILLER, { error: 'x' }] }, /failure instead of a row/],
+    ['no rows in its first 64 KB', { text: 'x'.repeat(70_000), rows: FILLER }, /single array/],
+  ])('has a fault if it has %s', async (_, body, fault) => {
+    const { file } = await spooled(JSON.stringify(body), { size: 1000, columns: COLUMNS });
+    expect(file.fault).toMatch(fault);
+  });
 });
 
 it('passes on the error of a body that breaks off', async () => {
@@ -125,4 +161,10 @@ it('leaves texts of CSV as they are that look like escapes of JSON', async () =>
 it.each([1, 2, 1000])('makes all line ends of CSV the same, in pieces of %i bytes', async (size) => {
   const { text } = await spooled('a,b\r\n1,"x\r\n""\r\n"\n2,"y"\r\n3,z\r\n', { size, format: 'CSV' });
   expect(text).toBe('a,b\n1,"x\r\n""\r\n"\n2,"y"\n3,z\n');
+});
+
+it.each([1, 2, 1000])('knows an inch from a quote around a value, in pieces of %i bytes', async (size) => {
+  const body = 'a,b\r\n1,5" tv\r\n2,"5"" tv,\r\n"\r\n3,"""x"\r\n';
+  const { text } = await spooled(body, { size, format: 'CSV' });
+  expect(text).toBe('a,b\n1,5" tv\n2,"5"" tv,\r\n"\n3,"""x"\n');
 });
