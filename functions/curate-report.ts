@@ -19,7 +19,7 @@ import { READS } from './workflow/settings.ts';
 import { type AuthorizedWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-/** The rest is for the calls that end the step. Lambda would kill it without a warning about the cause. */
+/** DuckDB stops this long before the function's timeout, so that the step can still say why. Lambda would just kill it. */
 const STOP_BEFORE_MS = 60_000;
 
 /** Bytes of the warnings that the step adds to the window's state. The manifest shows them. */
@@ -32,8 +32,8 @@ interface Dependencies extends TableAccess, Pick<Common, 'millisecondsLeft'> {
 }
 
 /**
- * Reads the rows of the file that was copied, and writes them into the export's table: one object per day. What concerns
- * only the table becomes a warning, because the file is delivered all the same.
+ * Reads the rows of the file that was copied, and writes them into the export's table: one object per day. The file is
+ * delivered even if the table cannot take it: the reason becomes a warning.
  *
  * @throws DownloadRefused if the file is not a report of this window
  * @throws ServiceUnavailable; AccessRefused if the file cannot be read

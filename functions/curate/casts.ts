@@ -39,7 +39,7 @@ function castToDouble(text: string): string {
 
 /**
  * A cast rounds. The text of the value has more zeros than nearly all texts, and is otherwise equal; the cast to 38 digits
- * takes a hundred times as long. The comparison of doubles finds what is left of a number after 18 decimals, such as 1e-20.
+ * takes a hundred times as long. The comparison of doubles finds decimals after the 18th, such as 1e-20.
  */
 function castToDecimal(type: `decimal(${number},${number})`, text: string, round: boolean): string {
   const scale = scaleOf(type);

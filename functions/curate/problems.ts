@@ -47,7 +47,7 @@ export function notWritten(table: string, reason: string): string {
   return `table ${table} is not written: ${reason}`;
 }
 
-/** The other days are written and registered. @param days those that are not */
+/** @param days those that are not written. The others are, and the catalog has them. */
 export function partlyWritten(table: string, days: readonly string[], of: number, reason: string): string {
   return `${days.length} of ${of} days of table ${table} are not written, the first is ${days[0]}: ${reason}`;
 }

@@ -127,7 +127,7 @@ export async function readRows(database: Database, sql: string): Promise<readonl
     // Errors of the SQL have other names, such as Binder Error.
     const [, what] = /^Invalid(?: Input)? Error: (.*)/.exec(message) ?? [];
     if (what === undefined) throw error;
-    // Of CSV, the first line tells only where. Between the two are the line itself and advice about DuckDB's options.
+    // About CSV, DuckDB's first line says where, a later one why. The rest is the line itself and advice about options.
     const [why = ''] = /^(Expected Number|Value with|Invalid unicode).*/m.exec(message) ?? [];
     throw refused(`cannot be read: ${`${what.replace(/ in file "[^"]*"/, '')} ${why}`.trim().slice(0, 300)}`);
   }
