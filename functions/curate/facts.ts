@@ -106,8 +106,8 @@ async function addUp(
   const named = columns.map((column, index) => ({ ...column, value: `c${index}` }));
   const metrics = named.filter(({ type }) => type !== 'string');
   const dimensions = named.filter(({ type }) => type === 'string').map(({ value }) => value);
-  // Compares hashes, because all values of a large report would not fit into memory. Of 5 million rows, two differ and have
-  // the same hash with a probability of 5e6 ** 2 / 2 ** 65 = 1 in a million.
+  // Compares hashes, because all values of a large report would not fit into memory. The probability
+  // that two of 5 million different rows have the same hash is 5e6 ** 2 / 2 ** 65 = 1 in a million.
   const duplicates = `count(*) - count(DISTINCT hash(${['day', ...dimensions]}))`;
   // The sum of a double is exact to its last digits with fsum only.
   const sums = metrics.map(

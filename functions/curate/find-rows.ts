@@ -2,8 +2,6 @@ import { isObject, type JsonObject, parseJson } from '../workflow/json.ts';
 import type { Column } from '../workflow/table.ts';
 import { list } from './match.ts';
 
-/** Decides whether a text is a report, and where its rows are. Looks only at the first and the last row. */
-
 /** Objects around the array: `{"rows": [` or `{"data": {"rows": [`. */
 const MAX_DEPTH = 2;
 
@@ -13,6 +11,7 @@ const NOTICES = /^(errors?|warnings?|notices?|notes|messages?|details?|columns|f
 /** Some platforms write null for an array without rows. */
 const ROWS = /^(rows|data|items|results?|records|list)$/i;
 
+/** Fields of an answer that is no report. A row that has a requested metric may have them too. */
 const FAILURE = /^(errors?(_?(code|message|type))?|faults?|exceptions?|messages?|msg|reasons?|details?)$/i;
 const STATUS = /^(status|code|status_?code)$/i;
 const FAILED =
