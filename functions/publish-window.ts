@@ -90,6 +90,8 @@ function createManifest(state: SavedWindow, { store, now, platform, revision }: 
     kind: request.kind,
     ...window,
     request: platformRequest(request, window),
+    // Not within `request`: only_missing compares that with the platform request of another run.
+    time_zone: request.kind === 'report' ? request.time_zone : undefined,
     platform,
     revision: request.revision ?? revision,
     ...(ready_id !== undefined && {

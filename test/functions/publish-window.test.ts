@@ -72,6 +72,12 @@ describe('PublishWindow', () => {
   };
   const curated = { first_date: '2026-11-01', last_date: '2026-11-03', sums: { spend: '1.5' }, table };
 
+  it('writes the time zone in which the request counts days', async () => {
+    const time_zone = 'America/Los_Angeles';
+    const { manifest: written } = await publish(savedWindow({ request: { ...request, time_zone } }));
+    expect(written).toEqual({ ...manifest, time_zone });
+  });
+
   it('writes what CurateReport found into the manifest, and passes the restated days on', async () => {
     const ledger_key = `${PREFIX}_ledger.json`;
     const { result, manifest: written } = await publish(savedWindow({ curated: { ...curated, ledger_key } }));

@@ -16,6 +16,7 @@ const Manifest = z.object({
   end_date: z.string(),
   /** The platform request. */
   request: z.record(z.string(), z.unknown()),
+  time_zone: z.optional(z.string()),
   platform: z.string(),
   revision: z.string(),
   report_id: z.optional(z.string()),
@@ -147,8 +148,15 @@ function asState(manifest: Manifest, input: unknown): SavedWindow {
 }
 
 /** The export's request, from the platform request of one window. */
-function asInput({ account, export: name, kind, revision, ...manifest }: Manifest, table: unknown): unknown {
-  const common = { name, account, kind, revision, ...(table !== undefined && { table }) };
+function asInput(
+  { account, export: name, kind, revision, time_zone, ...manifest }: Manifest,
+  table: unknown,
+): unknown {
+  const common = {
+    ...{ name, account, kind, revision },
+    ...(time_zone !== undefined && { time_zone }),
+    ...(table !== undefined && { table }),
+  };
   if (kind === 'list') return { ...common, ...manifest.request, snapshot_date: manifest.start_date };
   const { start_date, end_date, advertiser_ids, metrics, dimensions, granularity, format, ...options } =
     manifest.request;

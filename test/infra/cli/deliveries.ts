@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
+import { addDays } from '../../../functions/workflow/request/dates.ts';
 import type { CurateResult } from '../../../infra/cli/curate/curate.ts';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
 import { base64Crc } from '../../../infra/local/s3/body.ts';
@@ -29,6 +30,7 @@ interface Delivery {
   readonly request?: Record<string, unknown>;
   readonly platform?: string;
   readonly revision?: string;
+  readonly time_zone?: string;
   /** Days that kept a newer report at the delivery. */
   readonly kept?: readonly number[];
   /** The hour of the earlier report whose ledger is still there, because CurateReport failed. */
@@ -50,7 +52,7 @@ export async function openFolder() {
 
 export type Folder = Awaited<ReturnType<typeof openFolder>>;
 
-export const dateOf = (day: number) => `2026-10-${String(day).padStart(2, '0')}`;
+export const dateOf = (day: number) => addDays('2026-10-01', day - 1);
 export const timeOf = (hour: number) => `2026-11-01T${String(hour).padStart(2, '0')}:00:00.000Z`;
 
 /** Leaves what an export leaves: the file, its manifest and its ledger. */
@@ -69,6 +71,7 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
     request: { ...window, ...REQUEST, ...delivery.request },
     platform: delivery.platform ?? '127.0.0.1',
     revision: delivery.revision ?? '2026-09-01',
+    ...(delivery.time_zone !== undefined && { time_zone: delivery.time_zone }),
     ...{ report_id: `r-${created}`, report_created_at: timeOf(created), bucket: BUCKET },
     ...{ key: `${prefix}/report.json`, bytes: file.length, content_type: 'application/json' },
     checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: base64Crc(crc32(file)) },

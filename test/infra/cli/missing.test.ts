@@ -1,9 +1,11 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { MissingDays } from '../../../infra/cli/missing.ts';
 import { runCommand } from '../../support/cli.ts';
 import { startCommandRun } from '../../support/command-run.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { curate, deliver, openFolder } from './deliveries.ts';
 
 const RANGE = { start_date: '2026-10-05', end_date: '2026-10-12' };
 
@@ -43,6 +45,19 @@ it('names the days that are missing, why, and the commands that bring them', asy
   const curated = await runCommand(['curate', 'daily', '--local', '--out', out]);
   expect(curated).toMatchObject({ status: 0 });
   expect(JSON.parse((await runCommand([...options, '--json'])).stdout).missing).toHaveLength(1);
+});
+
+it.each([
+  ['UTC', undefined, []],
+  ['its time zone', 'America/Los_Angeles', ['unfinished']],
+])('reads in a folder when a day was over in %s', async (_, time_zone, reasons) => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [31, 31], created: 3, ...(time_zone !== undefined && { time_zone }) });
+  const place = ['daily', '--local', '--out', folder.out];
+  await curate(place);
+  const { stdout } = await runCommand(['missing', ...place, '--to', '2026-11-01', '--json']);
+  const { missing }: MissingDays = JSON.parse(stdout);
+  expect(missing.map(({ reason }) => reason)).toEqual(reasons);
 });
 
 it('says what is wrong with the export or the range', async () => {
