@@ -8,7 +8,7 @@ import { ServiceUnavailable } from './workflow/errors.ts';
 import { failureKey, objectKey } from './workflow/keys.ts';
 import { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
-import { AdoptableReport, Window, WindowObject } from './workflow/state-parts.ts';
+import { AdoptableReport, Restated, Window, WindowObject } from './workflow/state-parts.ts';
 import {
   DescribeFailureInput,
   type ExportFailed,
@@ -49,13 +49,14 @@ function isWindowFailure(state: DescribeFailureInput): state is WindowFailure {
 }
 
 async function describeWindow(state: WindowFailure, dependencies: Dependencies): Promise<FailedWindow> {
-  const { caught, execution, request, reports, timeline, checkpoint } = state;
+  const { caught, execution, request, reports, timeline, checkpoint, object, curated } = state;
   const { adoptable_report: planned, ...window } = state.window;
   const { now, runbookUrl, abandon } = dependencies;
   const failure = createFailureReport(caught, {
     ...{ execution, account: request.account, export: request.name, window, timeline, runbookUrl },
     ...{ report_ids: reports.map(({ id }) => id), now: now() },
     adoptable_report: reports.length > 0 ? newestUsable(state) : planned,
+    ...{ key: object?.key, restated: curated?.table && Restated.parse(curated.table) },
   });
   // The window's next run may copy another report, so it cannot resume this upload.
   if (checkpoint) await abandon(objectKey(request, window), checkpoint.upload_id);

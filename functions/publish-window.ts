@@ -6,7 +6,7 @@ import { shortenWarnings } from './decisions/warnings.ts';
 import { OutOfTime, readCause } from './workflow/errors.ts';
 import { failureKey, manifestKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
-import type { Curated } from './workflow/state-parts.ts';
+import { Restated } from './workflow/state-parts.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
@@ -51,7 +51,7 @@ export async function publishWindow(
     ...(ready_id !== undefined && { report_id: ready_id }),
     bytes: object.bytes,
     ...(object.rows !== undefined && { rows: object.rows }),
-    ...restatedIn(curated?.table),
+    ...(curated?.table && Restated.parse(curated.table)),
     ...(warnings.length > export_warnings && {
       warnings: shortenWarnings(warnings.slice(export_warnings), MAX_WARNINGS),
     }),
@@ -63,12 +63,6 @@ function warningsOf({ warnings, caught }: SavedWindow): string[] {
   if (!caught) return warnings;
   const [happened] = readCause(caught.Cause ?? '').happened.split('\n', 1);
   return [...warnings, `the rows were not read, or the table may lack days (${caught.Error}): ${happened}`];
-}
-
-function restatedIn(table: Curated['table']) {
-  if (!table) return {};
-  const { restated, first_restated, last_restated } = table;
-  return { restated, ...(first_restated !== undefined && { first_restated, last_restated }) };
 }
 
 function tooLate({ object, reports }: SavedWindow): OutOfTime {

@@ -1,5 +1,5 @@
 import { type ErrorName, errors, type Facts, readCause } from '../workflow/errors.ts';
-import type { Caught } from '../workflow/state-parts.ts';
+import type { Caught, Restated } from '../workflow/state-parts.ts';
 import type { FailureReport } from '../workflow/states.ts';
 import { appendEntries, entriesOfCaught, shortenTimeline, type Timeline } from '../workflow/timeline.ts';
 
@@ -98,6 +98,10 @@ export interface Subject {
   readonly window?: FailureReport['window'];
   readonly report_ids?: readonly string[];
   readonly adoptable_report?: FailureReport['adoptable_report'];
+  /** Of a file that is stored. */
+  readonly key?: string | undefined;
+  /** If the table was written before the failure. */
+  readonly restated?: Restated | undefined;
   /** Before the failure. */
   readonly timeline?: Timeline | undefined;
   /** The time of the failure, unless its own timeline has one. */
@@ -107,7 +111,7 @@ export interface Subject {
 
 /** The failure report for an error that the state machine caught, short enough for a Cause. */
 export function createFailureReport(caught: Caught, subject: Subject): FailureReport {
-  const { execution, account, window, now, runbookUrl, adoptable_report } = subject;
+  const { execution, account, window, now, runbookUrl, adoptable_report, restated } = subject;
   const { happened, facts } = readCause(caught.Cause ?? '');
   const faults = Array.isArray(facts.faults) ? facts.faults : [];
   const timeline = appendEntries(subject.timeline ?? [], entriesOfCaught(caught, now));
@@ -117,7 +121,7 @@ export function createFailureReport(caught: Caught, subject: Subject): FailureRe
     error: truncate(error, MAX_ERROR),
     ...(error !== caught.Error && { aws_error: truncate(caught.Error, MAX_ERROR) }),
     happened: happened || 'Nothing more is known.',
-    todo: isExportError(error) ? NEXT_STEP[error] : NEXT_STEP_AFTER_UNEXPECTED,
+    todo: nextStep(error, subject.key),
     runbook: runbookLink(hasSection(error) ? error : OTHER_ERROR, runbookUrl),
     execution,
     ...(account !== undefined && { account }),
@@ -125,10 +129,18 @@ export function createFailureReport(caught: Caught, subject: Subject): FailureRe
     ...(window && { window }),
     report_ids: [...(subject.report_ids ?? [])],
     ...(adoptable_report && SPARE_REPORT.includes(error) && { adoptable_report }),
+    ...restated,
     request_ids: requestIds(facts, timeline),
     ...(faults.length > 0 && { faults: [...faults] }),
     timeline,
   });
+}
+
+/** A file that was stored before it was refused has the right address and size. */
+function nextStep(error: string, key: string | undefined): string {
+  if (error === ('DownloadRefused' satisfies ErrorName) && key !== undefined)
+    return `Look at the file at ${key}, then run the export again, or give the platform the report ids.`;
+  return isExportError(error) ? NEXT_STEP[error] : NEXT_STEP_AFTER_UNEXPECTED;
 }
 
 /** @param heading of a section: the name of an error or an alarm. A link keeps only its letters, digits, - and _. */

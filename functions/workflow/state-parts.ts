@@ -64,6 +64,14 @@ export const StoredObject = z.object({
 });
 export type StoredObject = z.infer<typeof StoredObject>;
 
+/** Days of the table that showed other values before, and the first and last of them. */
+export const Restated = z.object({
+  restated: z.number(),
+  first_restated: z.optional(z.string()),
+  last_restated: z.optional(z.string()),
+});
+export type Restated = z.infer<typeof Restated>;
+
 /** The facts that CurateReport found in the file, and the days that it wrote into the export's table. */
 export const Curated = z.object({
   /** Absent if no row has a date. */
@@ -76,16 +84,12 @@ export const Curated = z.object({
   ledger_key: z.optional(z.string()),
   /** Absent if the table has not been written. */
   table: z.optional(
-    z.object({
+    z.extend(Restated, {
       name: z.string(),
       /** Days of the window that show this report now. */
       days: z.number(),
       /** Days that keep a newer report. */
       kept: z.number(),
-      /** Days that showed other values before, and the first and last of them. */
-      restated: z.number(),
-      first_restated: z.optional(z.string()),
-      last_restated: z.optional(z.string()),
     }),
   ),
   /** The reason why the table was not written although the export has one. The raw file is delivered all the same. */

@@ -7,6 +7,7 @@ import {
   Curated,
   PlannedWindow,
   ReportRef,
+  Restated,
   StoredObject,
   TimelineEntry,
   TokenRef,
@@ -156,10 +157,8 @@ export const DeliveredWindow = z.object({
   rows: z.optional(z.number()),
   /** Those that this window added to the export's, shortened. */
   warnings: z.optional(z.array(z.string())),
-  /** Days of the table that showed other values before, and the first and last of them. */
-  restated: z.optional(z.number()),
-  first_restated: z.optional(z.string()),
-  last_restated: z.optional(z.string()),
+  /** Absent if no table was written. */
+  ...z.partial(Restated).shape,
 });
 export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
 
@@ -185,6 +184,8 @@ const WindowFailureReport = z.object({
   report_ids: z.array(z.string()),
   /** Absent if the failure may be the report's fault. */
   adoptable_report: z.optional(AdoptableReport),
+  /** Only of a window that failed after it wrote its table. */
+  ...z.partial(Restated).shape,
   request_ids: z.array(z.string()),
   faults: z.optional(z.array(z.string())),
 });
@@ -261,10 +262,8 @@ export const ExportResult = z.object({
   rows: z.optional(z.number()),
   /** The platform had no rows at all. Absent if that is not known. */
   empty: z.optional(z.boolean()),
-  /** Days of the table that showed other values before, and the first and last of them. Absent if no table was written. */
-  restated: z.optional(z.number()),
-  first_restated: z.optional(z.string()),
-  last_restated: z.optional(z.string()),
+  /** Absent if no table was written. */
+  ...z.partial(Restated).shape,
   /** Those of the request, and those of its windows, each once. */
   warnings: z.array(z.string()),
 });

@@ -160,6 +160,7 @@ function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>, { root
     failure.happened,
     ...faults.map((fault) => `  ${fault}`),
     ...describeWindows(report, folder),
+    ...describeShown(report),
     ...(timeline.length > 1 ? ['Timeline:', ...describeTimeline(timeline)] : []),
     `execution: ${failure.execution}`,
     ...(report_ids.length > 0 ? [`report_id: ${report_ids.join(', ')}`] : []),
@@ -200,6 +201,16 @@ function describeWindows(report: Partial<FailureReport>, folder: string): string
     ...describeObjects(delivered_windows, folder),
     ...unnamed(windows_delivered - delivered_windows.length),
   ];
+}
+
+/** No event counts these days, and the next run finds them unchanged. */
+function describeShown({ failed_windows = [] }: Partial<FailureReport>): string[] {
+  return failed_windows.flatMap(({ window, restated, first_restated, last_restated }) => {
+    if (restated === undefined) return [];
+    const range = first_restated === undefined ? '' : `, ${first_restated} to ${last_restated}`;
+    const shown = `The table already shows this report's values, ${window?.start_date} to ${window?.end_date}`;
+    return [`${shown}: ${restated} days restated${range}`];
+  });
 }
 
 function describeTimeline(timeline: Timeline): string[] {

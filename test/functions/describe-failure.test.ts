@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { describeFailure, handler } from '../../functions/describe-failure.ts';
 import {
   AccessRefused,
+  DownloadRefused,
   ExportIncomplete,
   RequestRefused,
   ServiceUnavailable,
@@ -100,6 +101,33 @@ describe('DescribeFailure of a window', () => {
     ]);
   });
 
+  const table = {
+    ...{ name: 'daily', days: 7, kept: 0, restated: 2 },
+    ...{ first_restated: '2026-11-01', last_restated: '2026-11-03' },
+  };
+
+  it.each([
+    ['what the table shows already', { table }, { restated: 2, first_restated: '2026-11-01' }],
+    ['that no day is restated', { table: { name: 'daily', days: 7, kept: 0, restated: 0 } }, { restated: 0 }],
+    ['nothing about a table that was not written', {}, { restated: undefined }],
+  ])('27: of a window whose manifest could not be written says %s', async (_, curated, expected) => {
+    const caught = caughtFrom(new AccessRefused('x'));
+    const { failed, written } = await describeWindow({ ...window, caught, curated });
+    const { restated, first_restated, last_restated } = failed.failure;
+    const { restated: days, first_restated: first } = { first_restated: undefined, ...expected };
+    expect([restated, first_restated, last_restated]).toEqual([days, first, first && '2026-11-03']);
+    expect([...written.values()]).toEqual([failed.failure]);
+  });
+
+  it('23: names the file that is not a report', async () => {
+    const caught = caughtFrom(new DownloadRefused('The file ends too early. It is not a report.'));
+    const object = { key: `${PREFIX}report.json`, bytes: 7, crc32: 'y/Q5Jg==', content_type: 'text/plain' };
+    const saved = { ...window, caught, object: { ...object, copied_at: AT } };
+    const { todo } = (await describeWindow(saved)).failed.failure;
+    expect(todo).toContain(`Look at the file at ${PREFIX}report.json`);
+    expect((await describeWindow({ ...window, caught })).failed.failure.todo).toMatch(/^Check the address/);
+  });
+
   it('writes the whole failure report, and returns one that fits into the state', async () => {
     const happened = 'It was refused. '.repeat(300);
     const caught = caughtFrom(new RequestRefused(happened, { request_id: 'req_1' }));
@@ -139,7 +167,13 @@ describe('DescribeFailure of a window', () => {
       ...{ step: 'x'.repeat(20), from: AT, to: AT, times: 1 },
       ...{ outcome: `${at}`.repeat(100), request_id: `${at}`.repeat(100) },
     }));
-    const { failed } = await describeWindow({ ...window, reports, timeline, caught });
+    const file = { key: 'k'.repeat(230), bytes: 7, crc32: 'y/Q5Jg==', content_type: 'application/json' };
+    const full = { curated: { table }, object: { ...file, copied_at: AT }, reports, timeline };
+    const refusal = { Error: 'DownloadRefused', Cause: caught.Cause };
+    const { failed: refused } = await describeWindow({ ...window, ...full, caught: refusal });
+    expect(Buffer.byteLength(JSON.stringify(refused.failure))).toBeLessThanOrEqual(2_000);
+    expect(refused.failure).toMatchObject({ todo: expect.stringContaining(file.key), restated: 2 });
+    const { failed } = await describeWindow({ ...window, ...full, caught });
     expect(Buffer.byteLength(JSON.stringify(failed.failure))).toBeLessThanOrEqual(2_000);
     expect(failed.failure.request_ids).toEqual(['req_1']);
     const exportState = {

@@ -41,6 +41,17 @@ describe('the outcome of a failed execution', () => {
 });
 
 describe('the printed outcome', () => {
+  it('of a failure says which values the table shows already', () => {
+    const failed = { ...REPORT, window: { start_date: '2026-10-01', end_date: '2026-10-08' } };
+    const range = { first_restated: '2026-10-02', last_restated: '2026-10-06' };
+    const failed_windows = [{ ...failed, restated: 3, ...range }, { ...failed, restated: 0 }, failed];
+    const text = failedWith({ ...REPORT, failed_windows });
+    expect(text.split('\n').filter((line) => line.includes('table'))).toEqual([
+      "The table already shows this report's values, 2026-10-01 to 2026-10-08: 3 days restated, 2026-10-02 to 2026-10-06",
+      "The table already shows this report's values, 2026-10-01 to 2026-10-08: 0 days restated",
+    ]);
+  });
+
   const at = { from: '2026-11-21T06:00:00Z', to: '2026-11-21T06:00:00Z' };
 
   it('of a failure has the faults, ids, timeline, failure report, link, advice and next command', () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../../infra/local/s3/faults.ts';
 import { keysOf, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { ONES, report } from '../../support/week-table.ts';
+import { removeObject } from '../../support/workflow-objects.ts';
 
 // Faults after the object is complete: while the manifest, the event or a failure report is written. S3's time-outs and
 // pauses are 20 times shorter than the SDK's.
@@ -54,6 +56,22 @@ describe('31: a manifest', () => {
     expect([outcome.status, outcome.error, outcome.manifest]).toEqual(['FAILED', 'AccessRefused', undefined]);
     expect(outcome.failure?.happened).toContain('s3:PutObject');
     expect(outcome.s3.filter(({ error }) => error === answer)).toHaveLength(1);
+  });
+
+  it('27: that is refused leaves a failure report with the days that the table shows already', async () => {
+    const request = { name: 'shown' };
+    await runExport(workflow, { request, faults: [ONES] });
+    const delivered = await keysOf(workflow, 'shown');
+    await removeObject(workflow, delivered.find((each) => each.endsWith('_manifest.json')) ?? '');
+    const faults = [report([1, 2, 1, 2, 1, 1, 1])];
+    const { announced } = await runExport(workflow, {
+      ...{ request, faults },
+      ...fails('_manifest.json', 'AccessDenied'),
+    });
+    const restated = { restated: 2, first_restated: '2026-10-02', last_restated: '2026-10-04' };
+    expect(announced).toMatchObject([{ detail: { failed_windows: [restated] } }]);
+    const [key = ''] = await failureReportsOf('shown');
+    expect(JSON.parse(String(await workflow.object(key)))).toMatchObject({ failed_windows: [restated] });
   });
 });
 
