@@ -149,6 +149,7 @@ function isNumeric(value: unknown): boolean {
 function looksFailed(object: JsonObject): boolean {
   return Object.entries(object).some(([name, value]) => {
     if (FAILURE.test(name)) return isGiven(value) && !(typeof value === 'string' && HARMLESS.test(value));
+    if (/^(ok|success)$/i.test(name)) return value === false;
     return STATUS.test(name) && (Number(value) >= 400 || FAILED.test(String(value)));
   });
 }

@@ -19,7 +19,7 @@ type Layout = ReportFile['layout'];
 export type Found = Pick<ReportFile, 'layout' | 'header' | 'headless' | 'fault'>;
 
 interface Text {
-  /** Its first 64 KB, or more. */
+  /** More than its first 64 KB, or the whole text. */
   readonly head: Buffer;
   readonly isWhole: boolean;
   readonly rest: AsyncIterator<Buffer>;
@@ -67,7 +67,7 @@ async function* readCsv(text: Text, requested: Requested | undefined): AsyncGene
 
 async function* readJson(text: Text, requested: Requested): AsyncGenerator<Buffer, Found> {
   const { head, isWhole, declared } = text;
-  const characters = head.toString('latin1');
+  const characters = beginningOf(text);
   const { arrays, end } = scanJson(characters);
   if (isWhole && characters.trim() === 'null') return yield* noRows();
   if (!startsWith(characters, '{')) return yield* readRows(text, requested, arrays[0]?.first);
@@ -95,7 +95,7 @@ async function* readRows(
   requested?: Requested,
   first?: JsonObject,
 ): AsyncGenerator<Buffer, Found> {
-  const characters = text.head.toString('latin1');
+  const characters = beginningOf(text);
   const layout = startsWith(characters, '[') ? 'array' : 'lines';
   const tail = (yield* passOn(text)).toString('latin1').trimEnd();
   const fault =
@@ -106,7 +106,7 @@ async function* readRows(
 
 /** An object that does not end in the head. */
 async function* readLarge(text: Text, requested: Requested): AsyncGenerator<Buffer, Found> {
-  const characters = text.head.toString('latin1');
+  const characters = beginningOf(text);
   const { chosen } = chooseArray(scanJson(characters).arrays, requested);
   const at = chosen?.at ?? 0;
   const before = characters.slice(0, at);
@@ -119,6 +119,11 @@ async function* readLarge(text: Text, requested: Requested): AsyncGenerator<Buff
     return { layout: 'array', fault: 'is an object whose rows are in an unknown place' };
   const fault = 'fault' in rows ? rows.fault : faultOfEnd('array', tail, requested);
   return { layout: 'array', ...(fault !== undefined && { fault }) };
+}
+
+/** One character per byte. */
+function beginningOf({ head, isWhole }: Text): string {
+  return head.toString('latin1', 0, isWhole ? head.length : EDGE_BYTES);
 }
 
 /** Yields the array alone. @returns its end, and what comes after it */
@@ -148,7 +153,10 @@ async function* passArray(
 async function readHead(rest: AsyncIterator<Buffer>, declared: Layout): Promise<Text> {
   let read: Buffer = Buffer.alloc(0);
   let isWhole = false;
-  while (read.length < EDGE_BYTES && !isWhole) {
+  let isLong = false;
+  // A chunk more than necessary: it shows whether the text goes on.
+  while (!isWhole && !isLong) {
+    isLong = read.length >= EDGE_BYTES;
     const next = await rest.next();
     isWhole = next.done === true;
     if (!next.done) read = Buffer.concat([read, next.value]);

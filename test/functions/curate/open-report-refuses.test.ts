@@ -90,6 +90,7 @@ describe.each<[string, object]>([
     ['a reason beside no rows', { status: 'FAILED', reason: 'timeout', rows: [] }, /failed or is not ready/],
     ['a status beside no details', { status: 500, details: [] }, /failed or is not ready/],
     ['a status beside no rows', { data: { status: 'PROCESSING', items: [] } }, /failed or is not ready/],
+    ['no success beside no rows', { success: false, data: [] }, /failed or is not ready/],
     ['a message beside no errors', { message: 'Report expired', errors: [] }, /failed or is not ready/],
     ['a message beside null', { message: 'Report expired', rows: null }, /failed or is not ready/],
     ['no errors', { errors: [] }, /none of the requested metrics, but "errors"/],

@@ -99,14 +99,16 @@ it('leaves an object around an array to a list', async () => {
 });
 
 describe('an object around many rows', () => {
-  it('may have notices before and after them', async () => {
+  it.each([
+    1000, 1_000_000,
+  ])('may have notices before and after them, in pieces of %i bytes', async (size) => {
     const body = JSON.stringify({
       columns: [{ x: 1 }],
       other: [{ x: 1 }],
       rows: FILLER,
       warnings: [{ x: 1 }],
     });
-    const { text, file } = await spooled(body, { size: 1000, columns: COLUMNS });
+    const { text, file } = await spooled(body, { size, columns: COLUMNS });
     expect(file).not.toHaveProperty('fault');
     expect(JSON.parse(text)).toEqual(FILLER);
   });
