@@ -6,7 +6,7 @@ import type { HostPolicy } from '../platform/safe-hosts.ts';
 // With a fast host, the kernel has this much at once. Reads of 64 KiB cost a sixth more CPU.
 const READ_BYTES = 256 * 1024;
 
-/** A dispatcher for one file at a time. The bytes of a response change after its handler has returned. */
+/** The bytes of a response change after its handler has returned. */
 export function createFileAgent(policy: Pick<HostPolicy, 'allowLoopback'>): Agent {
   const connect = createFileConnector((onread) => safeConnector(policy, { onread }));
   return new Agent({ allowH2: false, connect });
@@ -16,8 +16,8 @@ export function createFileAgent(policy: Pick<HostPolicy, 'allowLoopback'>): Agen
  * Reads each connection into the same two buffers in turn. Node would allocate memory for each read, and the garbage
  * collector would let 60 MB of it pile up.
  *
- * undici keeps the beginning of a header until the end has come, but at most 16 KiB. When a buffer is filled again, the other
- * one has got half its size since, so undici keeps nothing of it.
+ * undici keeps pieces of the headers until the last one has come. It refuses more than 16 KiB of names and values, which is
+ * at most 64 KiB with their colons and line ends. A buffer is filled again only after the other one has got 128 KiB.
  */
 export function createFileConnector(
   createConnector: (onread: OnReadOpts) => buildConnector.connector,
@@ -33,7 +33,8 @@ export function createFileConnector(
         const wantsMore = socket.push(filling.subarray(at, at + bytes));
         at += bytes;
         if (at > READ_BYTES / 2) {
-          // undici has not read all of the other buffer if it has paused.
+          // undici may not have read all of the other buffer if it has paused. A socket that stops reading before half a buffer
+          // waits, as those of undici do, never needs the new one.
           const isRead = socket.readableLength <= at;
           [filling, other] = [isRead ? other : Buffer.allocUnsafeSlow(READ_BYTES), filling];
           at = 0;

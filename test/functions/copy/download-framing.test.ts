@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { answer, chunks, downloadFrom } from '../../support/download.ts';
 
@@ -34,6 +36,24 @@ test.each([
   const { error, begins, requests } = await downloadFrom([bytes]);
   expect(error).toMatchObject({ name: 'CopyFailed' });
   expect([begins, requests.length]).toEqual([[], 1]);
+});
+
+test('the headers of a head that comes in many pieces are those that were sent', async () => {
+  const pieces = [
+    'HTTP/1.1 200 -\r\nETag: "one"\r\nContent-Length: 5\r\n',
+    ...Array(40).fill('a:\r\n'.repeat(330)),
+  ];
+  const inPieces = async (socket: Socket) => {
+    for (const piece of [...pieces, '\r\nwh']) {
+      socket.write(piece);
+      await setImmediate();
+    }
+    socket.end();
+  };
+  const rest = answer(206, { ETag: '"one"', 'Content-Range': 'bytes 2-4/5', 'Content-Length': '3' }, 'ole');
+  const { text, requests } = await downloadFrom([inPieces, rest]);
+  expect([text, requests.length]).toEqual(['whole', 2]);
+  expect(requests[1]).toMatchObject({ 'if-match': '"one"' });
 });
 
 test('17: a 206 framed by neither a length nor chunks is refused', async () => {
