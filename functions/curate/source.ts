@@ -124,8 +124,8 @@ export async function readRows(database: Database, sql: string): Promise<readonl
     return await database.query(sql);
   } catch (error) {
     const { message } = error as Error;
-    // Errors of the SQL have other names, such as Binder Error.
-    const [, what] = /^Invalid(?: Input)? Error: (.*)/.exec(message) ?? [];
+    // The readers of files name the file, its format or its encoding. Errors of the SQL may have the same beginning.
+    const [, what] = /^Invalid(?: Input)? Error: (.*(?:file|CSV|JSON|unicode).*)/i.exec(message) ?? [];
     if (what === undefined) throw error;
     // About CSV, DuckDB's first line says where, a later one why. The rest is the line itself and advice about options.
     const [why = ''] = /^(Expected Number|Value with|Invalid unicode).*/m.exec(message) ?? [];

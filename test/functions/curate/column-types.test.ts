@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest';
+import { openDatabase } from '../../../functions/curate/database.ts';
+import { readRows } from '../../../functions/curate/source.ts';
 import type { Column, ColumnType } from '../../../functions/workflow/table.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { facts } from './reports.ts';
 
 /** DuckDB stores decimals of up to 4, 9, 18 and 38 digits in different ways. */
@@ -28,4 +31,10 @@ it.each([
   expect(table_problem).toBeUndefined();
   const expected = columns.map(({ name, type }) => [name, `${Number(isFraction(type) ? fraction : whole)}`]);
   expect(sums).toEqual(Object.fromEntries(expected));
+});
+
+it('an error of our own query does not refuse the file', async () => {
+  using database = await openDatabase(temporaryDirectory(), new AbortController().signal);
+  const query = readRows(database, "SELECT regexp_full_match('7', '7{1,0}')");
+  await expect(query).rejects.toThrow(/^Invalid Input Error: invalid repetition size/);
 });
