@@ -176,7 +176,7 @@ async function* passOn(text: Text): AsyncGenerator<Buffer, Buffer> {
   let tail: Buffer = Buffer.alloc(0);
   for await (const chunk of chunksOf(text)) {
     const end = chunk.subarray(0, chunk.findLastIndex((byte) => byte > 0x20) + 1).subarray(-EDGE_BYTES);
-    if (end.length > 0) tail = Buffer.concat([tail.subarray(end.length - EDGE_BYTES), end]);
+    if (end.length > 0) tail = Buffer.concat([tail, end]).subarray(-EDGE_BYTES);
     yield chunk;
   }
   return tail;
