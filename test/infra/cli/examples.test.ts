@@ -30,22 +30,22 @@ async function runExample(example: string, cwd: string, stdin: string) {
 
 const CREDENTIAL = '{"client_id":"id","client_secret":"secret"}';
 
-it.each([
-  ...['list', 'status', 'stop', 'explain', 'secret', 'completion'],
-])('every example in the help of %s works', async (command) => {
+it('every example in the help of the commands that look at runs works', async () => {
   const { args, out } = await startCommandRun({ start_date: '2026-10-01', end_date: '2026-10-02' });
-  const examples = await readExamples(command);
-  if (examples.some((example) => example.includes('--local'))) await runCommand(args);
+  await runCommand(args);
   const directory = dirname(out);
   await writeFile(join(directory, 'credential.json'), CREDENTIAL);
   await startDeployedAccount('');
   await startExecutions([{ ...RUNNING, windows: [] }]);
   await startBucket({}, directory);
-  expect(examples).not.toEqual([]);
-  for (const example of examples) {
-    expect({ example, ...(await runExample(example, directory, CREDENTIAL)) }).toEqual({
-      ...{ example, status: 0, stderr: '' },
-    });
+  for (const command of ['list', 'status', 'explain', 'stop', 'secret', 'completion']) {
+    const examples = await readExamples(command);
+    expect(examples).not.toEqual([]);
+    for (const example of examples) {
+      expect({ example, ...(await runExample(example, directory, CREDENTIAL)) }).toEqual({
+        ...{ example, status: 0, stderr: '' },
+      });
+    }
   }
 });
 

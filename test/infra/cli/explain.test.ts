@@ -145,9 +145,8 @@ describe('explain --local', () => {
   });
 
   it('exits 2 if the folder does not have the execution', async () => {
-    const { args, out } = await startCommandRun({ start_date: '2026-10-01', end_date: '2026-10-03' });
-    await runCommand(args);
-    const { status, stderr } = await runCommand(['explain', 'nobody', '--local', '--out', out]);
-    expect([status, stderr]).toEqual([2, `error: --out ${out} has no execution nobody\n`]);
+    const { directory } = await writeTemporary('history.json', JSON.stringify({ executions: [] }));
+    const { status, stderr } = await runCommand(['explain', 'nobody', '--local', '--out', directory]);
+    expect([status, stderr]).toEqual([2, `error: --out ${directory} has no execution nobody\n`]);
   });
 });
