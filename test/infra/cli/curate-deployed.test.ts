@@ -1,43 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { platformName } from '../../../functions/decisions/platform-request.ts';
-import { catalogTable } from '../../../functions/workflow/catalog-table.ts';
 import { readConfig } from '../../../infra/config.ts';
-import { startGlue } from '../../../infra/local/glue.ts';
-import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
-import { OUTPUTS } from '../../../infra/outputs.ts';
-import { tablesOf } from '../../../infra/tables.ts';
 import { runCommand } from '../../support/cli.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { BUCKET, curate, deliver, type Folder, openFolder, spendIn } from './deliveries.ts';
-
-/** Stands for AWS: the catalog with the tables of cdk.json, and a folder with the outputs of a deployment. */
-async function deploy({ endpoint }: Folder) {
-  const { exports, stack, base_url, revision } = readConfig();
-  const glue = await startGlue({ directory: temporaryDirectory() });
-  for (const schema of tablesOf(exports, { platform: platformName(base_url), revision })) {
-    const table = catalogTable(schema, BUCKET);
-    glue.tables.set(table.Name, table);
-  }
-  const cwd = temporaryDirectory();
-  const outputs = {
-    [OUTPUTS.stateMachine]: `arn:aws:states:us-east-1:${ACCOUNT}:stateMachine:exports`,
-    [OUTPUTS.bucket]: BUCKET,
-    [OUTPUTS.database]: glue.database,
-  };
-  await mkdir(join(cwd, 'cdk.out'));
-  await writeFile(join(cwd, 'cdk.out/outputs.json'), JSON.stringify({ [stack]: outputs }));
-  vi.stubEnv('AWS_ENDPOINT_URL_S3', endpoint);
-  vi.stubEnv('AWS_ENDPOINT_URL_GLUE', glue.endpoint);
-  vi.stubEnv('AWS_ACCESS_KEY_ID', CREDENTIALS.accessKeyId);
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', CREDENTIALS.secretAccessKey);
-  onTestFinished(async () => {
-    vi.unstubAllEnvs();
-    await glue.close();
-  });
-  return { glue, cwd };
-}
+import { curate, deliver, openFolder, spendIn } from './deliveries.ts';
+import { deployTables } from './deployed-tables.ts';
 
 it('works on the deployed bucket and catalog, and registers objects that have no partition', async () => {
   const folder = await openFolder();
@@ -49,7 +15,7 @@ it('works on the deployed bucket and catalog, and registers objects that have no
   await deliver(folder, { ...delivery, days: [1, 2], created: 5 });
   await deliver(folder, { ...delivery, days: [3, 3], created: 6, platform: 'staging.example' });
 
-  const { glue, cwd } = await deploy(folder);
+  const { glue, cwd } = await deployTables(folder);
   const { result } = await curate([name], cwd);
   expect(result.windows.map(({ outcome }) => outcome)).toEqual(['other_request', 'written']);
   const table = name.replaceAll('-', '_');
@@ -61,7 +27,7 @@ it('works on the deployed bucket and catalog, and registers objects that have no
   expect(await spendIn(folder.out, table)).toEqual({ 1: 5, 2: 5 });
 
   // The export was removed from the config, and is back with a new table.
-  const redeployed = await deploy(folder);
+  const redeployed = await deployTables(folder);
   const range = ['--from', '2026-10-01', '--to', '2026-10-03'];
   const missing = async () => {
     const { stdout } = await runCommand(['missing', name, ...range, '--json'], '', redeployed.cwd);
@@ -83,7 +49,7 @@ it.each([
   const { exports } = readConfig();
   const [{ name, account } = { name: '', account: '' }] = exports;
   await deliver(folder, { name, account, days: [1, 1], created: 1 });
-  const { glue, cwd } = await deploy(folder);
+  const { glue, cwd } = await deployTables(folder);
   glue.faults.push({ operation, answer: 'AccessDeniedException' });
   const { status, stdout, stderr } = await runCommand([command, name, '--json'], '', cwd);
   expect([status, JSON.parse(stdout)]).toEqual([

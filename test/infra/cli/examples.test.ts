@@ -4,8 +4,11 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
+import { readConfig } from '../../../infra/config.ts';
 import { MAIN, runCommand } from '../../support/cli.ts';
 import { startCommandRun } from '../../support/command-run.ts';
+import { deliver, openFolder } from './deliveries.ts';
+import { deployTables } from './deployed-tables.ts';
 import { NAME, RUNNING, startBucket, startExecutions } from './operated-executions.ts';
 import { startStepFunctions } from './step-functions.ts';
 import { startDeployedAccount, startPlatform, writeTemporary } from './support.ts';
@@ -62,6 +65,19 @@ it('every example in the help of the commands that run on this machine works, on
       expect({ example, status, stderr }).toMatchObject({ example, status: 0 });
     }
   }
+});
+
+it.each([
+  'missing',
+  'curate',
+])('every example in the help of %s that needs a deployment works', async (command) => {
+  const [{ name, account } = { name: '', account: '' }] = readConfig().exports;
+  const folder = await openFolder();
+  await deliver(folder, { name, account, days: [1, 1], created: 1 });
+  const { cwd } = await deployTables(folder);
+  const examples = (await readExamples(command)).filter((example) => !example.includes('--local'));
+  expect(examples).not.toEqual([]);
+  for (const example of examples) expect(await runExample(example, cwd, '')).toMatchObject({ status: 0 });
 });
 
 it('the example in the help of resume works', async () => {
