@@ -15,7 +15,7 @@ export interface Timeouts {
 // 30 + 15 < 60.
 export const TIMEOUTS: Timeouts = { headers: 30_000, idle: 15_000, total: 60_000 };
 
-/** How to reach the platform. This is enough for token requests. */
+/** The way to the platform. This is enough for token requests. */
 export interface Connection {
   /** http(s) URL; may have a path prefix, with or without a trailing slash. */
   readonly baseUrl: string;

@@ -22,7 +22,6 @@ export function platformError(answer: Answer, now: number): PlatformError {
     reason: toSentence(envelope.message ?? body.error_description) ?? redirectReason(answer),
     detail: typeof detail === 'string' ? detail : describe(detail),
     validation: listValidation(Array.isArray(detail) ? detail : objectOf(detail).validation),
-    docUrl: toSentence(envelope.doc_url),
     retryAfterSeconds: retryAfterOf(answer, now),
   });
 }

@@ -8,7 +8,6 @@ interface PlatformErrorFields {
   readonly reason?: string | undefined;
   readonly detail?: string | undefined;
   readonly validation?: readonly string[];
-  readonly docUrl?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
 }
 
@@ -24,7 +23,6 @@ export class PlatformError extends Error {
   readonly detail: string | undefined;
   /** One sentence per validation failure. */
   readonly validation: readonly string[];
-  readonly docUrl: string | undefined;
   readonly retryAfterSeconds: number | undefined;
 
   /** @param call the request, as `POST https://host/reports` */
@@ -37,7 +35,6 @@ export class PlatformError extends Error {
     this.reason = fields.reason;
     this.detail = fields.detail;
     this.validation = fields.validation ?? [];
-    this.docUrl = fields.docUrl;
     this.retryAfterSeconds = fields.retryAfterSeconds;
   }
 }
@@ -61,7 +58,7 @@ export class OAuthError extends Error {
 /** The connection failed, or a timeout ended it. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
-  /** Whether the platform may have received the request: false only if no byte of it was written. */
+  /** False only if no byte of the request was written. Otherwise the platform may have received it. */
   readonly sent: boolean;
   /** From the system or undici (`ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`), or `TOTAL_TIMEOUT`. */
   readonly code: string;
@@ -81,7 +78,7 @@ export class UnreadableAnswer extends Error {
   override readonly name = 'UnreadableAnswer';
   readonly status: number;
   readonly requestId: string;
-  /** What is wrong, without a quote. */
+  /** The fault of the answer, without a quote. */
   readonly reason: string;
 
   constructor(call: string, fields: { status: number; requestId: string; reason: string }) {

@@ -33,9 +33,6 @@ export async function* listPages(
   list: ListRequest,
 ): AsyncGenerator<readonly unknown[], void, undefined> {
   const limit = list.limit ?? PAGE_LIMIT;
-  if (!(Number.isInteger(limit) && limit >= 1 && limit <= PAGE_LIMIT)) {
-    throw new RangeError(`limit is ${limit}; it must be an integer from 1 to ${PAGE_LIMIT}`);
-  }
   let previous = '';
   let size = limit;
   for (let offset = 0; ; offset += size) {

@@ -19,7 +19,6 @@ export interface Client {
 /** Contract 2.1. */
 export interface Token {
   readonly accessToken: string;
-  readonly tokenType: 'Bearer';
   /** Seconds from the answer on, between 60 and 86,400; 3600 if the platform names none. */
   readonly expiresIn: number;
   /** Space-separated, as granted. */
@@ -49,15 +48,8 @@ const TokenResponse = z.object(
 );
 
 /** The client_credentials grant (contract 4.1). Without a scope, the token gets all scopes of the client. */
-export function requestToken(
-  platform: Connection,
-  client: Client,
-  options: { scope?: string } = {},
-): Promise<Token> {
-  return grantToken(platform, client, {
-    grant_type: 'client_credentials',
-    ...(options.scope ? { scope: options.scope } : {}),
-  });
+export function requestToken(platform: Connection, client: Client, scope?: string): Promise<Token> {
+  return grantToken(platform, client, { grant_type: 'client_credentials', ...(scope && { scope }) });
 }
 
 /** The authorization_code grant (contract 4.1). */
@@ -100,7 +92,6 @@ async function grantToken(
   const { access_token, expires_in, scope, refresh_token } = parseAnswer(answer, TokenResponse);
   return {
     accessToken: access_token,
-    tokenType: 'Bearer',
     expiresIn: lifetime(expires_in),
     ...(scope == null ? {} : { scope }),
     ...(refresh_token == null ? {} : { refreshToken: refresh_token }),

@@ -21,7 +21,7 @@ export function createTokenRequest(
 ): RequestToken {
   return (client, scope) =>
     client.refresh_token === undefined
-      ? requestToken(connection, client, { ...(scope !== undefined && { scope }) })
+      ? requestToken(connection, client, scope)
       : refreshToken(connection, client, client.refresh_token, extra);
 }
 

@@ -63,7 +63,6 @@ export function startGetToken(
       const rotated = rotations.shift();
       return {
         accessToken: `canary-token-${issued}`,
-        tokenType: 'Bearer',
         expiresIn: options.expiresIn ?? 3600,
         ...(rotated && { refreshToken: rotated }),
       };

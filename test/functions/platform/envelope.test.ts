@@ -14,7 +14,7 @@ const withDetail = (detail: unknown) => errorOf(422, { error: { ...ENVELOPE, det
 describe('platformError', () => {
   it('keeps every field of a full envelope (contract 2.5, 7.1)', () => {
     const detail = { validation: { end_date: 'is before start_date' } };
-    const error = errorOf(422, { error: { ...ENVELOPE, detail, doc_url: 'https://docs.example/errors' } });
+    const error = errorOf(422, { error: { ...ENVELOPE, detail } });
     expect(error).toMatchObject({
       name: 'PlatformError',
       status: 422,
@@ -23,7 +23,6 @@ describe('platformError', () => {
       reason: 'The request is invalid.',
       detail: JSON.stringify(detail),
       validation: ['end_date: is before start_date'],
-      docUrl: 'https://docs.example/errors',
       retryAfterSeconds: undefined,
     });
     expect(error.message).toBe(
@@ -33,11 +32,11 @@ describe('platformError', () => {
 
   it.each([
     ['only its required fields', ENVELOPE],
-    ['null for its other fields', { ...ENVELOPE, detail: null, doc_url: null }],
+    ['null for its other field', { ...ENVELOPE, detail: null }],
   ])('reads an envelope with %s (contract 7.1)', (_, error) => {
     expect({ ...errorOf(422, { error }) }).toEqual({
       ...{ name: 'PlatformError', status: 422, type: 'validation', requestId: 'req-1' },
-      ...{ reason: 'The request is invalid.', detail: undefined, validation: [], docUrl: undefined },
+      ...{ reason: 'The request is invalid.', detail: undefined, validation: [] },
       retryAfterSeconds: undefined,
     });
   });
@@ -58,9 +57,9 @@ describe('platformError', () => {
   });
 
   it('reads a number as text (contract 7.1)', () => {
-    const error = { type: 7, message: 0, request_id: 12, doc_url: true };
+    const error = { type: 7, message: 0, request_id: 12 };
     expect(errorOf(422, { error })).toMatchObject({
-      ...{ type: '7', reason: '0', requestId: '12', docUrl: undefined },
+      ...{ type: '7', reason: '0', requestId: '12' },
     });
   });
 
@@ -81,8 +80,8 @@ describe('platformError', () => {
   it('cuts sentences after 500 characters, and a detail after 2,000', () => {
     const long = 'x'.repeat(100_000);
     const sentence = 'x'.repeat(500);
-    const error = errorOf(500, { error: { type: long, message: long, doc_url: long, detail: long } });
-    expect([error.type, error.reason, error.docUrl]).toEqual([sentence, sentence, sentence]);
+    const error = errorOf(500, { error: { type: long, message: long, detail: long } });
+    expect([error.type, error.reason]).toEqual([sentence, sentence]);
     expect(error.detail).toBe('x'.repeat(2_000));
     expect(errorOf(500, { error: { detail: [long] } }).detail).toBe(`["${'x'.repeat(1_998)}`);
   });
@@ -91,9 +90,9 @@ describe('platformError', () => {
     const echo = 's3cret https://store.example/a?sig=1\n';
     const cleaned = '[redacted] https://store.example/a ';
     const detail = { [echo]: echo, validation: { [echo]: [echo] } };
-    const body = { error: { type: echo, message: echo, doc_url: echo, detail } };
+    const body = { error: { type: echo, message: echo, detail } };
     expect(errorOf(422, body, { secrets: ['s3cret'] })).toMatchObject({
-      ...{ type: cleaned, reason: cleaned, docUrl: cleaned, validation: [`${cleaned}: ${cleaned}`] },
+      ...{ type: cleaned, reason: cleaned, validation: [`${cleaned}: ${cleaned}`] },
       detail: JSON.stringify({ [cleaned]: cleaned, validation: { [cleaned]: [cleaned] } }),
     });
   });

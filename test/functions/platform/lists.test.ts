@@ -184,9 +184,3 @@ test('contract 8: a limit of 1 gives one page per item', async () => {
   expect(await Array.fromAsync(pages)).toEqual([[{ id: 'c-0' }], [{ id: 'c-1' }]]);
   expect(server.requests.map(queryOf)).toEqual(['0', '1', '2'].map((offset) => ({ limit: '1', offset })));
 });
-
-test.each([0, -1, 1.5, 5_001, Number.NaN])('a limit of %s is refused before any request', async (limit) => {
-  await using server = await campaigns(1);
-  await errorOf(RangeError, collect(server.url, { limit }));
-  expect(server.requests).toEqual([]);
-});

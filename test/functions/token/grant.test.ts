@@ -30,7 +30,7 @@ function start(current: Credential, answers: (Error | Partial<Token>)[]) {
       requests.push(credential);
       const answer = answers.shift();
       if (answer instanceof Error) throw answer;
-      return { accessToken: 'token', tokenType: 'Bearer', expiresIn: 3600, ...answer } as Token;
+      return { accessToken: 'token', expiresIn: 3600, ...answer } as Token;
     },
   };
   const grant = (credential: OAuthCredential) =>
