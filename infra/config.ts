@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { PART_BYTES } from '../functions/copy/parts.ts';
 import { checkUrl } from '../functions/platform/safe-hosts.ts';
 import { isCalendarDate, isTimeZone } from '../functions/workflow/request/dates.ts';
 import { describeIssue, wordIssue } from '../functions/workflow/request/issues.ts';
@@ -17,7 +18,7 @@ const CDK_JSON = new URL('../cdk.json', import.meta.url);
 const MAX_DOWNLOAD_BYTES = 50 * 1024 ** 3;
 
 /** S3 accepts 10,000 parts, and a part has 8 MiB: 78 GiB. */
-const LARGEST_DOWNLOAD_BYTES = 10_000 * 8 * 1024 ** 2;
+const LARGEST_DOWNLOAD_BYTES = 10_000 * PART_BYTES;
 
 /** The default size limit of a file that CurateReport reads: 4 GiB, which take a minute of CPU. */
 const MAX_CURATE_BYTES = 4 * 1024 ** 3;

@@ -8,19 +8,16 @@ import {
   UrlExpired,
 } from '../workflow/errors.ts';
 import type { CopySettings } from '../workflow/settings.ts';
-import type { StoredObject } from '../workflow/state-parts.ts';
 import { createFileAgent } from './connection.ts';
-import { type ContentCheck, createContentCheck } from './content.ts';
+import { createContentCheck } from './content.ts';
 import { download, type FileHead, type Receiver, type Source } from './download.ts';
-import { createObjectWriter, type ObjectWriter, type Resumed } from './object-writer.ts';
-import { type BufferPool, createBufferPool, PART_BYTES, PARTS_MAX } from './parts.ts';
+import { createObjectWriter, type ObjectWriter, type WrittenObject } from './object-writer.ts';
+import { type BufferPool, createBufferPool, type Part } from './parts.ts';
 import { createS3Client, type Destination } from './s3-call.ts';
-import { type Abandon, abortUpload, createAbandon, listParts, type Part } from './upload.ts';
+import { type Abandon, abortUpload, createAbandon, listParts } from './upload.ts';
 
 /** The copy's part of a checkpoint. SaveReport adds the report and the calls. */
 export type CopyCheckpoint = Omit<Checkpoint, 'report_id' | 'calls'>;
-
-export type Copied = Omit<StoredObject, 'copied_at' | 'rows'>;
 
 export interface CopyOptions {
   readonly source: Source;
@@ -39,7 +36,6 @@ export interface CopyOptions {
 interface Attempt {
   readonly file: FileHead;
   readonly contentType: string;
-  readonly check: ContentCheck;
   readonly writer: ObjectWriter;
 }
 
@@ -55,7 +51,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = { JSON: 'application/jso
  * @throws UrlExpired (fetch a fresh URL); CopyFailed, ServiceUnavailable (try again); DownloadRefused, AccessRefused (a
  *   person must act)
  */
-export async function copyFile(options: CopyOptions): Promise<Copied | CopyCheckpoint> {
+export async function copyFile(options: CopyOptions): Promise<WrittenObject | CopyCheckpoint> {
   const { checkpoint, deadline, pause, pool = createBufferPool() } = options;
   const resumed = checkpoint && (await resume(options, checkpoint, pool));
   let attempt = resumed;
@@ -75,7 +71,8 @@ export async function copyFile(options: CopyOptions): Promise<Copied | CopyCheck
   const from = resumed && checkpoint && { file: resumed.file, at: checkpoint.stored_bytes };
   try {
     size = await download(options.source, receiver, { signal: deadline, pause, from });
-    return await finish(options, attempt);
+    if (attempt === undefined) throw new Error('The download ended without a file');
+    return await attempt.writer.end();
   } catch (error) {
     const failure = explain(error, deadline);
     if (attempt === undefined) throw failure;
@@ -95,7 +92,7 @@ function start({ destination, format }: CopyOptions, file: FileHead, pool: Buffe
   const contentType = file.contentType ?? CONTENT_TYPES[format.toUpperCase()] ?? 'application/octet-stream';
   const check = createContentCheck({ format, contentType, contentEncoding });
   const writer = createObjectWriter(destination, { contentType, contentEncoding }, { pool, check });
-  return { file, contentType, check, writer };
+  return { file, contentType, writer };
 }
 
 /**
@@ -117,13 +114,13 @@ async function resume(
     return undefined;
   }
   const check = createContentCheck({ format, contentType, resumed: { json } });
-  const resumed: Resumed = { uploadId, parts, at, state: json };
+  const resumed = { uploadId, parts, at, json };
   const writer = createObjectWriter(destination, { contentType }, { pool, check, resumed });
   const file = { etag, bytes, contentType, contentEncoding: undefined, ignoresRanges: false };
-  return { file, contentType, check, writer };
+  return { file, contentType, writer };
 }
 
-/** Whether parts 1, 2, 3 … hold exactly these bytes. Only the last one may be shorter than a part. */
+/** Returns true if parts 1, 2, 3 … hold exactly these bytes. Only the last one may be shorter than a part. */
 function fill(parts: readonly Part[], bytes: number, partBytes: number): boolean {
   return (
     parts.every(
@@ -131,19 +128,6 @@ function fill(parts: readonly Part[], bytes: number, partBytes: number): boolean
         part.number === index + 1 && part.bytes === Math.min(partBytes, bytes - index * partBytes),
     ) && parts.length * partBytes >= bytes
   );
-}
-
-async function finish({ destination }: CopyOptions, attempt: Attempt | undefined): Promise<Copied> {
-  if (attempt === undefined) throw new Error('The download ended without a file');
-  const { versionId, ...stored } = await attempt.writer.end();
-  const { contentEncoding } = attempt.file;
-  return {
-    key: destination.key,
-    ...stored,
-    content_type: attempt.contentType,
-    ...(contentEncoding !== undefined && { content_encoding: contentEncoding }),
-    ...(versionId !== undefined && { version_id: versionId }),
-  };
 }
 
 interface End {
@@ -175,7 +159,7 @@ async function leave({ file, contentType, writer }: Attempt, end: End): Promise<
     stored_bytes: left.at,
     ...(bytes !== undefined && { bytes }),
     content_type: contentType,
-    ...(left.state && { json: left.state }),
+    ...(left.json && { json: left.json }),
   };
 }
 
@@ -199,16 +183,13 @@ function obstacleTo({ contentEncoding, etag, ignoresRanges }: FileHead): string 
   return ignoresRanges ? 'the storage host serves no ranges of it' : undefined;
 }
 
-export interface CopyRequest {
+interface CopyRequest extends Pick<CopyOptions, 'format' | 'checkpoint' | 'deadline'> {
   /** Pre-signed. */
   readonly url: string;
   readonly key: string;
-  readonly format: string;
-  readonly checkpoint: CopyCheckpoint | undefined;
-  readonly deadline: AbortSignal;
 }
 
-export type Copy = (request: CopyRequest) => Promise<Copied | CopyCheckpoint>;
+export type Copy = (request: CopyRequest) => Promise<WrittenObject | CopyCheckpoint>;
 
 export function createCopy(settings: CopySettings): { readonly copy: Copy; readonly abandon: Abandon } {
   const policy: HostPolicy = {
@@ -217,15 +198,14 @@ export function createCopy(settings: CopySettings): { readonly copy: Copy; reado
   };
   const dispatcher = createFileAgent(policy);
   const s3 = createS3Client();
-  const { BUCKET: bucket, BUCKET_OWNER: expectedBucketOwner, MAX_DOWNLOAD_BYTES } = settings;
-  const maxBytes = Math.min(Number(MAX_DOWNLOAD_BYTES), PARTS_MAX * PART_BYTES);
+  const { BUCKET: bucket, BUCKET_OWNER: expectedBucketOwner } = settings;
+  const maxBytes = Number(settings.MAX_DOWNLOAD_BYTES);
   return {
-    copy: ({ url, key, ...request }) =>
-      copyFile({
-        source: { url, dispatcher, maxBytes, checkUrl: (address) => checkUrl(address, policy) },
-        destination: { s3, bucket, key, expectedBucketOwner },
-        ...request,
-      }),
+    async copy({ url, key, ...request }) {
+      checkUrl(url, policy);
+      const source = { url, dispatcher, maxBytes };
+      return copyFile({ source, destination: { s3, bucket, key, expectedBucketOwner }, ...request });
+    },
     abandon: createAbandon(settings, s3),
   };
 }

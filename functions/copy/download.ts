@@ -10,8 +10,6 @@ export interface Source {
   /** Pre-signed. It never appears in a message or a log. */
   readonly url: string;
   readonly dispatcher: Dispatcher;
-  /** @throws DownloadRefused */
-  readonly checkUrl: (url: string) => void;
   readonly maxBytes: number;
   /** Milliseconds until the headers, and the window in which a body must bring at least 1 KiB. */
   readonly timeouts?: { readonly headers?: number; readonly idle?: number };
@@ -77,7 +75,6 @@ export async function download(
   receiver: Receiver,
   { signal, pause = PAUSE_MS, from }: Options,
 ): Promise<number> {
-  source.checkUrl(source.url);
   const progress: Progress = { file: from?.file, at: from?.at ?? 0, wasted: 0, restarts: 0 };
   if (from !== undefined && from.at === from.file.bytes) return from.at;
   let fruitless = 0;

@@ -1,6 +1,6 @@
-import type { JsonProgress } from '../workflow/checkpoint.ts';
+import type { StoredObject } from '../workflow/state-parts.ts';
 import type { ContentCheck } from './content.ts';
-import { type BufferPool, createPartWriter, type FullPart, type Position } from './parts.ts';
+import { type BufferPool, createPartWriter, type FullPart, type Part, type Position } from './parts.ts';
 import type { Destination } from './s3-call.ts';
 import {
   abortUpload,
@@ -8,31 +8,30 @@ import {
   createUpload,
   createUploadPart,
   type Kind,
-  type Part,
   putObject,
   type Stored,
 } from './upload.ts';
 
-type State = JsonProgress | undefined;
+export type WrittenObject = Omit<StoredObject, 'copied_at' | 'rows'>;
 
 /** Writes one object: one PUT if it is smaller than a part, a multipart upload otherwise. Visible only after `end`. */
 export interface ObjectWriter {
   /** Copies the chunk. A returned promise asks the caller to wait before it writes again. */
   write(chunk: Buffer): Promise<void> | undefined;
   /** @throws CopyFailed, AccessRefused, ServiceUnavailable, and DownloadRefused by the content check */
-  end(): Promise<Stored>;
+  end(): Promise<WrittenObject>;
   /**
    * Leaves the upload to a later call. A pending `write` fails.
    *
    * @returns undefined if no part was stored; then no upload is left either
    */
-  leave(): Promise<(Position<State> & { readonly uploadId: string }) | undefined>;
+  leave(): Promise<(Position & { readonly uploadId: string }) | undefined>;
   /** Removes what was uploaded. A pending `write` fails. Never throws. */
   abort(): Promise<void>;
 }
 
 /** An upload of an earlier call, with the parts before the position. */
-export interface Resumed extends Position<State> {
+export interface Resumed extends Position {
   readonly uploadId: string;
   readonly parts: readonly Part[];
 }
@@ -61,11 +60,21 @@ export function createObjectWriter(
       await check?.write(part.body);
       return uploadPart(await created(), part, signal);
     },
-    state: () => check?.progress(),
+    progress: () => check?.progress(),
   };
-  const parts = createPartWriter<State>(sender, pool, resumed ?? { at: 0, state: undefined });
+  const parts = createPartWriter(sender, pool, resumed ?? { at: 0, json: undefined });
 
-  async function end() {
+  async function end(): Promise<WrittenObject> {
+    const { contentType, contentEncoding } = kind;
+    return {
+      key: to.key,
+      ...(await store()),
+      content_type: contentType,
+      ...(contentEncoding !== undefined && { content_encoding: contentEncoding }),
+    };
+  }
+
+  async function store(): Promise<Stored> {
     if (!isMultipart) {
       const body = parts.rest();
       await check?.write(body);

@@ -1,26 +1,19 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type S3Client, UploadPartCommand } from '@aws-sdk/client-s3';
+import { base64Crc32 } from './crc32.ts';
+import type { FullPart } from './parts.ts';
 import { addressed, type Destination } from './s3-call.ts';
 
-export interface PartRequest {
-  readonly uploadId: string;
-  /** From 1. */
-  readonly number: number;
-  readonly body: Buffer;
-  /** In base64. */
-  readonly crc32: string;
-}
-
 /** S3's answer to a part that it has stored. */
-export interface PartAnswer {
+interface PartAnswer {
   readonly etag: string | undefined;
-  /** In base64. */
-  readonly crc32: string | undefined;
+  /** The CRC32 in base64. */
+  readonly checksum: string | undefined;
 }
 
 /** Makes one UploadPart call. @throws what the SDK would throw: an error with S3's name and status, or Node's error */
-export type SendPart = (part: PartRequest, signal: AbortSignal) => Promise<PartAnswer>;
+type SendPart = (uploadId: string, part: FullPart, signal: AbortSignal) => Promise<PartAnswer>;
 
 type Config = S3Client['config'];
 type Signer = Awaited<ReturnType<Config['signer']>>;
@@ -42,14 +35,14 @@ const SLICE_BYTES = 1024 * 1024;
 export function createSendPart(to: Destination): SendPart {
   const { config } = to.s3;
   let draft: Draft | undefined;
-  return async (part, signal) => {
+  return async (uploadId, part, signal) => {
     draft ??= await draftRequest(to);
     const signingDate = new Date(Date.now() + config.systemClockOffset);
-    const signed = await draft.signer.sign(complete(draft.request, part), { signingDate });
+    const signed = await draft.signer.sign(complete(draft.request, uploadId, part), { signingDate });
     const { response } = await config.requestHandler.handle(signed as HttpRequest, { abortSignal: signal });
     const { statusCode, headers } = response;
     const document = await text(response.body); // the connection is kept only if the body is read
-    if (statusCode === 200) return { etag: headers.etag, crc32: headers['x-amz-checksum-crc32'] };
+    if (statusCode === 200) return { etag: headers.etag, checksum: headers['x-amz-checksum-crc32'] };
     const name = /<Code>([\w.]+)<\/Code>/.exec(document)?.[1] ?? 'Unknown';
     const offset = Date.parse(headers.date ?? '') - Date.now();
     if (name === 'RequestTimeTooSkewed' && !Number.isNaN(offset)) config.systemClockOffset = offset;
@@ -79,14 +72,14 @@ async function draftRequest(to: Destination): Promise<Draft> {
   });
 }
 
-function complete(request: HttpRequest, { uploadId, number, body, crc32 }: PartRequest) {
+function complete(request: HttpRequest, uploadId: string, { number, body, crc32 }: FullPart) {
   return {
     ...request,
     query: { ...request.query, uploadId, partNumber: String(number) },
     headers: {
       ...request.headers,
       'content-length': String(body.length),
-      'x-amz-checksum-crc32': crc32,
+      'x-amz-checksum-crc32': base64Crc32(crc32),
       // SigV4's SHA-256 over the body would cost more CPU than the rest of the copy. S3 checks the CRC32 instead.
       'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
     },

@@ -1,14 +1,11 @@
 import { crc32 } from 'node:zlib';
+import type { JsonProgress } from '../workflow/checkpoint.ts';
 import { CopyFailed } from '../workflow/errors.ts';
-import type { Part } from './upload.ts';
 
 const MiB = 1024 * 1024;
 
 /** Larger parts gained no speed. S3 takes parts of 5 MiB and more. */
 export const PART_BYTES = 8 * MiB;
-
-/** S3's limit for one upload. */
-export const PARTS_MAX = 10_000;
 
 /** One part fills while the other is uploaded. A third buffer gained no speed. */
 const BUFFERS = 2;
@@ -19,11 +16,8 @@ export const SETTLE_MS = 30_000;
 /** The memory of a copy. A copy that starts again from the beginning uses the same buffers. */
 export interface BufferPool {
   readonly partBytes: number;
-  readonly count: number;
   /** Allocates the buffer when it is first needed, so that a small file takes only one. */
   get(index: number): Buffer;
-  /** Bytes that are allocated. */
-  allocated(): number;
 }
 
 /** @param partBytes tests use smaller parts */
@@ -31,37 +25,14 @@ export function createBufferPool(partBytes: number = PART_BYTES): BufferPool {
   const buffers: Buffer[] = [];
   return {
     partBytes,
-    count: BUFFERS,
     get(index) {
       buffers[index] ??= Buffer.allocUnsafeSlow(partBytes);
       return buffers[index];
     },
-    allocated: () => buffers.reduce((sum, { length }) => sum + length, 0),
   };
 }
 
-/** Everything before this position is stored. */
-export interface Position<S> {
-  /** Bytes from the beginning of the file: whole parts, or the whole file. */
-  readonly at: number;
-  /** The sender's own state at that byte. */
-  readonly state: S;
-}
-
-/** Cuts bytes into parts and sends one while the next one fills. */
-export interface PartWriter<S> {
-  /** Copies the chunk. A returned promise asks the caller to wait before it writes again. */
-  write(chunk: Buffer): Promise<void> | undefined;
-  /** Bytes that have not filled a part yet. */
-  rest(): Buffer;
-  /** Sends the rest. @returns the parts of this writer by number */
-  end(): Promise<Part[]>;
-  /** Takes no more bytes and waits for the parts on their way. Never throws. */
-  settle(): Promise<Position<S>>;
-  /** Cancels the parts on their way. Never throws. */
-  stop(): Promise<void>;
-}
-
+/** A part to upload. */
 export interface FullPart {
   /** From 1. */
   readonly number: number;
@@ -69,19 +40,46 @@ export interface FullPart {
   readonly crc32: number;
 }
 
-export interface PartSender<S> {
-  send(part: FullPart, signal: AbortSignal): Promise<Part>;
-  /** Called after each call of `send`. */
-  state(): S;
+/** A part that S3 has stored. */
+export interface Part {
+  /** From 1. */
+  readonly number: number;
+  readonly bytes: number;
+  readonly crc32: number;
+  readonly etag: string;
 }
 
-export function createPartWriter<S>(
-  sender: PartSender<S>,
-  pool: BufferPool,
-  from: Position<S>,
-): PartWriter<S> {
+/** Everything before this position is stored. */
+export interface Position {
+  /** Bytes from the beginning of the file: whole parts, or the whole file. */
+  readonly at: number;
+  /** The content check's result up to that byte. */
+  readonly json: JsonProgress | undefined;
+}
+
+/** Cuts bytes into parts and sends one while the next one fills. */
+export interface PartWriter {
+  /** Copies the chunk. A returned promise asks the caller to wait before it writes again. */
+  write(chunk: Buffer): Promise<void> | undefined;
+  /** Bytes that have not filled a part yet. */
+  rest(): Buffer;
+  /** Sends the rest. @returns the parts of this writer by number */
+  end(): Promise<Part[]>;
+  /** Takes no more bytes and waits for the parts on their way. Never throws. */
+  settle(): Promise<Position>;
+  /** Cancels the parts on their way. Never throws. */
+  stop(): Promise<void>;
+}
+
+export interface PartSender {
+  send(part: FullPart, signal: AbortSignal): Promise<Part>;
+  /** Called after each call of `send`. */
+  progress(): JsonProgress | undefined;
+}
+
+export function createPartWriter(sender: PartSender, pool: BufferPool, from: Position): PartWriter {
   const stopping = new AbortController();
-  const sending = Array.from({ length: pool.count }, () => Promise.resolve());
+  const sending = Array.from({ length: BUFFERS }, () => Promise.resolve());
   const parts: Part[] = [];
   let stored = from;
   let at = from.at;
@@ -118,11 +116,11 @@ export function createPartWriter<S>(
       failure ??= { error };
     });
     sending[index] = sent;
-    index = (index + 1) % pool.count;
+    index = (index + 1) % BUFFERS;
     at += used;
     used = 0;
     crc = 0;
-    const position = { at, state: sender.state() };
+    const position = { at, json: sender.progress() };
     lastGapless = Promise.all([lastGapless, sent]).then(() => {
       stored = position;
     });
@@ -137,7 +135,7 @@ export function createPartWriter<S>(
     return parts.toSorted((one, other) => one.number - other.number);
   }
 
-  async function settle(): Promise<Position<S>> {
+  async function settle(): Promise<Position> {
     failure ??= { error: new CopyFailed('The next call resumes the copy.') };
     const timer = setTimeout(() => stopping.abort(), SETTLE_MS);
     await Promise.allSettled([...sending, lastGapless]);

@@ -9,8 +9,10 @@ import {
 } from '@aws-sdk/client-s3';
 import { CopyFailed } from '../workflow/errors.ts';
 import type { Settings } from '../workflow/settings.ts';
+import type { StoredObject } from '../workflow/state-parts.ts';
 import { base64Crc32, combineCrc32 } from './crc32.ts';
 import { createSendPart } from './part-request.ts';
+import type { FullPart, Part } from './parts.ts';
 import { addressed, createS3Client, type Destination, retry } from './s3-call.ts';
 
 /** The headers that S3 stores with the bytes. */
@@ -19,21 +21,8 @@ export interface Kind {
   readonly contentEncoding?: string | undefined;
 }
 
-export interface Part {
-  /** From 1. */
-  readonly number: number;
-  readonly bytes: number;
-  readonly crc32: number;
-  readonly etag: string;
-}
-
 /** A visible object whose checksum S3 has verified. */
-export interface Stored {
-  readonly bytes: number;
-  /** Of the whole object, in base64. */
-  readonly crc32: string;
-  readonly versionId?: string;
-}
+export type Stored = Pick<StoredObject, 'bytes' | 'crc32' | 'version_id'>;
 
 /** Aborting is optional, and it may run in the last seconds of a function. */
 const ABORT_TIMEOUT_MS = 8_000;
@@ -94,26 +83,22 @@ function asPart({ PartNumber, Size, ETag, ChecksumCRC32 }: ListedPart): Part[] {
   ];
 }
 
-/** Uploads one part and its CRC32. */
-export type UploadPart = (
-  uploadId: string,
-  part: { readonly number: number; readonly body: Buffer; readonly crc32: number },
-  signal: AbortSignal,
-) => Promise<Part>;
-
-/** @throws CopyFailed, AccessRefused, ServiceUnavailable; the signal's reason */
-export function createUploadPart(to: Destination): UploadPart {
+/**
+ * Creates the function that uploads a part.
+ *
+ * @throws CopyFailed, AccessRefused, ServiceUnavailable; the signal's reason
+ */
+export function createUploadPart(to: Destination) {
   const sendPart = createSendPart(to);
-  return async (uploadId, { number, body, crc32: crc }, signal) => {
-    const checksum = base64Crc32(crc);
-    const send = () => sendPart({ uploadId, number, body, crc32: checksum }, signal);
-    const { etag, crc32: stored } = await retry(to, WRITE, send, signal);
-    if (etag === undefined || stored !== checksum) {
+  return async (uploadId: string, part: FullPart, signal: AbortSignal): Promise<Part> => {
+    const { number, body, crc32 } = part;
+    const { etag, checksum } = await retry(to, WRITE, () => sendPart(uploadId, part, signal), signal);
+    if (etag === undefined || checksum !== base64Crc32(crc32)) {
       throw new CopyFailed(
         `S3's checksum of part ${number} of ${to.key} differs from that of the bytes sent. Try again.`,
       );
     }
-    return { number, bytes: body.length, crc32: crc, etag };
+    return { number, bytes: body.length, crc32, etag };
   };
 }
 
@@ -207,5 +192,5 @@ function verified(
       stored: answer.ChecksumCRC32,
     });
   }
-  return { ...sent, ...(answer.VersionId !== undefined && { versionId: answer.VersionId }) };
+  return { ...sent, ...(answer.VersionId !== undefined && { version_id: answer.VersionId }) };
 }

@@ -103,6 +103,11 @@ describe('the config', () => {
       'reserve_token_concurrency: must be of type boolean',
     ],
     ['a number that is too small', { max_download_bytes: 0 }, 'max_download_bytes: must be at least 1'],
+    [
+      'a file of more parts of 8 MiB than the 10,000 that S3 takes',
+      { max_download_bytes: 83_886_080_001 },
+      'max_download_bytes: must be at most 83886080000',
+    ],
     ['an unknown field', { basurl: 'x' }, 'basurl: is not a setting'],
     [
       'an alias of a KMS key',

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
-import { type Copied, type CopyCheckpoint, copyFile } from '../../functions/copy/copy.ts';
+import { type CopyCheckpoint, copyFile } from '../../functions/copy/copy.ts';
+import type { WrittenObject } from '../../functions/copy/object-writer.ts';
 import { type BufferPool, createBufferPool } from '../../functions/copy/parts.ts';
 import { type Copying, createDispatcher, handOn } from './copying.ts';
 import { beforeRequests } from './s3.ts';
@@ -32,7 +33,7 @@ export async function callCopy(
   { source, destination, s3 }: Copying,
   checkpoint: CopyCheckpoint | undefined,
   { part, cut, arrived, pool = createBufferPool(part), format = 'JSON' }: Call,
-): Promise<Copied | CopyCheckpoint> {
+): Promise<WrittenObject | CopyCheckpoint> {
   const stop = new AbortController();
   const agent = createDispatcher();
   const client = s3.newClient();

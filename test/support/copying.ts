@@ -5,9 +5,10 @@ import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { Agent, buildConnector } from 'undici';
 import { expect } from 'vitest';
 import { createFileConnector } from '../../functions/copy/connection.ts';
-import { type Copied, type CopyCheckpoint, type CopyOptions, copyFile } from '../../functions/copy/copy.ts';
+import { type CopyCheckpoint, type CopyOptions, copyFile } from '../../functions/copy/copy.ts';
 import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import type { Source } from '../../functions/copy/download.ts';
+import type { WrittenObject } from '../../functions/copy/object-writer.ts';
 import { createBufferPool } from '../../functions/copy/parts.ts';
 import type { Destination } from '../../functions/copy/s3-call.ts';
 import { ACCOUNT, type S3Options } from '../../infra/local/s3/server.ts';
@@ -20,7 +21,7 @@ export const KEY = 'exports/account=acme/report.json';
 export const PART = 64 * 1024;
 
 export interface Outcome {
-  readonly copied?: Copied;
+  readonly copied?: WrittenObject;
   /** Set if another call is to follow. */
   readonly checkpoint?: CopyCheckpoint;
   readonly error?: unknown;
@@ -54,7 +55,7 @@ export async function startCopying(file: FileOptions, s3Options: Partial<S3Optio
   const host = opened.use(await startStorageHost(file));
   const dispatcher = createDispatcher(file.certificate?.cert);
   opened.defer(() => dispatcher.destroy());
-  const source = { url: host.url, dispatcher, maxBytes: 100 * 1024 * 1024, checkUrl: () => {} };
+  const source = { url: host.url, dispatcher, maxBytes: 100 * 1024 * 1024 };
   const destination = {
     ...{ s3: s3.client, bucket: BUCKET, key: KEY, expectedBucketOwner: ACCOUNT },
     retryPause: 1,

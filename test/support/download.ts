@@ -59,7 +59,7 @@ export async function downloadFrom(answers: readonly Answer[], options: Options 
   const dispatcher = createFileAgent({ allowLoopback: true });
   const source: Source = {
     url: `${host.url}/report?X-Amz-Signature=canary`,
-    ...{ dispatcher, checkUrl: () => {}, maxBytes: 1_000_000, ...options.source },
+    ...{ dispatcher, maxBytes: 1_000_000, ...options.source },
   };
   const { from, signal = new AbortController().signal } = options;
   const result = await download(source, receiver, { pause: 0, from, signal }).then(

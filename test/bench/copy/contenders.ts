@@ -68,7 +68,7 @@ function target(url: string) {
 /** As SaveReport copies. @param format anything but JSON leaves the rows uncounted */
 function ours(url: string, endpoint: string, format: 'JSON' | 'bytes') {
   return copyFile({
-    source: { url, dispatcher: createFileAgent({ allowLoopback: true }), maxBytes: 1e12, checkUrl: () => {} },
+    source: { url, dispatcher: createFileAgent({ allowLoopback: true }), maxBytes: 1e12 },
     destination: {
       s3: createS3Client(at(endpoint)),
       bucket: BUCKET,

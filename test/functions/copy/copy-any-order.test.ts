@@ -1,8 +1,9 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Copied, CopyCheckpoint } from '../../../functions/copy/copy.ts';
+import type { CopyCheckpoint } from '../../../functions/copy/copy.ts';
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
+import type { WrittenObject } from '../../../functions/copy/object-writer.ts';
 import { abortUpload } from '../../../functions/copy/upload.ts';
 import {
   CopyFailed,
@@ -92,7 +93,7 @@ async function save(copying: Copying, format: string, cuts: readonly Cut[]) {
   return { copied: undefined, kills };
 }
 
-function expectWhole(copied: Copied, object: Buffer | undefined): void {
+function expectWhole(copied: WrittenObject, object: Buffer | undefined): void {
   expect(object?.length).toBe(copied.bytes);
   expect(copied.crc32).toBe(base64Crc32(crc32(object ?? '')));
 }

@@ -21,11 +21,19 @@ async function copyCounted(copying: Copying, cuts: readonly number[]) {
   };
   let checkpoint: CopyCheckpoint | undefined;
   for (const after of [...cuts, Infinity]) {
-    const pool = createBufferPool(PART);
+    const { partBytes, get } = createBufferPool(PART);
+    const buffers = new Set<Buffer>();
+    const pool = {
+      partBytes,
+      get(index: number) {
+        buffers.add(get(index));
+        return get(index);
+      },
+    };
     const cut = { after, by: 'time' as const };
     const ended = await callCopy(copying, checkpoint, { part: PART, cut, arrived, pool });
     checkpoint = 'upload_id' in ended ? ended : undefined;
-    allocated = Math.max(allocated, pool.allocated());
+    allocated = Math.max(allocated, buffers.size * PART);
   }
   return { fetched, allocated, object: await copying.object() };
 }

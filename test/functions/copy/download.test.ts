@@ -70,15 +70,6 @@ describe('a file', () => {
     expect(begins).toMatchObject([{ contentEncoding }]);
   });
 
-  test('is not requested from a host that is refused', async () => {
-    const refused = new DownloadRefused('This host is not allowed.');
-    const checkUrl = () => {
-      throw refused;
-    };
-    const { error, requests } = await downloadFrom([whole(1)], { source: { checkUrl } });
-    expect([error, requests]).toEqual([refused, []]);
-  });
-
   const chunked = (text: string) =>
     answer(
       200,

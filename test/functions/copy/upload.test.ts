@@ -11,7 +11,6 @@ import {
   createUploadPart,
   listParts,
   putObject,
-  type UploadPart,
 } from '../../../functions/copy/upload.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
@@ -57,7 +56,7 @@ test('an answer without an upload id fails the copy', async () => {
 });
 
 test.each([
-  [{ 'x-amz-version-id': 'v7' }, { versionId: 'v7' }],
+  [{ 'x-amz-version-id': 'v7' }, { version_id: 'v7' }],
   [{}, {}],
 ])('an object has the version that S3 names: %j', async (headers, said) => {
   const body = Buffer.from('[]');
@@ -81,7 +80,8 @@ test('an abort gives up after 8 s without an answer, and at once if S3 refuses i
 const body = Buffer.from('a part of a file');
 const part = { number: 7, body, crc32: crc32(body) };
 const { signal } = new AbortController();
-const uploadPart = (to: Destination, ...part: Parameters<UploadPart>) => createUploadPart(to)(...part);
+const uploadPart = (to: Destination, ...part: Parameters<ReturnType<typeof createUploadPart>>) =>
+  createUploadPart(to)(...part);
 const STORED = { etag: '"of the part"', 'x-amz-checksum-crc32': base64Crc32(crc32(body)) };
 const stored: Answer = refuse(200, '', STORED);
 const slowDown = refuse(503, errorOf('SlowDown'));
