@@ -127,7 +127,10 @@ function summarizeWindows(
   return {
     ...failure,
     ...(isSameError && { error, todo, runbook, ...(aws_error && { aws_error }), ...(faults && { faults }) }),
-    happened: `${reports.length} of ${windows} windows were not delivered. ${first.happened}`,
+    happened:
+      windows === 1
+        ? first.happened
+        : `${reports.length} of ${windows} windows were not delivered. ${first.happened}`,
     timeline: first.timeline,
     report_ids: reports.flatMap(({ report_ids }) => report_ids),
     request_ids: [...new Set(reports.flatMap(({ request_ids }) => request_ids))],

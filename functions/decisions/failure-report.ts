@@ -13,7 +13,8 @@ const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   RateLimited: 'Lower max_parallel or run fewer exports at a time, then run the export again.',
   OutOfTime: 'Find out what the window was waiting for, then run the export again.',
   ReportStuck: 'Give the platform the report ids, then run the export again.',
-  DownloadRefused: 'Check the address and size of the download, and the settings that limit them.',
+  DownloadRefused:
+    'Correct the setting or the address that the message names. If the file itself is wrong, run the export again, or give the platform the report ids.',
   AccessRefused: 'Give the function the named permission, then run the export again.',
   ExportIncomplete:
     'Read the failures of the windows, then resume the execution, or run the export again with only_missing.',

@@ -65,6 +65,11 @@ describe('DescribeFailure of an export whose windows failed', () => {
     expect(written).toEqual([[KEY, failure]]);
   });
 
+  it('says only what happened if there is one window', async () => {
+    const state = { ...planned, windows: createWindows(1), results: [failed(reportOf(0))] };
+    expect((await describeExport(state)).failure.happened).toBe('Window 0 is stuck.');
+  });
+
   it('has no faults if the first window has none', async () => {
     const results = [failed(reportOf(0)), failed(reportOf(1, { faults: ['f1'] }))];
     expect((await describeExport({ ...planned, results })).failure).not.toHaveProperty('faults');

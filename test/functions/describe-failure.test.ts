@@ -125,7 +125,7 @@ describe('DescribeFailure of a window', () => {
     const saved = { ...window, caught, object: { ...object, copied_at: AT } };
     const { todo } = (await describeWindow(saved)).failed.failure;
     expect(todo).toContain(`Look at the file at ${PREFIX}report.json`);
-    expect((await describeWindow({ ...window, caught })).failed.failure.todo).toMatch(/^Check the address/);
+    expect((await describeWindow({ ...window, caught })).failed.failure.todo).toMatch(/^Correct the setting/);
   });
 
   it('writes the whole failure report, and returns one that fits into the state', async () => {
