@@ -49,10 +49,6 @@ export function isPlatformFailure(error: unknown): error is Error {
   return [PlatformError, NoAnswer, UnreadableAnswer].some((type) => error instanceof type);
 }
 
-export function warn(message: string): void {
-  process.stderr.write(`${toPrintable(`warning: ${message}`)}\n`);
-}
-
 /** Makes a line safe for a terminal: text from the platform must not move the cursor or reverse the direction of writing. */
 export function toPrintable(line: string): string {
   return line.replace(/[\p{Cc}\p{Bidi_Control}]+/gu, ' ');

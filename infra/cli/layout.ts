@@ -9,6 +9,11 @@ const INDENT = '  ';
 /** A command that is broken into lines could not be pasted. */
 const COMMAND = /\bnpm (start|run)\b/;
 
+/** A command within a sentence: it stays whole, and the sentence is broken around it. */
+const QUOTED_COMMAND = /'npm [^']*'/g;
+/** Stands for a space there. No printable line has it. */
+const NO_BREAK = '\0';
+
 /** The width of the terminal; without one, lines are not wrapped. */
 export function screenWidth(screen: { readonly columns?: number } = process.stdout): number {
   return screen.columns || Number.POSITIVE_INFINITY;
@@ -21,6 +26,19 @@ export function fitsScreen(lines: readonly string[], width = screenWidth()): boo
 /** Writes lines, made safe for a terminal. */
 export function printLines(lines: readonly string[], to: NodeJS.WritableStream = process.stdout): void {
   to.write(`${lines.map(toPrintable).join('\n')}\n`);
+}
+
+/** Writes a message of one or more lines on stderr. */
+export function printMessage(message: string): void {
+  const width = screenWidth(process.stderr);
+  printLines(
+    message.split('\n').flatMap((line) => wrap(line, INDENT, width)),
+    process.stderr,
+  );
+}
+
+export function warn(message: string): void {
+  printMessage(toPrintable(`warning: ${message}`));
 }
 
 /**
@@ -52,10 +70,11 @@ export function layOut(
 
 /** Breaks a text into lines of a width, between words, unless it has a command. The lines after the first are indented. */
 export function wrap(text: string, indent = INDENT, width = screenWidth()): string[] {
-  if (COMMAND.test(text)) return [text];
-  const [lead = ''] = /^ */.exec(text) ?? [];
-  const [first = '', ...others] = text.slice(lead.length).split(' ');
-  return join([lead + first, ...others], ' ', width, indent);
+  const whole = text.replace(QUOTED_COMMAND, (command) => command.replaceAll(' ', NO_BREAK));
+  if (COMMAND.test(whole)) return [text];
+  const [lead = ''] = /^ */.exec(whole) ?? [];
+  const [first = '', ...others] = whole.slice(lead.length).split(' ');
+  return join([lead + first, ...others], ' ', width, indent).map((line) => line.replaceAll(NO_BREAK, ' '));
 }
 
 /** As {@link wrap}, but breaks only between the items of a list, not within them. An item that ends with a colon introduces the others. */

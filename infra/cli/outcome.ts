@@ -106,11 +106,19 @@ function describeDelivered(result: ExportResult, root: string, width: number): s
   const { already_delivered: already = 0, already_delivered_windows: earlier = [], bucket } = result;
   return [
     ...(result.windows.length > 0 ? describeResults(result, root, width) : ['No window was missing.']),
-    ...(already > 0 ? [`Already delivered, not exported again: ${already} windows.`] : []),
+    ...describeRestated(result),
+    ...(already > 0 ? [`Windows that were already delivered, and not exported again: ${already}`] : []),
     ...describeObjects(earlier, `${root}${bucket}/`),
     ...result.warnings.map((warning) => `warning: ${warning}`),
     ...(result.empty ? ['The platform had no rows for this request.'] : []),
   ];
+}
+
+/** Conversions come late, so a report may change days that were exported before. */
+function describeRestated({ restated = 0, first_restated, last_restated }: ExportResult): string[] {
+  if (restated === 0) return [];
+  const range = restated === 1 ? `on ${first_restated}` : `from ${first_restated} to ${last_restated}`;
+  return [`Days of the table that show other values now: ${restated}, ${range}`];
 }
 
 /** A table or, on a screen that is too narrow for it, a line per window and the place of the objects. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { COMMANDS } from './commands.ts';
 import { BAD_USAGE, CommandFailed, FAILED, UsageError } from './errors.ts';
+import { printMessage } from './layout.ts';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
@@ -24,7 +25,7 @@ async function createProgram(name: string | undefined): Promise<Command> {
 /** Prints an error, also as a JSON document with `--json`, and returns the exit status. */
 function reportError(error: unknown): number {
   const print = (message: string, document: object) => {
-    if (message) process.stderr.write(`${message}\n`);
+    if (message) printMessage(message);
     if (process.argv.includes('--json'))
       process.stdout.write(`${JSON.stringify({ outcome: 'failed', ...document })}\n`);
   };

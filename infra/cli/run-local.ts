@@ -6,7 +6,8 @@ import { type CredentialSource, startLocal } from '../local/run.ts';
 import { newestChange } from '../local/s3/store.ts';
 import { showProgress } from '../local/show-progress.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
-import { UsageError, warn } from './errors.ts';
+import { UsageError } from './errors.ts';
+import { warn } from './layout.ts';
 import { repeatCommand } from './next-command.ts';
 import {
   configFaults,

@@ -1,7 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
-import { CommandFailed, UsageError, warn } from './errors.ts';
+import { CommandFailed, UsageError } from './errors.ts';
 import { describeInput } from './executions.ts';
+import { warn } from './layout.ts';
 import { repeatCommand, resumeCommand } from './next-command.ts';
 import { examples, LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
 import { isAtFault, type Outcome, printOutcome } from './outcome.ts';

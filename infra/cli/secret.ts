@@ -17,7 +17,8 @@ import {
 import { AccessRefused, CredentialUnusable } from '../../functions/workflow/errors.ts';
 import { accountFaults, explainStoreError } from './account.ts';
 import { readDeployedPlace } from './deployed.ts';
-import { CommandFailed, INTERRUPTED, UsageError, warn } from './errors.ts';
+import { CommandFailed, INTERRUPTED, UsageError } from './errors.ts';
+import { warn } from './layout.ts';
 import { examples, loadConfig, option } from './options.ts';
 
 /** The document that `secret set --json` prints. It names the fields of the credential, never a value. */

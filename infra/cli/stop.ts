@@ -3,9 +3,9 @@ import { ExecutionDoesNotExist, type SFNClient, StopExecutionCommand } from '@aw
 import { Command } from 'commander';
 import { createStepFunctions, hasEnded } from './deployed.ts';
 import { describeExecution, findExecutionArn, listChildren, readWindows } from './deployed-executions.ts';
-import { createAwsFailure, UsageError, warn } from './errors.ts';
+import { createAwsFailure, UsageError } from './errors.ts';
 import type { WindowRun } from './executions.ts';
-import { printLines } from './layout.ts';
+import { printLines, warn } from './layout.ts';
 import { resumeCommand } from './next-command.ts';
 import { examples, option } from './options.ts';
 

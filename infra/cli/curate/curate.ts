@@ -40,7 +40,7 @@ export function createCurateCommand(): Command {
     )
     .argument('<name>', 'the export')
     .option('--account <name>', 'only this account (default: all that have the export)')
-    .addOption(option.from('of the windows (default: all)'))
+    .addOption(option.from(' of the windows (default: all)'))
     .addOption(option.to())
     .addOption(option.json())
     .option('--local', 'work on the folder of local runs instead of the deployed bucket')
@@ -49,7 +49,7 @@ export function createCurateCommand(): Command {
     .addHelpText(
       'after',
       [
-        '\nIt runs on this machine, and without --local reads and writes with your AWS credentials.',
+        '\nIt runs on this machine, and without --local reads and writes with your AWS\ncredentials.',
         examples('curate example --local', 'curate daily-campaigns --from 2026-10-01 --to 2026-11-01'),
       ].join('\n'),
     )

@@ -11,7 +11,8 @@ import {
   updateCredential,
 } from '../../../functions/token/credential.ts';
 import { type Account, explainStoreError } from '../account.ts';
-import { CommandFailed, isPlatformFailure, toPrintable, warn } from '../errors.ts';
+import { CommandFailed, isPlatformFailure, toPrintable } from '../errors.ts';
+import { warn } from '../layout.ts';
 import { createLoopbackReceiver, createPasteReceiver } from './receiver.ts';
 
 export interface AuthorizeOptions {

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { Command } from 'commander';
 import { REPORTING } from '../../../functions/token/scope.ts';
 import { type Account, type AccountOptions, accountFaults, createAccount } from '../account.ts';
-import { CommandFailed, INTERRUPTED, UsageError, warn } from '../errors.ts';
+import { CommandFailed, INTERRUPTED, UsageError } from '../errors.ts';
+import { warn } from '../layout.ts';
 import { LOCAL_GROUP, localOnlyFaults, option, platformFaults } from '../options.ts';
 import { type Authorized, authorize } from './authorize.ts';
 

@@ -131,9 +131,31 @@ describe('the printed outcome', () => {
     };
     expect(succeededWith(result).split('\n')).toEqual([
       'No window was missing.',
-      'Already delivered, not exported again: 3 windows.',
+      'Windows that were already delivered, and not exported again: 3',
       '  2026-10-01 to 2026-11-15  s3://b/exports/k/report.json',
     ]);
+  });
+
+  it.each([
+    [0, undefined, undefined],
+    [1, '2026-10-02', '1, on 2026-10-02'],
+    [2, '2026-10-05', '2, from 2026-10-02 to 2026-10-05'],
+  ])('says which days of the table a report changed: %i', (restated, last_restated, days) => {
+    const range = { ...(last_restated && { first_restated: '2026-10-02', last_restated }) };
+    const lines = succeededWith({ windows: [], bucket: 'b', warnings: [], restated, ...range }).split('\n');
+    const changed = days === undefined ? [] : [`Days of the table that show other values now: ${days}`];
+    expect(lines).toEqual(['No window was missing.', ...changed]);
+  });
+
+  it('breaks a sentence around a command that it quotes', () => {
+    const todo = "Store it with 'npm run export -- secret set acme', then run the export again.";
+    expect(failedWith({ ...REPORT, todo }, 50).split('\n')).toEqual(
+      expect.arrayContaining([
+        'What to do: Store it with',
+        "  'npm run export -- secret set acme', then run",
+        '  the export again.',
+      ]),
+    );
   });
 
   it('names the place of the objects once if the table is wider than the screen', () => {
