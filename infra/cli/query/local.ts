@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { EXPORTS_PREFIX, MANIFEST } from '../../../functions/workflow/keys.ts';
 import { catalogName, TABLES_PREFIX } from '../../../functions/workflow/table.ts';
 import { CommandFailed, toPrintable, UsageError } from '../errors.ts';
 import type { QueryResult, Value } from './result.ts';
@@ -16,11 +17,7 @@ const OFFLINE = { autoinstall_known_extensions: 'false', autoload_known_extensio
  */
 export async function runLocalQuery(sql: string, out: string): Promise<QueryResult> {
   const tables = findTables(out);
-  if (tables.size === 0)
-    throw new CommandFailed(
-      `${out} has no tables.`,
-      `Run 'npm start' for an example, or 'npm start -- NAME' for an export of cdk.json; or give another --out.`,
-    );
+  if (tables.size === 0) throw new CommandFailed(`${out} has no tables.`, howToGetTables(out));
   const database = await DuckDBInstance.create(':memory:', OFFLINE);
   const connection = await database.connect();
   try {
@@ -46,6 +43,14 @@ async function checkCount(connection: DuckDBConnection, sql: string): Promise<vo
     throw error;
   });
   if (count !== 1) throw new UsageError([`give one SQL statement; these are ${count}`]);
+}
+
+/** A file whose values do not fit its table is delivered without it. */
+function howToGetTables(out: string): string {
+  const delivered = globSync(`*/${EXPORTS_PREFIX}**/${MANIFEST}`, { cwd: out }).length > 0;
+  return delivered
+    ? "The manifest of each delivered file says in its warnings why it is not in a table. Correct that, then run 'npm run export -- curate NAME --local'."
+    : "Run 'npm start' for an example, or 'npm start -- NAME' for an export of cdk.json; or give another --out.";
 }
 
 /** The tables' folders by their names in SQL. @throws UsageError if two folders have the same table */

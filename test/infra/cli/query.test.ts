@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -30,6 +31,18 @@ async function writeTables(out = temporaryDirectory()): Promise<string> {
   for (const [day, select] of Object.entries(DAYS))
     await writeParquet(join(tables, `daily-campaigns/account=007/date=${day}/data.parquet`), select);
   await writeParquet(join(tables, 'campaigns/account=007/data.parquet'), `'c-1' AS id, '{"id":1}' AS item`);
+  return out;
+}
+
+/** A folder of a local run whose report did not fit its table. */
+function writeDelivered(): string {
+  const out = temporaryDirectory();
+  const window = join(
+    out,
+    'bucket/exports/account=007/export=daily/start_date=2026-10-01/end_date=2026-10-08',
+  );
+  mkdirSync(window, { recursive: true });
+  writeFileSync(join(window, '_manifest.json'), '{}');
   return out;
 }
 
@@ -172,6 +185,7 @@ describe('the command', () => {
 
   it.each([
     ['no tables', ['--out', '/no/such/folder', 'SELECT 1'], 1, "Run 'npm start'"],
+    ['files, but no tables', ['--out', writeDelivered(), 'SELECT 1'], 1, "'npm run export -- curate NAME"],
     ['an empty query', [' '], 2, 'the query is empty'],
     ['two places', ['--deployed', '--out', 'out', 'SELECT 1'], 2, 'cannot be used with'],
     ['two formats', ['--json', '--csv', 'SELECT 1'], 2, 'cannot be used with'],
