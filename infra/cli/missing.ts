@@ -13,9 +13,10 @@ import { UsageError } from './errors.ts';
 import { printLines, wrap } from './layout.ts';
 import { curateCommand, exportDaysCommand } from './next-command.ts';
 import { examples, LOCAL_GROUP, loadConfig, localOnlyFaults, option } from './options.ts';
-import { findConfiguredRequest } from './request.ts';
+import { checkOneAccount, findConfiguredRequest } from './request.ts';
 
 interface MissingOptions {
+  readonly account?: string;
   readonly from?: string;
   readonly to?: string;
   readonly json?: true;
@@ -48,7 +49,8 @@ export function createMissingCommand(): Command {
       'Show the days of an export that have no data, whose report was created before the day was over, or that another request exported.',
     )
     .argument('<name>', 'the export')
-    .addOption(option.from('(default: the first day that was delivered)'))
+    .addOption(option.account())
+    .addOption(option.from(' (default: the first day that was delivered)'))
     .addOption(option.to(' (default: today)'))
     .addOption(option.json())
     .option('--local', 'look at the runs of this machine')
@@ -69,7 +71,9 @@ export function createMissingCommand(): Command {
 
 async function findMissingDays(name: string, options: MissingOptions, now: Date): Promise<MissingDays> {
   await using bucket = await openBucket(options);
-  const { request, target } = await (options.local ? findLocal(name, bucket) : findConfigured(name, now));
+  const { request, target } = await (options.local
+    ? findLocal(name, options, bucket)
+    : findConfigured(name, options, now));
   if (request.kind !== 'report') throw new UsageError([`${name} is no report, so it has no days`]);
   const { delivered } = readKeys(await bucket.list(exportPrefix(request)));
   const timeZone = request.time_zone ?? 'UTC';
@@ -111,27 +115,36 @@ function group(days: readonly string[], reasons: readonly (Reason | 'present')[]
   return all.sort((one, other) => one.start_date.localeCompare(other.start_date));
 }
 
-function findConfigured(name: string, now: Date) {
+function findConfigured(name: string, { account }: MissingOptions, now: Date) {
   const { base_url, revision } = loadConfig();
-  const { request } = parseRequest(findConfiguredRequest(name), now);
+  const { request } = parseRequest(findConfiguredRequest(name, account), now);
   return { request, target: { platform: platformName(base_url), revision } };
 }
 
 /** In a folder, an export need not be in the config: its newest delivery tells the request. */
 async function findLocal(
   name: string,
+  { account }: MissingOptions,
   bucket: ExportedObjects,
 ): Promise<{ request: ExportRequest; target: RequestTarget }> {
   const table = loadConfig().exports.find((entry) => entry.name === name)?.table;
-  const [newest] = await readCopies(bucket, { name, table });
-  if (!newest)
-    throw new UsageError([`no report of ${name} was delivered to this folder yet: run the export first`]);
+  const copies = await readCopies(bucket, {
+    name,
+    table,
+    ...(account !== undefined && { accounts: [account] }),
+  });
+  checkOneAccount(
+    name,
+    copies.map(({ state }) => state.request.account),
+  );
+  const [newest] = copies;
+  if (!newest) throw new UsageError([`no report of ${name} was delivered to this folder yet`]);
   return { request: newest.state.request, target: newest.target };
 }
 
 function describeMissing(
   { account, name, start_date, end_date, days, missing }: MissingDays,
-  folder: Pick<MissingOptions, 'local' | 'out'>,
+  options: Pick<MissingOptions, 'account' | 'local' | 'out'>,
 ): string[] {
   const count = missing.reduce((sum, range) => sum + range.days, 0);
   const head = `${account}/${name}, ${describeDays({ start_date, end_date })}: ${count} of ${days} days are missing`;
@@ -143,9 +156,9 @@ function describeMissing(
     ...wrap(head),
     ...lines.flatMap((line) => wrap(line, '    ')),
     ...commandFor('To export them:', others, (range) =>
-      exportDaysCommand(name, range, { ...folder, isConfigured }),
+      exportDaysCommand(name, range, { ...options, isConfigured }),
     ),
-    ...commandFor('To add them to the table:', inFiles, (range) => curateCommand(name, range, folder)),
+    ...commandFor('To add them to the table:', inFiles, (range) => curateCommand(name, range, options)),
   ];
 }
 

@@ -13,6 +13,11 @@ export interface LocalFolder {
   readonly out: string;
 }
 
+/** Given by --account, because several accounts have an export of one name. */
+interface NamedAccount {
+  readonly account?: string;
+}
+
 /** The command that shows how an execution is doing, or why it failed. */
 export function explainCommand(execution: string, folder?: LocalFolder): string {
   return commandLine(['explain', execution, ...folderOptions(folder)]);
@@ -22,11 +27,12 @@ export function explainCommand(execution: string, folder?: LocalFolder): string 
 export function exportDaysCommand(
   name: string,
   { start_date, end_date }: DateRange,
-  { isConfigured, ...folder }: LocalFolder & { readonly isConfigured: boolean },
+  { isConfigured, account, ...folder }: LocalFolder & NamedAccount & { readonly isConfigured: boolean },
 ): string {
   const range = ['--from', start_date, '--to', end_date, ONLY_MISSING];
   const [, ...out] = folderOptions(folder);
-  if (isConfigured) return commandLine(['run', name, ...folderOptions(folder), ...range]);
+  if (isConfigured)
+    return commandLine(['run', name, ...accountOption(account), ...folderOptions(folder), ...range]);
   const input = name === EXAMPLE ? [] : ['--input', 'REQUEST.json'];
   return commandLine(['run', '--local', ...input, ...out, ...range]);
 }
@@ -35,9 +41,14 @@ export function exportDaysCommand(
 export function curateCommand(
   name: string,
   { start_date, end_date }: DateRange,
-  folder: LocalFolder,
+  { account, ...folder }: LocalFolder & NamedAccount,
 ): string {
-  return commandLine(['curate', name, ...folderOptions(folder), '--from', start_date, '--to', end_date]);
+  const range = ['--from', start_date, '--to', end_date];
+  return commandLine(['curate', name, ...accountOption(account), ...folderOptions(folder), ...range]);
+}
+
+function accountOption(account: string | undefined): string[] {
+  return account === undefined ? [] : ['--account', account];
 }
 
 function folderOptions({ local, out }: LocalFolder = { out: '' }): string[] {

@@ -26,6 +26,8 @@ export const LOCAL_GROUP = 'With --local:';
 
 /** Options that several commands have. */
 export const option = {
+  account: () =>
+    new Option('--account <name>', 'the account, if several have an export of this name').conflicts('input'),
   json: () => new Option('--json', 'print one JSON document on stdout and everything else on stderr'),
   stateMachine: () =>
     new Option(
@@ -36,8 +38,8 @@ export const option = {
   credential: () =>
     new Option('--credential <file>', 'the credential, a JSON file: {"client_id","client_secret"}'),
   revision: () => new Option('--revision <date>', "the revision of the platform's API, YYYY-MM-DD"),
-  from: (instead = 'instead of the dates or the period of the request') =>
-    new Option('--from <date>', `the first day, ${instead}`).argParser(parseDate),
+  from: (more = ', instead of the dates or the period of the request') =>
+    new Option('--from <date>', `the first day${more}`).argParser(parseDate),
   to: (instead = '') =>
     new Option('--to <date>', `the day after the last one${instead}`).argParser(parseDate),
   out: () => new Option('--out <dir>', 'the folder of the local runs').default('out'),

@@ -25,21 +25,33 @@ async function readRequest(file: string): Promise<unknown> {
 }
 
 /** The request of an export in cdk.json. @throws UsageError */
-export function findConfiguredRequest(name: string): unknown {
+export function findConfiguredRequest(name: string, account?: string): unknown {
   const { exports } = loadConfig();
-  const [found, ...others] = exports.filter((entry) => entry.name === name);
-  if (!found) {
-    const names = exports.map((entry) => entry.name).join(', ');
-    throw new UsageError([`the config has no export ${name} (it has ${names})`]);
-  }
-  if (others.length > 0)
-    throw new UsageError([`several accounts have an export ${name}; give the request with --input`]);
-  return requestOf(found);
+  const found = exports.filter(
+    (entry) => entry.name === name && (account === undefined || entry.account === account),
+  );
+  checkOneAccount(
+    name,
+    found.map((entry) => entry.account),
+  );
+  if (found[0]) return requestOf(found[0]);
+  const wanted = account === undefined ? name : `${account}/${name}`;
+  const all = exports.map((entry) => (account === undefined ? entry.name : `${entry.account}/${entry.name}`));
+  throw new UsageError([`the config has no export ${wanted} (it has ${all.join(', ')})`]);
+}
+
+/** @throws UsageError if several accounts have an export */
+export function checkOneAccount(name: string, accounts: readonly string[]): void {
+  const distinct = [...new Set(accounts)].sort();
+  if (distinct.length < 2) return;
+  throw new UsageError([`${distinct.join(' and ')} have an export ${name}; choose one with --account`]);
 }
 
 /** The options that say what to export. */
 export interface RequestOptions {
   readonly input?: string;
+  /** Of a named export. */
+  readonly account?: string;
   /** Replaces the dates or the period. */
   readonly from?: string;
   /** Exclusive. */
@@ -49,10 +61,10 @@ export interface RequestOptions {
 
 /** The request that the options name. @throws UsageError */
 export async function findRequest(name: string | undefined, options: RequestOptions): Promise<unknown> {
-  const { input } = options;
+  const { input, account } = options;
   if ((name === undefined) === (input === undefined))
     throw new UsageError(['give the name of an export in cdk.json, or its request with --input']);
-  const request = input === undefined ? findConfiguredRequest(name ?? '') : await readRequest(input);
+  const request = input === undefined ? findConfiguredRequest(name ?? '', account) : await readRequest(input);
   return withRange(request, options);
 }
 

@@ -154,6 +154,7 @@ async function findLocalRequest(
   const { input, baseUrl } = options;
   if (name !== undefined || input !== undefined) return findRequest(name, options);
   if (baseUrl !== undefined) throw new UsageError(['--base-url needs --input, or the name of an export']);
+  if (options.account !== undefined) throw new UsageError(['--account needs the name of an export']);
   return withRange(exampleRequest(now), options);
 }
 

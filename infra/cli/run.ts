@@ -25,6 +25,7 @@ export function createRunCommand(): Command {
     .description('Start an export and follow it until it ends.')
     .argument('[name]', 'an export in cdk.json; without one, use --input')
     .option('--input <file>', 'the request, a JSON file; - reads standard input')
+    .addOption(option.account())
     .addOption(option.from())
     .addOption(option.to())
     .option('--only-missing', 'leave out windows that the same request has already delivered')

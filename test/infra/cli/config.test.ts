@@ -71,3 +71,27 @@ describe('a faulty cdk.json', () => {
     expect(status).toBe(2);
   });
 });
+
+describe('an export of two accounts', () => {
+  const { context } = JSON.parse(CDK_JSON);
+  const [{ schedule, ...own }] = context[CONFIG_KEY].exports;
+  const exports = ['globex', 'acme'].map((account) => ({ ...own, account }));
+  const cdkJson = JSON.stringify({ context: { [CONFIG_KEY]: { ...context[CONFIG_KEY], exports } } });
+  const planIn = (args: readonly string[]) => runIn(cdkJson, ['plan', ...args, '--local']);
+
+  it.each([
+    [['daily-campaigns'], 'acme and globex have an export daily-campaigns; choose one with --account'],
+    [['daily-campaigns', '--account', 'x'], 'the config has no export x/daily-campaigns (it has globex/'],
+    [['--account', 'acme', '--input', 'f'], "option '--account <name>' cannot be used with option '--input"],
+  ])('is not found with %j', (args, fault) => {
+    const { status, stderr } = planIn(args);
+    expect(stderr).toContain(`error: ${fault}`);
+    expect(status).toBe(2);
+  });
+
+  it('is the one of --account', () => {
+    const { status, stdout } = planIn(['daily-campaigns', '--account', 'acme']);
+    expect(stdout).toMatch(/^acme\/daily-campaigns: /);
+    expect(status).toBe(0);
+  });
+});

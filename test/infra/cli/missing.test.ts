@@ -60,6 +60,20 @@ it.each([
   expect(missing.map(({ reason }) => reason)).toEqual(reasons);
 });
 
+it('asks which account is meant if several have the export, and repeats it in the commands', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { account: 'acme', days: [1, 3], created: 1 });
+  await deliver(folder, { account: 'globex', days: [1, 2], created: 2 });
+  const options = ['missing', 'daily', '--local', '--out', folder.out, '--to', '2026-10-03'];
+  expect(await runCommand(options)).toMatchObject({
+    status: 2,
+    stderr: 'error: acme and globex have an export daily; choose one with --account\n',
+  });
+  const { stdout } = await runCommand([...options, '--account', 'acme']);
+  expect(stdout).toContain('acme/daily, 2026-10-01 to 2026-10-02: 2 of 2 days are missing');
+  expect(stdout).toContain(`curate daily --account acme --local --out ${folder.out} --from 2026-10-01`);
+});
+
 it('says what is wrong with the export or the range', async () => {
   const out = temporaryDirectory();
   const missing = async (...args: string[]) => {

@@ -35,6 +35,7 @@ it('a local run is explained in its folder', () => {
 it.each([
   ['daily', { out: 'out', isConfigured: true }, 'npm run export -- run daily'],
   ['daily', { local: true, out: 'o', isConfigured: true }, 'npm run export -- run daily --local --out o'],
+  ['daily', { out: 'out', isConfigured: true, account: 'a' }, 'npm run export -- run daily --account a'],
   ['daily', { local: true, out: 'o', isConfigured: false }, 'npm start -- --input REQUEST.json --out o'],
   ['example', { local: true, out: 'out', isConfigured: false }, 'npm start --'],
 ] as const)('the missing days of %s are exported from where its request is: %j', (name, place, expected) => {
