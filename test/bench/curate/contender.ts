@@ -7,11 +7,9 @@ import { spool } from '../../../functions/curate/spool.ts';
 import type { Column } from '../../../functions/workflow/table.ts';
 import { COLUMNS, WINDOW } from './report.ts';
 
-// Runs in a process of its own: one conversion by one contender. Prints its time, CPU and memory as JSON. The contender `warm`
-// is the second conversion in the same process.
+// Runs in a process of its own: one conversion by one contender. Prints its time, CPU and memory as JSON.
 
 const [name, path = '', folder = ''] = process.argv.slice(2);
-if (name === 'warm') await ours();
 const started = performance.now();
 const before = process.cpuUsage();
 await (name === 'javascript' ? javaScript() : ours());

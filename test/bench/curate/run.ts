@@ -5,11 +5,9 @@ import { join } from 'node:path';
 import type { Taken } from '../copy/measure-command.ts';
 import { median } from '../copy/table.ts';
 import { writeReport } from './report.ts';
+import { measureStep } from './step.ts';
 
 const CONTENDERS = ['ours', 'javascript'] as const;
-
-/** A report of 10,000 rows may take at most 1 s longer with CurateReport, once the function is warm. */
-const SMALL = { rows: 10_000, bytes: 2.4e6 };
 
 interface Size {
   readonly name: string;
@@ -23,7 +21,7 @@ interface Size {
  * @returns a table of medians; the memory is the highest of all rounds
  */
 export async function benchCurate(sizes: readonly Size[], rounds: number): Promise<string> {
-  const lines = [await measureSmall(rounds), ''];
+  const lines = [await measureStep(), ''];
   lines.push('                        CPU s   ÷ javascript      wall s    peak MB');
   for (const { name, bytes } of sizes) {
     using folder = mkdtempDisposableSync(join(tmpdir(), 'bench-curate-'));
@@ -47,16 +45,6 @@ export async function benchCurate(sizes: readonly Size[], rounds: number): Promi
     }
   }
   return lines.join('\n');
-}
-
-async function measureSmall(rounds: number): Promise<string> {
-  using folder = mkdtempDisposableSync(join(tmpdir(), 'bench-curate-'));
-  const path = join(folder.path, 'report.json');
-  await writeReport(path, SMALL.bytes);
-  const samples = Array.from({ length: rounds }, () => convert('warm', path));
-  const seconds = median(samples.map((sample) => sample.seconds)).toFixed(2);
-  const cpu = median(samples.map((sample) => sample.cpu)).toFixed(2);
-  return `${SMALL.rows} rows in 45 days, in a warm process: ${seconds} s, ${cpu} CPU s`;
 }
 
 function convert(contender: string, path: string): Taken {

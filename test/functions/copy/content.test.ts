@@ -58,6 +58,8 @@ test.each([
   '\ufeff\ufeff[]',
   'x[]',
   '[]x',
+  'n',
+  '[l',
 ])('%j is refused, however its bytes are split', async (text) => {
   for (const size of [1, 100]) await expect(checkAll(text, JSON_FILE, size)).rejects.toThrow(DownloadRefused);
 });
@@ -70,6 +72,14 @@ test('a byte order mark may come in pieces', async () => {
 test('a part of a byte order mark is refused', async () => {
   for (const bytes of [[0xef], [0xef, 0xbb]])
     await expect(checkAll(Buffer.from([...bytes, ...Buffer.from('[1]')]))).rejects.toThrow(DownloadRefused);
+});
+
+test('null is accepted, which is a report without rows', async () => {
+  await checkAll(' null\n', JSON_FILE, 1, 1);
+});
+
+test('gzip without a label is accepted, and not looked into', async () => {
+  await checkAll(gzipSync('[1,2]'), JSON_FILE, 1, 1);
 });
 
 test('gzip is checked inside, and its check cannot be saved', async () => {
