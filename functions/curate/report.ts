@@ -60,7 +60,8 @@ export interface ReportFacts {
 export interface OpenReport extends AsyncDisposable {
   readonly facts: ReportFacts;
   /**
-   * Writes the Parquet file of a day, of zero rows if the day has none. The same rows and metadata give the same bytes.
+   * Writes the Parquet file of a day, of zero rows if the day has none. The rows keep the report's order, so the
+   * same report and metadata give the same bytes.
    *
    * @param metadata becomes the key-value metadata of the Parquet file
    * @returns its path, which the next call overwrites

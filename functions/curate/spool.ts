@@ -1,5 +1,6 @@
 import { createWriteStream } from 'node:fs';
-import { PassThrough, type Readable, type Transform } from 'node:stream';
+import { writeFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, crc32, createGunzip, createZstdCompress } from 'node:zlib';
 import { base64Crc32 } from '../copy/crc32.ts';
@@ -55,74 +56,68 @@ export async function spool(
   blockBytes = BLOCK_BYTES,
 ): Promise<Spooled> {
   let found: Found | undefined;
+  const counts = { bytes: 0, crc: 0 };
   const layout = declaredLayout(kind);
   const requested = kind.columns && createRequested(kind.columns);
-  const blocks = inBlocks(body, blockBytes);
+  const blocks = inBlocks(body, blockBytes, counts);
   const { value: first = Buffer.alloc(0) } = await blocks.next();
   const isGzip = kind.content_encoding === 'gzip' || first.indexOf(GZIP) === 0;
-  const input = isGzip ? createGunzip({ chunkSize: BLOCK_BYTES }) : new PassThrough();
   const path = isGzip ? `${base}.zst` : base;
-  const written = pipeline(
-    input,
-    (chunks: AsyncIterable<Buffer>) =>
+  const repair = layout === 'csv' ? unifyLineEnds : replaceLoneSurrogates;
+  const read = (chunks: AsyncIterable<Buffer>) =>
+    repair(
       readText(chunks, layout, requested, (value) => {
         found = value;
       }),
-    layout === 'csv' ? unifyLineEnds : replaceLoneSurrogates,
-    isGzip ? createZstdCompress(COMPRESSION) : new PassThrough(),
-    createWriteStream(path),
-  ).then(
-    () => undefined,
-    (error: NodeJS.ErrnoException) => error,
-  );
-  const counts = await feed(first, blocks, { input, written });
-  const error = await written;
-  const file = error ? { layout, fault: faultOf(error) } : (found as Found);
-  return { file: { path, ...file }, ...counts };
-}
-
-/** Reads the body to its end even if the input fails. */
-async function feed(
-  first: Buffer,
-  rest: AsyncIterable<Buffer>,
-  { input, written }: { input: Transform; written: Promise<unknown> },
-): Promise<Omit<Spooled, 'file'>> {
-  let bytes = 0;
-  let crc = 0;
-  const pass = async (chunk: Buffer) => {
-    bytes += chunk.length;
-    crc = crc32(chunk, crc);
-    if (input.writable && !input.write(chunk)) await Promise.race([drained(input), written]);
-  };
+    );
+  const written = isGzip
+    ? pipeline(
+        follow(first, blocks),
+        createGunzip({ chunkSize: BLOCK_BYTES }),
+        read,
+        createZstdCompress(COMPRESSION),
+        createWriteStream(path),
+      )
+    : writeFile(path, read(follow(first, blocks)));
   try {
-    await pass(first);
-    for await (const chunk of rest) await pass(chunk);
-    input.end();
-  } catch (error) {
-    input.destroy();
-    await written;
-    throw error;
+    const fault = await written.then(() => undefined, faultOf);
+    // A decoder stops at the first fault, but the CRC32 is that of all bytes.
+    for await (const _ of blocks);
+    const file = fault === undefined ? (found as Found) : { layout, fault };
+    return { file: { path, ...file }, bytes: counts.bytes, crc32: base64Crc32(counts.crc) };
+  } finally {
+    body.destroy();
   }
-  return { bytes, crc32: base64Crc32(crc) };
 }
 
-async function* inBlocks(body: AsyncIterable<Buffer>, size: number): AsyncGenerator<Buffer> {
+/** Unlike `yield*`, leaves the rest readable if its own reader stops. */
+async function* follow(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+}
+
+/** Counts the bytes that it passes on. */
+async function* inBlocks(
+  body: AsyncIterable<Buffer>,
+  size: number,
+  counts: { bytes: number; crc: number },
+): AsyncGenerator<Buffer> {
   let chunks: Buffer[] = [];
   let length = 0;
+  const take = () => {
+    const block = Buffer.concat(chunks);
+    counts.bytes += block.length;
+    counts.crc = crc32(block, counts.crc);
+    chunks = [];
+    length = 0;
+    return block;
+  };
   for await (const chunk of body) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length < size) continue;
-    yield Buffer.concat(chunks);
-    chunks = [];
-    length = 0;
+    if (length >= size) yield take();
   }
-  yield Buffer.concat(chunks);
-}
-
-/** Unlike events.once, does not throw if the stream fails, which `written` reports. */
-function drained(stream: Transform): Promise<void> {
-  return new Promise((resolve) => stream.once('drain', () => resolve()));
+  yield take();
 }
 
 function declaredLayout({ format, content_type }: Kind): ReportFile['layout'] {

@@ -176,7 +176,7 @@ async function* passOn(text: Text): AsyncGenerator<Buffer, Buffer> {
   let tail: Buffer = Buffer.alloc(0);
   for await (const chunk of chunksOf(text)) {
     const end = chunk.subarray(0, chunk.findLastIndex((byte) => byte > 0x20) + 1).subarray(-EDGE_BYTES);
-    if (end.length > 0) tail = Buffer.concat([tail, end]).subarray(-EDGE_BYTES);
+    tail = end.length < EDGE_BYTES ? Buffer.concat([tail, end]).subarray(-EDGE_BYTES) : end;
     yield chunk;
   }
   return tail;

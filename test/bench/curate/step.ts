@@ -37,7 +37,9 @@ export async function measureStep(): Promise<string> {
 
 function secondsOf(events: readonly HistoryEvent[], state: string): number[] {
   const timesOf = (type: HistoryEvent['type']) =>
-    events.filter((event) => event.type === type && event.state === state).map(({ time }) => Date.parse(time));
+    events
+      .filter((event) => event.type === type && event.state === state)
+      .map(({ time }) => Date.parse(time));
   const ends = timesOf('StateExited');
   return timesOf('StateEntered').map((start, index) => ((ends[index] ?? Number.NaN) - start) / SPEED / 1000);
 }

@@ -247,7 +247,7 @@ it.each([SMALL, LARGE])('24: gzip (of %i bytes) is stored as it came, and labell
 it('24: gzip without a label is stored as it came, and its rows are read', async () => {
   const fault = 'storage gzip=right header.content-encoding=identity times=always';
   const { output, manifest, object } = await download(SMALL, { faults: [fault] });
-  expect(output).toMatchObject({ rows: expect.any(Number), warnings: [] });
+  expect(output).toMatchObject({ rows: expect.any(Number) });
   expect(manifest).not.toHaveProperty('content_encoding');
   expect(gunzipSync(object ?? '').toString('latin1', 0, 1)).toBe('[');
 });
