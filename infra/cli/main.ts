@@ -7,4 +7,6 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
 }
 // The compile cache serves only modules that are loaded after it was enabled.
 cacheCompiledCode();
-await import('./program.ts');
+const { continueWithoutOutput, runCommandLine } = await import('./program.ts');
+continueWithoutOutput();
+await runCommandLine();

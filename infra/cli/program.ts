@@ -47,20 +47,27 @@ function reportError(error: unknown): number {
   return FAILED;
 }
 
-// An export continues when its output cannot be written. A closed pipe, as with `| head`, is not a failure. A full disk is,
-// because the result was lost.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
-  if (code === 'EPIPE') return;
-  process.stderr.write(`error: the output cannot be written (${code})\n`);
-  process.on('exit', () => {
-    process.exitCode ||= FAILED;
+/**
+ * An export continues when its output cannot be written. A closed pipe, as with `| head`, is not a failure. A full disk is,
+ * because the result was lost.
+ */
+export function continueWithoutOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') return;
+    process.stderr.write(`error: the output cannot be written (${code})\n`);
+    process.on('exit', () => {
+      process.exitCode ||= FAILED;
+    });
   });
-});
+}
 
-try {
-  const program = await createProgram(process.argv[2]);
-  await program.parseAsync();
-} catch (error) {
-  process.exitCode = reportError(error);
+/** Runs this process's command line, and sets the exit status. */
+export async function runCommandLine(): Promise<void> {
+  try {
+    const program = await createProgram(process.argv[2]);
+    await program.parseAsync();
+  } catch (error) {
+    process.exitCode = reportError(error);
+  }
 }

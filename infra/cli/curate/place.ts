@@ -58,14 +58,7 @@ function order({ state }: Copy): number {
   return Date.parse(state.object.copied_at);
 }
 
-/** Ends the process as if nothing had handled the signal: DuckDB may be running, and an orderly exit would make it abort. */
-function stop(signal: NodeJS.Signals, scratch: { remove(): void }): void {
-  try {
-    scratch.remove();
-  } finally {
-    process.kill(process.pid, signal);
-  }
-}
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** The step's clients read the Region and the endpoints from the environment, as in Lambda. */
 function createPlace(settings: { BUCKET: string; BUCKET_OWNER: string; GLUE_DATABASE: string }): Place {
@@ -75,14 +68,25 @@ function createPlace(settings: { BUCKET: string; BUCKET_OWNER: string; GLUE_DATA
   // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
   const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
   process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(MEMORY.CurateReport, quarter));
-  process.once('exit', () => scratch.remove());
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(signal, scratch));
+  const remove = () => scratch.remove();
+  // Ends the process as if nothing had handled the signal: DuckDB may be running, and an orderly exit would make it abort.
+  const stop = (signal: NodeJS.Signals) => {
+    try {
+      remove();
+    } finally {
+      process.kill(process.pid, signal);
+    }
+  };
+  process.once('exit', remove);
+  for (const signal of STOP_SIGNALS) process.once(signal, stop);
   return {
     files: createObjectFiles(settings),
     store: createObjectStore(settings),
     catalog: createCatalog(settings),
     async [Symbol.asyncDispose]() {
-      scratch.remove();
+      remove();
+      process.off('exit', remove);
+      for (const signal of STOP_SIGNALS) process.off(signal, stop);
     },
   };
 }
