@@ -4,6 +4,7 @@ import { createObjectStore } from './aws/objects.ts';
 import { findAdoptable } from './decisions/adopt.ts';
 import { type DeliveredObjects, findMissing, type TablePartitions } from './decisions/missing.ts';
 import { platformName } from './decisions/platform-request.ts';
+import type { RequestTarget } from './decisions/request-hash.ts';
 import { InvalidInput } from './workflow/errors.ts';
 import { splitIntoWindows } from './workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from './workflow/request/request.ts';
@@ -12,16 +13,12 @@ import type { Window } from './workflow/state-parts.ts';
 import { type ExportPlan, PlanExportInput } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-interface Dependencies extends Pick<Common, 'log'> {
+interface Dependencies extends RequestTarget, Pick<Common, 'log'> {
   /** The accounts of this deployment. */
   readonly accounts: readonly string[];
   readonly store: DeliveredObjects;
   /** Undefined if the stack has no tables. */
   readonly catalog: TablePartitions | undefined;
-  /** From {@link platformName}. */
-  readonly platform: string;
-  /** The revision of a request that names none. */
-  readonly revision: string;
 }
 
 /**

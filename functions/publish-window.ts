@@ -1,6 +1,7 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { platformName, platformRequest } from './decisions/platform-request.ts';
+import type { RequestTarget } from './decisions/request-hash.ts';
 import { isOutOfTime, MAX_WINDOW_HOURS } from './decisions/waits.ts';
 import { shortenWarnings } from './decisions/warnings.ts';
 import { OutOfTime, readCause } from './workflow/errors.ts';
@@ -16,12 +17,8 @@ import type { Common } from './workflow/step.ts';
  */
 const MAX_WARNINGS = 1_000;
 
-interface Dependencies extends Pick<Common, 'now'> {
+interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
   readonly store: Pick<ObjectStore, 'bucket' | 'putJson' | 'remove'>;
-  /** From {@link platformName}. */
-  readonly platform: string;
-  /** The revision of a request that names none. */
-  readonly revision: string;
 }
 
 /**

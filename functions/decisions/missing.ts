@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ObjectStore } from '../aws/objects.ts';
 import { readVersion } from '../workflow/day-metadata.ts';
 import { AccessRefused, readMessage } from '../workflow/errors.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
@@ -9,7 +10,7 @@ import type { Window } from '../workflow/state-parts.ts';
 import type { ExportPlan } from '../workflow/states.ts';
 import { dayKey, tableOf } from '../workflow/table.ts';
 import { platformRequest } from './platform-request.ts';
-import { requestHash } from './request-hash.ts';
+import { type RequestTarget, requestHash } from './request-hash.ts';
 
 /**
  * Windows that are checked at the same time, three calls each, or days, one call each. A hundred would share the CPU of a
@@ -36,18 +37,7 @@ const WARNINGS = {
 type Verdict = 'absent' | 'missing' | 'delivered' | keyof typeof WARNINGS;
 
 /** Reads the objects of earlier exports. */
-export interface DeliveredObjects {
-  getText(key: string): Promise<string | undefined>;
-  head(key: string): Promise<
-    | {
-        readonly crc32?: string;
-        readonly version_id?: string;
-        /** Of an object of a table. */
-        readonly metadata?: Readonly<Record<string, string>>;
-      }
-    | undefined
-  >;
-}
+export type DeliveredObjects = Pick<ObjectStore, 'getText' | 'head'>;
 
 /** The partitions of a table that exist: a query in Athena sees the days of these only. */
 export interface TablePartitions {
@@ -58,14 +48,10 @@ export interface TablePartitions {
   ): Promise<readonly { readonly values: readonly string[] }[]>;
 }
 
-interface Conditions {
+interface Conditions extends RequestTarget {
   readonly store: DeliveredObjects;
   /** Undefined if the stack has no tables. */
   readonly catalog: TablePartitions | undefined;
-  /** From `platformName`. */
-  readonly platform: string;
-  /** The revision of a request that names none. */
-  readonly revision: string;
   /** Windows that were delivered earlier count as missing. */
   readonly since: Date;
   /** If set, a window whose last day was not over in this time zone when its data was made counts as missing. */
@@ -161,7 +147,7 @@ export async function checkDays(
   return inBatches(days, async (day) => {
     if (!registered.has(day)) return 'absent';
     const object = await store.head(dayKey(table, request.account, day));
-    const shown = readVersion(object?.metadata ?? {});
+    const shown = object && readVersion(object.metadata);
     if (!shown) return 'absent';
     if (shown.request_hash !== hash) return 'other';
     return dateIn(timeZone, new Date(shown.created_at)) > day ? 'present' : 'unfinished';

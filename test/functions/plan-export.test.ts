@@ -17,7 +17,7 @@ async function plan(changes: object = {}, objects: Readonly<Record<string, strin
       keysRead.push(key);
       return objects[key];
     },
-    head: async () => ({ crc32: 'AA' }),
+    head: async () => ({ crc32: 'AA', metadata: {} }),
   };
   const changed = JSON.parse(JSON.stringify({ ...request, ...changes }));
   const input = { request: changed, execution: 'e', started_at };

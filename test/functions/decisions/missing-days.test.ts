@@ -10,7 +10,7 @@ import { dayKey } from '../../../functions/workflow/table.ts';
 import { windowOf } from '../../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
-const OBJECT = { crc32: 'AA', version_id: 'v1' };
+const OBJECT = { crc32: 'AA', version_id: 'v1', metadata: {} };
 /** Has a partition for each of these days. */
 function registered(days: readonly string[]): TablePartitions {
   return {

@@ -33,7 +33,10 @@ function createBucket(windows: readonly Window[], delivered: ExportRequest = req
   const objects = new Map<string, object>(windows.map(({ start_date }) => [`${start_date}.json`, OBJECT]));
   const store = {
     getText: async (key: string) => texts.get(key),
-    head: async (key: string) => objects.get(key),
+    async head(key: string) {
+      const object = objects.get(key);
+      return object && { metadata: {}, ...object };
+    },
   };
   return {
     texts,
