@@ -2,6 +2,7 @@ import { type ErrorName, errors, type Facts, readCause } from '../workflow/error
 import type { Caught, Restated } from '../workflow/state-parts.ts';
 import type { FailureReport } from '../workflow/states.ts';
 import { appendEntries, entriesOfCaught, shortenTimeline, type Timeline } from '../workflow/timeline.ts';
+import { bytesOf, truncate } from './warnings.ts';
 
 /** The next thing that a person does, by error. */
 const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
@@ -175,7 +176,7 @@ export function trimToCause(report: FailureReport): FailureReport {
 
 /** Leaves out the least important thing until the report fits: windows, the timeline's middle, faults, words, ids. */
 function trim(report: FailureReport, maxBytes: number): FailureReport {
-  if (byteLength(report) <= maxBytes) return report;
+  if (bytesOf(report) <= maxBytes) return report;
   const change = (fields: Partial<FailureReport>) => trim({ ...report, ...fields }, maxBytes);
   const { delivered_windows, failed_windows, timeline, faults, report_ids, request_ids, happened } = report;
   if (delivered_windows?.length) return change({ delivered_windows: delivered_windows.slice(0, -1) });
@@ -209,14 +210,6 @@ function truncateTexts(whole: FailureReport, maxBytes: number, length: number): 
     })),
     request_ids: all(request_ids),
   };
-  const isDone = byteLength(shorter) <= maxBytes || length <= MIN_TEXT;
+  const isDone = bytesOf(shorter) <= maxBytes || length <= MIN_TEXT;
   return isDone ? shorter : truncateTexts(shorter, maxBytes, length / 2);
-}
-
-function byteLength(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
-}
-
-function truncate(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 }

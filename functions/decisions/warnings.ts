@@ -7,7 +7,7 @@ const MAX_CHARACTERS = 300;
  * @param maxBytes at least 100
  */
 export function shortenWarnings(warnings: readonly string[], maxBytes: number): string[] {
-  const distinct = [...new Set(warnings.map(shorten))];
+  const distinct = [...new Set(warnings.map((text) => truncate(text, MAX_CHARACTERS)))];
   if (bytesOf(distinct) <= maxBytes) return distinct;
   for (let kept = distinct.length - 1; kept > 0; kept -= 1) {
     const some = [...distinct.slice(0, kept), more(distinct.length - kept)];
@@ -16,14 +16,16 @@ export function shortenWarnings(warnings: readonly string[], maxBytes: number): 
   return [more(distinct.length)];
 }
 
-function shorten(text: string): string {
-  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS - 1).toWellFormed()}…`;
+/** Cuts a text to this many characters, the last of which is then `…`. */
+export function truncate(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 }
 
 function more(count: number): string {
   return `${count} more ${count === 1 ? 'warning' : 'warnings'}`;
 }
 
-function bytesOf(value: unknown): number {
+/** The bytes of a value's JSON. */
+export function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
