@@ -1,4 +1,4 @@
-/** How long a window waits, and when it gives up. A Wait state does the waiting, never a function. */
+/** The waits of a window and the limits at which it gives up. A Wait state does the waiting, never a function. */
 
 /** Two GETs of one report are at least this far apart (contract 4.4). Seconds. */
 export const MIN_WAIT = 10;

@@ -78,7 +78,7 @@ export function isRefused(cached: CachedToken | RefusedCredential): cached is Re
   return 'credential' in cached;
 }
 
-/** What to cache after a failed token request; undefined if the next request may succeed. */
+/** The entry to cache after a failed token request; undefined if the next request may succeed. */
 export function refusalOf(error: unknown, credentialVersion: string): RefusedCredential | undefined {
   if (!(error instanceof CredentialUnusable || error instanceof LoginRequired)) return undefined;
   return { credential: credentialVersion, error: error.name, message: error.message };

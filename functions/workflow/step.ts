@@ -15,7 +15,6 @@ export interface Log {
 
 /** The part of Lambda's context that we use. */
 export interface LambdaContext {
-  readonly functionName: string;
   readonly awsRequestId: string;
   getRemainingTimeInMillis(): number;
 }
@@ -28,16 +27,16 @@ export interface Common {
   readonly millisecondsLeft: () => number;
   /** Writes a metric that the step's input and output do not show. */
   readonly measure: (measurement: Measurement) => void;
-  /** How often the execution was redriven; 0 if the state does not send it. */
+  /** The number of the execution's redrives; 0 if the state does not send it. */
   readonly redriveCount: number;
 }
 
 /** The event that a state sends to its function. */
 export const Invocation = z.object({
   state: z.unknown(),
-  /** How often the state's Retry has repeated the call. */
+  /** The number of times that the state's Retry has repeated the call. */
   retry_count: z.number(),
-  /** How often the execution was redriven. Only the states that GET a report send it. */
+  /** The number of the execution's redrives. Only the states that GET a report send it. */
   redrive_count: z.optional(z.number()),
 });
 export type Invocation = z.infer<typeof Invocation>;

@@ -77,7 +77,7 @@ export function entriesOfCaught(caught: Caught | undefined, now: Date): Timeline
   return z.array(TimelineEntry).safeParse(timeline).data ?? [createEntry(caught.Error, { now })];
 }
 
-/** How a step left its window: throttled, redriven, with a lost answer, or else in a status. */
+/** The outcome of a step: redriven, throttled, a lost answer, or else the window's status. */
 export function windowOutcome(before: WindowState, after: WindowState): string {
   if (after.redrive_count !== before.redrive_count) return 'redriven';
   if (after.throttled > before.throttled) return 'throttled';

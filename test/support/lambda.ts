@@ -68,7 +68,6 @@ export function asLambda(environment: Readonly<Record<string, string>>): Lambda 
     call(handler, state, retry_count = 0, redrive_count) {
       calls += 1;
       const context = {
-        functionName: 'exports-test-step',
         awsRequestId: `invocation-${calls}`,
         getRemainingTimeInMillis: () => 900_000,
       };

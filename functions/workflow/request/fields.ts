@@ -76,7 +76,7 @@ export const table = z.optional(z.union([z.literal(false), name], 'must be a nam
 /** Fields of the platform's body that the contract does not name. */
 export const options = z.optional(z.record(z.string(), z.json()));
 
-/** Says which day it is for a request. */
+/** The fields of a request that decide which day it is. */
 export interface Moment {
   readonly scheduled_at?: string | undefined;
   readonly time_zone?: string | undefined;
