@@ -28,7 +28,7 @@ function redactField(key: string, value: unknown): unknown {
   return isSecret ? '…' : redact(value);
 }
 
-export interface StepLogger extends Log {
+interface StepLogger extends Log {
   /** Replaces the fields of all later lines, so that a line can be found by execution, window and attempt. */
   setKeys(keys: LogFields): void;
 }

@@ -6,7 +6,7 @@ import { METRICS, type Measurement, type MetricName, NAMESPACE } from '../workfl
  *
  * @param about ids and names that become properties of the line, not dimensions
  */
-export type Meter = (measurement: Measurement, about: Readonly<Record<string, unknown>>) => void;
+type Meter = (measurement: Measurement, about: Readonly<Record<string, unknown>>) => void;
 
 /** Powertools bypasses `console.log`: Lambda's runtime wraps those lines, and CloudWatch would find no metric in them. */
 export function createMeter(): Meter {

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 
 /** Milliseconds in which at least `minBytes` must come, unless `write` holds the body back. */
-export interface Pace {
+interface Pace {
   readonly idle: number;
   readonly minBytes: number;
 }

@@ -58,7 +58,7 @@ export interface Position {
 }
 
 /** Cuts bytes into parts and sends one while the next one fills. */
-export interface PartWriter {
+interface PartWriter {
   /** Copies the chunk. A returned promise asks the caller to wait before it writes again. */
   write(chunk: Buffer): Promise<void> | undefined;
   /** Bytes that have not filled a part yet. */
@@ -71,7 +71,7 @@ export interface PartWriter {
   stop(): Promise<void>;
 }
 
-export interface PartSender {
+interface PartSender {
   send(part: FullPart, signal: AbortSignal): Promise<Part>;
   /** Called after each call of `send`. */
   progress(): JsonProgress | undefined;

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { type Body, createBody } from './body.ts';
 
-export interface Request {
+interface Request {
   readonly dispatcher: Dispatcher;
   /** Pre-signed. It never appears in a message. */
   readonly url: string;

@@ -13,7 +13,7 @@ export interface LostWindow {
   readonly caught: Caught;
 }
 
-export type WindowOutcome = DeliveredWindow | FailedWindow | LostWindow;
+type WindowOutcome = DeliveredWindow | FailedWindow | LostWindow;
 
 const NO_RESULT: Caught = {
   Error: 'StepFunctions.TaskFailed',

@@ -3,7 +3,7 @@ import type { Authorization, Platform } from './connection.ts';
 import { platformError } from './envelope.ts';
 import { type Call, send } from './request.ts';
 
-export interface ApiRequest extends Pick<Call, 'method' | 'path' | 'query' | 'reportId'> {
+interface ApiRequest extends Pick<Call, 'method' | 'path' | 'query' | 'reportId'> {
   /** Sent as JSON. */
   readonly body?: unknown;
 }

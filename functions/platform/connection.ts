@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import type { Log } from '../workflow/step.ts';
 
 /** Milliseconds. */
-export interface Timeouts {
+interface Timeouts {
   /** From the request to the response's headers. */
   readonly headers: number;
   /** Between two pieces of the response's body. */

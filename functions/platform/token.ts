@@ -11,7 +11,7 @@ import { redirectReason, retryAfterOf } from './envelope.ts';
 import { ABSENT, OAuthError, PlatformError } from './errors.ts';
 import { send } from './request.ts';
 
-export interface Client {
+interface Client {
   readonly client_id: string;
   readonly client_secret: string;
 }

@@ -9,7 +9,7 @@ import { cachedValue, isRefused, type TokenCache } from './cached-tokens.ts';
 // The legacy API key (contract 5.7). It is used like a token: GetToken caches it, and the other steps read it there.
 
 /** The platform answers 401 to X-API-Key from this moment (contract 9.6). */
-export const API_KEY_SUNSET = new Date('2027-01-01T00:00:00Z');
+const API_KEY_SUNSET = new Date('2027-01-01T00:00:00Z');
 
 /** The key's name among the account's cached tokens, in place of a scope. */
 const CACHED_AS = 'X-API-Key';

@@ -28,7 +28,7 @@ export function createTokenRequest(
 /** Errors that a newer version of the credential may cure. */
 const CREDENTIAL_ERRORS = ['invalid_client', 'invalid_grant'];
 
-export interface GrantAccess {
+interface GrantAccess {
   readonly store: CredentialStore;
   readonly requestToken: RequestToken;
   readonly log: Pick<Log, 'info' | 'warn'>;

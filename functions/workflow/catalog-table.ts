@@ -19,7 +19,7 @@ export interface CatalogTable {
   readonly StorageDescriptor: StorageDescriptor;
 }
 
-export interface CatalogColumn {
+interface CatalogColumn {
   readonly Name: string;
   readonly Type: string;
 }

@@ -16,8 +16,8 @@ export const DayValues = z.object({
 });
 export type DayValues = z.infer<typeof DayValues>;
 
-/** What the Parquet file of a day says about itself, besides its version. */
-export interface ShownValues {
+/** The facts that a day's Parquet file holds besides its version. */
+interface ShownValues {
   readonly values?: DayValues | undefined;
   /** The values of the object that it replaced, if there was one. A retry finds them here. */
   readonly replaced?: DayValues | undefined;
