@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { isObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import {
   type DateRange,
   dateIn,
@@ -10,9 +10,7 @@ import {
   resolvePeriod,
 } from './dates.ts';
 
-/** Fields that requests of several kinds have, and faults that their schemas cannot find. */
-
-export type Fields = Readonly<Record<string, unknown>>;
+/** JsonObject that requests of several kinds have, and faults that their schemas cannot find. */
 
 export interface Normalized<R> {
   readonly request: R;
@@ -73,7 +71,7 @@ export const rangeFields = {
 /** The table that the rows go to. Default: the export's name; false: none. */
 export const table = z.optional(z.union([z.literal(false), name], 'must be a name, or false for no table'));
 
-/** Fields of the platform's body that the contract does not name. */
+/** JsonObject of the platform's body that the contract does not name. */
 export const options = z.optional(z.record(z.string(), z.json()));
 
 /** The fields of a request that decide which day it is. */
@@ -103,7 +101,7 @@ export function resolveRange(input: RangeInput, now: Date): DateRange {
  *
  * @param minDays of the range
  */
-export function rangeFaults(fields: Fields, minDays: number, maxDays: number): string[] {
+export function rangeFaults(fields: JsonObject, minDays: number, maxDays: number): string[] {
   const { start_date, end_date, period } = fields;
   const given = ['start_date', 'end_date'].filter((field) => fields[field] !== undefined);
   if (period !== undefined) {
@@ -135,7 +133,7 @@ function tooLong(days: number, maxDays: number): string {
 }
 
 /** @param ownFields fields of the platform's body that the request has itself, so `options` must not repeat them */
-export function optionFaults({ options }: Fields, ownFields: readonly string[]): string[] {
+export function optionFaults({ options }: JsonObject, ownFields: readonly string[]): string[] {
   if (!isObject(options)) return [];
   const repeated = Object.keys(options).filter((key) => ownFields.includes(key));
   return [

@@ -1,10 +1,9 @@
 import * as z from 'zod/mini';
-import { isObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import { addDays } from './dates.ts';
 import {
   commonFields,
   date,
-  type Fields,
   type Normalized,
   normalizedFields,
   roundedFaults,
@@ -47,7 +46,7 @@ export const ListRequest = z.object({
 });
 export type ListRequest = z.infer<typeof ListRequest>;
 
-export function listFaults({ filters }: Fields): string[] {
+export function listFaults({ filters }: JsonObject): string[] {
   if (!isObject(filters)) return [];
   const reserved = ['limit', 'offset'].filter((key) => Object.hasOwn(filters, key));
   return [

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
+import type { JsonObject } from '../json.ts';
 import {
   commonFields,
-  type Fields,
   type Normalized,
   normalizedFields,
   optionFaults,
@@ -33,7 +33,7 @@ export const PurchasesRequest = z.object({
 export type PurchasesRequest = z.infer<typeof PurchasesRequest>;
 
 /** The contract does not say whether end_date is exclusive (contract 2.4), so a range may have 0 days. */
-export function purchasesFaults(fields: Fields): string[] {
+export function purchasesFaults(fields: JsonObject): string[] {
   return [
     ...rangeFaults(fields, 0, MAX_DAYS),
     ...optionFaults(fields, ['advertiser_id', 'start_date', 'end_date']),

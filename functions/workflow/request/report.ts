@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
+import type { JsonObject } from '../json.ts';
 import { MAX_WINDOW_DAYS } from './dates.ts';
 import {
   commonFields,
-  type Fields,
   type Normalized,
   normalizedFields,
   optionFaults,
@@ -121,7 +121,7 @@ function warnOfUnknown(field: keyof typeof KNOWN, names: readonly string[]): str
   return [`${field}: not documented, so the platform decides: ${shown}${more}`];
 }
 
-/** Fields of the POST body that the request has itself (contract 2.2). */
+/** JsonObject of the POST body that the request has itself (contract 2.2). */
 const BODY_FIELDS = [
   'start_date',
   'end_date',
@@ -133,7 +133,7 @@ const BODY_FIELDS = [
 ];
 
 /** Checks the raw input, so that a fault in another field does not hide a fault here. */
-export function reportFaults(fields: Fields): string[] {
+export function reportFaults(fields: JsonObject): string[] {
   return [
     ...rangeFaults(fields, 1, MAX_WINDOWS * MAX_WINDOW_DAYS),
     ...['advertiser_ids', 'metrics', 'dimensions'].flatMap((field) => repetitionFaults(field, fields[field])),
@@ -143,7 +143,7 @@ export function reportFaults(fields: Fields): string[] {
   ];
 }
 
-function tableFaults({ table, granularity }: Fields): string[] {
+function tableFaults({ table, granularity }: JsonObject): string[] {
   if (typeof table !== 'string' || typeof granularity !== 'string' || granularity.toUpperCase() === 'DAY')
     return [];
   return [`table: needs the granularity DAY, because a table has one file per day`];
@@ -158,7 +158,7 @@ function repetitionFaults(field: string, list: unknown): string[] {
     : [];
 }
 
-function dimensionFaults({ dimensions, upgrade_dimensions }: Fields): string[] {
+function dimensionFaults({ dimensions, upgrade_dimensions }: JsonObject): string[] {
   if (!Array.isArray(dimensions) || upgrade_dimensions === true) return [];
   return dimensions.flatMap((name, index) => {
     const newName = RENAMED_DIMENSIONS.get(name);

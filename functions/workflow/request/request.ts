@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { InvalidInput } from '../errors.ts';
-import { isObject } from '../json.ts';
-import { type Fields, type Moment, type Normalized, today } from './fields.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { type Moment, type Normalized, today } from './fields.ts';
 import { describeIssue, wordIssue } from './issues.ts';
 import { ListInput, ListRequest, listFaults, normalizeList } from './list.ts';
 import { normalizePurchases, PurchasesInput, PurchasesRequest, purchasesFaults } from './purchases.ts';
@@ -75,7 +75,7 @@ function check(input: unknown, now: Date): Checked {
   }
 }
 
-function checkKind(input: Fields, now: Date): Checked {
+function checkKind(input: JsonObject, now: Date): Checked {
   const { kind = 'report', ...rest } = input;
   if (kind === 'purchases')
     return checkWith(PurchasesInput, input, purchasesFaults(input), normalizePurchases, now);
@@ -101,7 +101,7 @@ function checkWith<S extends z.ZodMiniObject>(
   return { faults: [...issues, ...faults] };
 }
 
-function sizeFaults(fields: Fields): string[] {
+function sizeFaults(fields: JsonObject): string[] {
   const bytes = Buffer.byteLength(JSON.stringify(fields));
   if (bytes <= MAX_REQUEST_BYTES) return [];
   return [
