@@ -33,8 +33,8 @@ export function createFileConnector(
         const wantsMore = socket.push(filling.subarray(at, at + bytes));
         at += bytes;
         if (at > READ_BYTES / 2) {
-          // undici may not have read all of the other buffer if it has paused. A socket that stops reading before half a buffer
-          // waits, as those of undici do, never needs the new one.
+          // If undici has paused, bytes of the other buffer may still be unread, and a new one takes its place. undici's own
+          // sockets never need it: they stop reading before half a buffer waits.
           const isRead = socket.readableLength <= at;
           [filling, other] = [isRead ? other : Buffer.allocUnsafeSlow(READ_BYTES), filling];
           at = 0;

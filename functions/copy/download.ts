@@ -149,7 +149,8 @@ function judgeRange(
   const length = Number(headers['content-length'] ?? total - at);
   const isRest =
     start === at && last + 1 === total && length === total - at && total === (file.bytes ?? total);
-  const isSameFile = strongEtag(headers) === file.etag && encoding(headers) === file.contentEncoding;
+  const isSameFile =
+    strongEtag(headers) === file.etag && encodingOf(headers['content-encoding']) === file.contentEncoding;
   if (!isRest || !isSameFile) return 'another file';
   progress.file = { ...file, bytes: total };
   return 'rest';
@@ -165,7 +166,7 @@ async function begin(
   restart(progress, receiver);
   progress.file = {
     contentType: headers['content-type'] || undefined,
-    contentEncoding: encoding(headers),
+    contentEncoding: encodingOf(headers['content-encoding']),
     etag: strongEtag(headers),
     bytes,
     ignoresRanges: ignoresRanges || progress.file?.ignoresRanges === true,
@@ -257,8 +258,4 @@ function tooLarge(maxBytes: number): DownloadRefused {
 /** RFC 9110, 8.8.3. */
 function strongEtag(headers: Headers): string | undefined {
   return /^"[\x21\x23-\x7e]*"$/.exec(headers.etag ?? '')?.[0];
-}
-
-function encoding(headers: Headers): string | undefined {
-  return encodingOf(headers['content-encoding']);
 }

@@ -95,7 +95,7 @@ export function createPartWriter(sender: PartSender, pool: BufferPool, from: Pos
   function write(chunk: Buffer): Promise<void> | undefined {
     if (failure) return Promise.reject(failure.error);
     const copied = chunk.copy(pool.get(index), used);
-    // Now, while the bytes are in the CPU's cache. Of the whole part, it takes half as long again.
+    // Computed while the bytes are in the CPU's cache. Over a whole part, it would take half as long again.
     crc = crc32(copied < chunk.length ? chunk.subarray(0, copied) : chunk, crc);
     used += copied;
     if (used < pool.partBytes) return undefined;

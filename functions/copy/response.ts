@@ -32,7 +32,7 @@ export function get({ dispatcher, url, ...request }: Request, signal: AbortSigna
     ...{ origin, path: pathname + search, method: 'GET', ...request },
     // A connection that is kept may be dead when a frozen function wakes up.
     reset: true,
-    // undici counts any byte as progress. The body asks for more.
+    // undici's timeout would count a single byte as progress. `Body.read` asks for more.
     bodyTimeout: 0,
   };
   let stop = reject;
