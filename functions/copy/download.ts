@@ -77,11 +77,12 @@ export async function download(
 ): Promise<number> {
   const progress: Progress = { file: from?.file, at: from?.at ?? 0, wasted: 0, restarts: 0 };
   if (from !== undefined && from.at === from.file.bytes) return from.at;
+  const transfer = { source, receiver, progress };
   let fruitless = 0;
   for (let breaks = 0; breaks < BREAKS_MAX && fruitless < FRUITLESS_MAX; breaks++) {
     if (progress.restarts > RESTARTS_MAX) break;
     const before = progress.at + progress.wasted;
-    if ((await fetchRest(source, receiver, progress, signal)) === 'complete') return progress.at;
+    if ((await fetchRest(transfer, signal)) === 'complete') return progress.at;
     fruitless = progress.at + progress.wasted >= before + MIN_BYTES ? 1 : fruitless + 1;
     await sleep(pause * 2 ** (fruitless - 1), undefined, { signal });
   }
@@ -89,44 +90,43 @@ export async function download(
   throw new CopyFailed('The download broke off too often. Try again with a fresh URL.', facts);
 }
 
+interface Transfer {
+  readonly source: Source;
+  readonly receiver: Receiver;
+  readonly progress: Progress;
+}
+
 /** One request: for the whole file, or for the part of it that is missing. */
-async function fetchRest(
-  source: Source,
-  receiver: Receiver,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<'complete' | 'broken'> {
+async function fetchRest(transfer: Transfer, signal: AbortSignal): Promise<'complete' | 'broken'> {
+  const { source, receiver, progress } = transfer;
   const isFirst = progress.file === undefined;
   const range = progress.at > 0 && progress.file?.etag !== undefined;
-  let response: Response;
+  let response: Response | undefined;
   try {
     const headers = { accept: '*/*', 'accept-encoding': 'identity', ...(range && rangeHeaders(progress)) };
     const { dispatcher, url, timeouts } = source;
     const headersTimeout = timeouts?.headers ?? HEADERS_TIMEOUT_MS;
     response = await get({ dispatcher, url, headers, headersTimeout }, signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!isBreak(error)) throw error;
-    if (isFirst) throw new CopyFailed(`The storage host did not answer (${codeOf(error)}). Try again.`);
-    return 'broken';
-  }
-  try {
     const answer = range ? judgeRange(response, progress) : 'file';
     if (answer === 'nothing left') return 'complete';
     if (answer === 'another file') return restart(progress, receiver);
     if (answer === 'file' && response.status !== 200) return refuse(response.status, isFirst);
     checkFraming(response.headers);
-    if (answer === 'file')
-      await begin(response.headers, { source, receiver, progress, ignoresRanges: range });
-    await pour(response.body, { source, receiver, progress }, signal);
-    return judgeEnd(progress, receiver);
+    if (answer === 'file') await begin(response.headers, transfer, range);
+    await readBody(response.body, transfer, signal);
+    const { at, file } = progress;
+    if (file?.bytes === undefined || at === file.bytes) return 'complete';
+    // Nothing broke: the body is not the one that its headers announced. It may be an error page.
+    return restart(progress, receiver);
   } catch (error) {
     signal.throwIfAborted();
     if (!isBreak(error)) throw error;
+    if (response === undefined && isFirst)
+      throw new CopyFailed(`The storage host did not answer (${codeOf(error)}). Try again.`);
     if (progress.file?.etag === undefined || error instanceof TooLong) restart(progress, receiver);
     return 'broken';
   } finally {
-    response.body.close();
+    response?.body.close();
   }
 }
 
@@ -158,11 +158,12 @@ function judgeRange(
 
 async function begin(
   headers: Headers,
-  { source, receiver, progress, ignoresRanges }: Target & { ignoresRanges: boolean },
+  { source, receiver, progress }: Transfer,
+  ignoresRanges: boolean,
 ): Promise<void> {
   const length = headers['content-length'];
   const bytes = length === undefined ? undefined : Number(length);
-  if (bytes !== undefined && bytes > source.maxBytes) throw tooLarge(source.maxBytes);
+  if (bytes !== undefined && bytes > source.maxBytes) throw tooLarge('The file', source.maxBytes);
   restart(progress, receiver);
   progress.file = {
     contentType: headers['content-type'] || undefined,
@@ -174,28 +175,14 @@ async function begin(
   await receiver.begin(progress.file);
 }
 
-interface Target {
-  readonly source: Source;
-  readonly receiver: Receiver;
-  readonly progress: Progress;
-}
-
-function pour(body: Body, { source, receiver, progress }: Target, signal: AbortSignal): Promise<void> {
+function readBody(body: Body, { source, receiver, progress }: Transfer, signal: AbortSignal): Promise<void> {
   const idle = source.timeouts?.idle ?? IDLE_TIMEOUT_MS;
   return body.read({ idle, minBytes: MIN_BYTES }, signal, (chunk) => {
     progress.at += chunk.length;
-    if (progress.at > source.maxBytes) throw tooLarge(source.maxBytes);
+    if (progress.at > source.maxBytes) throw tooLarge('The file', source.maxBytes);
     if (progress.at > (progress.file?.bytes ?? Infinity)) throw new TooLong();
     return receiver.write(chunk);
   });
-}
-
-/** The body has come to its end, as HTTP defines it. */
-function judgeEnd(progress: Progress, receiver: Receiver): 'complete' | 'broken' {
-  const { at, file } = progress;
-  if (file?.bytes === undefined || at === file.bytes) return 'complete';
-  // Nothing broke: the body is not the one that its headers announced. It may be an error page.
-  return restart(progress, receiver);
 }
 
 /** The bytes so far are void. */
@@ -248,9 +235,9 @@ class TooLong extends Error {
   readonly code = 'TOO_LONG';
 }
 
-function tooLarge(maxBytes: number): DownloadRefused {
+export function tooLarge(what: string, maxBytes: number): DownloadRefused {
   return new DownloadRefused(
-    `The file is larger than max_download_bytes (${maxBytes}) allows. Raise that setting, or export shorter ranges.`,
+    `${what} is larger than max_download_bytes (${maxBytes}) allows. Raise that setting, or export shorter ranges.`,
     { max: maxBytes },
   );
 }

@@ -1,5 +1,5 @@
-import { DownloadRefused } from '../workflow/errors.ts';
 import type { ObjectSettings } from '../workflow/settings.ts';
+import { tooLarge } from './download.ts';
 import { createObjectWriter, type ObjectWriter } from './object-writer.ts';
 import { createBufferPool } from './parts.ts';
 import { createS3Client } from './s3-call.ts';
@@ -16,6 +16,7 @@ export type CreateObject = (key: string, kind: Kind) => NewObject;
 /** Writes objects of the bucket in the memory of two parts of 8 MiB. */
 export function createNewObjects({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: ObjectSettings): CreateObject {
   const s3 = createS3Client();
+  const maxBytes = Number(MAX_DOWNLOAD_BYTES);
   return (key, kind) => {
     const to = { s3, bucket: BUCKET, key, expectedBucketOwner: BUCKET_OWNER };
     const writer = createObjectWriter(to, kind, { pool: createBufferPool() });
@@ -24,11 +25,7 @@ export function createNewObjects({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: O
       ...writer,
       async write(chunk) {
         bytes += chunk.length;
-        if (bytes > Number(MAX_DOWNLOAD_BYTES)) {
-          throw new DownloadRefused(
-            `${key} is larger than max_download_bytes (${MAX_DOWNLOAD_BYTES}) allows. Raise that setting, or export shorter ranges.`,
-          );
-        }
+        if (bytes > maxBytes) throw tooLarge(key, maxBytes);
         await writer.write(chunk);
       },
     };
