@@ -11,7 +11,7 @@ import type { CopySettings } from '../workflow/settings.ts';
 import { createFileAgent } from './connection.ts';
 import { createContentCheck } from './content.ts';
 import { download, type FileHead, type Receiver, type Source } from './download.ts';
-import { createObjectWriter, type ObjectWriter, type WrittenObject } from './object-writer.ts';
+import { createObjectWriter, type ObjectWriter, type Resumed, type WrittenObject } from './object-writer.ts';
 import { type BufferPool, createBufferPool, type Part } from './parts.ts';
 import { createS3Client, type Destination } from './s3-call.ts';
 import { type Abandon, abortUpload, createAbandon, listParts } from './upload.ts';
@@ -87,11 +87,17 @@ export async function copyFile(options: CopyOptions): Promise<WrittenObject | Co
   }
 }
 
-function start({ destination, format }: CopyOptions, file: FileHead, pool: BufferPool): Attempt {
+/** @param resumed absent for a copy from the beginning */
+function start(
+  { destination, format }: CopyOptions,
+  file: FileHead,
+  pool: BufferPool,
+  resumed?: Resumed,
+): Attempt {
   const { contentEncoding } = file;
   const contentType = file.contentType ?? CONTENT_TYPES[format.toUpperCase()] ?? 'application/octet-stream';
-  const check = createContentCheck({ format, contentType, contentEncoding });
-  const writer = createObjectWriter(destination, { contentType, contentEncoding }, { pool, check });
+  const check = createContentCheck({ format, contentType, contentEncoding, resumed });
+  const writer = createObjectWriter(destination, { contentType, contentEncoding }, { pool, check, resumed });
   return { file, contentType, writer };
 }
 
@@ -101,10 +107,11 @@ function start({ destination, format }: CopyOptions, file: FileHead, pool: Buffe
  * @returns undefined if S3 does not hold the parts of the checkpoint; then their upload is aborted
  */
 async function resume(
-  { destination, format }: CopyOptions,
+  options: CopyOptions,
   checkpoint: CopyCheckpoint,
   pool: BufferPool,
 ): Promise<Attempt | undefined> {
+  const { destination } = options;
   const { upload_id: uploadId, stored_bytes: at, etag, bytes, content_type: contentType, json } = checkpoint;
   const listed = await listParts(destination, uploadId);
   if (listed === undefined) return undefined;
@@ -113,11 +120,8 @@ async function resume(
     await abortUpload(destination, uploadId);
     return undefined;
   }
-  const check = createContentCheck({ format, contentType, resumed: { json } });
-  const resumed = { uploadId, parts, at, json };
-  const writer = createObjectWriter(destination, { contentType }, { pool, check, resumed });
   const file = { etag, bytes, contentType, contentEncoding: undefined, ignoresRanges: false };
-  return { file, contentType, writer };
+  return start(options, file, pool, { uploadId, parts, at, json });
 }
 
 /** Returns true if parts 1, 2, 3 … hold exactly these bytes. Only the last one may be shorter than a part. */

@@ -39,7 +39,7 @@ export interface Resumed extends Position {
 interface Options {
   readonly pool: BufferPool;
   readonly check?: ContentCheck;
-  readonly resumed?: Resumed;
+  readonly resumed?: Resumed | undefined;
 }
 
 export function createObjectWriter(
