@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { findTable } from '../../../functions/curate/find-table.ts';
 import { curateReport } from '../../../functions/curate-report.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { compareVersions, type DayVersion, readVersion } from '../../../functions/workflow/day-metadata.ts';
@@ -55,10 +56,16 @@ export async function rebuildWindow(copy: Copy, { schema, place, bucket }: Rebui
   const version = versionOf(copy);
   if (schema.requests[request.account] !== version.request_hash)
     return { ...about, outcome: 'other_request' };
-  if (await isShown(copy, schema, bucket)) return { ...about, outcome: 'unchanged' };
+  const { files, catalog } = place;
+  if (await isShown(copy, schema, bucket)) {
+    // Readers may fail on days that are shown with other types than the table has now.
+    const { problem } = await withRetries(() => findTable(request, { catalog, hash: version.request_hash }));
+    return problem === undefined
+      ? { ...about, outcome: 'unchanged' }
+      : { ...about, outcome: 'failed', problem };
+  }
   // The ledger of the delivery tells what that restated. It stays, unless the delivery did not write the table.
   const store = hasLedger ? { putJson: async () => {} } : place.store;
-  const { files, catalog } = place;
   const limits = { maxBytes: Number.POSITIVE_INFINITY, millisecondsLeft: () => NO_LIMIT_MS };
   try {
     const after = await withRetries(() => curateReport(state, { ...limits, files, store, catalog, target }));

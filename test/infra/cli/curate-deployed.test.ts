@@ -41,6 +41,27 @@ it('works on the deployed bucket and catalog, and registers objects that have no
   expect(await missing()).toEqual([]);
 });
 
+it('fails for days that are shown with another type than the table has now', async () => {
+  const folder = await openFolder();
+  const { base_url, revision, exports } = readConfig();
+  const [{ name, account, advertiser_ids, metrics, dimensions } = { name: '', account: '' }] = exports;
+  const request = { advertiser_ids, metrics, dimensions };
+  const fields = { campaign_id: '1', campaign_name: 'c', impressions: 10, number_of_purchases: 1 };
+  const delivery = { name, account, request, fields, platform: platformName(base_url), revision };
+  await deliver(folder, { ...delivery, days: [1, 2], created: 5 });
+  const { glue, cwd } = await deployTables(folder);
+  expect((await curate([name], cwd)).result.outcome).toBe('done');
+
+  const table = glue.tables.get(name.replaceAll('-', '_'));
+  const column = table?.StorageDescriptor.Columns.find(({ Name }) => Name === 'impressions');
+  Object.assign(column ?? {}, { Type: 'double' });
+  const { status, result } = await curate([name], cwd);
+  expect([status, result.windows.map(({ outcome }) => outcome)]).toEqual([1, ['failed']]);
+  expect(result.windows[0]?.problem).toContain(
+    `column impressions is double now, but ${account}, 2026-10-01 was written as bigint; give the export a new table name`,
+  );
+});
+
 it.each([
   ['curate', 'GetTable', /^AWS refused to read table /],
   ['missing', 'BatchGetPartition', /^AWS could not read the partitions of table /],
