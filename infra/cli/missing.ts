@@ -127,7 +127,8 @@ async function findLocal(
   { account }: MissingOptions,
   bucket: ExportedObjects,
 ): Promise<{ request: ExportRequest; target: RequestTarget }> {
-  const table = loadConfig().exports.find((entry) => entry.name === name)?.table;
+  const configured = loadConfig().exports.find((entry) => entry.name === name);
+  const table = configured && (configured.table ?? name);
   const copies = await readCopies(bucket, {
     name,
     table,

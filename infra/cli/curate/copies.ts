@@ -27,6 +27,8 @@ const Manifest = z.object({
   checksum: z.object({ value: z.string() }),
   content_type: z.string(),
   content_encoding: z.optional(z.string()),
+  /** The table that shows it, under the prefix `tables/`. */
+  table: z.optional(z.object({ name: z.string() })),
   version_id: z.optional(z.string()),
   copied_at: z.string(),
   execution: z.string(),
@@ -65,7 +67,7 @@ export interface CopySelection {
   readonly from?: string;
   /** Exclusive. */
   readonly to?: string;
-  /** The `table` of the export in the config. */
+  /** The `table` of the export in the config. Default: the one that the delivery wrote. */
   readonly table: unknown;
 }
 
@@ -105,7 +107,7 @@ async function findManifests(
 }
 
 async function asCopy(bucket: ExportedObjects, manifest: Manifest, table: unknown): Promise<Copy> {
-  const input = asInput(manifest, table);
+  const input = asInput(manifest, table ?? manifest.table?.name);
   const state = asState(manifest, input);
   const text = await bucket.getText(ledgerKey(state.request, state.window));
   const { data } = Ledger.safeParse(parseJson(text ?? ''));

@@ -118,7 +118,7 @@ async function findCopies(name: string, options: CurateOptions, bucket: Exported
   const accounts = account ? [account] : entries.map((entry) => entry.account);
   if (!local && accounts.length === 0) throw new UsageError([`the config has no export ${name}`]);
   const selection = {
-    ...{ name, table: entries[0]?.table },
+    ...{ name, table: entries[0] && (entries[0].table ?? name) },
     // In a folder, an export need not be in the config.
     ...((account !== undefined || !local) && { accounts }),
     ...(from !== undefined && { from }),

@@ -101,6 +101,17 @@ it('rebuilds only the windows of a range, and only those of an account', async (
   expect(await spendIn(folder.out)).toEqual({ 1: 1, 2: 1, 3: 2, 4: 2 });
 });
 
+it('writes the table that the delivery wrote, if the config has no such export', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 2], created: 1, table: 'shared' });
+  const { result } = await curate(['daily', '--local', '--out', folder.out]);
+  expect(result.table).toBe('shared');
+  expect(await spendIn(folder.out, 'shared')).toEqual({ 1: 1, 2: 1 });
+  const range = ['--to', '2026-10-03', '--json'];
+  const { stdout } = await runCommand(['missing', 'daily', '--local', '--out', folder.out, ...range]);
+  expect(JSON.parse(stdout).missing).toEqual([]);
+});
+
 it('shows the newest snapshot of a list', async () => {
   const folder = await openFolder();
   for (const created of [1, 3, 2]) {

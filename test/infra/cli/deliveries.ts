@@ -31,6 +31,8 @@ interface Delivery {
   readonly platform?: string;
   readonly revision?: string;
   readonly time_zone?: string;
+  /** The table that the delivery wrote. */
+  readonly table?: string;
   /** Days that kept a newer report at the delivery. */
   readonly kept?: readonly number[];
   /** The hour of the earlier report whose ledger is still there, because CurateReport failed. */
@@ -72,6 +74,7 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
     platform: delivery.platform ?? '127.0.0.1',
     revision: delivery.revision ?? '2026-09-01',
     ...(delivery.time_zone !== undefined && { time_zone: delivery.time_zone }),
+    ...(delivery.table !== undefined && { table: { name: delivery.table } }),
     ...{ report_id: `r-${created}`, report_created_at: timeOf(created), bucket: BUCKET },
     ...{ key: `${prefix}/report.json`, bytes: file.length, content_type: 'application/json' },
     checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: base64Crc(crc32(file)) },
