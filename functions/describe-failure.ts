@@ -3,7 +3,7 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { type Abandon, createAbandon } from './copy/upload.ts';
 import { createFailureReport, trimToCause, trimToState } from './decisions/failure-report.ts';
-import { collectOutcomes, type LostWindow } from './decisions/outcomes.ts';
+import { collectOutcomes, type LostWindow, sumRestated } from './decisions/outcomes.ts';
 import { ServiceUnavailable } from './workflow/errors.ts';
 import { failureKey, objectKey } from './workflow/keys.ts';
 import { ExportRequest } from './workflow/request/request.ts';
@@ -85,8 +85,8 @@ async function describeExport(state: ExportFailure, dependencies: Dependencies):
   const failure = createFailureReport(caught, { execution, ...namesIn(state), now: now(), runbookUrl });
   const { windows, request, results } = PlannedExport.safeParse(state).data ?? {};
   if (!windows || !request || !results) {
-    const { windows: delivered_windows } = ExportSummary.safeParse(state).data ?? {};
-    return { ...failure, ...(delivered_windows && { delivered_windows }) };
+    const { windows: delivered_windows, ...restated } = ExportSummary.safeParse(state).data ?? {};
+    return { ...failure, ...sumRestated([restated]), ...(delivered_windows && { delivered_windows }) };
   }
   const outcomes = collectOutcomes(windows, results);
   const delivered_windows = outcomes.flatMap((window) =>
@@ -98,7 +98,15 @@ async function describeExport(state: ExportFailure, dependencies: Dependencies):
       return window.outcome === 'failed' ? [window.failure] : [];
     }),
   );
-  return { ...summarizeWindows(failure, reports.flat(), windows.length), delivered_windows };
+  const written = outcomes.map((window) => {
+    if (window.outcome === 'lost') return {};
+    return window.outcome === 'failed' ? window.failure : window;
+  });
+  return {
+    ...summarizeWindows(failure, reports.flat(), windows.length),
+    ...sumRestated(written),
+    delivered_windows,
+  };
 }
 
 /** A lost window's execution died before it could describe its own failure. */
@@ -157,6 +165,7 @@ const ExportSummary = z.object({
   ...{ bucket: z.string(), account: z.string(), name: z.string() },
   ...{ start_date: z.string(), end_date: z.string() },
   windows: z.optional(z.array(WindowObject)),
+  ...z.partial(Restated).shape,
 });
 
 /** Undefined if the request was never checked, because a key consists of validated parts only. */

@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { collectOutcomes } from './decisions/outcomes.ts';
+import { collectOutcomes, sumRestated } from './decisions/outcomes.ts';
 import { shortenWarnings } from './decisions/warnings.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { failureKey } from './workflow/keys.ts';
@@ -50,19 +50,6 @@ export async function publishExport(
     ...sumRows(delivered, already_delivered),
     ...sumRestated(delivered),
     warnings: shortenWarnings(all, MAX_WARNINGS),
-  };
-}
-
-/** Returns nothing if no window has a table. */
-function sumRestated(delivered: readonly DeliveredWindow[]): Partial<ExportResult> {
-  const written = delivered.filter(({ restated }) => restated !== undefined);
-  if (written.length === 0) return {};
-  const first_restated = written.find((window) => window.first_restated !== undefined)?.first_restated;
-  const last_restated = written.findLast((window) => window.last_restated !== undefined)?.last_restated;
-  return {
-    restated: written.reduce((sum, { restated = 0 }) => sum + restated, 0),
-    ...(first_restated !== undefined && { first_restated }),
-    ...(last_restated !== undefined && { last_restated }),
   };
 }
 

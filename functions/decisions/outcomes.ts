@@ -1,4 +1,4 @@
-import { Caught, type Window } from '../workflow/state-parts.ts';
+import { Caught, type Restated, type Window } from '../workflow/state-parts.ts';
 import {
   type DeliveredWindow,
   type ExportPlan,
@@ -36,4 +36,19 @@ export function collectOutcomes(
     const result = found.find((candidate) => candidate.window.start_date === window.start_date);
     return result ?? { outcome: 'lost', window, caught: Caught.safeParse(results[index]).data ?? NO_RESULT };
   });
+}
+
+type MaybeRestated = { readonly [name in keyof Restated]?: Restated[name] | undefined };
+
+/** Adds up the restated days of windows, in their order. Returns nothing if no window has a table. */
+export function sumRestated(windows: readonly MaybeRestated[]): Partial<Restated> {
+  const written = windows.filter(({ restated }) => restated !== undefined);
+  if (written.length === 0) return {};
+  const first_restated = written.find((window) => window.first_restated !== undefined)?.first_restated;
+  const last_restated = written.findLast((window) => window.last_restated !== undefined)?.last_restated;
+  return {
+    restated: written.reduce((sum, { restated = 0 }) => sum + restated, 0),
+    ...(first_restated !== undefined && { first_restated }),
+    ...(last_restated !== undefined && { last_restated }),
+  };
 }

@@ -184,7 +184,7 @@ const WindowFailureReport = z.object({
   report_ids: z.array(z.string()),
   /** Absent if the failure may be the report's fault. */
   adoptable_report: z.optional(AdoptableReport),
-  /** Only of a window that failed after it wrote its table. */
+  /** Of a window that failed after it wrote its table, and of all windows of an export that did. */
   ...z.partial(Restated).shape,
   request_ids: z.array(z.string()),
   faults: z.optional(z.array(z.string())),

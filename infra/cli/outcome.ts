@@ -115,7 +115,11 @@ function describeDelivered(result: ExportResult, root: string, width: number): s
 }
 
 /** Conversions come late, so a report may change days that were exported before. */
-function describeRestated({ restated = 0, first_restated, last_restated }: ExportResult): string[] {
+function describeRestated({
+  restated = 0,
+  first_restated,
+  last_restated,
+}: Pick<Partial<FailureReport>, 'restated' | 'first_restated' | 'last_restated'>): string[] {
   if (restated === 0) return [];
   const range = restated === 1 ? `on ${first_restated}` : `from ${first_restated} to ${last_restated}`;
   return [`Days of the table that show other values now: ${restated}, ${range}`];
@@ -169,6 +173,7 @@ function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>, { root
     ...faults.map((fault) => `  ${fault}`),
     ...describeWindows(report, folder),
     ...describeShown(report),
+    ...describeRestated(report),
     ...(timeline.length > 1 ? ['Timeline:', ...describeTimeline(timeline)] : []),
     `execution: ${failure.execution}`,
     ...(report_ids.length > 0 ? [`report_id: ${report_ids.join(', ')}`] : []),
@@ -211,14 +216,13 @@ function describeWindows(report: Partial<FailureReport>, folder: string): string
   ];
 }
 
-/** No event counts these days, and the next run finds them unchanged. */
+/** The next run finds the values of these windows unchanged. */
 function describeShown({ failed_windows = [] }: Partial<FailureReport>): string[] {
-  return failed_windows.flatMap(({ window, restated, first_restated, last_restated }) => {
-    if (restated === undefined) return [];
-    const range = first_restated === undefined ? '' : `, ${first_restated} to ${last_restated}`;
-    const shown = `The table already shows this report's values, ${window?.start_date} to ${window?.end_date}`;
-    return [`${shown}: ${restated} days restated${range}`];
-  });
+  return failed_windows.flatMap(({ window, restated }) =>
+    restated === undefined
+      ? []
+      : [`The table already shows this report's values, ${window?.start_date} to ${window?.end_date}`],
+  );
 }
 
 function describeTimeline(timeline: Timeline): string[] {

@@ -65,6 +65,14 @@ describe('DescribeFailure of an export whose windows failed', () => {
     expect(written).toEqual([[KEY, failure]]);
   });
 
+  it('counts the restated days of all windows, delivered or not', async () => {
+    const days = { restated: 2, first_restated: '2026-10-03', last_restated: '2026-10-05' };
+    const more = { restated: 1, first_restated: '2026-10-20', last_restated: '2026-10-20' };
+    const results = [{ ...delivered(0), ...days }, failed(reportOf(1)), failed(reportOf(2, more))];
+    const { failure } = await describeExport({ ...planned, results });
+    expect(failure).toMatchObject({ restated: 3, first_restated: '2026-10-03', last_restated: '2026-10-20' });
+  });
+
   it('says only what happened if there is one window', async () => {
     const state = { ...planned, windows: createWindows(1), results: [failed(reportOf(0))] };
     expect((await describeExport(state)).failure.happened).toBe('Window 0 is stuck.');
@@ -187,8 +195,8 @@ describe('DescribeFailure of an export whose windows did not fail', () => {
     ['without windows to export', { ...planned, windows: [], results: [] }, { delivered_windows: [] }],
     [
       '31: when it could not be announced',
-      { ...result, version: '1', kind: 'report', windows: both },
-      { delivered_windows: objects },
+      { ...result, version: '1', kind: 'report', windows: both, restated: 0 },
+      { delivered_windows: objects, restated: 0 },
     ],
   ])('writes its report at the key of the whole range: %s', async (_, state, windows) => {
     const { failure, written } = await describeExport({ ...state, caught });

@@ -45,10 +45,11 @@ describe('the printed outcome', () => {
     const failed = { ...REPORT, window: { start_date: '2026-10-01', end_date: '2026-10-08' } };
     const range = { first_restated: '2026-10-02', last_restated: '2026-10-06' };
     const failed_windows = [{ ...failed, restated: 3, ...range }, { ...failed, restated: 0 }, failed];
-    const text = failedWith({ ...REPORT, failed_windows });
+    const text = failedWith({ ...REPORT, failed_windows, restated: 3, ...range });
     expect(text.split('\n').filter((line) => line.includes('table'))).toEqual([
-      "The table already shows this report's values, 2026-10-01 to 2026-10-08: 3 days restated, 2026-10-02 to 2026-10-06",
-      "The table already shows this report's values, 2026-10-01 to 2026-10-08: 0 days restated",
+      "The table already shows this report's values, 2026-10-01 to 2026-10-08",
+      "The table already shows this report's values, 2026-10-01 to 2026-10-08",
+      'Days of the table that show other values now: 3, from 2026-10-02 to 2026-10-06',
     ]);
   });
 

@@ -69,7 +69,7 @@ describe('31: a manifest', () => {
       ...fails('_manifest.json', 'AccessDenied'),
     });
     const restated = { restated: 2, first_restated: '2026-10-02', last_restated: '2026-10-04' };
-    expect(announced).toMatchObject([{ detail: { failed_windows: [restated] } }]);
+    expect(announced).toMatchObject([{ detail: { ...restated, failed_windows: [restated] } }]);
     const [key = ''] = await failureReportsOf('shown');
     expect(JSON.parse(String(await workflow.object(key)))).toMatchObject({ failed_windows: [restated] });
   });
