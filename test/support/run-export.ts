@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import type { FailureReport } from '../../functions/workflow/states.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
@@ -70,6 +72,22 @@ export async function shareWorkflow(options: WorkflowOptions = {}): Promise<Work
   afterAll(async () => {
     await expectNoSecretWritten(workflow);
     await workflow.close();
+  });
+  return workflow;
+}
+
+let common: Promise<Workflow> | undefined;
+
+/**
+ * Returns a fast workflow that the files of a worker share: starting one and closing it takes as much CPU as ten exports. A file may
+ * change it only for the time of a test. At the end of each file it searches everything that was written for secrets (P6).
+ */
+export async function commonWorkflow(): Promise<Workflow> {
+  common ??= startFastWorkflow().then((workflow) => globalThis.closedWithWorker.use(workflow));
+  const workflow = await common;
+  afterAll(async () => {
+    setFaults(workflow, {});
+    await expectNoSecretWritten(workflow);
   });
   return workflow;
 }
@@ -152,8 +170,10 @@ export function mostAtOnce(events: readonly HistoryEvent[]): number {
 }
 
 /** Keys of the objects of the export with this name, sorted. */
-export async function keysOf(workflow: Workflow, name: string): Promise<string[]> {
-  return (await workflow.keys()).filter((key) => key.includes(`/export=${name}/`));
+export async function keysOf({ out, bucket, keys }: Workflow, name: string): Promise<string[]> {
+  const folders = globSync('exports/account=*/export=*', { cwd: join(out, bucket) });
+  const own = folders.filter((folder) => folder.endsWith(`/export=${name}`)).sort();
+  return (await Promise.all(own.map((folder) => keys(folder)))).flat();
 }
 
 /** Changes options, and returns a function that restores them. */

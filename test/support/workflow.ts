@@ -62,8 +62,8 @@ export interface Workflow extends LocalRun {
   run(request?: unknown): Promise<Ended>;
   /** Reads an object of the bucket. @param version only of a bucket with versions */
   object(key: string, version?: string): Promise<Buffer>;
-  /** Keys of all visible objects, sorted. */
-  keys(): Promise<string[]>;
+  /** Keys of all visible objects, or of those in a folder, sorted. */
+  keys(folder?: string): Promise<string[]>;
   /** The text of everything that was written, except the reports: files, histories, logs, events, and journals. */
   everythingWritten(): Promise<string>;
 }
@@ -98,7 +98,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
     run: (input = request()) => follow(local.export(input)),
     object: (key, version) =>
       readFile(join(out, local.bucket, version === undefined ? key : join('.versions', version))),
-    keys: () => keysUnder(join(out, local.bucket)),
+    keys: (folder) => keysUnder(join(out, local.bucket), folder),
     everythingWritten: () => readEverything(local, out),
     [Symbol.asyncDispose]: close,
   };
@@ -171,8 +171,8 @@ export async function follow(execution: Execution): Promise<Ended> {
   return { ...result, name: execution.name, events };
 }
 
-async function keysUnder(directory: string): Promise<string[]> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+async function keysUnder(directory: string, folder = ''): Promise<string[]> {
+  const entries = await readdir(join(directory, folder), { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
   const keys = files.map(({ parentPath, name }) => join(parentPath, name).slice(directory.length + 1));
   // The S3 endpoint's own folders begin with a dot.

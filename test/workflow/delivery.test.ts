@@ -5,10 +5,10 @@ import { loadAssembly, prepareAssembly } from '../../infra/local/assembly.ts';
 import type { ReportSettings } from '../../infra/sandbox/settings.ts';
 import { sumDays } from '../support/day-sums.ts';
 import { queryDays } from '../support/query-days.ts';
-import { keysOf, runExport, shareWorkflow, startFastWorkflow } from '../support/run-export.ts';
+import { commonWorkflow, keysOf, runExport, startFastWorkflow } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
-const workflow = await shareWorkflow();
+const workflow = await commonWorkflow();
 
 function prefixOf(name: string): string {
   return `exports/account=sandbox/export=${name}/start_date=2026-10-01/end_date=2026-10-08/`;
@@ -72,7 +72,7 @@ describe('an export of one window', () => {
   it.each<[string, ReportSettings, Record<string, unknown>]>([
     ['0 rows', { rows: 0 }, { rows: 0, empty: true }],
     ['1 row', { rows: 1 }, { rows: 1, empty: false }],
-    ['200 MB', { bytes: 200 * 1024 * 1024 }, { empty: false }],
+    ['60 MB', { bytes: 60_000_000 }, { empty: false }],
   ])('23: delivers the bytes of the source, and says whether it is empty: %s', async (_, report, expected) => {
     const { status, reports, manifest, output } = await runExport(workflow, { sandbox: { report } });
     expect(status).toBe('SUCCEEDED');

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 import {
   type Conditions,
+  commonWorkflow,
   expectFailed,
   type Outcome,
   runExport,
-  shareWorkflow,
 } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
-const workflow = await shareWorkflow();
+const workflow = await commonWorkflow();
 
 function list(fields: Record<string, unknown> = {}, conditions: Conditions = {}): Promise<Outcome> {
   const asked = { kind: 'list', snapshot_date: '2026-11-20', ...fields };

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Conditions,
+  commonWorkflow,
   expectFailed,
   keysOf,
   type Outcome,
   runExport,
-  shareWorkflow,
 } from '../support/run-export.ts';
 
-const workflow = await shareWorkflow();
+const workflow = await commonWorkflow();
 
 const RANGE = { start_date: '2026-01-01', end_date: '2026-10-01' };
 const [ADVERTISER] = workflow.sandbox.advertiserIds;

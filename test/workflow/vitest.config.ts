@@ -8,6 +8,7 @@ export default defineConfig({
     ...standard.test,
     include: ['test/workflow/**/*.test.ts', 'test/random/**/*.test.ts'],
     exclude: [],
+    environment: './test/workflow/environment.ts',
     // One worker more than there are cores, since a run often waits for its scaled clock.
     maxWorkers: availableParallelism() + 1,
   },

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { addDays, daysBetween } from '../../functions/workflow/request/dates.ts';
-import { gapsIn, keysOf, mostAtOnce, runExport, shareWorkflow } from '../support/run-export.ts';
+import { commonWorkflow, gapsIn, keysOf, mostAtOnce, runExport } from '../support/run-export.ts';
 import { startWorkflow } from '../support/workflow.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
-const workflow = await shareWorkflow();
-const DAYS_400 = { start_date: '2025-01-01', end_date: addDays('2025-01-01', 400) };
-const THREE_WINDOWS = { end_date: '2027-01-20', max_parallel: 1 };
+const workflow = await commonWorkflow();
+const DAYS_400 = { start_date: '2025-01-01', end_date: addDays('2025-01-01', 400), table: false };
+const THREE_WINDOWS = { end_date: '2027-01-01', max_parallel: 1, table: false };
 
 describe('an export of 400 days', () => {
   it('2.2, 5.4: becomes nine reports of at most 45 days, eight at a time, with one token request', async () => {

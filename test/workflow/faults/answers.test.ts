@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { expectFailed, gapsIn, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { commonWorkflow, expectFailed, gapsIn, runExport } from '../../support/run-export.ts';
 
 // Answers of the platform's API that are lost, cannot be read, or cannot be used.
-const workflow = await shareWorkflow();
+const workflow = await commonWorkflow();
 
 it.each([
   ['resets the connection', 'reset=after'],

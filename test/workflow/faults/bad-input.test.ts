@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { keysOf, type Outcome, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { commonWorkflow, keysOf, type Outcome, runExport } from '../../support/run-export.ts';
 
-const workflow = await shareWorkflow();
+const workflow = await commonWorkflow();
 
 const ROW = { date: '2026-10-01', campaign_id: 'c1', spend: 1.5, impressions: 3 };
 const FIELDS = { dimensions: ['campaign_id'], metrics: ['spend', 'impressions'] };

@@ -1,18 +1,16 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
-import { expectFailed, runExport, shareWorkflow, startFastWorkflow } from '../../support/run-export.ts';
+import { commonWorkflow, expectFailed, runExport, startFastWorkflow } from '../../support/run-export.ts';
 import { forgetTokens, secretId, storeCredential } from '../../support/workflow-secrets.ts';
 
-const workflow = await shareWorkflow();
+const workflow = await commonWorkflow();
 
 const { clientId: client_id, clientSecret: client_secret } = workflow.sandbox;
 const CREDENTIAL = secretId(workflow, 'credential');
 const TOKEN = secretId(workflow, 'token');
 
-beforeEach(async () => {
-  await storeCredential(workflow, JSON.stringify({ client_id, client_secret }));
-  await forgetTokens(workflow);
-});
+beforeEach(() => forgetTokens(workflow));
+afterEach(() => storeCredential(workflow, JSON.stringify({ client_id, client_secret })));
 
 describe('32: a credential', () => {
   const HUNDRED_WINDOWS = { start_date: '2023-01-01', end_date: addDays('2023-01-01', 4500) };

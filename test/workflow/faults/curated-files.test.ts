@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import {
+  commonWorkflow,
   recordJournals,
   runExport,
   setFaults,
-  shareWorkflow,
   startFastWorkflow,
 } from '../../support/run-export.ts';
 import { ALL, daysOf, ONES, WEEK } from '../../support/week-table.ts';
 import type { Workflow } from '../../support/workflow.ts';
 import { replaceObject } from '../../support/workflow-objects.ts';
 
-const workflow = await shareWorkflow();
+const workflow = await commonWorkflow();
 
 describe('45: a file that another run replaces before it is read', () => {
   const keyOf = (name: string) =>

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { pollWait } from '../../../functions/decisions/waits.ts';
 import type { WindowState } from '../../../functions/workflow/states.ts';
 import type { Fault } from '../../../infra/sandbox/faults/fault.ts';
-import { expectFailed, type Outcome, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { commonWorkflow, expectFailed, type Outcome, runExport } from '../../support/run-export.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
 
 // Error answers of the platform's API (contract 4 and 7).
-const workflow = await shareWorkflow();
+const workflow = await commonWorkflow();
 
 const CALLS = [
   ['POST /reports', 'create'],

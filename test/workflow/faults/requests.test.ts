@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { expectFailed, keysOf, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { commonWorkflow, expectFailed, keysOf, runExport } from '../../support/run-export.ts';
 
 // Faulty requests, and requests that only the platform can judge.
-const workflow = await shareWorkflow();
+const workflow = await commonWorkflow();
 const [ADVERTISER] = workflow.sandbox.advertiserIds;
 
 describe('36: a request', () => {

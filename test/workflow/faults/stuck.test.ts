@@ -2,15 +2,15 @@ import { expect, it } from 'vitest';
 import type { Report } from '../../../infra/sandbox/state.ts';
 import {
   type Conditions,
+  commonWorkflow,
   expectFailed,
   gapsIn,
   type Outcome,
   runExport,
-  shareWorkflow,
 } from '../../support/run-export.ts';
 
 // Reports that are not READY for half an hour, which takes 1.8 s here.
-const workflow = await shareWorkflow();
+const workflow = await commonWorkflow();
 const NEVER = 1e9;
 
 /** Runs an export whose reports are READY after these seconds. */

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Fault } from '../../../infra/sandbox/faults/fault.ts';
-import { recordJournals, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { commonWorkflow, recordJournals, runExport } from '../../support/run-export.ts';
 import { ALL, daysOf, ONES, report, WEEK } from '../../support/week-table.ts';
 import { metadataOf } from '../../support/workflow-objects.ts';
 
-const workflow = await shareWorkflow();
+const workflow = await commonWorkflow();
 
 function dayKey(table: string, day: string): string {
   return `tables/${table}/account=sandbox/date=${day}/data.parquet`;
