@@ -63,7 +63,7 @@ describe('4.1: a refresh token', () => {
     const first = (await storedCredential(workflow)).refresh_token;
     const outcome = await runExport(workflow, {
       sandbox: { rotateRefreshTokens, tokenSeconds: 100, report: { secondsToReady: 90 } },
-      request: { start_date: '2026-01-01', end_date: '2026-05-01', max_parallel: 1 },
+      request: { start_date: '2026-01-01', end_date: '2026-04-02', max_parallel: 1, table: false },
     });
     expect(outcome.status).toBe('SUCCEEDED');
     expect(outcome.reports).toHaveLength(3);

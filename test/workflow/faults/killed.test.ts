@@ -10,7 +10,7 @@ import { type CommandRun, startCommandRun } from '../../support/command-run.ts';
 
 // More than one part, so that a copy can be killed after the first one was stored.
 const BYTES = 9 * 1024 * 1024;
-const THREE_WINDOWS = { start_date: '2026-09-01', end_date: '2026-12-20' };
+const THREE_WINDOWS = { start_date: '2026-09-01', end_date: '2026-12-01' };
 
 /** What a run has done so far. */
 interface Progress {

@@ -17,8 +17,10 @@ const MAX_BYTES = 12 * 1024 * 1024;
 const LARGE = 9 * 1024 * 1024;
 const SMALL = 50_000;
 
-// Faults of the storage host of the download.
-const workflow = await shareWorkflow({ settings: { MAX_DOWNLOAD_BYTES: String(MAX_BYTES) } });
+// Faults of the storage host of the download. Nothing here depends on the rows of the files of two parts.
+const workflow = await shareWorkflow({
+  settings: { MAX_DOWNLOAD_BYTES: String(MAX_BYTES), MAX_CURATE_BYTES: '5000000' },
+});
 
 async function download(bytes: number, conditions: Conditions): Promise<Outcome> {
   const outcome = await runExport(workflow, { ...conditions, sandbox: { report: { bytes } } });
