@@ -12,7 +12,7 @@ it('P7 holds in exports with overlapping windows, late conversions, kills and fa
   const seen = { restated: 0, kept: 0, empty: 0, killed: 0 };
   await runScenarios(
     all.slice(0, RUNS),
-    { parallel: 2, speed: 1000 },
+    { parallel: 1, speed: 1000 },
     ({ index, scenario, days, ...outcome }) => {
       const replay = `npm run test:random -- --seed ${SEED} --run ${index}`;
       if (outcome.broken.length > 0) broken.push({ replay, broken: outcome.broken, scenario });

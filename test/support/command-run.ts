@@ -17,13 +17,17 @@ export interface CommandRun {
   readonly out: string;
 }
 
-/** @param fields of the request, in addition to the names and metrics */
+/**
+ * @param fields of the request, in addition to the names and metrics
+ * @param onEnd closes the sandbox at the end of the test; `afterAll` keeps it for all tests of a file
+ */
 export async function startCommandRun(
   fields: Record<string, unknown>,
   options: SandboxOptions = {},
+  onEnd: (close: () => Promise<void>) => void = onTestFinished,
 ): Promise<CommandRun> {
   const sandbox = await startSandbox({ now: scaledClock(SPEED).now, ...options });
-  onTestFinished(() => sandbox.close());
+  onEnd(() => sandbox.close());
   const directory = temporaryDirectory();
   const { clientId: client_id, clientSecret: client_secret, advertiserIds } = sandbox;
   const file = async (name: string, content: unknown) => {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
@@ -7,6 +7,7 @@ import { WindowObject } from '../../../functions/workflow/state-parts.ts';
 import { ExportResult, FailureReport } from '../../../functions/workflow/states.ts';
 import { runCommand, startCommand } from '../../support/cli.ts';
 import { startCommandRun } from '../../support/command-run.ts';
+import { expectFailureReport } from './failed-run.ts';
 import { STATE_MACHINE, startStepFunctions } from './step-functions.ts';
 
 const REQUEST = {
@@ -70,10 +71,11 @@ describe('the document of --json', () => {
     expect(Object.keys(shape).filter((field) => !words.has(field))).toEqual([]);
   });
 
-  it('of a failure names what was delivered; the command after it exports the rest, and names what was there', async () => {
-    const { args, out } = await startCommandRun(WINDOWS, { faults: ['create nth=2 status=403'] });
+  it('P6: of a failure names what was delivered; the command after it exports the rest, and names what was there', async () => {
+    const { args, out, sandbox } = await startCommandRun(WINDOWS, { faults: ['create nth=2 status=403'] });
     const failed = await runCommand(args);
     expect(failed.status).toBe(1);
+    await expectFailureReport(failed, { out, sandbox });
     const { delivered_windows: delivered = [], bucket = '', key = '' } = read(1, failed.stdout);
     expect(delivered).toHaveLength(2);
     for (const each of [key, ...delivered.map((window) => window.key)])
@@ -105,6 +107,8 @@ describe('the document of --json', () => {
     expect(status).toBe(130);
     const interrupted = read(130, stdout);
     expect(interrupted).toMatchObject({ continues: false, delivered_windows: [{}] });
+    const history = JSON.parse(await readFile(join(out, 'history.json'), 'utf8'));
+    expect(history.executions).toMatchObject([{ execution: interrupted.execution }]);
     const rest = await runCommand(argumentsOf(interrupted.next));
     const { already_delivered_windows } = read(0, rest.stdout);
     expect(already_delivered_windows).toEqual(interrupted.delivered_windows);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
-import { startCommandRun } from '../../support/command-run.ts';
 import { FAILED, FAILURE, NAME, RUNNING, startExecutions } from './operated-executions.ts';
 import { STATE_MACHINE } from './step-functions.ts';
 import { writeTemporary } from './support.ts';
@@ -105,35 +104,6 @@ describe('explain', () => {
 });
 
 describe('explain --local', () => {
-  it('shows what each window of the last run waited for', async () => {
-    const { args, out } = await startCommandRun({ start_date: '2026-07-01', end_date: '2026-08-20' });
-    const { execution } = JSON.parse((await runCommand(args)).stdout);
-    const { status, stdout } = await runCommand(['explain', '--local', '--out', out, '--json']);
-    expect(status).toBe(0);
-    const { windows, ...summary } = JSON.parse(stdout);
-    expect(summary).toMatchObject({ execution, outcome: 'delivered', export: 'daily' });
-    expect(windows).toHaveLength(2);
-    for (const { steps, seconds, outcome } of windows) {
-      expect(outcome).toBe('delivered');
-      const wait = steps.find(({ state }: { state: string }) => state === 'WaitForReport');
-      expect(wait.seconds).toBeGreaterThanOrEqual(20);
-      expect(seconds).toBeGreaterThan(wait.seconds);
-    }
-  });
-
-  it('shows the failure report of an earlier run, whose history is gone', async () => {
-    const fields = { start_date: '2026-10-01', end_date: '2026-10-03' };
-    const { args, out, sandbox } = await startCommandRun(fields, { faults: ['create status=422'] });
-    const failed = JSON.parse((await runCommand(args)).stdout);
-    await runCommand(args);
-    expect(sandbox.reports()).toHaveLength(1);
-    const { stdout } = await runCommand(['explain', failed.execution, '--local', '--out', out, '--json']);
-    expect(JSON.parse(stdout)).toMatchObject({
-      ...{ execution: failed.execution, outcome: 'failed', error: 'RequestRefused' },
-      failure: { error: 'RequestRefused', request_ids: failed.request_ids },
-    });
-  });
-
   it('says that an unfinished run was killed, and what to do', async () => {
     const events = [{ type: 'ExecutionStarted', time: '2026-11-21T06:00:00.000Z', input: {} }];
     const history = { executions: [{ execution: 'killed', events }] };

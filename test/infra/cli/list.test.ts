@@ -4,7 +4,6 @@ import type { ExecutionSummary } from '../../../infra/cli/executions.ts';
 import { describeExecutions } from '../../../infra/cli/list.ts';
 import { lockFolder } from '../../../infra/cli/out-lock.ts';
 import { runCommand } from '../../support/cli.ts';
-import { startCommandRun } from '../../support/command-run.ts';
 import { FAILED, NAME, RUNNING, startExecutions } from './operated-executions.ts';
 import { STATE_MACHINE } from './step-functions.ts';
 import { writeTemporary } from './support.ts';
@@ -68,21 +67,6 @@ describe('list', () => {
   ])('exits 2 for %j', async (args, message) => {
     const { status, stderr } = await runCommand(args);
     expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
-  });
-
-  it('--local shows the last run, and the announced ends of the runs before it', async () => {
-    const { args, out } = await startCommandRun({ start_date: '2026-10-01', end_date: '2026-10-03' });
-    const names = [];
-    for (let run = 1; run <= 2; run += 1) names.push(JSON.parse((await runCommand(args)).stdout).execution);
-    const { stdout } = await runCommand(['list', '--local', '--out', out, '--json']);
-    const request = { account: 'sandbox', export: 'daily', start_date: '2026-10-01', end_date: '2026-10-03' };
-    expect(JSON.parse(stdout).executions).toEqual([
-      {
-        ...{ execution: names[1], outcome: 'delivered', ...request, seconds: expect.any(Number) },
-        ...{ started_at: expect.any(String), ended_at: expect.any(String) },
-      },
-      { execution: names[0], outcome: 'delivered', ...request, ended_at: expect.any(String) },
-    ]);
   });
 
   it('--local shows a run that was killed as unfinished', async () => {

@@ -9,52 +9,20 @@ import { MAIN, runCommand, startCommand } from '../../support/cli.ts';
 import { startCommandRun } from '../../support/command-run.ts';
 import { callsTo } from '../../support/journal.ts';
 import { expectNoSecretIn } from '../../support/secrecy.ts';
+import { expectFailureReport, objectsIn, readFiles } from './failed-run.ts';
 
 const ONE_WINDOW = { start_date: '2026-10-01', end_date: '2026-10-08' };
 const THREE_WINDOWS = { start_date: '2026-10-01', end_date: '2027-01-20', max_parallel: 1 };
-const PREFIX = 'exports/account=sandbox/export=daily';
-
-/** The export's objects whose names end with `ending`, sorted by key. */
-async function objectsIn(out: string, ending: string): Promise<string[]> {
-  const entries = await readdir(out, { recursive: true });
-  return entries.filter((path) => path.includes(`/${PREFIX}/`) && path.endsWith(ending)).sort();
-}
-
-/** Every file except the reports. */
-async function readFiles(directory: string): Promise<string> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && !/^report\.\w+$/.test(entry.name));
-  const texts = files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8'));
-  return (await Promise.all(texts)).join('\n');
-}
 
 describe('a failed run', () => {
   it.each([
-    ['the token is refused', ONE_WINDOW, 'token status=401 times=always'],
-    ['storage sends a page', ONE_WINDOW, 'storage body="<html>sbx_sig_x</html>" times=always'],
-    ['one of three windows fails', THREE_WINDOWS, 'create nth=2 status=403'],
-  ])('P6: has one failure report and no secret anywhere if %s', async (_, range, fault) => {
-    const { args, out, sandbox } = await startCommandRun(range, { faults: [fault] });
-    const { status, stdout, stderr } = await runCommand(args);
-    expect(status).toBe(1);
-    expectNoSecretIn([stdout, stderr, await readFiles(out)].join('\n'), { sandbox });
-    const { outcome, ...report } = JSON.parse(stdout);
-    expect(outcome).toBe('failed');
-
-    const [event] = (await readFile(join(out, 'events.jsonl'), 'utf8')).trim().split('\n');
-    expect(JSON.parse(event ?? '').detail).toEqual(report);
-    const history = JSON.parse(await readFile(join(out, 'history.json'), 'utf8'));
-    const { error, cause } = history.executions[0].result;
-    expect([error, JSON.parse(cause)]).toEqual([report.error, report]);
-    const [written] = await objectsIn(out, `end_date=${range.end_date}/_failure.json`);
-    expect(JSON.parse(await readFile(join(out, written ?? ''), 'utf8'))).toEqual(report);
-
-    const [failed] = report.failed_windows ?? [];
-    if (!failed) return; // GetToken failed before there was a window.
-    const [own] = await objectsIn(out, `end_date=${failed.window.end_date}/_failure.json`);
-    // If there is only one window, the export's failure report replaces the window's.
-    const expected = own === written ? report : failed;
-    expect(JSON.parse(await readFile(join(out, own ?? ''), 'utf8'))).toEqual(expected);
+    ['the token is refused', 'token status=401 times=always'],
+    ['storage sends a page', 'storage body="<html>sbx_sig_x</html>" times=always'],
+  ])('P6: has one failure report and no secret anywhere if %s', async (_, fault) => {
+    const { args, out, sandbox } = await startCommandRun(ONE_WINDOW, { faults: [fault] });
+    const ended = await runCommand(args);
+    expect(ended.status).toBe(1);
+    await expectFailureReport(ended, { out, sandbox });
   });
 
   it('has a timeline, the request ids and a link to the runbook', async () => {

@@ -4,7 +4,6 @@ import type { ExecutionSummary } from '../../../infra/cli/executions.ts';
 import { describeStatus, type ExportStatus, findMissingDays, nextStart } from '../../../infra/cli/status.ts';
 import type { ConfiguredExport } from '../../../infra/config.ts';
 import { runCommand } from '../../support/cli.ts';
-import { startCommandRun } from '../../support/command-run.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { FAILED, FAILURE, NAME, RUNNING, startBucket, startExecutions } from './operated-executions.ts';
 
@@ -90,17 +89,6 @@ describe('status', () => {
   it('exits 2 if nothing was deployed from here', async () => {
     const { status, stderr } = await runCommand(['status'], undefined, temporaryDirectory());
     expect([status, stderr]).toEqual([2, expect.stringContaining("run 'npm run deploy'")]);
-  });
-
-  it('--local shows the exports of this machine', async () => {
-    const { args, out } = await startCommandRun({ start_date: '2026-10-01', end_date: '2026-10-03' });
-    const { execution } = JSON.parse((await runCommand(args)).stdout);
-    expect(await readStatus('.', '--local', '--out', out)).toEqual([
-      {
-        ...{ account: 'sandbox', export: 'daily', running: [], newest_day: '2026-10-02', missing: [] },
-        last: expect.objectContaining({ execution, outcome: 'delivered' }),
-      },
-    ]);
   });
 });
 
