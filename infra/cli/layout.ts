@@ -20,7 +20,17 @@ export function screenWidth(screen: { readonly columns?: number } = process.stdo
 }
 
 export function fitsScreen(lines: readonly string[], width = screenWidth()): boolean {
-  return lines.every((line) => [...line].length <= width);
+  return lines.every((line) => textWidth(line) <= width);
+}
+
+const WIDE =
+  /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}]/gu;
+const INVISIBLE = /[\p{Mn}\p{Me}\u200d]/gu;
+
+/** The columns of a terminal that a text takes: Chinese, Japanese and Korean characters and emoji take two, combining accents none. */
+export function textWidth(text: string): number {
+  const visible = [...text.replace(INVISIBLE, '')].length;
+  return visible + (text.match(WIDE)?.length ?? 0);
 }
 
 /** Writes lines, made safe for a terminal. */

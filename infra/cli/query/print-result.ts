@@ -1,5 +1,5 @@
 import { toPrintable } from '../errors.ts';
-import { fitsScreen } from '../layout.ts';
+import { fitsScreen, textWidth } from '../layout.ts';
 import type { QueryResult, Value } from './result.ts';
 
 export type Format = 'table' | 'json' | 'csv';
@@ -27,9 +27,9 @@ const NUMBER = /^(u?(tiny|small|big|huge)?int(eger)?|decimal|double|float|real)\
 export function formatTable({ columns, rows }: QueryResult, width?: number): string {
   const lines = [columns.map(({ name }) => name), ...rows.map((row) => row.map(cellText))];
   const printable = lines.map((line) => line.map(toPrintable));
-  const widths = columns.map((_, at) => Math.max(...printable.map((line) => [...(line[at] ?? '')].length)));
+  const widths = columns.map((_, at) => Math.max(...printable.map((line) => textWidth(line[at] ?? ''))));
   const pad = (cell: string, at: number) => {
-    const space = ' '.repeat((widths[at] ?? 0) - [...cell].length);
+    const space = ' '.repeat((widths[at] ?? 0) - textWidth(cell));
     return NUMBER.test(columns[at]?.type ?? '') ? space + cell : cell + space;
   };
   const table = printable.map((line) => line.map(pad).join('  ').trimEnd());

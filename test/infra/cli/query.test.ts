@@ -128,6 +128,17 @@ describe('the formats', () => {
     );
   });
 
+  it('align columns after characters that take two columns of a terminal, or none', () => {
+    const columns = [
+      { name: 'name', type: 'VARCHAR' },
+      { name: 'n', type: 'BIGINT' },
+    ];
+    const rows = ['春の新作', '한글', '😀', 'E\u0301te\u0301'].map((name) => [name, '1']);
+    expect(formatTable({ columns, rows })).toBe(
+      ['name      n', '春の新作  1', '한글      1', '😀        1', 'E\u0301te\u0301       1', ''].join('\n'),
+    );
+  });
+
   it('show each field on a line of its own if the table is wider than the screen', () => {
     expect(formatTable(RESULT, 20)).toBe(
       ['name: a,"b" c', 'spend: 12.500000', 'spend: 1', '', 'name:', 'spend: NULL', 'spend: NULL', ''].join(
