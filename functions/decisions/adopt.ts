@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import * as z from 'zod/mini';
 import { parseJson } from '../workflow/json.ts';
 import { failureKey } from '../workflow/keys.ts';
 import { dateIn } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
-import { AdoptableReport, type PlannedWindow, Window } from '../workflow/state-parts.ts';
+import type { AdoptableReport, PlannedWindow, Window } from '../workflow/state-parts.ts';
+import { FailureReport } from '../workflow/states.ts';
 import { type DeliveredObjects, inBatches } from './missing.ts';
 
 const PREFIX = 'resume-';
@@ -21,15 +21,6 @@ export function resumeName(execution: string): string {
   if (name.length <= MAX_NAME_LENGTH) return name;
   return `${PREFIX}${createHash('sha256').update(execution).digest('hex')}`;
 }
-
-const WindowFailure = z.object({
-  execution: z.string(),
-  window: Window,
-  adoptable_report: AdoptableReport,
-});
-
-/** The only window shares its `_failure.json` with the export. */
-const ExportFailure = z.object({ failed_windows: z.array(z.unknown()) });
 
 /**
  * Adds to each window the report that it left when it failed, if this execution may adopt it: the execution is the one that resumes
@@ -48,7 +39,7 @@ export async function findAdoptable(
   const { time_zone = 'UTC' } = request;
   return inBatches(windows, async (window) => {
     const failure = await store.getText(failureKey(request, window));
-    const adoptable_report = readAdoptable(failure, window, execution);
+    const adoptable_report = readAdoptable(failure ?? '', window, execution);
     const isWhole =
       adoptable_report && dateIn(time_zone, new Date(adoptable_report.created_at)) >= window.end_date;
     return isWhole ? { ...window, adoptable_report } : window;
@@ -56,13 +47,15 @@ export async function findAdoptable(
 }
 
 function readAdoptable(
-  failure: string | undefined,
+  failure: string,
   { start_date, end_date }: Window,
   execution: string,
 ): AdoptableReport | undefined {
-  const report = parseJson(failure ?? '');
-  const failures = ExportFailure.safeParse(report).data?.failed_windows ?? [report];
-  const found = failures.flatMap((each) => WindowFailure.safeParse(each).data ?? []);
-  const own = found.find(({ window }) => window.start_date === start_date && window.end_date === end_date);
+  const report = FailureReport.safeParse(parseJson(failure)).data;
+  // The only window shares its `_failure.json` with the export.
+  const failures = [report, ...(report?.failed_windows ?? [])];
+  const own = failures.find(
+    (each) => each?.window?.start_date === start_date && each.window.end_date === end_date,
+  );
   return own && resumeName(own.execution) === execution ? own.adoptable_report : undefined;
 }

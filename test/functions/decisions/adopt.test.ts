@@ -2,12 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { findAdoptable, resumeName } from '../../../functions/decisions/adopt.ts';
 import { failureKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
+import type { FailureReport } from '../../../functions/workflow/states.ts';
 import { windowOf } from '../../support/steps.ts';
 
 const { request, window } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const other = { start_date: '2026-11-02', end_date: '2026-11-03' };
 const adoptable_report = { id: 'r1', created_at: '2026-11-02T00:00:00.000Z' };
-const FAILED = { execution: 'nightly', window, adoptable_report };
+const REPORT: FailureReport = {
+  ...{ version: '1', error: 'RateLimited', happened: 'h', todo: 't', runbook: 'r', execution: 'nightly' },
+  ...{ report_ids: [], request_ids: [], timeline: [] },
+};
+const FAILED = { ...REPORT, window, adoptable_report };
 
 /** Looks for reports of two windows, if the first one left this failure report. */
 async function find(
@@ -31,7 +36,7 @@ const NONE = [window, other];
 describe('30: an execution that resumes a failed one', () => {
   it.each([
     ['its own', FAILED],
-    ['the one of an export of one window', { execution: 'nightly', failed_windows: [FAILED] }],
+    ['the one of an export of one window', { ...REPORT, failed_windows: [FAILED] }],
   ])('adopts the report that a failure report names: %s', async (_, failure) => {
     expect((await find(failure)).windows).toEqual(FOUND);
   });
