@@ -149,15 +149,14 @@ function summarizeWindows(
 }
 
 /** The request may not be checked yet, so a name may be any text. A valid one has at most 64 characters. */
-const Name = z.pipe(
-  z.string(),
-  z.transform((text) => text.slice(0, 64)),
-);
+function readName(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.slice(0, 64) : undefined;
+}
 
 /** Reads each name by itself, because the other one may be the fault. PublishExport's result has them without a request. */
 function namesIn(state: ExportFailure): { account?: string | undefined; export?: string | undefined } {
   const { account, name } = Object(state.request ?? state) as { account?: unknown; name?: unknown };
-  return { account: Name.safeParse(account).data, export: Name.safeParse(name).data };
+  return { account: readName(account), export: readName(name) };
 }
 
 /** PublishExport's result, which could not be announced. It was made from a checked request. */

@@ -53,7 +53,7 @@ export async function queryPurchases(
 async function deliver(answer: PurchasesAnswer, key: string, createObject: CreateObject, total: AbortSignal) {
   const contentType = headerOf(answer, 'content-type') ?? 'application/json';
   const contentEncoding = headerOf(answer, 'content-encoding');
-  const kind = { contentType, ...(contentEncoding !== undefined && { contentEncoding }) };
+  const kind = { contentType, contentEncoding };
   const object = createObject(key, kind);
   try {
     if (isHtml(contentType)) throw unreadable('an HTML page');
