@@ -44,17 +44,22 @@ export const PlanExportInput = z.object({
 });
 export type PlanExportInput = z.infer<typeof PlanExportInput>;
 
+/** The windows that an export with `only_missing` leaves out. */
+const leftOut = {
+  /** The number of windows that an earlier execution delivered. */
+  already_delivered: z.optional(z.number()),
+  /** The windows among them that have an object of their own. The days of the others are in the export's table. */
+  already_delivered_windows: z.optional(z.array(WindowObject)),
+};
+
 export const ExportPlan = z.object({
   execution: z.string(),
   started_at: z.string(),
   request: ExportRequest,
   warnings: z.array(z.string()),
-  /** With `only_missing`, only those that are missing. */
+  /** The windows to export: with `only_missing`, the missing ones. */
   windows: z.array(PlannedWindow),
-  /** With `only_missing`, the number of windows that an earlier execution delivered. */
-  already_delivered: z.optional(z.number()),
-  /** Those of them that have an object of their own. The days of the others are in the export's table. */
-  already_delivered_windows: z.optional(z.array(WindowObject)),
+  ...leftOut,
 });
 export type ExportPlan = z.infer<typeof ExportPlan>;
 
@@ -79,7 +84,7 @@ export type TokenRequest = z.infer<typeof TokenRequest>;
 export const WindowState = z.object({
   execution: z.string(),
   request: ExportRequest,
-  /** First those of the export, then those that the window's steps add. */
+  /** The export's warnings, then those of the window's steps. */
   warnings: z.array(z.string()),
   /** The number of `warnings` that are the export's. */
   export_warnings: z.optional(z.number()),
@@ -155,7 +160,7 @@ export const DeliveredWindow = z.object({
   report_id: z.optional(z.string()),
   bytes: z.number(),
   rows: z.optional(z.number()),
-  /** Those that this window added to the export's, shortened. */
+  /** The warnings that this window added to the export's, shortened. */
   warnings: z.optional(z.array(z.string())),
   /** Absent if no table was written. */
   ...z.partial(Restated).shape,
@@ -254,17 +259,14 @@ export const ExportResult = z.object({
   end_date: z.string(),
   bucket: z.string(),
   windows: z.array(z.omit(DeliveredWindow, { outcome: true, warnings: true })),
-  /** With `only_missing`, the number of windows that an earlier execution delivered. `windows` does not contain them. */
-  already_delivered: z.optional(z.number()),
-  /** Those of them that have an object of their own. The days of the others are in the export's table. */
-  already_delivered_windows: z.optional(z.array(WindowObject)),
+  ...leftOut,
   bytes: z.number(),
   rows: z.optional(z.number()),
   /** The platform had no rows at all. Absent if that is not known. */
   empty: z.optional(z.boolean()),
   /** Absent if no table was written. */
   ...z.partial(Restated).shape,
-  /** Those of the request, and those of its windows, each once. */
+  /** The warnings of the request and of its windows, each once. */
   warnings: z.array(z.string()),
 });
 export type ExportResult = z.infer<typeof ExportResult>;
