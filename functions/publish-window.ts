@@ -55,7 +55,7 @@ export async function publishWindow(
   };
 }
 
-/** CurateReport may have died, also after it wrote days. The file is delivered all the same. */
+/** If CurateReport was killed, it may have written some days. The file is delivered all the same. */
 function warningsOf({ warnings, caught }: SavedWindow): string[] {
   if (!caught) return warnings;
   const [happened] = readCause(caught.Cause ?? '').happened.split('\n', 1);

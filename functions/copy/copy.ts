@@ -116,7 +116,7 @@ async function resume(
   const listed = await listParts(destination, uploadId);
   if (listed === undefined) return undefined;
   const parts = listed.slice(0, Math.ceil(at / pool.partBytes));
-  if (!fill(parts, at, pool.partBytes)) {
+  if (!holdExactly(parts, at, pool.partBytes)) {
     await abortUpload(destination, uploadId);
     return undefined;
   }
@@ -125,7 +125,7 @@ async function resume(
 }
 
 /** Returns true if parts 1, 2, 3 … hold exactly these bytes. Only the last one may be shorter than a part. */
-function fill(parts: readonly Part[], bytes: number, partBytes: number): boolean {
+function holdExactly(parts: readonly Part[], bytes: number, partBytes: number): boolean {
   return (
     parts.every(
       (part, index) =>
@@ -142,7 +142,7 @@ interface End {
   readonly isVoid: boolean;
   /** The size of the file, if it is known. */
   readonly bytes: number | undefined;
-  /** Of the earlier calls that stored parts of this upload. */
+  /** The checkpoint of the earlier calls, if they stored parts of this upload. */
   readonly before: CopyCheckpoint | undefined;
 }
 

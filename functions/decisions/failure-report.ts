@@ -33,7 +33,7 @@ const NEXT_STEP_AFTER_UNEXPECTED =
   "Read the execution's history and the function's log, then run the export again.";
 
 /** Errors that are never the report's fault: once their cause is corrected, the same report can be delivered. */
-const SPARE_REPORT: readonly string[] = [
+const REPORT_STAYS_GOOD: readonly string[] = [
   'CredentialUnusable',
   'LoginRequired',
   'TokenRefusedAgain',
@@ -130,7 +130,7 @@ export function createFailureReport(caught: Caught, subject: Subject): FailureRe
     ...(subject.export !== undefined && { export: subject.export }),
     ...(window && { window }),
     report_ids: [...(subject.report_ids ?? [])],
-    ...(adoptable_report && SPARE_REPORT.includes(error) && { adoptable_report }),
+    ...(adoptable_report && REPORT_STAYS_GOOD.includes(error) && { adoptable_report }),
     ...restated,
     request_ids: requestIds(facts, timeline),
     ...(faults.length > 0 && { faults: [...faults] }),

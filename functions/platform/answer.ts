@@ -71,8 +71,8 @@ export function objectOf(value: unknown): JsonObject {
 }
 
 /**
- * The request_id of an error's envelope (contract 7.1), else the one that a gateway put into the headers, which is the only
- * one of a success, else "absent". An id is one word; other text could be an echo.
+ * The request_id of an error's envelope (contract 7.1), else that of the header x-request-id, else "absent". A success has
+ * only the header. An id is one word; other text could be an echo.
  */
 export function requestIdOf(answer: Head & { readonly text?: string }): string {
   const { status, secrets, text = '' } = answer;
