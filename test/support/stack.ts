@@ -32,10 +32,15 @@ export const CONTEXT = {
 /** The bundled functions. */
 export const BUNDLES = join(await prepareAssembly(), FUNCTIONS_FOLDER);
 
-/** The stack of {@link CONTEXT} with these changes. */
+const stacks = new Map<string, Synthesized>();
+
+/** The stack of {@link CONTEXT} with these changes. Tests share it, so they must not change it. */
 export function synthesizeStack(changes: Readonly<Record<string, unknown>> = {}): Synthesized {
+  const key = JSON.stringify(changes);
   const config: Config = parseConfig({ ...CONTEXT, ...changes });
-  return synthesize(config, BUNDLES);
+  const stack = stacks.get(key) ?? synthesize(config, BUNDLES);
+  stacks.set(key, stack);
+  return stack;
 }
 
 interface Resource {

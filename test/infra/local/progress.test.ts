@@ -7,7 +7,8 @@ import type { HistoryEvent } from '../../../infra/local/history.ts';
 import { advance, DOING, type Progress } from '../../../infra/local/progress.ts';
 import { type Screen, showProgress } from '../../../infra/local/show-progress.ts';
 import type { Execution } from '../../../infra/local/step-functions.ts';
-import { startWorkflow } from '../../support/workflow.ts';
+import { setFaults, shareWorkflow } from '../../support/run-export.ts';
+import { forgetTokens } from '../../support/workflow-secrets.ts';
 
 const REQUEST = { kind: 'report', account: 'acme', name: 'daily', format: 'JSON' };
 const WINDOWS = [
@@ -37,6 +38,7 @@ const entered = (seconds: number, state: string, input: object = {}): HistoryEve
 const assembly = loadAssembly(await prepareAssembly());
 const { definition } = assembly.stateMachine;
 const RETRIERS = retriersByState(definition);
+const workflow = await shareWorkflow({ speed: 100 });
 
 function progressAfter(...events: HistoryEvent[]): Progress {
   return events.reduce((progress, event) => advance(progress, event, RETRIERS), {
@@ -199,8 +201,7 @@ describe('showProgress', () => {
     ['purchases', { kind: 'purchases' }, ['queries the purchases']],
     ['a list', { kind: 'list', resource: 'campaigns' }, ['reads the list', 'reads the rows']],
   ])('writes a line with its time for each change of %s if there is no terminal', async (_, fields, states) => {
-    const workflow = await startWorkflow();
-    await using _workflow = workflow;
+    await forgetTokens(workflow);
     const screen = recorder();
     await showProgress(workflow.export(workflow.request(fields)), workflow, screen);
     const lines = screen.writes.map((line) => withoutTime(line.trimEnd()).split('  '));
@@ -218,8 +219,8 @@ describe('showProgress', () => {
   });
 
   test('7: says which try failed, why, and when the next one is', async () => {
-    const workflow = await startWorkflow({ sandbox: { faults: ['token times=2 status=503'] } });
-    await using _workflow = workflow;
+    await forgetTokens(workflow);
+    setFaults(workflow, { faults: ['token times=2 status=503'] });
     const screen = recorder();
     await showProgress(workflow.export(workflow.request()), workflow, screen);
     const lines = screen.writes.map((line) => withoutTime(line.trimEnd()));

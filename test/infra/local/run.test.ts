@@ -47,10 +47,9 @@ describe('a run', () => {
   });
 
   test("leaves 10 s of the server's clock between two GETs of a report at speed 1000", async () => {
-    const workflow = await startWorkflow({ speed: 1000, sandbox: { report: { secondsToReady: 100 } } });
-    await using _ = workflow;
-    expect((await workflow.run()).status).toBe('SUCCEEDED');
-    const gets = workflow.sandbox.journal.filter(({ endpoint }) => endpoint === 'report');
+    const { status, callsTo } = await runExport(workflow, { sandbox: { report: { secondsToReady: 100 } } });
+    expect(status).toBe('SUCCEEDED');
+    const gets = callsTo('report');
     expect(gets.map(({ status }) => status)).not.toContain(429);
     const gaps = gets.slice(1).map(({ at }, n) => at - (gets[n]?.at ?? 0));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(10_000);
@@ -63,17 +62,6 @@ describe('a run', () => {
     expect(written).toContain('a token was issued');
     expect(written).toContain('"reserved":1');
     for (const canary of SECRET_CANARIES) expect(written).not.toContain(canary);
-  });
-
-  test('reports why an execution failed and announces the failure', async () => {
-    const workflow = await startWorkflow({
-      credentials: { sandbox: '{"client_id":"nobody","client_secret":"wrong"}' },
-    });
-    await using _ = workflow;
-    const { status, error, cause } = await workflow.run();
-    expect([status, error]).toEqual(['FAILED', 'CredentialUnusable']);
-    expect(JSON.parse(cause ?? '')).toMatchObject({ error: 'CredentialUnusable', execution: 'export-1' });
-    expect(workflow.bus.events.map((event) => event['detail-type'])).toEqual(['Report Export Failed']);
   });
 
   test('repeats an announcement that failed', async () => {
