@@ -5,7 +5,7 @@ import { forgetTokens } from '../support/workflow-secrets.ts';
 
 const workflow = await shareWorkflow({ speed: 200 });
 
-const WINDOW = '2026-10-01/2026-10-08';
+const WINDOW = '2026-10-01/2026-10-03';
 
 /** Steps whose lines name the window, and those whose lines name the report. */
 const OF_A_WINDOW = ['CreateReport', 'CheckReport', 'SaveReport', 'PublishWindow', 'DescribeFailure'];

@@ -133,14 +133,15 @@ describe('a failure report', () => {
   });
 
   it('of an earlier run is removed before the manifest is written, with retries', async () => {
-    const { failure } = await runExport(workflow, { faults: ['create status=403'] });
-    expect(await failureReportsOf(failure?.export)).toHaveLength(1);
+    const request = { name: 'failed-before' };
+    await runExport(workflow, { request, faults: ['create status=403'] });
+    expect(await failureReportsOf(request.name)).toHaveLength(1);
     const outcome = await runExport(workflow, {
-      request: { name: failure?.export },
+      request,
       s3: [{ operation: 'DeleteObject', answer: 'SlowDown', times: 2 }],
     });
     expect(outcome.status).toBe('SUCCEEDED');
-    expect(await failureReportsOf(failure?.export)).toEqual([]);
+    expect(await failureReportsOf(request.name)).toEqual([]);
     const written = outcome.s3.filter(({ key, status }) => status < 300 && /\/_(manifest|failure)/.test(key));
     expect(written.map(({ operation }) => operation)).toEqual(['DeleteObject', 'PutObject']);
   });
