@@ -14,16 +14,17 @@ const SLOWER = { speed: 100, runs: 10 };
 
 const all = scenariosOf(SEED, 10 * RUNS);
 
-it.each([
-  [1000, all.slice(0, RUNS)],
-  [SLOWER.speed, all.filter(isShort).slice(0, SLOWER.runs)],
+// At the same time, in three workflows.
+it.concurrent.each([
+  [1000, 2, all.slice(0, RUNS)],
+  [SLOWER.speed, 1, all.filter(isShort).slice(0, SLOWER.runs)],
 ])(
   'P1 to P7 hold in exports with random faults at speed %i',
   { timeout: 600_000 },
-  async (speed, scenarios) => {
+  async (speed, parallel, scenarios) => {
     const broken: unknown[] = [];
     const ends: unknown[] = [];
-    await runScenarios(scenarios, { parallel: 3, speed }, (outcome) => {
+    await runScenarios(scenarios, { parallel, speed }, (outcome) => {
       ends.push(...outcome.ended.map(({ status }) => status));
       const replay = `npm run test:random -- --seed ${SEED} --run ${outcome.index} --speed ${speed}`;
       if (outcome.broken.length > 0)
