@@ -30,8 +30,14 @@ export function startCommand(args: readonly string[], stdin = '') {
  * Runs `npm run export -- <args>` in this process, because loading the CLI takes a new one 0.3 s of CPU. One at a time.
  *
  * @param cwd has `cdk.out`. Default: that of the tests
+ * @param commandLine of another checkout
  */
-export async function runCommand(args: readonly string[], stdin = '', cwd = '.'): Promise<CommandEnd> {
+export async function runCommand(
+  args: readonly string[],
+  stdin = '',
+  cwd = '.',
+  commandLine = runCommandLine,
+): Promise<CommandEnd> {
   const { argv, exitCode } = process;
   const env = { ...process.env };
   const folder = process.cwd();
@@ -44,7 +50,7 @@ export async function runCommand(args: readonly string[], stdin = '', cwd = '.')
   process.exitCode = undefined;
   process.chdir(cwd);
   try {
-    await runCommandLine();
+    await commandLine();
     const [stdout = '', stderr = ''] = written();
     return { status: Number(process.exitCode ?? 0), stdout, stderr };
   } finally {

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { describe, expect, it } from 'vitest';
 import { CONFIG_KEY } from '../../../infra/config.ts';
+import { runCommand } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -12,17 +12,15 @@ const CDK_JSON = readFileSync(join(ROOT, 'cdk.json'), 'utf8');
 /** A copy of the project, whose cdk.json a test may change. */
 const checkout = temporaryDirectory();
 
-beforeAll(() => {
-  for (const folder of ['infra', 'functions']) {
-    cpSync(join(ROOT, folder), join(checkout, folder), { recursive: true });
-  }
-  cpSync(join(ROOT, 'package.json'), join(checkout, 'package.json'));
-  symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
-});
+for (const folder of ['infra', 'functions'])
+  cpSync(join(ROOT, folder), join(checkout, folder), { recursive: true });
+cpSync(join(ROOT, 'package.json'), join(checkout, 'package.json'));
+symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
+const { runCommandLine } = await import(pathToFileURL(join(checkout, 'infra/cli/program.ts')).href);
 
 function runIn(cdkJson: string, args: readonly string[]) {
   writeFileSync(join(checkout, 'cdk.json'), cdkJson);
-  return spawnSync(process.execPath, ['infra/cli/main.ts', ...args], { cwd: checkout, encoding: 'utf8' });
+  return runCommand(args, '', checkout, runCommandLine);
 }
 
 function faultyConfig(): string {
@@ -36,8 +34,8 @@ describe('a faulty cdk.json', () => {
     [['run', '--local', '--speed', '1000']],
     [['doctor']],
     [['login', '--account', 'acme']],
-  ])('makes %j exit 2 with every fault and no stack trace', (args) => {
-    const { status, stdout, stderr } = runIn(faultyConfig(), args);
+  ])('makes %j exit 2 with every fault and no stack trace', async (args) => {
+    const { status, stdout, stderr } = await runIn(faultyConfig(), args);
     expect(stderr.trim().split('\n')).toEqual([
       'error: cdk.json: stack: must be 1 to 63 letters, digits and -, the first a letter',
       'error: cdk.json: revision: must be a date that exists, written YYYY-MM-DD',
@@ -45,8 +43,8 @@ describe('a faulty cdk.json', () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   });
 
-  it('is reported together with other faults, and as JSON with --json', () => {
-    const { status, stdout } = runIn(faultyConfig(), [
+  it('is reported together with other faults, and as JSON with --json', async () => {
+    const { status, stdout } = await runIn(faultyConfig(), [
       'run',
       '--local',
       '--json',
@@ -65,8 +63,8 @@ describe('a faulty cdk.json', () => {
     });
   });
 
-  it('that is not JSON is reported', () => {
-    const { status, stderr } = runIn('{"app":', ['run', 'daily-campaigns']);
+  it('that is not JSON is reported', async () => {
+    const { status, stderr } = await runIn('{"app":', ['run', 'daily-campaigns']);
     expect(stderr).toMatch(/^error: cdk\.json: it is not JSON: .+\n$/);
     expect(status).toBe(2);
   });
@@ -83,14 +81,14 @@ describe('an export of two accounts', () => {
     [['daily-campaigns'], 'acme and globex have an export daily-campaigns; choose one with --account'],
     [['daily-campaigns', '--account', 'x'], 'the config has no export x/daily-campaigns (it has globex/'],
     [['--account', 'acme', '--input', 'f'], "option '--account <name>' cannot be used with option '--input"],
-  ])('is not found with %j', (args, fault) => {
-    const { status, stderr } = planIn(args);
+  ])('is not found with %j', async (args, fault) => {
+    const { status, stderr } = await planIn(args);
     expect(stderr).toContain(`error: ${fault}`);
     expect(status).toBe(2);
   });
 
-  it('is the one of --account', () => {
-    const { status, stdout } = planIn(['daily-campaigns', '--account', 'acme']);
+  it('is the one of --account', async () => {
+    const { status, stdout } = await planIn(['daily-campaigns', '--account', 'acme']);
     expect(stdout).toMatch(/^acme\/daily-campaigns: /);
     expect(status).toBe(0);
   });
