@@ -78,6 +78,7 @@ export async function curateRows(state: SavedWindow, work: Work, access: TableAc
       ...problems,
       ...(unstored === undefined ? [] : [unstored]),
       ...emptiedDays(summary?.name, facts, days),
+      ...takenDays(summary?.name, days),
       ...facts.warnings,
     ],
   };
@@ -162,6 +163,15 @@ function emptiedDays(
   const emptied = days.filter(({ before }) => before && before.rows > 0).length;
   if (rows > 0 || emptied === 0) return [];
   return [`the report has no rows; ${emptied} days of table ${table} that had rows have none now`];
+}
+
+/** Warns about days of another request: rows that only it asked for, such as those of another advertiser, are gone. */
+function takenDays(table: string | undefined, days: readonly PublishedDay[] = []): string[] {
+  const taken = days.filter(({ tookOver }) => tookOver);
+  if (taken.length === 0) return [];
+  return [
+    `days of table ${table} that showed another request (other advertisers, columns or options) until now: ${taken.length}, the first is ${taken[0]?.day}`,
+  ];
 }
 
 /** The newest day that has rows and was over when the report was created. */

@@ -47,7 +47,7 @@ export async function readFacts(
   const { sums, days, duplicates } = await addUp(database, stage, match.columns);
   if (schema && duplicates > 0) {
     warnings.push(
-      `${duplicates} rows have the same date and dimensions as another row; the table counts all of them`,
+      `rows with the same date and dimensions as another row: ${duplicates}; the table counts all of them`,
     );
   }
   // Some dates of a report without a table may not be days, such as hours.
@@ -87,13 +87,14 @@ async function findBadValue(
   if (bad) return describe(bad, match);
   const again = isSuspect ? recheck(file, match.columns) : undefined;
   const [wrong] = again === undefined ? [] : await readRows(database, again);
-  return wrong && describe(wrong, match);
+  return wrong && describe(wrong, match, 'a JSON number with fewer digits');
 }
 
-function describe({ row, bad, bad_text }: Row, { date, columns }: Match): string {
+/** @param other what belongs into a column of numbers. Default: its type. */
+function describe({ row, bad, bad_text }: Row, { date, columns }: Match, other?: string): string {
   const column = columns[Number(bad)];
   const value = bad_text === null ? 'no value' : shorten(String(bad_text));
-  const type = column?.type === 'string' ? 'a single value' : (column?.type ?? 'a date');
+  const type = column?.type === 'string' ? 'a single value' : (other ?? column?.type ?? 'a date');
   return `row ${row} has ${value} in the column ${column?.name ?? date.name}, where ${type} belongs`;
 }
 

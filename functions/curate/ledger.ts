@@ -74,6 +74,6 @@ function describeDay(
 ): Ledger['days'][number] {
   const found = published.find((each) => each.day === day);
   if (!found) return { rows: 0, sums: {}, ...days.find((each) => each.day === day), day, written: false };
-  const { kept, ...values } = found;
+  const { kept, tookOver: _, ...values } = found;
   return { ...values, ...(kept && { kept: true }) };
 }

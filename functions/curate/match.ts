@@ -64,7 +64,7 @@ export function matchColumns(source: Source, options: Wanted): Match {
     date: match(date),
     columns: columns.map(match),
     warnings:
-      options.schema && unknown.length > 0
+      options.schema && unknown.length > 0 && source.problem === undefined
         ? [`the table leaves out fields that it has no column for: ${list(unknown)}`]
         : [],
     ...(problem !== undefined && { problem }),

@@ -43,16 +43,19 @@ export async function problemOf(
   }
 }
 
+/** The raw file is delivered all the same. */
+const NEXT = 'see TableProblems in infra/RUNBOOK.md';
+
 export function notWritten(table: string, reason: string): string {
-  return `table ${table} is not written: ${reason}`;
+  return `table ${table} is not written: ${reason}; ${NEXT}`;
 }
 
 /** @param days those that are not written. The others are, and the catalog has them. */
 export function partlyWritten(table: string, days: readonly string[], of: number, reason: string): string {
-  return `${days.length} of ${of} days of table ${table} are not written, the first is ${days[0]}: ${reason}`;
+  return `${days.length} of ${of} days of table ${table} are not written, the first is ${days[0]}: ${reason}; ${NEXT}`;
 }
 
 /** The objects are there, and DuckDB or Spark see them. Athena sees them once `curate` has registered them. */
 export function notRegistered(table: string, reason: string): string {
-  return `table ${table} is written, but its days are not in the catalog: ${reason}`;
+  return `table ${table} is written, but its days are not in the catalog: ${reason}; ${NEXT}`;
 }

@@ -20,6 +20,8 @@ export interface Published {
   readonly kept: boolean;
   /** The other values that it showed before. */
   readonly before?: DayValues;
+  /** It showed another request, such as one for more advertisers. Not known to a retry. */
+  readonly tookOver?: true;
 }
 
 /** The Parquet files of an object of a table. */
@@ -56,7 +58,9 @@ export async function publishObject(
     const shown = readValues(metadata);
     if (verdict === 'same') return restated(values, shown.replaced);
     const path = await parquet.write(writeMetadata(version, { values, replaced: shown.values }));
-    if (await files.put(key, path, writeVersion(version), head?.etag)) return restated(values, shown.values);
+    if (!(await files.put(key, path, writeVersion(version), head?.etag))) continue;
+    const tookOver = existing !== undefined && existing.request_hash !== version.request_hash;
+    return { ...restated(values, shown.values), ...(tookOver && { tookOver }) };
   }
   throw new ServiceUnavailable(`Other runs replaced ${key} ${MAX_CONFLICTS} times in a row.`, { key });
 }

@@ -129,7 +129,8 @@ export async function readRows(database: Database, sql: string): Promise<readonl
     if (what === undefined) throw error;
     // About CSV, DuckDB's first line says where, a later one why. The rest is the line itself and advice about options.
     const [why = ''] = /^(Expected Number|Value with|Invalid unicode).*/m.exec(message) ?? [];
-    throw refused(`cannot be read: ${`${what.replace(/ in file "[^"]*"/, '')} ${why}`.trim().slice(0, 300)}`);
+    const fault = `${what.replace(/ in file "[^"]*"/, '')} ${why}`.trim().slice(0, 300);
+    throw refused(`cannot be read: ${fault.replace(/\.+$/, '')}`);
   }
 }
 

@@ -139,7 +139,9 @@ describe('a warning names', () => {
     const { warnings, rows } = await facts(
       JSON.stringify([ROW, { ...ROW, spend: 2 }, { ...ROW, date: '2026-10-02' }]),
     );
-    expect(warnings).toEqual([expect.stringMatching(/^1 rows have the same date and dimensions/)]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^rows with the same date and dimensions as another row: 1;/),
+    ]);
     expect(rows).toBe(3);
   });
 });

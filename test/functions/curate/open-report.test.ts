@@ -123,7 +123,7 @@ describe('the table cannot take a file, which is counted all the same', () => {
       '99999999999.999999',
       rowsWith({ spend: 0 }).replace('"spend":0', '"spend" : 99999999999.999999'),
       {},
-      'row 2 has "99999999999.999999" in the column spend',
+      'row 2 has "99999999999.999999" in the column spend, where a JSON number with fewer digits belongs',
     ],
     [
       'money of 13 digits',

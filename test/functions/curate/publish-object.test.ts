@@ -72,7 +72,7 @@ it('a newer report is kept, and one of another request is replaced', async () =>
   const { publish, shown } = createFiles();
   await publish(NEW);
   expect(await publish(OLD)).toEqual({ kept: true });
-  await publish({ ...OLD, request_hash: 'another' });
+  expect(await publish({ ...OLD, request_hash: 'another' })).toMatchObject({ kept: false, tookOver: true });
   expect(shown()).toMatchObject({ report_id: 'r1', request_hash: 'another' });
 });
 
@@ -106,7 +106,7 @@ it('a metric that was added restates nothing, however many metrics there are', a
   const large = (count: number, spend: string, at: number) =>
     day(id, `2026-11-0${at}T00:00:00.000Z`, { rows: 1, sums: sums(count, spend) }, `h${count}`);
   await publish(large(100, '1', 1));
-  expect(await publish(large(101, '1', 2))).toEqual({ kept: false });
+  expect(await publish(large(101, '1', 2))).toEqual({ kept: false, tookOver: true });
   const other = { kept: false, before: { rows: 1, sums: sums(101, '1') } };
   expect(await publish(large(101, '2', 3))).toEqual(other);
   expect(await publish(large(101, '2', 3))).toEqual(other);

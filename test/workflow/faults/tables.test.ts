@@ -105,6 +105,16 @@ describe('42: a table', () => {
     expect(far.manifest).not.toHaveProperty('table');
   });
 
+  it('that showed another request warns of the days that show this one now', async () => {
+    const name = 'taken';
+    await runExport(workflow, { request: { name }, faults: [ONES] });
+    const advertiser_ids = workflow.sandbox.advertiserIds.slice(0, 2);
+    const { output } = await runExport(workflow, { request: { name, advertiser_ids }, faults: [ONES] });
+    const warning =
+      'days of table taken that showed another request (other advertisers, columns or options) until now: 7, the first is 2026-10-01';
+    expect(output).toMatchObject({ restated: 0, warnings: [warning] });
+  });
+
   it('is not written by a request that differs from the configured one', async () => {
     const request = { name: 'configured' };
     await runExport(workflow, { request, faults: [ONES] });
