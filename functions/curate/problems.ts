@@ -19,8 +19,10 @@ export function isFinal(error: unknown): error is AccessRefused | CurateLimit {
   return error instanceof AccessRefused || error instanceof CurateLimit;
 }
 
+/** Without a full stop, because a warning goes on after it. */
 export function reasonOf(error: AccessRefused | CurateLimit): string {
-  return error instanceof CurateLimit ? describeLimit(error) : readMessage(error.message).happened;
+  if (error instanceof CurateLimit) return describeLimit(error);
+  return readMessage(error.message).happened.replace(/\.$/, '');
 }
 
 /**
