@@ -55,6 +55,10 @@ test('an aborted object leaves no parts', async () => {
   const object = createObject(KEY, lines);
   await object.write(Buffer.alloc(16_800_000));
   await object.abort();
-  const [first, ...others] = s3.journal.map(({ operation }) => operation);
-  expect([first, others.at(-1)]).toEqual(['CreateMultipartUpload', 'AbortMultipartUpload']);
+  // The server may note a cancelled part after the end of the upload.
+  const operations = s3.journal.map(({ operation }) => operation);
+  expect(operations.filter((operation) => operation !== 'UploadPart')).toEqual([
+    'CreateMultipartUpload',
+    'AbortMultipartUpload',
+  ]);
 });
