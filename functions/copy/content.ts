@@ -115,7 +115,7 @@ interface JsonEnds {
   /** One character, or none if all bytes were white space. */
   first(): string;
   last(): string;
-  /** Whether the last byte fits the first one. Lines may begin and end with different brackets. */
+  /** Returns true if the last byte fits the first one. Lines may begin and end with different brackets. */
   match(isLines: boolean): boolean;
 }
 

@@ -22,7 +22,7 @@ const HARMLESS = /^(ok|success\w*|no (data|rows|results|records)\b.*)$/i;
 export interface Requested {
   readonly isField: (name: string) => boolean;
   readonly isMetric: (name: string) => boolean;
-  /** Whether all metrics are among these names. */
+  /** Returns true if all metrics are among these names. */
   readonly hasMetrics: (names: readonly string[]) => boolean;
 }
 

@@ -9,7 +9,7 @@ import type { Column } from '../workflow/table.ts';
 import { createRequested } from './find-rows.ts';
 import { replaceLoneSurrogates, unifyLineEnds } from './repair.ts';
 import { CurateLimit, type ReportFile } from './report.ts';
-import { type Found, readText } from './text.ts';
+import { chunksOf, type Found, readText } from './text.ts';
 
 export interface Spooled {
   readonly file: ReportFile;
@@ -60,25 +60,26 @@ export async function spool(
   const layout = declaredLayout(kind);
   const requested = kind.columns && createRequested(kind.columns);
   const blocks = inBlocks(body, blockBytes, counts);
-  const { value: first = Buffer.alloc(0) } = await blocks.next();
-  const isGzip = kind.content_encoding === 'gzip' || first.indexOf(GZIP) === 0;
+  const { value: head = Buffer.alloc(0) } = await blocks.next();
+  const chunks = chunksOf({ head, rest: blocks });
+  const isGzip = kind.content_encoding === 'gzip' || head.indexOf(GZIP) === 0;
   const path = isGzip ? `${base}.zst` : base;
   const repair = layout === 'csv' ? unifyLineEnds : replaceLoneSurrogates;
-  const read = (chunks: AsyncIterable<Buffer>) =>
+  const read = (text: AsyncIterable<Buffer>) =>
     repair(
-      readText(chunks, layout, requested, (value) => {
+      readText(text, layout, requested, (value) => {
         found = value;
       }),
     );
   const written = isGzip
     ? pipeline(
-        follow(first, blocks),
+        chunks,
         createGunzip({ chunkSize: BLOCK_BYTES }),
         read,
         createZstdCompress(COMPRESSION),
         createWriteStream(path),
       )
-    : writeFile(path, read(follow(first, blocks)));
+    : writeFile(path, read(chunks));
   try {
     const fault = await written.then(() => undefined, faultOf);
     // A decoder stops at the first fault, but the CRC32 is that of all bytes.
@@ -88,12 +89,6 @@ export async function spool(
   } finally {
     body.destroy();
   }
-}
-
-/** Unlike `yield*`, leaves the rest readable if its own reader stops. */
-async function* follow(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
-  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }
 
 /** Counts the bytes that it passes on. */

@@ -106,7 +106,7 @@ export function recheck(file: ReportFile, columns: readonly Matched[]): string |
 const NUMBER = String.raw`-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?`;
 const STRING = String.raw`"(?:[^"\\]|\\.)*"`;
 
-/** What a row has before one of its own names. Objects and lists in it, up to three deep, may have the same name. */
+/** Matches the text of a row before one of its own names. Objects and lists in it, up to three deep, may have the same name. */
 const BEFORE_NAME = String.raw`^\s*\{(?:${anything(3)})*?`;
 
 function anything(depth: number): string {

@@ -166,7 +166,8 @@ async function readHead(rest: AsyncIterator<Buffer>, declared: Layout): Promise<
   return { head: text.subarray(Math.max(0, start)), isWhole, rest, declared };
 }
 
-async function* chunksOf({ head, rest }: Text): AsyncGenerator<Buffer> {
+/** Puts back what was read ahead. Unlike `yield*`, leaves the rest readable if its own reader stops. */
+export async function* chunksOf({ head, rest }: Pick<Text, 'head' | 'rest'>): AsyncGenerator<Buffer> {
   yield head;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }

@@ -17,7 +17,7 @@ import type { Report } from '../../infra/sandbox/state.ts';
 import { expectNoSecretIn, expectNoSecretWritten } from './secrecy.ts';
 import { type Ended, startWorkflow, type Workflow, type WorkflowOptions } from './workflow.ts';
 
-/** What goes wrong during one export, and how its request differs from {@link Workflow.request}. Default: one of two days. */
+/** The faults of one export, and the fields in which its request differs from {@link Workflow.request}. Default: two days. */
 export interface Conditions {
   /** Faults of the platform and its storage host. */
   readonly faults?: readonly (string | Fault)[];

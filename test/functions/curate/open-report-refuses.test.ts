@@ -1,14 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { facts } from './reports.ts';
+import { CSV, facts } from './reports.ts';
 
 const ROW = { date: '2026-10-01', campaign_id: 'a', spend: 1, impressions: 1 };
-
-const CSV = `date,campaign_id,spend,impressions
-2026-10-01,b,0.1,3
-2026-10-01,a,0.2,4
-2026-10-03,a,12.345678,5
-`;
 
 describe('a file that is not a report is refused', () => {
   it.each<[string, string | Buffer, object, RegExp]>([
@@ -28,6 +22,12 @@ describe('a file that is not a report is refused', () => {
     ['broken JSON instead of CSV', '{ error', { format: 'CSV' }, /is JSON/],
     ['not JSON', 'date,spend', {}, /not JSON/],
     ['broken JSON', '[{"date":"2026-10-01",,}]', {}, /cannot be read: Malformed JSON, at byte 22/],
+    [
+      'a row that is cut in a name',
+      '[{"date":"2026-10-01"},\n{"date":"2026-10-01","sp]',
+      {},
+      /unexpected end of data\. It is not a report\.$/m,
+    ],
     ['values after the array', '[{"date":"2026-10-01"}] []', {}, /cannot be read/],
     ['rows that are not objects', '[1, 2]', {}, /cannot be read/],
     ['a cut object', '{"rows":[{"date":"2026-10-01"},', {}, /cut off/],

@@ -19,6 +19,13 @@ export const SCHEMA: Pick<TableSchema, 'columns' | 'date_column'> = {
   ],
 };
 
+/** A report of three rows that fits SCHEMA. */
+export const CSV = `date,campaign_id,spend,impressions
+2026-10-01,b,0.1,3
+2026-10-01,a,0.2,4
+2026-10-03,a,12.345678,5
+`;
+
 export interface Given extends Partial<ReportOptions> {
   readonly format?: string;
   readonly content_type?: string;

@@ -133,11 +133,13 @@ it('passes on the error of a body that breaks off', async () => {
   await expect(spool(Readable.from(broken()), path, JSON_FILE)).rejects.toThrow('reset');
 });
 
-it.runIf(existsSync('/dev/full'))('46: says that the storage is full', async () => {
+it.runIf(existsSync('/dev/full'))('46: says that the storage is full, and closes the body', async () => {
   const path = join(temporaryDirectory(), 'report');
   symlinkSync('/dev/full', path);
-  const body = Readable.from([Buffer.from(JSON.stringify(FILLER))]);
+  const piece = Buffer.from(JSON.stringify(FILLER));
+  const body = Readable.from(Array.from({ length: 10 }, () => piece));
   await expect(spool(body, path, JSON_FILE)).rejects.toMatchObject({ name: 'CurateLimit', which: 'storage' });
+  expect(body.destroyed).toBe(true);
 });
 
 it('compresses the text of a compressed body', async () => {

@@ -5,13 +5,15 @@ import { runCommand } from '../../support/cli.ts';
 import { curate, deliver, openFolder, spendIn } from './deliveries.ts';
 import { deployTables } from './deployed-tables.ts';
 
+// A delivery of the config's first export.
+const { base_url, revision, exports } = readConfig();
+const [{ name, account, advertiser_ids, metrics, dimensions } = { name: '', account: '' }] = exports;
+const request = { advertiser_ids, metrics, dimensions };
+const fields = { campaign_id: '1', campaign_name: 'c', impressions: 10, number_of_purchases: 1 };
+const delivery = { name, account, request, fields, platform: platformName(base_url), revision };
+
 it('works on the deployed bucket and catalog, and registers objects that have no partition', async () => {
   const folder = await openFolder();
-  const { base_url, revision, exports } = readConfig();
-  const [{ name, account, advertiser_ids, metrics, dimensions } = { name: '', account: '' }] = exports;
-  const request = { advertiser_ids, metrics, dimensions };
-  const fields = { campaign_id: '1', campaign_name: 'c', impressions: 10, number_of_purchases: 1 };
-  const delivery = { name, account, request, fields, platform: platformName(base_url), revision };
   await deliver(folder, { ...delivery, days: [1, 2], created: 5 });
   await deliver(folder, { ...delivery, days: [3, 3], created: 6, platform: 'staging.example' });
 
@@ -43,11 +45,6 @@ it('works on the deployed bucket and catalog, and registers objects that have no
 
 it('fails for days that are shown with another type than the table has now', async () => {
   const folder = await openFolder();
-  const { base_url, revision, exports } = readConfig();
-  const [{ name, account, advertiser_ids, metrics, dimensions } = { name: '', account: '' }] = exports;
-  const request = { advertiser_ids, metrics, dimensions };
-  const fields = { campaign_id: '1', campaign_name: 'c', impressions: 10, number_of_purchases: 1 };
-  const delivery = { name, account, request, fields, platform: platformName(base_url), revision };
   await deliver(folder, { ...delivery, days: [1, 2], created: 5 });
   const { glue, cwd } = await deployTables(folder);
   expect((await curate([name], cwd)).result.outcome).toBe('done');

@@ -10,7 +10,7 @@ const failed = JSON.parse((await runCommand([...args, '--from', '2026-07-01', '-
 const earlier = JSON.parse((await runCommand(args)).stdout);
 const last = JSON.parse((await runCommand(args)).stdout);
 
-/** What a command prints about the folder of the runs. */
+/** Runs a command on the folder of the runs, and returns the document that it prints. */
 async function show(...command: string[]) {
   const { status, stdout, stderr } = await runCommand([...command, '--local', '--out', out, '--json']);
   expect([status, stderr]).toEqual([0, '']);
