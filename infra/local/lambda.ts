@@ -12,14 +12,14 @@ import { TaskError } from './task-error.ts';
 const MAX_INSTANCES = 8;
 
 /**
- * A call starts another instance only if no call of the function has ended for this long (real ms). An instance takes 25 MB and
- * 0.1 s of CPU, and most calls end within milliseconds, so one instance serves many windows. Copies take longer and run side by
- * side.
+ * Real ms. A call starts another instance only if no call of the function has ended for `busy`: most calls end within
+ * milliseconds, so one instance serves many windows, while copies take longer and run side by side. Idle instances end once no
+ * call has started or ended for `idle`. A thread takes 25 MB and 0.1 s of CPU; a process takes 160 MB and half a second.
  */
-const BUSY_MS = 500;
-
-/** The same for a function in a process of its own, which takes 160 MB and half a second of CPU. */
-const BUSY_PROCESS_MS = 5_000;
+const PACE = {
+  thread: { busy: 500, idle: 1_000 },
+  process: { busy: 5_000, idle: 5_000 },
+};
 
 /**
  * How long a call waits for reserved concurrency if the clock is scaled (real ms). A Retry then waits N times less, but the call
@@ -57,24 +57,30 @@ export function createFunction(
 ): LocalFunction {
   const { reserved, name, arn } = spec;
   const limit = reserved ?? MAX_INSTANCES;
+  const pace = PACE[runsInProcess(spec) ? 'process' : 'thread'];
   const patience = clock.speed > 1 ? PATIENCE_MS : 0;
   const waiting: Waiting[] = [];
   let instances: Instance[] = [];
   let starting: Instance | undefined;
   let overload: NodeJS.Timeout | undefined;
+  let rest: NodeJS.Timeout | undefined;
   let started = 0;
   const busy = () => instances.filter((instance) => instance.busy);
+  const idle = () => instances.filter((instance) => instance !== starting && !instance.busy);
 
   /** Gives waiting calls to idle instances. */
   const assign = (): void => {
     clearTimeout(overload);
+    clearTimeout(rest);
     instances = instances.filter(({ alive }) => alive);
-    for (const idle of instances.filter((instance) => instance !== starting && !instance.busy)) {
-      waiting.shift()?.take(idle);
-    }
+    for (const instance of idle()) waiting.shift()?.take(instance);
+    rest = setTimeout(endIdle, pace.idle).unref();
     if (waiting.length === 0 || starting || instances.length >= limit) return;
     if (instances.length === 0) void start();
-    else overload = setTimeout(start, runsInProcess(spec) ? BUSY_PROCESS_MS : BUSY_MS);
+    else overload = setTimeout(start, pace.busy);
+  };
+  const endIdle = () => {
+    for (const instance of idle()) void instance.kill();
   };
   const start = async () => {
     starting = startInstance(spec, clock, log);
@@ -118,6 +124,7 @@ export function createFunction(
     },
     async close() {
       clearTimeout(overload);
+      clearTimeout(rest);
       for (const { fail } of waiting.splice(0)) fail(new Error(`${name} was closed`));
       await Promise.all(instances.map((instance) => instance.kill()));
     },

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
@@ -181,5 +180,20 @@ async function send(response: ServerResponse, { status, headers, body }: Answer)
   if (typeof body !== 'object') return void response.end(body);
   const { path, start, end } = body;
   if (end < start) response.end();
-  else await pipeline(createReadStream(path, { start, end, highWaterMark: READ_BYTES }), response);
+  else await pipeline(readRange(path, start, end), response);
+}
+
+/**
+ * Yields one buffer again and again, so that a large file leaves no garbage. The response has sent it when it asks for the next
+ * one: it waits after each chunk above its high water mark.
+ */
+async function* readRange(path: string, start: number, end: number): AsyncGenerator<Buffer> {
+  await using file = await open(path);
+  const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, end + 1 - start));
+  for (let at = start; at <= end; ) {
+    const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end + 1 - at), at);
+    if (bytesRead === 0) throw new S3Error('InternalError', 'The file is shorter than its metadata says');
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
 }

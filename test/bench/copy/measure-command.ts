@@ -8,7 +8,7 @@ export interface Taken {
   readonly seconds: number;
   /** User and system time of the contender. The start of Node is not included. */
   readonly cpu: number;
-  /** The peak, in bytes. */
+  /** The peak of all processes together, in bytes. */
   readonly rss: number;
 }
 
@@ -27,13 +27,20 @@ export async function measureCommand(script: string, environment: NodeJS.Process
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const peaks = new Map<number, number>();
-  const look = setInterval(() => notePeaks(child.pid, peaks), LOOK_MS);
+  let rss = 0;
+  const look = setInterval(() => {
+    const { now, peak } = readMemory(child.pid);
+    // Processes have their peaks at different times. That of a single one may lie between two looks.
+    rss = Math.max(rss, now, peak);
+  }, LOOK_MS);
   const [output, [status]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
   clearInterval(look);
   if (status !== 0) throw new Error(`It ended with status ${status}: ${script}`);
-  const rss = peaks.size === 0 ? Number.NaN : [...peaks.values()].reduce((sum, peak) => sum + peak);
-  return { seconds: (performance.now() - started) / 1000, cpu: childrensTime(output), rss };
+  return {
+    seconds: (performance.now() - started) / 1000,
+    cpu: childrensTime(output),
+    rss: rss || Number.NaN,
+  };
 }
 
 /** `0m1.250000s 0m0.340000s` is 1.59. */
@@ -45,13 +52,20 @@ function childrensTime(times: string): number {
   );
 }
 
-/** Notes the peak memory of each process below `parent`, in bytes. */
-function notePeaks(parent: number | undefined, peaks: Map<number, number>): void {
+/** The memory of all processes below `parent`, in bytes: their sum now, and the largest peak of one. */
+function readMemory(parent: number | undefined): { now: number; peak: number } {
+  let [now, peak] = [0, 0];
   for (const pid of childrenOf(parent)) {
-    const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`)) ?? [];
-    if (kilobytes !== undefined) peaks.set(pid, Number(kilobytes) * 1024);
-    notePeaks(pid, peaks);
+    const status = read(`/proc/${pid}/status`);
+    const below = readMemory(pid);
+    now += kilobytes(status, 'VmRSS') * 1024 + below.now;
+    peak = Math.max(peak, kilobytes(status, 'VmHWM') * 1024, below.peak);
   }
+  return { now, peak };
+}
+
+function kilobytes(status: string, field: string): number {
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0);
 }
 
 function childrenOf(pid: number | undefined): number[] {

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { scaledClock } from '../../../infra/local/clock.ts';
 import { createFunction, type LocalFunction } from '../../../infra/local/lambda.ts';
 import { type FunctionSpec, type LogLine, MAX_ANSWER_BYTES } from '../../../infra/local/lambda-instance.ts';
@@ -69,6 +69,13 @@ function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction 
   };
 }
 
+/** Idle instances end only when a test lets time pass. */
+function stopTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+}
+
+afterEach(() => void vi.useRealTimers());
+
 async function failureOf(
   invocation: Promise<unknown>,
 ): Promise<{ error: string; cause: Record<string, unknown> }> {
@@ -103,6 +110,7 @@ describe('a handler', () => {
   });
 
   test('in a process keeps its temporary files while that lives, apart from those of other instances', async () => {
+    stopTimers();
     const folders: string[] = [];
     {
       await using step = create({ environment: { STEP: 'CurateReport' } });
@@ -169,13 +177,6 @@ describe('instances', () => {
     expect(existsSync(TMPDIR)).toBe(false);
   });
 
-  test('are used again', async () => {
-    await using step = create();
-    expect(await step.invoke({ do: 'count' })).toBe(1);
-    expect(await step.invoke({ do: 'count' })).toBe(2);
-    expect(step.started).toBe(1);
-  });
-
   test('handle one call at a time: eight hanging calls take all eight, and the next one waits', async () => {
     await using step = create();
     const hanging = Array.from({ length: 8 }, () => step.invoke({ do: 'hang' }).catch((error) => error));
@@ -195,6 +196,35 @@ describe('instances', () => {
     expect(await first).toBe('waited');
     expect(await step.invoke({ do: 'echo' })).toEqual({ do: 'echo' });
     expect(step.started).toBe(1);
+  });
+});
+
+describe.each([
+  ['a thread', {}, 1],
+  ['a process', { STEP: 'CurateReport' }, 5],
+])('%s', (_, environment, idleSeconds) => {
+  beforeEach(stopTimers);
+
+  test('is used again, and ends once it is idle', async () => {
+    await using step = create({ environment });
+    expect(await step.invoke({ do: 'count' })).toBe(1);
+    vi.advanceTimersByTime(idleSeconds * 1000 - 1);
+    expect(await step.invoke({ do: 'count' })).toBe(2);
+    vi.advanceTimersByTime(idleSeconds * 1000 - 1);
+    expect(await step.invoke({ do: 'count' })).toBe(3);
+    expect(step.started).toBe(1);
+    vi.advanceTimersByTime(idleSeconds * 1000);
+    expect(await step.invoke({ do: 'count' })).toBe(1);
+    expect(step.started).toBe(2);
+  });
+
+  test('does not end during a call', async () => {
+    await using step = create({ environment, timeoutSeconds: 900 });
+    expect(await step.invoke({ do: 'count' })).toBe(1);
+    const waited = step.invoke({ do: 'wait', ms: 50 });
+    vi.advanceTimersByTime(idleSeconds * 1000);
+    expect(await waited).toBe('waited');
+    expect(await step.invoke({ do: 'count' })).toBe(2);
   });
 });
 

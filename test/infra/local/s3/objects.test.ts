@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
@@ -46,6 +47,19 @@ test('an object is a plain file at its key, and its metadata is in another folde
   expect(head).toMatchObject({ ETag, ContentLength: 5, ...described, ...checksum });
   const list = await s3.client.send(new ListObjectsV2Command({ Bucket: BUCKET, Prefix: 'exports/' }));
   expect(list.Contents?.map(({ Key, Size }) => [Key, Size])).toEqual([[KEY, 5]]);
+});
+
+test('a large object reaches a slow client byte for byte', async () => {
+  await using s3 = await startTestS3();
+  const bytes = randomBytes(5_000_000);
+  await s3.client.send(new PutObjectCommand({ ...at, Body: bytes }));
+  const { Body } = await s3.client.send(new GetObjectCommand({ ...at, Range: 'bytes=7-' }));
+  const chunks: Buffer[] = [];
+  for await (const chunk of Body as Readable) {
+    chunks.push(chunk);
+    await setImmediate();
+  }
+  expect(Buffer.concat(chunks).equals(bytes.subarray(7))).toBe(true);
 });
 
 test('a range is served, and one after the end is refused', async () => {
