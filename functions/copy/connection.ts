@@ -6,6 +6,9 @@ import type { HostPolicy } from '../platform/safe-hosts.ts';
 // With a fast host, the kernel has this much at once. Reads of 64 KiB cost a sixth more CPU.
 const READ_BYTES = 256 * 1024;
 
+/** The largest TLS record. Node decrypts one at a time. */
+const RECORD_BYTES = 16 * 1024;
+
 /** The bytes of a response change after its handler has returned. */
 export function createFileAgent(policy: Pick<HostPolicy, 'allowLoopback'>): Agent {
   const connect = createFileConnector((onread) => safeConnector(policy, { onread }));
@@ -18,34 +21,54 @@ export function createFileAgent(policy: Pick<HostPolicy, 'allowLoopback'>): Agen
  *
  * undici keeps pieces of the headers until the last one has come. It refuses more than 16 KiB of names and values, which is
  * at most 64 KiB with their colons and line ends. A buffer is filled again only after the other one has got 128 KiB.
+ *
+ * More records follow a full one, mostly at once, so undici gets them together: one by one, they would cost a tenth of the
+ * copy's CPU. A short record, which may be the last one, never waits.
  */
 export function createFileConnector(
   createConnector: (onread: OnReadOpts) => buildConnector.connector,
 ): buildConnector.connector {
   return (target, callback) => {
     let [filling, other] = [Buffer.allocUnsafeSlow(READ_BYTES), Buffer.allocUnsafeSlow(READ_BYTES)];
-    let at = 0;
+    // Of the bytes at the start of `filling`: those that were read, and those of them that the socket has.
+    let [at, pushed] = [0, 0];
+    let push: Socket['push'] | undefined;
     let socket: Socket | undefined;
+    const handOver = (): boolean => {
+      const waiting = filling.subarray(pushed, at);
+      pushed = at;
+      return waiting.length === 0 || push?.(waiting) === true;
+    };
     const onread = {
       buffer: () => filling.subarray(at),
       callback(bytes: number): boolean {
         if (socket === undefined) throw new Error('Bytes came before the connection was made');
-        const wantsMore = socket.push(filling.subarray(at, at + bytes));
         at += bytes;
-        if (at > READ_BYTES / 2) {
-          // If undici has paused, bytes of the other buffer may still be unread, and a new one takes its place. undici's own
-          // sockets never need it: they stop reading before half a buffer waits.
+        const isFull = at > READ_BYTES / 2;
+        if (bytes === RECORD_BYTES && !isFull) {
+          setImmediate(handOver);
+          return true;
+        }
+        const wantsMore = handOver();
+        if (isFull) {
+          // If undici has paused, bytes of the other buffer may still be unread, and a new one takes its place.
           const isRead = socket.readableLength <= at;
           [filling, other] = [isRead ? other : Buffer.allocUnsafeSlow(READ_BYTES), filling];
-          at = 0;
+          [at, pushed] = [0, 0];
         }
         return wantsMore;
       },
     };
     createConnector(onread)(target, (...[error, connected]: Parameters<buildConnector.Callback>) => {
-      socket = connected ?? undefined;
-      if (error) callback(error, null);
-      else callback(null, connected as Socket);
+      if (error || !connected) return callback(error ?? new Error('There is no connection'), null);
+      socket = connected;
+      push = socket.push.bind(socket);
+      // Node pushes null at the end of the connection.
+      socket.push = (end) => {
+        handOver();
+        return push?.(end) === true;
+      };
+      callback(null, socket);
     });
   };
 }

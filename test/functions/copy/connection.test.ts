@@ -1,6 +1,8 @@
 import type { OnReadOpts } from 'node:net';
 import { Readable } from 'node:stream';
-import { expect, test } from 'vitest';
+import { buffer } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
 import { createFileConnector } from '../../../functions/copy/connection.ts';
 
 const TARGET = { hostname: '127.0.0.1', protocol: 'http:', port: '80' };
@@ -47,4 +49,41 @@ test.each([2, 3, 40])('bytes that wait for %i reads are not overwritten', (count
     for (const bytes of waiting) receive(bytes);
     expect(Buffer.concat(waiting).equals(socket.read())).toBe(true);
   }
+});
+
+describe('full TLS records', () => {
+  const RECORDS = ['a', 'b', 'c'].map((letter) => Buffer.alloc(16 * KiB, letter));
+
+  test('wait for a short one, and reach the socket with it', () => {
+    const { socket, receive } = connect();
+    for (const record of RECORDS) receive(record);
+    expect(socket.read()).toBeNull();
+    receive(Buffer.from('short'));
+    expect(socket.read()).toEqual(Buffer.concat([...RECORDS, Buffer.from('short')]));
+  });
+
+  test('do not wait for bytes that come later', async () => {
+    const { socket, receive } = connect();
+    for (const record of RECORDS) receive(record);
+    await setImmediate();
+    expect(socket.read()).toEqual(Buffer.concat(RECORDS));
+  });
+
+  test('come before the end of the connection', async () => {
+    const { socket, receive } = connect();
+    for (const record of RECORDS) receive(record);
+    socket.push(null);
+    expect(await buffer(socket)).toEqual(Buffer.concat(RECORDS));
+  });
+
+  test('are not overwritten while they wait to be read', async () => {
+    const { socket, receive } = connect();
+    const records = Array.from({ length: 100 }, (_, index) => Buffer.alloc(16 * KiB, index));
+    for (const [index, record] of records.entries()) {
+      receive(record);
+      if (index % 7 === 0) await setImmediate();
+    }
+    await setImmediate();
+    expect(Buffer.concat(records).equals(socket.read())).toBe(true);
+  });
 });
