@@ -22,15 +22,15 @@ export function createFileAgent(policy: Pick<HostPolicy, 'allowLoopback'>): Agen
  * undici keeps pieces of the headers until the last one has come. It refuses more than 16 KiB of names and values, which is
  * at most 64 KiB with their colons and line ends. A buffer is filled again only after the other one has got 128 KiB.
  *
- * More records follow a full one, mostly at once, so undici gets them together: one by one, they would cost a tenth of the
- * copy's CPU. A short record, which may be the last one, never waits.
+ * A full TLS record waits for the next turn of the event loop, because more usually follow at once. One at a time, they would
+ * take a tenth more CPU. A short record, which may be the last one, never waits.
  */
 export function createFileConnector(
   createConnector: (onread: OnReadOpts) => buildConnector.connector,
 ): buildConnector.connector {
   return (target, callback) => {
     let [filling, other] = [Buffer.allocUnsafeSlow(READ_BYTES), Buffer.allocUnsafeSlow(READ_BYTES)];
-    // Of the bytes at the start of `filling`: those that were read, and those of them that the socket has.
+    // `filling` holds `at` bytes so far. The socket has the first `pushed` of them.
     let [at, pushed] = [0, 0];
     let push: Socket['push'] | undefined;
     let socket: Socket | undefined;
@@ -45,7 +45,7 @@ export function createFileConnector(
         if (socket === undefined) throw new Error('Bytes came before the connection was made');
         at += bytes;
         const isFull = at > READ_BYTES / 2;
-        if (bytes === RECORD_BYTES && !isFull) {
+        if (bytes === RECORD_BYTES && !isFull && socket.readableLength === 0) {
           setImmediate(handOver);
           return true;
         }
@@ -60,10 +60,10 @@ export function createFileConnector(
       },
     };
     createConnector(onread)(target, (...[error, connected]: Parameters<buildConnector.Callback>) => {
-      if (error || !connected) return callback(error ?? new Error('There is no connection'), null);
+      if (error) return callback(error, null);
       socket = connected;
       push = socket.push.bind(socket);
-      // Node pushes null at the end of the connection.
+      // Node ends the stream with push(null). The waiting bytes go first.
       socket.push = (end) => {
         handOver();
         return push?.(end) === true;

@@ -6,8 +6,8 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
   process.stderr.write("error: this needs Node 24; 'npm run export --' runs on the one in node_modules\n");
   process.exit(2);
 }
-// Holds the young generation at its first size, 1 MiB. A local run would otherwise keep tens of MB of network chunks that it has
-// used, until they are collected.
+// Keeps the young generation of this process and its threads at its initial 1 MiB. Otherwise a local run keeps tens of MB of used
+// network chunks until they are collected.
 setFlagsFromString('--semi-space-growth-factor=1');
 // The compile cache serves only modules that are loaded after it was enabled.
 cacheCompiledCode();

@@ -12,13 +12,14 @@ import { TaskError } from './task-error.ts';
 const MAX_INSTANCES = 8;
 
 /**
- * Real ms. A call starts another instance only if no call of the function has ended for `busy`: most calls end within
- * milliseconds, so one instance serves many windows, while copies take longer and run side by side. Idle instances end once no
- * call has started or ended for `idle`. A thread takes 25 MB and 0.1 s of CPU; a process takes 160 MB and half a second.
+ * Real ms. A waiting call starts another instance only if no call of the function has ended for `startAfter`: most calls end
+ * within milliseconds, so one instance serves many windows, while copies take longer and run side by side. Idle instances end
+ * once no call has started or ended for `endAfter`. A thread takes 25 MB and 0.1 s of CPU; a process takes 160 MB and half a
+ * second.
  */
 const PACE = {
-  thread: { busy: 500, idle: 1_000 },
-  process: { busy: 5_000, idle: 5_000 },
+  thread: { startAfter: 500, endAfter: 1_000 },
+  process: { startAfter: 5_000, endAfter: 5_000 },
 };
 
 /**
@@ -50,10 +51,12 @@ interface Waiting {
   fail(error: unknown): void;
 }
 
+/** @param keepIdle tests save the time of starting instances again */
 export function createFunction(
   spec: FunctionSpec,
   clock: ClockAnchor,
   log: (line: LogLine) => void,
+  keepIdle = false,
 ): LocalFunction {
   const { reserved, name, arn } = spec;
   const limit = reserved ?? MAX_INSTANCES;
@@ -63,7 +66,7 @@ export function createFunction(
   let instances: Instance[] = [];
   let starting: Instance | undefined;
   let overload: NodeJS.Timeout | undefined;
-  let rest: NodeJS.Timeout | undefined;
+  let idleTimer: NodeJS.Timeout | undefined;
   let started = 0;
   const busy = () => instances.filter((instance) => instance.busy);
   const idle = () => instances.filter((instance) => instance !== starting && !instance.busy);
@@ -71,13 +74,13 @@ export function createFunction(
   /** Gives waiting calls to idle instances. */
   const assign = (): void => {
     clearTimeout(overload);
-    clearTimeout(rest);
+    clearTimeout(idleTimer);
     instances = instances.filter(({ alive }) => alive);
     for (const instance of idle()) waiting.shift()?.take(instance);
-    rest = setTimeout(endIdle, pace.idle).unref();
+    if (!keepIdle) idleTimer = setTimeout(endIdle, pace.endAfter).unref();
     if (waiting.length === 0 || starting || instances.length >= limit) return;
     if (instances.length === 0) void start();
-    else overload = setTimeout(start, pace.busy);
+    else overload = setTimeout(start, pace.startAfter);
   };
   const endIdle = () => {
     for (const instance of idle()) void instance.kill();
@@ -124,7 +127,7 @@ export function createFunction(
     },
     async close() {
       clearTimeout(overload);
-      clearTimeout(rest);
+      clearTimeout(idleTimer);
       for (const { fail } of waiting.splice(0)) fail(new Error(`${name} was closed`));
       await Promise.all(instances.map((instance) => instance.kill()));
     },

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { type Assembly, loadAssembly, prepareAssembly } from '../../infra/local/assembly.ts';
 import { scaledClock } from '../../infra/local/clock.ts';
 import type { ExecutionResult, HistoryEvent } from '../../infra/local/history.ts';
+import { createFunction } from '../../infra/local/lambda.ts';
 import type { FunctionSpec } from '../../infra/local/lambda-instance.ts';
 import { type CreateFunction, type LocalRun, type SettingTexts, startLocal } from '../../infra/local/run.ts';
 import type { Execution } from '../../infra/local/step-functions.ts';
@@ -86,7 +87,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
       assembly: { ...assembly, functions: preload(functions, out, options) },
       ...(options.settings && { settings: options.settings }),
       ...(options.versioned && { versioned: true }),
-      ...(options.createFunction && { createFunction: options.createFunction }),
+      createFunction: options.createFunction ?? keepInstances,
     }),
   );
   const running = started.move();
@@ -103,6 +104,9 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
     [Symbol.asyncDispose]: close,
   };
 }
+
+/** A run with a fast clock would start each instance again and again. */
+const keepInstances: CreateFunction = (...spec) => createFunction(...spec, true);
 
 type Functions = readonly FunctionSpec[];
 

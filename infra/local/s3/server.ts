@@ -184,15 +184,15 @@ async function send(response: ServerResponse, { status, headers, body }: Answer)
 }
 
 /**
- * Yields one buffer again and again, so that a large file leaves no garbage. The response has sent it when it asks for the next
- * one: it waits after each chunk above its high water mark.
+ * Yields the same buffer each time, so that a large file leaves no garbage. `pipeline` waits until the response has sent a chunk
+ * above its high water mark of 64 KiB; only the last chunk may be smaller.
  */
 async function* readRange(path: string, start: number, end: number): AsyncGenerator<Buffer> {
   await using file = await open(path);
   const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, end + 1 - start));
   for (let at = start; at <= end; ) {
     const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end + 1 - at), at);
-    if (bytesRead === 0) throw new S3Error('InternalError', 'The file is shorter than its metadata says');
+    if (bytesRead === 0) throw new Error('The file is shorter than its metadata says');
     at += bytesRead;
     yield buffer.subarray(0, bytesRead);
   }

@@ -30,7 +30,7 @@ export async function measureCommand(script: string, environment: NodeJS.Process
   let rss = 0;
   const look = setInterval(() => {
     const { now, peak } = readMemory(child.pid);
-    // Processes have their peaks at different times. That of a single one may lie between two looks.
+    // The sum misses peaks between two looks. `peak` has that of a single process.
     rss = Math.max(rss, now, peak);
   }, LOOK_MS);
   const [output, [status]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
