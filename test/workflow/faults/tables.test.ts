@@ -142,7 +142,7 @@ describe('43: a day', () => {
 
   it('shows the newest report, also if an older one finishes later', async () => {
     const request = workflow.request({ name: 'order' });
-    const report = { secondsToReady: (_: unknown, ordinal: number) => (ordinal === first ? 900 : 0) };
+    const report = { secondsToReady: (_: unknown, ordinal: number) => (ordinal === first ? 1500 : 0) };
     const first = workflow.sandbox.reports().length + 1;
     const { options } = workflow.sandbox;
     const before = options.report;
