@@ -52,6 +52,7 @@ function countDays({ faulty, clean }: ScenarioRun): Outcome['days'] {
   const written = tables.flatMap(({ curations }) => curations.flatMap(({ done }) => done ?? []));
   return {
     restated: written.reduce((sum, { restated }) => sum + restated, 0),
+    kept: written.reduce((sum, { kept }) => sum + kept, 0),
     empty: tables.flatMap(({ days }) => [...days.values()]).filter(({ rows }) => rows === 0).length,
   };
 }

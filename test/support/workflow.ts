@@ -106,7 +106,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
 }
 
 /** A run with a fast clock would start each instance again and again. */
-const keepInstances: CreateFunction = (...spec) => createFunction(...spec, true);
+const keepInstances: CreateFunction = (spec, clock, log) => createFunction(spec, clock, log, true);
 
 type Functions = readonly FunctionSpec[];
 

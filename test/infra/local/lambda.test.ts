@@ -1,80 +1,8 @@
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { scaledClock } from '../../../infra/local/clock.ts';
-import { createFunction, type LocalFunction } from '../../../infra/local/lambda.ts';
-import { type FunctionSpec, type LogLine, MAX_ANSWER_BYTES } from '../../../infra/local/lambda-instance.ts';
+import { MAX_ANSWER_BYTES } from '../../../infra/local/lambda-instance.ts';
 import { TaskError } from '../../../infra/local/task-error.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
-
-/** A bundle whose handler does what `event.do` names. */
-const HANDLER = `
-import { readdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-let calls = 0;
-const actions = {
-  echo: (event) => event,
-  count: () => ++calls,
-  environment: () => process.env,
-  context: (event, { getRemainingTimeInMillis, ...context }) => ({ ...context, left: getRemainingTimeInMillis() }),
-  now: () => ({ date: Date.now(), real: performance.timeOrigin + performance.now() }),
-  nothing: () => undefined,
-  json: () => ({ at: new Date(0), none: undefined }),
-  bigint: () => 1n,
-  large: ({ bytes }) => 'x'.repeat(bytes),
-  throw: () => { throw Object.assign(new Error('no such report'), { name: 'RequestRefused' }); },
-  throwText: () => { throw 'only text'; },
-  exit: () => process.exit(3),
-  later: () => { setTimeout(() => { throw new RangeError('too late'); }); return new Promise(() => {}); },
-  unhandled: () => { Promise.reject(new RangeError('nobody')); return new Promise(() => {}); },
-  memory: async () => {
-    for (const all = []; ; await null) for (let n = 0; n < 10; n++) all.push(new Array(1000).fill(n));
-  },
-  write: () => {
-    const before = readdirSync(tmpdir());
-    writeFileSync(tmpdir() + '/file', '');
-    return [tmpdir(), ...before.map(() => tmpdir())];
-  },
-  hang: () => new Promise(() => {}),
-  spin: () => { for (;;) {} },
-  wait: ({ ms }) => new Promise((resolve) => setTimeout(resolve, ms, 'waited')),
-  log: () => { console.log('to stdout'); console.error('to stderr'); },
-};
-export const handler = async (event, context) => actions[event.do](event, context);
-`;
-
-const CLOCK = scaledClock(1);
-const lines: LogLine[] = [];
-const file = join(temporaryDirectory(), 'index.mjs');
-writeFileSync(file, HANDLER);
-
-function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction & AsyncDisposable {
-  const whole: FunctionSpec = {
-    name: 'Step',
-    arn: 'arn:aws:lambda:eu-west-1:000000000000:function:Step',
-    file,
-    exportName: 'handler',
-    environment: { BUCKET: 'exports' },
-    timeoutSeconds: 30,
-    memoryMb: 256,
-    ...spec,
-  };
-  const local = createFunction(whole, clock, (line) => lines.push(line));
-  return {
-    ...local,
-    get started() {
-      return local.started;
-    },
-    [Symbol.asyncDispose]: () => local.close(),
-  };
-}
-
-/** Idle instances end only when a test lets time pass. */
-function stopTimers(): void {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-}
-
-afterEach(() => void vi.useRealTimers());
+import { create, lines } from './small-function.ts';
 
 async function failureOf(
   invocation: Promise<unknown>,
@@ -107,21 +35,6 @@ describe('a handler', () => {
     expect(context.awsRequestId).toMatch(/^[0-9a-f-]{36}$/);
     expect(context.left).toBeLessThanOrEqual(20_000);
     expect(context.left).toBeGreaterThan(10_000);
-  });
-
-  test('in a process keeps its temporary files while that lives, apart from those of other instances', async () => {
-    stopTimers();
-    const folders: string[] = [];
-    {
-      await using step = create({ environment: { STEP: 'CurateReport' } });
-      await using other = create({ environment: { STEP: 'CurateReport' } });
-      const write = async (each: LocalFunction) => (await each.invoke({ do: 'write' })) as string[];
-      folders.push(...(await write(step)), ...(await write(other)));
-      expect(new Set(folders).size).toBe(2);
-      expect(await write(step)).toEqual([folders[0], folders[0]]);
-      await step.kill();
-    }
-    expect(folders.filter(existsSync)).toEqual([]);
   });
 
   test('has a scaled Date', async () => {
@@ -165,82 +78,6 @@ describe('an answer', () => {
     await using step = create({ exportName: 'absent' });
     expect((await failureOf(step.invoke({}))).error).toBe('Runtime.HandlerNotFound');
   });
-});
-
-describe('instances', () => {
-  test('in a process have a temporary folder of their own, which goes with them', async () => {
-    await using step = create({ environment: { STEP: 'CurateReport' } });
-    const { TMPDIR } = (await step.invoke({ do: 'environment' })) as { TMPDIR: string };
-    expect(TMPDIR).not.toBe(process.env.TMPDIR);
-    writeFileSync(join(TMPDIR, 'left'), 'by a call that was killed');
-    await step.close();
-    expect(existsSync(TMPDIR)).toBe(false);
-  });
-
-  test('handle one call at a time: eight hanging calls take all eight, and the next one waits', async () => {
-    await using step = create();
-    const hanging = Array.from({ length: 8 }, () => step.invoke({ do: 'hang' }).catch((error) => error));
-    const next = step.invoke({ do: 'echo' });
-    await expect.poll(() => step.started).toBe(8);
-    await expect.poll(() => step.kill()).toBeGreaterThan(0);
-    expect(await next).toEqual({ do: 'echo' });
-    expect(await Promise.race(hanging)).toMatchObject({ name: 'Runtime.ExitError' });
-  });
-
-  test('refuse a call over the reserved concurrency at once', async () => {
-    await using step = create({ reserved: 1 });
-    const first = step.invoke({ do: 'wait', ms: 50 });
-    await expect(step.invoke({ do: 'echo' })).rejects.toMatchObject({
-      name: 'Lambda.TooManyRequestsException',
-    });
-    expect(await first).toBe('waited');
-    expect(await step.invoke({ do: 'echo' })).toEqual({ do: 'echo' });
-    expect(step.started).toBe(1);
-  });
-});
-
-describe.each([
-  ['a thread', {}, 1],
-  ['a process', { STEP: 'CurateReport' }, 5],
-])('%s', (_, environment, idleSeconds) => {
-  beforeEach(stopTimers);
-
-  test('is used again, and ends once it is idle', async () => {
-    await using step = create({ environment });
-    expect(await step.invoke({ do: 'count' })).toBe(1);
-    vi.advanceTimersByTime(idleSeconds * 1000 - 1);
-    expect(await step.invoke({ do: 'count' })).toBe(2);
-    vi.advanceTimersByTime(idleSeconds * 1000 - 1);
-    expect(await step.invoke({ do: 'count' })).toBe(3);
-    expect(step.started).toBe(1);
-    vi.advanceTimersByTime(idleSeconds * 1000);
-    expect(await step.invoke({ do: 'count' })).toBe(1);
-    expect(step.started).toBe(2);
-  });
-
-  test('does not end during a call', async () => {
-    await using step = create({ environment, timeoutSeconds: 900 });
-    expect(await step.invoke({ do: 'count' })).toBe(1);
-    const waited = step.invoke({ do: 'wait', ms: 50 });
-    vi.advanceTimersByTime(idleSeconds * 1000);
-    expect(await waited).toBe('waited');
-    expect(await step.invoke({ do: 'count' })).toBe(2);
-  });
-});
-
-test('wait a moment for reserved concurrency if the clock is scaled, then refuse', async () => {
-  await using step = create({ reserved: 1 }, scaledClock(100));
-  // Starts the thread first: on a busy machine that takes longer than the moment.
-  expect(await step.invoke({ do: 'count' })).toBe(1);
-  const first = step.invoke({ do: 'wait', ms: 20 });
-  expect(await step.invoke({ do: 'count' })).toBe(2);
-  expect(await first).toBe('waited');
-  const forever = step.invoke({ do: 'hang' }).catch(() => 'killed');
-  await expect(step.invoke({ do: 'echo' })).rejects.toMatchObject({
-    name: 'Lambda.TooManyRequestsException',
-  });
-  await step.kill();
-  expect(await forever).toBe('killed');
 });
 
 describe.each([
