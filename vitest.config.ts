@@ -14,8 +14,14 @@ export default defineConfig({
     isolate: false,
     testTimeout: 120_000,
     hookTimeout: 60_000,
+    // Undo what a test stubs, before the next one. The setup file does it before the next file is imported.
+    unstubEnvs: true,
+    unstubGlobals: true,
+    restoreMocks: true,
+    setupFiles: ['test/support/undo-stubs.ts'],
     expect: { poll: { timeout: 30_000 } },
-    maxWorkers: availableParallelism(),
+    // Whole runs often wait for their scaled clock, so one worker more than there are cores keeps the cores busy.
+    maxWorkers: availableParallelism() + 1,
     sequence: { shuffle: true },
   },
 });

@@ -1,16 +1,8 @@
 import { createHandler } from './aws/handler.ts';
 import { waitAfterRedrive } from './decisions/redrive.ts';
-import {
-  afterSuccess,
-  afterThrottle,
-  countUselessAnswer,
-  giveUp,
-  type ReportAnswer,
-} from './decisions/report-answer.ts';
+import { afterSuccess, afterThrottle, countUselessAnswer, giveUp } from './decisions/report-answer.ts';
 import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
-import { type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
-import { createPlatformAccess } from './token/platform-access.ts';
-import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
+import { createPlatformAccess, type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
 import { READS } from './workflow/settings.ts';
 import type { ReportRef } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
@@ -30,7 +22,7 @@ export async function checkReport(
   }
   let { reports } = state;
   for (const report of reportsToPoll(state)) {
-    const answer = await pollOrSkip(report, state, access);
+    const answer = await pollReport(report, state, access);
     // `throttled` is not reset before a whole round succeeds: the platform may throttle only the later reports.
     if (answer instanceof RetryAfter) {
       const throttled = afterThrottle({ ...state, reports }, answer);
@@ -49,22 +41,6 @@ export async function checkReport(
 function reportsToPoll({ reports }: ReportWindow): ReportRef[] {
   const isLast = (id: string, index: number) => reports.findLastIndex((report) => report.id === id) === index;
   return reports.filter(({ id, given_up }, index) => !given_up && isLast(id, index));
-}
-
-/** A hopeless answer about a replaced report does not fail the window, because its newest report may be fine. */
-async function pollOrSkip(
-  report: ReportRef,
-  state: ReportWindow,
-  access: PlatformAccess,
-): Promise<ReportAnswer | RetryAfter> {
-  try {
-    return await pollReport(report, state, access);
-  } catch (error) {
-    const isHopeless = error instanceof RequestRefused || error instanceof AnswerUnreadable;
-    if (!isHopeless || report.id === state.reports.at(-1)?.id) throw error;
-    access.log.warn('a replaced report cannot be polled', { report_id: report.id, error: error.name });
-    return 'useless';
-  }
 }
 
 /** Does not replace the newest report, even if it looks stuck: it may be READY, but the poll was throttled. */

@@ -1,33 +1,31 @@
 import { createHandler } from './aws/handler.ts';
 import { reportBody } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
-import { isAdoptable, MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
+import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
 import { createReport as postReport } from './platform/reports.ts';
-import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-platform.ts';
-import { createPlatformAccess } from './token/platform-access.ts';
+import {
+  callPlatform,
+  createPlatformAccess,
+  type PlatformAccess,
+  RetryAfter,
+} from './token/call-platform.ts';
 import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
 import { READS } from './workflow/settings.ts';
-import type { AdoptableReport } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
 
 /**
  * Creates the window's report, or a replacement for one that is stuck or useless (contract 4.3). The first poll follows
- * 10 s later. A lost answer may have left a report behind, so the call is repeated only once per window. If an ended execution
- * left a report that is young enough, adopts it instead.
+ * 10 s later. A lost answer may have left a report behind, so the call is repeated only once per window.
  *
  * @throws ReportStuck if all replacements are used up
  * @throws AnswerLost, AnswerUnreadable for the second lost answer
  */
 export async function createReport(
-  { caught, window: { adoptable_report, ...window }, ...rest }: ReportWindow,
+  { caught, ...state }: ReportWindow,
   access: PlatformAccess,
 ): Promise<ReportWindow> {
-  const state = { ...rest, window };
-  const { reports, request, lost_answers = 0 } = state;
+  const { reports, request, window, lost_answers = 0 } = state;
   if (reports.length >= MAX_REPORTS) throw replacementsUsedUp(state);
-  if (adoptable_report && isAdoptable(adoptable_report.created_at, access.now()))
-    return adopt(adoptable_report, state, access);
-
   const doing = `creating a report for ${window.start_date} to ${window.end_date}`;
   const call = { doing, creates: true, facts: {} };
   const answer = await callPlatform(state, access, call, (platform, authorization) =>
@@ -43,17 +41,6 @@ export async function createReport(
     status: 'pending',
     wait_seconds: MIN_WAIT,
   };
-}
-
-/** The execution that created the report may have polled it a moment ago, so the first poll follows 10 s later (contract 4.4). */
-function adopt(
-  { id, created_at }: AdoptableReport,
-  state: ReportWindow,
-  { log }: PlatformAccess,
-): ReportWindow {
-  log.info('a report of an earlier execution is adopted', { report_id: id, created_at });
-  const reports = [{ id, created_at, useless_answers: 0, given_up: false }];
-  return { ...state, reports, status: 'pending', wait_seconds: MIN_WAIT };
 }
 
 /** Returns a value instead of an error, because the window's state has to count it. */

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCatalog } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
-import { createObjectFiles } from './aws/object-files.ts';
 import { createObjectStore } from './aws/objects.ts';
 import { type Curation, curateList, curateRows, type TableAccess } from './curate/curate-file.ts';
 import { type FoundTable, findTable } from './curate/find-table.ts';
@@ -43,7 +42,7 @@ export async function curateReport(
   dependencies: Dependencies,
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, object } = state;
-  const { catalog, target, maxBytes, millisecondsLeft, files } = dependencies;
+  const { catalog, target, maxBytes, millisecondsLeft, store } = dependencies;
   const hash = request.kind === 'purchases' ? '' : requestHash(request, target);
   const table = await findTable(request, { catalog, hash });
   const unread = (reason: string) => finish(state, table, withoutRows(table, reason));
@@ -59,7 +58,7 @@ export async function curateReport(
     await using scratch = await openScratchFolder();
     const { folder } = scratch;
     const file = await readCopy(object, request, {
-      files,
+      store,
       folder,
       signal,
       dateColumn: table.schema?.date_column,
@@ -116,7 +115,6 @@ function copyAgain({ object, replaced_copies = 0, ...window }: SavedWindow): Aut
 export const handler = createHandler(READS.CurateReport, SavedWindow, curateReport, (settings) => {
   const { BUCKET, GLUE_DATABASE } = settings;
   return {
-    files: createObjectFiles(settings),
     store: createObjectStore(settings),
     catalog: GLUE_DATABASE === undefined ? undefined : createCatalog({ BUCKET, GLUE_DATABASE }),
     target: {

@@ -1,10 +1,14 @@
 import { createHandler } from './aws/handler.ts';
-import { type CreateObject, createNewObjects, type NewObject } from './copy/new-object.ts';
+import { type CreateObject, createNewObjects, type NewObject } from './copy/object-writer.ts';
 import { listQuery } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { listPages } from './platform/lists.ts';
-import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-platform.ts';
-import { createPlatformAccess } from './token/platform-access.ts';
+import {
+  callPlatform,
+  createPlatformAccess,
+  type PlatformAccess,
+  RetryAfter,
+} from './token/call-platform.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
@@ -19,13 +23,6 @@ const STOP_BEFORE_MS = 120_000;
 
 interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> {
   readonly createObject: CreateObject;
-}
-
-interface WrittenList {
-  readonly rows: number;
-  readonly repeated_items: number;
-  /** Items of the first page. A server may return fewer per page than it is asked for. */
-  readonly pageSize: number;
 }
 
 /**
@@ -51,11 +48,11 @@ export async function exportList(
       await object.abort();
       return afterThrottle(state, written);
     }
-    const { pageSize, ...counts } = written;
-    const stored = { ...(await object.end()), ...counts };
+    const { pages, rows } = written;
+    const stored = { ...(await object.end()), rows };
     return {
       ...afterSuccess(state),
-      warnings: [...state.warnings, ...warnOfPages(written, request)],
+      warnings: [...state.warnings, ...warnOfPages(pages, request)],
       status: 'saved',
       object: { ...stored, copied_at: dependencies.now().toISOString() },
     };
@@ -70,16 +67,14 @@ async function writeItems(
   pages: AsyncIterable<readonly unknown[]>,
   object: NewObject,
   { millisecondsLeft }: Dependencies,
-): Promise<WrittenList> {
+): Promise<{ readonly rows: number; readonly pages: number }> {
   const seen = new Set<string>();
   let rows = 0;
-  let repeated_items = 0;
-  let pageSize = 0;
+  let count = 0;
   for await (const page of pages) {
-    pageSize ||= page.length;
+    if (page.length > 0) count += 1;
     const newItems = page.filter((item) => addIfNew(item, seen));
     rows += newItems.length;
-    repeated_items += page.length - newItems.length;
     for (let start = 0; start < newItems.length; start += BATCH) {
       const lines = newItems.slice(start, start + BATCH).map((item) => `${JSON.stringify(item)}\n`);
       await object.write(Buffer.from(lines.join('')));
@@ -89,19 +84,15 @@ async function writeItems(
       throw new DownloadRefused(happened, { items: rows });
     }
   }
-  return { rows, repeated_items, pageSize };
+  return { rows, pages: count };
 }
 
-/** A deletion moves later items to a page that was already read (contract 8). One page that is not full cannot miss any. */
-function warnOfPages(
-  { rows, repeated_items, pageSize }: WrittenList,
-  { limit, filters }: ListWindow['request'],
-): string[] {
+/** A deletion moves later items to a page that was already read (contract 8). */
+function warnOfPages(pages: number, { filters }: ListWindow['request']): string[] {
   const hasBound = Object.keys(filters).some((name) => name.includes('created_at'));
-  const isOnePage = rows + repeated_items === pageSize && pageSize < limit;
-  if (isOnePage || hasBound) return [];
+  if (pages < 2 || hasBound) return [];
   return [
-    `the list came in pages of ${pageSize} without a bound on created_at: items may be missing if others were deleted meanwhile`,
+    `the list came in ${pages} pages without a bound on created_at: items may be missing if others were deleted meanwhile`,
   ];
 }
 

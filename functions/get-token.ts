@@ -1,9 +1,9 @@
-import { lookup } from 'node:dns/promises';
 import { createHandler } from './aws/handler.ts';
 import { createSecrets } from './aws/secrets.ts';
 import { toGrantError } from './decisions/platform-failure.ts';
 import { MAX_RENEWALS } from './decisions/waits.ts';
-import { useApiKey } from './token/api-key.ts';
+import { bearer } from './platform/connection.ts';
+import { apiKeyWarning, useApiKey } from './token/api-key.ts';
 import {
   type CachedToken,
   type CachedTokens,
@@ -12,21 +12,18 @@ import {
   isRefused,
   refusalOf,
   type TokenCache,
-  throwCached,
 } from './token/cached-tokens.ts';
+import { createConnection } from './token/call-platform.ts';
 import {
   type CredentialStore,
   createCredentialStore,
-  credentialWarnings,
   isOAuth,
-  type OAuthCredential,
   readCredential,
   type StoredCredential,
 } from './token/credential.ts';
 import { createTokenRequest, grantToken, type RequestToken } from './token/grant.ts';
-import { createConnection } from './token/platform-access.ts';
 import { scopeOf } from './token/scope.ts';
-import { readCause, TokenRefusedAgain } from './workflow/errors.ts';
+import { errors, type Facts, readCause, readMessage, TokenRefusedAgain } from './workflow/errors.ts';
 import { READS, readSettingObject } from './workflow/settings.ts';
 import type { TokenRef } from './workflow/state-parts.ts';
 import { TokenRequest } from './workflow/states.ts';
@@ -35,28 +32,28 @@ import type { Common } from './workflow/step.ts';
 /** Milliseconds. A token that expires sooner is not used, because a call may take a minute. Half of the shortest lifetime. */
 const MARGIN_MS = 30_000;
 
-/** The name of a cached token that was requested without a scope. */
-const ALL_SCOPES = '';
-
-interface Dependencies extends Pick<Common, 'log' | 'now' | 'measure'> {
+interface Dependencies extends Pick<Common, 'log' | 'now'> {
   readonly credentialOf: (account: string) => CredentialStore;
   readonly tokens: TokenCache;
   readonly requestToken: RequestToken;
   /** The platform's URL. A token of another platform is not used. */
   readonly baseUrl: string;
-  readonly resolveHost: (hostname: string) => Promise<unknown>;
 }
 
 /** The token that this call needs. */
 interface Wanted {
   readonly account: string;
+  /** The kind of the request. */
+  readonly kind: string;
   /** Undefined: all that the client has. */
   readonly scope: string | undefined;
-  /** The token's name in the cache. */
+  /** The token's name in the cache: its scope, or '' if it was requested without one. */
   readonly name: string;
   readonly issued_for: string;
   /** The value of the token that the platform refused, if it refused one. */
   readonly refused: string | undefined;
+  /** The request_id of that refusal. */
+  readonly facts: Facts;
   /** The start of an export, which tries a credential again that the platform has refused. */
   readonly isStart: boolean;
 }
@@ -76,29 +73,37 @@ export async function getToken(
   state: TokenRequest,
   dependencies: Dependencies,
 ): Promise<TokenRequest & { token: TokenRef }> {
-  const { account } = state.request;
-  const { tokens, now, baseUrl } = dependencies;
-  const { credential, ...secret } = await readCredential(dependencies.credentialOf(account), account);
-  const refused = state.caught?.Error === 'TokenRefused' ? state.token : undefined;
-  const next = nextState(state, refused, now());
-  if (!isOAuth(credential))
-    return { ...next, ...(await useApiKey(state, credential, refused, dependencies)) };
-  requireRenewable(state, refused, now());
+  const { request, caught, warnings } = state;
+  const { account, kind } = request;
+  const { tokens, now, log, baseUrl } = dependencies;
+  const stored = await readCredential(dependencies.credentialOf(account), account);
+  const { credential, version } = stored;
+  const refused = caught?.Error === 'TokenRefused' ? state.token : undefined;
+  const facts = { request_id: readCause(caught?.Cause ?? '').facts.request_id };
+  requireRenewable(state, refused, facts, now());
   // A refresh without a scope renews all scopes of the login; the contract does not show a way to ask for fewer.
-  const scope = credential.refresh_token === undefined ? scopeOf(state.request) : undefined;
+  const hasLogin = isOAuth(credential) && credential.refresh_token !== undefined;
+  const scope = hasLogin ? undefined : scopeOf(request);
   const wanted: Wanted = {
     account,
+    kind,
     scope,
-    name: scope ?? ALL_SCOPES,
-    issued_for: `${credential.client_id} ${baseUrl}`,
+    name: scope ?? '',
+    issued_for: `${isOAuth(credential) ? credential.client_id : version} ${baseUrl}`,
     refused: await cachedValue(tokens, account, refused),
+    facts,
     isStart: state.reports === undefined,
   };
   const newest = await tokens.read(account);
   const found =
-    findUsable(newest, wanted, now()) ??
-    (await renew({ credential, ...secret }, wanted, newest?.tokens, dependencies));
-  return { ...next, token: { ...found, unproven: refused !== undefined } };
+    findUsable(newest, wanted, now()) ?? (await renew(stored, wanted, newest?.tokens, dependencies));
+  const own = isOAuth(credential) ? [] : [apiKeyWarning(account, now())];
+  for (const warning of own) log.warn(warning, { account });
+  return {
+    ...nextState(state, refused, now()),
+    warnings: [...new Set([...warnings, ...own])],
+    token: { ...found, unproven: refused !== undefined },
+  };
 }
 
 /** Counts a renewal, and sets the time at which a window began. A plan, which has no reports, passes unchanged. */
@@ -113,8 +118,8 @@ function nextState(
 }
 
 /** @throws TokenRefusedAgain */
-function requireRenewable(state: TokenRequest, refused: TokenRef | undefined, now: Date): void {
-  const { request, reports = [], renewals = 0, caught } = state;
+function requireRenewable(state: TokenRequest, refused: TokenRef | undefined, facts: Facts, now: Date): void {
+  const { request, reports = [], renewals = 0 } = state;
   if (!refused) return;
   const isLimit = renewals >= MAX_RENEWALS;
   // A renewed token that has expired since says nothing against the credential.
@@ -124,9 +129,8 @@ function requireRenewable(state: TokenRequest, refused: TokenRef | undefined, no
     `The platform refused ${isLimit ? `${renewals + 1} tokens` : 'a token'} of account ${request.account} ` +
     'that it had just issued. ' +
     'Check that the credential may use the reporting API, and that base_url is the platform that issued it.';
-  const { request_id } = readCause(caught?.Cause ?? '').facts;
   const report_ids = reports.map(({ id }) => id);
-  throw new TokenRefusedAgain(happened, { account: request.account, report_ids, request_id });
+  throw new TokenRefusedAgain(happened, { account: request.account, report_ids, ...facts });
 }
 
 function findUsable(
@@ -141,38 +145,50 @@ function findUsable(
 }
 
 async function renew(
-  stored: StoredCredential<OAuthCredential>,
+  stored: StoredCredential,
   wanted: Wanted,
   others: CachedTokens | undefined,
   dependencies: Dependencies,
 ): Promise<Found> {
-  const { account, scope, name, issued_for, isStart } = wanted;
-  const { now, log } = dependencies;
+  const { account, name, issued_for, isStart } = wanted;
   const cached = others?.[name];
   const known = cached && isRefused(cached) && cached.credential === stored.version ? cached : undefined;
-  if (known && !isStart) throwCached(known);
-  for (const warning of credentialWarnings(stored.credential)) log.warn(warning, { account });
-  const requestedAt = now().getTime();
-  const access = { ...dependencies, store: dependencies.credentialOf(account) };
-  const token = await grantToken(account, stored, scope, access).catch(async (error) => {
-    const failure = toGrantError(error, account, isStart ? dependencies.baseUrl : undefined);
+  if (known && !isStart) {
+    const { happened, facts } = readMessage(known.message);
+    throw new errors[known.error](happened, facts);
+  }
+  const issued = await authorize(stored, wanted, dependencies).catch(async (failure) => {
     const refusal = refusalOf(failure, stored.version);
-    // Not written again if it is known: a secret has room for about a hundred versions a day.
-    if (refusal && !known) await remember(account, { ...others, [name]: refusal }, dependencies);
+    // Not written again if it is known: a secret has room for about a hundred versions a day. If the write fails, the next
+    // window sends one more token request, and nothing else is lost.
+    if (refusal && !known) {
+      await write(account, { ...others, [name]: refusal }, dependencies).catch(({ name: error }) =>
+        dependencies.log.warn('the refusal of the credential could not be cached', { account, error }),
+      );
+    }
     throw failure;
   });
-  const expires_at = new Date(requestedAt + token.expiresIn * 1000).toISOString();
-  const entry: CachedToken = { scheme: 'Bearer', value: token.accessToken, expires_at, issued_for };
-  const version = await write(account, { ...others, [name]: entry }, dependencies);
-  log.info('a token was issued', { account, expires_at, scope: token.scope });
-  return { version, scope: name, expires_at };
+  const version = await write(account, { ...others, [name]: { ...issued, issued_for } }, dependencies);
+  return { version, scope: name, expires_at: issued.expires_at };
 }
 
-/** If this fails, the next window sends one more token request, and nothing else is lost. */
-async function remember(account: string, tokens: CachedTokens, dependencies: Dependencies): Promise<void> {
-  await write(account, tokens, dependencies).catch(({ name }) =>
-    dependencies.log.warn('the refusal of the credential could not be cached', { account, error: name }),
-  );
+/** Requests a token, unless the credential needs none. */
+async function authorize(
+  { credential, ...secret }: StoredCredential,
+  wanted: Wanted,
+  dependencies: Dependencies,
+): Promise<Omit<CachedToken, 'issued_for'>> {
+  const { account, scope } = wanted;
+  const { now, log } = dependencies;
+  const requestedAt = now();
+  if (!isOAuth(credential)) return useApiKey(credential, wanted, requestedAt);
+  const access = { ...dependencies, store: dependencies.credentialOf(account) };
+  const token = await grantToken(account, { credential, ...secret }, scope, access).catch((error) => {
+    throw toGrantError(error, account);
+  });
+  const expires_at = new Date(requestedAt.getTime() + token.expiresIn * 1000).toISOString();
+  log.info('a token was issued', { account, expires_at, scope: token.scope });
+  return { ...bearer(token.accessToken), expires_at };
 }
 
 /** Writes the tokens that are still valid, and the refusals. */
@@ -194,6 +210,5 @@ export const handler = createHandler(READS.GetToken, TokenRequest, getToken, (se
     tokens: createTokenCache(secrets, prefix),
     requestToken: createTokenRequest(connection, readSettingObject(settings.REFRESH_PARAMETERS)),
     baseUrl: settings.PLATFORM_BASE_URL,
-    resolveHost: (hostname: string) => lookup(hostname),
   };
 });

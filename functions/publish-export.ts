@@ -25,8 +25,7 @@ export async function publishExport(
   plan: PublishExportInput,
   { store }: Dependencies,
 ): Promise<ExportResult> {
-  const { execution, request, windows: planned, results = [], warnings } = plan;
-  const { already_delivered, already_delivered_windows } = plan;
+  const { execution, request, windows: planned, results = [], already_delivered, warnings } = plan;
   const outcomes = collectOutcomes(planned, results);
   const delivered = outcomes.filter((outcome) => outcome.outcome === 'delivered');
   const failed = outcomes.length - delivered.length;
@@ -41,11 +40,16 @@ export async function publishExport(
   const windows = delivered.map(({ outcome, warnings: _, ...window }) => window);
   const all = [...warnings, ...delivered.flatMap((window) => window.warnings ?? [])];
   return {
-    ...{ version: '1', execution, account, name, kind, start_date, end_date },
+    version: '1',
+    execution,
+    account,
+    name,
+    kind,
+    start_date,
+    end_date,
     bucket: store.bucket,
     windows,
     ...(already_delivered !== undefined && { already_delivered }),
-    ...(already_delivered_windows && { already_delivered_windows }),
     bytes: windows.reduce((sum, { bytes }) => sum + bytes, 0),
     ...sumRows(delivered, already_delivered),
     ...sumRestated(delivered),

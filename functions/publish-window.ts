@@ -2,9 +2,8 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { platformName, platformRequest } from './decisions/platform-request.ts';
 import type { RequestTarget } from './decisions/request-hash.ts';
-import { isOutOfTime, MAX_WINDOW_HOURS } from './decisions/waits.ts';
 import { shortenWarnings } from './decisions/warnings.ts';
-import { OutOfTime, readCause } from './workflow/errors.ts';
+import { readCause } from './workflow/errors.ts';
 import { failureKey, manifestKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
 import { Restated } from './workflow/state-parts.ts';
@@ -13,7 +12,7 @@ import type { Common } from './workflow/step.ts';
 
 /**
  * Bytes of a window's warnings in the export's state. Its other fields have at most 900 bytes, so a delivered window is not larger
- * than the failure report of another one, for which that state has room (see MAX_WINDOWS).
+ * than a failed one, for which that state has room (see MAX_WINDOWS).
  */
 const MAX_WARNINGS = 1_000;
 
@@ -25,7 +24,6 @@ interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
  * Deletes the `_failure.json` of an earlier run, and writes the window's manifest last: a reader of the manifest can rely
  * on the object that it names.
  *
- * @throws OutOfTime if the object was copied too long ago
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function publishWindow(
@@ -33,10 +31,8 @@ export async function publishWindow(
   dependencies: Dependencies,
 ): Promise<DeliveredWindow> {
   const { request, window, object, ready_id, curated, export_warnings = state.warnings.length } = state;
-  const { store, now } = dependencies;
+  const { store } = dependencies;
   const warnings = warningsOf(state);
-  // After a redrive, another run may have replaced the object and written its own manifest.
-  if (isOutOfTime(object.copied_at, now())) throw tooLate(state);
   const manifest_key = manifestKey(request, window);
   await store.remove(failureKey(request, window));
   await store.putJson(manifest_key, createManifest({ ...state, warnings }, dependencies));
@@ -62,14 +58,6 @@ function warningsOf({ warnings, caught }: SavedWindow): string[] {
   return [...warnings, `the rows were not read, or the table may lack days (${caught.Error}): ${happened}`];
 }
 
-function tooLate({ object, reports }: SavedWindow): OutOfTime {
-  return new OutOfTime(
-    `The object ${object.key} was copied at ${object.copied_at}, more than ${MAX_WINDOW_HOURS} h before its manifest ` +
-      'could be written, so another run may have replaced it. Resume the export.',
-    { report_ids: reports.map(({ id }) => id) },
-  );
-}
-
 function createManifest(state: SavedWindow, { store, now, platform, revision }: Dependencies) {
   const { request, window, object, reports, ready_id, execution, warnings, curated = {} } = state;
   const { copied_at, crc32, ...stored } = object;
@@ -92,7 +80,11 @@ function createManifest(state: SavedWindow, { store, now, platform, revision }: 
     bucket: store.bucket,
     ...stored,
     ...(object.rows !== undefined && { empty: object.rows === 0 }),
-    ...{ first_date, last_date, sums, ledger_key, table },
+    first_date,
+    last_date,
+    sums,
+    ledger_key,
+    table,
     checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: crc32 },
     report_created_at: reports.find(({ id }) => id === ready_id)?.created_at,
     copied_at,

@@ -1,16 +1,18 @@
 import { createHandler } from './aws/handler.ts';
-import { createContentCheck, isHtml } from './copy/content.ts';
-import { type CreateObject, createNewObjects, type NewObject } from './copy/new-object.ts';
-import type { Kind } from './copy/upload.ts';
+import { type CreateObject, createNewObjects, type NewObject } from './copy/object-writer.ts';
 import { purchaseQuery } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { headerOf } from './platform/answer.ts';
 import { type PurchasesAnswer, queryPurchases as postQuery } from './platform/purchases.ts';
 import { codeOf } from './platform/request.ts';
-import { callPlatform, type PlatformAccess, RetryAfter } from './token/call-platform.ts';
-import { createPlatformAccess } from './token/platform-access.ts';
-import { AnswerUnreadable, CopyFailed, ExportError } from './workflow/errors.ts';
-import { isObject, parseJson } from './workflow/json.ts';
+import {
+  callPlatform,
+  createPlatformAccess,
+  type PlatformAccess,
+  RetryAfter,
+} from './token/call-platform.ts';
+import { AnswerUnreadable, CopyFailed, DownloadRefused, ExportError } from './workflow/errors.ts';
+import { parseJson } from './workflow/json.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
 import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
@@ -27,7 +29,7 @@ interface Dependencies extends PlatformAccess {
 
 /**
  * Streams the answer of the synchronous purchase query to S3 (contract 4.5). The contract does not show the answer's shape,
- * so the step only checks that it is complete, not empty and not HTML, and counts its rows if it has any.
+ * so the step only checks that it is complete, not empty and not HTML, and counts the rows of an array.
  *
  * @throws CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
  */
@@ -52,12 +54,10 @@ export async function queryPurchases(
 
 async function deliver(answer: PurchasesAnswer, key: string, createObject: CreateObject, total: AbortSignal) {
   const contentType = headerOf(answer, 'content-type') ?? 'application/json';
-  const contentEncoding = headerOf(answer, 'content-encoding');
-  const kind = { contentType, contentEncoding };
-  const object = createObject(key, kind);
+  const object = createObject(key, { contentType });
   try {
-    if (isHtml(contentType)) throw unreadable('an HTML page');
-    const rows = await copyBody(answer, kind, object);
+    if (/^text\/html\b/i.test(contentType)) throw unreadable('an HTML page');
+    const rows = await copyBody(answer, contentType, object);
     return { ...(await object.end()), ...(rows !== undefined && { rows }) };
   } catch (error) {
     answer.body.destroy();
@@ -70,42 +70,40 @@ async function deliver(answer: PurchasesAnswer, key: string, createObject: Creat
 }
 
 /** @returns the number of rows, if it is known */
-async function copyBody(answer: PurchasesAnswer, kind: Kind, object: NewObject): Promise<number | undefined> {
+async function copyBody(
+  answer: PurchasesAnswer,
+  contentType: string,
+  object: NewObject,
+): Promise<number | undefined> {
   checkFraming(answer);
-  const check = createContentCheck({ ...kind, format: 'any' });
-  const isJson = kind.contentEncoding === undefined && /json/i.test(kind.contentType);
+  const encoding = headerOf(answer, 'content-encoding') ?? 'identity';
+  // No later step reads the purchases, so none would notice that they cannot be decoded.
+  if (encoding !== 'identity')
+    throw new DownloadRefused(`The answer is encoded as ${encoding}, although the query asked for none.`);
   const text: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of answer.body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (isJson && bytes <= MAX_PARSED) text.push(Buffer.from(chunk));
-    await check.write(chunk);
+    if (bytes <= MAX_PARSED) text.push(Buffer.from(chunk));
     await object.write(chunk);
   }
   if (bytes === 0) throw unreadable('an empty body');
-  await check.end();
-  return isJson && bytes <= MAX_PARSED ? countRows(Buffer.concat(text)) : undefined;
+  if (bytes > MAX_PARSED) return undefined;
+  return /^application\/json\b/i.test(contentType) ? countRows(Buffer.concat(text)) : undefined;
 }
 
 /**
- * A server that fails in the middle may end its answer properly.
+ * A server that fails in the middle may end its answer properly, so JSON has to be complete: one document, or one per line.
  *
- * @returns the rows of an array, of an object's only array, or of a line each; undefined for anything else
+ * @returns the rows of an array
  */
-function countRows(bytes: Buffer): number | undefined {
-  const text = bytes.toString().replace(/^\ufeff/, '');
-  const parsed = parseJson(text);
-  if (parsed !== undefined) return rowsOf(parsed);
-  const lines = text.split('\n').filter((line) => line.trim() !== '');
-  if (lines.length < 2 || lines.some((line) => parseJson(line) === undefined))
+function countRows(text: Buffer): number | undefined {
+  const body = text.toString().replace(/^\ufeff/, '');
+  const parsed = parseJson(body);
+  const isComplete = (line: string) => line.trim() === '' || parseJson(line) !== undefined;
+  if (parsed === undefined && !body.split('\n').every(isComplete))
     throw unreadable('JSON that ends in its middle');
-  return lines.length;
-}
-
-function rowsOf(value: unknown): number | undefined {
-  if (Array.isArray(value)) return value.length;
-  const [array, ...others] = isObject(value) ? Object.values(value).filter(Array.isArray) : [];
-  return others.length === 0 ? array?.length : undefined;
+  return Array.isArray(parsed) ? parsed.length : undefined;
 }
 
 /** Without a length or chunks, a connection that broke would look like the end of the answer. */

@@ -1,11 +1,9 @@
 import { createHandler } from './aws/handler.ts';
 import { type Copy, type CopyCheckpoint, createCopy } from './copy/copy.ts';
-import type { Abandon } from './copy/upload.ts';
 import { waitAfterRedrive } from './decisions/redrive.ts';
 import { afterSuccess, afterThrottle, countUselessAnswer } from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
-import { type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
-import { createPlatformAccess } from './token/platform-access.ts';
+import { createPlatformAccess, type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
 import type { Checkpoint } from './workflow/checkpoint.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
@@ -16,18 +14,20 @@ import type { Common } from './workflow/step.ts';
 /** Half of it lets the parts on their way arrive. The rest is for the calls that end the copy. */
 const STOP_BEFORE_MS = 60_000;
 
-/** A window's 12 h hold 51 calls of 14 min. More calls mean that the host breaks off after every few parts. */
+/**
+ * Calls that left a checkpoint. A window's 12 h hold 51 calls of 14 min. More calls mean that the host breaks off after every few
+ * parts, and each break costs a call and 20 s of waiting: 60 × 20 s = 20 min.
+ */
 export const MAX_CALLS = 60;
 
 interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> {
   readonly copy: Copy;
-  readonly abandon: Abandon;
 }
 
 /**
  * Gets the READY report's URL itself and copies the file to its key. So the URL never leaves this step, and each try has a
- * fresh one. The object becomes visible only when it is complete and its checksum agrees. If the file takes longer than
- * one call, the next call resumes it.
+ * fresh one. The object becomes visible only when it is complete and its checksum agrees. If the download breaks off, or
+ * takes longer than one call, the next call resumes it.
  *
  * @throws UrlExpired, CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
  */
@@ -42,11 +42,13 @@ export async function saveReport(
   const window = afterSuccess(state);
   if (answer === 'useless' || answer === 'generating') return watchAgain(window);
 
-  const checkpoint = await findCheckpoint(window, dependencies);
+  const checkpoint = findCheckpoint(window);
   const deadline = AbortSignal.timeout(Math.max(0, dependencies.millisecondsLeft() - STOP_BEFORE_MS));
   const copied = await dependencies.copy({
-    ...{ url: answer.url, key: objectKey(window.request, window.window), format: window.request.format },
-    ...{ checkpoint, deadline },
+    url: answer.url,
+    key: objectKey(window.request, window.window),
+    checkpoint,
+    deadline,
   });
   if ('upload_id' in copied) return continueLater(window, copied);
   const { checkpoint: _, ...rest } = window;
@@ -63,16 +65,11 @@ function watchAgain({ ready_id, ...window }: ReadyWindow): ReportWindow {
   };
 }
 
-/** @returns the checkpoint of this report; aborts the upload of a report that was replaced */
-async function findCheckpoint(
-  { checkpoint, ready_id, request, window }: ReadyWindow,
-  { abandon }: Dependencies,
-): Promise<Checkpoint | undefined> {
-  if (checkpoint === undefined) return undefined;
-  if (checkpoint.report_id === ready_id && checkpoint.calls < MAX_CALLS) return checkpoint;
-  await abandon(objectKey(request, window), checkpoint.upload_id);
-  if (checkpoint.report_id !== ready_id) return undefined;
-  throw new DownloadRefused(`The file could not be copied in ${MAX_CALLS} calls of 15 minutes.`, {
+/** A report that was replaced leaves parts in S3. The bucket's lifecycle rule removes them. */
+function findCheckpoint({ checkpoint, ready_id }: ReadyWindow): Checkpoint | undefined {
+  if (checkpoint?.report_id !== ready_id) return undefined;
+  if (checkpoint.calls < MAX_CALLS) return checkpoint;
+  throw new DownloadRefused(`The file could not be copied in ${MAX_CALLS} calls of at most 15 minutes.`, {
     report_id: ready_id,
   });
 }
@@ -89,6 +86,6 @@ export const handler = createHandler(
   waitAfterRedrive(saveReport),
   (settings) => ({
     ...createPlatformAccess(settings),
-    ...createCopy(settings),
+    copy: createCopy(settings),
   }),
 );

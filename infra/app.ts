@@ -1,22 +1,19 @@
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { CONFIG_KEY, InvalidConfig, parseConfig } from './config.ts';
-import { bundleFunctions } from './constructs/bundle.ts';
-import { fetchBindings } from './duckdb-bindings.ts';
-import { PackageFault } from './fetch-package.ts';
-import { checkLimits } from './limits.ts';
-import { addPolicyChecks } from './policy-checks.ts';
+import { CONFIG_KEY, InvalidConfig, parseConfig } from './config/config.ts';
+import { checkLimits } from './config/limits.ts';
+import { bundleFunctions, installForLambda, PackageFault } from './constructs/bundle.ts';
 import { ExportStack } from './stack.ts';
-import { addWarnings } from './warnings.ts';
+import { addPolicyChecks, addWarnings } from './synth-checks.ts';
 
 /** The CDK app. The CDK CLI passes cdk.json's context. */
 try {
   const app = new App();
   const config = parseConfig(app.node.tryGetContext(CONFIG_KEY));
   const bundles = join(app.outdir, 'functions');
-  bundleFunctions(bundles, await fetchBindings());
+  bundleFunctions(bundles, await installForLambda());
   const stack = new ExportStack(app, config, bundles);
-  addWarnings(stack, config, new Date());
+  addWarnings(stack, config);
   addPolicyChecks(app, stack);
   checkLimits(app.synth().getStackByName(stack.stackName).template, config);
 } catch (error) {

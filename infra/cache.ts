@@ -1,6 +1,4 @@
 import {
-  accessSync,
-  constants,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -11,37 +9,20 @@ import {
   utimesSync,
 } from 'node:fs';
 import { enableCompileCache } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** `npm ci` empties it. */
-const FOLDER = fileURLToPath(new URL('../node_modules/.cache/ad-report-export', import.meta.url));
+const CACHE = fileURLToPath(new URL('../node_modules/.cache/ad-report-export', import.meta.url));
 
-/** Removes entries that are neither among the last ten used nor used within the last hour. */
-const KEPT = 10;
-const HOUR = 60 * 60 * 1000;
+const DAY = 24 * 60 * 60 * 1000;
 
-let created: string | undefined;
-
-/** If the project is read-only, the cache is a private folder that the process removes when it exits. */
-function createCache(): string {
-  if (created !== undefined) return created;
-  try {
-    mkdirSync(FOLDER, { recursive: true });
-    accessSync(FOLDER, constants.W_OK);
-    created = FOLDER;
-  } catch {
-    const folder = mkdtempSync(join(tmpdir(), 'ad-report-export-cache-'));
-    process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-    created = folder;
-  }
-  return created;
-}
-
-/** Caches the code that this process, its threads and its children compile. It halves the time to load the SDK and CDK. */
+/**
+ * Caches the code that this process, its threads and its children compile. A command then starts in 0.7 s of CPU instead of 1.1 s,
+ * nearly all of which loads the SDK and zod.
+ */
 export function cacheCompiledCode(): void {
-  process.env.NODE_COMPILE_CACHE ??= join(createCache(), 'compiled');
+  process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'compiled');
   enableCompileCache(process.env.NODE_COMPILE_CACHE);
 }
 
@@ -53,7 +34,7 @@ export function cacheCompiledCode(): void {
 export async function cachedFolder(
   name: string,
   make: (draft: string) => Promise<void>,
-  cache = createCache(),
+  cache = CACHE,
 ): Promise<string> {
   const folder = join(cache, name);
   if (existsSync(folder)) {
@@ -61,6 +42,7 @@ export async function cachedFolder(
     utimesSync(folder, now, now);
     return folder;
   }
+  mkdirSync(cache, { recursive: true });
   removeUnused(cache);
   const draft = mkdtempSync(join(cache, 'draft-'));
   try {
@@ -74,13 +56,11 @@ export async function cachedFolder(
   return folder;
 }
 
+/** Each change of a function makes another 20 MB. Removes what was not used for a day. */
 function removeUnused(cache: string): void {
-  const entries = readdirSync(cache).map((name) => {
+  for (const name of readdirSync(cache)) {
     const path = join(cache, name);
-    return { path, used: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity };
-  });
-  const oldest = entries.sort((a, b) => b.used - a.used).slice(KEPT);
-  for (const { path, used } of oldest) {
-    if (used < Date.now() - HOUR) rmSync(path, { recursive: true, force: true });
+    const used = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+    if (used < Date.now() - DAY) rmSync(path, { recursive: true, force: true });
   }
 }

@@ -2,7 +2,9 @@ import { CfnOutput, STACK_RESOURCE_LIMIT_CONTEXT, Stack } from 'aws-cdk-lib';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import { platformName } from '../functions/decisions/platform-request.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
+import { OUTPUTS } from './config/config.ts';
+import { tablesOf } from './config/exports.ts';
 import { AccountSecrets } from './constructs/account-secrets.ts';
 import { createAlarmTopic } from './constructs/alarm-topic.ts';
 import { createEncryptionKey, encryptExecutions } from './constructs/encryption-key.ts';
@@ -13,10 +15,7 @@ import { ExportDashboard } from './constructs/export-dashboard.ts';
 import { ExportSchedules } from './constructs/export-schedules.ts';
 import { ExportTables } from './constructs/export-tables.ts';
 import { ExportWorkflow } from './constructs/export-workflow.ts';
-import { grantPermissions } from './constructs/step-permissions.ts';
-import { WorkflowFunctions } from './constructs/workflow-functions.ts';
-import { OUTPUTS } from './outputs.ts';
-import { tablesOf } from './tables.ts';
+import { grantPermissions, WorkflowFunctions } from './constructs/workflow-functions.ts';
 
 /** Schedules start the state machine. Its functions read the secrets and write to the bucket. */
 export class ExportStack extends Stack {
@@ -60,7 +59,7 @@ export class ExportStack extends Stack {
       topic,
       runbookUrl,
     });
-    new ExportDashboard(this, 'Dashboard', { exports, stateMachine });
+    new ExportDashboard(this, 'Dashboard', { stateMachine });
 
     new CfnOutput(this, OUTPUTS.stateMachine, { value: stateMachine.stateMachineArn });
     new CfnOutput(this, OUTPUTS.bucket, { value: bucket.bucket.bucketName });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { App, AssetStaging } from 'aws-cdk-lib';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { DISABLE_ASSET_STAGING_CONTEXT } from 'aws-cdk-lib/cx-api';
-import { type Config, readContext } from './config.ts';
-import { checkLimits } from './limits.ts';
+import { type Config, readContext } from './config/config.ts';
+import { checkLimits } from './config/limits.ts';
 import { ExportStack } from './stack.ts';
 
 type Json = ReturnType<Template['toJSON']>;

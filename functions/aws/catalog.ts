@@ -13,7 +13,6 @@ import {
 import { readSchema, storageDescriptor } from '../workflow/catalog-table.ts';
 import { AccessRefused, ServiceUnavailable } from '../workflow/errors.ts';
 import { catalogName, dayKey, listKey, type TableSchema } from '../workflow/table.ts';
-import { ONE_TRY, withTimeout } from './call-options.ts';
 import { asServiceError } from './service-error.ts';
 
 /** Partitions of one BatchCreatePartition or BatchUpdatePartition. BatchGetPartition allows 1,000. */
@@ -21,6 +20,9 @@ const MAX_PARTITIONS = 100;
 
 /** The most partitions that one GetPartitions returns. */
 const MAX_LISTED = 1_000;
+
+/** Milliseconds. Without it, a call that AWS never answers lasts until Lambda's timeout. */
+const CALL_TIMEOUT = 5_000;
 
 /** The values of a partition's keys: account and date, or only the account. */
 export type PartitionValues = readonly string[];
@@ -51,12 +53,17 @@ export function createCatalog({
   readonly GLUE_DATABASE: string;
   readonly BUCKET: string;
 }): Catalog {
-  const glue = new GlueClient(ONE_TRY);
+  // Each call opens a new connection: AWS may close an idle one while the function is frozen, and the only try would fail on it.
+  const agents = { httpAgent: { keepAlive: false }, httpsAgent: { keepAlive: false } };
+  const glue = new GlueClient({ maxAttempts: 1, requestHandler: agents });
+  const withTimeout = () => ({ abortSignal: AbortSignal.timeout(CALL_TIMEOUT) });
 
   async function getPartitions(table: string, values: readonly PartitionValues[]) {
     const PartitionsToGet = values.map((each) => ({ Values: [...each] }));
     const command = new BatchGetPartitionCommand({
-      ...{ DatabaseName, TableName: catalogName(table), PartitionsToGet },
+      DatabaseName,
+      TableName: catalogName(table),
+      PartitionsToGet,
     });
     const refusal = refused(`read partitions of table ${table}`, 'glue:BatchGetPartition', 'SELECT');
     const answer = await glue.send(command, withTimeout()).catch((error: unknown) => {
@@ -70,7 +77,9 @@ export function createCatalog({
 
   async function listPartitions(table: string) {
     const command = new GetPartitionsCommand({
-      ...{ DatabaseName, TableName: catalogName(table), MaxResults: MAX_LISTED },
+      DatabaseName,
+      TableName: catalogName(table),
+      MaxResults: MAX_LISTED,
     });
     const refusal = refused(`read partitions of table ${table}`, 'glue:GetPartitions', 'SELECT');
     const { Partitions = [] } = await glue.send(command, withTimeout()).catch((error: unknown) => {
@@ -81,7 +90,9 @@ export function createCatalog({
 
   async function create(table: string, inputs: PartitionInput[]): Promise<void> {
     const command = new BatchCreatePartitionCommand({
-      ...{ DatabaseName, TableName: catalogName(table), PartitionInputList: inputs },
+      DatabaseName,
+      TableName: catalogName(table),
+      PartitionInputList: inputs,
     });
     const refusal = refused(
       `register partitions of table ${table}`,
@@ -98,7 +109,8 @@ export function createCatalog({
 
   async function update(table: string, inputs: PartitionInput[]): Promise<void> {
     const command = new BatchUpdatePartitionCommand({
-      ...{ DatabaseName, TableName: catalogName(table) },
+      DatabaseName,
+      TableName: catalogName(table),
       Entries: inputs.map((input) => ({ PartitionValueList: input.Values, PartitionInput: input })),
     });
     const refusal = refused(`update partitions of table ${table}`, 'glue:BatchUpdatePartition', 'ALTER');

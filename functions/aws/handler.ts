@@ -1,27 +1,46 @@
+import { format } from 'node:util';
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import type * as z from 'zod/mini';
-import { addFact, ExportError } from '../workflow/errors.ts';
-import { type Measurement, measureError, measureStep } from '../workflow/measure.ts';
+import { ExportError } from '../workflow/errors.ts';
+import {
+  METRICS,
+  type Measurement,
+  type MetricName,
+  measureError,
+  measureStep,
+  NAMESPACE,
+} from '../workflow/measure.ts';
 import { readSettings, type SettingName, type Settings } from '../workflow/settings.ts';
-import type { Caught } from '../workflow/state-parts.ts';
 import {
   type Common,
   describeOutput,
   describeState,
   Invocation,
-  isWindowState,
   type LambdaContext,
   type Log,
 } from '../workflow/step.ts';
-import { appendEntries, createEntry, entriesOfCaught, windowOutcome } from '../workflow/timeline.ts';
-import { createLogger, logOtherOutput, redact } from './logger.ts';
-import { createMeter } from './metrics.ts';
+
+/** Field names that hold secrets. No code logs such a field; if one slips in, its value is replaced. */
+const SECRET_FIELD = /token$|secret|api_?key|authorization|password|download_?url|^code$/i;
+
+/** A `code` that is an error code (ECONNRESET, UND_ERR_SOCKET) and not an authorization code. */
+const SYSTEM_CODE = /^[A-Z][A-Z0-9_]*$/;
+
+/** The query of a pre-signed URL holds its signature. */
+const URL_QUERY = /(\bhttps?:\/\/[^\s?"'<>]+)\?[^\s"'<>]*/g;
+
+/** No message of ours is longer. The search for URLs takes quadratic time: 20 ms for this many characters. */
+const MAX_CHARACTERS = 10_000;
+
+const CONSOLE_LEVELS = { debug: 'info', log: 'info', info: 'info', warn: 'warn', error: 'error' } as const;
 
 type Handler<O> = (event: unknown, context: LambdaContext) => Promise<O>;
 
 /**
- * Makes a Lambda handler from a step. The handler parses the state, logs and measures the call, and adds its outcome to
- * the window's timeline. It reads the environment and creates clients on the first call and keeps them while the
- * container is warm, so importing a step's file touches neither the environment nor AWS.
+ * Makes a Lambda handler from a step. The handler parses the state, and logs and measures the call. It reads the environment and
+ * creates clients on the first call and keeps them while the container is warm, so importing a step's file touches neither the
+ * environment nor AWS.
  *
  * @param names the settings that the step reads, from READS
  * @param wire creates the dependencies that the step needs besides {@link Common}
@@ -35,31 +54,23 @@ export function createHandler<N extends SettingName, S extends z.ZodMiniType, D,
   let container: ReturnType<typeof startContainer<N, D>> | undefined;
   return async (event, context) => {
     container ??= startContainer(names, wire);
-    const { dependencies, log, meter, step, now } = container;
+    const { dependencies, logger, log, meter, step, now } = container;
     const { state, retry_count, redrive_count: redriveCount = 0 } = Invocation.parse(event);
-    const tries = retry_count + 1;
-    const about = { ...describeState(state), attempt: tries };
-    log.setKeys({ step, invocation: context.awsRequestId, ...about });
+    const about = { ...describeState(state), attempt: retry_count + 1 };
+    // A line can be found by execution, window and attempt.
+    logger.resetKeys();
+    logger.appendKeys({ step, invocation: context.awsRequestId, ...about });
     const measure = (measurement: Measurement) => meter(measurement, about);
-    const caught = entriesOfCaught(caughtIn(state), now());
     try {
       const millisecondsLeft = () => context.getRemainingTimeInMillis();
-      const common: Common = { log, now, measure, millisecondsLeft, redriveCount };
+      const common: Common = { log, now, millisecondsLeft, redriveCount };
       const output = await run(schema.parse(state), { ...dependencies, ...common });
       log.info('done', describeOutput(output));
       measureStep(state, output, now()).forEach(measure);
-      if (!isWindowState(output) || !isWindowState(state)) return output;
-      const entry = createEntry(windowOutcome(state, output), { step, now: now(), tries });
-      // If the output keeps the caught error, the next step adds its entries.
-      const entries = output.caught ? [entry] : [...caught, entry];
-      return { ...output, timeline: appendEntries(state.timeline ?? [], entries) };
+      return output;
     } catch (thrown) {
       measureError(state, thrown, now()).forEach(measure);
-      const error = logFailure(thrown, log);
-      const requestId = thrown instanceof ExportError ? thrown.facts.request_id : undefined;
-      const entry = createEntry(error.name, { step, now: now(), tries, requestId });
-      addFact(error, 'timeline', [...caught, entry]);
-      throw error;
+      throw logFailure(thrown, log);
     }
   };
 }
@@ -69,14 +80,17 @@ function startContainer<N extends SettingName, D>(
   wire: (settings: Pick<Settings, N>, log: Log) => D,
 ) {
   const settings = readSettings(names);
-  const log = createLogger();
+  // Writes one JSON line per entry.
+  const logger = new Logger({ jsonReplacerFn: redactField });
+  const log: Log = {
+    info: (message, fields = {}) => logger.info(message, fields),
+    warn: (message, fields = {}) => logger.warn(message, fields),
+    error: (message, fields = {}) => logger.error(message, fields),
+    keep: (fields) => logger.appendKeys(fields),
+  };
   logOtherOutput(log);
   const dependencies = wire(settings, log);
-  return { dependencies, log, meter: createMeter(), step: settings.STEP, now: () => new Date() };
-}
-
-function caughtIn(state: unknown): Caught | undefined {
-  return (state as { caught?: Caught } | null)?.caught;
+  return { dependencies, logger, log, meter: createMeter(), step: settings.STEP, now: () => new Date() };
 }
 
 /** Logs the failure and returns an error without secrets. */
@@ -91,4 +105,54 @@ function logFailure(thrown: unknown, log: Log): Error {
   const error = Object.assign(new Error(redact(message)), { name, stack: redact(stack ?? '') });
   log.error('failed unexpectedly', { error: name, happened: error.message, stack: error.stack });
   return error;
+}
+
+/** Removes URL queries and credentials from text that this project did not write. */
+function redact(text: string): string {
+  const short = text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS - 1)}…`;
+  return short.replaceAll(URL_QUERY, '$1?…').replaceAll(/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, '$1 …');
+}
+
+function redactField(key: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  const isSecret = SECRET_FIELD.test(key) && !(key === 'code' && SYSTEM_CODE.test(value));
+  return isSecret ? '…' : redact(value);
+}
+
+/** Sends the console, Node's warnings and uncaught errors to the log: as JSON lines with ids, without secrets. */
+function logOtherOutput(log: Log): void {
+  for (const [method, level] of Object.entries(CONSOLE_LEVELS))
+    console[method as keyof typeof CONSOLE_LEVELS] = (...values: unknown[]) => log[level](format(...values));
+  process.removeAllListeners('warning'); // Node's own listener prints to stderr.
+  process.on('warning', ({ name, message }) => log.warn('Node warning', { error: name, happened: message }));
+  const logUncaught = (event: 'uncaughtException' | 'unhandledRejection') => (error: unknown) => {
+    log.error('uncaught error', { happened: format(error) });
+    // Another listener, such as the Lambda runtime's, may print the error.
+    if (error instanceof Error)
+      Object.assign(error, { message: redact(error.message), stack: redact(error.stack ?? '') });
+    // Without other listeners Node would have ended the process, and this listener stops it from doing so. The runtime
+    // for Node 24 has none; the call would hang until its timeout.
+    if (process.listenerCount(event) === 1) process.exit(1);
+  };
+  process.prependListener('uncaughtException', logUncaught('uncaughtException'));
+  process.prependListener('unhandledRejection', logUncaught('unhandledRejection'));
+}
+
+/**
+ * Returns a function that writes a measurement as a line in CloudWatch's embedded metric format, which needs no call and no
+ * permission. Its second parameter has ids and names that become properties of the line, not dimensions. Powertools bypasses
+ * `console.log`: Lambda's runtime wraps those lines, and CloudWatch would find no metric in them.
+ */
+function createMeter() {
+  const metrics = new Metrics({ namespace: NAMESPACE });
+  return ({ values, dimensions }: Measurement, about: Readonly<Record<string, unknown>>) => {
+    for (const [name, value] of Object.entries(values)) {
+      metrics.addMetric(name, METRICS[name as MetricName], value);
+    }
+    for (const [name, value] of Object.entries(dimensions)) metrics.addDimension(name, value);
+    for (const [name, value] of Object.entries(about)) {
+      if (value !== undefined && !(name in dimensions)) metrics.addMetadata(name, String(value));
+    }
+    metrics.publishStoredMetrics();
+  };
 }

@@ -1,43 +1,90 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
   PutObjectCommand,
-  S3Client,
 } from '@aws-sdk/client-s3';
 import type { Settings } from '../workflow/settings.ts';
-import { ONE_TRY, withTimeout } from './call-options.ts';
+import { addressed, createS3Client } from './s3.ts';
 import { asServiceError } from './service-error.ts';
 
-/** The bucket's small objects, and heads of all objects. Each function throws AccessRefused or ServiceUnavailable. */
+/** Milliseconds for a small call, all its tries together: the SDK's pauses between five tries take up to 7.5 s (see s3.ts). */
+const CALL_TIMEOUT = 10_000;
+
+/** S3 takes 1 MB/s at least. A file gets the time of a small call, and this much more. */
+const BYTES_PER_MILLISECOND = 1_000;
+
+export type Metadata = Readonly<Record<string, string>>;
+
+export interface ObjectHead {
+  readonly etag: string;
+  /** Base64, if S3 knows it. */
+  readonly crc32?: string;
+  readonly version_id?: string;
+  /** The user metadata that was stored with the object. */
+  readonly metadata: Metadata;
+}
+
+/** The last bytes of an object, and the size of all. */
+export interface ObjectEnd {
+  readonly bytes: Buffer;
+  readonly size: number;
+}
+
+/** The bucket's objects. Each function throws AccessRefused or ServiceUnavailable. */
 export interface ObjectStore {
   readonly bucket: string;
   /** @param key under `exports/` */
   putJson(key: string, value: unknown): Promise<void>;
-  /** Returns the object's text; undefined if it does not exist. */
+  /** @returns the object's text; undefined if it does not exist */
   getText(key: string): Promise<string | undefined>;
-  /** Returns the CRC32 in base64 and the version, if S3 knows them, and the metadata; undefined if the object does not exist. */
-  head(key: string): Promise<
-    | {
-        readonly crc32?: string;
-        readonly version_id?: string;
-        readonly metadata: Readonly<Record<string, string>>;
-      }
-    | undefined
-  >;
+  /** @returns undefined if the object does not exist */
+  head(key: string): Promise<ObjectHead | undefined>;
+  /** @returns undefined if the object, or this version of it, no longer exists */
+  open(key: string, version: string | undefined, signal: AbortSignal): Promise<Readable | undefined>;
+  /**
+   * Reads the last bytes of an object, or all if there are fewer.
+   *
+   * @returns undefined if the object no longer has this ETag
+   */
+  readEnd(key: string, etag: string, length: number): Promise<ObjectEnd | undefined>;
+  /**
+   * Writes a file of this disk with its metadata, which may have 2 KB.
+   *
+   * @param replaces the ETag of the object that it replaces; undefined if there must be none
+   * @returns false if another writer was faster, and nothing was written
+   */
+  putFile(key: string, path: string, metadata: Metadata, replaces: string | undefined): Promise<boolean>;
   /** Succeeds even if the object does not exist. */
   remove(key: string): Promise<void>;
 }
+
+/** Another writer has created, replaced or removed the object, or is about to. */
+const CONFLICTS = /^(PreconditionFailed|ConditionalRequestConflict|NoSuchKey)$/;
 
 export function createObjectStore({
   BUCKET,
   BUCKET_OWNER,
 }: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>): ObjectStore {
-  const client = new S3Client(ONE_TRY);
-  const at = (key: string) => ({ Bucket: BUCKET, Key: key, ExpectedBucketOwner: BUCKET_OWNER });
-  const refused = (doing: string, permission: string) => (error: unknown) => {
-    throw asServiceError(error, `${doing} bucket ${BUCKET}`, permission);
-  };
+  const client = createS3Client();
+  const at = (key: string) => addressed({ bucket: BUCKET, key, expectedBucketOwner: BUCKET_OWNER });
+  const within = (milliseconds = CALL_TIMEOUT) => ({ abortSignal: AbortSignal.timeout(milliseconds) });
+
+  function refused(doing: string, permission: string) {
+    return (error: unknown): never => {
+      throw asServiceError(error, `${doing} bucket ${BUCKET}`, permission);
+    };
+  }
+
+  /** Returns a value for errors with these names, and throws the others as `refuse` does. */
+  function unless<T>(names: RegExp, value: T, refuse: (error: unknown) => never): (error: unknown) => T {
+    return (error) => (error instanceof Error && names.test(error.name) ? value : refuse(error));
+  }
+
   return {
     bucket: BUCKET,
     async putJson(key, value) {
@@ -47,36 +94,76 @@ export function createObjectStore({
         ContentType: 'application/json',
         ChecksumAlgorithm: 'CRC32',
       });
-      await client.send(command, withTimeout()).catch(refused(`write ${key} to`, 's3:PutObject'));
+      await client.send(command, within()).catch(refused(`write ${key} to`, 's3:PutObject'));
     },
     async getText(key) {
-      const within = withTimeout();
       const read = async () =>
-        (await client.send(new GetObjectCommand(at(key)), within)).Body?.transformToString();
+        (await client.send(new GetObjectCommand(at(key)), within())).Body?.transformToString();
       // Without s3:ListBucket, S3 answers 403 for an object that does not exist.
-      return read().catch((error: unknown) => {
-        if (error instanceof Error && error.name === 'NoSuchKey') return undefined;
-        return refused(`read ${key} of`, 's3:GetObject and s3:ListBucket')(error);
-      });
+      const refuse = refused(`read ${key} of`, 's3:GetObject and s3:ListBucket');
+      return read().catch(unless(/^NoSuchKey$/, undefined, refuse));
     },
     async head(key) {
-      const head = async () => {
-        const command = new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' });
-        const { ChecksumCRC32: crc32, VersionId, Metadata = {} } = await client.send(command, withTimeout());
-        return {
-          metadata: Metadata,
-          ...(crc32 !== undefined && { crc32 }),
-          ...(VersionId !== undefined && { version_id: VersionId }),
-        };
+      const command = new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' });
+      const refuse = refused(`look at ${key} of`, 's3:GetObject and s3:ListBucket');
+      const answer = await client.send(command, within()).catch(unless(/^NotFound$/, undefined, refuse));
+      if (answer === undefined) return undefined;
+      const { ETag, ChecksumCRC32: crc32, VersionId, Metadata = {} } = answer;
+      return {
+        etag: ETag ?? '',
+        metadata: Metadata,
+        ...(crc32 !== undefined && { crc32 }),
+        ...(VersionId !== undefined && { version_id: VersionId }),
       };
-      return head().catch((error: unknown) => {
-        if (error instanceof Error && error.name === 'NotFound') return undefined;
-        return refused(`look at ${key} of`, 's3:GetObject and s3:ListBucket')(error);
+    },
+    async open(key, version, signal) {
+      const command = new GetObjectCommand({ ...at(key), VersionId: version });
+      const refuse = refused(`read ${key} of`, 's3:GetObject, s3:GetObjectVersion and s3:ListBucket');
+      const answer = await client
+        .send(command, { abortSignal: signal })
+        .catch(unless(/^NoSuch(Key|Version)$/, undefined, refuse));
+      return answer?.Body as Readable | undefined;
+    },
+    async readEnd(key, etag, length) {
+      const command = new GetObjectCommand({ ...at(key), IfMatch: etag, Range: `bytes=-${length}` });
+      const read = async () => {
+        const { Body, ContentRange } = await client.send(command, within());
+        const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
+        // A range that covers the whole object may be answered with 200.
+        return { bytes, size: Number(ContentRange?.split('/')[1] ?? bytes.length) };
+      };
+      const refuse = refused(`read ${key} of`, 's3:GetObject and s3:ListBucket');
+      return read().catch(unless(CONFLICTS, undefined, refuse));
+    },
+    async putFile(key, path, metadata, replaces) {
+      const { size } = await stat(path);
+      const command = new PutObjectCommand({
+        ...at(key),
+        ...(replaces === undefined ? { IfNoneMatch: '*' } : { IfMatch: replaces }),
+        Body: createReadStream(path),
+        ContentLength: size,
+        ContentType: 'application/vnd.apache.parquet',
+        ChecksumCRC32: await checksumOf(path),
+        Metadata: metadata,
       });
+      const put = async () => {
+        await client.send(command, within(CALL_TIMEOUT + Math.ceil(size / BYTES_PER_MILLISECOND)));
+        return true;
+      };
+      return put().catch(unless(CONFLICTS, false, refused(`write ${key} to`, 's3:PutObject')));
     },
     async remove(key) {
       const command = new DeleteObjectCommand(at(key));
-      await client.send(command, withTimeout()).catch(refused(`remove ${key} from`, 's3:DeleteObject'));
+      await client.send(command, within()).catch(refused(`remove ${key} from`, 's3:DeleteObject'));
     },
   };
+}
+
+/** Base64 of the big-endian CRC32, which S3 compares with the bytes that arrive. */
+async function checksumOf(path: string): Promise<string> {
+  let sum = 0;
+  for await (const chunk of createReadStream(path)) sum = crc32(chunk as Buffer, sum);
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(sum);
+  return bytes.toString('base64');
 }

@@ -6,7 +6,6 @@ import {
   SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
-import { ONE_TRY, withTimeout } from './call-options.ts';
 import { asServiceError } from './service-error.ts';
 
 export interface SecretText {
@@ -29,20 +28,23 @@ export interface Secrets {
 const PENDING_LABEL = 'REFRESHED';
 
 /**
- * `replace` retries here, because the state machine cannot: a rotated refresh token that is not stored is lost. Pauses are
- * at most 0.1 + 0.2 + 0.4 + 0.8 s, and five times that after throttling.
+ * The SDK's tries of a call. More than its default of 3, because a rotated refresh token that is not stored is lost. Pauses
+ * are at most 0.1 + 0.2 + 0.4 + 0.8 = 1.5 s, and five times that after throttling.
  */
-const REPLACE_TRIES = 5;
+const TRIES = 5;
+
+/** Milliseconds for all tries of a call: 7.5 s of pauses and five short answers. The functions that use secrets have 30 s. */
+const CALL_TIMEOUT = 10_000;
 
 /** @param place the Region, if it is not the one of the environment */
 export function createSecrets(place: { readonly region?: string } = {}): Secrets {
-  const client = new SecretsManagerClient({ ...ONE_TRY, ...place });
-  const patient = new SecretsManagerClient({ maxAttempts: REPLACE_TRIES, ...place });
+  const client = new SecretsManagerClient({ maxAttempts: TRIES, ...place });
+  const timeout = () => ({ abortSignal: AbortSignal.timeout(CALL_TIMEOUT) });
 
   async function read(SecretId: string, VersionId?: string): Promise<SecretText | undefined> {
     try {
       const command = new GetSecretValueCommand({ SecretId, ...(VersionId && { VersionId }) });
-      const { SecretString: text, VersionId: version } = await client.send(command, withTimeout());
+      const { SecretString: text, VersionId: version } = await client.send(command, timeout());
       return text === undefined || version === undefined ? undefined : { text, version };
     } catch (error) {
       // Secrets Manager gives the same answer for a secret without a value.
@@ -57,7 +59,7 @@ export function createSecrets(place: { readonly region?: string } = {}): Secrets
     async write(SecretId, SecretString) {
       try {
         const command = new PutSecretValueCommand({ SecretId, SecretString });
-        const { VersionId } = await client.send(command, withTimeout());
+        const { VersionId } = await client.send(command, timeout());
         if (VersionId) return VersionId;
         throw new Error(`Secrets Manager returned no version for ${SecretId}`);
       } catch (error) {
@@ -71,9 +73,8 @@ export function createSecrets(place: { readonly region?: string } = {}): Secrets
       const put = { SecretId, SecretString, ClientRequestToken: next, VersionStages: [PENDING_LABEL] };
       const labels = { VersionStage: 'AWSCURRENT', MoveToVersionId: next, RemoveFromVersionId: version };
       try {
-        await patient.send(new PutSecretValueCommand(put), withTimeout(REPLACE_TRIES));
-        const move = new UpdateSecretVersionStageCommand({ SecretId, ...labels });
-        await patient.send(move, withTimeout(REPLACE_TRIES));
+        await client.send(new PutSecretValueCommand(put), timeout());
+        await client.send(new UpdateSecretVersionStageCommand({ SecretId, ...labels }), timeout());
         return true;
       } catch (error) {
         // If the answer to a successful move was lost, the SDK's second try fails although the new version is current.

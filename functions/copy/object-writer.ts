@@ -1,105 +1,199 @@
+import { crc32 } from 'node:zlib';
+import { createS3Client } from '../aws/s3.ts';
+import { PART_BYTES } from '../workflow/checkpoint.ts';
+import { CopyFailed, DownloadRefused } from '../workflow/errors.ts';
+import type { ObjectSettings } from '../workflow/settings.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
-import type { ContentCheck } from './content.ts';
-import { type BufferPool, createPartWriter, type FullPart, type Part, type Position } from './parts.ts';
-import type { Destination } from './s3-call.ts';
 import {
   abortUpload,
   completeUpload,
   createUpload,
-  createUploadPart,
+  type Destination,
   type Kind,
+  listParts,
+  type Part,
   putObject,
-  type Stored,
+  uploadPart,
 } from './upload.ts';
+
+/** One part fills while the other is uploaded. A third buffer gained no speed. */
+const BUFFERS = 2;
+
+// When a call's time is up, a minute is left. The two parts on their way get half of it, which needs 0.6 MB/s.
+export const SETTLE_MS = 30_000;
 
 export type WrittenObject = Omit<StoredObject, 'copied_at' | 'rows'>;
 
 /** Writes one object: one PUT if it is smaller than a part, a multipart upload otherwise. Visible only after `end`. */
 export interface ObjectWriter {
-  /** Copies the chunk. A returned promise asks the caller to wait before it writes again. */
+  /**
+   * Copies the chunk. A returned promise asks the caller to wait before it writes again.
+   *
+   * @throws DownloadRefused if the object grows larger than is allowed, and what the calls of S3 throw
+   */
   write(chunk: Buffer): Promise<void> | undefined;
-  /** @throws CopyFailed, AccessRefused, ServiceUnavailable, and DownloadRefused by the content check */
+  /** @throws CopyFailed, AccessRefused, ServiceUnavailable */
   end(): Promise<WrittenObject>;
   /**
-   * Leaves the upload to a later call. A pending `write` fails.
+   * Waits for the parts on their way, and leaves the upload to a later call. A pending `write` fails. Never throws.
    *
-   * @returns undefined if no part was stored; then no upload is left either
+   * @returns the upload, and the bytes of the parts 1, 2, 3 … that are stored; undefined if this writer stored no new one
    */
-  leave(): Promise<(Position & { readonly uploadId: string }) | undefined>;
+  suspend(): Promise<{ readonly uploadId: string; readonly bytes: number } | undefined>;
   /** Removes what was uploaded. A pending `write` fails. Never throws. */
   abort(): Promise<void>;
 }
 
-/** An upload of an earlier call, with the parts before the position. */
-export interface Resumed extends Position {
-  readonly uploadId: string;
-  readonly parts: readonly Part[];
-}
-
-interface Options {
-  readonly pool: BufferPool;
-  readonly check?: ContentCheck;
-  readonly resumed?: Resumed | undefined;
-}
-
+/** @param resumed an upload of an earlier call */
 export function createObjectWriter(
   to: Destination,
   kind: Kind,
-  { pool, check, resumed }: Options,
+  resumed?: { readonly uploadId: string; readonly parts: readonly Part[] },
 ): ObjectWriter {
+  const { partBytes = PART_BYTES } = to;
+  const buffers: Buffer[] = [];
+  const stopping = new AbortController();
+  const sending = Array.from({ length: BUFFERS }, () => Promise.resolve());
+  const parts = [...(resumed?.parts ?? [])];
   let upload = resumed && Promise.resolve(resumed.uploadId);
-  let isMultipart = resumed !== undefined;
-  const created = () => {
+  let number = parts.length;
+  let index = 0;
+  let used = 0;
+  let crc = 0;
+  let failure: { readonly error: unknown } | undefined;
+  const throwFailure = () => {
+    if (failure) throw failure.error;
+  };
+
+  /** Allocates the buffer when it is first needed, so that a small file takes only one. */
+  function filling(): Buffer {
+    const buffer = buffers[index] ?? Buffer.allocUnsafeSlow(partBytes);
+    buffers[index] = buffer;
+    return buffer;
+  }
+
+  function write(chunk: Buffer): Promise<void> | undefined {
+    throwFailure();
+    checkSize(number * partBytes + used + chunk.length, to);
+    const copied = chunk.copy(filling(), used);
+    // Computed while the bytes are in the CPU's cache. Over a whole part, it would take half as long again.
+    crc = crc32(copied < chunk.length ? chunk.subarray(0, copied) : chunk, crc);
+    used += copied;
+    if (used < partBytes) return undefined;
+    dispatch();
+    const rest = Buffer.from(chunk.subarray(copied));
+    // The other buffer may still be on its way.
+    return sending[index]?.then(() => (rest.length > 0 ? write(rest) : undefined));
+  }
+
+  function dispatch(): void {
+    number += 1;
+    const part = { number, body: filling().subarray(0, used), crc32: crc };
     upload ??= createUpload(to, kind);
-    return upload;
-  };
-  const uploadPart = createUploadPart(to);
-  const sender = {
-    async send(part: FullPart, signal: AbortSignal) {
-      isMultipart = true;
-      await check?.write(part.body);
-      return uploadPart(await created(), part, signal);
-    },
-    progress: () => check?.progress(),
-  };
-  const parts = createPartWriter(sender, pool, resumed ?? { at: 0, json: undefined });
+    const sent = upload
+      .then((uploadId) => uploadPart(to, uploadId, part, stopping.signal))
+      .then((stored) => void parts.push(stored));
+    sent.catch((error) => {
+      failure ??= { error };
+    });
+    sending[index] = sent;
+    index = (index + 1) % BUFFERS;
+    used = 0;
+    crc = 0;
+  }
 
   async function end(): Promise<WrittenObject> {
     const { contentType, contentEncoding } = kind;
     return {
       key: to.key,
-      ...(await store()),
+      ...(await (number > 0 ? complete() : putObject(to, kind, filling().subarray(0, used)))),
       content_type: contentType,
       ...(contentEncoding !== undefined && { content_encoding: contentEncoding }),
     };
   }
 
-  async function store(): Promise<Stored> {
-    if (!isMultipart) {
-      const body = parts.rest();
-      await check?.write(body);
-      await check?.end();
-      return putObject(to, kind, body);
-    }
-    const stored = await parts.end();
-    await check?.end();
-    return completeUpload(to, await created(), [...(resumed?.parts ?? []), ...stored]);
+  async function complete() {
+    throwFailure();
+    if (used > 0) dispatch();
+    await Promise.all(sending);
+    throwFailure();
+    return completeUpload(to, (await upload) ?? '', byNumber());
   }
 
-  async function leave() {
-    const position = await parts.settle();
+  function byNumber(): Part[] {
+    return parts.toSorted((one, other) => one.number - other.number);
+  }
+
+  async function suspend() {
+    failure ??= { error: new CopyFailed('The next call resumes the copy.') };
+    const timer = setTimeout(() => stopping.abort(), SETTLE_MS);
+    await Promise.allSettled(sending);
+    clearTimeout(timer);
     const uploadId = await upload?.catch(() => undefined);
-    if (uploadId !== undefined && position.at > 0) return { ...position, uploadId };
-    await abort();
-    return undefined;
+    const stored = countParts(byNumber(), partBytes);
+    const isNew = stored > (resumed?.parts.length ?? 0);
+    return uploadId !== undefined && isNew ? { uploadId, bytes: stored * partBytes } : undefined;
   }
 
   async function abort(): Promise<void> {
     // A part that S3 stores after the abort would stay until the lifecycle rule removes it.
-    await parts.stop();
+    stopping.abort();
+    failure ??= { error: stopping.signal.reason };
+    await Promise.allSettled(sending);
     const uploadId = await upload?.catch(() => undefined);
     if (uploadId !== undefined) await abortUpload(to, uploadId);
   }
 
-  return { write: parts.write, end, leave, abort };
+  return { write, end, suspend, abort };
+}
+
+/** Counts the parts 1, 2, 3 … of full size before the first gap. */
+function countParts(parts: readonly Part[], partBytes: number): number {
+  const gap = parts.findIndex((part, index) => part.number !== index + 1 || part.bytes !== partBytes);
+  return gap < 0 ? parts.length : gap;
+}
+
+/**
+ * Continues the upload of an earlier call. Parts behind these bytes are uploaded again.
+ *
+ * @returns undefined if S3 does not hold these bytes; then their upload is aborted
+ */
+export async function resumeObjectWriter(
+  to: Destination,
+  kind: Kind,
+  uploadId: string,
+  bytes: number,
+): Promise<ObjectWriter | undefined> {
+  const { partBytes = PART_BYTES } = to;
+  const parts = await listParts(to, uploadId);
+  if (parts === undefined) return undefined;
+  const count = bytes / partBytes;
+  if (countParts(parts, partBytes) >= count)
+    return createObjectWriter(to, kind, { uploadId, parts: parts.slice(0, count) });
+  await abortUpload(to, uploadId);
+  return undefined;
+}
+
+/** An object that a step makes itself. */
+export type NewObject = Omit<ObjectWriter, 'suspend'>;
+
+export type CreateObject = (key: string, kind: Kind) => NewObject;
+
+export function createNewObjects({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: ObjectSettings): CreateObject {
+  const to = {
+    s3: createS3Client(),
+    bucket: BUCKET,
+    expectedBucketOwner: BUCKET_OWNER,
+    maxBytes: Number(MAX_DOWNLOAD_BYTES),
+  };
+  return (key, kind) => createObjectWriter({ ...to, key }, kind);
+}
+
+/** @throws DownloadRefused if an object of this size is not allowed */
+export function checkSize(bytes: number, { key, maxBytes }: Destination): void {
+  if (bytes <= maxBytes) return;
+  throw new DownloadRefused(
+    `${key} is larger than max_download_bytes (${maxBytes}) allows. Raise that setting, or export shorter ranges.`,
+    { max: maxBytes },
+  );
 }

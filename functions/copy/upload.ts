@@ -4,16 +4,24 @@ import {
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   type Part as ListedPart,
-  ListPartsCommand,
   PutObjectCommand,
+  paginateListParts,
+  type S3Client,
+  UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { addressed, type Place } from '../aws/s3.ts';
+import { asServiceError } from '../aws/service-error.ts';
 import { CopyFailed } from '../workflow/errors.ts';
-import type { Settings } from '../workflow/settings.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
 import { base64Crc32, combineCrc32 } from './crc32.ts';
-import { createSendPart } from './part-request.ts';
-import type { FullPart, Part } from './parts.ts';
-import { addressed, createS3Client, type Destination, retry } from './s3-call.ts';
+
+export interface Destination extends Place {
+  readonly s3: S3Client;
+  /** The largest object. */
+  readonly maxBytes: number;
+  /** Default: PART_BYTES. Tests use smaller parts. */
+  readonly partBytes?: number;
+}
 
 /** The headers that S3 stores with the bytes. */
 export interface Kind {
@@ -24,16 +32,26 @@ export interface Kind {
 /** A visible object whose checksum S3 has verified. */
 export type Stored = Pick<StoredObject, 'bytes' | 'crc32' | 'version_id'>;
 
+/** A part that S3 has stored. */
+export interface Part {
+  /** From 1. */
+  readonly number: number;
+  readonly bytes: number;
+  readonly crc32: number;
+  readonly etag: string;
+}
+
 /** Aborting is optional, and it may run in the last seconds of a function. */
 const ABORT_TIMEOUT_MS = 8_000;
 
-const LIST = 's3:ListMultipartUploadParts';
 const WRITE = 's3:PutObject (and kms:GenerateDataKey, kms:Decrypt if the bucket is encrypted with a KMS key)';
 
-/**
- * @returns the upload's id
- * @throws AccessRefused, ServiceUnavailable
- */
+/** Errors of a broken transfer. Copying the file again may succeed. S3 answers InvalidRequest if the size is wrong. */
+const BROKEN =
+  /^(BadDigest|EntityTooSmall|IncompleteBody|InvalidPart|InvalidPartOrder|InvalidRequest|NoSuchUpload|XAmz\w+Mismatch)$/;
+
+// Each of these throws CopyFailed, AccessRefused (which names the permission) or ServiceUnavailable.
+
 export async function createUpload(to: Destination, { contentType, contentEncoding }: Kind): Promise<string> {
   const command = new CreateMultipartUploadCommand({
     ...addressed(to),
@@ -42,7 +60,7 @@ export async function createUpload(to: Destination, { contentType, contentEncodi
     ChecksumAlgorithm: 'CRC32',
     ChecksumType: 'FULL_OBJECT',
   });
-  const { UploadId } = await retry(to, WRITE, () => to.s3.send(command));
+  const { UploadId } = await to.s3.send(command).catch(refused(to, WRITE));
   if (UploadId === undefined) throw new CopyFailed(`S3 created no upload for ${to.key}. Try again.`);
   return UploadId;
 }
@@ -51,62 +69,53 @@ export async function createUpload(to: Destination, { contentType, contentEncodi
  * Lists the parts that S3 has stored, by ascending number. Leaves out a part that S3 lists without a CRC32.
  *
  * @returns undefined if the upload no longer exists: aborted, completed, or removed by the bucket's lifecycle rule
- * @throws AccessRefused, ServiceUnavailable
  */
 export async function listParts(to: Destination, uploadId: string): Promise<Part[] | undefined> {
   const parts: Part[] = [];
-  let after: string | undefined;
-  do {
-    const command = new ListPartsCommand({ ...addressed(to), UploadId: uploadId, PartNumberMarker: after });
-    const page = await retry(to, LIST, () => to.s3.send(command).catch(undefinedIfGone));
-    if (page === undefined) return undefined;
-    parts.push(...(page.Parts ?? []).flatMap(asPart));
-    after = page.IsTruncated ? page.NextPartNumberMarker : undefined;
-  } while (after !== undefined);
-  return parts;
+  try {
+    for await (const page of paginateListParts({ client: to.s3 }, { ...addressed(to), UploadId: uploadId }))
+      parts.push(...(page.Parts ?? []).flatMap(asPart));
+    return parts;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'NoSuchUpload') return undefined;
+    return refused(to, 's3:ListMultipartUploadParts')(error);
+  }
 }
 
-function undefinedIfGone(error: unknown): undefined {
-  if (!(error instanceof Error) || error.name !== 'NoSuchUpload') throw error;
-}
-
-function asPart({ PartNumber, Size, ETag, ChecksumCRC32 }: ListedPart): Part[] {
-  if (PartNumber === undefined || Size === undefined || ETag === undefined || ChecksumCRC32 === undefined)
+function asPart({ PartNumber: number, Size: bytes, ETag: etag, ChecksumCRC32 }: ListedPart): Part[] {
+  if (number === undefined || bytes === undefined || etag === undefined || ChecksumCRC32 === undefined)
     return [];
-  return [
-    {
-      number: PartNumber,
-      bytes: Size,
-      crc32: Buffer.from(ChecksumCRC32, 'base64').readUInt32BE(),
-      etag: ETag,
-    },
-  ];
+  return [{ number, bytes, etag, crc32: Buffer.from(ChecksumCRC32, 'base64').readUInt32BE() }];
 }
 
-/**
- * Creates the function that uploads a part.
- *
- * @throws CopyFailed, AccessRefused, ServiceUnavailable; the signal's reason
- */
-export function createUploadPart(to: Destination) {
-  const sendPart = createSendPart(to);
-  return async (uploadId: string, part: FullPart, signal: AbortSignal): Promise<Part> => {
-    const { number, body, crc32 } = part;
-    const { etag, checksum } = await retry(to, WRITE, () => sendPart(uploadId, part, signal), signal);
-    if (etag === undefined || checksum !== base64Crc32(crc32)) {
-      throw new CopyFailed(
-        `S3's checksum of part ${number} of ${to.key} differs from that of the bytes sent. Try again.`,
-      );
-    }
-    return { number, bytes: body.length, crc32, etag };
-  };
+export async function uploadPart(
+  to: Destination,
+  uploadId: string,
+  { number, body, crc32 }: Pick<Part, 'number' | 'crc32'> & { readonly body: Buffer },
+  signal: AbortSignal,
+): Promise<Part> {
+  const checksum = base64Crc32(crc32);
+  const command = new UploadPartCommand({
+    ...addressed(to),
+    UploadId: uploadId,
+    PartNumber: number,
+    Body: body,
+    ContentLength: body.length,
+    ChecksumCRC32: checksum,
+  });
+  const answer = await to.s3.send(command, { abortSignal: signal }).catch(refused(to, WRITE));
+  if (answer.ETag === undefined || answer.ChecksumCRC32 !== checksum) {
+    throw new CopyFailed(
+      `S3's checksum of part ${number} of ${to.key} differs from that of the bytes sent. Try again.`,
+    );
+  }
+  return { number, bytes: body.length, crc32, etag: answer.ETag };
 }
 
 /**
  * Joins the parts. S3 gets the size and the CRC32 of the whole, and refuses to show an object that differs.
  *
  * @param parts by ascending number
- * @throws CopyFailed, AccessRefused, ServiceUnavailable
  */
 export async function completeUpload(
   to: Destination,
@@ -129,11 +138,10 @@ export async function completeUpload(
     ChecksumType: 'FULL_OBJECT',
     MpuObjectSize: bytes,
   });
-  const answer = await retry(to, WRITE, () => to.s3.send(command));
+  const answer = await to.s3.send(command).catch(refused(to, WRITE));
   return verified(to, answer, { bytes, crc32: checksum });
 }
 
-/** @throws CopyFailed, AccessRefused, ServiceUnavailable */
 export async function putObject(to: Destination, kind: Kind, body: Buffer): Promise<Stored> {
   const checksum = base64Crc32(crc32(body));
   const command = new PutObjectCommand({
@@ -144,45 +152,26 @@ export async function putObject(to: Destination, kind: Kind, body: Buffer): Prom
     ContentEncoding: kind.contentEncoding,
     ChecksumCRC32: checksum,
   });
-  command.middlewareStack.add(withoutSha256, { step: 'build' });
-  const answer = await retry(to, WRITE, () => to.s3.send(command));
+  const answer = await to.s3.send(command).catch(refused(to, WRITE));
   return verified(to, answer, { bytes: body.length, crc32: checksum });
 }
 
 /** Removes the parts now. Never throws: the bucket's lifecycle rule removes them within a day anyway. */
 export async function abortUpload(to: Destination, uploadId: string): Promise<void> {
-  const signal = AbortSignal.timeout(ABORT_TIMEOUT_MS);
   const command = new AbortMultipartUploadCommand({ ...addressed(to), UploadId: uploadId });
-  await retry(to, WRITE, () => to.s3.send(command, { abortSignal: signal }), signal).catch(() => {});
+  await to.s3.send(command, { abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS) }).catch(() => {});
 }
 
-/** Aborts an upload that an earlier call has left. Never throws. */
-export type Abandon = (key: string, uploadId: string) => Promise<void>;
-
-export function createAbandon(
-  { BUCKET, BUCKET_OWNER }: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>,
-  s3 = createS3Client(),
-): Abandon {
-  return (key, uploadId) =>
-    abortUpload({ s3, bucket: BUCKET, key, expectedBucketOwner: BUCKET_OWNER }, uploadId);
-}
-
-/**
- * SigV4's SHA-256 over the body would cost more CPU than the rest of the copy. S3 checks the CRC32 instead. Added to a
- * command at the step "build", before the request is signed.
- */
-function withoutSha256<Args extends { request: unknown }, Out>(
-  next: (args: Args) => Out,
-): (args: Args) => Out {
-  return (args) => {
-    const { headers } = args.request as { headers: Record<string, string> };
-    headers['x-amz-content-sha256'] = 'UNSIGNED-PAYLOAD';
-    return next(args);
+function refused(to: Place, permission: string): (error: unknown) => never {
+  return (error) => {
+    const name = error instanceof Error ? error.name : 'unknown';
+    if (!BROKEN.test(name)) throw asServiceError(error, `write ${to.key} to bucket ${to.bucket}`, permission);
+    throw new CopyFailed(`S3 refused the transfer of ${to.key} (${name}). Try again.`, { aws_error: name });
   };
 }
 
 function verified(
-  to: Destination,
+  to: Place,
   answer: { ChecksumCRC32?: string | undefined; VersionId?: string | undefined },
   sent: { readonly bytes: number; readonly crc32: string },
 ): Stored {

@@ -1,5 +1,4 @@
 import type { Catalog } from '../aws/catalog.ts';
-import type { ObjectFiles } from '../aws/object-files.ts';
 import type { ObjectStore } from '../aws/objects.ts';
 import { ledgerKey } from '../workflow/keys.ts';
 import { dateIn, daysOf } from '../workflow/request/dates.ts';
@@ -25,8 +24,7 @@ export interface Curation {
 
 /** The table's objects and partitions, and the place of the ledger. */
 export interface TableAccess {
-  readonly files: ObjectFiles;
-  readonly store: Pick<ObjectStore, 'putJson'>;
+  readonly store: ObjectStore;
   /** Undefined if the stack has no tables. */
   readonly catalog: Catalog | undefined;
 }
@@ -88,7 +86,7 @@ export async function curateRows(state: SavedWindow, work: Work, access: TableAc
 export async function curateList(state: SavedWindow, work: Work, access: TableAccess): Promise<Curation> {
   const { request, window, object, execution } = state;
   const { file, schema, hash, folder, signal } = work;
-  const { files, catalog } = access;
+  const { store, catalog } = access;
   if (!schema || !catalog) return { curated: {}, warnings: [] };
   await using list = await openList(file, { folder, signal });
   const { rows } = list;
@@ -100,7 +98,7 @@ export async function curateList(state: SavedWindow, work: Work, access: TableAc
     readMetadata: async () => ({}),
   };
   const write = async () => {
-    await publishObject(files, listKey(schema.table, request.account), snapshot, parquet);
+    await publishObject(store, listKey(schema.table, request.account), snapshot, parquet);
     await catalog.registerPartitions(schema, partitionsOf(request, window));
   };
   const problem = await problemOf(write, (reason) => notWritten(schema.table, reason));
@@ -125,7 +123,7 @@ async function writeDays(
   { request, window, ready_id = '', reports }: SavedWindow,
   report: OpenReport,
   { schema, hash }: Work,
-  { files, catalog }: TableAccess,
+  { store, catalog }: TableAccess,
 ): Promise<WrittenDays> {
   if (!schema || !catalog) return { problems: [] };
   const { table } = schema;
@@ -134,7 +132,7 @@ async function writeDays(
   const created_at = createdAt({ ready_id, reports });
   const version = { report_id: ready_id, created_at, request_hash: hash };
   const { account } = request;
-  const { days, stopped } = await publishDays(report, { files, table, account, window, version });
+  const { days, stopped } = await publishDays(report, { store, table, account, window, version });
   if (stopped && days.length === 0) return { problems: [notWritten(table, reasonOf(stopped))] };
   const values = days.map(({ day }) => [account, day]);
   const register = () => catalog.registerPartitions(schema, values);

@@ -1,5 +1,5 @@
 import { rename, rm } from 'node:fs/promises';
-import type { ObjectEnd, ObjectFiles } from '../aws/object-files.ts';
+import type { ObjectEnd, ObjectStore } from '../aws/objects.ts';
 import { footerLength } from './parquet.ts';
 import type { ParquetFiles } from './publish-object.ts';
 import type { OpenReport } from './report.ts';
@@ -10,7 +10,7 @@ const END_BYTES = 32 * 1024;
 /** Returns the files of a day, which live until they are disposed of. */
 export function createDayFiles(
   report: Pick<OpenReport, 'writeDay' | 'readMetadata'>,
-  files: Pick<ObjectFiles, 'readEnd'>,
+  store: Pick<ObjectStore, 'readEnd'>,
 ): (key: string, day: string) => ParquetFiles & AsyncDisposable {
   const inTurn = createQueue();
   return (key, day) => {
@@ -24,7 +24,7 @@ export function createDayFiles(
           return path;
         }),
       async readMetadata({ etag }) {
-        const end = await readFooter(files, key, etag);
+        const end = await readFooter(store, key, etag);
         return end && inTurn(() => report.readMetadata(end));
       },
       async [Symbol.asyncDispose]() {
@@ -35,13 +35,13 @@ export function createDayFiles(
 }
 
 async function readFooter(
-  files: Pick<ObjectFiles, 'readEnd'>,
+  store: Pick<ObjectStore, 'readEnd'>,
   key: string,
   etag: string,
 ): Promise<ObjectEnd | undefined> {
-  const end = await files.readEnd(key, etag, END_BYTES);
+  const end = await store.readEnd(key, etag, END_BYTES);
   if (!end || footerLength(end) <= end.bytes.length) return end;
-  return files.readEnd(key, etag, footerLength(end));
+  return store.readEnd(key, etag, footerLength(end));
 }
 
 /** DuckDB does one thing at a time, and writes the next day to the same path. */

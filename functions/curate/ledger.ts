@@ -59,9 +59,14 @@ export function createLedger(
 ): Ledger {
   const { rows, sums } = facts;
   return {
-    ...{ version: '1', account: request.account, export: request.name, ...window },
+    version: '1',
+    account: request.account,
+    export: request.name,
+    ...window,
     ...(ready_id !== undefined && { report_id: ready_id }),
-    ...{ execution, rows, sums },
+    execution,
+    rows,
+    sums,
     ...(table && { table }),
     days: published ? daysOf(window).map((day) => describeDay(day, facts, published)) : facts.days,
   };

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import type { ObjectEnd } from '../aws/object-files.ts';
+import type { ObjectEnd } from '../aws/objects.ts';
 import { type Database, identifier, literal } from './database.ts';
 
 /** Writes the rows of a query into a Parquet file. @throws CurateLimit */

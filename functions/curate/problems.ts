@@ -6,8 +6,8 @@ const LIMITS: Readonly<Record<CurateLimit['which'], string>> = {
   storage:
     "the file needs more than CurateReport's ephemeral storage; raise max_curate_bytes, which sets its size, or export shorter ranges",
   memory:
-    "the file needs more than CurateReport's memory; raise it in infra/cost.ts, or export shorter ranges",
-  time: "the file takes longer than CurateReport's timeout; raise its memory in infra/cost.ts, which brings CPU, or export shorter ranges",
+    "the file needs more than CurateReport's memory; raise it in infra/config/cost.ts, or export shorter ranges",
+  time: "the file takes longer than CurateReport's timeout; raise its memory in infra/config/cost.ts, which brings CPU, or export shorter ranges",
 };
 
 export function describeLimit({ which }: CurateLimit): string {

@@ -1,4 +1,4 @@
-import type { ObjectFiles } from '../aws/object-files.ts';
+import type { ObjectStore } from '../aws/objects.ts';
 import type { DayVersion } from '../workflow/day-metadata.ts';
 import type { AccessRefused } from '../workflow/errors.ts';
 import { daysOf } from '../workflow/request/dates.ts';
@@ -15,7 +15,7 @@ const PARALLEL = 8;
 export interface PublishedDay extends DayFacts, Published {}
 
 interface Target {
-  readonly files: Pick<ObjectFiles, 'head' | 'readEnd' | 'put'>;
+  readonly store: Pick<ObjectStore, 'head' | 'readEnd' | 'putFile'>;
   readonly table: string;
   readonly account: string;
   readonly window: Window;
@@ -36,15 +36,15 @@ interface Publication {
  * @throws ServiceUnavailable; no call is under way then
  */
 export async function publishDays(report: OpenReport, target: Target): Promise<Publication> {
-  const { files, table, account, version } = target;
-  const filesOf = createDayFiles(report, files);
+  const { store, table, account, version } = target;
+  const filesOf = createDayFiles(report, store);
   const facts = new Map(report.facts.days.map((each) => [each.day, each]));
   const { results, failures } = await mapParallel(daysOf(target.window), PARALLEL, async (day) => {
     const { rows, sums } = facts.get(day) ?? { rows: 0, sums: {} };
     const key = dayKey(table, account, day);
     await using parquet = filesOf(key, day);
     const ours = { ...version, values: { rows, sums } };
-    return { day, rows, sums, ...(await publishObject(files, key, ours, parquet)) };
+    return { day, rows, sums, ...(await publishObject(store, key, ours, parquet)) };
   });
   // Another try may succeed, and then writes all days.
   for (const failure of failures) if (!isFinal(failure)) throw failure;

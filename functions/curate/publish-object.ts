@@ -1,4 +1,4 @@
-import type { Metadata, ObjectFiles, ObjectHead } from '../aws/object-files.ts';
+import type { Metadata, ObjectHead, ObjectStore } from '../aws/objects.ts';
 import {
   compareVersions,
   type DayValues,
@@ -43,13 +43,13 @@ export interface ParquetFiles {
  * @throws AccessRefused
  */
 export async function publishObject(
-  files: Pick<ObjectFiles, 'head' | 'put'>,
+  store: Pick<ObjectStore, 'head' | 'putFile'>,
   key: string,
   { values, ...version }: DayVersion & { readonly values: DayValues },
   parquet: ParquetFiles,
 ): Promise<Published> {
   for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
-    const head = await files.head(key);
+    const head = await store.head(key);
     const existing = head && readVersion(head.metadata);
     const verdict = compareVersions(existing, version);
     if (verdict === 'keep') return { kept: true };
@@ -58,7 +58,7 @@ export async function publishObject(
     const shown = readValues(metadata);
     if (verdict === 'same') return restated(values, shown.replaced);
     const path = await parquet.write(writeMetadata(version, { values, replaced: shown.values }));
-    if (!(await files.put(key, path, writeVersion(version), head?.etag))) continue;
+    if (!(await store.putFile(key, path, writeVersion(version), head?.etag))) continue;
     const tookOver = existing !== undefined && existing.request_hash !== version.request_hash;
     return { ...restated(values, shown.values), ...(tookOver && { tookOver }) };
   }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ObjectFiles } from '../aws/object-files.ts';
+import type { ObjectStore } from '../aws/objects.ts';
 import { ExportError, ServiceUnavailable } from '../workflow/errors.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
@@ -8,7 +8,7 @@ import { CurateLimit, type ReportFile } from './report.ts';
 import { spool } from './spool.ts';
 
 interface Reading {
-  readonly files: Pick<ObjectFiles, 'open'>;
+  readonly store: Pick<ObjectStore, 'open'>;
   readonly folder: string;
   readonly signal: AbortSignal;
   /** Of the table, if there is one. */
@@ -25,14 +25,14 @@ interface Reading {
 export async function readCopy(
   { key, version_id, crc32, bytes, content_type, content_encoding }: StoredObject,
   request: ExportRequest,
-  { files, folder, signal, dateColumn = DATE_COLUMN }: Reading,
+  { store, folder, signal, dateColumn = DATE_COLUMN }: Reading,
 ): Promise<ReportFile | undefined> {
   // A list has one item per line, as its content type says.
   const format = request.kind === 'report' ? request.format : 'JSON';
   const date: Column = { name: dateColumn, type: 'string' };
   const columns = request.kind === 'report' ? [date, ...reportColumns(request)] : undefined;
   try {
-    const body = await files.open(key, version_id, signal);
+    const body = await store.open(key, version_id, signal);
     if (body === undefined) return undefined;
     const kind = { format, content_type, content_encoding, columns };
     const spooled = await spool(body, join(folder, 'copy'), kind);

@@ -1,4 +1,4 @@
-import type { ObjectEnd } from '../aws/object-files.ts';
+import type { ObjectEnd } from '../aws/objects.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { Column, TableSchema } from '../workflow/table.ts';
 

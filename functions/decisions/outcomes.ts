@@ -7,7 +7,7 @@ import {
 } from '../workflow/states.ts';
 
 /** A window whose execution ended without a result, for example because it was killed. */
-export interface LostWindow {
+interface LostWindow {
   readonly outcome: 'lost';
   readonly window: Window;
   readonly caught: Caught;
@@ -38,14 +38,15 @@ export function collectOutcomes(
   });
 }
 
-type MaybeRestated = { readonly [name in keyof Restated]?: Restated[name] | undefined };
-
-/** Adds up the restated days of windows, in their order. Returns nothing if no window has a table. */
-export function sumRestated(windows: readonly MaybeRestated[]): Partial<Restated> {
+/** Adds up the restated days of windows. Returns nothing if no window has a table. */
+export function sumRestated(windows: readonly DeliveredWindow[]): Partial<Restated> {
   const written = windows.filter(({ restated }) => restated !== undefined);
   if (written.length === 0) return {};
-  const first_restated = written.find((window) => window.first_restated !== undefined)?.first_restated;
-  const last_restated = written.findLast((window) => window.last_restated !== undefined)?.last_restated;
+  const days = written
+    .flatMap((each) => [each.first_restated ?? [], each.last_restated ?? []])
+    .flat()
+    .sort();
+  const [first_restated, last_restated] = [days[0], days.at(-1)];
   return {
     restated: written.reduce((sum, { restated = 0 }) => sum + restated, 0),
     ...(first_restated !== undefined && { first_restated }),

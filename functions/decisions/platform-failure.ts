@@ -16,9 +16,6 @@ import {
 /** A gateway may answer with these after it passed the request on, so a POST may have taken effect. */
 const GATEWAY_STATUSES = [502, 504];
 
-/** The code of Node for a name that has no address. */
-export const NO_HOST = 'ENOTFOUND';
-
 /** safe-agent.ts refuses an address while connecting, which the client sees as the code of a failed connection. */
 const DOWNLOAD_REFUSED: ErrorName = 'DownloadRefused';
 
@@ -90,22 +87,9 @@ function fromSilence({ code, host, sent }: NoAnswer, { doing, creates, facts }: 
   return new PlatformUnavailable(`The platform did not answer (${code}) when ${doing}.`, known);
 }
 
-/** @param baseUrl the platform's URL, whose host has no address before anything of the export has reached it */
-export function noSuchHost(baseUrl: string, account: string): RequestRefused {
-  const happened = `There is no host ${new URL(baseUrl).hostname} (${NO_HOST}): check base_url.`;
-  return new RequestRefused(happened, { account, code: NO_HOST });
-}
-
-/**
- * The same for the token endpoint (contract 7.3).
- *
- * @param startsAt the platform's URL if nothing of the export has reached the platform yet: a host without an address is
- *   then a wrong setting, and not an outage
- */
-export function toGrantError(error: unknown, account: string, startsAt?: string): unknown {
+/** The same for the token endpoint (contract 7.3). */
+export function toGrantError(error: unknown, account: string): unknown {
   const doing = `requesting a token for account ${account}`;
-  if (startsAt !== undefined && error instanceof NoAnswer && error.code === NO_HOST)
-    return noSuchHost(startsAt, account);
   if (!(error instanceof OAuthError))
     return toExportError(error, { doing, creates: false, revision: '', facts: { account } });
   const facts: Facts = { account, status: error.status, type: error.error, request_id: error.requestId };

@@ -42,7 +42,7 @@ export function afterThrottle<W extends WindowState>(
   };
 }
 
-/** The window after a call that was neither throttled nor refused: the token works, and a new row of 429s may begin. */
+/** The window after a call that was neither throttled nor refused: the token works, and the count of 429s in a row starts again. */
 export function afterSuccess<W extends AuthorizedWindow>(window: W): W {
   return { ...window, throttled: 0, token: { ...window.token, unproven: false } };
 }

@@ -25,20 +25,18 @@ export function requestHash(
 }
 
 function identityOf(request: ReportRequest | ListRequest) {
-  const { kind } = request;
-  if (kind === 'list') return { kind, ...pick(request) };
+  if (request.kind === 'list') {
+    const { kind, resource, filters, items } = request;
+    return { kind, resource, filters, items };
+  }
   return {
-    kind,
+    kind: request.kind,
     advertiser_ids: request.advertiser_ids.map((id) => id.toLowerCase()).toSorted(),
     metrics: request.metrics.toSorted(),
     dimensions: (request.dimensions ?? []).toSorted(),
     granularity: request.granularity.toUpperCase(),
     options: request.options,
   };
-}
-
-function pick({ resource, filters, items }: ListRequest) {
-  return { resource, filters, items };
 }
 
 /** The order of a list in `options` may matter to the platform, so it stays. */

@@ -32,12 +32,6 @@ const MAX_UNNAMED_WAIT = 300;
  */
 export const MAX_WINDOW_HOURS = 12;
 
-/**
- * A report that an ended execution left is adopted within this time: half of the 24 h for which its download URL may be valid (contract
- * 2.3). If the URL expires all the same, a new report is created.
- */
-const MAX_ADOPTED_HOURS = 12;
-
 /** Refused tokens that are renewed per window: 24 tokens of half an hour (contract 5.4: an hour) last 12 h. */
 export const MAX_RENEWALS = 24;
 
@@ -62,10 +56,6 @@ export function isStuck(createdAt: string, now: Date): boolean {
 
 export function isOutOfTime(begunAt: string, now: Date): boolean {
   return secondsSince(begunAt, now) >= MAX_WINDOW_HOURS * 3600;
-}
-
-export function isAdoptable(createdAt: string, now: Date): boolean {
-  return secondsSince(createdAt, now) < MAX_ADOPTED_HOURS * 3600;
 }
 
 /**

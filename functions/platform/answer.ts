@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { isObject, type JsonObject } from '../workflow/json.ts';
-import { ABSENT, UnreadableAnswer } from './errors.ts';
+import type { Connection } from './connection.ts';
+import { ABSENT, PlatformError, UnreadableAnswer } from './errors.ts';
 
 /** The head of a response. */
 export interface Head {
@@ -20,7 +21,13 @@ export interface Answer extends Head {
 
 // Errors travel in a workflow's state (256 KB in total) and in lines on a screen. Characters.
 const SENTENCE_CAP = 500;
-export const DETAIL_CAP = 2_000;
+const DETAIL_CAP = 2_000;
+
+// A person reads the failures of a validation to correct the request; the rest is only counted.
+const FAILURES_SHOWN = 50;
+const FAILURE_CAP = 300;
+// A field of an object in a list is four levels deep. Deeper nesting is not a list of failures and could exhaust the stack.
+const DEPTH_CAP = 20;
 
 /** @param name in lower case */
 export function headerOf({ headers }: Pick<Head, 'headers'>, name: string): string | undefined {
@@ -28,7 +35,7 @@ export function headerOf({ headers }: Pick<Head, 'headers'>, name: string): stri
 }
 
 /** Cleans text of the platform for use in a message: no secret, URL query (it may be a signature) or control character. */
-export function clean(text: string, secrets: readonly string[]): string {
+function clean(text: string, secrets: readonly string[]): string {
   const redacted = secrets.reduce(
     (rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '[redacted]')),
     text,
@@ -45,10 +52,50 @@ export function cleanSentence(text: string, secrets: readonly string[]): string 
   return clean(text, secrets).slice(0, SENTENCE_CAP);
 }
 
-/** A string or number of an error body as a sentence; anything else is undefined. */
-export function toSentence(value: unknown): string | undefined {
-  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
-  return String(value).slice(0, SENTENCE_CAP) || undefined;
+/** Parses a success by its schema. Throws UnreadableAnswer, which names the wrong fields without their values. */
+export function parseAnswer<S extends z.core.$ZodType>(answer: Answer, schema: S): z.output<S> {
+  const parsed = z.safeParse(schema, parseBody(answer));
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(
+    ({ path, message }) => `${path.join('.') || 'the body'}: ${message}`,
+  );
+  throw unreadable(answer, `a body that breaks the contract (${faults.join('; ')})`);
+}
+
+/** Throws UnreadableAnswer if the body is empty or not JSON. */
+export function parseBody(answer: Answer, parse: (text: string) => unknown = JSON.parse): unknown {
+  if (answer.text.trim() === '') throw unreadable(answer, 'an empty body');
+  try {
+    return parse(answer.text);
+  } catch {
+    const type = /^[\w.+-]+\/[\w.+-]+/.exec(headerOf(answer, 'content-type') ?? '')?.[0] ?? ABSENT;
+    throw unreadable(answer, `a body that is not JSON (content type ${type})`);
+  }
+}
+
+/** @param reason what is wrong with the answer; may name fields and headers, but quotes no value of the body */
+export function unreadable(answer: Head, reason: string): UnreadableAnswer {
+  return new UnreadableAnswer(answer.call, {
+    status: answer.status,
+    requestId: requestIdOf(answer),
+    reason: cleanSentence(reason, answer.secrets),
+  });
+}
+
+/** Reads any answer that is not a success, HTML and empty bodies included, as the error of contract 7.1. */
+export function platformError(answer: Answer, { now }: Pick<Connection, 'now'>): PlatformError {
+  const body = errorBody(answer);
+  const envelope = objectOf(body.error);
+  const { detail } = envelope;
+  return new PlatformError(answer.call, {
+    status: answer.status,
+    type: toSentence(envelope.type ?? body.error) ?? ABSENT,
+    requestId: requestIdOf(answer),
+    reason: toSentence(envelope.message ?? body.error_description) ?? redirectReason(answer),
+    detail: typeof detail === 'string' ? detail : describe(detail),
+    validation: listValidation(Array.isArray(detail) ? detail : objectOf(detail).validation),
+    retryAfterSeconds: retryAfterOf(answer, now),
+  });
 }
 
 /** Parses the body of an error and cleans its strings and field names; empty if it is not a JSON object. */
@@ -83,32 +130,59 @@ export function requestIdOf(answer: Head & { readonly text?: string }): string {
   return ids.find((id) => id !== undefined && /^\S+$/.test(id)) ?? ABSENT;
 }
 
-/** @param reason what is wrong with the answer; may name fields and headers, but quotes no value of the body */
-export function unreadable(answer: Head, reason: string): UnreadableAnswer {
-  return new UnreadableAnswer(answer.call, {
-    status: answer.status,
-    requestId: requestIdOf(answer),
-    reason: cleanSentence(reason, answer.secrets),
-  });
+export function redirectReason({ status }: Head): string | undefined {
+  return status >= 300 && status < 400 ? 'redirects are not followed' : undefined;
 }
 
-/** Parses a success by its schema. Throws UnreadableAnswer, which names the wrong fields without their values. */
-export function parseAnswer<S extends z.core.$ZodType>(answer: Answer, schema: S): z.output<S> {
-  const parsed = z.safeParse(schema, parseBody(answer));
-  if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(
-    ({ path, message }) => `${path.join('.') || 'the body'}: ${message}`,
-  );
-  throw unreadable(answer, `a body that breaks the contract (${faults.join('; ')})`);
+/** A string or number of an error body as a sentence; anything else is undefined. */
+function toSentence(value: unknown): string | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  return String(value).slice(0, SENTENCE_CAP) || undefined;
 }
 
-/** Throws UnreadableAnswer if the body is empty or not JSON. */
-export function parseBody(answer: Answer, parse: (text: string) => unknown = JSON.parse): unknown {
-  if (answer.text.trim() === '') throw unreadable(answer, 'an empty body');
-  try {
-    return parse(answer.text);
-  } catch {
-    const type = /^[\w.+-]+\/[\w.+-]+/.exec(headerOf(answer, 'content-type') ?? '')?.[0] ?? ABSENT;
-    throw unreadable(answer, `a body that is not JSON (content type ${type})`);
-  }
+function describe(detail: unknown): string | undefined {
+  return detail === undefined || detail === null ? undefined : JSON.stringify(detail).slice(0, DETAIL_CAP);
+}
+
+/**
+ * The failures under detail.validation (contract 7.1), whose shape the contract does not show: a sentence, a list of
+ * sentences or objects, or an object with sentences or lists by field.
+ */
+function listValidation(validation: unknown): string[] {
+  const failures = flatten(validation, '').map((failure) => failure.slice(0, FAILURE_CAP));
+  if (failures.length <= FAILURES_SHOWN) return failures;
+  return [...failures.slice(0, FAILURES_SHOWN), `and ${failures.length - FAILURES_SHOWN} more`];
+}
+
+function flatten(value: unknown, field: string, depth = 0): string[] {
+  if (value === undefined || value === null || value === '' || depth > DEPTH_CAP) return [];
+  if (Array.isArray(value)) return value.flatMap((item) => flatten(item, field, depth + 1));
+  if (!isObject(value)) return [field ? `${field}: ${value}` : String(value)];
+  const { field: named, message } = value;
+  const join = (inner: string) => (field ? `${field}.${inner}` : inner);
+  if (typeof named === 'string' && typeof message === 'string') return [`${join(named)}: ${message}`];
+  return Object.entries(value).flatMap(([key, inner]) => flatten(inner, join(key), depth + 1));
+}
+
+/**
+ * Retry-After in whole seconds, whether the header holds seconds or a date (RFC 9110, 10.2.3). Undefined if it is absent or
+ * neither. Has no cap.
+ */
+export function retryAfterOf(
+  answer: Pick<Head, 'headers'>,
+  now: () => number = Date.now,
+): number | undefined {
+  const header = headerOf(answer, 'retry-after');
+  if (header === undefined) return undefined;
+  const seconds = /^\d+(\.\d+)?$/.test(header) ? Number(header) : secondsUntil(header, now());
+  // Infinity would become null in JSON.
+  return seconds === undefined
+    ? undefined
+    : Math.min(Math.max(0, Math.ceil(seconds)), Number.MAX_SAFE_INTEGER);
+}
+
+/** Date.parse accepts much that is not an HTTP date, such as "-5". Every HTTP date begins with the day's name. */
+function secondsUntil(date: string, now: number): number | undefined {
+  const time = /^(mon|tue|wed|thu|fri|sat|sun)/i.test(date) ? Date.parse(date) : Number.NaN;
+  return Number.isNaN(time) ? undefined : (time - now) / 1000;
 }

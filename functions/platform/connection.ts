@@ -33,10 +33,17 @@ export interface Platform extends Connection {
   readonly revision: string;
 }
 
-/** A bearer token (contract 5.1), or the legacy API key (contract 5.7). */
+/** The header that authorizes API calls. */
 export interface Authorization {
-  readonly scheme: 'Bearer' | 'ApiKey';
+  /** In lower case. */
+  readonly header: string;
+  /** Its last word is a secret. */
   readonly value: string;
+}
+
+/** Contract 5.1. */
+export function bearer(token: string): Authorization {
+  return { header: 'authorization', value: `Bearer ${token}` };
 }
 
 /** @param path begins with a slash; variable parts must come from {@link segment} */

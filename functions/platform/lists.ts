@@ -1,8 +1,8 @@
 import { PAGE_LIMIT } from '../workflow/request/list.ts';
 import { type Answer, parseBody, unreadable } from './answer.ts';
-import { apiCall, callApi } from './api.ts';
 import { type Authorization, type Platform, segment } from './connection.ts';
 import { PlatformError } from './errors.ts';
+import { apiCall, callApi } from './request.ts';
 
 /** Bytes: 5,000 items of 12 kB. A page is read into memory, and a Lambda has room for a few of them. */
 const PAGE_CAP = 64 * 1024 * 1024;

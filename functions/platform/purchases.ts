@@ -1,8 +1,6 @@
-import { type Answer, unreadable } from './answer.ts';
-import { apiCall } from './api.ts';
+import { type Answer, platformError, unreadable } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
-import { platformError } from './envelope.ts';
-import { type Call, logAnswer, type OpenAnswer, openAnswer, readAnswer } from './request.ts';
+import { apiCall, type Call, logAnswer, type OpenAnswer, openAnswer, readAnswer } from './request.ts';
 
 /** The contract names no status (contract 4.5). 202 would mean not finished, and 206 a part. */
 const SUCCESS = [200, 201];
@@ -34,16 +32,9 @@ export async function queryPurchases(
 ): Promise<PurchasesAnswer> {
   const call = apiCall(platform, authorization, { method: 'POST', path: '/reports/purchases', body });
   const answer = await logAnswer(platform, call, openRows(platform, call, total));
-  if (answer.text !== undefined) throw failureOf(answer, platform);
-  const { status, headers, body: rows } = answer;
-  return { status, headers, body: rows };
-}
-
-function failureOf(answer: Answer, { now = Date.now }: Platform): Error {
-  const isRefused = answer.status < 200 || answer.status > 299;
-  return isRefused
-    ? platformError(answer, now())
-    : unreadable(answer, `a status other than ${SUCCESS.join(' and ')}`);
+  if (answer.text === undefined) return { status: answer.status, headers: answer.headers, body: answer.body };
+  if (answer.status < 200 || answer.status > 299) throw platformError(answer, platform);
+  throw unreadable(answer, `a status other than ${SUCCESS.join(' and ')}`);
 }
 
 /** Reads the body of a failure, which is short. */

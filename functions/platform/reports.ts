@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { type Answer, cleanSentence, parseAnswer, unreadable } from './answer.ts';
-import { apiCall, callApi } from './api.ts';
 import { type Authorization, isSegment, type Platform, segment } from './connection.ts';
+import { apiCall, callApi } from './request.ts';
 
 /** The statuses that the contract names (contract 3); others may come. */
 export const STATUSES = ['CREATED', 'PROCESSING', 'READY'] as const;
@@ -26,7 +26,7 @@ export interface ReportRecord {
   /** One of STATUSES, or one that the contract does not name. */
   readonly status: string;
   /** Pre-signed: a secret for 24 hours. Not checked to be a URL. */
-  readonly downloadUrl?: string;
+  readonly downloadUrl?: string | undefined;
 }
 
 // Accepts a number only if JavaScript holds it exactly: a rounded id would name another report.
@@ -83,6 +83,5 @@ function readRecord(answer: Answer): ReportRecord {
   const { id, status, download_url } = parseAnswer(answer, Report);
   if (answer.secrets.some((secret) => id.includes(secret)))
     throw unreadable(answer, 'an id that contains the token');
-  const downloadUrl = download_url == null ? {} : { downloadUrl: download_url };
-  return { id, status: cleanSentence(status, answer.secrets), ...downloadUrl };
+  return { id, status: cleanSentence(status, answer.secrets), downloadUrl: download_url ?? undefined };
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { type Answer, type Head, requestIdOf } from './answer.ts';
-import { type Connection, endpoint, TIMEOUTS } from './connection.ts';
+import { type Answer, type Head, platformError, requestIdOf, unreadable } from './answer.ts';
+import { type Authorization, type Connection, endpoint, type Platform, TIMEOUTS } from './connection.ts';
 import { NoAnswer } from './errors.ts';
 
 /** Bytes. A report record or an error envelope is under 10 kB. */
@@ -20,10 +20,57 @@ export interface Call {
   readonly secrets: readonly string[];
 }
 
+interface ApiRequest extends Pick<Call, 'method' | 'path' | 'query' | 'reportId'> {
+  /** Sent as JSON. */
+  readonly body?: unknown;
+}
+
 /** A response whose body has not been read. */
 export interface OpenAnswer extends Head {
   readonly body: Readable;
   readonly text?: never;
+}
+
+/** Adds the headers of every API call (contract 4, 5, 9). */
+export function apiCall(
+  platform: Platform,
+  { header, value }: Authorization,
+  { body, ...call }: ApiRequest,
+): Call {
+  const headers = {
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+    'x-service-revision': platform.revision,
+    [header]: value,
+  };
+  const secrets = [value.slice(value.lastIndexOf(' ') + 1)];
+  if (body === undefined) return { ...call, headers, secrets };
+  return {
+    ...call,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    secrets,
+  };
+}
+
+/**
+ * Sends a call and returns its answer if that has the status of success.
+ * Throws PlatformError (not 2xx), UnreadableAnswer (another 2xx, or a body over the cap) or NoAnswer.
+ *
+ * @param success the status that the contract names
+ * @param cap bytes; see {@link send}
+ */
+export async function callApi(
+  platform: Platform,
+  call: Call,
+  success: number,
+  cap?: number,
+): Promise<Answer> {
+  const answer = await send(platform, call, cap);
+  if (answer.status < 200 || answer.status > 299) throw platformError(answer, platform);
+  if (answer.status !== success) throw unreadable(answer, `a status other than ${success}`);
+  if (answer.truncated) throw unreadable(answer, 'a body larger than any that the contract shows');
+  return answer;
 }
 
 /**

@@ -1,15 +1,15 @@
 import * as z from 'zod/mini';
 import type { Secrets } from '../aws/secrets.ts';
-import { CredentialUnusable, errors, LoginRequired, readMessage, TokenRefused } from '../workflow/errors.ts';
+import { CredentialUnusable, LoginRequired, TokenRefused } from '../workflow/errors.ts';
 import { parseJson } from '../workflow/json.ts';
 import type { TokenRef } from '../workflow/state-parts.ts';
 
 /** The authorization of API calls, as cached in the account's token secret. */
 const CachedToken = z.object({
-  scheme: z.enum(['Bearer', 'ApiKey']),
+  header: z.string(),
   value: z.string(),
   expires_at: z.string(),
-  /** Client id and platform: the token of another client or platform is not used. */
+  /** Client and platform: the token of another client or platform is not used. */
   issued_for: z.string(),
 });
 export type CachedToken = z.infer<typeof CachedToken>;
@@ -82,14 +82,4 @@ export function isRefused(cached: CachedToken | RefusedCredential): cached is Re
 export function refusalOf(error: unknown, credentialVersion: string): RefusedCredential | undefined {
   if (!(error instanceof CredentialUnusable || error instanceof LoginRequired)) return undefined;
   return { credential: credentialVersion, error: error.name, message: error.message };
-}
-
-/**
- * Throws the cached error again, with the request_id of the request that was refused.
- *
- * @throws CredentialUnusable, LoginRequired
- */
-export function throwCached({ error, message }: RefusedCredential): never {
-  const { happened, facts } = readMessage(message);
-  throw new errors[error](happened, facts);
 }

@@ -1,3 +1,4 @@
+import { createSecrets } from '../aws/secrets.ts';
 import { type PlatformCall, toExportError } from '../decisions/platform-failure.ts';
 import { type ReportAnswer, readReport } from '../decisions/report-answer.ts';
 import {
@@ -7,14 +8,20 @@ import {
   MAX_WINDOW_HOURS,
   throttleWait,
 } from '../decisions/waits.ts';
-import type { Authorization, Platform } from '../platform/connection.ts';
+import type { Authorization, Connection, Platform } from '../platform/connection.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { getReport } from '../platform/reports.ts';
+import { safeAgent } from '../platform/safe-agent.ts';
 import { OutOfTime, RateLimited } from '../workflow/errors.ts';
+import type { PlatformSettings } from '../workflow/settings.ts';
 import type { ReportRef, TokenRef } from '../workflow/state-parts.ts';
 import type { AuthorizedWindow } from '../workflow/states.ts';
 import type { Common } from '../workflow/step.ts';
+import { createTokenCache } from './cached-tokens.ts';
 import { scopeOf } from './scope.ts';
+
+/** Milliseconds. TCP and TLS within one region take well under 1 s; a SYN lost twice is sent again after 1 + 2 = 3 s. */
+const CONNECT_TIMEOUT = 4_000;
 
 /** The dependencies of a step that calls the platform. */
 export interface PlatformAccess extends Pick<Common, 'log' | 'now'> {
@@ -29,6 +36,30 @@ export class RetryAfter {
   constructor(seconds: number) {
     this.seconds = seconds;
   }
+}
+
+/**
+ * The connection to the platform of the settings. Each call opens a new connection (`pipelining: 0`): calls are 10 s or
+ * more apart, and an idle connection may be dead after the function was frozen; nobody could tell whether a POST arrived.
+ */
+export function createConnection({
+  PLATFORM_BASE_URL,
+  ALLOW_LOOPBACK,
+}: Pick<PlatformSettings, 'PLATFORM_BASE_URL' | 'ALLOW_LOOPBACK'>): Connection {
+  const hosts = { allowLoopback: ALLOW_LOOPBACK === 'true' };
+  return {
+    baseUrl: PLATFORM_BASE_URL,
+    dispatcher: safeAgent(hosts, { connectTimeout: CONNECT_TIMEOUT, pipelining: 0 }),
+  };
+}
+
+export function createPlatformAccess(settings: PlatformSettings): Omit<PlatformAccess, 'log' | 'now'> {
+  const endpoint = createConnection(settings);
+  const { readToken } = createTokenCache(createSecrets(), settings.SECRET_PREFIX);
+  return {
+    readToken,
+    platform: (revision): Platform => ({ ...endpoint, revision: revision ?? settings.PLATFORM_REVISION }),
+  };
 }
 
 type CallState = Pick<

@@ -17,8 +17,6 @@ const OAuthCredential = z.object({
   client_secret: value,
   /** Stored by a login (contract 5.2). */
   refresh_token: z.optional(value),
-  /** The time of the login. A rotation of the refresh token keeps it. */
-  refresh_token_issued_at: z.optional(z.string()),
 });
 export type OAuthCredential = z.infer<typeof OAuthCredential>;
 

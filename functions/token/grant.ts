@@ -1,6 +1,6 @@
 import type { Connection } from '../platform/connection.ts';
 import { OAuthError } from '../platform/errors.ts';
-import { refreshToken, requestToken, type Token } from '../platform/token.ts';
+import { refreshToken, requestToken, type Token } from '../platform/oauth.ts';
 import type { Log } from '../workflow/step.ts';
 import {
   type CredentialStore,

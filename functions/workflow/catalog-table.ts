@@ -65,7 +65,9 @@ export function catalogTable(schema: TableSchema, bucket: string): CatalogTable 
     Parameters: {
       EXTERNAL: 'TRUE',
       classification: 'parquet',
-      ...{ table, kind, date_column },
+      table,
+      kind,
+      date_column,
       ...Object.fromEntries(rounded),
       ...Object.fromEntries(hashes),
     },
@@ -103,7 +105,9 @@ export function readSchema({
   const parameters = Object.entries(Parameters);
   const requests = parameters.filter(([name]) => name.startsWith(REQUEST));
   return {
-    ...{ table, kind, date_column },
+    table,
+    kind,
+    date_column,
     columns: Columns.map(({ Name = '', Type = '' }) => ({
       name: Name,
       type: Type as ColumnType,

@@ -1,8 +1,7 @@
 import * as z from 'zod/mini';
 
-/** The check of a JSON text up to some byte (functions/copy/content.ts): its first and last character that is not white space. */
-export const JsonProgress = z.object({ first: z.string(), last: z.string() });
-export type JsonProgress = z.infer<typeof JsonProgress>;
+/** The copy sends a file in parts of this size. S3 takes parts of 5 MiB and more; larger parts than these gained no speed. */
+export const PART_BYTES = 8 * 1024 * 1024;
 
 /** A copy that is not finished: the next call of SaveReport continues from here. S3 keeps the parts and their checksums. */
 export const Checkpoint = z.object({
@@ -10,12 +9,10 @@ export const Checkpoint = z.object({
   upload_id: z.string(),
   /** The strong ETag of the file. The next call asks for the rest of this file only. */
   etag: z.string(),
-  /** Bytes from the beginning of the file: whole parts, or the whole file. */
+  /** Bytes from the beginning of the file: whole parts of PART_BYTES. */
   stored_bytes: z.number(),
-  /** The size of the file, if it is known. */
-  bytes: z.optional(z.number()),
   content_type: z.string(),
-  json: z.optional(JsonProgress),
+  content_encoding: z.optional(z.string()),
   /** Calls of SaveReport that left a checkpoint, those for an earlier report included. */
   calls: z.number(),
 });

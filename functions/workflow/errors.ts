@@ -63,12 +63,6 @@ export function readCause(cause: string): { happened: string; facts: Facts } {
   return readMessage(typeof errorMessage === 'string' ? errorMessage : cause);
 }
 
-/** Adds a fact to an error's message. Its JSON should have at most a few hundred characters. */
-export function addFact(error: Error, name: string, value: unknown): void {
-  const { happened, facts } = readMessage(error.message);
-  error.message = `${happened}\n${JSON.stringify({ ...facts, [name]: value })}`;
-}
-
 // Give up: a person has to act.
 
 /** The execution's input is faulty. The facts list every fault. The platform was not called. */
@@ -116,7 +110,7 @@ export class DownloadRefused extends ExportError {
   override readonly name = 'DownloadRefused';
 }
 
-/** S3 or Secrets Manager refuses a call: a permission, a key or the bucket is missing. */
+/** S3, Secrets Manager or Glue refuses a call: a permission, a key or the bucket is missing. */
 export class AccessRefused extends ExportError {
   override readonly name = 'AccessRefused';
 }
@@ -133,7 +127,7 @@ export class TokenRefused extends ExportError {
   override readonly name = 'TokenRefused';
 }
 
-/** The storage host answered 403. A new GET returns a fresh URL; if that fails too, a replacement report is created. */
+/** The storage host answered 401, 403 or 410. A new GET returns a fresh URL; if that fails too, a replacement report is created. */
 export class UrlExpired extends ExportError {
   override readonly name = 'UrlExpired';
 }
@@ -160,7 +154,7 @@ export class CopyFailed extends ExportError {
   override readonly name = 'CopyFailed';
 }
 
-/** S3 or Secrets Manager throttles or is unavailable. */
+/** S3, Secrets Manager or Glue throttles or is unavailable. */
 export class ServiceUnavailable extends ExportError {
   override readonly name = 'ServiceUnavailable';
 }

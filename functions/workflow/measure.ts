@@ -33,9 +33,6 @@ export const METRICS = {
 
   /** By kind: failed tries, including the last one. */
   Retries: 'Count',
-
-  /** Days until an account's legacy key stops working (contract 9.6). Not written if no key is in use. */
-  ApiKeyDaysLeft: 'Count',
 } as const;
 export type MetricName = keyof typeof METRICS;
 
@@ -64,7 +61,10 @@ export interface Measurement {
 
 /** The fields that any step's input or output may have. */
 type State = Partial<WindowState> &
-  Partial<Omit<DeliveredWindow, 'outcome'>> & { readonly outcome?: string; readonly failure?: FailureReport };
+  Partial<Omit<DeliveredWindow, 'outcome'>> & {
+    readonly outcome?: string;
+    readonly failure?: Pick<FailureReport, 'error' | 'windows_failed'>;
+  };
 
 /** Measures a successful call by its input and output. */
 export function measureStep(input: unknown, output: unknown, now: Date): Measurement[] {

@@ -55,7 +55,7 @@ export type CopySettings = Pick<Settings, (typeof COPY)[number]>;
  * 4 KB of environment, and some settings grow with the config.
  */
 export const READS = {
-  PlanExport: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION', 'ACCOUNTS', 'GLUE_DATABASE'],
+  PlanExport: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION', 'ACCOUNTS'],
   GetToken: ['PLATFORM_BASE_URL', 'ALLOW_LOOPBACK', 'SECRET_PREFIX', 'REFRESH_PARAMETERS'],
   CreateReport: PLATFORM,
   CheckReport: PLATFORM,

@@ -5,25 +5,9 @@ import * as z from 'zod/mini';
 export const Window = z.object({ start_date: z.string(), end_date: z.string() });
 export type Window = z.infer<typeof Window>;
 
-/** The newest report of a window that failed for another reason. The execution that resumes the failed one may adopt it. */
-export const AdoptableReport = z.object({
-  /** Short, because the export's state holds those of all windows; see MAX_WINDOWS. */
-  id: z.string().check(z.regex(/^[\w.:~-]{1,64}$/)),
-  created_at: z.iso.datetime(),
-});
-export type AdoptableReport = z.infer<typeof AdoptableReport>;
-
-/** A window at its start. CreateReport adopts the report, or drops it. */
-export const PlannedWindow = z.extend(Window, { adoptable_report: z.optional(AdoptableReport) });
-export type PlannedWindow = z.infer<typeof PlannedWindow>;
-
 /** The error that a Catch of the state machine adds to the state. */
 export const Caught = z.object({ Error: z.string(), Cause: z.optional(z.string()) });
 export type Caught = z.infer<typeof Caught>;
-
-/** The place of a window's object. */
-export const WindowObject = z.object({ window: Window, key: z.string() });
-export type WindowObject = z.infer<typeof WindowObject>;
 
 export const TokenRef = z.object({
   /** The version of the account's token secret that holds the token. */
@@ -57,8 +41,6 @@ export const StoredObject = z.object({
   content_encoding: z.optional(z.string()),
   /** Absent if the format has no rows that we can count. */
   rows: z.optional(z.number()),
-  /** Items of a list that came again on a later page and were left out. */
-  repeated_items: z.optional(z.number()),
   version_id: z.optional(z.string()),
   copied_at: z.string(),
 });
@@ -96,19 +78,3 @@ export const Curated = z.object({
   table_problem: z.optional(z.string()),
 });
 export type Curated = z.infer<typeof Curated>;
-
-/** One event of a window's history, or several equal ones in a row. */
-export const TimelineEntry = z.object({
-  /** Absent if a function was killed before it could name itself, and in the entry that replaces omitted ones. */
-  step: z.optional(z.string()),
-  /** A window's status, `throttled`, `redriven`, the name of an error, or `left out`. */
-  outcome: z.string(),
-  from: z.string(),
-  to: z.string(),
-  times: z.number(),
-  /** All tries, if the state's Retry repeated the step. */
-  tries: z.optional(z.number()),
-  /** The platform's id of its last answer. */
-  request_id: z.optional(z.string()),
-});
-export type TimelineEntry = z.infer<typeof TimelineEntry>;

@@ -1,19 +1,7 @@
 import * as z from 'zod/mini';
 import { Checkpoint } from './checkpoint.ts';
 import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request/request.ts';
-import {
-  AdoptableReport,
-  Caught,
-  Curated,
-  PlannedWindow,
-  ReportRef,
-  Restated,
-  StoredObject,
-  TimelineEntry,
-  TokenRef,
-  Window,
-  WindowObject,
-} from './state-parts.ts';
+import { Caught, Curated, ReportRef, Restated, StoredObject, TokenRef, Window } from './state-parts.ts';
 
 /**
  * The data that passes between the states, in the order of the workflow. A step returns the input of the next state.
@@ -25,7 +13,7 @@ import {
  *     SaveReport       ReadyWindow           → SavedWindow, or ReadyWindow with a `checkpoint`, or ReportWindow
  *     QueryPurchases   PurchasesWindow       → SavedWindow
  *     ExportList       ListWindow            → SavedWindow
- *     CurateReport     SavedWindow           → SavedWindow with `curated`, or ReportWindow to copy the file again
+ *     CurateReport     SavedWindow           → SavedWindow with `curated`, or ReadyWindow to copy the file again
  *     PublishWindow    SavedWindow           → DeliveredWindow
  *     DescribeFailure  DescribeFailureInput  → FailedWindow for a window, ExportFailed for the export
  *     PublishExport    PublishExportInput    → ExportResult
@@ -44,22 +32,15 @@ export const PlanExportInput = z.object({
 });
 export type PlanExportInput = z.infer<typeof PlanExportInput>;
 
-/** The windows that an export with `only_missing` leaves out. */
-const leftOut = {
-  /** The number of windows that an earlier execution delivered. */
-  already_delivered: z.optional(z.number()),
-  /** The windows among them that have an object of their own. The days of the others are in the export's table. */
-  already_delivered_windows: z.optional(z.array(WindowObject)),
-};
-
 export const ExportPlan = z.object({
   execution: z.string(),
   started_at: z.string(),
   request: ExportRequest,
   warnings: z.array(z.string()),
   /** The windows to export: with `only_missing`, the missing ones. */
-  windows: z.array(PlannedWindow),
-  ...leftOut,
+  windows: z.array(Window),
+  /** With `only_missing`: the number of windows that an earlier execution delivered. */
+  already_delivered: z.optional(z.number()),
 });
 export type ExportPlan = z.infer<typeof ExportPlan>;
 
@@ -88,7 +69,7 @@ export const WindowState = z.object({
   warnings: z.array(z.string()),
   /** The number of `warnings` that are the export's. */
   export_warnings: z.optional(z.number()),
-  window: PlannedWindow,
+  window: Window,
   /**
    * The Choice states read it: `planned` create a report (the first or a replacement) · `pending` poll ·
    * `ready` save, or resume the copy · `saved` curate · `curated` publish
@@ -109,11 +90,8 @@ export const WindowState = z.object({
   curated: z.optional(Curated),
   /** Copies that another run replaced before CurateReport could read them. */
   replaced_copies: z.optional(z.number()),
-  /**
-   * Set if one call of SaveReport was not enough. If an earlier release wrote it in another shape, it is dropped: the copy
-   * starts again, and the bucket's lifecycle rule removes the parts.
-   */
-  checkpoint: z.optional(z.catch(z.optional(Checkpoint), undefined)),
+  /** Set if one call of SaveReport was not enough. */
+  checkpoint: z.optional(Checkpoint),
   caught: z.optional(Caught),
   /** When the window got its first token; limits how long it may take. */
   begun_at: z.optional(z.string()),
@@ -123,8 +101,6 @@ export const WindowState = z.object({
   lost_answers: z.optional(z.number()),
   /** The execution's redrives when a step last compared them (see decisions/redrive.ts). Absent: 0. */
   redrive_count: z.optional(z.number()),
-  /** The handler adds the outcome of each step. */
-  timeline: z.optional(z.array(TimelineEntry)),
 });
 export type WindowState = z.infer<typeof WindowState>;
 
@@ -169,44 +145,39 @@ export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
 
 // DescribeFailure
 
-/** The failure of a window. The same facts go into the state, the event, the bucket and the CLI's output. */
-const WindowFailureReport = z.object({
-  version: z.literal('1'),
+/** One thing that failed: a window, or the whole export. */
+export const Failure = z.object({
   /** A name of errors.ts, or an error of AWS. It never begins with `States.` (see reportedName). */
   error: z.string(),
-  /** AWS's name of the error, if `error` is another one. */
-  aws_error: z.optional(z.string()),
   happened: z.string(),
   todo: z.string(),
+  report_ids: z.array(z.string()),
+  /** The platform's ids of the answers that failed. */
+  request_ids: z.array(z.string()),
+  faults: z.optional(z.array(z.string())),
+});
+export type Failure = z.infer<typeof Failure>;
+
+/**
+ * The failure report of a window or of an export. It is stored in the bucket; that of an export is also its event, its Cause and
+ * the CLI's output.
+ */
+export const FailureReport = z.extend(Failure, {
+  version: z.literal('1'),
   execution: z.string(),
   account: z.optional(z.string()),
   export: z.optional(z.string()),
   window: z.optional(Window),
-  /** An export's report has the timeline of the first window that failed. */
-  timeline: z.array(TimelineEntry),
+  failed_at: z.string(),
   /** A link to the section about this error. */
   runbook: z.string(),
-  report_ids: z.array(z.string()),
-  /** Absent if the failure may be the report's fault. */
-  adoptable_report: z.optional(AdoptableReport),
-  /** Of a window that failed after it wrote its table, and of all windows of an export that did. */
-  ...z.partial(Restated).shape,
-  request_ids: z.array(z.string()),
-  faults: z.optional(z.array(z.string())),
-});
-
-/**
- * A failed export's report also counts its windows and shows the first ten that failed and those that were delivered, as many as
- * fit into a Cause.
- */
-export const FailureReport = z.extend(WindowFailureReport, {
-  /** Where this report is stored. Absent if the request is refused, because its names are not checked. */
+  /** Where an export's report is stored. Absent if the request is refused, because its names are not checked. */
   bucket: z.optional(z.string()),
   key: z.optional(z.string()),
   windows_delivered: z.optional(z.number()),
   windows_failed: z.optional(z.number()),
-  failed_windows: z.optional(z.array(WindowFailureReport)),
-  delivered_windows: z.optional(z.array(WindowObject)),
+  /** The first ten that failed. */
+  failed_windows: z.optional(z.array(z.extend(Failure, { window: Window }))),
 });
 export type FailureReport = z.infer<typeof FailureReport>;
 
@@ -225,7 +196,7 @@ export type DescribeFailureInput = z.infer<typeof DescribeFailureInput>;
 export const FailedWindow = z.object({
   outcome: z.literal('failed'),
   window: Window,
-  failure: FailureReport,
+  failure: Failure,
 });
 export type FailedWindow = z.infer<typeof FailedWindow>;
 
@@ -259,7 +230,8 @@ export const ExportResult = z.object({
   end_date: z.string(),
   bucket: z.string(),
   windows: z.array(z.omit(DeliveredWindow, { outcome: true, warnings: true })),
-  ...leftOut,
+  /** The windows that `only_missing` left out. */
+  already_delivered: z.optional(z.number()),
   bytes: z.number(),
   rows: z.optional(z.number()),
   /** The platform had no rows at all. Absent if that is not known. */

@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import type { Measurement } from './measure.ts';
 import type { WindowState } from './states.ts';
 
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -25,8 +24,6 @@ export interface Common {
   readonly now: () => Date;
   /** Until Lambda ends this call. */
   readonly millisecondsLeft: () => number;
-  /** Writes a metric that the step's input and output do not show. */
-  readonly measure: (measurement: Measurement) => void;
   /** The number of the execution's redrives; 0 if the state does not send it. */
   readonly redriveCount: number;
 }
@@ -62,9 +59,4 @@ export function describeOutput(output: unknown): LogFields {
   };
   const report_ids = reports?.map(({ id }) => id);
   return { status: status ?? outcome, wait_seconds, report_ids, ready_id };
-}
-
-/** True for the state of a window that has not ended. The result of a window has no status. */
-export function isWindowState(output: unknown): output is WindowState {
-  return typeof output === 'object' && output !== null && 'status' in output && 'reports' in output;
 }

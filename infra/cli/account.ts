@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { open, readFile, realpath, rm } from 'node:fs/promises';
-import { setTimeout as wait } from 'node:timers/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { createSecrets } from '../../functions/aws/secrets.ts';
 import type { Connection } from '../../functions/platform/connection.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
@@ -11,8 +10,8 @@ import {
   readMessage,
   ServiceUnavailable,
 } from '../../functions/workflow/errors.ts';
-import { replaceFile } from '../local/secret.ts';
-import { readDeployedPlace } from './deployed.ts';
+import { replaceFile } from '../local/secrets-manager.ts';
+import { readDeployedPlace } from './deployment.ts';
 import { CommandFailed } from './errors.ts';
 import { loadConfig, type PlatformOptions } from './options.ts';
 
@@ -32,10 +31,6 @@ export interface AccountOptions extends PlatformOptions {
 
 // TCP and TLS take well under 1 s, and a person is waiting. Milliseconds.
 const CONNECT_TIMEOUT = 5_000;
-
-// The lock is held while a small file is read and written. 100 × 50 ms = 5 s is enough for many others.
-const LOCK_TRIES = 100;
-const LOCK_PAUSE_MS = 50;
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
@@ -79,29 +74,12 @@ function createFileStore(file: string): CredentialStore {
   };
   return {
     read,
-    replace: (version, text) =>
-      withLock(`${file}.lock`, async () => {
-        if ((await read()).version !== version) return false;
-        await replaceFile(await realpath(file), text);
-        return true;
-      }),
+    async replace(version, text) {
+      if ((await read()).version !== version) return false;
+      await replaceFile(await realpath(file), text);
+      return true;
+    },
   };
-}
-
-/** Holds a lock file while `work` runs. Waits while another process holds it. */
-async function withLock<T>(lock: string, work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; attempt <= LOCK_TRIES; attempt += 1) {
-    const held = await open(lock, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') return undefined;
-      throw new CommandFailed(`${lock} cannot be written (${error.code}).`, 'Make its folder writable.');
-    });
-    if (held) return work().finally(() => held.close().then(() => rm(lock)));
-    await wait(LOCK_PAUSE_MS);
-  }
-  throw new CommandFailed(
-    `${lock} exists: another login is storing its token, or was killed.`,
-    'If no login is running, remove the file and log in again.',
-  );
 }
 
 /** Rewrites an error of the account's store for a person with AWS credentials of their own. Returns others unchanged. */

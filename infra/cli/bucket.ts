@@ -1,8 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { GetObjectCommand, HeadObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
+import type { TablePartitions } from '../../functions/decisions/missing.ts';
+import { ExportError } from '../../functions/workflow/errors.ts';
 import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
+import { catalogName } from '../../functions/workflow/table.ts';
+import { openPartitions } from '../local/partitions.ts';
 import { ACCOUNT, CREDENTIALS, startS3 } from '../local/s3/server.ts';
-import { OUTPUTS_FILE, readDeployedPlace, readOutput } from './deployed.ts';
+import { OUTPUTS_FILE, readDeployedPlace, readOutput } from './deployment.ts';
 import { createAwsFailure, UsageError } from './errors.ts';
 
 /** The facts of an object that `HeadObject` gives. */
@@ -22,6 +26,12 @@ export interface ExportedObjects extends AsyncDisposable {
   head(key: string): Promise<ObjectHead | undefined>;
 }
 
+/** The folder of local runs, or without `local` the deployed stack. */
+interface Folder {
+  readonly local?: true;
+  readonly out: string;
+}
+
 /** Nothing was exported yet. */
 export const NO_OBJECTS: ExportedObjects = {
   list: async () => [],
@@ -31,13 +41,7 @@ export const NO_OBJECTS: ExportedObjects = {
 };
 
 /** Reads a local run's folder through the local S3, which knows checksums and metadata. @throws UsageError */
-export async function openBucket({
-  local,
-  out,
-}: {
-  readonly local?: true;
-  readonly out: string;
-}): Promise<ExportedObjects> {
+export async function openBucket({ local, out }: Folder): Promise<ExportedObjects> {
   return local ? openFolder(out) : openDeployedBucket();
 }
 
@@ -102,10 +106,10 @@ function readBucket(
     async head(Key) {
       try {
         const command = new HeadObjectCommand({ ...bucket, Key, ChecksumMode: 'ENABLED' });
-        const { ChecksumCRC32: crc32, VersionId: version_id, Metadata = {} } = await client.send(command);
+        const { ChecksumCRC32, VersionId, Metadata = {} } = await client.send(command);
         return {
-          ...(crc32 !== undefined && { crc32 }),
-          ...(version_id !== undefined && { version_id }),
+          ...(ChecksumCRC32 !== undefined && { crc32: ChecksumCRC32 }),
+          ...(VersionId !== undefined && { version_id: VersionId }),
           metadata: Metadata,
         };
       } catch (error) {
@@ -117,5 +121,42 @@ function readBucket(
       client.destroy();
       await close?.();
     },
+  };
+}
+
+/**
+ * The partitions of the tables: those of the deployed stack, or those that local runs left in their folder.
+ *
+ * @returns undefined if the stack has no tables, or was not deployed from here
+ */
+export async function openCatalog({ local, out }: Folder): Promise<TablePartitions | undefined> {
+  return local ? readPartitions(out) : readDeployedCatalog();
+}
+
+function readPartitions(out: string): TablePartitions {
+  const partitions = openPartitions(out);
+  return {
+    async getPartitions(table, values) {
+      const registered = partitions.of(catalogName(table));
+      return values.filter((each) => registered.has(each.join('/'))).map((each) => ({ values: each }));
+    },
+  };
+}
+
+async function readDeployedCatalog(): Promise<TablePartitions | undefined> {
+  const GLUE_DATABASE = await readOutput('database');
+  const BUCKET = await readOutput('bucket');
+  if (GLUE_DATABASE === undefined || BUCKET === undefined) return undefined;
+  const { region } = await readDeployedPlace();
+  if (region !== undefined) process.env.AWS_REGION = region;
+  const { createCatalog } = await import('../../functions/aws/catalog.ts');
+  const catalog = createCatalog({ GLUE_DATABASE, BUCKET });
+  return {
+    getPartitions: (table, values) =>
+      catalog.getPartitions(table, values).catch((error: unknown) => {
+        if (!(error instanceof ExportError)) throw error;
+        const { aws_error: name = error.name } = error.facts;
+        throw createAwsFailure({ name }, `read the partitions of table ${table}`, 'glue:BatchGetPartition');
+      }),
   };
 }

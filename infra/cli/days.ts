@@ -1,6 +1,6 @@
 import { parseJson } from '../../functions/workflow/json.ts';
 import { FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
-import { addDays, type DateRange, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
+import { addDays, type DateRange } from '../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../functions/workflow/states.ts';
 import type { ExportedObjects } from './bucket.ts';
 
@@ -60,16 +60,9 @@ export async function findLatestFailure(
   const reports = await Promise.all(
     keys.slice(-MAX_FAILURES).map(async (key) => {
       const report: Partial<FailureReport> = Object(parseJson((await objects.getText(key)) ?? ''));
-      const { error = '', happened = '', todo = '', execution = '', timeline = [] } = report;
-      return { at: timeline.at(-1)?.to ?? '', error, happened, todo, execution, key };
+      const { error = '', happened = '', todo = '', execution = '', failed_at: at = '' } = report;
+      return { at, error, happened, todo, execution, key };
     }),
   );
   return reports.sort((one, other) => one.at.localeCompare(other.at)).at(-1);
-}
-
-/** The days of some ranges that others do not cover, grouped into ranges. */
-export function subtractDays(expected: readonly DateRange[], covered: readonly DateRange[]): DateRange[] {
-  const present = new Set(covered.flatMap(daysOf));
-  const missing = [...new Set(expected.flatMap(daysOf))].filter((day) => !present.has(day)).sort();
-  return groupDays(missing);
 }

@@ -1,163 +1,210 @@
-import { readFile } from 'node:fs/promises';
-import { setTimeout as wait } from 'node:timers/promises';
 import {
-  DescribeExecutionCommand,
+  type HistoryEvent as AwsEvent,
   type DescribeExecutionOutput,
-  DescribeMapRunCommand,
-  ExecutionAlreadyExists,
   ExecutionDoesNotExist,
-  ListMapRunsCommand,
-  SFNClient,
-  StartExecutionCommand,
+  type ExecutionListItem,
+  SFN,
 } from '@aws-sdk/client-sfn';
-import { readConfig } from '../config.ts';
-import { OUTPUTS } from '../outputs.ts';
+import { parseJson } from '../../functions/workflow/json.ts';
+import type { Window } from '../../functions/workflow/state-parts.ts';
+import { readStateMachineArn } from './deployment.ts';
 import { createAwsFailure, UsageError } from './errors.ts';
-import { explainCommand } from './next-command.ts';
-import { type Outcome, outcomeOf } from './outcome.ts';
-import { checkRequest, executionName } from './request.ts';
+import {
+  describeInput,
+  type ExecutionEvent,
+  type ExecutionSummary,
+  outcomeFor,
+  plannedWindows,
+  type RecordedExecution,
+  secondsBetween,
+} from './executions.ts';
 
-/** `npm run deploy` writes the stack's outputs to this file. */
-export const OUTPUTS_FILE = 'cdk.out/outputs.json';
+/** Calls at the same time. In most Regions, DescribeExecution allows 250 at once and 10 a second, GetExecutionHistory 250 and 5. */
+const DESCRIPTIONS = 10;
+const HISTORIES = 5;
 
-const STATE_MACHINE_ARN = /^arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:stateMachine:.+$/;
-
-/** For commands that can do without a deployment. */
-export const ARN_OR_LOCAL = 'give --state-machine. For the runs of this machine, use --local';
-
-/** DescribeExecution costs nothing, and an export takes minutes. */
-const FOLLOW_EVERY_MS = 5_000;
-
-/** Step Functions is eventually consistent: an execution or its output may be invisible for this many polls, one minute. */
-const MAX_STALE_POLLS = 12;
-
-const FOLLOW_PERMISSIONS = 'states:DescribeExecution, states:ListMapRuns and states:DescribeMapRun';
-
-/** An output of the stack that was deployed from this checkout; undefined if none was. */
-export async function readOutput(output: keyof typeof OUTPUTS): Promise<string | undefined> {
-  try {
-    const outputs: Record<string, Record<string, string>> = JSON.parse(await readFile(OUTPUTS_FILE, 'utf8'));
-    return outputs[readConfig().stack]?.[OUTPUTS[output]];
-  } catch {
-    return undefined;
-  }
-}
-
-/** The deployed stack's Region and AWS account; empty if they are unknown, so that the SDK uses its own settings. */
-export async function readDeployedPlace(): Promise<{ region?: string; awsAccount?: string }> {
-  const [, , , region, awsAccount] = (await readOutput('stateMachine'))?.split(':') ?? [];
-  return { ...(region && { region }), ...(awsAccount && { awsAccount }) };
-}
-
-/**
- * @param named the ARN in --state-machine; by default that of the deployed stack
- * @param instead what to do without a deployment, after "or"
- * @throws UsageError
- */
-export async function readStateMachineArn(named: string | undefined, instead: string): Promise<string> {
-  if (named !== undefined && !STATE_MACHINE_ARN.test(named))
-    throw new UsageError([`--state-machine ${named} is not the ARN of a state machine`]);
-  const arn = named ?? (await readOutput('stateMachine'));
-  if (arn) return arn;
-  throw new UsageError([`${OUTPUTS_FILE} names no state machine: run 'npm run deploy', or ${instead}`]);
-}
+const LIST_PERMISSIONS = 'states:ListExecutions and states:DescribeExecution';
+const HISTORY_PERMISSIONS =
+  'states:GetExecutionHistory, states:ListMapRuns, states:ListExecutions and states:DescribeExecution';
 
 /** A client for the Region of an ARN. */
-export function createStepFunctions(arn: string): SFNClient {
-  return new SFNClient({ region: arn.split(':')[3] ?? '' });
-}
-
-/**
- * Starts an execution and follows it until it ends.
- *
- * @param name for the execution, unless an earlier one has it
- * @throws UsageError if the request has a fault; nothing is started
- * @throws CommandFailed if AWS refuses a call
- */
-export async function startAndFollow(
-  request: unknown,
-  stateMachineArn: string,
-  followEvery = FOLLOW_EVERY_MS,
-  name?: string,
-): Promise<Outcome> {
-  const now = new Date();
-  const { request: checked } = checkRequest(request, now);
-  const sfn = createStepFunctions(stateMachineArn);
-  const input = JSON.stringify(request);
-  const start = (name: string) => sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
-  const unused = executionName(checked, now);
-  const starting = start(name ?? unused).catch((error) => {
-    if (error instanceof ExecutionAlreadyExists && name !== undefined) return start(unused);
-    throw error;
-  });
-  const { executionArn = '' } = await starting.catch((error) => {
-    throw createAwsFailure(error, `start an execution of ${stateMachineArn}`, 'states:StartExecution');
-  });
-  process.stderr.write(`started ${executionArn}\n`);
-  return follow(sfn, executionArn, followEvery).catch((error) => {
-    process.stderr.write(`The export continues without this command: ${executionArn}\n`);
-    throw createAwsFailure(error, `describe ${executionArn}`, FOLLOW_PERMISSIONS);
-  });
-}
-
-async function follow(sfn: SFNClient, executionArn: string, every: number): Promise<Outcome> {
-  const interrupted = new AbortController();
-  const interrupt = () => interrupted.abort();
-  process.once('SIGINT', interrupt);
-  try {
-    for (let shown = '', stale = 0; ; ) {
-      const execution = await describe(sfn, executionArn, stale < MAX_STALE_POLLS);
-      if (execution && hasEnded(execution))
-        return outcomeOf({ ...execution, output: JSON.parse(execution.output ?? 'null') });
-      stale = execution ? 0 : stale + 1;
-      const progress = execution ? await describeProgress(sfn, executionArn) : shown;
-      if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
-      shown = progress;
-      await wait(every, undefined, { signal: interrupted.signal }).catch(() => undefined);
-      if (interrupted.signal.aborted) return describeInterrupted(executionArn);
-    }
-  } finally {
-    process.off('SIGINT', interrupt);
-  }
-}
-
-/** @returns undefined while the execution, or the output of one that succeeded, is not visible yet */
-async function describe(
-  sfn: SFNClient,
-  executionArn: string,
-  mayBeStale: boolean,
-): Promise<DescribeExecutionOutput | undefined> {
-  try {
-    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-    const lacksOutput = execution.status === 'SUCCEEDED' && execution.output === undefined;
-    return lacksOutput && mayBeStale ? undefined : execution;
-  } catch (error) {
-    if (error instanceof ExecutionDoesNotExist && mayBeStale) return undefined;
-    throw error;
-  }
+export function createStepFunctions(arn: string): SFN {
+  return new SFN({ region: arn.split(':')[3] ?? '' });
 }
 
 export function hasEnded({ status }: DescribeExecutionOutput): boolean {
   return status !== 'RUNNING' && status !== 'PENDING_REDRIVE';
 }
 
-async function describeProgress(sfn: SFNClient, executionArn: string): Promise<string> {
-  const { mapRuns = [] } = await sfn.send(new ListMapRunsCommand({ executionArn }));
-  const mapRunArn = mapRuns[0]?.mapRunArn;
-  if (!mapRunArn) return 'planning';
-  const { itemCounts } = await sfn.send(new DescribeMapRunCommand({ mapRunArn }));
-  return itemCounts
-    ? `${itemCounts.succeeded} of ${itemCounts.total} windows done, ${itemCounts.running} running`
-    : 'planning';
+/**
+ * Finds an execution by its name.
+ *
+ * @param instead as in {@link readStateMachineArn}
+ * @throws UsageError
+ */
+export async function findExecution(
+  name: string,
+  stateMachine: string | undefined,
+  instead: string,
+): Promise<DescribeExecutionOutput> {
+  const arn = await readStateMachineArn(stateMachine, instead);
+  return describeExecution(`${arn.replace(':stateMachine:', ':execution:')}:${name}`);
 }
 
-function describeInterrupted(executionArn: string): Outcome {
-  const execution = executionArn.split(':').at(-1) ?? '';
+/** @throws UsageError if there is no such execution */
+export async function describeExecution(executionArn: string): Promise<DescribeExecutionOutput> {
+  try {
+    return await createStepFunctions(executionArn).describeExecution({ executionArn });
+  } catch (error) {
+    const name = error instanceof Error ? error.name : '';
+    if (!/^(ExecutionDoesNotExist|InvalidArn|ValidationException)$/.test(name))
+      throw createAwsFailure(error, `describe ${executionArn}`, 'states:DescribeExecution');
+    throw new UsageError([`there is no execution ${executionArn} (${name})`]);
+  }
+}
+
+/**
+ * The executions that run, and the last ones, newest first.
+ *
+ * @param limit of those that have ended
+ */
+export async function listDeployed(stateMachineArn: string, limit: number): Promise<ExecutionSummary[]> {
+  const sfn = createStepFunctions(stateMachineArn);
+  try {
+    const running = await listItems(sfn, { stateMachineArn, statusFilter: 'RUNNING' });
+    // The last ones include the running ones, unless these began long ago.
+    const last = await listItems(sfn, { stateMachineArn }, limit + running.length);
+    const ended = last.filter(({ status }) => status !== 'RUNNING').slice(0, limit);
+    return await inBatches(DESCRIPTIONS, [...running, ...ended], (item) => summarizeItem(sfn, item));
+  } catch (error) {
+    throw createAwsFailure(error, `list the executions of ${stateMachineArn}`, LIST_PERMISSIONS);
+  }
+}
+
+/** Newest first. */
+async function listItems(
+  sfn: SFN,
+  of: Parameters<SFN['paginateListExecutions']>[0],
+  limit = Number.POSITIVE_INFINITY,
+): Promise<ExecutionListItem[]> {
+  const items: ExecutionListItem[] = [];
+  for await (const { executions = [] } of sfn.paginateListExecutions(of)) {
+    items.push(...executions);
+    if (items.length >= limit) break;
+  }
+  return items.slice(0, limit);
+}
+
+async function summarizeItem(sfn: SFN, item: ExecutionListItem): Promise<ExecutionSummary> {
+  const description = await sfn
+    .describeExecution({ executionArn: item.executionArn })
+    .catch((error: unknown) => {
+      // It may have been deleted since, or may not be visible yet.
+      if (error instanceof ExecutionDoesNotExist) return item;
+      throw error;
+    });
+  return summarize(description);
+}
+
+function summarize(execution: ExecutionListItem | DescribeExecutionOutput): ExecutionSummary {
+  const { name = '', status, startDate = new Date(0), stopDate } = execution;
+  const { input, error } = execution as DescribeExecutionOutput;
   return {
-    outcome: 'interrupted',
-    version: '1',
-    execution,
-    continues: true,
-    next: explainCommand(execution),
+    execution: name,
+    outcome: outcomeFor(status),
+    ...(input !== undefined && describeInput(parseJson(input), startDate)),
+    started_at: startDate.toISOString(),
+    ended_at: stopDate?.toISOString(),
+    seconds: secondsBetween(startDate, stopDate ?? new Date()),
+    error,
   };
+}
+
+/** An execution with the histories of its windows, which are executions too. */
+export async function readDeployed(execution: DescribeExecutionOutput): Promise<RecordedExecution> {
+  const { executionArn = '', stopDate = new Date() } = execution;
+  const sfn = createStepFunctions(executionArn);
+  try {
+    const own = await readHistory(sfn, executionArn);
+    const { mapRuns = [] } = await sfn.listMapRuns({ executionArn });
+    const children = await Promise.all(mapRuns.map(({ mapRunArn }) => listItems(sfn, { mapRunArn })));
+    const plan = plannedWindows(own);
+    const windows = await inBatches(HISTORIES, children.flat(), (child) => readWindow(sfn, child, plan));
+    return {
+      summary: summarize(execution),
+      end: { ...execution, output: parseJson(execution.output ?? '') },
+      events: [...own, ...windows.flat()],
+      until: stopDate.toISOString(),
+    };
+  } catch (error) {
+    throw createAwsFailure(error, `read the history of ${executionArn}`, HISTORY_PERMISSIONS);
+  }
+}
+
+/** The events of a window's execution, as those of a Map's iteration. */
+async function readWindow(
+  sfn: SFN,
+  { executionArn = '' }: ExecutionListItem,
+  plan: readonly Window[],
+): Promise<ExecutionEvent[]> {
+  const child = await sfn.describeExecution({ executionArn });
+  const { status, startDate = new Date(0), stopDate, error, output = '' } = child;
+  const { window: own } = Object(parseJson(child.input ?? '')) as { window?: Window };
+  const window = plan.findIndex(({ start_date }) => start_date === own?.start_date);
+  const begun = { type: 'MapIterationStarted', time: startDate.toISOString(), window };
+  const history = await readHistory(sfn, executionArn, window);
+  // A window is stopped with its export only.
+  if (!stopDate || status === 'ABORTED') return [begun, ...history];
+  const type = status === 'SUCCEEDED' ? 'MapIterationSucceeded' : 'MapIterationFailed';
+  const end = { type, time: stopDate.toISOString(), window, error, output: parseJson(output) };
+  return [begun, ...history, end];
+}
+
+async function readHistory(sfn: SFN, executionArn: string, window?: number): Promise<ExecutionEvent[]> {
+  const query = { executionArn, includeExecutionData: true, maxResults: 1_000 };
+  const pages = await Array.fromAsync(sfn.paginateGetExecutionHistory(query));
+  return toEvents(
+    pages.flatMap(({ events = [] }) => events),
+    window,
+  );
+}
+
+/** The events of a Lambda or a task name no state; they belong to the one that was entered last. */
+function toEvents(history: readonly AwsEvent[], window: number | undefined): ExecutionEvent[] {
+  let at: Pick<ExecutionEvent, 'state' | 'stateType'> = {};
+  let tries = 0;
+  return history.flatMap((event): ExecutionEvent[] => {
+    const { type = '', timestamp = new Date(0), stateExitedEventDetails: exited } = event;
+    const time = timestamp.toISOString();
+    const [, stateType, change] = /^(\w+)(StateEntered|StateExited)$/.exec(type) ?? [];
+    if (change !== undefined) {
+      at = { state: (event.stateEnteredEventDetails ?? exited)?.name, stateType };
+      tries = 0;
+      return [{ type: change, time, window, ...at, output: parseJson(exited?.output ?? '') }];
+    }
+    if (/^(LambdaFunction|Task)Scheduled$/.test(type)) {
+      tries += 1;
+      return tries > 1 ? [{ type: 'StateRetried', time, window, ...at }] : [];
+    }
+    if (!/^(LambdaFunction|Task).*(Failed|TimedOut)$/.test(type)) return [];
+    return [{ type: 'StateFailed', time, window, ...at, ...failureOf(event) }];
+  });
+}
+
+/** Each type of failure has its own field of details. */
+function failureOf(event: AwsEvent): { error: string; cause?: string } {
+  const details = Object.values(event).find((value) => typeof Object(value).error === 'string');
+  return details ?? { error: event.type ?? '' };
+}
+
+/** Does something with each item, with `size` of them at the same time. */
+async function inBatches<T, R>(
+  size: number,
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  for (let start = 0; start < items.length; start += size)
+    results.push(...(await Promise.all(items.slice(start, start + size).map(work))));
+  return results;
 }

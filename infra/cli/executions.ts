@@ -1,10 +1,17 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
+import { parseJson } from '../../functions/workflow/json.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import { WindowResult } from '../../functions/workflow/states.ts';
+import type { BusEvent } from '../local/events.ts';
+import type { ExecutionHistory } from '../local/history.ts';
+import { UsageError } from './errors.ts';
+import { isRunning } from './out-lock.ts';
 import type { ExecutionEnd } from './outcome.ts';
 
-/** How an execution or a window ended. `unfinished`: a local run that was killed. */
+/** The end of an execution or a window. `unfinished`: a local run that was killed. */
 export type ExecutionOutcome = 'running' | 'delivered' | 'failed' | 'stopped' | 'timed_out' | 'unfinished';
 
 /** An execution of the state machine, deployed or local: an entry of `list --json`. */
@@ -12,27 +19,16 @@ export interface ExecutionSummary {
   readonly execution: string;
   readonly outcome: ExecutionOutcome;
   /** The fields of the request are absent if it is faulty. */
-  readonly account?: string;
-  readonly export?: string;
-  readonly start_date?: string;
-  readonly end_date?: string;
+  readonly account?: string | undefined;
+  readonly export?: string | undefined;
+  readonly start_date?: string | undefined;
+  readonly end_date?: string | undefined;
   /** Absent if only the event of its end is left. */
-  readonly started_at?: string;
-  readonly ended_at?: string;
+  readonly started_at?: string | undefined;
+  readonly ended_at?: string | undefined;
   /** Until now, if it is running. */
-  readonly seconds?: number;
-  readonly error?: string;
-}
-
-/** The visits of one state. */
-export interface Step {
-  readonly state: string;
-  /** Of all visits together, the pauses of retries included. */
-  readonly seconds: number;
-  readonly times: number;
-  /** Present if a Retry repeated the state. */
-  readonly tries?: number;
-  readonly last_error?: string;
+  readonly seconds?: number | undefined;
+  readonly error?: string | undefined;
 }
 
 /** One window of an execution. */
@@ -40,33 +36,40 @@ export interface WindowRun {
   readonly window: Window;
   readonly outcome: ExecutionOutcome | 'waiting';
   /** Until its turn came. */
-  readonly waited_seconds?: number;
-  readonly seconds?: number;
-  readonly bytes?: number;
-  readonly rows?: number;
-  readonly key?: string;
-  readonly error?: string;
-  /** In the order in which it last entered them. The last one of a running window is where it is now. */
-  readonly steps: readonly Step[];
+  readonly waited_seconds?: number | undefined;
+  readonly seconds?: number | undefined;
+  readonly bytes?: number | undefined;
+  readonly rows?: number | undefined;
+  readonly key?: string | undefined;
+  readonly error?: string | undefined;
+  /** Where a running window is. */
+  readonly state?: string | undefined;
 }
 
-export interface ExecutionDetails {
-  readonly summary: ExecutionSummary;
-  readonly end: ExecutionEnd;
-  /** Of the export itself, outside of its windows. */
-  readonly steps: readonly Step[];
-  readonly windows: readonly WindowRun[];
-}
-
-/** The facts about a state that AWS's history and the local one share. */
-export interface StateEvent {
+/** An event of a history. Those of a deployed execution and its windows get the names of the local run's. */
+export interface ExecutionEvent {
   readonly type: string;
   /** ISO 8601. */
   readonly time: string;
+  /** The window's place in the plan. Absent in the events of the export itself. */
+  readonly window?: number | undefined;
   readonly state?: string | undefined;
   /** Task, Wait, Choice … */
   readonly stateType?: string | undefined;
+  readonly input?: unknown;
+  readonly output?: unknown;
   readonly error?: string | undefined;
+  readonly cause?: string | undefined;
+}
+
+/** An execution with what its history says. */
+export interface RecordedExecution {
+  readonly summary: ExecutionSummary;
+  readonly end: ExecutionEnd;
+  /** Empty if only the event of its end is left. */
+  readonly events: readonly ExecutionEvent[];
+  /** The end of the execution, or the last that is known of it. ISO 8601. */
+  readonly until: string;
 }
 
 const OUTCOMES: Readonly<Record<string, ExecutionOutcome>> = {
@@ -81,25 +84,26 @@ export function outcomeFor(status: string | undefined): ExecutionOutcome {
   return OUTCOMES[status ?? ''] ?? 'running';
 }
 
+/** Such as `timed out` or `failed: ReportStuck`. */
+export function describeEnd(run: { readonly outcome: string; readonly error?: string | undefined }): string {
+  const outcome = run.outcome.replace('_', ' ');
+  return run.error === undefined ? outcome : `${outcome}: ${run.error}`;
+}
+
 /** The account, the export and the days of an execution, from its input. */
 export function describeInput(
   input: unknown,
   startedAt: Date,
 ): Pick<ExecutionSummary, 'account' | 'export' | 'start_date' | 'end_date'> {
   try {
-    return describeRequest(parseRequest(input, startedAt).request);
+    const { account, name, start_date, end_date } = parseRequest(input, startedAt).request;
+    return { account, export: name, start_date, end_date };
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error;
     const { account, name } = Object(input) as { account?: unknown; name?: unknown };
-    return {
-      ...(typeof account === 'string' && { account }),
-      ...(typeof name === 'string' && { export: name }),
-    };
+    const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+    return { account: text(account), export: text(name) };
   }
-}
-
-export function describeRequest({ account, name, start_date, end_date }: Omit<ExportRequest, 'kind'>) {
-  return { account, export: name, start_date, end_date };
 }
 
 /** Tenths of a second between two instants, as seconds. */
@@ -107,63 +111,120 @@ export function secondsBetween(from: string | Date, to: string | Date): number {
   return Math.round((new Date(to).getTime() - new Date(from).getTime()) / 100) / 10;
 }
 
-/** Adds what a window's own result says. Without one, its execution died, was stopped or is running. */
-export function withResult(result: unknown, run: WindowRun): WindowRun {
-  const { data } = WindowResult.safeParse(result);
-  if (!data) return run.outcome === 'delivered' ? { ...run, outcome: 'failed' } : run;
-  if (data.outcome === 'failed') return { ...run, outcome: 'failed', error: data.failure.error };
+/** The windows of PlanExport's output; none before it has ended. */
+export function plannedWindows(events: readonly ExecutionEvent[]): readonly Window[] {
+  const plan = events.find(({ type, state }) => type === 'StateExited' && state === 'PlanExport');
+  const { windows = [] } = Object(plan?.output) as { windows?: readonly Window[] };
+  return windows;
+}
+
+export function readWindows({ events, summary, until }: RecordedExecution): WindowRun[] {
+  const map = events.find(({ type, stateType }) => type === 'StateEntered' && stateType === 'Map');
+  const byWindow = Map.groupBy(events, ({ window }) => window);
+  return plannedWindows(events).map(({ start_date, end_date }, place) => {
+    const window = { start_date, end_date };
+    const own = byWindow.get(place) ?? [];
+    const begun = own[0]?.time;
+    if (begun === undefined) return { window, outcome: 'waiting' };
+    const end = own.find(({ type }) => /^MapIteration(Succeeded|Failed)$/.test(type));
+    const ended = end?.time ?? until;
+    return {
+      window,
+      outcome: summary.outcome,
+      waited_seconds: secondsBetween(map?.time ?? begun, begun),
+      seconds: secondsBetween(begun, ended),
+      ...(end ? readResult(end) : { state: own.findLast(({ type }) => type === 'StateEntered')?.state }),
+    };
+  });
+}
+
+/** Without a result of its own, the execution of the window died. */
+function readResult({ output, error }: ExecutionEvent): Partial<WindowRun> & Pick<WindowRun, 'outcome'> {
+  const { data } = WindowResult.safeParse(output);
+  if (!data) return { outcome: 'failed', error };
+  if (data.outcome === 'failed') return { outcome: 'failed', error: data.failure.error };
   const { bytes, rows, key } = data;
-  return { ...run, outcome: 'delivered', bytes, ...(rows !== undefined && { rows }), key };
+  return { outcome: 'delivered', bytes, rows, key };
 }
-
-/** Does something with each item, with `size` of them at the same time. */
-export async function inBatches<T, R>(
-  size: number,
-  items: readonly T[],
-  work: (item: T) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = [];
-  for (let start = 0; start < items.length; start += size)
-    results.push(...(await Promise.all(items.slice(start, start + size).map(work))));
-  return results;
-}
-
-/** States that only choose or pass something on take no time. A Map's time is that of its windows. */
-const TIMED = ['Task', 'Wait'];
 
 /**
- * Adds up how long an execution or a window was in each state.
+ * The executions of a local run's folder, newest first. history.json has those of the last run; of earlier ones,
+ * events.jsonl has the end.
  *
- * @param events in the order in which they happened
- * @param end of the execution, or now
+ * @throws UsageError if the folder has neither file
  */
-export function readSteps(events: readonly StateEvent[], end: string): Step[] {
-  const steps = new Map<string, { ms: number; times: number; tries: number; last_error?: string }>();
-  let at: { state: string; since: number } | undefined;
-  const leave = (time: string) => {
-    const step = at && steps.get(at.state);
-    if (at && step) step.ms += Date.parse(time) - at.since;
-    at = undefined;
+export async function listLocal(out: string): Promise<ExecutionSummary[]> {
+  return (await readFolder(out)).map(({ summary }) => summary);
+}
+
+/** @param execution default: the newest. @throws UsageError if there is none */
+export async function readLocal(out: string, execution: string | undefined): Promise<RecordedExecution> {
+  const all = await readFolder(out);
+  const found = execution === undefined ? all[0] : all.find(({ summary }) => summary.execution === execution);
+  if (found) return found;
+  throw new UsageError([`--out ${out} has no execution ${execution ?? ''}`.trimEnd()]);
+}
+
+async function readFolder(out: string): Promise<RecordedExecution[]> {
+  const [history, events] = await Promise.all(
+    ['history.json', 'events.jsonl'].map((name) => readFile(join(out, name), 'utf8').catch(() => undefined)),
+  );
+  if (history === undefined && events === undefined)
+    throw new UsageError([`--out ${out} has no history.json; run 'npm start' first, or name another folder`]);
+  const { executions = [] } = Object(parseJson(history ?? '')) as { executions?: ExecutionHistory[] };
+  const withoutEnd = (await isRunning(out)) ? 'running' : 'unfinished';
+  const recorded = executions.map((one) => readRecorded(one, withoutEnd));
+  const names = new Set(recorded.map(({ summary }) => summary.execution));
+  const announced = (events ?? '')
+    .split('\n')
+    .flatMap((line) => readAnnounced(parseJson(line)))
+    .filter(({ summary }) => !names.has(summary.execution));
+  // Not by time: the clock of a run with --speed may be ahead of the next run's.
+  return [...announced, ...recorded].reverse();
+}
+
+/** @param withoutEnd the outcome of an execution that has not ended */
+function readRecorded(
+  { execution, result, events }: ExecutionHistory,
+  withoutEnd: ExecutionOutcome,
+): RecordedExecution {
+  const [first] = events;
+  const until = events.at(-1)?.time ?? '';
+  const summary = {
+    execution,
+    outcome: result ? outcomeFor(result.status) : withoutEnd,
+    ...(first && describeInput(first.input, new Date(first.time))),
+    started_at: first?.time,
+    ended_at: result && until,
+    seconds: first && secondsBetween(first.time, until),
+    error: result?.error,
   };
-  for (const { type, time, state = '', stateType = '', error } of events) {
-    if (type === 'StateEntered') {
-      leave(time);
-      if (!TIMED.includes(stateType)) continue;
-      const { ms, times, tries, ...failure } = steps.get(state) ?? { ms: 0, times: 0, tries: 0 };
-      steps.delete(state);
-      steps.set(state, { ms, times: times + 1, tries: tries + 1, ...failure });
-      at = { state, since: Date.parse(time) };
-    } else if (at) {
-      const step = steps.get(at.state);
-      if (step && type === 'StateRetried') step.tries += 1;
-      if (step && type === 'StateFailed' && error !== undefined) step.last_error = error;
-      if (type === 'StateExited' && state === at.state) leave(time);
-    }
-  }
-  leave(end);
-  return [...steps].map(([state, { ms, times, tries, last_error }]) => ({
-    ...{ state, seconds: Math.round(ms / 100) / 10, times },
-    ...(tries > times && { tries }),
-    ...(last_error !== undefined && { last_error }),
-  }));
+  return { summary, end: { name: execution, ...result }, events, until };
+}
+
+/** The event tells neither when the execution started nor what its states did. */
+function readAnnounced(event: unknown): RecordedExecution[] {
+  const { 'detail-type': type, detail, time } = Object(event) as BusEvent;
+  const isDelivered = type === 'Report Exported';
+  if (!isDelivered && type !== 'Report Export Failed') return [];
+  const fields = Object(detail) as Partial<ExportRequest> & {
+    execution: string;
+    export?: string;
+    error?: string;
+  };
+  const { execution, account, name, start_date, end_date, error } = fields;
+  const summary = {
+    execution,
+    outcome: isDelivered ? ('delivered' as const) : ('failed' as const),
+    account,
+    export: name ?? fields.export,
+    start_date,
+    end_date,
+    ended_at: time,
+    error,
+  };
+  const end = isDelivered
+    ? { name: execution, status: 'SUCCEEDED', output: detail }
+    : { name: execution, status: 'FAILED', error, cause: JSON.stringify(detail) };
+  return [{ summary, end, events: [], until: time }];
 }

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { duration } from '../local/show-progress.ts';
-import { UsageError } from './errors.ts';
-import type { ExecutionSummary } from './executions.ts';
-import { layOut, printLines, toMinute } from './layout.ts';
-import { examples, LOCAL_GROUP, localOnlyFaults, option } from './options.ts';
+import { duration } from '../local/progress.ts';
+import { ARN_OR_LOCAL, readStateMachineArn } from './deployment.ts';
+import { describeEnd, type ExecutionSummary, listLocal } from './executions.ts';
+import { alignColumns, printDocument, printLines, toMinute } from './layout.ts';
+import { examples, LOCAL_GROUP, option } from './options.ts';
 
 interface ListOptions {
   readonly limit: number;
@@ -37,23 +37,19 @@ function parseLimit(text: string): number {
   throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_LIMIT}.`);
 }
 
-async function list(options: ListOptions, command: Command): Promise<void> {
-  const faults = localOnlyFaults(command);
-  if (faults.length > 0) throw new UsageError(faults);
+async function list(options: ListOptions): Promise<void> {
   const executions = await readExecutions(options);
-  if (options.json) process.stdout.write(`${JSON.stringify({ outcome: 'ok', executions })}\n`);
+  if (options.json) printDocument({ outcome: 'ok', executions });
   else printLines(describeExecutions(executions));
 }
 
 async function readExecutions({ local, out, stateMachine, limit }: ListOptions): Promise<ExecutionSummary[]> {
-  if (local) return (await (await import('./local-executions.ts')).listLocal(out)).slice(0, limit);
-  const { ARN_OR_LOCAL, readStateMachineArn } = await import('./deployed.ts');
-  const { listDeployed } = await import('./deployed-executions.ts');
+  if (local) return (await listLocal(out)).slice(0, limit);
+  const { listDeployed } = await import('./deployed.ts');
   return listDeployed(await readStateMachineArn(stateMachine, ARN_OR_LOCAL), limit);
 }
 
-/** @param width of the screen */
-export function describeExecutions(executions: readonly ExecutionSummary[], width?: number): string[] {
+function describeExecutions(executions: readonly ExecutionSummary[]): string[] {
   if (executions.length === 0) return ['Nothing has run yet.'];
   const rows = executions.map((one) => [
     toMinute(one.started_at ?? one.ended_at ?? ''),
@@ -63,10 +59,5 @@ export function describeExecutions(executions: readonly ExecutionSummary[], widt
     one.start_date === undefined ? '' : `${one.start_date} to ${one.end_date}`,
     one.execution,
   ]);
-  return layOut(['UTC', 'outcome', 'took', 'export', 'days', 'execution'], rows, width);
-}
-
-function describeEnd({ outcome, error }: ExecutionSummary): string {
-  const words = outcome.replace('_', ' ');
-  return error === undefined ? words : `${words}: ${error}`;
+  return alignColumns([['UTC', 'outcome', 'took', 'export', 'days', 'execution'], ...rows]);
 }

@@ -5,14 +5,13 @@ import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { exportPrefix } from '../../functions/workflow/keys.ts';
 import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
-import { type ExportedObjects, openBucket } from './bucket.ts';
-import { openCatalog } from './catalog.ts';
+import { type ExportedObjects, openBucket, openCatalog } from './bucket.ts';
 import { readCopies } from './curate/copies.ts';
 import { describeDays, readKeys } from './days.ts';
 import { UsageError } from './errors.ts';
-import { printLines, wrap } from './layout.ts';
+import { printDocument, printLines } from './layout.ts';
 import { curateCommand, exportDaysCommand } from './next-command.ts';
-import { examples, LOCAL_GROUP, loadConfig, localOnlyFaults, option } from './options.ts';
+import { examples, LOCAL_GROUP, loadConfig, option } from './options.ts';
 import { checkOneAccount, findConfiguredRequest } from './request.ts';
 
 interface MissingOptions {
@@ -60,27 +59,38 @@ export function createMissingCommand(): Command {
       'after',
       examples('missing daily-campaigns', 'missing example --local --from 2026-10-01 --to 2026-11-01 --json'),
     )
-    .action(async (name: string, options: MissingOptions, command: Command) => {
-      const faults = localOnlyFaults(command);
-      if (faults.length > 0) throw new UsageError(faults);
-      const found = await findMissingDays(name, options, new Date());
-      if (options.json) process.stdout.write(`${JSON.stringify(found)}\n`);
+    .action(async (name: string, options: MissingOptions) => {
+      await using bucket = await openBucket(options);
+      const now = new Date();
+      const wanted = await findWanted(name, options, bucket, now);
+      const found = await findMissingDays(wanted, bucket, options, now);
+      if (options.json) printDocument(found);
       else printLines(describeMissing(found, options));
     });
 }
 
-async function findMissingDays(name: string, options: MissingOptions, now: Date): Promise<MissingDays> {
-  await using bucket = await openBucket(options);
-  const { request, target } = await (options.local
-    ? findLocal(name, options, bucket)
-    : findConfigured(name, options, now));
+/** An export's request, and the platform that its reports come from. */
+interface Wanted {
+  readonly request: ExportRequest;
+  readonly target: RequestTarget;
+}
+
+/** @throws UsageError if the export has no days, or none was delivered yet and there is no `from` */
+export async function findMissingDays(
+  { request, target }: Wanted,
+  bucket: ExportedObjects,
+  options: Pick<MissingOptions, 'from' | 'to' | 'local' | 'out'>,
+  now: Date,
+): Promise<MissingDays> {
+  const { account, name } = request;
   if (request.kind !== 'report') throw new UsageError([`${name} is no report, so it has no days`]);
-  const { delivered } = readKeys(await bucket.list(exportPrefix(request)));
   const timeZone = request.time_zone ?? 'UTC';
+  const { delivered } = readKeys(await bucket.list(exportPrefix(request)));
   const start_date = options.from ?? delivered.map((window) => window.start_date).sort()[0];
   if (start_date === undefined) throw new UsageError([`nothing of ${name} was delivered yet; give --from`]);
   const end_date = options.to ?? dateIn(timeZone, now);
-  if (end_date < start_date) throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);
+  if (options.to !== undefined && end_date < start_date)
+    throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);
   const days = daysOf({ start_date, end_date });
   const catalog = await openCatalog(options);
   const files = new Set(delivered.flatMap(daysOf));
@@ -91,7 +101,6 @@ async function findMissingDays(name: string, options: MissingOptions, now: Date)
     const verdict = verdicts[at] ?? 'absent';
     return verdict === 'absent' && files.has(day) ? 'not_in_table' : verdict;
   });
-  const { account } = request;
   return {
     outcome: 'ok',
     account,
@@ -115,25 +124,22 @@ function group(days: readonly string[], reasons: readonly (Reason | 'present')[]
   return all.sort((one, other) => one.start_date.localeCompare(other.start_date));
 }
 
-function findConfigured(name: string, { account }: MissingOptions, now: Date) {
-  const { base_url, revision } = loadConfig();
-  const { request } = parseRequest(findConfiguredRequest(name, account), now);
-  return { request, target: { platform: platformName(base_url), revision } };
-}
-
-/** In a folder, an export need not be in the config: its newest delivery tells the request. */
-async function findLocal(
+/** In a folder, an export need not be in the config: its newest delivery tells the request. @throws UsageError */
+export async function findWanted(
   name: string,
-  { account }: MissingOptions,
+  { account, local }: Pick<MissingOptions, 'account' | 'local'>,
   bucket: ExportedObjects,
-): Promise<{ request: ExportRequest; target: RequestTarget }> {
-  const configured = loadConfig().exports.find((entry) => entry.name === name);
+  now: Date,
+): Promise<Wanted> {
+  const { base_url, revision, exports } = loadConfig();
+  if (!local) {
+    const { request } = parseRequest(findConfiguredRequest(name, account), now);
+    return { request, target: { platform: platformName(base_url), revision } };
+  }
+  const configured = exports.find((entry) => entry.name === name);
   const table = configured && (configured.table ?? name);
-  const copies = await readCopies(bucket, {
-    name,
-    table,
-    ...(account !== undefined && { accounts: [account] }),
-  });
+  const accounts = account === undefined ? {} : { accounts: [account] };
+  const copies = await readCopies(bucket, { name, table, ...accounts });
   checkOneAccount(
     name,
     copies.map(({ state }) => state.request.account),
@@ -154,8 +160,8 @@ function describeMissing(
   const others = missing.filter(({ reason }) => reason !== 'not_in_table');
   const isConfigured = loadConfig().exports.some((entry) => entry.name === name);
   return [
-    ...wrap(head),
-    ...lines.flatMap((line) => wrap(line, '    ')),
+    head,
+    ...lines,
     ...commandFor('To export them:', others, (range) =>
       exportDaysCommand(name, range, { ...options, isConfigured }),
     ),

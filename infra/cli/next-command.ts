@@ -77,6 +77,6 @@ function commandLine(args: readonly string[]): string {
 }
 
 /** Quotes an argument for a POSIX shell, if it needs quotes. */
-function quote(arg: string): string {
+export function quote(arg: string): string {
   return /^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`;
 }

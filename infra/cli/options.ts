@@ -1,11 +1,10 @@
-import { access, constants, readFile, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { credentialWarnings, parseCredential } from '../../functions/token/credential.ts';
 import { CredentialUnusable, DownloadRefused } from '../../functions/workflow/errors.ts';
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
-import { type Config, InvalidConfig, readConfig } from '../config.ts';
+import { type Config, InvalidConfig, readConfig } from '../config/config.ts';
 import { UsageError } from './errors.ts';
 
 /** Names a platform and a credential file instead of the deployed ones. */
@@ -21,7 +20,7 @@ const FLAGS: Readonly<Record<keyof PlatformOptions, string>> = {
   revision: '--revision',
 };
 
-/** The heading of the options that {@link localOnlyFaults} refuses without --local. */
+/** The heading of the options that {@link checkLocalOnly} refuses without --local. */
 export const LOCAL_GROUP = 'With --local:';
 
 /** Options that several commands have. */
@@ -33,7 +32,7 @@ export const option = {
     new Option(
       '--state-machine <arn>',
       "the state machine (default: the one from the last 'npm run deploy')",
-    ),
+    ).conflicts('local'),
   baseUrl: (more = '') => new Option('--base-url <url>', `the platform's URL${more}`),
   credential: () =>
     new Option('--credential <file>', 'the credential, a JSON file: {"client_id","client_secret"}'),
@@ -49,7 +48,7 @@ export const option = {
       .default(1),
 };
 
-/** The examples at the end of a command's help. A test runs those that need no deployment, and those of the commands that operate one. @param lines such as `list --json` */
+/** The examples at the end of a command's help. @param lines such as `list --json` */
 export function examples(...lines: string[]): string {
   return ['', 'Examples:', ...lines.map((line) => `  npm run export -- ${line}`)].join('\n');
 }
@@ -66,12 +65,14 @@ function parseSpeed(text: string): number {
   return speed;
 }
 
-/** Each option that was given without the --local that it needs. */
-export function localOnlyFaults(command: Command): string[] {
-  if (command.opts().local) return [];
+/** Refuses options that were given without the --local that they need. @throws UsageError */
+export function checkLocalOnly(command: Command): void {
+  if (command.opts().local) return;
   const isMisplaced = (option: Option) =>
     option.helpGroupHeading === LOCAL_GROUP && command.getOptionValueSource(option.attributeName()) === 'cli';
-  return command.options.filter(isMisplaced).map(({ long }) => `${long} can only be used with --local`);
+  const misplaced = command.options.filter(isMisplaced);
+  if (misplaced.length > 0)
+    throw new UsageError(misplaced.map(({ long }) => `${long} can only be used with --local`));
 }
 
 /**
@@ -122,21 +123,6 @@ async function credentialFaults(file: string): Promise<string[]> {
 export async function credentialFileWarnings(file: string): Promise<string[]> {
   const credential = parseCredential(await readFile(file, 'utf8'), 'of --credential');
   return credentialWarnings(credential).map((warning) => `--credential: ${warning}`);
-}
-
-/** Checks that files can be written to a folder. Creates nothing. */
-export async function outFaults(out: string): Promise<string[]> {
-  for (let path = resolve(out); ; path = dirname(path)) {
-    try {
-      if (!(await stat(path)).isDirectory()) return [`--out ${out}: ${path} is not a folder`];
-      await access(path, constants.W_OK | constants.X_OK);
-      return [];
-    } catch (error) {
-      const { code = '' } = error as NodeJS.ErrnoException;
-      // The folder does not exist yet, or one of its parents is a file: look at the parent.
-      if (!['ENOENT', 'ENOTDIR'].includes(code)) return [`--out ${out} cannot be written (${code})`];
-    }
-  }
 }
 
 /** The faults of cdk.json, for commands that report them together with those of their options. */

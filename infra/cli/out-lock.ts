@@ -9,12 +9,16 @@ const LOCK = '.run.lock';
  * own on the folder, whose conditional writes do not see those of the other, so an older report could replace a newer one (P7);
  * and both would write history.json. Takes over the lock of a process that is dead.
  *
- * @throws UsageError if another run uses the folder
+ * @throws UsageError if another run uses the folder, or nobody can write to it
  */
 export async function lockFolder(out: string): Promise<AsyncDisposable> {
   const file = join(out, LOCK);
-  await mkdir(out, { recursive: true });
-  if (!(await create(file))) {
+  const isCreated = await mkdir(out, { recursive: true })
+    .then(() => create(file))
+    .catch(({ code }: NodeJS.ErrnoException) => {
+      throw new UsageError([`--out ${out} cannot be written (${code})`]);
+    });
+  if (!isCreated) {
     const owner = await readOwner(file);
     if (isAlive(owner)) throw new UsageError([describeOwner(out, file, owner)]);
     await rm(file, { force: true });

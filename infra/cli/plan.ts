@@ -1,17 +1,16 @@
 import { Command } from 'commander';
 import { findMissing } from '../../functions/decisions/missing.ts';
 import { platformName } from '../../functions/decisions/platform-request.ts';
+import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { EXPORTS_PREFIX, MANIFEST } from '../../functions/workflow/keys.ts';
-import { splitIntoWindows } from '../../functions/workflow/request/dates.ts';
-import type { ExportRequest } from '../../functions/workflow/request/request.ts';
+import { type ExportRequest, splitRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
-import { dollarsOf, PRICES, usageOf } from '../cost.ts';
+import { dollarsOf, PRICES, usageOf } from '../config/cost.ts';
 import { type ExportedObjects, NO_OBJECTS, openBucket } from './bucket.ts';
-import { openCatalog } from './catalog.ts';
-import { printLines, wrap } from './layout.ts';
+import { printDocument, printLines } from './layout.ts';
 import { examples, loadConfig, option } from './options.ts';
-import { checkRequest, findRequest, type RequestOptions, withOnlyMissing } from './request.ts';
+import { checkRequest, findRequest, type RequestOptions } from './request.ts';
 
 /** Manifests from which the time of a report is estimated. */
 const RECENT = 20;
@@ -23,23 +22,21 @@ interface PlanOptions extends RequestOptions {
   readonly json?: true;
   readonly local?: true;
   readonly out: string;
-  readonly baseUrl?: string;
-  readonly revision?: string;
 }
 
 /** The work that an export would do, and its time and cost. */
-export interface Plan {
+interface Plan {
   readonly outcome: 'ok';
   readonly account: string;
   readonly name: string;
   readonly windows: readonly Window[];
   /** With --only-missing, the number of windows that are already there. */
-  readonly already_delivered?: number;
+  readonly already_delivered?: number | undefined;
   /** Reports to create, if the platform answers at the first try. */
   readonly reports: number;
   readonly minutes: number;
   /** Median of the latest deliveries, from the report's creation to the manifest. Absent if there are none. */
-  readonly seconds_per_report?: number;
+  readonly seconds_per_report?: number | undefined;
   readonly transitions: number;
   readonly lambda_gb_seconds: number;
   readonly dollars: number;
@@ -60,8 +57,6 @@ export function createPlanCommand(): Command {
     .addOption(option.json())
     .option('--local', 'look at the folder of local runs instead of the deployed bucket')
     .option('--out <dir>', 'the folder of local runs', 'out')
-    .addOption(option.baseUrl(' of the local runs (default: the sandbox)'))
-    .addOption(option.revision())
     .addHelpText(
       'after',
       examples(
@@ -70,29 +65,24 @@ export function createPlanCommand(): Command {
       ),
     )
     .action(async (name: string | undefined, options: PlanOptions) => {
-      const request = await findRequest(name, options);
-      const plan = await planRequest(options.onlyMissing ? withOnlyMissing(request) : request, options);
-      printPlan(plan, options);
+      const plan = await planRequest(await findRequest(name, options), options);
+      if (options.json) printDocument(plan);
+      else printLines(describePlan(plan));
     });
 }
 
-/** @param options where earlier deliveries are, and which platform they came from */
-export async function planRequest(
-  input: unknown,
-  options: Pick<PlanOptions, 'local' | 'out' | 'baseUrl' | 'revision'>,
-): Promise<Plan> {
+async function planRequest(input: unknown, options: PlanOptions): Promise<Plan> {
   const now = new Date();
-  const { request, warnings, onlyMissingSince: since, timeZone } = checkRequest(input, now);
-  const all = request.kind === 'report' ? splitIntoWindows(request) : [windowOf(request)];
+  const { request, warnings, onlyMissing } = checkRequest(input, now);
+  const all = splitRequest(request);
   await using store = await openBucket(options).catch((error) => {
     // Without a deployment or an earlier run, nothing is there.
-    if (since === undefined || options.local) return NO_OBJECTS;
+    if (onlyMissing === undefined || options.local) return NO_OBJECTS;
     throw error;
   });
-  const target = targetOf(options);
-  const catalog = since && (await openCatalog(options));
-  const found = since
-    ? await findMissing(request, all, { ...target, store, catalog, since, ...(timeZone && { timeZone }) })
+  const target = targetOf(options.local);
+  const found = onlyMissing
+    ? await findMissing(request, all, { ...target, ...onlyMissing, store })
     : { windows: all, warnings: [], already_delivered: undefined };
   const seconds = await medianSeconds(store, request);
   const rounds = Math.ceil(found.windows.length / request.max_parallel);
@@ -102,10 +92,10 @@ export async function planRequest(
     account: request.account,
     name: request.name,
     windows: found.windows,
-    ...(found.already_delivered !== undefined && { already_delivered: found.already_delivered }),
+    already_delivered: found.already_delivered,
     reports: request.kind === 'report' ? found.windows.length : 0,
     minutes: Math.ceil((rounds * (seconds ?? ASSUMED_SECONDS)) / 60),
-    ...(seconds !== undefined && { seconds_per_report: seconds }),
+    seconds_per_report: seconds,
     transitions: usage.transitions,
     lambda_gb_seconds: Number(usage.gigabyteSeconds.toFixed(1)),
     dollars: Number(dollarsOf(usage).toFixed(4)),
@@ -113,15 +103,10 @@ export async function planRequest(
   };
 }
 
-function windowOf({ start_date, end_date }: ExportRequest): Window {
-  return { start_date, end_date };
-}
-
-/** The platform whose deliveries count: that of the config, or the one that local runs used. */
-function targetOf({ local, baseUrl, revision }: Pick<PlanOptions, 'local' | 'baseUrl' | 'revision'>) {
-  const config = loadConfig();
-  const url = baseUrl ?? (local ? 'http://127.0.0.1' : config.base_url);
-  return { platform: platformName(url), revision: revision ?? config.revision };
+/** The platform whose deliveries count: that of the config, or the sandbox. */
+function targetOf(local: true | undefined): RequestTarget {
+  const { base_url, revision } = loadConfig();
+  return { platform: platformName(local ? 'http://127.0.0.1' : base_url), revision };
 }
 
 /** The median time from a report's creation to its manifest, over the latest manifests of the export. */
@@ -140,21 +125,15 @@ async function medianSeconds(
   return seconds.sort((one, other) => one - other)[seconds.length >> 1];
 }
 
-export function printPlan(plan: Plan, { json }: { readonly json?: true }): void {
-  if (json) process.stdout.write(`${JSON.stringify(plan)}\n`);
-  else printLines(describePlan(plan));
-}
-
-/** @param width of the screen */
-export function describePlan(plan: Plan, width?: number): string[] {
+function describePlan(plan: Plan): string[] {
   const { windows, already_delivered: already, seconds_per_report: seconds } = plan;
   const [first, last] = [windows[0], windows.at(-1)];
   const basis =
     seconds === undefined
       ? `assuming ${ASSUMED_SECONDS} s a report, because none was delivered yet`
       : `at ${seconds} s a report, the median of the latest deliveries`;
-  const days = first && last ? `${first.start_date} to ${last.end_date}` : 'nothing to export';
-  const lines = [
+  const days = first && last ? `${last.start_date} to ${first.end_date}` : 'nothing to export';
+  return [
     `${plan.account}/${plan.name}: ${days}`,
     `windows            ${windows.length}${already ? ` (and ${already} already delivered)` : ''}`,
     `reports to create  ${plan.reports}`,
@@ -164,5 +143,4 @@ export function describePlan(plan: Plan, width?: number): string[] {
     `AWS charges about  $${plan.dollars.toFixed(4)} (Step Functions and Lambda, list prices of ${PRICES.as_of})`,
     ...plan.warnings.map((warning) => `warning: ${warning}`),
   ];
-  return lines.flatMap((line) => wrap(line, undefined, width));
 }

@@ -1,10 +1,28 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { COMMANDS } from './commands.ts';
 import { BAD_USAGE, CommandFailed, FAILED, UsageError } from './errors.ts';
 import { printMessage } from './layout.ts';
+import { checkLocalOnly } from './options.ts';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
+
+/** Only the command that runs is loaded: each AWS SDK client takes tens of milliseconds. */
+export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  run: async () => (await import('./run.ts')).createRunCommand(),
+  missing: async () => (await import('./missing.ts')).createMissingCommand(),
+  plan: async () => (await import('./plan.ts')).createPlanCommand(),
+  resume: async () => (await import('./resume.ts')).createResumeCommand(),
+  curate: async () => (await import('./curate/curate.ts')).createCurateCommand(),
+  query: async () => (await import('./query/query.ts')).createQueryCommand(),
+  status: async () => (await import('./status.ts')).createStatusCommand(),
+  list: async () => (await import('./list.ts')).createListCommand(),
+  stop: async () => (await import('./stop.ts')).createStopCommand(),
+  explain: async () => (await import('./explain.ts')).createExplainCommand(),
+  login: async () => (await import('./login/login.ts')).createLoginCommand(),
+  doctor: async () => (await import('./doctor/doctor.ts')).createDoctorCommand(),
+  secret: async () => (await import('./secret.ts')).createSecretCommand(),
+  sandbox: async () => (await import('./sandbox.ts')).createSandboxCommand(),
+};
 
 async function createProgram(name: string | undefined): Promise<Command> {
   const program = new Command('npm run export --')
@@ -14,7 +32,8 @@ async function createProgram(name: string | undefined): Promise<Command> {
       'after',
       '\nExit status: 0 delivered or done, 1 failed, 2 bad usage or input, 130 after Ctrl-C.',
     )
-    .exitOverride();
+    .exitOverride()
+    .hook('preAction', (_, command) => checkLocalOnly(command));
   const named = Object.entries(COMMANDS).filter(([command]) => command === name);
   for (const [, create] of named.length > 0 ? named : Object.entries(COMMANDS)) {
     program.addCommand((await create()).exitOverride());

@@ -4,8 +4,8 @@ import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { isObject } from '../../functions/workflow/json.ts';
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
+import { requestOf } from '../config/exports.ts';
 import { EXAMPLE_ADVERTISERS } from '../sandbox/settings.ts';
-import { requestOf } from '../tables.ts';
 import { UsageError } from './errors.ts';
 import { loadConfig } from './options.ts';
 
@@ -65,19 +65,21 @@ export async function findRequest(name: string | undefined, options: RequestOpti
   if ((name === undefined) === (input === undefined))
     throw new UsageError(['give the name of an export in cdk.json, or its request with --input']);
   const request = input === undefined ? findConfiguredRequest(name ?? '', account) : await readRequest(input);
-  return withRange(request, options);
+  return withOptions(request, options);
 }
 
 /**
- * Replaces the dates of a request. Anything but an object stays unchanged: {@link checkRequest} refuses it.
+ * Replaces the dates of a request, and sets `only_missing`. Anything but an object stays unchanged: {@link checkRequest} refuses it.
  *
  * @throws UsageError
  */
-export function withRange(request: unknown, { from, to }: RequestOptions): unknown {
+export function withOptions(request: unknown, { from, to, onlyMissing }: RequestOptions): unknown {
   if ((from === undefined) !== (to === undefined)) throw new UsageError(['give --from and --to together']);
-  if (from === undefined || to === undefined || !isObject(request)) return request;
+  if (!isObject(request)) return request;
   const { period, ...others } = request;
-  return { ...others, start_date: from, end_date: to };
+  const ranged =
+    from === undefined || to === undefined ? request : { ...others, start_date: from, end_date: to };
+  return onlyMissing ? { ...ranged, only_missing: true } : ranged;
 }
 
 /** The name of the export of {@link exampleRequest}. */
@@ -96,11 +98,6 @@ export function exampleRequest(now: Date): unknown {
     metrics: ['spend', 'impressions', 'number_of_purchases'],
     dimensions: ['campaign_id', 'campaign_name'],
   };
-}
-
-/** Sets `only_missing`. Returns anything but an object unchanged: {@link checkRequest} refuses it. */
-export function withOnlyMissing(request: unknown): unknown {
-  return isObject(request) ? { ...request, only_missing: true } : request;
 }
 
 /** Checks a request as the workflow does, so that a faulty one is never started. @throws UsageError */

@@ -1,10 +1,7 @@
-import type { DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import { Command } from 'commander';
-import { resumeName } from '../../functions/decisions/adopt.ts';
-import { onlyMissingSince } from '../../functions/decisions/missing.ts';
-import { hasEnded, startAndFollow } from './deployed.ts';
-import { describeExecution, findExecutionArn } from './deployed-executions.ts';
+import { findExecution, hasEnded } from './deployed.ts';
 import { UsageError } from './errors.ts';
+import { startAndFollow } from './follow.ts';
 import { resumeCommand } from './next-command.ts';
 import { examples, option } from './options.ts';
 import { isAtFault, type Outcome, printOutcome } from './outcome.ts';
@@ -21,7 +18,7 @@ export function createResumeCommand(): Command {
     .description(
       'Export the windows that an execution did not deliver, and follow the new execution until it ends.',
     )
-    .argument('<execution>', 'the name or ARN of an execution that failed or was stopped')
+    .argument('<execution>', 'the name of an execution that failed or was stopped')
     .addOption(option.json())
     .addOption(option.stateMachine())
     .addHelpText('after', examples('resume daily-campaigns-20261001-20261101-20261121T041500123Z'))
@@ -33,8 +30,7 @@ export function createResumeCommand(): Command {
 }
 
 /**
- * Starts a new execution of the same request for the windows that were not delivered. The first execution that resumes an earlier one
- * has a name that lets it adopt the earlier one's reports. While it runs, a second `resume` follows it.
+ * Starts a new execution of the same request for the windows that were not delivered. It creates new reports.
  *
  * @throws UsageError if there is nothing to resume
  * @throws CommandFailed if AWS refuses a call
@@ -44,24 +40,15 @@ export async function resume(
   { stateMachine }: ResumeOptions,
   followEvery?: number,
 ): Promise<Outcome> {
-  const earlier = await describeExecution(await findExecutionArn(execution, stateMachine, INSTEAD));
-  const faults = findFaults(execution, earlier);
-  if (faults.length > 0) throw new UsageError(faults);
-  const { name = '', stateMachineArn = '', input = '', startDate = new Date() } = earlier;
+  const earlier = await findExecution(execution, stateMachine, INSTEAD);
+  const { status, stateMachineArn = '', input = '', startDate = new Date() } = earlier;
+  if (!hasEnded(earlier))
+    throw new UsageError([`${execution} is still running (${status}); wait until it ends, or stop it`]);
+  if (status === 'SUCCEEDED')
+    throw new UsageError([`${execution} has delivered everything; to export everything again, use 'run'`]);
   const startedAt = startDate.toISOString();
   // A request with a `period` must cover the same days as in the earlier execution.
   const request = { scheduled_at: startedAt, ...JSON.parse(input) };
-  const missing = onlyMissingSince(startedAt, request);
-  return startAndFollow(missing, stateMachineArn, followEvery, resumeName(name));
-}
-
-function findFaults(execution: string, earlier: DescribeExecutionOutput): string[] {
-  const { status, mapRunArn } = earlier;
-  if (mapRunArn !== undefined)
-    return [`${execution} exports one window of an export; resume the export itself`];
-  if (!hasEnded(earlier))
-    return [`${execution} is still running (${status}); wait until it ends, or stop it`];
-  if (status === 'SUCCEEDED')
-    return [`${execution} has delivered everything; to export everything again, use 'run'`];
-  return [];
+  const only_missing = request.only_missing || startedAt;
+  return startAndFollow({ ...request, only_missing }, stateMachineArn, followEvery);
 }

@@ -1,46 +1,41 @@
-import { setFlagsFromString } from 'node:v8';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import { DeliveredWindow } from '../../functions/workflow/states.ts';
+import { catalogName, TABLES_PREFIX, tableOf } from '../../functions/workflow/table.ts';
 import { type Clock, type ClockAnchor, scaledClock } from '../local/clock.ts';
 import { type HistoryEvent, keepSaving } from '../local/history.ts';
+import { showProgress } from '../local/progress.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
 import { newestChange } from '../local/s3/store.ts';
-import { showProgress } from '../local/show-progress.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { UsageError } from './errors.ts';
-import { warn } from './layout.ts';
-import { repeatCommand } from './next-command.ts';
+import { printLines, warn } from './layout.ts';
+import { quote, repeatCommand } from './next-command.ts';
 import {
   configFaults,
   credentialFileWarnings,
   loadConfig,
-  outFaults,
   type PlatformOptions,
   platformFaults,
 } from './options.ts';
 import { lockFolder } from './out-lock.ts';
 import { type Interrupted, type Outcome, outcomeOf } from './outcome.ts';
-import { firstQuery } from './query/first-query.ts';
 import {
   checkRequest,
   exampleRequest,
   executionName,
   findRequest,
   type RequestOptions,
-  withOnlyMissing,
-  withRange,
+  withOptions,
 } from './request.ts';
+import { describeTimeline } from './timeline.ts';
 
 export interface LocalRunOptions extends PlatformOptions, RequestOptions {
   readonly json?: true;
   readonly out: string;
   readonly speed: number;
 }
-
-/**
- * Lets a heap grow to four times its live objects before V8 collects all of it. The buffers of a copy count as part of the small
- * heaps here: without this, a file of 1 GB makes V8 collect the heaps 130 times instead of 10, a quarter of the CPU of the run.
- */
-const HEAP_GROWTH = '--heap-growing-percent=300';
 
 /** Ctrl-C, and the signal that schedulers and containers send. Both write the history before the command ends. */
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
@@ -63,7 +58,6 @@ export interface LocalOutcome {
  * @throws UsageError with every fault of the command line, the request and cdk.json, before anything is started
  */
 export async function runLocal(name: string | undefined, options: LocalRunOptions): Promise<LocalOutcome> {
-  setFlagsFromString(HEAP_GROWTH);
   const { clock, warnings: ofClock } = await createClock(options);
   const { input, request, warnings } = await checkAll(name, options, new Date(clock.now()));
   warnings.push(...ofClock);
@@ -86,22 +80,20 @@ export async function runLocal(name: string | undefined, options: LocalRunOption
   await showProgress(execution, local, process.stderr);
   const result = await execution.result;
   for (const signal of STOP_SIGNALS) process.off(signal, abort);
-  if (result.status === 'ABORTED') {
-    const { events = [] } = local.history.executions.at(-1) ?? {};
-    return { outcome: describeInterrupted(execution.name, events) };
-  }
+  const { events = [] } = local.history.executions.at(-1) ?? {};
+  if (result.status === 'ABORTED') return { outcome: describeInterrupted(execution.name, events) };
   const outcome = outcomeOf({ name: execution.name, ...result });
+  if (outcome.outcome === 'failed') printLines(describeTimeline(events), process.stderr);
   const query = firstQuery(request, { out: options.out, bucket: local.bucket });
   return { outcome, ...(outcome.outcome === 'delivered' && query !== undefined && { query }) };
 }
 
 function describeInterrupted(execution: string, events: readonly HistoryEvent[]): Interrupted {
-  const delivered_windows = events.flatMap(({ type, output }) => {
-    const { data } = DeliveredWindow.safeParse(output);
-    return type === 'MapIterationSucceeded' && data ? [{ window: data.window, key: data.key }] : [];
-  });
+  const windows_delivered = events.filter(
+    ({ type, output }) => type === 'MapIterationSucceeded' && DeliveredWindow.safeParse(output).success,
+  ).length;
   const next = repeatCommand({ onlyMissing: true });
-  return { outcome: 'interrupted', version: '1', execution, continues: false, delivered_windows, next };
+  return { outcome: 'interrupted', version: '1', execution, continues: false, windows_delivered, next };
 }
 
 /**
@@ -121,14 +113,9 @@ async function createClock({
 }
 
 async function checkAll(name: string | undefined, options: LocalRunOptions, now: Date) {
-  const faults = [
-    ...(await findPlatformFaults(options)),
-    ...(await outFaults(options.out)),
-    ...configFaults(),
-  ];
+  const faults = [...(await findPlatformFaults(options)), ...configFaults()];
   try {
-    const request = await findLocalRequest(name, options, now);
-    const input = options.onlyMissing ? withOnlyMissing(request) : request;
+    const input = await findLocalRequest(name, options, now);
     const checked = checkRequest(input, now);
     if (faults.length === 0) return { input, ...checked };
   } catch (error) {
@@ -155,7 +142,7 @@ async function findLocalRequest(
   if (name !== undefined || input !== undefined) return findRequest(name, options);
   if (baseUrl !== undefined) throw new UsageError(['--base-url needs --input, or the name of an export']);
   if (options.account !== undefined) throw new UsageError(['--account needs the name of an export']);
-  return withRange(exampleRequest(now), options);
+  return withOptions(exampleRequest(now), options);
 }
 
 async function createPlatformAccess(
@@ -173,4 +160,18 @@ async function createPlatformAccess(
     credential: { text: JSON.stringify(secret) },
     [Symbol.asyncDispose]: () => sandbox.close(),
   };
+}
+
+/** The command that queries the table which a local run has written; undefined if there is none. */
+export function firstQuery(
+  request: ExportRequest,
+  { out, bucket }: { readonly out: string; readonly bucket: string },
+): string | undefined {
+  const table = tableOf(request);
+  if (table === undefined || !existsSync(join(out, bucket, TABLES_PREFIX, table))) return undefined;
+  const folder = out === 'out' ? '' : `--out ${quote(out)} `;
+  const name = catalogName(table);
+  // Within the shell's double quotes, those of SQL are escaped.
+  const from = /^[a-z_]/.test(name) ? name : `\\"${name}\\"`;
+  return `npm run export -- query ${folder}"SELECT * FROM ${from} LIMIT 10"`;
 }

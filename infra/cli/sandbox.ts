@@ -67,7 +67,11 @@ async function sandbox(options: SandboxCommandOptions): Promise<void> {
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 
-function reportSettings({ restatedDays, lateHours, empty = [] }: SandboxCommandOptions): ReportSettings {
+export function reportSettings({
+  restatedDays,
+  lateHours,
+  empty = [],
+}: Pick<SandboxCommandOptions, 'restatedDays' | 'lateHours' | 'empty'>): ReportSettings {
   return {
     ...(restatedDays !== undefined && { restated: { days: restatedDays } }),
     ...(lateHours !== undefined && { lateHours }),

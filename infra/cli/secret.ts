@@ -1,8 +1,5 @@
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { ReadStream } from 'node:tty';
-import { Argument, Command } from 'commander';
+import { Command } from 'commander';
 import { createSecrets } from '../../functions/aws/secrets.ts';
 import {
   type Credential,
@@ -16,8 +13,8 @@ import {
 } from '../../functions/token/credential.ts';
 import { AccessRefused, CredentialUnusable } from '../../functions/workflow/errors.ts';
 import { accountFaults, explainStoreError } from './account.ts';
-import { readDeployedPlace } from './deployed.ts';
-import { CommandFailed, INTERRUPTED, UsageError } from './errors.ts';
+import { readDeployedPlace } from './deployment.ts';
+import { CommandFailed, UsageError } from './errors.ts';
 import { warn } from './layout.ts';
 import { examples, loadConfig, option } from './options.ts';
 
@@ -31,23 +28,19 @@ interface StoredSecret {
   readonly login_kept: boolean;
 }
 
-/** For completion. Not `choices`, whose error would quote a credential. */
-const ACTION = Object.assign(new Argument('<action>'), { argChoices: ['set'] });
-
 export function createSecretCommand(): Command {
   return (
     new Command('secret')
       .usage('set <account> [options]')
-      .description(
-        "Store an account's credential. It is read from standard input, or from a prompt that shows nothing.",
-      )
-      .addArgument(ACTION)
+      .description("Store an account's credential, which is read from standard input.")
+      // Not one of `choices`, whose error would quote a credential.
+      .argument('<action>')
       .argument('<account>', 'an account in cdk.json')
       // Commander's messages would quote a credential that was given as an argument.
       .allowExcessArguments()
       .allowUnknownOption()
       .addOption(option.json())
-      .addHelpText('after', examples('secret set acme', 'secret set acme --json < credential.json'))
+      .addHelpText('after', examples('secret set acme < credential.json'))
       .action(secret)
   );
 }
@@ -60,14 +53,9 @@ async function secret(
 ): Promise<void> {
   const faults = argumentFaults(action, account, command.args);
   if (faults.length > 0) throw new UsageError(faults);
-  const { stdin } = process;
-  const content = stdin.isTTY ? await promptForClient(stdin, process.stderr) : await text(stdin);
-  if (content === undefined) {
-    process.stderr.write('Stopped. Nothing was stored.\n');
-    process.exitCode = INTERRUPTED;
-    return;
-  }
-  const stored = await storeCredential(account, content);
+  // A terminal would show what is typed.
+  if (process.stdin.isTTY) throw new UsageError(['give the credential on standard input: < credential.json']);
+  const stored = await storeCredential(account, await text(process.stdin));
   const check = `Check it: npm run export -- doctor --account ${account}`;
   const login = stored.login_kept ? 'The login is kept.\n' : '';
   process.stdout.write(
@@ -88,48 +76,12 @@ function argumentFaults(action: string, account: string, args: readonly string[]
 }
 
 /**
- * Asks for the id and the secret of a client. Shows nothing of what is typed.
- *
- * @param screen for the questions
- * @returns the credential as JSON; undefined if Ctrl-C or the end of the input came first
- */
-export async function promptForClient(
-  input: Pick<ReadStream, keyof NodeJS.ReadableStream>,
-  screen: NodeJS.WritableStream,
-): Promise<string | undefined> {
-  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // With `terminal`, readline switches the terminal's own echo off and writes each key to `output`.
-  const reader = createInterface({ input, output: hidden, terminal: true, historySize: 0 });
-  const ended = new AbortController();
-  reader.on('SIGINT', () => ended.abort());
-  reader.on('close', () => ended.abort());
-  const ask = async (question: string) => {
-    screen.write(`${question} (not shown): `);
-    const answer = await reader.question('', { signal: ended.signal });
-    screen.write('\n');
-    return answer;
-  };
-  try {
-    const client_id = await ask('client_id');
-    // Someone pasted the whole credential.
-    if (client_id.startsWith('{')) return client_id;
-    return JSON.stringify({ client_id, client_secret: await ask('client_secret') });
-  } catch (error) {
-    if (!ended.signal.aborted) throw error;
-    screen.write('\n');
-    return undefined;
-  } finally {
-    reader.close();
-  }
-}
-
-/**
  * Checks a credential and stores it in Secrets Manager.
  *
  * @throws UsageError with the names of the wrong fields
  * @throws CommandFailed if AWS refuses the call
  */
-export async function storeCredential(account: string, content: string): Promise<StoredSecret> {
+async function storeCredential(account: string, content: string): Promise<StoredSecret> {
   const credential = checkCredential(account, content);
   for (const warning of credentialWarnings(credential)) warn(warning);
   const { stack } = loadConfig();

@@ -1,10 +1,35 @@
-import { readdirSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { buildSync } from 'esbuild';
-import { BINDINGS, linkBindings } from '../duckdb-bindings.ts';
+import { cachedFolder } from '../cache.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** DuckDB's native part. esbuild leaves its import as it is, so a bundle needs it in a node_modules of its own. */
+const BINDINGS = '@duckdb/node-bindings';
+
+/** Lambda's Linux on arm64, whatever machine synthesizes the stack. */
+const LAMBDA = ['--os=linux', '--cpu=arm64'];
+const LAMBDA_BINDINGS = `${BINDINGS}-linux-arm64`;
+
+/** npm could not install the packages that Lambda needs. */
+export class PackageFault extends Error {
+  override readonly name = 'PackageFault';
+}
 
 /**
  * Lambda imports a handler's file. An `import` of CommonJS first scans the whole file for its exports, a tenth of the load time of
@@ -21,9 +46,9 @@ const INDEX = "exports.handler = require('./step.cjs').handler;\n";
  * The format is CommonJS, which loads in two thirds of the time of an ES module: an `import` of node:http evaluates all of its
  * exports, such as `fetch`. The code is not minified: that would not make it load faster, and stack traces would need a source map.
  *
- * @param addBindings puts DuckDB's native part into the folder of a bundle that needs it. Default: that of this machine
+ * @param lambdaModules the folder of {@link installForLambda}. By default, the bundles run on this machine
  */
-export function bundleFunctions(outdir: string, addBindings = linkBindings): void {
+export function bundleFunctions(outdir: string, lambdaModules?: string): void {
   const files = readdirSync(join(ROOT, 'functions')).filter((file) => file.endsWith('.ts'));
   const steps = files.map((file) => basename(file, '.ts'));
   const entryPoints = steps.map((step) => [join(step, 'step'), join('functions', `${step}.ts`)]);
@@ -46,6 +71,54 @@ export function bundleFunctions(outdir: string, addBindings = linkBindings): voi
   });
   for (const step of steps) writeFileSync(join(outdir, step, 'index.cjs'), INDEX);
   for (const [file, { imports }] of Object.entries(metafile.outputs)) {
-    if (imports.some(({ path }) => path === BINDINGS)) addBindings(resolve(ROOT, dirname(file)));
+    if (!imports.some(({ path }) => path === BINDINGS)) continue;
+    const bundle = resolve(ROOT, dirname(file));
+    if (lambdaModules === undefined) linkBindings(bundle);
+    else copyBindings(bundle, lambdaModules);
   }
+}
+
+/**
+ * Installs the dependencies for Lambda, at the versions and checksums of package-lock.json. Does nothing while that file stays
+ * the same.
+ *
+ * @returns their node_modules
+ * @throws PackageFault with npm's reason
+ */
+export async function installForLambda(cache?: string): Promise<string> {
+  const lockfile = join(ROOT, 'package-lock.json');
+  const hash = createHash('sha256').update(readFileSync(lockfile)).digest('hex');
+  const install = async (draft: string) => {
+    for (const file of ['package.json', 'package-lock.json'])
+      copyFileSync(join(ROOT, file), join(draft, file));
+    const options = ['--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', ...LAMBDA];
+    await runNpm(['ci', '--prefix', draft, ...options]);
+    if (!existsSync(join(draft, 'node_modules', LAMBDA_BINDINGS)))
+      throw new PackageFault(
+        `npm did not install ${LAMBDA_BINDINGS}. It must know the options --os and --cpu (npm 10).`,
+      );
+  };
+  return join(await cachedFolder(`lambda-${hash.slice(0, 16)}`, install, cache), 'node_modules');
+}
+
+async function runNpm(options: readonly string[]): Promise<void> {
+  try {
+    await promisify(execFile)('npm', options, { cwd: ROOT });
+  } catch (error) {
+    const { stderr = '', message } = error as Error & { stderr?: string };
+    throw new PackageFault(`npm could not install the packages for Lambda: ${stderr.trim() || message}`);
+  }
+}
+
+function copyBindings(bundle: string, modules: string): void {
+  for (const name of [BINDINGS, LAMBDA_BINDINGS])
+    cpSync(join(modules, name), join(bundle, 'node_modules', name), { recursive: true });
+}
+
+/** The link to this machine's bindings is relative, so that a project with a cached bundle can be moved. */
+function linkBindings(bundle: string): void {
+  const installed = realpathSync(join(ROOT, 'node_modules', BINDINGS));
+  const link = join(bundle, 'node_modules', BINDINGS);
+  mkdirSync(dirname(link), { recursive: true });
+  symlinkSync(relative(realpathSync(dirname(link)), installed), link, 'dir');
 }

@@ -10,7 +10,7 @@ import { grantKey } from './encryption-key.ts';
 /** A window ends within a day, so an upload that is older was abandoned by a killed function. */
 const ABORT_UPLOADS_AFTER = Duration.days(1);
 
-/** How long a replaced object stays readable by its version, which its manifest names. */
+/** A replaced object stays readable by its version, which its manifest names, for this long. */
 const KEEP_REPLACED = Duration.days(90);
 
 interface ExportBucketProps {
@@ -56,19 +56,13 @@ export class ExportBucket extends Construct {
     grantKey(grantee, this.key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
-  grantAbortUpload(grantee: IGrantable): void {
-    this.grant(grantee, ['s3:AbortMultipartUpload']);
-  }
-
   /**
-   * To read manifests and failure reports, and to HEAD the objects and the days of the tables. Without s3:ListBucket, S3 answers 403 instead of 404
+   * To read manifests and failure reports, and to HEAD the objects. Without s3:ListBucket, S3 answers 403 instead of 404
    * for an absent object. That permission cannot be limited to a prefix, because a GetObject request has none.
    */
   grantReadOutcomes(grantee: IGrantable): void {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
     this.grant(grantee, ['s3:GetObject']);
-    const resourceArns = [this.bucket.arnForObjects(`${TABLES_PREFIX}*`)];
-    Grant.addToPrincipal({ grantee, actions: ['s3:GetObject'], resourceArns });
     grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
   }
 

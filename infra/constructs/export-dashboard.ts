@@ -1,10 +1,8 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Dashboard, GraphWidget, MathExpression, TextWidget } from 'aws-cdk-lib/aws-cloudwatch';
+import { Dashboard, GraphWidget, MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { MetricName } from '../../functions/workflow/measure.ts';
-import type { ConfiguredExport } from '../config.ts';
-import { overdueAfter } from './export-alarms.ts';
 import { searchFor } from './export-metrics.ts';
 
 /** Exports run hourly at most. */
@@ -23,7 +21,7 @@ interface Graph {
 const EXPORT = ['account', 'export'];
 
 /** Three graphs per row, in this order. */
-const GRAPHS: Readonly<Record<MetricName, Graph | undefined>> = {
+const GRAPHS: Readonly<Record<MetricName, Graph>> = {
   Deliveries: { title: 'Windows delivered', by: EXPORT, statistics: ['Sum'] },
   Freshness: { title: 'Age of the newest day with rows, s', by: EXPORT, statistics: ['Minimum'] },
   TimeToReady: { title: 'Time to READY, p50 and p95, s', by: EXPORT, statistics: ['p50', 'p95'] },
@@ -34,22 +32,19 @@ const GRAPHS: Readonly<Record<MetricName, Graph | undefined>> = {
   TableProblems: { title: 'Windows missing in their table', by: [], statistics: ['Sum'] },
   Retries: { title: 'Retries by kind', by: ['kind'], statistics: ['Sum'] },
   Failures: { title: 'Failures by error', by: ['error'], statistics: ['Sum'] },
-  // The alarm LegacyKeyInUse shows it.
-  ApiKeyDaysLeft: undefined,
 };
 
 interface ExportDashboardProps {
   readonly stateMachine: IStateMachine;
-  readonly exports: readonly ConfiguredExport[];
 }
 
 /** Shows deliveries, freshness, durations, retries and failures. An export appears after its first run. */
 export class ExportDashboard extends Construct {
-  constructor(scope: Construct, id: string, { stateMachine, exports }: ExportDashboardProps) {
+  constructor(scope: Construct, id: string, { stateMachine }: ExportDashboardProps) {
     super(scope, id);
     const { stackName } = Stack.of(this);
-    const metrics = Object.entries(GRAPHS) as [MetricName, Graph | undefined][];
-    const graphs = metrics.flatMap(([metric, graph]) => (graph ? [widget(metric, graph, stackName)] : []));
+    const metrics = Object.entries(GRAPHS) as [MetricName, Graph][];
+    const graphs = metrics.map(([metric, graph]) => widget(metric, graph, stackName));
     const executions = new GraphWidget({
       title: 'Exports',
       width: WIDTH,
@@ -59,11 +54,10 @@ export class ExportDashboard extends Construct {
         stateMachine.metricTimedOut({ period: PERIOD }),
       ],
     });
-    const note = new TextWidget({ width: 24, height: 2, markdown: deliveryAlarms(exports) });
     new Dashboard(this, 'Dashboard', {
       dashboardName: stackName,
       defaultInterval: Duration.days(7),
-    }).addWidgets(...graphs, executions, note);
+    }).addWidgets(...graphs, executions);
   }
 }
 
@@ -79,13 +73,4 @@ function widget(metric: MetricName, { title, by, statistics }: Graph, stack: str
     });
   });
   return new GraphWidget({ title, width: WIDTH, left });
-}
-
-/** Names the scheduled exports that have no alarm NoFreshData. */
-function deliveryAlarms(exports: readonly ConfiguredExport[]): string {
-  const without = exports.filter((each) => each.schedule?.enabled && overdueAfter(each) === undefined);
-  if (without.length === 0)
-    return 'Every scheduled export has an alarm that tells when nothing fresh was delivered.';
-  const names = without.map(({ account, name }) => `${account}.${name}`).join(', ');
-  return `No alarm tells when nothing fresh was delivered by ${names}: CloudWatch looks back seven days at most.`;
 }

@@ -1,7 +1,7 @@
 import type { Duration } from 'aws-cdk-lib';
 import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { type MetricName, NAMESPACE, type RetryKind } from '../../functions/workflow/measure.ts';
-import type { ConfiguredExport } from '../config.ts';
+import type { ConfiguredExport } from '../config/config.ts';
 
 // The metrics of functions/workflow/measure.ts. CloudWatch finds a metric only by all of its dimensions.
 
@@ -49,10 +49,6 @@ export function tableProblems(of: MetricScope): Metric {
 
 export function retriesOf(kind: RetryKind, of: MetricScope): Metric {
   return metric('Retries', { kind }, of);
-}
-
-export function apiKeyUses(of: MetricScope): Metric {
-  return metric('ApiKeyDaysLeft', {}, of).with({ statistic: 'SampleCount' });
 }
 
 function metric(

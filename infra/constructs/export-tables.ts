@@ -7,7 +7,6 @@ import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { catalogTable } from '../../functions/workflow/catalog-table.ts';
 import { catalogName, type TableSchema } from '../../functions/workflow/table.ts';
-import { namedQueries } from './named-queries.ts';
 
 /** Athena stores the result of each query under this prefix. */
 const RESULTS_PREFIX = 'query-results/';
@@ -49,7 +48,10 @@ export class ExportTables extends Construct {
     this.workgroup = this.workGroup(props).ref;
     for (const [name, queryString] of Object.entries(namedQueries(props.tables)))
       new CfnNamedQuery(this, name, {
-        ...{ name, queryString, database: database.ref, workGroup: this.workgroup },
+        name,
+        queryString,
+        database: database.ref,
+        workGroup: this.workgroup,
       });
   }
 
@@ -57,11 +59,6 @@ export class ExportTables extends Construct {
   grantRegister(grantee: IGrantable): void {
     const batches = ['BatchGetPartition', 'BatchCreatePartition', 'BatchUpdatePartition'];
     this.grant(grantee, ['GetTable', 'GetPartitions', ...batches]);
-  }
-
-  /** To read which days are registered. */
-  grantReadPartitions(grantee: IGrantable): void {
-    this.grant(grantee, ['BatchGetPartition']);
   }
 
   private grant(grantee: IGrantable, actions: readonly string[]): void {
@@ -116,4 +113,52 @@ export class ExportTables extends Construct {
       },
     });
   }
+}
+
+/** The queries that the workgroup offers, by name: SQL for Athena. Nothing if no report has a table. */
+function namedQueries(tables: readonly TableSchema[]): Readonly<Record<string, string>> {
+  const reports = tables.filter(({ kind }) => kind === 'report');
+  const [first] = reports;
+  if (!first) return {};
+  const spend = reports.find((table) => hasColumn(table, 'spend') && hasColumn(table, 'campaign_id'));
+  return { 'per-day-and-campaign': totals(spend ?? first), freshness: freshness(reports) };
+}
+
+/** The sums of all metrics per day, and per campaign if the table has campaigns. */
+function totals(table: TableSchema): string {
+  const campaign = ['campaign_id', 'campaign_name'].filter((name) => hasColumn(table, name));
+  const keys = ['date', 'account', ...campaign];
+  const metrics = table.columns.filter(({ type }) => type !== 'string').map(({ name }) => name);
+  const selected = [...keys.map(quote), ...metrics.map((name) => `sum(${quote(name)}) AS ${quote(name)}`)];
+  return [
+    `SELECT ${selected.join(', ')}`,
+    `FROM ${tableName(table)}`,
+    'WHERE "date" >= current_date - INTERVAL \'30\' DAY',
+    `GROUP BY ${keys.map(quote).join(', ')}`,
+    `ORDER BY ${keys.map(quote).join(', ')}`,
+  ].join('\n');
+}
+
+/** The newest day with rows of each table and account. A day without rows has an object, but no row. */
+function freshness(tables: readonly TableSchema[]): string {
+  const selects = tables.map((table) =>
+    [
+      `SELECT '${table.table}' AS "table", "account", max("date") AS newest_day,`,
+      `date_diff('day', max("date"), current_date) AS days_old`,
+      `FROM ${tableName(table)} GROUP BY "account"`,
+    ].join(' '),
+  );
+  return `${selects.join('\nUNION ALL ')}\nORDER BY days_old DESC`;
+}
+
+function hasColumn({ columns }: TableSchema, name: string): boolean {
+  return columns.some((column) => column.name === name);
+}
+
+function tableName({ table }: TableSchema): string {
+  return quote(catalogName(table));
+}
+
+function quote(name: string): string {
+  return `"${name}"`;
 }

@@ -126,7 +126,8 @@ export class ExportWorkflow extends Construct {
     const publishWindow = invoke(this, 'PublishWindow', { functions, failed });
     // The raw file is delivered even if CurateReport dies; PublishWindow then adds a warning.
     const curateReport = invoke(this, 'CurateReport', {
-      ...{ functions, failed: publishWindow },
+      functions,
+      failed: publishWindow,
       except: { errors: ['DownloadRefused'], next: failed },
     });
     const isCurated = new sfn.Choice(this, 'IsCurated');

@@ -68,9 +68,9 @@ const killed = retry(KILLED, { first: MIN_WAIT, times: 3 });
 /** 10 + 20 + 40 + 60 × 7 = 490 s: other executions use up Lambda's concurrency only for moments. */
 const throttled = retry(NOT_STARTED, { first: MIN_WAIT, times: 10, longest: 60 });
 
-// These belong to steps that GET no report.
+// These belong only to steps that GET no report.
 
-/** 1 + 2 + 4 + 8 + 16 + 32 + 64 + 120 × 4 = 607 s: as long as the one above, but a single 5xx costs one second. */
+/** 1 + 2 + 4 + 8 + 16 + 32 + 64 + 120 × 4 = 607 s: as long as `unavailable`, but a single 5xx costs one second. */
 const unavailableSoon = retry(UNAVAILABLE, { first: 1, times: 11, longest: 120 });
 
 /** POST /reports has no idempotency key, so it is sent at most once more if its function was killed. */
@@ -98,7 +98,7 @@ const killedTwice = retry(KILLED, { first: 2, times: 2 });
 /** Sending an event again does no harm, whatever the error: 2 + 4 + 8 + 16 + 32 + 64 = 126 s. */
 const announcement = retry(['States.TaskFailed', 'States.Timeout'], { first: 2, times: 6 });
 
-/** What Step Functions retries, by step. All other errors are final. */
+/** The Retry of each step. All other errors are final. */
 export const retries = {
   PlanExport: [internal],
   GetToken: [unavailableSoon, unreadable, killed, queued],

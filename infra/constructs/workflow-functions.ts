@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stack, Size as StorageSize } from 'aws-cdk-lib';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type IGrantable, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
   Architecture,
@@ -14,10 +14,14 @@ import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { MAX_REPORTS } from '../../functions/decisions/waits.ts';
 import { READS, type SettingName, type Settings } from '../../functions/workflow/settings.ts';
-import type { Config } from '../config.ts';
-import { MEMORY } from '../cost.ts';
+import type { Config } from '../config/config.ts';
+import { MEMORY } from '../config/cost.ts';
+import type { AccountSecrets } from './account-secrets.ts';
 import { COPY_ENVIRONMENT } from './copy-environment.ts';
+import type { ExportBucket } from './export-bucket.ts';
+import type { ExportTables } from './export-tables.ts';
 import type { StepName } from './retries.ts';
+import type { StepFunctions } from './workflow-states.ts';
 
 /** The timeout and the environment of a function. Its memory is in cost.ts. */
 interface Limits {
@@ -48,8 +52,7 @@ function curateStorage({ max_curate_bytes }: Config): StorageSize {
 }
 
 const LIMITS: Readonly<Record<StepName, Limits>> = {
-  // only_missing may HEAD each of 4,500 days: with the small CPU of 256 MB, 10 ms each are 45 s.
-  PlanExport: { timeout: Duration.minutes(5) },
+  PlanExport: INTERNAL,
   // It sends a second request if a refused credential has been replaced in the meantime.
   GetToken: calls(2),
   CreateReport: calls(1),
@@ -155,4 +158,43 @@ export class WorkflowFunctions extends Construct {
 /** PlanExport lives in plan-export.ts. */
 function fileName(step: StepName): string {
   return step.replace(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
+}
+
+interface Resources {
+  readonly secrets: AccountSecrets;
+  readonly bucket: ExportBucket;
+  readonly tables: ExportTables | undefined;
+}
+
+/** Lets each step's function use the secrets, the bucket and the tables as far as its calls need. */
+export function grantPermissions(functions: StepFunctions, { secrets, bucket, tables }: Resources): void {
+  const callPlatform = (step: IGrantable) => secrets.grantReadTokens(step);
+  const storeReport = (step: IGrantable) => {
+    secrets.grantReadTokens(step);
+    bucket.grantUpload(step);
+  };
+  const permissions: Readonly<Record<StepName, (step: IGrantable) => void>> = {
+    PlanExport: (step) => bucket.grantReadOutcomes(step),
+    GetToken(step) {
+      secrets.grantReadWriteCredentials(step);
+      secrets.grantReadWriteTokens(step);
+    },
+    CreateReport: callPlatform,
+    CheckReport: callPlatform,
+    SaveReport: storeReport,
+    QueryPurchases: storeReport,
+    ExportList: storeReport,
+    CurateReport(step) {
+      bucket.grantCurate(step);
+      if (tables) bucket.grantWriteTables(step);
+      tables?.grantRegister(step);
+    },
+    PublishWindow(step) {
+      bucket.grantWriteManifest(step);
+      bucket.grantDeleteFailure(step);
+    },
+    PublishExport: (step) => bucket.grantDeleteFailure(step),
+    DescribeFailure: (step) => bucket.grantWriteFailure(step),
+  };
+  for (const [step, grant] of Object.entries(permissions)) grant(functions[step as StepName]);
 }

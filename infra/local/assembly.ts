@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { cachedFolder } from '../cache.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Definition } from './definition.ts';
 import type { FunctionSpec } from './lambda-instance.ts';
 
@@ -31,7 +31,7 @@ const MAKE_ASSEMBLY = fileURLToPath(new URL('make-assembly.ts', import.meta.url)
 /** Everything that an assembly is made from. npm's own list of the installed packages stands for the packages. */
 const SOURCES = {
   files: ['cdk.json', 'tsconfig.json', 'node_modules/.package-lock.json'],
-  folders: ['infra', 'infra/constructs', 'infra/local'],
+  folders: ['infra', 'infra/config', 'infra/constructs', 'infra/local'],
   trees: ['functions'],
 };
 
@@ -45,8 +45,11 @@ const prepared = new Map<string, Promise<string>>();
  */
 export function prepareAssembly(settings: Partial<Config> = {}): Promise<string> {
   const json = JSON.stringify(settings);
-  const folder = prepared.get(json) ?? cachedFolder(hashSources(json), (draft) => makeAssembly(draft, json));
+  const known = prepared.get(json);
+  if (known) return known;
+  const folder = cachedFolder(hashSources(json), (draft) => makeAssembly(draft, json));
   prepared.set(json, folder);
+  folder.catch(() => prepared.delete(json));
   return folder;
 }
 
@@ -74,5 +77,5 @@ function hashSources(settings: string): string {
 
 function sourcesIn(folder: string, recursive: boolean): string[] {
   const names = readdirSync(join(ROOT, folder), { recursive, encoding: 'utf8' });
-  return names.filter((name) => name.endsWith('.ts')).map((name) => join(folder, name));
+  return names.filter((name) => /\.[jt]s$/.test(name)).map((name) => join(folder, name));
 }

@@ -9,21 +9,10 @@ export interface State {
   readonly Type: string;
   readonly Resource?: string;
   readonly TimeoutSeconds?: number;
-  readonly Parameters?: unknown;
-  readonly Retry?: readonly Retrier[];
+  readonly Parameters?: Readonly<Record<string, unknown>>;
   readonly ItemProcessor?: Definition;
   readonly Branches?: readonly Definition[];
   readonly [field: string]: unknown;
-}
-
-/** An entry of a state's Retry. */
-export interface Retrier {
-  readonly ErrorEquals: readonly string[];
-  readonly IntervalSeconds?: number;
-  readonly MaxAttempts?: number;
-  readonly BackoffRate?: number;
-  readonly MaxDelaySeconds?: number;
-  readonly JitterStrategy?: 'FULL' | 'NONE';
 }
 
 /** Changes every state, including those inside a Map or Parallel state. */
@@ -50,34 +39,6 @@ export function taskResources(definition: Definition): Map<string, string> {
   return resources;
 }
 
-/** The Retry of every state that has one, by the state's name. */
-export function retriersByState(definition: Definition): Map<string, readonly Retrier[]> {
-  const found = new Map<string, readonly Retrier[]>();
-  mapStates(definition, (state, name) => {
-    if (state.Retry) found.set(name, state.Retry);
-    return state;
-  });
-  return found;
-}
-
-/** The first retrier that matches an error, as Step Functions chooses it. */
-export function findRetrier(retriers: readonly Retrier[], error: string): Retrier | undefined {
-  return retriers.find(({ ErrorEquals }) =>
-    ErrorEquals.some(
-      (name) =>
-        name === error ||
-        name === 'States.ALL' ||
-        (name === 'States.TaskFailed' && error !== 'States.Timeout'),
-    ),
-  );
-}
-
-/** Seconds before a retry. With FULL jitter, it is the most that a retry waits. @param failures that the retrier has matched so far */
-export function retryWait(retrier: Retrier, failures: number): number {
-  const { IntervalSeconds = 1, BackoffRate = 2, MaxDelaySeconds = Number.POSITIVE_INFINITY } = retrier;
-  return Math.min(IntervalSeconds * BackoffRate ** (failures - 1), MaxDelaySeconds);
-}
-
 /**
  * Multiplies the time-outs of tasks by `speed`. The interpreter's clock is `speed` times faster, but a task takes as long as ever.
  */
@@ -89,45 +50,34 @@ export function scaleTaskTimeouts(definition: Definition, speed: number): Defini
 
 const RETRY_COUNT = '$$.State.RetryCount';
 
-/** Marks the name of a member that {@link createRetryCounter} replaces by the count. */
+/** Marks the name of a parameter that {@link createRetryCounter} replaces by the count. */
 const MARK = ' (RetryCount)';
 
 /**
  * Prepares a definition for {@link createRetryCounter}. The interpreter has no `$$.State.RetryCount`, but it gives a task the same
- * input object at every try. So each member of Parameters that is the count becomes the input itself, and that object is counted.
+ * input object at every try. So each parameter that is the count becomes the input itself, and that object is counted.
  */
 export function markRetryCounts(definition: Definition): Definition {
-  return mapStates(definition, (state) =>
-    state.Type === 'Task' && isObject(state.Parameters)
-      ? { ...state, Parameters: markMembers(state.Parameters) }
-      : state,
-  );
-}
-
-function markMembers(parameters: object): object {
-  const entries = Object.entries(parameters).map(([name, value]) => {
-    if (value === RETRY_COUNT) return [name.replace(/\.\$$/, `${MARK}.$`), '$'];
-    return [name, isObject(value) ? markMembers(value) : value];
+  return mapStates(definition, (state) => {
+    if (state.Type !== 'Task' || !state.Parameters) return state;
+    const parameters = Object.entries(state.Parameters).map(([name, value]) =>
+      value === RETRY_COUNT ? [name.replace(/\.\$$/, `${MARK}.$`), '$'] : [name, value],
+    );
+    return { ...state, Parameters: Object.fromEntries(parameters) };
   });
-  return Object.fromEntries(entries);
 }
 
 /** Returns a function that puts the count of earlier tries into a task's input. */
 export function createRetryCounter(): (input: unknown) => unknown {
   const tries = new WeakMap<object, number>();
-  const count = (input: unknown): unknown => {
-    if (!isObject(input)) return input;
+  return (input) => {
+    if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
     const entries = Object.entries(input).map(([name, value]) => {
-      if (!name.endsWith(MARK)) return [name, count(value)];
+      if (!name.endsWith(MARK)) return [name, value];
       const before = tries.get(value) ?? 0;
       if (typeof value === 'object' && value !== null) tries.set(value, before + 1);
       return [name.slice(0, -MARK.length), before];
     });
     return Object.fromEntries(entries);
   };
-  return count;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { TaskError } from './task-error.ts';
+import { appendFile } from 'node:fs/promises';
 
 /** An event as EventBridge delivers it. */
 export interface BusEvent {
@@ -19,13 +17,7 @@ export interface BusEvent {
 export interface EventBus {
   /** All events so far, in order. */
   readonly events: readonly BusEvent[];
-  /** Makes the next calls of putEvents fail, this many times. */
-  failNext(times: number): void;
-  /**
-   * The task `events:putEvents`.
-   *
-   * @throws TaskError named `EventBridge.FailedEntry`
-   */
+  /** The task `events:putEvents`. */
   putEvents(input: unknown): Promise<unknown>;
 }
 
@@ -37,9 +29,6 @@ interface Entry {
   readonly Resources?: readonly string[];
 }
 
-/** The largest entry that EventBridge accepts. */
-const MAX_ENTRY_BYTES = 256 * 1024;
-
 /** An event bus that appends each event to a file, one per line. */
 export function createEventBus(
   file: string,
@@ -47,44 +36,26 @@ export function createEventBus(
   now: () => number,
 ): EventBus {
   const events: BusEvent[] = [];
-  let failures = 0;
-  const toEvent = (entry: Entry): BusEvent => {
-    if (Buffer.byteLength(JSON.stringify(entry)) > MAX_ENTRY_BYTES) throw failedEntry('EntryTooLarge', 1);
-    return {
-      version: '0',
-      id: randomUUID(),
-      'detail-type': entry.DetailType,
-      source: entry.Source,
-      account,
-      // EventBridge writes whole seconds.
-      time: new Date(now()).toISOString().replace(/\.\d+Z$/, 'Z'),
-      region,
-      resources: entry.Resources ?? [],
-      detail: typeof entry.Detail === 'string' ? JSON.parse(entry.Detail) : entry.Detail,
-    };
-  };
+  const toEvent = ({ DetailType, Source, Resources = [], Detail }: Entry): BusEvent => ({
+    version: '0',
+    id: randomUUID(),
+    'detail-type': DetailType,
+    source: Source,
+    account,
+    // EventBridge writes whole seconds.
+    time: new Date(now()).toISOString().replace(/\.\d+Z$/, 'Z'),
+    region,
+    resources: Resources,
+    detail: typeof Detail === 'string' ? JSON.parse(Detail) : Detail,
+  });
   return {
     events,
-    failNext(times) {
-      failures = times;
-    },
     async putEvents(input) {
       const { Entries } = input as { Entries: readonly Entry[] };
-      if (failures > 0) {
-        failures -= 1;
-        throw failedEntry('InternalFailure', Entries.length);
-      }
       const put = Entries.map(toEvent);
-      await mkdir(dirname(file), { recursive: true });
       await appendFile(file, put.map((event) => `${JSON.stringify(event)}\n`).join(''));
       events.push(...put);
       return { Entries: put.map(({ id }) => ({ EventId: id })), FailedEntryCount: 0 };
     },
   };
-}
-
-function failedEntry(ErrorCode: string, count: number): TaskError {
-  const Entries = Array.from({ length: count }, () => ({ ErrorCode }));
-  const cause = JSON.stringify({ Entries, FailedEntryCount: count });
-  return new TaskError({ error: 'EventBridge.FailedEntry', cause });
 }

@@ -1,48 +1,6 @@
 import type { CatalogTable } from '../../functions/workflow/catalog-table.ts';
-import {
-  answerCall,
-  type ConnectionFault,
-  type JsonCall,
-  JsonServiceError,
-  startJsonService,
-  takeFault,
-} from './json-service.ts';
+import { type Json, JsonServiceError, startJsonService } from './json-service.ts';
 import { openPartitions, type Partition, type Partitions } from './partitions.ts';
-
-export type GlueOperation =
-  | 'GetTable'
-  | 'GetPartitions'
-  | 'BatchGetPartition'
-  | 'BatchCreatePartition'
-  | 'BatchUpdatePartition';
-
-/** An error of Glue, or what happens to the connection. */
-export type GlueFaultAnswer =
-  | 'AccessDeniedException'
-  | 'ConcurrentModificationException'
-  | 'EntityNotFoundException'
-  | 'GlueEncryptionException'
-  | 'InternalServiceException'
-  | 'OperationTimeoutException'
-  | 'ResourceNumberLimitExceededException'
-  | 'ThrottlingException'
-  | ConnectionFault;
-
-export interface GlueFault {
-  readonly operation: GlueOperation;
-  readonly answer: GlueFaultAnswer;
-  /** How many requests fail. Default: 1. */
-  times?: number;
-}
-
-/** One request. */
-export interface GlueCall {
-  readonly operation: string;
-  readonly table: string;
-  /** Partitions that the request names. */
-  readonly partitions: number;
-  readonly error?: string;
-}
 
 /** The Glue Data Catalog on 127.0.0.1, with the operations that CurateReport needs (AWS JSON 1.1). */
 export interface Glue extends AsyncDisposable {
@@ -50,9 +8,6 @@ export interface Glue extends AsyncDisposable {
   readonly database: string;
   /** By name. Tables may be added, changed and removed at any time. */
   readonly tables: Map<string, CatalogTable>;
-  readonly journal: readonly GlueCall[];
-  /** Push a fault to make a later request fail. */
-  readonly faults: GlueFault[];
   /** In the order in which they were created. */
   partitionsOf(table: string): readonly Partition[];
   close(): Promise<void>;
@@ -77,24 +32,15 @@ interface Catalog extends GlueOptions {
 }
 
 export async function startGlue({ database = 'local', ...options }: GlueOptions): Promise<Glue> {
-  const journal: GlueCall[] = [];
-  const faults: GlueFault[] = [];
-  const catalog: Catalog = {
-    ...options,
-    database,
-    tables: new Map(),
-    partitions: openPartitions(options.directory),
-  };
-  const { tables, partitions } = catalog;
-  const { endpoint, close } = await startJsonService(
-    { target: 'AWSGlue', version: '1.1', now: options.now },
-    async (call) => void journal.push(await serve(catalog, faults, call)),
+  const tables = new Map<string, CatalogTable>();
+  const partitions = openPartitions(options.directory);
+  const catalog: Catalog = { ...options, database, tables, partitions };
+  const service = await startJsonService(
+    (operation, parameters) => answerTo(catalog, operation, parameters),
+    options.now ?? Date.now,
   );
   const partitionsOf = (table: string) => [...partitions.of(table).values()];
-  return {
-    ...{ endpoint, database, tables, journal, faults, partitionsOf, close },
-    [Symbol.asyncDispose]: close,
-  };
+  return { ...service, database, tables, partitionsOf };
 }
 
 /** The parameters of all operations. */
@@ -113,26 +59,15 @@ interface Update {
   readonly PartitionInput: Partition;
 }
 
-async function serve(catalog: Catalog, faults: GlueFault[], call: JsonCall): Promise<GlueCall> {
-  const { operation } = call;
-  const parameters: Parameters = call.parameters;
-  const { Name = '', TableName = Name, PartitionsToGet, PartitionInputList, Entries } = parameters;
-  const fault = takeFault(faults, (each) => each.operation === operation);
-  const { error } = await answerCall(call, fault, 'InternalServiceException', async () =>
-    answerTo(catalog, operation, TableName, parameters),
-  );
-  const partitions = (PartitionsToGet ?? PartitionInputList ?? Entries ?? []).length;
-  return { operation, table: TableName, partitions, ...(error !== undefined && { error }) };
-}
-
 function answerTo(
   { database, tables, partitions, now = Date.now }: Catalog,
   operation: string,
-  name: string,
   parameters: Parameters,
-): Record<string, unknown> {
+): Json {
   const {
     DatabaseName,
+    Name = '',
+    TableName: name = Name,
     MaxResults,
     PartitionsToGet = [],
     PartitionInputList = [],

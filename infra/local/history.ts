@@ -2,10 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { StateMachine } from 'aws-local-stepfunctions';
 
-/** One event of an execution's history, with the names of Step Functions where it has the same event. */
+export type InterpreterEvent =
+  ReturnType<StateMachine['run']>['eventLogs'] extends AsyncGenerator<infer Event> ? Event : never;
+
+/** One event of an execution's history. */
 export interface HistoryEvent {
-  readonly type: HistoryEventType;
+  /** Has the names of Step Functions where it has the same event. */
+  readonly type: InterpreterEvent['type'];
   /** ISO 8601, by the run's clock. */
   readonly time: string;
   /** The state that the event is about. For an iteration, its Map state. */
@@ -22,25 +27,7 @@ export interface HistoryEvent {
   readonly cause?: string;
 }
 
-export type HistoryEventType =
-  | 'ExecutionStarted'
-  | 'ExecutionSucceeded'
-  | 'ExecutionFailed'
-  | 'ExecutionAborted'
-  | 'ExecutionTimeout'
-  | 'MapIterationStarted'
-  | 'MapIterationSucceeded'
-  | 'MapIterationFailed'
-  | 'ParallelBranchStarted'
-  | 'ParallelBranchSucceeded'
-  | 'ParallelBranchFailed'
-  | 'StateEntered'
-  | 'StateExited'
-  | 'StateFailed'
-  | 'StateRetried'
-  | 'StateCaught';
-
-/** How an execution ended, with the fields of DescribeExecution. */
+/** The end of an execution, with the fields of DescribeExecution. */
 export interface ExecutionResult {
   readonly status: 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';
   readonly output?: unknown;

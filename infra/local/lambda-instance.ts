@@ -10,16 +10,12 @@ import type { ClockAnchor } from './clock.ts';
 import type { Answer, FunctionData, Invocation } from './lambda-worker.ts';
 import { functionFailure, TaskError, type TaskFailure } from './task-error.ts';
 
-/** The largest answer of a function that is called synchronously (Lambda quota). */
-export const MAX_ANSWER_BYTES = 6 * 1024 * 1024;
-
 /** A function as the template describes it, with all references resolved. */
 export interface FunctionSpec {
   readonly name: string;
   readonly arn: string;
-  /** The bundled module. */
+  /** The bundled module, which exports `handler`. */
   readonly file: string;
-  readonly exportName: string;
   /** All of `process.env`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutSeconds: number;
@@ -99,7 +95,9 @@ export function startInstance(
     return readAnswer(await promise.finally(() => clearTimeout(timer)));
   };
   return {
-    ...{ invoke, kill, ready: loaded.promise },
+    invoke,
+    kill,
+    ready: loaded.promise,
     get busy() {
       return settle !== undefined;
     },
@@ -120,23 +118,13 @@ const WORKER = new URL('./lambda-worker.ts', import.meta.url);
 type Runner = Pick<Worker, 'on' | 'postMessage' | 'terminate' | 'stdout' | 'stderr'>;
 
 function startRunner(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine) => void): Runner {
-  const { name, arn, memoryMb } = spec;
+  const { name, memoryMb } = spec;
   // Node refuses V8's options in the environment of a thread, because they apply to the whole process.
   const { NODE_OPTIONS, ...environment } = spec.environment;
   const { NODE_COMPILE_CACHE } = process.env;
   const data: FunctionData = {
     file: spec.file,
-    exportName: spec.exportName,
     clock: { start: clock.start, speed: clock.speed, ahead: clock.ahead ?? 0 },
-    ...(NODE_OPTIONS !== undefined && { nodeOptions: NODE_OPTIONS }),
-    context: {
-      functionName: name,
-      functionVersion: '$LATEST',
-      invokedFunctionArn: arn,
-      memoryLimitInMB: String(memoryMb),
-      logGroupName: `/aws/lambda/${name}`,
-      logStreamName: 'local',
-    },
   };
   // The worker removes NODE_COMPILE_CACHE again before it loads the handler.
   const cache = NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE };
@@ -196,11 +184,6 @@ function heapLimits(memoryMb: number, nodeOptions = ''): ResourceLimits {
 function readAnswer(answer: Answer): unknown {
   if ('ready' in answer) return undefined;
   if ('failure' in answer) throw new TaskError(answer.failure);
-  if (Buffer.byteLength(answer.output) > MAX_ANSWER_BYTES) {
-    throw new TaskError(
-      functionFailure('Function.ResponseSizeTooLarge', `The answer is over ${MAX_ANSWER_BYTES} bytes.`),
-    );
-  }
   return JSON.parse(answer.output);
 }
 

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { LambdaContext } from '../../functions/workflow/step.ts';
 import { type ClockAnchor, createScaledDate } from './clock.ts';
 import { functionFailure, type TaskFailure } from './task-error.ts';
 
@@ -13,12 +14,7 @@ import { functionFailure, type TaskFailure } from './task-error.ts';
 export interface FunctionData {
   /** The bundled module. */
   readonly file: string;
-  readonly exportName: string;
   readonly clock: ClockAnchor;
-  /** NODE_OPTIONS. A thread cannot be started with it. */
-  readonly nodeOptions?: string;
-  /** The parts of Lambda's context object that are the same for every invocation. */
-  readonly context: Readonly<Record<string, string>>;
   /** A process's own temporary folder. Whoever started the process removes it, unless it is killed. */
   readonly scratch?: string;
 }
@@ -37,22 +33,21 @@ export type Answer =
   | { readonly output: string }
   | { readonly failure: TaskFailure };
 
-type Handler = (event: unknown, context: object) => unknown;
+type Handler = (event: unknown, context: LambdaContext) => unknown;
 
 const port = parentPort ?? process;
 const data: FunctionData = parentPort ? workerData : JSON.parse(process.argv[2] ?? '');
-const { file, exportName, clock, nodeOptions, context: constant, scratch } = data;
+const { file, clock, scratch } = data;
 // The process that started this one has ended, perhaps killed.
 if (!parentPort) process.on('disconnect', endProcess);
 // Before the handler's module is loaded, because that may keep what it finds.
 globalThis.Date = createScaledDate(clock);
 delete process.env.NODE_COMPILE_CACHE;
-if (nodeOptions !== undefined) process.env.NODE_OPTIONS = nodeOptions;
 
 const send = (answer: Answer) => (parentPort ? parentPort.postMessage(answer) : process.send?.(answer));
 
 /** Lambda's runtime uses `import`, which first scans the whole module for its exports: a sixth of the load time. */
-const load = async () => createRequire(import.meta.url)(file) as Record<string, Handler>;
+const load = async () => createRequire(import.meta.url)(file) as { handler: Handler };
 const loaded = load();
 loaded.then(
   () => send({ ready: true }),
@@ -61,17 +56,11 @@ loaded.then(
 
 port.on('message', async ({ event, requestId, deadline }: Invocation) => {
   const context = {
-    ...constant,
     awsRequestId: requestId,
-    callbackWaitsForEmptyEventLoop: true,
     getRemainingTimeInMillis: () => deadline - Math.round(performance.timeOrigin + performance.now()),
   };
   try {
-    const handler = (await loaded)[exportName];
-    if (!handler) {
-      const missing = `${file} has no export ${exportName}`;
-      return send({ failure: functionFailure('Runtime.HandlerNotFound', missing) });
-    }
+    const { handler } = await loaded;
     // Like Lambda, turns undefined into null and a Date into text, and fails for a BigInt.
     send({ output: JSON.stringify((await handler(JSON.parse(event), context)) ?? null) });
   } catch (error) {

@@ -6,7 +6,6 @@ import {
   runsInProcess,
   startInstance,
 } from './lambda-instance.ts';
-import { TaskError } from './task-error.ts';
 
 /** Instances of a function without reserved concurrency: one for each window that runs at the same time by default. */
 const MAX_INSTANCES = 8;
@@ -22,20 +21,14 @@ const PACE = {
   process: { startAfter: 5_000, endAfter: 5_000 },
 };
 
-/**
- * How long a call waits for reserved concurrency if the clock is scaled (real ms). A Retry then waits N times less, but the call
- * ahead takes as long as ever: without this, fifty calls in a row would use up their tries.
- */
-const PATIENCE_MS = 250;
-
 export interface LocalFunction {
   readonly name: string;
   readonly arn: string;
   /**
-   * Calls the function. Waits for an instance, unless the function reserves its concurrency.
+   * Calls the function. Waits for an instance, also where AWS would refuse a call over the reserved concurrency: with a scaled
+   * clock, a Retry waits N times less, but the call ahead takes as long as ever.
    *
-   * @throws TaskError: the handler's error, `Lambda.TooManyRequestsException`, `Sandbox.Timedout`, `Runtime.OutOfMemory` or
-   * `Runtime.ExitError`
+   * @throws TaskError: the handler's error, `Sandbox.Timedout`, `Runtime.OutOfMemory` or `Runtime.ExitError`
    */
   invoke(event: unknown): Promise<unknown>;
   /** Kills every busy instance. Returns their number. */
@@ -58,17 +51,15 @@ export function createFunction(
   log: (line: LogLine) => void,
   keepIdle = false,
 ): LocalFunction {
-  const { reserved, name, arn } = spec;
-  const limit = reserved ?? MAX_INSTANCES;
+  const { name, arn } = spec;
+  const limit = spec.reserved ?? MAX_INSTANCES;
   const pace = PACE[runsInProcess(spec) ? 'process' : 'thread'];
-  const patience = clock.speed > 1 ? PATIENCE_MS : 0;
   const waiting: Waiting[] = [];
   let instances: Instance[] = [];
   let starting: Instance | undefined;
   let overload: NodeJS.Timeout | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
   let started = 0;
-  const busy = () => instances.filter((instance) => instance.busy);
   const idle = () => instances.filter((instance) => instance !== starting && !instance.busy);
 
   /** Gives waiting calls to idle instances. */
@@ -97,28 +88,18 @@ export function createFunction(
     if (failure) waiting.shift()?.fail(failure);
     assign();
   };
-  const invoke = async (event: unknown): Promise<unknown> => {
-    const mustWait = reserved !== undefined && busy().length + waiting.length >= reserved;
-    if (mustWait && patience === 0) throw tooManyRequests();
-    return new Promise<unknown>((resolve, fail) => {
-      // Invokes in the same turn of the event loop, so that no other call finds the instance idle.
-      const call: Waiting = { take: (instance) => resolve(instance.invoke(event).finally(assign)), fail };
-      waiting.push(call);
-      if (mustWait) setTimeout(giveUp, patience, call).unref();
-      if (waiting.length === 1) assign();
-    });
-  };
-  const giveUp = (call: Waiting) => {
-    const at = waiting.indexOf(call);
-    if (at < 0) return;
-    waiting.splice(at, 1);
-    call.fail(tooManyRequests());
-  };
 
   return {
-    ...{ name, arn, invoke },
+    name,
+    arn,
+    invoke: (event) =>
+      new Promise<unknown>((resolve, fail) => {
+        // Invokes in the same turn of the event loop, so that no other call finds the instance idle.
+        waiting.push({ take: (instance) => resolve(instance.invoke(event).finally(assign)), fail });
+        if (waiting.length === 1) assign();
+      }),
     async kill() {
-      const killed = busy();
+      const killed = instances.filter((instance) => instance.busy);
       await Promise.all(killed.map((instance) => instance.kill()));
       return killed.length;
     },
@@ -132,11 +113,4 @@ export function createFunction(
       await Promise.all(instances.map((instance) => instance.kill()));
     },
   };
-}
-
-function tooManyRequests(): TaskError {
-  return new TaskError({
-    error: 'Lambda.TooManyRequestsException',
-    cause: 'Rate Exceeded. (Service: Lambda, Status Code: 429)',
-  });
 }

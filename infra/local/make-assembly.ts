@@ -1,34 +1,72 @@
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { readConfig } from '../config.ts';
+import { fileURLToPath } from 'node:url';
+import { StateMachine } from 'aws-local-stepfunctions';
+import { buildSync } from 'esbuild';
+import { readConfig } from '../config/config.ts';
 import { bundleFunctions } from '../constructs/bundle.ts';
 import { synthesize } from '../synthesize.ts';
 import { ASSEMBLY_FILE, type Assembly, FUNCTIONS_FOLDER, INTERPRETER_FILE } from './assembly.ts';
-import { bundleInterpreter, validateDefinition } from './interpreter.ts';
-import { readBucket, readFunctions, readStateMachine, type Template } from './template.ts';
+import { type Definition, mapStates } from './definition.ts';
+import { readTemplate, type Template } from './template.ts';
 
 /** The child process that fills an assembly's folder: `node make-assembly.ts FOLDER SETTINGS`. */
 const [folder = '', settings = '{}'] = process.argv.slice(2);
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
 /** A run replaces these, so that one assembly serves every platform and account. */
 const REPLACED = { base_url: 'https://platform.invalid', accounts: ['account'] };
+
+/** Packages that aws-local-stepfunctions loads but never calls here. They take most of its load time. */
+const UNUSED = ['asl-validator', '@aws-sdk/client-lambda', '@aws-sdk/credential-providers'];
 
 // The hosts belong to the platform of cdk.json.
 const { download_hosts: _, ...configured } = readConfig();
 const config = { ...configured, exports: [], ...REPLACED, ...JSON.parse(settings) };
 const bundles = join(folder, FUNCTIONS_FOLDER);
 bundleFunctions(bundles);
-bundleInterpreter(folder, INTERPRETER_FILE);
-
+bundleInterpreter();
 const synthesized = synthesize(config, bundles);
-const template = synthesized.template as Template;
-const place = { account: '000000000000', region: 'us-east-1', stack: config.stack };
+const codeOf = (id: string) => relative(folder, synthesized.codeOf(id));
 const assembly: Assembly = {
-  stack: config.stack,
-  bucket: readBucket(template, place),
-  stateMachine: readStateMachine(template, place),
-  functions: readFunctions(template, place, (id) => relative(folder, synthesized.codeOf(id))),
+  ...readTemplate(synthesized.template as Template, config.stack, codeOf),
   interpreter: INTERPRETER_FILE,
 };
 validateDefinition(assembly.stateMachine.definition);
 writeFileSync(join(folder, ASSEMBLY_FILE), JSON.stringify(assembly));
+
+/** Bundles the interpreter into one CommonJS file. CommonJS because the run evaluates it with its own Date and timers. */
+function bundleInterpreter(): void {
+  const empty = join(folder, 'empty.cjs');
+  writeFileSync(empty, '');
+  buildSync({
+    absWorkingDir: ROOT,
+    entryPoints: ['aws-local-stepfunctions'],
+    outfile: join(folder, INTERPRETER_FILE),
+    alias: Object.fromEntries(UNUSED.map((name) => [name, empty])),
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'cjs',
+    logLevel: 'error',
+  });
+}
+
+/**
+ * Checks the definition before it is cached, so that no run has to.
+ *
+ * @throws Error that lists what is wrong. A Task without TimeoutSeconds is wrong: the interpreter would assume 60 s, AWS waits
+ * forever.
+ */
+function validateDefinition(definition: Definition): void {
+  mapStates(definition, (state, name) => {
+    if (state.Type === 'Task' && state.TimeoutSeconds === undefined)
+      throw new Error(`The task ${name} has no TimeoutSeconds`);
+    return state;
+  });
+  type Interpreted = ConstructorParameters<typeof StateMachine>[0];
+  // Our ARNs have a Region and an account that checkArn refuses.
+  const validationOptions = { checkArn: false, checkPaths: true };
+  new StateMachine(definition as unknown as Interpreted, { validationOptions });
+}

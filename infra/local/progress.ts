@@ -4,8 +4,9 @@ import type { ExportRequest } from '../../functions/workflow/request/request.ts'
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
 import type { TimedState } from '../constructs/workflow-states.ts';
-import { findRetrier, type Retrier, retryWait } from './definition.ts';
 import type { HistoryEvent } from './history.ts';
+import type { LocalRun } from './run.ts';
+import type { Execution } from './step-functions.ts';
 
 /** The words for each state that takes time. */
 export const DOING: Readonly<Record<TimedState, string>> = {
@@ -27,37 +28,15 @@ export const DOING: Readonly<Record<TimedState, string>> = {
   AnnounceFailure: 'announces the failure',
 };
 
-const WAITS_ITS_TURN = 'waits its turn';
-
-/** A failure after which the state may be tried again. */
-export interface Trouble {
-  /** Such as `ENOTFOUND api.example.com`, `status 503`, or the error's name. */
-  readonly error: string;
-  /** Absent if the state is not tried again. */
-  readonly retry?: {
-    /** Tries that failed for the same reason. */
-    readonly tries: number;
-    readonly maxTries: number;
-    /** Seconds; with `isAtMost`, the next try may come earlier. */
-    readonly wait: number;
-    readonly isAtMost: boolean;
-    /** When the wait ends, in epoch ms by the run's clock. */
-    readonly at: number;
-  };
-}
-
-/** The state that an export or a window is in. */
+/** The present work of an export or a window. */
 export interface Activity {
   readonly doing: string;
   /** When it began to do that, in epoch ms by the run's clock. */
   readonly since: number;
-  /** The last failure, while the state is tried again. */
-  readonly trouble?: Trouble;
-  /** The failures since the state was entered. */
-  readonly failures: readonly Retrier[];
+  /** Set while a state is tried again. `last` is such as `ENOTFOUND api.example.com`, `PlatformUnavailable (503)`, or a name. */
+  readonly failures?: { readonly count: number; readonly last: string };
 }
 
-/** The progress of one window. */
 export interface WindowProgress extends Activity {
   readonly window: Window;
   /** Of its object. */
@@ -74,59 +53,65 @@ export interface Progress {
   readonly windows: ReadonlyMap<number, WindowProgress>;
 }
 
-/** Of the definition, by state. */
-export type Retriers = ReadonlyMap<string, readonly Retrier[]>;
-
 /** Returns the progress after one more event of the history, or the same object if the event changes nothing. */
-export function advance(progress: Progress, event: HistoryEvent, retriers: Retriers): Progress {
+export function advance(progress: Progress, event: HistoryEvent): Progress {
   const { type, state, window: place } = event;
   if (type === 'StateExited' && state === 'PlanExport') return { ...progress, windows: planned(event) };
   if (place === undefined) {
     const isMap = type === 'StateEntered' && event.stateType === 'Map';
     if (isMap || type.startsWith('Execution')) return { windows: progress.windows };
-    const after = next(progress.export, event, retriers);
+    const after = next(progress.export, event);
     return after === undefined || after === progress.export ? progress : { ...progress, export: after };
   }
   const before = progress.windows.get(place);
-  const after = before && step(before, event, retriers);
+  const after = before && nextOfWindow(before, event);
   if (after === undefined || after === before) return progress;
   return { ...progress, windows: new Map(progress.windows).set(place, after) };
 }
 
 function planned({ output, time }: HistoryEvent): Progress['windows'] {
   const { request, windows } = output as { request: ExportRequest; windows: readonly Window[] };
-  const waiting = { stage: 'waiting', doing: WAITS_ITS_TURN, since: Date.parse(time), failures: [] } as const;
-  return new Map(
-    windows.map((window, place) => [place, { window, key: objectKey(request, window), ...waiting }]),
-  );
+  const progressOf = (window: Window): WindowProgress => ({
+    window,
+    key: objectKey(request, window),
+    stage: 'waiting',
+    doing: 'waits its turn',
+    since: Date.parse(time),
+  });
+  return new Map(windows.map((window, place) => [place, progressOf(window)]));
 }
 
-function step(before: WindowProgress, event: HistoryEvent, retriers: Retriers): WindowProgress {
+/** The end of a window, as PublishWindow and DescribeWindowFailure say. */
+interface Ending {
+  readonly outcome: 'delivered' | 'failed';
+  readonly bytes?: number;
+  readonly failure?: { readonly error: string };
+}
+
+function nextOfWindow(before: WindowProgress, event: HistoryEvent): WindowProgress {
   const { window, key } = before;
-  const ended = { window, key, since: Date.parse(event.time), failures: [] };
-  if (event.type === 'MapIterationFailed')
-    return { ...ended, stage: 'failed', doing: `failed: ${event.error}` };
-  if (event.type === 'MapIterationSucceeded') {
-    const { outcome, bytes, failure } = event.output as {
-      outcome: 'delivered' | 'failed';
-      bytes?: number;
-      failure?: { error: string };
-    };
-    const doing = failure ? `${outcome}: ${failure.error}` : outcome;
-    return { ...ended, stage: outcome, doing, ...(bytes !== undefined && { bytes }) };
+  if (event.type === 'MapIterationSucceeded' || event.type === 'MapIterationFailed') {
+    const failed: Ending = { outcome: 'failed', failure: { error: event.error ?? '' } };
+    const ending = event.type === 'MapIterationFailed' ? failed : (event.output as Ending);
+    const { outcome: stage, bytes, failure } = ending;
+    const doing = failure ? `${stage}: ${failure.error}` : stage;
+    const since = Date.parse(event.time);
+    return { window, key, stage, doing, since, ...(bytes !== undefined && { bytes }) };
   }
-  const after = next(before, event, retriers);
+  const after = next(before, event);
   return after === before || after === undefined ? before : { window, key, stage: 'running', ...after };
 }
 
-function next<A extends Activity>(before: A | undefined, event: HistoryEvent, retriers: Retriers) {
-  const { type, state = '', time } = event;
+function next(before: Activity | undefined, event: HistoryEvent): Activity | undefined {
+  const { type, state = '', time, error = '', cause = '' } = event;
   // A Fail state fails too, and a Map fails with its windows.
-  const isTimed = Object.hasOwn(DOING, state);
-  if (type === 'StateFailed' && before && isTimed) return fail(before, event, retriers.get(state) ?? []);
+  if (type === 'StateFailed' && before && Object.hasOwn(DOING, state)) {
+    const count = (before.failures?.count ?? 0) + 1;
+    return { doing: before.doing, since: before.since, failures: { count, last: nameOf(error, cause) } };
+  }
   const doing = type === 'StateEntered' ? wordsFor(state, event.input) : undefined;
-  if (doing === undefined || (doing === before?.doing && !before.trouble)) return before;
-  return { doing, since: doing === before?.doing ? before.since : Date.parse(time), failures: [] };
+  if (doing === undefined || (doing === before?.doing && !before.failures)) return before;
+  return { doing, since: doing === before?.doing ? before.since : Date.parse(time) };
 }
 
 function wordsFor(state: string, input: unknown): string | undefined {
@@ -137,26 +122,133 @@ function wordsFor(state: string, input: unknown): string | undefined {
   return reports?.length === 0 ? 'waits before it creates the report' : DOING.WaitForReport;
 }
 
-function fail<A extends Activity>(
-  { doing, since, failures }: A,
-  event: HistoryEvent,
-  retriers: readonly Retrier[],
-): Activity {
-  const { error = '', cause = '', time } = event;
-  const named = { error: nameOf(error, cause) };
-  const retrier = findRetrier(retriers, error);
-  const tries = failures.filter((each) => each === retrier).length + 1;
-  const { MaxAttempts = 3, JitterStrategy } = retrier ?? {};
-  if (!retrier || tries > MaxAttempts) return { doing, since, failures, trouble: named };
-  const wait = retryWait(retrier, tries);
-  const at = Date.parse(time) + 1000 * wait;
-  const retry = { tries, maxTries: MaxAttempts + 1, wait, isAtMost: JitterStrategy === 'FULL', at };
-  return { doing, since, failures: [...failures, retrier], trouble: { ...named, retry } };
-}
-
 /** The code of a lost connection and the host say most, then the status of an answer. */
 function nameOf(error: string, cause: string): string {
   const { code, host, status } = readCause(cause).facts;
   if (typeof code === 'string') return typeof host === 'string' ? `${code} ${host}` : code;
   return typeof status === 'number' ? `${error} (${status})` : error;
+}
+
+/** The output for the progress. A terminal has `isTTY`. */
+export interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+  write(text: string): unknown;
+}
+
+type Sources = Pick<LocalRun, 'clock' | 'arrived'>;
+
+/** Real ms between two redraws of a terminal. */
+const REDRAW_MS = 200;
+
+/**
+ * Shows the progress of an execution until it ends: on a terminal, one line for each window; elsewhere, a line for each
+ * change.
+ */
+export async function showProgress(execution: Execution, sources: Sources, screen: Screen): Promise<void> {
+  let progress: Progress = { windows: new Map() };
+  let drawn: readonly string[] = [];
+  const draw = () => {
+    const lines = picture(progress, sources, screen);
+    if (lines.join('\n') !== drawn.join('\n')) screen.write(rewrite(drawn.length, lines));
+    drawn = lines;
+  };
+  const timer = screen.isTTY ? setInterval(draw, REDRAW_MS) : undefined;
+  try {
+    for await (const event of execution.events) {
+      const after = advance(progress, event);
+      if (!screen.isTTY) for (const line of changes(progress, after)) screen.write(`${event.time} ${line}\n`);
+      progress = after;
+    }
+  } finally {
+    clearInterval(timer);
+    if (screen.isTTY) draw();
+  }
+}
+
+/** Without a duration: a line that stays must not depend on when it was written. */
+function changes(before: Progress, after: Progress): string[] {
+  const lines = after.export && after.export !== before.export ? [`export  ${describe(after.export)}`] : [];
+  if (before.windows.size === 0 && after.windows.size > 0)
+    return [...lines, `export  planned, windows: ${after.windows.size}`];
+  const windows = [...after.windows].filter(([place, window]) => window !== before.windows.get(place));
+  return [...lines, ...windows.map(([, window]) => `${rangeOf(window.window)}  ${describe(window)}`)];
+}
+
+/** @param live the time now, and the bytes that have arrived, on a terminal */
+function describe(
+  activity: Activity & Partial<WindowProgress>,
+  live?: { readonly now: number; readonly arrived: number | undefined },
+): string {
+  const { doing, since, failures, stage, bytes = live?.arrived } = activity;
+  const isOver = stage === 'delivered' || stage === 'failed';
+  const times = failures && failures.count > 1 ? `failed ${failures.count} times` : 'failed';
+  return [
+    doing,
+    ...(live && !isOver ? [duration(live.now - since)] : []),
+    ...(failures ? [`${times}: ${failures.last}`] : []),
+    ...(bytes === undefined ? [] : [size(bytes)]),
+  ].join(', ');
+}
+
+/**
+ * Writes lines over those drawn before, and clears the rest of each. Clearing all of them first would flicker, and would fill
+ * the scrollback of tmux with copies.
+ */
+function rewrite(drawn: number, lines: readonly string[]): string {
+  const left = Math.max(0, drawn - lines.length);
+  const text = [...lines, ...Array<string>(left).fill('')].map((line) => `${line}\x1b[K\n`).join('');
+  // At Ctrl-C, the terminal writes ^C where the cursor stands.
+  return `${drawn > 0 ? `\r\x1b[${drawn}A` : ''}${text}${left > 0 ? `\x1b[${left}A` : ''}`;
+}
+
+/** Windows that are shown first if not all fit. */
+const BY_INTEREST: readonly WindowProgress['stage'][] = ['running', 'failed', 'waiting', 'delivered'];
+
+/** A line for each window that fits, and a last line that counts. */
+function picture(progress: Progress, { clock, arrived }: Sources, screen: Screen): string[] {
+  // A terminal that does not know its size says 0.
+  const { columns, rows } = { columns: screen.columns || 80, rows: screen.rows || 24 };
+  const windows = [...progress.windows.values()];
+  const byInterest = BY_INTEREST.flatMap((stage) => windows.filter((window) => window.stage === stage));
+  // The last line counts, and the cursor stands below it.
+  const shown = new Set(byInterest.slice(0, Math.max(0, rows - 2)));
+  const now = clock.now();
+  const lines = windows
+    .filter((window) => shown.has(window))
+    .map((each) => `${rangeOf(each.window)}  ${describe(each, { now, arrived: arrived.get(each.key) })}`);
+  const last = [
+    ...(windows.length > 0 ? [count(windows)] : []),
+    ...(progress.export ? [describe(progress.export, { now, arrived: undefined })] : []),
+  ];
+  return [...lines, last.join('; ')].map((line) => line.slice(0, columns - 1));
+}
+
+function count(windows: readonly WindowProgress[]): string {
+  const done = windows.filter(({ stage }) => stage === 'delivered' || stage === 'failed').length;
+  const running = windows.filter(({ stage }) => stage === 'running').length;
+  return `${done} of ${windows.length} windows done, ${running} running`;
+}
+
+function rangeOf({ start_date, end_date }: Window): string {
+  return `${start_date} to ${end_date}`;
+}
+
+/** 75 s are `1 min 15 s`, and 27 h are `1 d 3 h`. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  if (hours >= 24) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  if (hours > 0) return `${hours} h ${minutes % 60} min`;
+  return minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`;
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+/** 1,234,567 are `1.2 MB`. */
+export function size(bytes: number): string {
+  const step = bytes === 0 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1);
+  return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${UNITS[step]}`;
 }

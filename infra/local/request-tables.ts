@@ -1,7 +1,7 @@
 import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { catalogTable } from '../../functions/workflow/catalog-table.ts';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
-import { type ConfiguredEntry, tableSource, tablesOf } from '../tables.ts';
+import { type ConfiguredEntry, tableSource, tablesOf } from '../config/exports.ts';
 import type { Glue } from './glue.ts';
 
 export interface RequestTablesOptions {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { platformName } from '../../functions/decisions/platform-request.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
-import type { ConfiguredEntry } from '../tables.ts';
+import type { ConfiguredEntry } from '../config/exports.ts';
 import { type Assembly, loadAssembly, prepareAssembly } from './assembly.ts';
 import { type Clock, type ClockAnchor, scaledClock } from './clock.ts';
 import { createEventBus, type EventBus } from './events.ts';
@@ -12,9 +12,8 @@ import { createHistory, type ExecutionHistory, type History } from './history.ts
 import { createFunction, type LocalFunction } from './lambda.ts';
 import type { FunctionSpec, LogLine } from './lambda-instance.ts';
 import { createRequestTables } from './request-tables.ts';
-import { ACCOUNT, CREDENTIALS, type JournalEntry, type S3, startS3 } from './s3/server.ts';
-import { createFileSecret, createMemorySecret, type Secret } from './secret.ts';
-import { type SecretsManager, startSecretsManager } from './secrets-manager.ts';
+import { ACCOUNT, CREDENTIALS, REGION, type Stored, startS3 } from './s3/server.ts';
+import { createFileSecret, createMemorySecret, type Secret, startSecretsManager } from './secrets-manager.ts';
 import { createStateMachine, type Execution, type RunTask } from './step-functions.ts';
 
 /** A credential secret: a file, which gets a rotated refresh token, or the secret's text. */
@@ -58,8 +57,6 @@ export interface LocalRun extends AsyncDisposable {
   readonly bucket: string;
   readonly clock: Clock;
   readonly assembly: Assembly;
-  readonly s3: S3;
-  readonly secrets: SecretsManager;
   readonly glue: Glue;
   readonly bus: EventBus;
   readonly history: History;
@@ -75,8 +72,6 @@ export interface LocalRun extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const REGION = 'us-east-1';
-
 /** Starts the stack on this machine. The platform is the only thing outside that it talks to. */
 export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   await using started = new AsyncDisposableStack();
@@ -88,12 +83,15 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const arrived = new Map<string, number>();
   const s3 = started.use(
     await startS3({
-      ...{ directory: out, buckets: [bucket], now: clock.now, requireOwner: true },
+      directory: out,
+      buckets: [bucket],
+      now: clock.now,
+      requireOwner: true,
       versioned: options.versioned ?? false,
-      log: (entry) => countBytes(arrived, entry),
+      log: (stored) => countBytes(arrived, stored),
     }),
   );
-  const stored = createSecrets(options.credentials, assembly.stack, clock.now);
+  const stored = createSecrets(options.credentials, assembly.stack);
   const secrets = started.use(await startSecretsManager({ secrets: stored, now: clock.now }));
 
   const database = assembly.functions.map(({ environment }) => environment.GLUE_DATABASE).find(Boolean);
@@ -102,7 +100,11 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const target = { platform: platformName(options.baseUrl), revision: options.revision };
 
   const logs: LogLine[] = [];
-  const environment = environmentOf(options, { s3, secrets, glue });
+  const environment = environmentOf(options, {
+    AWS_ENDPOINT_URL_S3: s3.endpoint,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,
+    AWS_ENDPOINT_URL_GLUE: glue.endpoint,
+  });
   const create = options.createFunction ?? createFunction;
   const functions = assembly.functions.map((spec) =>
     create(
@@ -121,10 +123,18 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const machine = started.use(createStateMachine({ ...stateMachine, interpreter, clock, runTask }));
   const running = started.move();
   const close = () => running.disposeAsync();
+  let unnamed = 0;
   return {
-    ...{ bucket, clock, assembly, s3, secrets, glue, bus, history, logs, arrived },
+    bucket,
+    clock,
+    assembly,
+    glue,
+    bus,
+    history,
+    logs,
+    arrived,
     functionOf: (step) => findFunction(functions, step),
-    export: (request, name = `export-${history.executions.length + 1}`) => {
+    export: (request, name = `export-${++unnamed}`) => {
       defineTable(request, target);
       return record(machine.start(name, request), history.begin(name));
     },
@@ -133,17 +143,12 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   };
 }
 
-function createSecrets(
-  credentials: LocalOptions['credentials'],
-  prefix: string,
-  now: () => number,
-): Map<string, Secret> {
+function createSecrets(credentials: LocalOptions['credentials'], prefix: string): Map<string, Secret> {
   const secrets = new Map<string, Secret>();
   for (const [account, source] of Object.entries(credentials)) {
-    const credential =
-      'file' in source ? createFileSecret(source.file, now) : createMemorySecret(now, source.text);
+    const credential = 'file' in source ? createFileSecret(source.file) : createMemorySecret(source.text);
     secrets.set(`${prefix}/${account}/credential`, credential);
-    secrets.set(`${prefix}/${account}/token`, createMemorySecret(now));
+    secrets.set(`${prefix}/${account}/token`, createMemorySecret());
   }
   return secrets;
 }
@@ -151,7 +156,7 @@ function createSecrets(
 /** The variables that depend on this run: the platform and its accounts, and the local endpoints of the AWS services. */
 function environmentOf(
   options: LocalOptions,
-  { s3, secrets, glue }: Pick<LocalRun, 's3' | 'secrets' | 'glue'>,
+  endpoints: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const { baseUrl, revision, credentials, settings } = options;
   const platform: SettingTexts = {
@@ -165,9 +170,7 @@ function environmentOf(
     ...platform,
     AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
     AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
-    AWS_ENDPOINT_URL_S3: s3.endpoint,
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,
-    AWS_ENDPOINT_URL_GLUE: glue.endpoint,
+    ...endpoints,
   };
 }
 
@@ -178,8 +181,7 @@ function isLoopback(url: string): boolean {
   );
 }
 
-function countBytes(arrived: Map<string, number>, { operation, key, bytes = 0, status }: JournalEntry): void {
-  if (status !== 200) return;
+function countBytes(arrived: Map<string, number>, { operation, key, bytes }: Stored): void {
   if (operation === 'CreateMultipartUpload') arrived.set(key, 0);
   if (operation === 'PutObject') arrived.set(key, bytes);
   if (operation === 'UploadPart') arrived.set(key, (arrived.get(key) ?? 0) + bytes);

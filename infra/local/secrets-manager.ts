@@ -1,191 +1,155 @@
 import { randomUUID } from 'node:crypto';
-import {
-  answerCall,
-  type ConnectionFault,
-  type JsonCall,
-  JsonServiceError,
-  startJsonService,
-  takeFault,
-} from './json-service.ts';
-import { ConflictingVersion, type Secret, type SecretVersion } from './secret.ts';
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { type Json, type JsonService, JsonServiceError, startJsonService } from './json-service.ts';
 
-export type SecretsOperation =
-  | 'GetSecretValue'
-  | 'PutSecretValue'
-  | 'UpdateSecretVersionStage'
-  | 'DescribeSecret';
-
-/** An error of Secrets Manager, or what happens to the connection. */
-export type SecretsFaultAnswer =
-  | 'ThrottlingException'
-  | 'AccessDeniedException'
-  | 'DecryptionFailure'
-  | 'InternalServiceError'
-  | 'InvalidRequestException'
-  | 'ResourceNotFoundException'
-  | ConnectionFault;
-
-export interface SecretsFault {
-  readonly operation: SecretsOperation;
-  /** The name of the secret. Default: any. */
-  readonly secret?: string;
-  readonly answer: SecretsFaultAnswer;
-  /** How many requests fail. Default: 1. */
-  times?: number;
+export interface SecretVersion {
+  readonly id: string;
+  readonly text: string;
 }
 
-/** One request, without secret values. */
-export interface SecretsCall {
-  readonly at: number;
-  readonly operation: string;
-  readonly secret: string;
-  readonly version?: string;
-  readonly error?: string;
+export interface Secret {
+  /** Oldest first. The last version is AWSCURRENT. */
+  versions(): readonly SecretVersion[];
+  /** Adds a version as AWSCURRENT. Does nothing if the id already has this text. @throws JsonServiceError */
+  put(id: string, text: string): void;
+  /** Stores a version that is not AWSCURRENT. @throws JsonServiceError */
+  stage(id: string, text: string): void;
+  /** Makes a staged version AWSCURRENT if `from` still is. @throws JsonServiceError */
+  promote(id: string, from: string): void;
 }
 
-export interface SecretsManager extends AsyncDisposable {
-  readonly endpoint: string;
-  readonly journal: readonly SecretsCall[];
-  /** Push a fault to make a later request fail. */
-  readonly faults: SecretsFault[];
-  close(): Promise<void>;
+export function createMemorySecret(initial?: string): Secret {
+  const versions: SecretVersion[] = [];
+  const staged = new Map<string, string>();
+  const put = (id: string, text: string) => {
+    const same = versions.find((version) => version.id === id);
+    if (same && same.text !== text) throw conflict(id);
+    if (!same) versions.push({ id, text });
+  };
+  const stage = (id: string, text: string) => {
+    if ((staged.get(id) ?? text) !== text) throw conflict(id);
+    staged.set(id, text);
+  };
+  const promote = (id: string, from: string) => {
+    const text = staged.get(id);
+    if (text === undefined || versions.at(-1)?.id !== from)
+      throw failure(
+        'InvalidParameterException',
+        `AWSCURRENT is not attached to ${from}, or there is no ${id}.`,
+      );
+    staged.delete(id);
+    put(id, text);
+  };
+  if (initial !== undefined) put(randomUUID(), initial);
+  return { versions: () => versions, put, stage, promote };
+}
+
+/**
+ * Keeps AWSCURRENT in a file, so that a rotated refresh token survives the run. Other programs may change the file at
+ * any time: each call reads it again and adds a new text as a new version.
+ */
+export function createFileSecret(file: string): Secret {
+  const memory = createMemorySecret();
+  const newest = () => memory.versions().at(-1)?.text;
+  const readAgain = () => {
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+    if (text !== undefined && text !== newest()) memory.put(randomUUID(), text);
+    return text;
+  };
+  const change = (act: () => void) => {
+    const before = readAgain();
+    act();
+    const after = newest();
+    if (after !== undefined && after !== before) replaceFile(file, after);
+  };
+  return {
+    versions() {
+      readAgain();
+      return memory.versions();
+    },
+    put: (id, text) => change(() => memory.put(id, text)),
+    stage: memory.stage,
+    promote: (id, from) => change(() => memory.promote(id, from)),
+  };
+}
+
+/** Replaces a file at once, readable by its owner only. A reader sees the old text or the new one. */
+export function replaceFile(file: string, text: string): void {
+  const draft = `${file}.${randomUUID()}`;
+  writeFileSync(draft, text, { mode: 0o600 });
+  chmodSync(draft, 0o600); // The umask may have removed permissions of the owner.
+  renameSync(draft, file);
 }
 
 export interface SecretsManagerOptions {
   /** By name. */
   readonly secrets: ReadonlyMap<string, Secret>;
-  readonly port?: number;
   readonly now?: () => number;
 }
 
-/** Starts Secrets Manager on 127.0.0.1, with the operations that an export needs (AWS JSON 1.1). */
-export async function startSecretsManager(options: SecretsManagerOptions): Promise<SecretsManager> {
-  const journal: SecretsCall[] = [];
-  const faults: SecretsFault[] = [];
-  const { port = 0, now } = options;
-  const { endpoint, close } = await startJsonService(
-    { target: 'secretsmanager', version: '1.1', port, now },
-    async (call) => void journal.push(await serve(options, faults, call)),
-  );
-  return { endpoint, journal, faults, close, [Symbol.asyncDispose]: close };
-}
-
-async function serve(
-  { secrets, now = Date.now }: SecretsManagerOptions,
-  faults: SecretsFault[],
-  call: JsonCall,
-): Promise<SecretsCall> {
-  const { operation, parameters } = call;
-  const name = nameOf(String(parameters.SecretId ?? ''));
-  const at = now();
-  const fault = takeFault(
-    faults,
-    (each) => each.operation === operation && (each.secret === undefined || each.secret === name),
-  );
-  const { body, error } = await answerCall(call, fault, 'InternalServiceError', () =>
-    answerTo(operation, name, parameters, secrets.get(name)),
-  );
-  return {
-    ...{ at, operation, secret: name },
-    ...(body?.VersionId !== undefined && { version: body.VersionId }),
-    ...(error !== undefined && { error }),
-  };
-}
-
-/** SecretId is a name or an ARN. */
-function nameOf(secretId: string): string {
-  return secretId.startsWith('arn:') ? secretId.split(':').slice(6).join(':') : secretId;
+/** Starts Secrets Manager on 127.0.0.1, with the operations that an export needs. */
+export function startSecretsManager({
+  secrets,
+  now = Date.now,
+}: SecretsManagerOptions): Promise<JsonService> {
+  return startJsonService((operation, parameters: Parameters) => {
+    const { SecretId = '' } = parameters;
+    const name = SecretId.startsWith('arn:') ? SecretId.split(':').slice(6).join(':') : SecretId;
+    const secret = secrets.get(name);
+    if (!secret) throw notFound("Secrets Manager can't find the specified secret.");
+    const facts = { ARN: `arn:aws:secretsmanager:local:000000000000:secret:${name}`, Name: name };
+    return { ...facts, ...answerTo(operation, secret, parameters) };
+  }, now);
 }
 
 /** The parameters of all operations. */
 interface Parameters {
+  readonly SecretId?: string;
   readonly VersionId?: string;
-  readonly VersionStage?: string;
   readonly ClientRequestToken?: string;
   readonly SecretString?: string;
   readonly VersionStages?: readonly string[];
+  readonly VersionStage?: string;
   readonly MoveToVersionId?: string;
   readonly RemoveFromVersionId?: string;
 }
 
-type Answer = Record<string, unknown> & { VersionId?: string };
-
-async function answerTo(
-  operation: string,
-  name: string,
-  parameters: Parameters,
-  secret: Secret | undefined,
-): Promise<Answer> {
-  if (!secret) throw notFound("Secrets Manager can't find the specified secret.");
-  const facts = { ARN: `arn:aws:secretsmanager:local:000000000000:secret:${name}`, Name: name };
-  if (operation === 'GetSecretValue') return { ...facts, ...(await getValue(secret, parameters)) };
-  if (operation === 'PutSecretValue') return { ...facts, ...(await putValue(secret, parameters)) };
-  if (operation === 'DescribeSecret') return { ...facts, ...(await describe(secret)) };
-  if (operation !== 'UpdateSecretVersionStage')
-    throw new JsonServiceError('InvalidRequestException', `The local run does not support ${operation}.`);
-  await moveCurrent(secret, parameters);
-  return facts;
+function answerTo(operation: string, secret: Secret, parameters: Parameters): Json {
+  if (operation === 'GetSecretValue') return getValue(secret, parameters);
+  if (operation === 'PutSecretValue') return putValue(secret, parameters);
+  const { VersionStage, MoveToVersionId: to = '', RemoveFromVersionId: from = '' } = parameters;
+  if (operation !== 'UpdateSecretVersionStage' || VersionStage !== 'AWSCURRENT')
+    throw failure('InvalidRequestException', `The local run does not support this ${operation}.`);
+  secret.promote(to, from);
+  return {};
 }
 
-async function getValue(
-  secret: Secret,
-  { VersionId, VersionStage = 'AWSCURRENT' }: Parameters,
-): Promise<Answer> {
-  const versions = await secret.versions();
-  const version = versions.find(({ id }) =>
-    VersionId === undefined ? stagesOf(versions, id).includes(VersionStage) : id === VersionId,
-  );
-  if (!version) {
-    const wanted = VersionId === undefined ? `staging label: ${VersionStage}` : `VersionId: ${VersionId}`;
-    throw notFound(`Secrets Manager can't find the specified secret value for ${wanted}`);
-  }
-  return {
-    SecretString: version.text,
-    VersionId: version.id,
-    VersionStages: stagesOf(versions, version.id),
-    CreatedDate: version.createdAt / 1000,
-  };
+/** Finds the version of this id, or AWSCURRENT. */
+function getValue(secret: Secret, { VersionId }: Parameters): Json {
+  const versions = secret.versions();
+  const version = VersionId === undefined ? versions.at(-1) : versions.find(({ id }) => id === VersionId);
+  if (!version)
+    throw notFound(`Secrets Manager can't find the specified secret value ${VersionId ?? 'AWSCURRENT'}`);
+  return { SecretString: version.text, VersionId: version.id };
 }
 
 /** A version that is put with other labels becomes AWSCURRENT only through UpdateSecretVersionStage. */
-async function putValue(secret: Secret, parameters: Parameters): Promise<Answer> {
+function putValue(secret: Secret, parameters: Parameters): Json {
   const { ClientRequestToken: id = randomUUID(), SecretString, VersionStages = ['AWSCURRENT'] } = parameters;
-  if (SecretString === undefined)
-    throw new JsonServiceError('InvalidRequestException', 'SecretString is missing.');
-  const current = VersionStages.includes('AWSCURRENT');
-  try {
-    await (current ? secret.put(id, SecretString) : secret.stage(id, SecretString));
-  } catch (error) {
-    if (!(error instanceof ConflictingVersion)) throw error;
-    throw new JsonServiceError(
-      'ResourceExistsException',
-      `A different version with the ID ${id} exists already.`,
-    );
-  }
-  return { VersionId: id, VersionStages: current ? stagesOf(await secret.versions(), id) : VersionStages };
+  if (SecretString === undefined) throw failure('InvalidRequestException', 'SecretString is missing.');
+  if (VersionStages.includes('AWSCURRENT')) secret.put(id, SecretString);
+  else secret.stage(id, SecretString);
+  return { VersionId: id, VersionStages };
 }
 
-/** A compare-and-swap: moves AWSCURRENT only if RemoveFromVersionId has it. */
-async function moveCurrent(secret: Secret, parameters: Parameters): Promise<void> {
-  const { VersionStage, MoveToVersionId: to = '', RemoveFromVersionId: from = '' } = parameters;
-  if (VersionStage !== 'AWSCURRENT')
-    throw new JsonServiceError('InvalidRequestException', 'The local run can only move AWSCURRENT.');
-  if (await secret.promote(to, from)) return;
-  const problem = `AWSCURRENT is not attached to ${from}, or there is no ${to}.`;
-  throw new JsonServiceError('InvalidParameterException', problem);
-}
-
-async function describe(secret: Secret): Promise<Answer> {
-  const versions = await secret.versions();
-  const labeled = versions.slice(-2).map(({ id }) => [id, stagesOf(versions, id)]);
-  return { VersionIdsToStages: Object.fromEntries(labeled) };
-}
-
-function stagesOf(versions: readonly SecretVersion[], id: string): string[] {
-  if (versions.at(-1)?.id === id) return ['AWSCURRENT'];
-  return versions.at(-2)?.id === id ? ['AWSPREVIOUS'] : [];
+function conflict(id: string): JsonServiceError {
+  return failure('ResourceExistsException', `A different version with the ID ${id} exists already.`);
 }
 
 function notFound(message: string): JsonServiceError {
-  return new JsonServiceError('ResourceNotFoundException', message);
+  return failure('ResourceNotFoundException', message);
+}
+
+function failure(code: string, message: string): JsonServiceError {
+  return new JsonServiceError(code, message);
 }

@@ -10,7 +10,7 @@ import {
   scaleTaskTimeouts,
   taskResources,
 } from './definition.ts';
-import type { ExecutionResult, HistoryEvent } from './history.ts';
+import type { ExecutionResult, HistoryEvent, InterpreterEvent } from './history.ts';
 import { TaskError, taskFailure } from './task-error.ts';
 
 /** The largest input or output of a state or an execution (Step Functions quota). */
@@ -53,7 +53,7 @@ export interface Time {
 }
 
 export interface LocalStateMachine extends AsyncDisposable {
-  /** @throws Error if the name was used before, or the input is larger than StartExecution accepts */
+  /** @throws RangeError if the input is larger than StartExecution accepts */
   start(name: string, input: unknown): Execution;
   /** Aborts all executions. */
   close(): Promise<void>;
@@ -69,14 +69,11 @@ export function createStateMachine(options: StateMachineOptions): LocalStateMach
   const { StateMachine } = loadInterpreter(options.interpreter, time);
   const machine = new StateMachine(definition as never, { validationOptions: { noValidate: true } });
   const resources = [...taskResources(definition)];
-  const used = new Set<string>();
   const running = new Set<Execution>();
 
   const start = (name: string, input: unknown): Execution => {
-    if (used.has(name)) throw new Error(`There is already an execution ${name}`);
     if (jsonBytes(input) > MAX_STATE_BYTES)
       throw new RangeError(`The input is over ${MAX_STATE_BYTES} bytes, more than an execution accepts`);
-    used.add(name);
     const ended = new AbortController();
     const handlers = resources.map(([state, resource]) => [
       state,
@@ -172,8 +169,6 @@ function toFailedResult(error: unknown): ExecutionResult {
   const { name, message } = error.cause instanceof Error ? error.cause : error;
   return { status: 'FAILED', error: name, cause: message };
 }
-
-type InterpreterEvent = Run['eventLogs'] extends AsyncGenerator<infer E> ? E : never;
 
 function toHistoryEvent(event: InterpreterEvent): HistoryEvent {
   const about = 'state' in event ? event.state : 'parentState' in event ? event.parentState : undefined;

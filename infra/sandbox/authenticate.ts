@@ -3,8 +3,11 @@ import type { Incoming } from './exchange.ts';
 import { findAccessToken } from './oauth/tokens.ts';
 import type { Advertiser, Grant, SandboxState } from './state.ts';
 
+/** The platform's headers. They must never reach the storage host. */
+export const PLATFORM_HEADERS = ['authorization', 'x-api-key', 'x-service-revision'];
+
 /** X-API-Key answers 401 from this moment on (contract 9.6). */
-export const API_KEY_SUNSET = Date.parse('2027-01-01T00:00:00Z');
+const API_KEY_SUNSET = Date.parse('2027-01-01T00:00:00Z');
 
 /**
  * Accepts a bearer token, or on the reporting endpoints the legacy key until its sunset (contract 5.1 and 5.7).
@@ -39,23 +42,17 @@ export function requireScope({ scopes }: Grant, scope: string): void {
 }
 
 /** The advertisers of the account that the grant covers (contract 5.5). */
-export function grantedAdvertisers(
-  { advertisers }: SandboxState,
-  { credential, authorizedAt }: Grant,
-): Advertiser[] {
+export function grantedAdvertisers({ advertisers }: SandboxState, { credential }: Grant): Advertiser[] {
   const all = advertisers.get(credential.account) ?? [];
-  const scope = credential.advertisers;
-  if (scope.kind === 'all_current_and_future') return all;
-  if (scope.kind === 'all_current')
-    return all.filter(({ created_at }) => Date.parse(created_at) <= authorizedAt);
-  return all.filter(({ id }) => scope.ids.some((granted) => granted.toLowerCase() === id));
+  const granted = credential.advertisers;
+  return granted === 'all' ? all : all.filter(({ id }) => granted.some((each) => each.toLowerCase() === id));
 }
 
-function findApiKey({ credentials, startedAt, now }: SandboxState, apiKey: string): Grant {
+function findApiKey({ credentials, now }: SandboxState, apiKey: string): Grant {
   const credential = credentials.find((each) => each.apiKey === apiKey);
   if (now() >= API_KEY_SUNSET) throw unauthorized('X-API-Key was disabled on 2027-01-01.');
   if (!credential) throw unauthorized('The API key is unknown.');
-  return { credential, scopes: ['reporting:read'], authorizedAt: startedAt };
+  return { credential, scopes: ['reporting:read'] };
 }
 
 function unauthorized(message: string): Refusal {

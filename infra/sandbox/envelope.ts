@@ -51,7 +51,6 @@ const TYPES: Readonly<Record<number, string>> = {
   401: 'token_invalid',
   403: 'insufficient_scope',
   404: 'not_found',
-  405: 'method_not_allowed',
   422: 'validation',
   429: 'rate_limited',
 };
@@ -61,13 +60,8 @@ export function refusalFor(status: number): Refusal {
   return new Refusal(status, TYPES[status] ?? 'internal_error', `The sandbox was told to answer ${status}.`);
 }
 
-/** @param bare leaves out the optional fields detail and doc_url (contract 7.1) */
-export function envelope(refusal: Refusal, bare = false): Answer {
-  const { type, message, status, detail } = refusal;
-  const required = { type, message, status, request_id: `req_${randomUUID()}` };
-  const optional = {
-    ...(detail === undefined ? {} : { detail }),
-    doc_url: `https://docs.example.com/errors#${type}`,
-  };
-  return json(status, { error: bare ? required : { ...required, ...optional } }, refusal.headers);
+export function envelope({ type, message, status, detail, headers }: Refusal): Answer {
+  const request_id = `req_${randomUUID()}`;
+  const doc_url = `https://docs.example.com/errors#${type}`;
+  return json(status, { error: { type, message, status, request_id, detail, doc_url } }, headers);
 }

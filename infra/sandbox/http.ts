@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Answer, bodyOf, type Call } from './exchange.ts';
-import type { FaultEffect } from './faults/fault.ts';
+import type { FaultEffect } from './faults/parse-fault.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
@@ -62,12 +62,23 @@ export async function sendAnswer(
     return;
   }
   response.flushHeaders();
-  for (let at = 0; at < bytes.length && !response.destroyed; at += 1) {
-    response.write(bytes.subarray(at, at + 1));
-    call.bytes = at + 1;
-    await wait(trickle);
+  for await (const byte of byteByByte([bytes], trickle)) {
+    if (response.destroyed) return;
+    response.write(byte);
+    call.bytes += 1;
   }
   response.end();
+}
+
+export type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;
+
+export async function* byteByByte(source: Pieces, milliseconds: number): AsyncGenerator<Buffer> {
+  for await (const piece of source) {
+    for (let at = 0; at < piece.length; at += 1) {
+      yield piece.subarray(at, at + 1);
+      await wait(milliseconds);
+    }
+  }
 }
 
 /** Resets the connection: the client reads ECONNRESET. */

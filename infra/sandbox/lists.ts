@@ -7,15 +7,16 @@ import type { Grant, SandboxState } from './state.ts';
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 5000;
 const DEFAULT_COUNT = 57;
+/** The upper bound on created_at, inclusive. Contract 8 does not name the parameter. */
+const BOUND = 'created_at_lte';
 /** The items that exist at the start were created a minute apart, the last one a minute before the start. */
 const SPACING_MS = 60_000;
 
-/** A page by limit and offset, in a stable order, of the items created up to a bound (contract 4.6 and 8). */
+/** A page by limit and offset, newest first, of the items created up to a bound (contract 4.6 and 8). */
 export function listPage(state: SandboxState, { path, query }: Incoming, grant: Grant): Answer {
   const list = path.slice(1);
-  const { lists, listWrapper = 'data', createdAtParameter = 'created_at_lte' } = state.options;
-  const { order = 'newest', count = DEFAULT_COUNT, growPerPage = 0 } = lists?.[list] ?? {};
-  const bound = query.get(createdAtParameter);
+  const { count = DEFAULT_COUNT, growPerPage = 0 } = state.options.lists?.[list] ?? {};
+  const bound = query.get(BOUND);
   refuseViolations(pageViolations(query, bound));
   const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
   const offset = Number(query.get('offset') ?? 0);
@@ -26,10 +27,10 @@ export function listPage(state: SandboxState, { path, query }: Incoming, grant: 
     list === 'advertisers' ? advertisers(state, grant) : generated(state, list, grant, count, added);
   const visible = countUntil(items, bound === null ? Infinity : Date.parse(bound));
   const page = Array.from({ length: Math.max(0, Math.min(limit, visible - offset)) }, (_, index) =>
-    items.item(order === 'oldest' ? offset + index : visible - 1 - offset - index),
+    items.item(visible - 1 - offset - index),
   );
   state.addedItems.set(addedTo, [...added, ...Array.from({ length: growPerPage }, () => state.now())]);
-  return json(200, listWrapper === null ? page : { [listWrapper]: page });
+  return json(200, { data: page });
 }
 
 /** Items in order of creation. `item` makes an item on request, so long lists take no memory. */
@@ -70,16 +71,11 @@ function generated(
   };
 }
 
-/** Counts the items created at or before a time, by binary search. */
+/** Counts the items created at or before a time. */
 function countUntil({ count, createdAt }: Items, until: number): number {
-  let low = 0;
-  let high = count;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (createdAt(middle) <= until) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  let visible = count;
+  while (visible > 0 && createdAt(visible - 1) > until) visible -= 1;
+  return visible;
 }
 
 function pageViolations(query: URLSearchParams, bound: string | null): Violation[] {
@@ -91,7 +87,7 @@ function pageViolations(query: URLSearchParams, bound: string | null): Violation
   }
   if (offset !== null && !isCount(offset)) violations.push({ field: 'offset', message: 'must be 0 or more' });
   if (bound !== null && Number.isNaN(Date.parse(bound))) {
-    violations.push({ field: 'created_at', message: 'the bound must be a time' });
+    violations.push({ field: BOUND, message: 'must be a time' });
   }
   return violations;
 }

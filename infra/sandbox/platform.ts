@@ -1,13 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '../../functions/workflow/json.ts';
+import { authenticate, requireRevision, requireScope } from './authenticate.ts';
 import { envelope, Refusal, refusalFor } from './envelope.ts';
-import type { Answer, Call, Incoming } from './exchange.ts';
-import { applyFault } from './faults/apply-fault.ts';
-import type { FaultEffect } from './faults/fault.ts';
+import type { Answer, Call, Endpoint, Incoming } from './exchange.ts';
+import { applyFault } from './faults/faults.ts';
+import type { FaultEffect } from './faults/parse-fault.ts';
 import { readBody, recordCall, reset, sendAnswer } from './http.ts';
-import { oauthError } from './oauth/token-endpoint.ts';
-import { OAuthError } from './oauth/tokens.ts';
-import { endpointOf, reportIdOf, respond } from './routes.ts';
+import { listPage } from './lists.ts';
+import { authorizationEndpoint } from './oauth/authorize.ts';
+import { OAuthError, oauthError, tokenEndpoint } from './oauth/tokens.ts';
+import { createReport, getReport, queryPurchases } from './reporting/reports.ts';
+import { LISTS } from './settings.ts';
 import type { SandboxState } from './state.ts';
 
 /** Serves every endpoint of the platform. The storage host serves the report files. */
@@ -22,7 +25,7 @@ export async function servePlatform(
   const call = recordCall(state, request, response, about);
   const previousGet = recordGet(state, call);
   const ordinal = reportId === undefined ? undefined : state.reports.get(reportId)?.ordinal;
-  const fault = state.faults.take({ endpoint: call.endpoint, path, ordinal });
+  const fault = state.faults.take({ endpoint: call.endpoint, ordinal });
   if (fault.revoke) state.accessTokens.clear();
   if (fault.reset === 'before') return reset(response);
   call.body = await readBody(request);
@@ -44,7 +47,7 @@ function answerWithFault(
 ): Answer {
   const answer = status < 300 || processed ? answerWithoutFault(state, request, previousGet) : undefined;
   if (answer && status < 300) return answer;
-  if (endpointOf(request.path) !== 'token') return envelope(refusalFor(status), state.options.bareEnvelope);
+  if (endpointOf(request.path) !== 'token') return envelope(refusalFor(status));
   const error = status === 401 ? 'invalid_client' : 'server_error';
   return oauthError(new OAuthError(error, `The sandbox was told to answer ${status}.`, status));
 }
@@ -53,7 +56,7 @@ function answerWithoutFault(state: SandboxState, request: Incoming, previousGet:
   try {
     return respond(state, request, previousGet);
   } catch (error) {
-    if (error instanceof Refusal) return envelope(error, state.options.bareEnvelope);
+    if (error instanceof Refusal) return envelope(error);
     throw error;
   }
 }
@@ -78,4 +81,62 @@ function recordAnswer(call: Call, { json, status }: Answer): void {
   if (call.endpoint === 'create' && status < 300 && typeof json.id === 'string') call.reportId = json.id;
   const { error } = json;
   if (isObject(error) && typeof error.request_id === 'string') call.requestId = error.request_id;
+}
+
+/** Names the endpoint of a path, for faults and the journal. */
+function endpointOf(path: string): Endpoint {
+  if (path === '/oauth2/token') return 'token';
+  if (path === '/oauth2/auth') return 'authorize';
+  if (path === '/reports') return 'create';
+  if (path === '/reports/purchases') return 'purchases';
+  if (/^\/reports\/[^/]+$/.test(path)) return 'report';
+  return LISTS.includes(path.slice(1)) ? 'list' : 'unknown';
+}
+
+function reportIdOf(path: string): string | undefined {
+  return endpointOf(path) === 'report' ? decodeURIComponent(path.slice('/reports/'.length)) : undefined;
+}
+
+const METHODS: Readonly<Record<Endpoint, readonly string[]>> = {
+  token: ['POST'],
+  authorize: ['GET', 'POST'],
+  create: ['POST'],
+  report: ['GET'],
+  purchases: ['POST'],
+  list: ['GET'],
+  storage: [],
+  unknown: [],
+};
+
+/**
+ * Answers a request. It checks authentication, then the revision (contract 5.6), then the scope, then the parameters.
+ *
+ * @param previousGet time of the previous GET of the same report
+ * @throws Refusal
+ */
+function respond(state: SandboxState, request: Incoming, previousGet: number | undefined): Answer {
+  const { path } = request;
+  const endpoint = endpointOf(path);
+  if (endpoint === 'token' || endpoint === 'authorize') {
+    requireMethod(request, endpoint);
+    return endpoint === 'token' ? tokenEndpoint(state, request) : authorizationEndpoint(state, request);
+  }
+  if (path === '') throw nothingAt('this address');
+  const reporting = path.startsWith('/reports');
+  const grant = authenticate(state, request, reporting);
+  requireRevision(state, request);
+  requireMethod(request, endpoint);
+  requireScope(grant, reporting ? 'reporting:read' : `${path.slice(1)}:read`);
+  if (endpoint === 'create') return createReport(state, request, grant);
+  if (endpoint === 'purchases') return queryPurchases(state, request, grant);
+  if (endpoint === 'list') return listPage(state, request, grant);
+  return getReport(state, reportIdOf(path) ?? '', grant, previousGet);
+}
+
+function requireMethod({ method, path }: Incoming, endpoint: Endpoint): void {
+  if (!METHODS[endpoint].includes(method)) throw nothingAt(`${method} ${path}`);
+}
+
+function nothingAt(place: string): Refusal {
+  return new Refusal(404, 'not_found', `There is nothing at ${place}.`);
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenOnLoopback } from '../local/loopback.ts';
 import type { Call } from './exchange.ts';
-import type { FaultList } from './faults/fault-list.ts';
+import type { FaultList } from './faults/faults.ts';
 import { servePlatform } from './platform.ts';
 import type { Credential, SandboxOptions } from './settings.ts';
 import { createState, type Report, type SandboxState } from './state.ts';
@@ -29,8 +29,6 @@ export type Sandbox = AsyncDisposable & {
   reports(): readonly Report[];
   /** Describes a report's file. @throws RangeError if the id is unknown */
   expected(reportId: string): ExpectedFile;
-  /** Adds an advertiser, created now, to an account. Default: the first credential's account. */
-  addAdvertiser(id: string, account?: string): void;
   /** Invalidates every access token. Refresh tokens stay valid. */
   revokeTokens(): void;
   close(): Promise<void>;
@@ -64,7 +62,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     options,
     reports: () => [...state.reports.values()],
     expected: (reportId) => describeFile(state, reportId),
-    addAdvertiser: (id, account = first.account) => addAdvertiser(state, id, account),
     revokeTokens: () => state.accessTokens.clear(),
     close,
     [Symbol.asyncDispose]: close,
@@ -95,11 +92,4 @@ function describeFile({ reports }: SandboxState, reportId: string): ExpectedFile
     return hash.digest('hex');
   };
   return { rows, length, etag, sha256 };
-}
-
-function addAdvertiser({ advertisers, now }: SandboxState, id: string, account: string): void {
-  const existing = advertisers.get(account) ?? [];
-  const name = `Advertiser ${existing.length + 1}`;
-  const added = { id: id.toLowerCase(), name, created_at: new Date(now()).toISOString() };
-  advertisers.set(account, [...existing, added]);
 }

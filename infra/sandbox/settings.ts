@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Fault } from './faults/fault.ts';
-import type { DaySettings } from './reporting/blocks.ts';
+import type { Fault } from './faults/parse-fault.ts';
+import type { DaySettings } from './reporting/report-file.ts';
 import type { ReportRequest } from './reporting/report-request.ts';
 
 /** The areas of contract 1 that have a list (contract 4.6). */
@@ -12,18 +12,13 @@ export const SCOPES: readonly string[] = [
   'reporting:read',
 ];
 
-/** Contract 5.5. "Current" means at the time when the credential was installed or authorized. */
-export type AdvertiserScope =
-  | { kind: 'specific'; ids: readonly string[] }
-  | { kind: 'all_current' }
-  | { kind: 'all_current_and_future' };
-
 export type Credential = {
   clientId: string;
   clientSecret: string;
   account: string;
   scopes: readonly string[];
-  advertisers: AdvertiserScope;
+  /** The ids of the advertisers that it covers (contract 5.5). */
+  advertisers: 'all' | readonly string[];
   /** Redirect URIs for the authorization code grant, matched exactly. http URIs on loopback are allowed too. */
   redirectUris: readonly string[];
   /** The consent screen is skipped by arrangement (contract 4.2). */
@@ -53,8 +48,6 @@ export type ListSettings = {
   count?: number;
   /** Items created after each page that is served, so that the data changes between pages. */
   growPerPage?: number;
-  /** Default: newest first. New items then shift the next page, which repeats items of the last one. */
-  order?: 'newest' | 'oldest';
 };
 
 export type SandboxOptions = {
@@ -72,15 +65,7 @@ export type SandboxOptions = {
   tokenSeconds?: number;
   /** A refresh returns a new refresh token and invalidates the old one. */
   rotateRefreshTokens?: boolean;
-  /** The property that holds a page's items (not in contract 4.6). Default: data. null serves a bare array. */
-  listWrapper?: string | null;
-  /** The query parameter for the upper bound on created_at, inclusive (contract 8 does not name it). */
-  createdAtParameter?: string;
   lists?: Readonly<Record<string, ListSettings>>;
-  /** Makes the response to a purchase query (contract 4.5 does not show it). */
-  purchases?: (request: Readonly<Record<string, unknown>>) => unknown;
-  /** Error envelopes have only their required fields (contract 7.1). */
-  bareEnvelope?: boolean;
   /** Objects, or lines of text that `parseFault` reads. */
   faults?: readonly (string | Fault)[];
 };
@@ -101,7 +86,7 @@ export function createCredential(fields: Partial<Credential>): Credential {
     clientSecret: `sbx_cs_${randomBytes(24).toString('base64url')}`,
     account: 'sandbox',
     scopes: SCOPES,
-    advertisers: { kind: 'all_current' },
+    advertisers: 'all',
     redirectUris: [],
     consentGranted: false,
     apiKey: `sbx_ak_${randomBytes(24).toString('base64url')}`,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Call } from './exchange.ts';
-import { createFaultList, type FaultList } from './faults/fault-list.ts';
+import { createFaultList, type FaultList } from './faults/faults.ts';
+import type { ReportFile } from './reporting/report-file.ts';
 import type { ReportRequest } from './reporting/report-request.ts';
-import type { ReportFile } from './reporting/rows.ts';
 import {
   type Credential,
   createCredential,
@@ -13,12 +13,10 @@ import {
 
 export type Advertiser = { id: string; name: string; created_at: string };
 
-/** The permissions of a token. The advertiser scope was fixed at `authorizedAt` (contract 5.5). */
-export type Grant = { credential: Credential; scopes: readonly string[]; authorizedAt: number };
+/** The permissions of a token. */
+export type Grant = { credential: Credential; scopes: readonly string[] };
 
-/** `code` is the authorization code that the token came from. */
-export type AccessToken = Grant & { expiresAt: number; code?: string };
-export type RefreshToken = Grant & { code: string };
+export type AccessToken = Grant & { expiresAt: number };
 export type AuthorizationCode = Grant & { redirectUri: string; expiresAt: number; used: boolean };
 
 /** An authorization request that waits for the user's consent. */
@@ -39,7 +37,7 @@ export type Report = {
   processingAt: number;
   readyAt: number;
   file: ReportFile;
-  /** How many times the fault `changed` replaced the file. */
+  /** Counts the replacements of the file by the fault `changed`. */
   version: number;
 };
 
@@ -53,7 +51,7 @@ export type SandboxState = {
   /** By account. */
   advertisers: Map<string, Advertiser[]>;
   accessTokens: Map<string, AccessToken>;
-  refreshTokens: Map<string, RefreshToken>;
+  refreshTokens: Map<string, Grant>;
   codes: Map<string, AuthorizationCode>;
   /** By the id in the form of the consent page. */
   pendingConsents: Map<string, PendingConsent>;

@@ -58,13 +58,21 @@ async function measureExport(checkout: string, name: ExportName): Promise<Sample
   const input = join(folder.path, 'request.json');
   writeFileSync(credential, JSON.stringify({ client_id, client_secret }), { mode: 0o600 });
   const request = {
-    ...{ name: 'bench', account: 'sandbox', start_date: '2025-01-01', ...fields },
-    ...{ advertiser_ids: sandbox.advertiserIds.slice(0, 1), metrics: ['spend'] },
+    name: 'bench',
+    account: 'sandbox',
+    start_date: '2025-01-01',
+    ...fields,
+    advertiser_ids: sandbox.advertiserIds.slice(0, 1),
+    metrics: ['spend'],
   };
   writeFileSync(input, JSON.stringify(request));
   const options = {
-    ...{ 'base-url': baseUrl, revision, credential, input },
-    ...{ out: join(folder.path, 'out'), speed: SPEED },
+    'base-url': baseUrl,
+    revision,
+    credential,
+    input,
+    out: join(folder.path, 'out'),
+    speed: SPEED,
   };
   const flags = Object.entries(options).map(([option, value]) => `--${option} '${value}'`);
   const main = `'${process.execPath}' infra/cli/main.ts run --local ${flags.join(' ')}`;

@@ -1,14 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { benchCold } from './cold.ts';
 import { type Sample, startServers, TRANSPORTS, type Transport } from './copy/run.ts';
 import { type Row, table } from './copy/table.ts';
-import { benchCost } from './cost.ts';
-import { benchCurate } from './curate/run.ts';
+import { benchCurate } from './curate.ts';
 import { benchLocal } from './local.ts';
 
-const CONTENDERS = ['raw', 'ours', 'ours-uncounted', 'lib-storage', 'rclone-copyurl', 'against'];
+const CONTENDERS = ['raw', 'ours', 'lib-storage', 'rclone-copyurl', 'against'];
 
 interface Options {
   readonly sizes: string[];
@@ -38,31 +36,12 @@ program
     CONTENDERS,
   )
   .option('--rounds <n>', 'the table shows their median', positive, 5)
-  .option('--against <dir>', 'another checkout to compare with; rows are not counted there either')
+  .option('--against <dir>', 'another checkout to compare with')
   .action(benchCopy);
 program
   .command('curate')
-  .description(
-    'Turns a JSON report into one Parquet file per day, and compares that with a writer in JavaScript.',
-  )
-  .option('--sizes <list>', 'sizes of the file, such as 10MB or 1GB', list(/^[\d.]+(MB|GB)$/), [
-    '10MB',
-    '100MB',
-    '1GB',
-  ])
-  .option('--rounds <n>', 'the table shows their median', positive, 3)
-  .action(async ({ sizes, rounds }: { sizes: string[]; rounds: number }) => {
-    const named = sizes.map((name) => ({ name, bytes: bytesOf(name) }));
-    console.log(await benchCurate(named, rounds));
-  });
-program
-  .command('cold')
-  .description('Loads each function as Lambda does on a cold start, and compares it with an empty handler.')
-  .action(() => console.log(benchCold()));
-program
-  .command('cost')
-  .description('Runs the state machine on a virtual clock, and compares its cost with other ways to wait.')
-  .action(async () => console.log(await benchCost()));
+  .description('Runs the workflow on this machine. Measures what CurateReport adds to each window.')
+  .action(async () => console.log(await benchCurate()));
 program
   .command('local')
   .description('Runs the workflow on this machine. Measures the time to the first request, CPU and memory.')

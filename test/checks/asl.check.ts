@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import languageService from 'amazon-states-language-service';
 import { describe, expect, it } from 'vitest';
-import { CONFIG_KEY, type Config, parseConfig, readContext } from '../../infra/config.ts';
+import { CONFIG_KEY, type Config, parseConfig, readContext } from '../../infra/config/config.ts';
 import { type Definition, mapStates } from '../../infra/local/definition.ts';
-import { readStateMachine, type Template } from '../../infra/local/template.ts';
+import { readTemplate, type Template } from '../../infra/local/template.ts';
 import { synthesize } from '../../infra/synthesize.ts';
 import { BUNDLES } from '../support/stack.ts';
 
@@ -16,15 +16,11 @@ const validate: (definition: object, options: object) => Validation = createRequ
   'asl-validator',
 );
 
-/** Both validate a definition whose references are resolved: a template's `Fn::Join` is not an ARN. */
-const PLACE = { account: '123456789012', region: 'eu-west-1', stack: 'ad-report-export' };
-
 const SHIPPED = readContext()[CONFIG_KEY] as Readonly<Record<string, unknown>>;
 
 type Option = keyof Omit<Config, 'stack' | 'base_url' | 'revision' | 'accounts' | 'exports'>;
 
 const EVERY_OPTION = {
-  legacy_api_key_accounts: ['acme'],
   time_zones: { acme: 'Europe/Berlin' },
   refresh_parameters: { audience: 'reporting' },
   reserve_token_concurrency: false,
@@ -40,7 +36,8 @@ const EVERY_OPTION = {
 
 function definitionOf(changes: Readonly<Record<string, unknown>>): Definition {
   const config = parseConfig({ ...SHIPPED, ...changes });
-  return readStateMachine(synthesize(config, BUNDLES).template as Template, PLACE).definition;
+  const template = synthesize(config, BUNDLES).template as Template;
+  return readTemplate(template, config.stack, () => '').stateMachine.definition;
 }
 
 /** The findings of asl-validator. It changes its input, hence the copy. */

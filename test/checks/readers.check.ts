@@ -62,7 +62,10 @@ const DATABASE = 'exports';
 const BUCKET = 'bucket';
 
 const SCHEMA: TableSchema = {
-  ...{ table: 'daily-spend', kind: 'report', date_column: 'day', requests: { acme: 'hash' } },
+  table: 'daily-spend',
+  kind: 'report',
+  date_column: 'day',
+  requests: { acme: 'hash' },
   columns: [
     { name: 'campaign_id', type: 'string' },
     { name: 'spend', type: 'decimal(18,6)', round: true },

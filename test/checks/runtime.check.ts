@@ -1,7 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { ErrorName } from '../../functions/workflow/errors.ts';
 import type { CreateFunction } from '../../infra/local/run.ts';
-import { type Conditions, runExport, shareWorkflow } from '../support/run-export.ts';
+import { runExport, shareWorkflow } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 import { createRuntimeFunction, installRuntimeClient } from './runtime-client.ts';
 
@@ -50,31 +49,6 @@ it("each function's bundle loads in AWS's runtime client and returns", async () 
   expect(failure?.error).toBe('InvalidInput');
   const steps = workflow.assembly.functions.map(({ environment }) => `${environment.STEP} returned`);
   expect(endings).toEqual(expect.arrayContaining(steps));
-});
-
-const TWO_WINDOWS = { start_date: '2026-01-01', end_date: '2026-03-01', max_parallel: 1 };
-const DENIED = [
-  { operation: 'PutObject', key: '_manifest.json', answer: 'AccessDenied', times: 99 },
-] as const;
-
-it.each<[step: string, ErrorName, Conditions]>([
-  ['PlanExport', 'InvalidInput', { request: { end_date: 'never' } }],
-  ['GetToken', 'CredentialUnusable', { faults: ['token status=401 times=always'] }],
-  ['CreateReport', 'RequestRefused', { faults: ['create status=422'] }],
-  ['CheckReport', 'RequestRefused', { faults: ['report status=422'] }],
-  ['SaveReport', 'DownloadRefused', { faults: ['storage body=<html> times=always'] }],
-  ['QueryPurchases', 'RequestRefused', { faults: ['purchases status=422'], request: PURCHASES }],
-  ['ExportList', 'RequestRefused', { faults: ['list status=422'], request: LIST }],
-  ['PublishWindow', 'AccessRefused', { s3: DENIED }],
-  [
-    'PublishExport',
-    'ExportIncomplete',
-    { faults: ['create status=422', 'create nth=2 body=<html> times=always'], request: TWO_WINDOWS },
-  ],
-])('an error of %s arrives as %s', async (step, name, conditions) => {
-  const { error } = await runExport(workflow, conditions);
-  expect(error).toBe(name);
-  expect(endings).toContain(`${step} ${name}`);
 });
 
 it('an error that a Catch names is caught: a token refused while polling is renewed', async () => {

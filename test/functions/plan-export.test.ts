@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { planExport } from '../../functions/plan-export.ts';
-import { manifestKey } from '../../functions/workflow/keys.ts';
 import { keepLog, windowOf } from '../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const started_at = '2026-11-21T06:00:00.000Z';
 const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
-const deployment = { ...target, catalog: undefined };
 
 /** Plans the request with these changes, with a bucket that has these objects. */
 async function plan(changes: object = {}, objects: Readonly<Record<string, string>> = {}) {
@@ -21,19 +19,22 @@ async function plan(changes: object = {}, objects: Readonly<Record<string, strin
   };
   const changed = JSON.parse(JSON.stringify({ ...request, ...changes }));
   const input = { request: changed, execution: 'e', started_at };
-  const planned = await planExport(input, { accounts: ['acme', 'initech'], log, store, ...deployment });
+  const planned = await planExport(input, { accounts: ['acme', 'initech'], log, store, ...target });
   return { planned, keysRead, lines };
 }
 
 describe('PlanExport', () => {
-  it('splits the range of a report into windows of at most 45 days', async () => {
+  it('splits the range of a report into windows of at most 45 days, the newest first', async () => {
     const range = { start_date: '2026-01-01', end_date: '2026-03-01' };
     const { planned, keysRead } = await plan(range);
     expect(planned).toEqual({
-      ...{ execution: 'e', started_at, request: { ...request, ...range }, warnings: [] },
+      execution: 'e',
+      started_at,
+      request: { ...request, ...range },
+      warnings: [],
       windows: [
-        { start_date: '2026-01-01', end_date: '2026-02-15' },
         { start_date: '2026-02-15', end_date: '2026-03-01' },
+        { start_date: '2026-01-01', end_date: '2026-02-15' },
       ],
     });
     expect(keysRead).toEqual([]);
@@ -55,17 +56,12 @@ describe('PlanExport', () => {
   });
 
   it.each([
-    ['2026-11-22', 'UTC', 'report', 1],
-    ['2026-11-21', 'UTC', 'report', 0],
-    ['2026-11-22', 'Pacific/Kiritimati', 'report', 1],
-    ['2026-11-21', 'Pacific/Honolulu', 'report', 1],
-    ['2026-11-22', 'UTC', 'purchases', 1],
-  ])('warns of days that are not over yet: to %s in %s, of a %s', async (end_date, time_zone, kind, count) => {
-    const [advertiser_id] = request.advertiser_ids;
-    const none = { advertiser_ids: undefined, metrics: undefined, granularity: undefined, format: undefined };
-    const purchases = { ...none, kind, advertiser_id, max_parallel: undefined };
-    const changes = kind === 'report' ? {} : purchases;
-    const { planned } = await plan({ ...changes, end_date, time_zone });
+    ['2026-11-22', 'UTC', 1],
+    ['2026-11-21', 'UTC', 0],
+    ['2026-11-22', 'Pacific/Kiritimati', 1],
+    ['2026-11-21', 'Pacific/Honolulu', 1],
+  ])('warns of days that are not over yet: to %s in %s', async (end_date, time_zone, count) => {
+    const { planned } = await plan({ end_date, time_zone });
     expect(planned.warnings).toEqual(
       Array(count).fill(expect.stringContaining(`${end_date} is still to come`)),
     );
@@ -76,21 +72,5 @@ describe('PlanExport', () => {
       name: 'InvalidInput',
       facts: { faults: ["account: umbrella is not one of this deployment's (acme, initech)"] },
     });
-  });
-
-  it('leaves out delivered windows with only_missing', async () => {
-    const range = { start_date: '2026-01-01', end_date: '2026-03-01' };
-    const [first, second] = (await plan(range)).planned.windows;
-    if (!first || !second) throw new Error('two windows are expected');
-    const { advertiser_ids, metrics, granularity, format } = request;
-    const sent = { ...first, advertiser_ids, metrics, granularity, format };
-    const manifest = { kind: 'report', request: sent, ...target, key: 'k', checksum: { value: 'AA' } };
-    const objects = { [manifestKey(request, first)]: JSON.stringify(manifest) };
-    const { planned } = await plan({ ...range, only_missing: true }, objects);
-    expect(planned).toMatchObject({ windows: [second], already_delivered: 1, warnings: [] });
-    expect(planned.request).toEqual({ ...request, ...range });
-    const { planned: all, keysRead } = await plan({ ...range, only_missing: false }, objects);
-    expect([all.windows, keysRead]).toEqual([[first, second], []]);
-    expect(all).not.toHaveProperty('already_delivered');
   });
 });

@@ -1,27 +1,33 @@
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { crc32, gzipSync } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { base64Crc32 } from '../../functions/copy/crc32.ts';
-import type { CreateObject } from '../../functions/copy/new-object.ts';
-import { handler, queryPurchases } from '../../functions/query-purchases.ts';
+import type { CreateObject } from '../../functions/copy/object-writer.ts';
+import { bearer } from '../../functions/platform/connection.ts';
+import { queryPurchases } from '../../functions/query-purchases.ts';
 import type { PurchasesRequest } from '../../functions/workflow/request/request.ts';
 import type { PurchasesWindow } from '../../functions/workflow/states.ts';
 import { callsTo } from '../support/journal.ts';
+import { startBucket } from '../support/lambda.ts';
 import { listen } from '../support/listen.ts';
 import { platformAt } from '../support/platform.ts';
 import { BUCKET } from '../support/s3.ts';
 import { keepLog, startStep, stoppedClock, windowOf } from '../support/steps.ts';
-import { expectOneObject, startBucket, startSurroundings } from '../support/surroundings.ts';
 
 const KEY = 'exports/account=acme/export=all/start_date=2026-01-01/end_date=2026-10-01/purchases.json';
 const AT = '2026-11-21T06:00:00.000Z';
 const advertiser_id = '5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01';
 const range = { start_date: '2026-01-01', end_date: '2026-10-01' };
 const request: PurchasesRequest = {
-  ...{ name: 'all', account: 'acme', kind: 'purchases', ...range, advertiser_id },
-  ...{ options: {}, max_parallel: 1 },
+  name: 'all',
+  account: 'acme',
+  kind: 'purchases',
+  ...range,
+  advertiser_id,
+  options: {},
+  max_parallel: 1,
 };
 const state: PurchasesWindow = { ...windowOf([]), request, window: range };
 
@@ -33,9 +39,11 @@ async function start(respond: Respond, settings = {}) {
   onTestFinished(() => server[Symbol.asyncDispose]());
   const { s3, createObject } = await startBucket(settings);
   const access = {
-    ...{ log: keepLog().log, now: stoppedClock(AT).now, createObject },
+    log: keepLog().log,
+    now: stoppedClock(AT).now,
+    createObject,
     platform: () => platformAt(server.url),
-    readToken: async () => ({ scheme: 'Bearer', value: 'token' }) as const,
+    readToken: async () => bearer('token'),
   };
   const readObject = () => readFile(join(s3.directory, BUCKET, KEY)).catch(() => undefined);
   return { server, s3, access, readObject };
@@ -46,16 +54,12 @@ function withLength(body: string | Buffer, headers: IncomingHttpHeaders = {}): R
   return (response) => response.writeHead(200, { 'content-length': length, ...headers }).end(body);
 }
 
-function inChunks(body: string, headers: IncomingHttpHeaders = {}): Respond {
-  return (response) => response.writeHead(200, { 'transfer-encoding': 'chunked', ...headers }).end(body);
-}
-
 /** An answer with neither a length nor chunks: it ends with its connection. */
-function unframed(body: string, headers: IncomingHttpHeaders = {}): Respond {
+function unframed(body: string): Respond {
   return (response) => {
     response.useChunkedEncodingByDefault = false;
     response.shouldKeepAlive = false;
-    response.writeHead(200, headers);
+    response.writeHead(200, { 'content-type': 'application/json' });
     response.write(body);
     response.end();
   };
@@ -82,7 +86,7 @@ describe('QueryPurchases', () => {
     expect(saved).toStrictEqual({
       ...before,
       status: 'curated',
-      object: { key: KEY, bytes: 38, crc32: crc, content_type, rows: 1, copied_at: AT },
+      object: { key: KEY, bytes: 38, crc32: crc, content_type, copied_at: AT },
     });
     expect(String(await readObject())).toBe(body);
     expect(server.requests.map(({ method, path, body }) => [method, path, JSON.parse(body)])).toEqual([
@@ -91,14 +95,16 @@ describe('QueryPurchases', () => {
   });
 
   it.each([
-    ['an array', '[{},{}]', 2],
-    ["an object's only array", '{"next":null,"data":[{},{},{}]}', 3],
-    ['lines', '{"id":1}\n{"id":2}\n', 2],
-    ['neither', '{"data":[1],"more":[2]}', undefined],
-  ])('counts the rows of %s', async (_, body, rows) => {
-    const { access } = await start(withLength(body, { 'content-type': 'application/json' }));
+    ['[{},{}]', 'application/json', 2],
+    ['{"data":[1]}', 'application/json', undefined],
+    ['{"id":1}\n{"id":2}\n', 'application/json', undefined],
+    ['a,b\n1,2\n', 'text/csv', undefined],
+    ['x', 'text/html5', undefined],
+  ])('stores %j as %s, because the contract shows no shape: rows %s', async (body, content_type, rows) => {
+    const { access, readObject } = await start(withLength(body, { 'content-type': content_type }));
     const { object } = await queryPurchases(state, access);
-    expect(object?.rows).toBe(rows);
+    expect([object?.content_type, object?.rows]).toEqual([content_type, rows]);
+    expect(String(await readObject())).toBe(body);
   });
 
   it('stores an answer without a content type as JSON', async () => {
@@ -106,29 +112,6 @@ describe('QueryPurchases', () => {
     const { object } = await queryPurchases(state, access);
     expect(object?.content_type).toBe('application/json');
     expect(s3.journal.map(({ operation }) => operation)).toEqual(['PutObject']);
-  });
-
-  it.each([
-    ['a,b\n1,2\n', 'text/csv'],
-    ['x', 'text/html5'],
-    ['x', 'application/x; of=text/html'],
-    ['"none"', 'application/json'],
-    ['{', 'text/csv'],
-    ['{}\n[]\n', 'application/x-ndjson'],
-  ])('stores %j as %s, because the contract shows no shape', async (body, type) => {
-    for (const respond of [withLength, inChunks]) {
-      const { access, readObject } = await start(respond(body, { 'content-type': type }));
-      expect((await queryPurchases(state, access)).object?.content_type).toBe(type);
-      expect(String(await readObject())).toBe(body);
-    }
-  });
-
-  it('24: stores gzip unchanged, with its encoding', async () => {
-    const body = gzipSync('{"purchases":[]}');
-    const { access, readObject } = await start(withLength(body, { 'content-encoding': 'gzip' }));
-    const { object } = await queryPurchases(state, access);
-    expect(object).toMatchObject({ content_type: 'application/json', content_encoding: 'gzip' });
-    expect(await readObject()).toEqual(body);
   });
 });
 
@@ -142,82 +125,41 @@ describe('QueryPurchases that fails', () => {
     expect([s3.journal, callsTo(sandbox, 'purchases').length]).toEqual([[], 1]);
   });
 
-  it.each([
-    ['1: a refused token', 'status=401', 'TokenRefused'],
-    ['5: an invalid query', 'status=422', 'RequestRefused'],
-    ['7: a 500', 'status=500', 'PlatformUnavailable'],
-    ['10: a lost answer, which may be repeated', 'reset=after', 'PlatformUnavailable'],
-  ])('%s (%s) throws %s', async (_, fault, name) => {
-    const { access } = await startStep({ faults: [`purchases ${fault}`] });
+  it('10: may be repeated after a lost answer', async () => {
+    const { access } = await startStep({ faults: ['purchases reset=after'] });
     const { s3, createObject } = await startBucket();
-    const message = expect.stringContaining('when querying the purchases of 2026-01-01 to 2026-10-01');
     const querying = queryPurchases(state, { ...access, createObject });
-    await expect(querying).rejects.toMatchObject({ name, message });
+    const message = expect.stringContaining('when querying the purchases of 2026-01-01 to 2026-10-01');
+    await expect(querying).rejects.toMatchObject({ name: 'PlatformUnavailable', message });
     expect(s3.journal).toEqual([]);
   });
 
   it.each<[string, Respond]>([
     ['an HTML page', withLength('<html>', { 'content-type': 'text/html' })],
-    ['an HTML page', withLength('<html>', { 'content-type': 'TEXT/HTML; charset=utf-8' })],
     ['an empty body', withLength('')],
-    ['an empty body', inChunks('')],
-    ...[
-      ['{"purchases":[1],', 'application/json'],
-      ['{"purchases":[{"id":1}', 'application/json'],
-      ['[1', 'application/vnd.platform+JSON'],
-      [' \n', 'application/json'],
-      ['{}\n{"id":', 'application/x-ndjson'],
-    ].flatMap(([body = '', type]): [string, Respond][] =>
-      [withLength, inChunks].map((respond) => [
-        'JSON that ends in its middle',
-        respond(body, { 'content-type': type }),
-      ]),
-    ),
-  ])('11: refuses %s (%#)', async (what, respond) => {
+    ['JSON that ends in its middle', withLength('{"purchases":[1],', { 'content-type': 'application/json' })],
+  ])('11: refuses %s', async (what, respond) => {
     const happened = `The platform answered the purchase query with ${what}.`;
     await expectNothingStored(respond, 'AnswerUnreadable', happened, { request_id: 'absent' });
   });
 
-  it.each<[IncomingHttpHeaders, string]>([
-    [{ 'content-length': '100' }, 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
-    [{ 'transfer-encoding': 'chunked' }, 'HTTPParserError'],
-  ])('17: stores no answer that breaks off (%j)', async (headers, code) => {
+  it('17: stores no answer that breaks off', async () => {
     const breaking: Respond = (response) => {
-      response.writeHead(200, headers).write('{"purchases":[');
+      response.writeHead(200, { 'content-length': '100' }).write('{"purchases":[');
       setImmediate(() => response.destroy());
     };
     const happened = 'The answer to the purchase query broke off.';
+    const code = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
     await expectNothingStored(breaking, 'CopyFailed', happened, { code });
   });
 
-  it.each([
-    ['{"purchases":[1]}', 'application/json'],
-    ['{"purchases":[1]', 'application/json'],
-    ['{"id":1}\n', 'application/x-ndjson'],
-    ['a,b\n', 'text/csv'],
-    ['', 'application/json'],
-  ])('17: refuses an answer with neither Content-Length nor chunks: %j', async (body, type) => {
+  it('17: refuses an answer with neither Content-Length nor chunks', async () => {
     const happened = 'The platform marks the end of its answer to the purchase query neither';
-    await expectNothingStored(unframed(body, { 'content-type': type }), 'CopyFailed', happened);
+    await expectNothingStored(unframed('{"purchases":[1]}'), 'CopyFailed', happened);
   });
 
-  it.each(['gzip', 'br'])('24: refuses an answer that is not encoded as %s says', async (encoding) => {
+  it.each(['gzip', 'br'])('24: refuses an answer that is encoded as %s', async (encoding) => {
     await expectNothingStored(withLength('[]', { 'content-encoding': encoding }), 'DownloadRefused');
-  });
-
-  it('22: refuses an answer that is larger than the settings allow', async () => {
-    const whole = await start(withLength('[12345]'), { MAX_DOWNLOAD_BYTES: '7' });
-    expect(await queryPurchases(state, whole.access)).toMatchObject({ object: { bytes: 7 } });
-    const larger = await start(withLength('[123456]'), { MAX_DOWNLOAD_BYTES: '7' });
-    await expect(queryPurchases(state, larger.access)).rejects.toMatchObject({ name: 'DownloadRefused' });
-    expect(larger.s3.journal).toEqual([]);
-  });
-
-  it('27: names the permission that S3 refused', async () => {
-    const { access, s3 } = await start(withLength('[]'));
-    s3.faults.push({ operation: 'PutObject', answer: 'AccessDenied' });
-    const facts = { permission: expect.stringContaining('s3:PutObject') };
-    await expect(queryPurchases(state, access)).rejects.toMatchObject({ name: 'AccessRefused', facts });
   });
 
   it('closes the connection of an answer that it does not read to the end, and aborts the object', async () => {
@@ -235,18 +177,9 @@ describe('QueryPurchases that fails', () => {
     await expect.poll(() => onClose.mock.calls.length, { timeout: 5_000 }).toBe(1);
   });
 
-  it('reports an unexpected error as CopyFailed', async () => {
-    const { access } = await start(withLength('[]'));
-    const write = () => Promise.reject(new TypeError('without a code'));
-    const createObject: CreateObject = (key, kind) => ({ ...access.createObject(key, kind), write });
-    const querying = queryPurchases(state, { ...access, createObject });
-    await expect(querying).rejects.toMatchObject({ name: 'CopyFailed', facts: { code: 'TypeError' } });
-  });
-
   it('9: gives up an answer that takes longer than 14 min', async () => {
     const total = new AbortController();
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(total.signal);
-    onTestFinished(() => timeout.mockRestore());
     const dripping: Respond = (response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write(' '), 5);
@@ -256,15 +189,4 @@ describe('QueryPurchases that fails', () => {
     await expectNothingStored(dripping, 'CopyFailed', '', { code: 'TOTAL_TIMEOUT' });
     expect(timeout.mock.calls[0]).toEqual([14 * 60 * 1000]);
   });
-});
-
-it('the handler of QueryPurchases uses the token that the state names, and writes to the bucket', async () => {
-  const surroundings = await startSurroundings('QueryPurchases', 'reporting:read');
-  const { lambda, window, sandbox } = surroundings;
-  const input = JSON.parse(JSON.stringify({ ...window, request, window: range }));
-  const saved = await lambda.call(handler, input);
-  expect(saved).toMatchObject({ status: 'curated', token: { unproven: false }, object: { key: KEY } });
-  const [call] = callsTo(sandbox, 'purchases');
-  expect([call?.status, JSON.parse(call?.body ?? '')]).toEqual([200, { advertiser_id, ...range }]);
-  expectOneObject(surroundings, KEY);
 });

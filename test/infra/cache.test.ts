@@ -1,31 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { cachedFolder } from '../../infra/cache.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const HOUR = 60 * 60 * 1000;
-
-function makeEntry(cache: string, name: string, hoursAgo: number): string {
-  const folder = join(cache, name);
-  const used = new Date(Date.now() - hoursAgo * HOUR);
-  mkdirSync(folder);
-  utimesSync(folder, used, used);
-  return folder;
-}
-
 function write(text: string): (draft: string) => Promise<void> {
   return async (draft) => writeFileSync(join(draft, 'made'), text);
 }
 
-it('makes a folder once', async () => {
-  const cache = temporaryDirectory();
-  const folder = await cachedFolder('a', write('first'), cache);
-  expect(await cachedFolder('a', write('second'), cache)).toBe(folder);
-  expect(readFileSync(join(folder, 'made'), 'utf8')).toBe('first');
-});
-
-it('shows a folder only when it is complete', async () => {
+it('makes a folder once, and shows it only when it is complete', async () => {
   const cache = temporaryDirectory();
   const folder = join(cache, 'a');
   await cachedFolder(
@@ -36,6 +19,7 @@ it('shows a folder only when it is complete', async () => {
     },
     cache,
   );
+  expect(await cachedFolder('a', write('second'), cache)).toBe(folder);
   expect(readFileSync(join(folder, 'made'), 'utf8')).toBe('whole');
 });
 
@@ -64,22 +48,14 @@ it('keeps the folder that another process made in the meantime', async () => {
   expect(readFileSync(join(folder, 'made'), 'utf8')).toBe('theirs');
 });
 
-it('removes an entry that is neither among the last ten used nor used within the hour', async () => {
+it('removes what was not used for a day when it makes another folder', async () => {
   const cache = temporaryDirectory();
-  const [recent, old, used] = [
-    makeEntry(cache, 'recent', 0.9),
-    makeEntry(cache, 'old', 1.1),
-    makeEntry(cache, 'used', 1.1),
-  ];
-  for (let n = 0; n < 10; n += 1) makeEntry(cache, `newer-${n}`, 0.5);
-  await cachedFolder('used', write(''), cache);
+  for (const name of ['unused', 'used again']) {
+    const folder = await cachedFolder(name, write(''), cache);
+    const old = new Date(Date.now() - 25 * 60 * 60 * 1000);
+    utimesSync(folder, old, old);
+  }
+  await cachedFolder('used again', write(''), cache);
   await cachedFolder('new', write(''), cache);
-  expect([recent, old, used].map((path) => existsSync(path))).toEqual([true, false, true]);
-});
-
-it('keeps an old entry while there are at most ten', async () => {
-  const cache = temporaryDirectory();
-  const old = makeEntry(cache, 'old', 100);
-  await cachedFolder('new', write(''), cache);
-  expect(existsSync(old)).toBe(true);
+  expect(readdirSync(cache).sort()).toEqual(['new', 'used again']);
 });

@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { StepName } from '../../infra/constructs/retries.ts';
-import { allowedIn } from '../support/permissions.ts';
-import { readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
+import { allowedIn, readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
 
 const KEY_ARN = 'arn:aws:kms:eu-central-1:111122223333:key/1a2b3c4d-0000-1111-2222-333344445555';
 
 type Properties = ReturnType<typeof synthesizeStack>['template'];
 
-const plain = synthesizeStack();
 const stack = synthesizeStack({ kms_key: 'create', alarm_emails: ['ops@example.com'] });
 const [[keyId, key] = ['', undefined]] = resourcesOf(stack, 'AWS::KMS::Key');
 const ARN = `<${keyId}.Arn>`;
@@ -21,13 +19,6 @@ const through = (service: string) =>
   `when {"StringEquals":{"kms:ViaService":"${service}.<AWS::Region>.amazonaws.com"}}`;
 const DECRYPT = (service: string) => `kms:Decrypt ${ARN} ${through(service)}`;
 const GENERATE = (service: string) => `kms:GenerateDataKey ${ARN} ${through(service)}`;
-
-describe('the stack without kms_key', () => {
-  it('has no key and no permission for one', () => {
-    expect([...resourcesOf(plain, 'AWS::KMS::Key')]).toEqual([]);
-    expect(JSON.stringify(plain.template)).not.toMatch(/kms:|KmsKeyId|KmsMasterKeyId|KMSMasterKeyID/);
-  });
-});
 
 describe('the key', () => {
   it('is rotated, and stays when the stack is deleted, but not when its creation is rolled back', () => {

@@ -1,8 +1,7 @@
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import type { StepName } from '../../infra/constructs/retries.ts';
-import { allowedIn } from '../support/permissions.ts';
-import { readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
+import { allowedIn, readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
 
 const stack = synthesizeStack();
 const roles = resourcesOf(stack, 'AWS::IAM::Role');
@@ -41,12 +40,7 @@ const STORES_REPORTS = [
   `s3:PutObject ${OBJECTS}`,
 ];
 const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
-  PlanExport: [
-    `s3:GetObject ${OBJECTS}`,
-    's3:GetObject <ExportsBucket.Arn>/tables/*',
-    's3:ListBucket <ExportsBucket.Arn>',
-    ...onTables('BatchGetPartition'),
-  ],
+  PlanExport: [`s3:GetObject ${OBJECTS}`, 's3:ListBucket <ExportsBucket.Arn>'],
   GetToken: [
     ...['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].map(
       (action) => `secretsmanager:${action} ${CREDENTIALS}`,
@@ -71,7 +65,7 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   ],
   PublishWindow: [`s3:PutObject ${MANIFESTS}`, `s3:DeleteObject ${FAILURES}`],
   PublishExport: [`s3:DeleteObject ${FAILURES}`],
-  DescribeFailure: [`s3:AbortMultipartUpload ${OBJECTS}`, `s3:PutObject ${FAILURES}`],
+  DescribeFailure: [`s3:PutObject ${FAILURES}`],
 };
 
 describe('permissions', () => {

@@ -3,8 +3,8 @@ import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import { errors } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import type { FailureReport } from '../../functions/workflow/states.ts';
-import type { JournalEntry } from '../../infra/local/s3/server.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
+import type { S3Call } from '../support/faulty-services.ts';
 import type { Ended, Phase, ScenarioRun, StoredFile } from './run-scenario.ts';
 import { decoded, isEmptied, isServed, type WindowKey } from './sources.ts';
 import { wrongDays } from './tables.ts';
@@ -25,7 +25,6 @@ export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
     ]),
     ...wrongTables(sandbox, run),
     ...faulty.ended.flatMap((ended) => wrongEnd(run, ended)),
-    ...leftOpen(run),
     ...notConverged(run),
   ];
 }
@@ -63,7 +62,7 @@ function wrongManifest(
 
 /** P2: a manifest is written after its object, and an event is sent after the manifests of its windows. */
 function visibleTooEarly({ s3, announced }: Phase): string[] {
-  const wasDone = ({ status }: JournalEntry) => status === 200 || status === 0;
+  const wasDone = ({ status }: S3Call) => status === 200 || status === 0;
   const done = s3.map((entry) =>
     wasDone(entry) && /^(Put|Complete)/.test(entry.operation) ? entry.key : '',
   );
@@ -165,13 +164,6 @@ function wrongRequestIds({ error, request_ids }: Reported, { calls }: Phase): st
     ...unknown.map((id) => `P4: ${id} is no request_id of the platform's`),
     ...(refused && request_ids.length === 0 ? [`P4: ${error} without a request_id`] : []),
   ];
-}
-
-/** Only a kill or a fault of S3 may leave an upload open. */
-function leftOpen({ scenario: { kills, s3 }, faulty: { openUploads } }: ScenarioRun): string[] {
-  return openUploads === 0 || kills.length + s3.length > 0
-    ? []
-    : [`P1: ${openUploads} uploads were left open`];
 }
 
 /** P5: the run without faults delivers everything: the same bytes at the same keys. */

@@ -1,11 +1,10 @@
 import { globSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BusEvent } from '../../infra/local/events.ts';
 import type { HistoryEvent } from '../../infra/local/history.ts';
-import type { JournalEntry } from '../../infra/local/s3/server.ts';
 import type { Call } from '../../infra/sandbox/exchange.ts';
+import type { JsonCall, S3Call } from '../support/faulty-services.ts';
 import { setFaults } from '../support/run-export.ts';
 import type { Workflow } from '../support/workflow.ts';
 import type { RequestedExport, Scenario } from './scenario.ts';
@@ -21,12 +20,10 @@ const DEADLINE = 240_000;
 export interface Phase {
   readonly ended: readonly Ended[];
   readonly calls: readonly Call[];
-  readonly s3: readonly JournalEntry[];
+  readonly s3: readonly S3Call[];
   readonly announced: readonly Announced[];
   /** Every object of the exports, by key. */
   readonly objects: ReadonlyMap<string, StoredFile>;
-  /** How many multipart uploads were neither completed nor aborted. */
-  readonly openUploads: number;
   /** Of the exports that are reports. */
   readonly tables: readonly Table[];
 }
@@ -98,23 +95,21 @@ async function runPhase(
   workflow: Workflow,
   exports: readonly RequestedExport[],
   { account, prefix }: Names,
-  { kills, tableKills }: Pick<Scenario, 'kills' | 'tableKills'> = { kills: [], tableKills: [] },
+  kills: Pick<Scenario, 'kills' | 'tableKills'> = { kills: [], tableKills: [] },
 ): Promise<Phase> {
   const { sandbox, s3, bus, history, clock } = workflow;
   const from = {
-    ...{ calls: sandbox.journal.length, s3: s3.journal.length, events: bus.events.length },
+    calls: sandbox.journal.length,
+    s3: s3.journal.length,
+    events: bus.events.length,
     executions: history.executions.length,
   };
-  const openBefore = await openUploads(workflow);
   const announced: Announced[] = [];
-  let events = 0;
   const record = (_: HistoryEvent) => {
-    events += 1;
-    for (const kill of kills) if (kill.event === events) setTimeout(killAll, kill.after, workflow);
     const news = bus.events.slice(from.events + announced.length);
     announced.push(...news.map((event) => ({ event, after: s3.journal.length - from.s3 })));
   };
-  using _ = killCurateReport(workflow, tableKills);
+  using _ = killAtCalls(workflow, kills);
   const running = exports.map(async (requested): Promise<Ended> => {
     const name = `${prefix}-${requested.name}`;
     if (requested.startAfter) await sleep((1000 * requested.startAfter) / clock.speed);
@@ -138,9 +133,11 @@ async function runPhase(
     return readTable(workflow, { name, account, metrics: fields.metrics as string[] }, histories);
   });
   return {
-    ...{ ended, announced, calls: sandbox.journal.slice(from.calls), s3: s3.journal.slice(from.s3) },
+    ended,
+    announced,
+    calls: sandbox.journal.slice(from.calls),
+    s3: s3.journal.slice(from.s3),
     objects: await objectsOf(workflow, account, prefix),
-    openUploads: (await openUploads(workflow)) - openBefore,
     tables: await Promise.all(tables),
   };
 }
@@ -150,20 +147,41 @@ function idsFor({ fields, invalid }: RequestedExport, { sandbox }: Workflow): Re
   return fields.kind === 'purchases' && !invalid ? { advertiser_id: sandbox.advertiserIds[0] } : {};
 }
 
-/** Kills CurateReport after these of its calls from now on. */
-function killCurateReport({ s3, glue, functionOf }: Workflow, after: readonly number[]): Disposable {
-  const from = { s3: s3.journal.length, glue: glue.journal.length };
-  const left = [...after];
-  const timer = setInterval(() => {
-    if (left.length === 0) return clearInterval(timer);
-    const days = s3.journal.slice(from.s3).filter(({ key }) => key.endsWith('/data.parquet'));
-    const calls = days.length + glue.journal.length - from.glue;
-    const next = left.findIndex((atLeast) => calls >= atLeast);
-    if (next < 0) return;
-    left.splice(next, 1);
-    void functionOf('CurateReport').kill();
-  }, 1);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+type AnyCall = Call | S3Call | JsonCall;
+
+/**
+ * Kills functions after these of the calls from now on. At a call, not at a time, so that a seed kills at the same place again.
+ *
+ * @param kills counts all calls @param tableKills counts those of CurateReport's that concern the table
+ */
+function killAtCalls(
+  workflow: Workflow,
+  { kills, tableKills }: Pick<Scenario, 'kills' | 'tableKills'>,
+): Disposable {
+  const { sandbox, s3, secrets, glue } = workflow;
+  const journals = [sandbox, s3, secrets, glue].map(({ journal }) => journal as AnyCall[]);
+  let calls = 0;
+  let ofTable = 0;
+  const count = (call: AnyCall) => {
+    if (kills.includes(++calls)) killAll(workflow);
+    if (isOfTable(call) && tableKills.includes(++ofTable)) void workflow.functionOf('CurateReport').kill();
+  };
+  for (const journal of journals) {
+    journal.push = (...entries) => {
+      entries.forEach(count);
+      return Array.prototype.push.apply(journal, entries);
+    };
+  }
+  return {
+    [Symbol.dispose]() {
+      for (const journal of journals) Reflect.deleteProperty(journal, 'push');
+    },
+  };
+}
+
+/** A call that concerns the table: an object of a day, or partitions. */
+function isOfTable(call: AnyCall): boolean {
+  return 'table' in call || ('key' in call && call.key.endsWith('/data.parquet'));
 }
 
 function killAll(workflow: Workflow): void {
@@ -184,10 +202,4 @@ async function objectsOf(
     return [key, { bytes: await object(key), ...encoding }] as const;
   });
   return new Map(await Promise.all(files));
-}
-
-/** Counts the folders of the S3 endpoint, because a request would appear in its journal. */
-async function openUploads({ out, bucket }: Workflow): Promise<number> {
-  const entries = await readdir(join(out, bucket, '.uploads'), { withFileTypes: true }).catch(() => []);
-  return entries.filter((entry) => entry.isDirectory()).length;
 }

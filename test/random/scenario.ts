@@ -1,7 +1,5 @@
 import fc from 'fast-check';
-import type { GlueFault } from '../../infra/local/glue.ts';
-import type { Fault as S3Fault } from '../../infra/local/s3/faults.ts';
-import type { SecretsFault } from '../../infra/local/secrets-manager.ts';
+import type { Fault } from '../support/faulty-services.ts';
 import { platformFault } from './platform-faults.ts';
 
 /** What one run exports, and what goes wrong meanwhile. Plain data, the same for the same seed and index. */
@@ -22,15 +20,15 @@ export interface Scenario {
   readonly revoked: boolean;
   /** In the words of parseFault. */
   readonly platform: readonly string[];
-  readonly s3: readonly S3Fault[];
-  readonly secrets: readonly SecretsFault[];
+  readonly s3: readonly Fault[];
+  readonly secrets: readonly Fault[];
   /** How many events the bus refuses. */
   readonly bus: number;
-  /** Kills every busy function this many real milliseconds after the nth event of the history. */
-  readonly kills: readonly { readonly event: number; readonly after: number }[];
+  /** Kills every busy function after the nth call of the platform, S3, Secrets Manager and Glue together. */
+  readonly kills: readonly number[];
   /** Kills CurateReport after the nth of its calls that concern the table: an object of a day, or partitions. */
   readonly tableKills: readonly number[];
-  readonly glue: readonly GlueFault[];
+  readonly glue: readonly Fault[];
 }
 
 export interface NumberedScenario {
@@ -166,9 +164,9 @@ const s3Fault = fc.oneof(
     answer: fc.constantFrom('InternalError', 'SlowDown', 'AccessDenied', 'reset', 'lost answer'),
     times: fc.constantFrom(1, 2, 20),
   }),
-) as fc.Arbitrary<S3Fault>;
+) as fc.Arbitrary<Fault>;
 
-const secretsFault: fc.Arbitrary<SecretsFault> = fc.record({
+const secretsFault: fc.Arbitrary<Fault> = fc.record({
   operation: fc.constantFrom('GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'),
   answer: fc.constantFrom(
     ...(['ThrottlingException', 'InternalServiceError', 'reset', 'lost answer'] as const),
@@ -193,9 +191,9 @@ const dayFault = fc.record({
     ...['reset', 'lost answer'],
   ),
   times: fc.constantFrom(1, 1, 2, 5),
-}) as fc.Arbitrary<S3Fault>;
+}) as fc.Arbitrary<Fault>;
 
-const glueFault: fc.Arbitrary<GlueFault> = fc.record({
+const glueFault: fc.Arbitrary<Fault> = fc.record({
   operation: fc.constantFrom(
     'GetTable',
     'GetPartitions',
@@ -229,7 +227,7 @@ const scenario: fc.Arbitrary<Scenario> = requested.chain((exports) => {
       { weight: 9, arbitrary: fc.constant(0) },
       { weight: 1, arbitrary: fc.constantFrom(1, 3, 7, 20) },
     ),
-    kills: few(2, fc.record({ event: fc.integer({ min: 1, max: 40 }), after: fc.nat(20) }), 2),
+    kills: few(2, fc.integer({ min: 1, max: 60 }), 2),
     tableKills: few(changing ? 5 : 1, fc.integer({ min: 1, max: 40 }), 2),
     glue: few(2, glueFault, 2),
   });

@@ -4,10 +4,9 @@ import type { Curated } from '../../functions/workflow/state-parts.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
 import type { HistoryEvent } from '../../infra/local/history.ts';
-import type { ReportFile } from '../../infra/sandbox/reporting/rows.ts';
+import type { ReportFile } from '../../infra/sandbox/reporting/report-file.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
-import { type DaySums, sumDays } from '../support/day-sums.ts';
-import { queryDays } from '../support/query-days.ts';
+import { type DaySums, queryDays, sumDays } from '../support/day-sums.ts';
 import type { Workflow } from '../support/workflow.ts';
 
 /** A table as readers see it after the executions have ended. */
@@ -37,7 +36,8 @@ export async function readTable(
 ): Promise<Table> {
   const partitions = glue.partitionsOf(catalogName(name)).filter(({ Values }) => Values[0] === account);
   return {
-    ...{ name, metrics },
+    name,
+    metrics,
     days: await queryDays(join(out, bucket, 'tables', name), account, metrics),
     registered: new Set(partitions.map(({ Values }) => Values[1] ?? '')),
     curations: histories.flatMap(curationsIn),

@@ -6,9 +6,8 @@ import { WindowState } from '../../functions/workflow/states.ts';
 import { asLambda, type Lambda, SETTINGS } from './lambda.ts';
 import { windowOf } from './steps.ts';
 
-/** The time of every call, and the same time in a timeline. */
+/** The time of every call. */
 export const NOW = '2026-11-21T06:00:00.500Z';
-export const AT = '2026-11-21T06:00:00Z';
 
 export const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 

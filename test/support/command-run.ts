@@ -19,16 +19,16 @@ export interface CommandRun {
 
 /**
  * @param fields of the request, in addition to the names and metrics
- * @param onEnd closes the sandbox at the end of the test; `afterAll` keeps it for all tests of a file
+ * @param onEnd closes the sandbox and removes the folder at another time than the end of the test
  */
 export async function startCommandRun(
   fields: Record<string, unknown>,
   options: SandboxOptions = {},
-  onEnd: (close: () => Promise<void>) => void = onTestFinished,
+  onEnd: (end: () => Promise<void> | void) => void = onTestFinished,
 ): Promise<CommandRun> {
   const sandbox = await startSandbox({ now: scaledClock(SPEED).now, ...options });
   onEnd(() => sandbox.close());
-  const directory = temporaryDirectory();
+  const directory = temporaryDirectory(onEnd);
   const { clientId: client_id, clientSecret: client_secret, advertiserIds } = sandbox;
   const file = async (name: string, content: unknown) => {
     await writeFile(join(directory, name), JSON.stringify(content));

@@ -1,24 +1,34 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
-import { Agent, buildConnector } from 'undici';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { expect } from 'vitest';
-import { createFileConnector } from '../../functions/copy/connection.ts';
-import { type CopyCheckpoint, type CopyOptions, copyFile } from '../../functions/copy/copy.ts';
+import { createFileConnector } from '../../functions/copy/body.ts';
+import { type CopyCheckpoint, copyFile } from '../../functions/copy/copy.ts';
 import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import type { Source } from '../../functions/copy/download.ts';
 import type { WrittenObject } from '../../functions/copy/object-writer.ts';
-import { createBufferPool } from '../../functions/copy/parts.ts';
-import type { Destination } from '../../functions/copy/s3-call.ts';
-import { ACCOUNT, type S3Options } from '../../infra/local/s3/server.ts';
-import { BUCKET, startTestS3 } from './s3.ts';
+import type { Destination } from '../../functions/copy/upload.ts';
+import { ACCOUNT } from '../../infra/local/s3/server.ts';
+import { BUCKET, beforeRequests, countUploads, startTestS3, type TestS3Options } from './s3.ts';
 import { type FileOptions, type StorageHost, startStorageHost } from './storage-host.ts';
 
 export const KEY = 'exports/account=acme/report.json';
 
 /** Parts of 64 KiB, so that a file of 1 MB has many. */
 export const PART = 64 * 1024;
+
+/** Ends a call of a function early, after this many bytes of the file have arrived. */
+export interface Cut {
+  readonly after: number;
+  /** `time`: the call stops in time. `kill`: it does nothing more, and S3 hears nothing more of it. */
+  readonly by: 'time' | 'kill';
+}
+
+/** The call's function was killed, so the state machine has no new state. */
+export class Killed extends Error {
+  override readonly name = 'Killed';
+}
 
 export interface Outcome {
   readonly copied?: WrittenObject;
@@ -32,89 +42,122 @@ export interface Outcome {
   readonly s3: Awaited<ReturnType<typeof startTestS3>>;
 }
 
-type Options = Partial<Omit<CopyOptions, 'source' | 'pool'>> & {
+interface Call {
+  readonly checkpoint?: CopyCheckpoint | undefined;
+  readonly cut?: Cut | undefined;
   readonly source?: Partial<Source>;
-  readonly part?: number;
-};
+  readonly destination?: Partial<Destination>;
+}
 
 /** A storage host with one file, a bucket, and copies from one to the other. */
 export interface Copying extends AsyncDisposable {
   readonly host: StorageHost;
   readonly s3: Outcome['s3'];
-  readonly source: Source;
-  readonly destination: Destination;
   /** Makes one call and reports what it left. */
-  copy(options?: Options): Promise<Outcome>;
-  object(): Promise<Buffer | undefined>;
-  openUploads(): Promise<number>;
+  copy(call?: Call): Promise<Outcome>;
+  /** Calls as the state machine does: again from the last checkpoint, after a retryable failure too. */
+  save(cuts?: readonly Cut[]): Promise<Outcome & { readonly calls: number }>;
 }
 
-export async function startCopying(file: FileOptions, s3Options: Partial<S3Options> = {}): Promise<Copying> {
+/** Calls of SaveReport, at most. */
+const CALLS_MAX = 12;
+const RETRIED = ['Killed', 'CopyFailed', 'ServiceUnavailable', 'UrlExpired'];
+
+export async function startCopying(file: FileOptions, s3Options: TestS3Options = {}): Promise<Copying> {
   await using opened = new AsyncDisposableStack();
   const s3 = opened.use(await startTestS3({ minPartBytes: 1, ...s3Options }));
   const host = opened.use(await startStorageHost(file));
-  const dispatcher = createDispatcher(file.certificate?.cert);
-  opened.defer(() => dispatcher.destroy());
-  const source = { url: host.url, dispatcher, maxBytes: 100 * 1024 * 1024 };
-  const destination = {
-    ...{ s3: s3.client, bucket: BUCKET, key: KEY, expectedBucketOwner: ACCOUNT },
-    retryPause: 1,
-  };
   const open = opened.move();
-  const object = () => readFile(join(s3.directory, BUCKET, KEY)).catch(() => undefined);
-  const openUploads = async () => {
-    const owner = { ExpectedBucketOwner: s3Options.account ?? ACCOUNT };
-    const { Uploads = [] } = await s3.client.send(
-      new ListMultipartUploadsCommand({ Bucket: BUCKET, ...owner }),
-    );
-    return Uploads.length;
-  };
-  const copy = async ({ source: changed, part = PART, ...options }: Options = {}) => {
+
+  async function copy({ checkpoint, cut, ...changed }: Call = {}): Promise<Outcome> {
+    const deadline = new AbortController();
+    const agent = createDispatcher(file.certificate?.cert);
+    const client = s3.newClient({ maxAttempts: 5 });
+    let isKilled = false;
+    let arrived = 0;
+    beforeRequests(client, () => {
+      if (isKilled) throw new Killed();
+    });
+    const dispatcher = counting(agent, (bytes) => {
+      arrived += bytes;
+      if (cut === undefined || arrived < cut.after) return;
+      if (cut.by === 'time') return deadline.abort();
+      isKilled = true;
+      agent.destroy().catch(() => {});
+      client.destroy();
+    });
     const result = await copyFile({
-      source: { ...source, ...changed },
-      destination,
-      format: 'JSON',
-      deadline: new AbortController().signal,
-      pool: createBufferPool(part),
-      pause: 1,
-      ...options,
+      source: { url: host.url, dispatcher, ...changed.source },
+      destination: {
+        s3: client,
+        bucket: BUCKET,
+        key: KEY,
+        expectedBucketOwner: ACCOUNT,
+        maxBytes: 300_000_000,
+        partBytes: PART,
+        ...changed.destination,
+      },
+      deadline: deadline.signal,
+      checkpoint: checkpoint && JSON.parse(JSON.stringify(checkpoint)),
     }).then(
-      (ended) => ('upload_id' in ended ? { checkpoint: handOn(ended) } : { copied: ended }),
+      (ended) => ('upload_id' in ended ? { checkpoint: ended } : { copied: ended }),
       (error: unknown) => ({ error }),
     );
-    return { ...result, object: await object(), openUploads: await openUploads(), host, s3 };
-  };
-  const close = () => open.disposeAsync();
-  return { host, s3, source, destination, copy, object, openUploads, [Symbol.asyncDispose]: close };
+    client.destroy();
+    await agent.destroy();
+    const object = await readFile(join(s3.directory, BUCKET, KEY)).catch(() => undefined);
+    const left = { object, openUploads: await countUploads(s3.directory), host, s3 };
+    return isKilled ? { error: new Killed(), ...left } : { ...result, ...left };
+  }
+
+  async function save(cuts: readonly Cut[] = []) {
+    let checkpoint: CopyCheckpoint | undefined;
+    for (let calls = 1; ; calls++) {
+      const outcome = await copy({ checkpoint, cut: cuts[calls - 1] });
+      checkpoint = outcome.checkpoint ?? checkpoint;
+      const isRetried =
+        outcome.checkpoint || RETRIED.includes((outcome.error as Error | undefined)?.name ?? '');
+      if (!isRetried || calls === CALLS_MAX) return { ...outcome, calls };
+    }
+  }
+
+  return { host, s3, copy, save, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 /** Connects to any address. @param ca a certificate to trust */
-export function createDispatcher(ca?: string): Agent {
+function createDispatcher(ca?: string): Agent {
   const options = { allowH2: false, timeout: 1_000, ...(ca !== undefined && { ca }) };
   const connect = createFileConnector((onread) => buildConnector({ ...options, onread }));
   return new Agent({ allowH2: false, connect });
 }
 
-/** The state machine passes a state on as JSON. */
-export function handOn<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value));
+/** Counts the bytes of every body. */
+function counting(agent: Dispatcher, count: (bytes: number) => void): Dispatcher {
+  return agent.compose((dispatch) => (options, handler) => {
+    const onData = handler.onResponseData?.bind(handler);
+    handler.onResponseData = (controller, chunk) => {
+      onData?.(controller, chunk);
+      count(chunk.length);
+    };
+    return dispatch(options, handler);
+  });
 }
 
 /** Copies in one call and reports what it left. */
 export async function copyOnce(
   file: FileOptions,
-  { s3, ...options }: Options & { s3?: Partial<S3Options> } = {},
+  { s3, ...call }: Call & { s3?: TestS3Options } = {},
 ): Promise<Outcome> {
   await using copying = await startCopying(file, s3);
-  return await copying.copy(options);
+  return await copying.copy(call);
 }
 
-/** A JSON array of exactly `bytes` bytes, with brackets and quotes inside its strings. */
-export function jsonOf(bytes: number): { body: Buffer } {
+/** A JSON array of exactly `bytes` bytes. */
+export function jsonOf(bytes: number): Buffer {
   const row = '{"date":"2026-10-01","name":"a \\"quoted\\" [name], {braced}","spend":12.5}';
   const rows = Math.max(1, Math.floor((bytes - 2) / (row.length + 1)));
   const text = `[${Array.from({ length: rows }, () => row).join(',')}`;
-  return { body: Buffer.from(`${text}${' '.repeat(Math.max(0, bytes - text.length - 1))}]`) };
+  return Buffer.from(`${text}${' '.repeat(Math.max(0, bytes - text.length - 1))}]`);
 }
 
 /** Expects exactly these bytes, verified, and no open upload. */

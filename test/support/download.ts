@@ -1,73 +1,56 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { createFileAgent } from '../../functions/copy/connection.ts';
-import { download, type FileHead, type Receiver, type Source } from '../../functions/copy/download.ts';
+import { createFileAgent, type Write } from '../../functions/copy/body.ts';
+import { download, type FileHead, type Source, type StoredBytes } from '../../functions/copy/download.ts';
 import { listenTcp } from './listen.ts';
 
-/** The requests and the result of one download. */
+/** The request and the result of one download. */
 export interface Downloaded {
-  /** The size of the file. */
-  readonly ended?: number;
   readonly error?: unknown;
-  /** One for each start of the file. */
-  readonly begins: readonly FileHead[];
-  /** The bytes since the last start. */
+  readonly file: FileHead | undefined;
   readonly text: string;
-  /** The headers of each request, without Host. */
-  readonly requests: readonly Readonly<Record<string, string>>[];
+  /** The headers of the request, without Host. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 interface Options {
-  readonly source?: Partial<Source>;
-  readonly write?: Receiver['write'];
-  readonly from?: Parameters<typeof download>[2]['from'];
+  readonly stored?: StoredBytes;
+  readonly timeouts?: Source['timeouts'];
+  readonly write?: Write;
   readonly signal?: AbortSignal;
 }
 
-/** Bytes to send before the connection is closed properly, `RESET` to break it, or a function that sends itself. */
-export type Answer = string | typeof RESET | ((socket: Socket) => unknown);
-export const RESET = Symbol('reset');
-
-/** Downloads from a raw server that gives one answer to each request, and repeats the last one. */
-export async function downloadFrom(answers: readonly Answer[], options: Options = {}): Promise<Downloaded> {
-  const requests: Record<string, string>[] = [];
+/** @param answer the bytes to send before the connection is closed properly, or a function that sends itself */
+export async function downloadFrom(
+  answer: string | ((socket: Socket) => unknown),
+  { stored, timeouts, write, signal = new AbortController().signal }: Options = {},
+): Promise<Downloaded> {
+  let headers = {};
   await using host = await listenTcp(async (socket) => {
     const [request] = await once(socket, 'data');
     const lines = String(request).trim().split('\r\n').slice(1);
-    const { host: _, ...headers } = Object.fromEntries(lines.map((line) => line.split(': ')));
-    const at = requests.push(headers) - 1;
-    const answer = answers[Math.min(at, answers.length - 1)];
+    const { host: _, ...sent } = Object.fromEntries(lines.map((line) => line.split(': ')));
+    headers = sent;
     if (typeof answer === 'string') socket.end(answer);
-    else if (typeof answer === 'function') answer(socket);
-    else socket.resetAndDestroy();
+    else answer(socket);
   });
-  const begins: FileHead[] = [];
+  let file: FileHead | undefined;
   let text = '';
-  const receiver: Receiver = {
-    async begin(file) {
-      begins.push(file);
-      text = '';
-    },
-    discard() {
-      text = '';
-    },
-    write(chunk) {
+  const begin = (head: FileHead): Write => {
+    file = head;
+    return (chunk) => {
       text += chunk;
-      return options.write?.(chunk);
-    },
+      return write?.(chunk);
+    };
   };
   const dispatcher = createFileAgent({ allowLoopback: true });
-  const source: Source = {
-    url: `${host.url}/report?X-Amz-Signature=canary`,
-    ...{ dispatcher, maxBytes: 1_000_000, ...options.source },
-  };
-  const { from, signal = new AbortController().signal } = options;
-  const result = await download(source, receiver, { pause: 0, from, signal }).then(
-    (ended) => ({ ended }),
+  const url = `${host.url}/report?X-Amz-Signature=canary`;
+  const result = await download({ url, dispatcher, timeouts }, stored, begin, signal).then(
+    () => ({}),
     (error: unknown) => ({ error }),
   );
   await dispatcher.destroy();
-  return { ...result, begins, text, requests };
+  return { ...result, file, text, headers };
 }
 
 /** The bytes of an answer. */

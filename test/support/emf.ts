@@ -51,7 +51,11 @@ function metricsOf(line: Line): Metric[] {
     return Metrics.map(({ Name, Unit }) => {
       expect(UNITS, Name).toContain(Unit);
       return {
-        ...{ namespace: Namespace, name: Name, unit: Unit, dimensions, properties },
+        namespace: Namespace,
+        name: Name,
+        unit: Unit,
+        dimensions,
+        properties,
         value: number(line[Name]),
       };
     });

@@ -6,22 +6,18 @@ export function caughtFrom({ name, message }: Error): Caught & { Cause: string }
   return { Error: name, Cause: JSON.stringify({ errorType: name, errorMessage: message, trace: [] }) };
 }
 
-/** The dependencies of DescribeFailure, with what it wrote, logged and abandoned. */
+/** The dependencies of DescribeFailure, with what it wrote and logged. */
 export function createFailureDependencies() {
   const written = new Map<string, unknown>();
   const { log, lines } = keepLog();
-  const abandoned: string[][] = [];
-  const abandon = async (...upload: string[]) => void abandoned.push(upload);
   const putJson = async (key: string, value: unknown) => {
     written.set(key, JSON.parse(JSON.stringify(value)));
   };
   return {
     written,
     lines,
-    abandoned,
     dependencies: {
       store: { putJson, bucket: 'test-bucket' },
-      abandon,
       log,
       now: stoppedClock().now,
       runbookUrl: undefined,

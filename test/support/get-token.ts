@@ -1,20 +1,16 @@
-import type { Token } from '../../functions/platform/token.ts';
+import type { Token } from '../../functions/platform/oauth.ts';
 import type { CachedToken, CachedTokens } from '../../functions/token/cached-tokens.ts';
 import type { Credential, OAuthCredential } from '../../functions/token/credential.ts';
-import type { Measurement } from '../../functions/workflow/measure.ts';
 import { keepLog, stoppedClock, windowOf } from './steps.ts';
 
 const BASE_URL = 'https://api.example.com/v1';
 
 /** The dependencies of GetToken: secrets in memory, a token endpoint that counts, and a clock that tests move. */
-export function startGetToken(
-  options: { expiresIn?: number; failure?: Error; now?: string; hostFailure?: string } = {},
-) {
+export function startGetToken(options: { failure?: Error; now?: string } = {}) {
   const clock = stoppedClock(options.now);
   const versions: CachedTokens[] = [];
   const asked: { refresh_token: string | undefined; scope: string | undefined }[] = [];
   const rotations: string[] = [];
-  const resolved: string[] = [];
   let credential: Credential = { client_id: 'client', client_secret: 'canary-secret' };
   let credentialVersion = 1;
   let beforeReplacing = () => {};
@@ -24,16 +20,10 @@ export function startGetToken(
   };
   let issued = 0;
   const { lines, log } = keepLog();
-  const measured: Measurement[] = [];
   const dependencies = {
     log,
     now: clock.now,
-    measure: (measurement: Measurement) => void measured.push(measurement),
     baseUrl: BASE_URL,
-    async resolveHost(host: string): Promise<void> {
-      resolved.push(host);
-      if (options.hostFailure) throw Object.assign(new Error(), { code: options.hostFailure });
-    },
     credentialOf: () => ({
       read: async () => ({ text: JSON.stringify(credential), version: `c${credentialVersion}` }),
       async replace(version: string, text: string) {
@@ -63,7 +53,7 @@ export function startGetToken(
       const rotated = rotations.shift();
       return {
         accessToken: `canary-token-${issued}`,
-        expiresIn: options.expiresIn ?? 3600,
+        expiresIn: 3600,
         ...(rotated && { refreshToken: rotated }),
       };
     },
@@ -73,12 +63,10 @@ export function startGetToken(
     clock,
     dependencies,
     lines,
-    measured,
     versions,
     window,
     asked,
     rotations,
-    resolved,
     issued: () => issued,
     credential: () => credential,
     setCredential,

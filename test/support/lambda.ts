@@ -1,9 +1,10 @@
 import { onTestFinished, vi } from 'vitest';
+import { createNewObjects } from '../../functions/copy/object-writer.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import type { LambdaContext } from '../../functions/workflow/step.ts';
 import { ACCOUNT, CREDENTIALS } from '../../infra/local/s3/server.ts';
 import { type Metric, metricsIn } from './emf.ts';
-import { BUCKET } from './s3.ts';
+import { BUCKET, startTestS3, type TestS3Options } from './s3.ts';
 
 /** The environment of a function, with an unreachable platform. */
 export const SETTINGS: Readonly<Record<keyof Omit<Settings, Optional>, string>> = {
@@ -32,10 +33,9 @@ export function awsEnvironment(
   };
 }
 
-/** Sets this process's environment until the test ends. */
+/** Sets this process's environment for the test. */
 export function setEnvironment(environment: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-  onTestFinished(() => void vi.unstubAllEnvs());
 }
 
 type Handler<O> = (event: unknown, context: LambdaContext) => Promise<O>;
@@ -55,8 +55,7 @@ export function asLambda(environment: Readonly<Record<string, string>>): Lambda 
   restoreProcess();
   const texts: string[] = [];
   for (const stream of [process.stdout, process.stderr]) {
-    const spy = vi.spyOn(stream, 'write').mockImplementation((text) => texts.push(String(text)) > 0);
-    onTestFinished(() => spy.mockRestore());
+    vi.spyOn(stream, 'write').mockImplementation((text) => texts.push(String(text)) > 0);
   }
   let calls = 0;
   const takeLines = (isMetric: boolean) => {
@@ -94,4 +93,18 @@ function restoreProcess(): void {
       for (const listener of listeners) process.on(event, listener as never);
     }
   });
+}
+
+/** Makes AbortSignal.timeout 50 times shorter for the test. The spy's calls hold the original milliseconds. */
+export function shortenTimeouts() {
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  return vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 50));
+}
+
+/** A local bucket that refuses calls without ExpectedBucketOwner, and the function with which a step writes objects to it. */
+export async function startBucket(settings: Partial<Settings> = {}, options: TestS3Options = {}) {
+  const s3 = await startTestS3({ requireOwner: true, ...options });
+  onTestFinished(() => s3.close());
+  setEnvironment(awsEnvironment({ S3: s3.endpoint }));
+  return { s3, createObject: createNewObjects({ ...SETTINGS, ...settings }) };
 }

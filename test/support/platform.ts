@@ -1,4 +1,4 @@
-import type { Authorization, Platform } from '../../functions/platform/connection.ts';
+import { bearer as bearerOf, type Platform } from '../../functions/platform/connection.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
 
 /** The platform at this URL, with a new connection for each call, as the steps use it. */
@@ -11,7 +11,8 @@ export function connecting(connectTimeout: number) {
   return safeAgent({ allowLoopback: true }, { connectTimeout, pipelining: 0 });
 }
 
-export const bearer: Authorization = { scheme: 'Bearer', value: 'token-of-the-test' };
+export const TOKEN = 'token-of-the-test';
+export const bearer = bearerOf(TOKEN);
 
 /** Returns the error that a promise rejects with. Throws if it is not of this class. */
 export async function errorOf<E extends Error>(

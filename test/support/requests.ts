@@ -7,13 +7,22 @@ export const ADVERTISER = '7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e';
 
 /** A report's input with only the fields that it needs. */
 export const REPORT = {
-  ...{ name: 'daily', account: 'acme', start_date: '2026-10-01', end_date: '2026-11-01' },
-  ...{ advertiser_ids: [ADVERTISER], metrics: ['spend'] },
+  name: 'daily',
+  account: 'acme',
+  start_date: '2026-10-01',
+  end_date: '2026-11-01',
+  advertiser_ids: [ADVERTISER],
+  metrics: ['spend'],
 };
 
 /** {@link REPORT} with the defaults filled in. */
 export const NORMALIZED_REPORT = {
-  ...{ ...REPORT, kind: 'report', granularity: 'DAY', format: 'JSON', options: {}, max_parallel: 8 },
+  ...REPORT,
+  kind: 'report',
+  granularity: 'DAY',
+  format: 'JSON',
+  options: {},
+  max_parallel: 8,
 };
 
 /** Parses an input, after JSON, on 21 November 2026. */

@@ -4,16 +4,12 @@ import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import type { FailureReport } from '../../functions/workflow/states.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
-import type { GlueFault } from '../../infra/local/glue.ts';
 import type { HistoryEvent } from '../../infra/local/history.ts';
-import type { Fault as S3Fault } from '../../infra/local/s3/faults.ts';
-import type { JournalEntry } from '../../infra/local/s3/server.ts';
-import type { SecretsCall, SecretsFault } from '../../infra/local/secrets-manager.ts';
 import type { Call, Endpoint } from '../../infra/sandbox/exchange.ts';
-import type { Fault } from '../../infra/sandbox/faults/fault.ts';
-import { parseFault } from '../../infra/sandbox/faults/parse-fault.ts';
+import { type Fault, parseFault } from '../../infra/sandbox/faults/parse-fault.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 import type { Report } from '../../infra/sandbox/state.ts';
+import type { JsonCall, S3Call, Fault as ServiceFault } from './faulty-services.ts';
 import { expectNoSecretIn, expectNoSecretWritten } from './secrecy.ts';
 import { type Ended, startWorkflow, type Workflow, type WorkflowOptions } from './workflow.ts';
 
@@ -23,9 +19,9 @@ export interface Conditions {
   readonly faults?: readonly (string | Fault)[];
   /** Options of the sandbox for this export only. */
   readonly sandbox?: Omit<SandboxOptions, 'faults' | 'credentials' | 'revisions'>;
-  readonly s3?: readonly S3Fault[];
-  readonly secrets?: readonly SecretsFault[];
-  readonly glue?: readonly GlueFault[];
+  readonly s3?: readonly ServiceFault[];
+  readonly secrets?: readonly ServiceFault[];
+  readonly glue?: readonly ServiceFault[];
   /** How many events the event bus refuses. */
   readonly events?: number;
   readonly request?: Readonly<Record<string, unknown>>;
@@ -48,8 +44,8 @@ export interface Outcome extends Ended, Journals {
 export interface Journals {
   readonly calls: readonly Call[];
   readonly reports: readonly Report[];
-  readonly s3: readonly JournalEntry[];
-  readonly secrets: readonly SecretsCall[];
+  readonly s3: readonly S3Call[];
+  readonly secrets: readonly JsonCall[];
   readonly announced: readonly BusEvent[];
   /** Lines that the functions wrote. */
   readonly logged: readonly string[];

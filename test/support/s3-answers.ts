@@ -1,22 +1,30 @@
-import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
-import type { Destination } from '../../functions/copy/s3-call.ts';
+import { createS3Client } from '../../functions/aws/s3.ts';
+import type { Destination } from '../../functions/copy/upload.ts';
 import { ACCOUNT, CREDENTIALS } from '../../infra/local/s3/server.ts';
 import { type Answer, listen } from './listen.ts';
 
 /** An S3 that gives answers which the local one never gives, and an object of it. */
 export async function startS3Answers(answer: Answer, config: S3ClientConfig = {}) {
   const server = await listen(answer);
-  const s3 = new S3Client({
-    ...{ endpoint: server.url, region: 'eu-west-1', forcePathStyle: true },
-    ...{ credentials: CREDENTIALS, maxAttempts: 1, ...config },
+  const s3 = createS3Client({
+    endpoint: server.url,
+    region: 'eu-west-1',
+    forcePathStyle: true,
+    credentials: CREDENTIALS,
+    ...config,
   });
   onTestFinished(async () => {
     s3.destroy();
     await server[Symbol.asyncDispose]();
   });
   const to: Destination = {
-    ...{ s3, bucket: 'exports', key: 'report.json', expectedBucketOwner: ACCOUNT, retryPause: 0 },
+    s3,
+    bucket: 'exports',
+    key: 'report.json',
+    expectedBucketOwner: ACCOUNT,
+    maxBytes: 1_000,
   };
   return { server, to };
 }

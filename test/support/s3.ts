@@ -1,20 +1,35 @@
-import { mkdtempDisposable } from 'node:fs/promises';
+import { mkdtempDisposable, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import { CREDENTIALS, type S3, type S3Options, startS3 } from '../../infra/local/s3/server.ts';
+import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import { createS3Client } from '../../functions/aws/s3.ts';
+import { CREDENTIALS, type S3Options, startS3 } from '../../infra/local/s3/server.ts';
+import { type Fault, type Faulty, type S3Call, startS3Proxy } from './faulty-services.ts';
 
 export const BUCKET = 'exports-test';
 
-/** Starts the local S3 endpoint on a temporary folder, with a client that does not retry. Closing it removes the folder. */
-export async function startTestS3(
-  options: Partial<Omit<S3Options, 'directory'>> = {},
-): Promise<S3 & { directory: string; client: S3Client; newClient(config?: S3ClientConfig): S3Client }> {
-  const { path: directory, remove } = await mkdtempDisposable(join(tmpdir(), 's3-'));
-  const server = await startS3({ buckets: [BUCKET], ...options, directory });
+export interface TestS3 extends Faulty<S3Call>, AsyncDisposable {
+  readonly directory: string;
+  /** Does not retry. */
+  readonly client: S3Client;
+  newClient(config?: S3ClientConfig): S3Client;
+  close(): Promise<void>;
+}
+
+export interface TestS3Options extends Partial<Omit<S3Options, 'directory'>> {
+  readonly faults?: readonly Fault[];
+}
+
+/** Starts the local S3 endpoint behind a proxy, on a temporary folder. Closing it removes the folder. */
+export async function startTestS3({ faults = [], ...options }: TestS3Options = {}): Promise<TestS3> {
+  await using started = new AsyncDisposableStack();
+  const { path: directory } = started.use(await mkdtempDisposable(join(tmpdir(), 's3-')));
+  const server = started.use(await startS3({ buckets: [BUCKET], ...options, directory }));
+  const proxy = started.use(await startS3Proxy(() => server.endpoint));
+  proxy.faults.push(...faults);
   const newClient = (config: S3ClientConfig = {}) =>
-    new S3Client({
-      endpoint: server.endpoint,
+    createS3Client({
+      endpoint: proxy.endpoint,
       region: 'eu-west-1',
       forcePathStyle: true,
       credentials: CREDENTIALS,
@@ -22,15 +37,20 @@ export async function startTestS3(
       ...config,
     });
   const client = newClient();
-  const close = async () => {
-    client.destroy();
-    await server.close();
-    await remove();
-  };
-  return { ...server, directory, client, newClient, close, [Symbol.asyncDispose]: close };
+  started.defer(() => client.destroy());
+  const running = started.move();
+  const close = () => running.disposeAsync();
+  return { ...proxy, directory, client, newClient, close, [Symbol.asyncDispose]: close };
 }
 
-/** Calls `hook` before each request that the client sends. A middleware would not see the requests of parts. */
+/** Counts the folders of multipart uploads that are neither completed nor aborted. */
+export async function countUploads(directory: string, bucket = BUCKET): Promise<number> {
+  const folder = join(directory, bucket, '.uploads');
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => entry.isDirectory()).length;
+}
+
+/** Calls `hook` before each request that the client sends. */
 export function beforeRequests({ config: { requestHandler } }: S3Client, hook: () => unknown): void {
   const handle = requestHandler.handle.bind(requestHandler);
   requestHandler.handle = async (...request) => {

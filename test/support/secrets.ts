@@ -2,12 +2,8 @@ import { expect, onTestFinished } from 'vitest';
 import { createSecrets } from '../../functions/aws/secrets.ts';
 import { createTokenCache } from '../../functions/token/cached-tokens.ts';
 import { createCredentialStore } from '../../functions/token/credential.ts';
-import { createMemorySecret } from '../../infra/local/secret.ts';
-import {
-  type SecretsFaultAnswer,
-  type SecretsOperation,
-  startSecretsManager,
-} from '../../infra/local/secrets-manager.ts';
+import { createMemorySecret } from '../../infra/local/secrets-manager.ts';
+import { type Fault, startFaultySecrets } from './faulty-services.ts';
 import { awsEnvironment, setEnvironment } from './lambda.ts';
 
 export const CREDENTIAL = 'exports/acme/credential';
@@ -21,10 +17,10 @@ export const LOGIN = {
 /** The secrets of one account in a local Secrets Manager. */
 export async function startAccount({ credential, token }: { credential?: string; token?: string } = {}) {
   const stored = {
-    credential: createMemorySecret(Date.now, credential),
-    token: createMemorySecret(Date.now, token),
+    credential: createMemorySecret(credential),
+    token: createMemorySecret(token),
   };
-  const manager = await startSecretsManager({
+  const manager = await startFaultySecrets({
     secrets: new Map([
       [CREDENTIAL, stored.credential],
       [TOKEN, stored.token],
@@ -32,14 +28,20 @@ export async function startAccount({ credential, token }: { credential?: string;
   });
   onTestFinished(() => manager.close());
   setEnvironment(awsEnvironment({ SECRETS_MANAGER: manager.endpoint }));
-  const idOf = async (secret: keyof typeof stored) => (await stored[secret].versions()).at(-1)?.id ?? '';
-  const textOf = async (secret: keyof typeof stored) => (await stored[secret].versions()).at(-1)?.text;
-  const fail = (operation: SecretsOperation, answer: SecretsFaultAnswer, times = 1) =>
+  const idOf = async (secret: keyof typeof stored) => stored[secret].versions().at(-1)?.id ?? '';
+  const textOf = async (secret: keyof typeof stored) => stored[secret].versions().at(-1)?.text;
+  const fail = (operation: string, answer: Fault['answer'], times = 1) =>
     manager.faults.push({ operation, answer, times });
   const calls = () => manager.journal.map(({ operation }) => operation);
   const secrets = createSecrets();
   return {
-    ...{ secrets, manager, stored, idOf, textOf, fail, calls },
+    secrets,
+    manager,
+    stored,
+    idOf,
+    textOf,
+    fail,
+    calls,
     store: createCredentialStore(secrets, 'exports', 'acme'),
     tokens: createTokenCache(secrets, 'exports'),
   };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { type Config, parseConfig } from '../../infra/config.ts';
+import { expect } from 'vitest';
+import { parseConfig } from '../../infra/config/config.ts';
 import { FUNCTIONS_FOLDER, prepareAssembly } from '../../infra/local/assembly.ts';
 import { type Synthesized, synthesize } from '../../infra/synthesize.ts';
 
@@ -34,13 +35,20 @@ export const BUNDLES = join(await prepareAssembly(), FUNCTIONS_FOLDER);
 
 const stacks = new Map<string, Synthesized>();
 
-/** The stack of {@link CONTEXT} with these changes. Tests share it, so they must not change it. */
+/** The stack of {@link CONTEXT} with these changes. Tests share it, so its template is frozen. */
 export function synthesizeStack(changes: Readonly<Record<string, unknown>> = {}): Synthesized {
   const key = JSON.stringify(changes);
-  const config: Config = parseConfig({ ...CONTEXT, ...changes });
-  const stack = stacks.get(key) ?? synthesize(config, BUNDLES);
+  const known = stacks.get(key);
+  if (known) return known;
+  const stack = synthesize(parseConfig({ ...CONTEXT, ...changes }), BUNDLES);
+  deepFreeze(stack.template);
   stacks.set(key, stack);
   return stack;
+}
+
+function deepFreeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  Object.values(Object.freeze(value)).forEach(deepFreeze);
 }
 
 interface Resource {
@@ -73,4 +81,28 @@ export function readable(value: unknown): unknown {
 
 function withoutHash(logicalId: string): string {
   return logicalId.replace(/[0-9A-F]{8}$/, '');
+}
+
+interface Statement {
+  readonly Effect: string;
+  readonly Action: string | string[];
+  readonly Resource: unknown;
+  readonly Condition?: unknown;
+}
+
+/** A role's permissions as sorted lines `action resource`, with ` when condition` if there is one. All must be plain Allow statements. */
+export function allowedIn(stack: Synthesized, role: string): string[] {
+  const attached = [...resourcesOf(stack, 'AWS::IAM::Policy').values()].filter(({ Properties }) =>
+    (readable(Properties.Roles) as string[]).includes(`<${role}>`),
+  );
+  const statements: Statement[] = attached.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
+  return statements
+    .flatMap(({ Effect, Action, Resource, Condition, ...rest }) => {
+      expect([Effect, rest]).toEqual(['Allow', {}]);
+      const when = Condition === undefined ? '' : ` when ${JSON.stringify(readable(Condition))}`;
+      return [Resource]
+        .flat()
+        .flatMap((resource) => [Action].flat().map((action) => `${action} ${readable(resource)}${when}`));
+    })
+    .sort();
 }

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
+import { bearer } from '../../functions/platform/connection.ts';
+import { requestToken } from '../../functions/platform/oauth.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
-import { requestToken } from '../../functions/platform/token.ts';
 import type { PlatformAccess } from '../../functions/token/call-platform.ts';
 import type { ReportWindow } from '../../functions/workflow/states.ts';
 import { startSandbox } from '../../infra/sandbox/sandbox.ts';
@@ -47,7 +48,7 @@ export async function startStep(options: SandboxOptions = {}) {
     now: clock.now,
     log,
     platform: (revision = sandbox.revision) => ({ ...endpoint, revision, now: () => clock.now().getTime() }),
-    readToken: async () => ({ scheme: 'Bearer', value: accessToken }),
+    readToken: async () => bearer(accessToken),
   };
   return { sandbox, clock, access, lines, window: windowOf(sandbox.advertiserIds) };
 }
@@ -57,9 +58,17 @@ export function windowOf(advertiser_ids: readonly string[]): ReportWindow {
   return {
     execution: 'test-execution',
     request: {
-      ...{ name: 'daily', account: 'acme', kind: 'report', max_parallel: 8 },
-      ...{ start_date: '2026-11-01', end_date: '2026-11-02', advertiser_ids: [...advertiser_ids] },
-      ...{ metrics: ['spend'], granularity: 'DAY', format: 'JSON', options: {} },
+      name: 'daily',
+      account: 'acme',
+      kind: 'report',
+      max_parallel: 8,
+      start_date: '2026-11-01',
+      end_date: '2026-11-02',
+      advertiser_ids: [...advertiser_ids],
+      metrics: ['spend'],
+      granularity: 'DAY',
+      format: 'JSON',
+      options: {},
     },
     warnings: [],
     window: { start_date: '2026-11-01', end_date: '2026-11-02' },
@@ -69,8 +78,10 @@ export function windowOf(advertiser_ids: readonly string[]): ReportWindow {
     reports: [],
     begun_at: '2026-11-21T06:00:00.000Z',
     token: {
-      ...{ version: 'v1', scope: 'reporting:read' },
-      ...{ expires_at: '2026-11-21T07:00:00.000Z', unproven: false },
+      version: 'v1',
+      scope: 'reporting:read',
+      expires_at: '2026-11-21T07:00:00.000Z',
+      unproven: false,
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Fault } from '../../infra/sandbox/faults/fault.ts';
+import type { Fault } from '../../infra/sandbox/faults/parse-fault.ts';
 import type { Workflow } from './workflow.ts';
 
 /** The days of the window that a workflow's request has by default. */

@@ -1,17 +1,11 @@
-import {
-  DeleteObjectCommand,
-  HeadObjectCommand,
-  ListMultipartUploadsCommand,
-  PutObjectCommand,
-  S3Client,
-} from '@aws-sdk/client-s3';
+import { HeadObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { ACCOUNT, CREDENTIALS } from '../../infra/local/s3/server.ts';
+import { countUploads } from './s3.ts';
 import type { Workflow } from './workflow.ts';
 
 /** Counts the multipart uploads that are neither completed nor aborted. */
-export async function openUploads(workflow: Workflow): Promise<number> {
-  const { Uploads = [] } = await clientOf(workflow).send(new ListMultipartUploadsCommand(bucketOf(workflow)));
-  return Uploads.length;
+export function openUploads({ out, bucket }: Workflow): Promise<number> {
+  return countUploads(out, bucket);
 }
 
 /** The Content-Encoding with which S3 serves an object. */
@@ -28,10 +22,6 @@ export async function metadataOf(workflow: Workflow, key: string): Promise<Recor
 
 export async function replaceObject(workflow: Workflow, key: string, text: string): Promise<void> {
   await clientOf(workflow).send(new PutObjectCommand({ ...bucketOf(workflow), Key: key, Body: text }));
-}
-
-export async function removeObject(workflow: Workflow, key: string): Promise<void> {
-  await clientOf(workflow).send(new DeleteObjectCommand({ ...bucketOf(workflow), Key: key }));
 }
 
 function clientOf({ s3: { endpoint } }: Workflow): S3Client {

@@ -3,9 +3,8 @@ import {
   PutSecretValueCommand,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { consentUrl } from '../../functions/platform/consent.ts';
+import { consentUrl, exchangeCode } from '../../functions/platform/oauth.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
-import { exchangeCode } from '../../functions/platform/token.ts';
 import { CREDENTIALS } from '../../infra/local/s3/server.ts';
 import type { Workflow } from './workflow.ts';
 

@@ -5,13 +5,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Assembly, loadAssembly, prepareAssembly } from '../../infra/local/assembly.ts';
 import { scaledClock } from '../../infra/local/clock.ts';
+import type { EventBus } from '../../infra/local/events.ts';
 import type { ExecutionResult, HistoryEvent } from '../../infra/local/history.ts';
 import { createFunction } from '../../infra/local/lambda.ts';
 import type { FunctionSpec } from '../../infra/local/lambda-instance.ts';
 import { type CreateFunction, type LocalRun, type SettingTexts, startLocal } from '../../infra/local/run.ts';
 import type { Execution } from '../../infra/local/step-functions.ts';
+import { TaskError } from '../../infra/local/task-error.ts';
 import { type Sandbox, startSandbox } from '../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
+import { type Faulty, type JsonCall, type S3Call, startJsonProxy, startS3Proxy } from './faulty-services.ts';
 
 const FAST_TIMERS = fileURLToPath(new URL('./fast-timers.ts', import.meta.url));
 const FULL_STORAGE = fileURLToPath(new URL('./full-storage.ts', import.meta.url));
@@ -53,9 +56,13 @@ export interface Ended extends ExecutionResult {
   readonly events: readonly HistoryEvent[];
 }
 
-/** The sandbox and the local stack, on one clock. */
+/** The sandbox and the local stack, on one clock. Between the functions and each AWS service is a proxy. */
 export interface Workflow extends LocalRun {
   readonly sandbox: Sandbox;
+  readonly s3: Faulty<S3Call>;
+  readonly secrets: Faulty<JsonCall>;
+  readonly glue: LocalRun['glue'] & Faulty<JsonCall>;
+  readonly bus: FaultyBus;
   readonly out: string;
   /** A request that the sandbox serves, with these fields. Default: a report of one week. */
   request(fields?: Record<string, unknown>): Record<string, unknown>;
@@ -79,30 +86,83 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const credentials = Object.entries(options.credentials ?? credentialsOf(sandbox));
   const assembly = options.assembly ?? loadAssembly(await prepareAssembly());
   const functions = limitFunctions(assembly.functions, options);
+  const create = options.createFunction ?? keepInstances;
+  const services = await startProxies(started);
   const local = started.use(
     await startLocal({
-      ...{ clock, out, baseUrl: options.baseUrl ?? sandbox.baseUrl },
+      clock,
+      out,
+      baseUrl: options.baseUrl ?? sandbox.baseUrl,
       revision: options.revision ?? sandbox.revision,
       credentials: Object.fromEntries(credentials.map(([account, text]) => [account, { text }])),
       assembly: { ...assembly, functions: preload(functions, out, options) },
       ...(options.settings && { settings: options.settings }),
       ...(options.versioned && { versioned: true }),
-      createFunction: options.createFunction ?? keepInstances,
+      createFunction: (spec, ...rest) => create(services.connect(spec), ...rest),
     }),
   );
+  const { s3, secrets } = services;
+  const glue = { ...local.glue, ...services.glue };
+  const bus = addFaults(local.bus);
   const running = started.move();
   const close = () => running.disposeAsync();
   const request = (fields = {}) => requestOf(sandbox, fields);
   return {
     ...local,
-    ...{ sandbox, out, request, close },
+    sandbox,
+    out,
+    request,
+    close,
+    s3,
+    secrets,
+    glue,
+    bus,
     run: (input = request()) => follow(local.export(input)),
     object: (key, version) =>
       readFile(join(out, local.bucket, version === undefined ? key : join('.versions', version))),
     keys: (folder) => keysUnder(join(out, local.bucket), folder),
-    everythingWritten: () => readEverything(local, out),
+    everythingWritten: () => readEverything({ ...local, s3, secrets, bus }, out),
     [Symbol.asyncDispose]: close,
   };
+}
+
+interface FaultyBus extends EventBus {
+  /** Makes the next calls of putEvents fail, this many times. */
+  failNext(times: number): void;
+}
+
+function addFaults(bus: EventBus): FaultyBus {
+  const { putEvents } = bus;
+  let failures = 0;
+  bus.putEvents = async (input) => {
+    if (failures <= 0) return putEvents(input);
+    failures -= 1;
+    throw new TaskError({ error: 'EventBridge.FailedEntry', cause: 'A fault was set.' });
+  };
+  const failNext = (times: number) => {
+    failures = times;
+  };
+  return Object.assign(bus, { failNext });
+}
+
+/** Starts proxies in front of the services of a run that starts later. */
+async function startProxies(started: AsyncDisposableStack) {
+  const targets: Record<string, string | undefined> = {};
+  const to = (name: string) => () => targets[name] ?? '';
+  const s3 = started.use(await startS3Proxy(to('AWS_ENDPOINT_URL_S3')));
+  const secrets = started.use(await startJsonProxy(to('AWS_ENDPOINT_URL_SECRETS_MANAGER')));
+  const glue = started.use(await startJsonProxy(to('AWS_ENDPOINT_URL_GLUE')));
+  const endpoints = {
+    AWS_ENDPOINT_URL_S3: s3.endpoint,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,
+    AWS_ENDPOINT_URL_GLUE: glue.endpoint,
+  };
+  /** Puts the proxies between a function and the services. */
+  const connect = (spec: FunctionSpec): FunctionSpec => {
+    Object.assign(targets, spec.environment);
+    return { ...spec, environment: { ...spec.environment, ...endpoints } };
+  };
+  return { s3, secrets, glue, connect };
 }
 
 /** A run with a fast clock would start each instance again and again. */
@@ -183,7 +243,9 @@ async function keysUnder(directory: string, folder = ''): Promise<string[]> {
   return keys.filter((key) => !key.startsWith('.')).sort();
 }
 
-async function readEverything(local: LocalRun, out: string): Promise<string> {
+type Read = 'assembly' | 'history' | 'logs' | 'bus' | 'secrets' | 's3';
+
+async function readEverything(local: Pick<Workflow, Read>, out: string): Promise<string> {
   const entries = await readdir(out, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && !/^report\.\w+$/.test(entry.name));
   const texts = await Promise.all(

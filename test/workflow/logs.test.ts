@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Metric, metricsIn } from '../support/emf.ts';
-import { type Outcome, recordJournals, runExport, shareWorkflow } from '../support/run-export.ts';
+import { type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
 const workflow = await shareWorkflow({ speed: 200 });
@@ -61,19 +61,6 @@ describe('a log line', () => {
     const [failed] = lines.filter(({ step, message }) => step === 'CreateReport' && message === 'failed');
     expect(failed?.request_id).toMatch(/^req_/);
   });
-
-  it('of an export that fails names the window, the error and the request id', async () => {
-    const outcome = await runExport(workflow, { faults: ['create status=403 times=always'] });
-    expect(outcome.status).toBe('FAILED');
-    const { lines } = linesOf(outcome);
-    expect(lines.at(-1)).toMatchObject({ step: 'DescribeFailure', attempt: 1 });
-    expect(lines).toContainEqual(
-      expect.objectContaining({
-        ...{ step: 'CreateReport', window: WINDOW, error: 'RequestRefused', attempt: 1 },
-        request_id: expect.stringMatching(/^req_/),
-      }),
-    );
-  });
 });
 
 describe('the metrics of an export', () => {
@@ -109,34 +96,5 @@ describe('the metrics of an export', () => {
     for (const kind of ['TokenRefused', 'Throttled', 'UrlExpired']) {
       expect(total(metrics, 'Retries', { kind }), kind).toBe(1);
     }
-    expect(total(metrics, 'ApiKeyDaysLeft')).toBe(0);
-  });
-
-  it('name the execution and the window in the line, because each dimension costs money', async () => {
-    const ended = await runExport(workflow, { faults: ['create nth=1 status=401'] });
-    const [refused] = metricsOf(ended).filter(({ dimensions }) => dimensions.kind === 'TokenRefused');
-    expect(refused).toMatchObject({
-      namespace: 'AdReportExport',
-      dimensions: { service: 'ad-report-export', kind: 'TokenRefused' },
-      properties: {
-        execution: ended.name,
-        account: 'sandbox',
-        export: ended.request.name,
-        window: WINDOW,
-      },
-    });
-  });
-
-  it('count a failed window once, by its error', async () => {
-    const since = recordJournals(workflow);
-    const { name: refused } = await runExport(workflow, { request: { metrics: ['no_such_metric'] } });
-    const { name: invalid } = await runExport(workflow, { request: { end_date: 'never' } });
-    const failures = (name: string) =>
-      metricsOf({ logged: since().logged, name })
-        .filter((metric) => metric.name === 'Failures')
-        .map(({ dimensions, value }) => [dimensions.error, value]);
-    // A function's last lines may arrive after its result.
-    await expect.poll(() => failures(refused)).toEqual([['RequestRefused', 1]]);
-    await expect.poll(() => failures(invalid)).toEqual([['InvalidInput', 1]]);
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { expectFailed, type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
@@ -16,23 +16,21 @@ function revisionsSent({ calls }: Outcome) {
   return { api: [...new Set(sent(false))], token: [...new Set(sent(true))] };
 }
 
-describe('the revision', () => {
-  it.each([
-    ['the pinned one', {}, '2026-01-15'],
-    ['the one of the request', { revision: '2026-09-01' }, '2026-09-01'],
-  ])('9.1, 9.3, 9.4: is %s in every call, and absent in token requests', async (_, request, revision) => {
-    await forgetTokens(workflow);
-    const outcome = await runExport(workflow, { request });
-    expect(outcome.status).toBe('SUCCEEDED');
-    expect(revisionsSent(outcome)).toEqual({ api: [revision], token: [undefined] });
-  });
+it.each([
+  ['pinned one', {}, '2026-01-15'],
+  ['one of the request', { revision: '2026-09-01' }, '2026-09-01'],
+])('9.1, 9.3, 9.4: the revision is the %s in every call, and absent in token requests', async (_, request, revision) => {
+  await forgetTokens(workflow);
+  const outcome = await runExport(workflow, { request });
+  expect(outcome.status).toBe('SUCCEEDED');
+  expect(revisionsSent(outcome)).toEqual({ api: [revision], token: [undefined] });
+});
 
-  it('5.6, 9.2: if unknown, is reported after the token was renewed', async () => {
-    await forgetTokens(workflow);
-    const unknown = { revision: '2026-02-03' };
-    const outcome = await runExport(workflow, { request: unknown, faults: ['create status=401'] });
-    expectFailed(outcome, 'RequestRefused');
-    expect(outcome.failure.happened).toContain('X-Service-Revision was 2026-02-03');
-    expect(outcome.calls.map(({ status }) => status)).toEqual([200, 401, 200, 400]);
-  });
+it('6: an unknown revision fails after the token was renewed, and the header is named (contract 5.6, 9.2)', async () => {
+  await forgetTokens(workflow);
+  const unknown = { revision: '2026-02-03' };
+  const outcome = await runExport(workflow, { request: unknown, faults: ['create status=401'] });
+  expectFailed(outcome, 'RequestRefused');
+  expect(outcome.failure.happened).toContain('X-Service-Revision was 2026-02-03');
+  expect(outcome.calls.map(({ status }) => status)).toEqual([200, 401, 200, 400]);
 });

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import standard from '../../vitest.config.ts';
 
@@ -9,7 +8,5 @@ export default defineConfig({
     include: ['test/workflow/**/*.test.ts', 'test/random/**/*.test.ts'],
     exclude: [],
     environment: './test/workflow/environment.ts',
-    // One worker more than there are cores, since a run often waits for its scaled clock.
-    maxWorkers: availableParallelism() + 1,
   },
 });

@@ -67,20 +67,22 @@ export function dateIn(timeZone: string, instant: Date): string {
   return `${part.year}-${part.month}-${part.day}`;
 }
 
-/** Splits a range into adjacent windows of at most 45 days. 400 days make 9 windows: eight of 45 days and one of 40. */
+/**
+ * Splits a range into adjacent windows of at most 45 days, the newest first. 400 days make nine: one of 40 days and eight of 45.
+ */
 export function splitIntoWindows({ start_date, end_date }: DateRange): DateRange[] {
   const windows: DateRange[] = [];
   for (let start = start_date; start < end_date; ) {
     const limit = addDays(start, MAX_WINDOW_DAYS);
     const end = limit < end_date ? limit : end_date;
-    windows.push({ start_date: start, end_date: end });
+    windows.unshift({ start_date: start, end_date: end });
     start = end;
   }
   return windows;
 }
 
 /** A schedule's input never changes, so it names a period instead of dates. */
-const PERIOD = /^(?:yesterday|previous_month|month_to_date|last_([1-9]\d{0,3})_days)$/;
+const PERIOD = /^(?:yesterday|previous_month|month_to_date|last_([1-9]\d{0,2})_days)$/;
 
 export function isPeriod(text: string): boolean {
   return PERIOD.test(text);

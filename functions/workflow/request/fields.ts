@@ -10,7 +10,7 @@ import {
   resolvePeriod,
 } from './dates.ts';
 
-/** JsonObject that requests of several kinds have, and faults that their schemas cannot find. */
+/** Fields that requests of several kinds have, and faults that their schemas cannot find. */
 
 export interface Normalized<R> {
   readonly request: R;
@@ -71,7 +71,7 @@ export const rangeFields = {
 /** The table that the rows go to. Default: the export's name; false: none. */
 export const table = z.optional(z.union([z.literal(false), name], 'must be a name, or false for no table'));
 
-/** JsonObject of the platform's body that the contract does not name. */
+/** Fields of the platform's body that the contract does not name. */
 export const options = z.optional(z.record(z.string(), z.json()));
 
 /** The fields of a request that decide which day it is. */
@@ -105,10 +105,7 @@ export function rangeFaults(fields: JsonObject, minDays: number, maxDays: number
   const { start_date, end_date, period } = fields;
   const given = ['start_date', 'end_date'].filter((field) => fields[field] !== undefined);
   if (period !== undefined) {
-    return [
-      ...given.map((field) => `${field}: must not be given with period`),
-      ...periodFaults(period, maxDays),
-    ];
+    return given.map((field) => `${field}: must not be given with period`);
   }
   const missing = ['start_date', 'end_date'].filter((field) => !given.includes(field));
   if (missing.length > 0) return missing.map((field) => `${field}: is missing (or give a period)`);
@@ -118,18 +115,8 @@ export function rangeFaults(fields: JsonObject, minDays: number, maxDays: number
   if (days === 0 && minDays > 0)
     return [`end_date: is exclusive, so ${start_date} to ${end_date} has 0 days`];
   if (days < 0) return [`end_date: ${end_date} is before start_date ${start_date}`];
-  return days > maxDays ? [`end_date: ${tooLong(days, maxDays)}`] : [];
-}
-
-function periodFaults(period: unknown, maxDays: number): string[] {
-  if (typeof period !== 'string' || !isPeriod(period)) return [];
-  const { start_date, end_date } = resolvePeriod(period, '2100-01-01');
-  const days = daysBetween(start_date, end_date);
-  return days > maxDays ? [`period: ${tooLong(days, maxDays)}`] : [];
-}
-
-function tooLong(days: number, maxDays: number): string {
-  return `${days} days are more than the ${maxDays} that one export may span; split it`;
+  if (days <= maxDays) return [];
+  return [`end_date: ${days} days are more than the ${maxDays} that one export may span; split it`];
 }
 
 /** @param ownFields fields of the platform's body that the request has itself, so `options` must not repeat them */

@@ -61,7 +61,12 @@ export function normalizeList(input: z.infer<typeof ListInput>, now: Date): Norm
   const start_date = input.snapshot_date ?? today(input, now);
   const filters = Object.entries(input.filters ?? {}).map(([key, value]) => [key, String(value)]);
   const request: ListRequest = {
-    ...{ name, account, kind, resource, start_date, end_date: addDays(start_date, 1) },
+    name,
+    account,
+    kind,
+    resource,
+    start_date,
+    end_date: addDays(start_date, 1),
     limit: input.limit ?? PAGE_LIMIT,
     filters: Object.fromEntries(filters),
     ...(items !== undefined && { items }),

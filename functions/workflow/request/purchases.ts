@@ -46,7 +46,11 @@ export function normalizePurchases(
 ): Normalized<PurchasesRequest> {
   const { name, account, kind, advertiser_id, revision } = input;
   const request: PurchasesRequest = {
-    ...{ name, account, kind, ...resolveRange(input, now), advertiser_id },
+    name,
+    account,
+    kind,
+    ...resolveRange(input, now),
+    advertiser_id,
     options: input.options ?? {},
     max_parallel: 1,
     ...(revision && { revision }),

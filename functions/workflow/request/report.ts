@@ -17,8 +17,7 @@ import {
 
 /**
  * Windows of one export: 4,500 days, or more than twelve years. The export's state holds 256 KB. In the worst case it has
- * 100 failure reports of 2,000 bytes each (see failure-report.ts), their dates (8 KB), the ids of reports that may be adopted (15 KB)
- * and the request: 253 KB.
+ * 100 failures of 2,200 bytes each (see failure-report.ts), their dates (8,000) and the request (30,000): 258,000 of 262,144 bytes.
  */
 export const MAX_WINDOWS = 100;
 
@@ -54,7 +53,6 @@ export const ReportInput = z.strictObject({
   advertiser_ids: z.array(uuid).check(z.minLength(1, 'must not be empty')),
   metrics: names,
   dimensions: z.optional(names),
-  upgrade_dimensions: z.optional(z.boolean()),
   granularity: z.optional(word),
   format: z.optional(z.string().check(z.regex(/^[A-Za-z0-9]{1,16}$/, 'must be 1 to 16 letters or digits'))),
   table,
@@ -80,12 +78,6 @@ export const ReportRequest = z.object({
 export type ReportRequest = z.infer<typeof ReportRequest>;
 
 export function normalizeReport(input: ReportInput, now: Date): Normalized<ReportRequest> {
-  const renamed = input.upgrade_dimensions
-    ? (input.dimensions ?? []).filter((name) => RENAMED_DIMENSIONS.has(name))
-    : [];
-  const dimensions = input.dimensions && [
-    ...new Set(input.dimensions.map((name) => RENAMED_DIMENSIONS.get(name) ?? name)),
-  ];
   const request: ReportRequest = {
     name: input.name,
     account: input.account,
@@ -93,7 +85,7 @@ export function normalizeReport(input: ReportInput, now: Date): Normalized<Repor
     ...resolveRange(input, now),
     advertiser_ids: input.advertiser_ids,
     metrics: input.metrics,
-    ...(dimensions && { dimensions }),
+    ...(input.dimensions && { dimensions: input.dimensions }),
     granularity: input.granularity ?? 'DAY',
     format: input.format ?? 'JSON',
     options: input.options ?? {},
@@ -103,9 +95,6 @@ export function normalizeReport(input: ReportInput, now: Date): Normalized<Repor
     ...(input.table !== undefined && { table: input.table }),
   };
   const warnings = [
-    ...renamed.map(
-      (name) => `dimensions: ${name} is sent under its new name ${RENAMED_DIMENSIONS.get(name)}`,
-    ),
     ...warnOfUnknown('metrics', request.metrics),
     ...warnOfUnknown('dimensions', request.dimensions ?? []),
   ];
@@ -121,7 +110,7 @@ function warnOfUnknown(field: keyof typeof KNOWN, names: readonly string[]): str
   return [`${field}: not documented, so the platform decides: ${shown}${more}`];
 }
 
-/** JsonObject of the POST body that the request has itself (contract 2.2). */
+/** Fields of the POST body that the request has itself (contract 2.2). */
 const BODY_FIELDS = [
   'start_date',
   'end_date',
@@ -158,12 +147,10 @@ function repetitionFaults(field: string, list: unknown): string[] {
     : [];
 }
 
-function dimensionFaults({ dimensions, upgrade_dimensions }: JsonObject): string[] {
-  if (!Array.isArray(dimensions) || upgrade_dimensions === true) return [];
+function dimensionFaults({ dimensions }: JsonObject): string[] {
+  if (!Array.isArray(dimensions)) return [];
   return dimensions.flatMap((name, index) => {
     const newName = RENAMED_DIMENSIONS.get(name);
-    return newName
-      ? [`dimensions[${index}]: ${name} is now called ${newName} (or set upgrade_dimensions to true)`]
-      : [];
+    return newName === undefined ? [] : [`dimensions[${index}]: ${name} is now called ${newName}`];
   });
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { InvalidInput } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
+import { type DateRange, splitIntoWindows } from './dates.ts';
 import { type Moment, type Normalized, today } from './fields.ts';
 import { describeIssue, wordIssue } from './issues.ts';
 import { ListInput, ListRequest, listFaults, normalizeList } from './list.ts';
@@ -16,12 +17,17 @@ export const MAX_REQUEST_BYTES = 30_000;
 export const ExportRequest = z.discriminatedUnion('kind', [ReportRequest, PurchasesRequest, ListRequest]);
 export type ExportRequest = z.infer<typeof ExportRequest>;
 
-/** With `only_missing`, also says which windows to leave out. This is kept apart from the request, because requests are compared. */
-export interface ParsedRequest extends Normalized<ExportRequest> {
-  /** Windows that were delivered since are left out. */
-  readonly onlyMissingSince?: Date;
-  /** Set without an instant: a window counts as missing if its data was made before its last day was over here. */
+/** The deliveries that `only_missing` accepts. */
+export interface OnlyMissing {
+  /** Windows that were delivered earlier count as missing. */
+  readonly since: Date;
+  /** If set, a window whose last day was not over in this time zone when its data was made counts as missing. */
   readonly timeZone?: string;
+}
+
+export interface ParsedRequest extends Normalized<ExportRequest> {
+  /** Kept apart from the request, because requests are compared. */
+  readonly onlyMissing?: OnlyMissing;
 }
 
 /**
@@ -42,20 +48,23 @@ export function parseRequest(input: unknown, now: Date): ParsedRequest {
   throw new InvalidInput(`The request has ${count}, and nothing was exported.`, { faults });
 }
 
+/** The windows of an export, the newest first. Only a report's range has a limit: purchases take one query, and a list is one snapshot. */
+export function splitRequest(request: ExportRequest): DateRange[] {
+  if (request.kind === 'report') return splitIntoWindows(request);
+  return [{ start_date: request.start_date, end_date: request.end_date }];
+}
+
 /** The rows would not show that the day is not over. A list is a snapshot of its day. */
 function warnOfUnfinishedDays({ kind, end_date }: ExportRequest, day: string): string[] {
   if (kind === 'list' || end_date <= day) return [];
   return [`end_date: ${end_date} is still to come (it is ${day}), so the last days are not complete`];
 }
 
-function readOnlyMissing(input: unknown): Pick<ParsedRequest, 'onlyMissingSince' | 'timeZone'> {
-  const { only_missing, time_zone = 'UTC' } = Object(input) as {
-    only_missing?: boolean | string;
-    time_zone?: string;
-  };
+function readOnlyMissing(input: unknown): Pick<ParsedRequest, 'onlyMissing'> {
+  const { only_missing, time_zone = 'UTC' } = Object(input);
   if (!only_missing) return {};
-  if (only_missing === true) return { onlyMissingSince: new Date(0), timeZone: time_zone };
-  return { onlyMissingSince: new Date(only_missing) };
+  if (only_missing === true) return { onlyMissing: { since: new Date(0), timeZone: time_zone } };
+  return { onlyMissing: { since: new Date(only_missing) } };
 }
 
 interface Checked {
@@ -65,14 +74,9 @@ interface Checked {
 }
 
 function check(input: unknown, now: Date): Checked {
-  try {
-    if (!isObject(input)) return checkWith(ReportInput, input, [], normalizeReport, now);
-    const checked = checkKind(input, now);
-    return { ...checked, faults: [...checked.faults, ...sizeFaults(input)] };
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return { faults: ['options: is nested too deeply'] };
-  }
+  if (!isObject(input)) return checkWith(ReportInput, input, [], normalizeReport, now);
+  const checked = checkKind(input, now);
+  return { ...checked, faults: [...checked.faults, ...sizeFaults(input)] };
 }
 
 function checkKind(input: JsonObject, now: Date): Checked {
@@ -96,7 +100,7 @@ function checkWith<S extends z.ZodMiniObject>(
   const { data, error } = schema.safeParse(input, { error: wordIssue });
   if (!error) return { faults, normalize: () => normalize(data, now) };
   const issues = error.issues.flatMap((issue) =>
-    describeIssue(issue, 'the request', 'is not a field of a request', Object.keys(schema.shape)),
+    describeIssue(issue, 'the request', 'is not a field of a request'),
   );
   return { faults: [...issues, ...faults] };
 }

@@ -114,7 +114,8 @@ async function asCopy(bucket: ExportedObjects, manifest: Manifest, table: unknow
   // If CurateReport failed, the ledger is still that of the window's previous report.
   const ledger = data?.report_id === manifest.report_id ? data : undefined;
   return {
-    ...{ input, state },
+    input,
+    state,
     bucket: manifest.bucket,
     target: { platform: manifest.platform, revision: manifest.revision },
     created_at: manifest.report_created_at ?? manifest.copied_at,
@@ -141,7 +142,10 @@ function asState(manifest: Manifest, input: unknown): SavedWindow {
     begun_at: copied_at,
     replaced_copies: MAX_REPLACED_COPIES - 1,
     object: {
-      ...{ key: manifest.key, bytes: manifest.bytes, crc32: manifest.checksum.value, copied_at },
+      key: manifest.key,
+      bytes: manifest.bytes,
+      crc32: manifest.checksum.value,
+      copied_at,
       content_type: manifest.content_type,
       ...(content_encoding !== undefined && { content_encoding }),
       ...(version_id !== undefined && { version_id }),
@@ -155,7 +159,10 @@ function asInput(
   table: unknown,
 ): unknown {
   const common = {
-    ...{ name, account, kind, revision },
+    name,
+    account,
+    kind,
+    revision,
     ...(time_zone !== undefined && { time_zone }),
     ...(table !== undefined && { table }),
   };

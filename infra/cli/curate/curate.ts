@@ -3,12 +3,18 @@ import { ExportError, InvalidInput, readMessage } from '../../../functions/workf
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { type ExportedObjects, openBucket } from '../bucket.ts';
 import { CommandFailed, DELIVERED, FAILED, UsageError } from '../errors.ts';
-import { printLines, wrap } from '../layout.ts';
-import { examples, LOCAL_GROUP, loadConfig, localOnlyFaults, option } from '../options.ts';
+import { printDocument, printLines } from '../layout.ts';
+import { examples, LOCAL_GROUP, loadConfig, option } from '../options.ts';
 import { lockFolder } from '../out-lock.ts';
 import { type Copy, readCopies } from './copies.ts';
-import { openDeployedPlace, openLocalPlace } from './place.ts';
-import { findOlderDays, type Rebuilt, rebuildWindow, registerFound } from './rebuild.ts';
+import {
+  findOlderDays,
+  openDeployedPlace,
+  openLocalPlace,
+  type Rebuilt,
+  rebuildWindow,
+  registerFound,
+} from './rebuild.ts';
 
 interface CurateOptions {
   readonly account?: string;
@@ -53,12 +59,10 @@ export function createCurateCommand(): Command {
         examples('curate example --local', 'curate daily-campaigns --from 2026-10-01 --to 2026-11-01'),
       ].join('\n'),
     )
-    .action(async (name: string, options: CurateOptions, command: Command) => {
-      const faults = localOnlyFaults(command);
-      if (faults.length > 0) throw new UsageError(faults);
+    .action(async (name: string, options: CurateOptions) => {
       const result = await curate(name, options).catch(asCommandError);
-      if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
-      else printLines(describeEnd(result).flatMap((line) => wrap(line)));
+      if (options.json) printDocument(result);
+      else printLines(describeEnd(result));
       process.exitCode = result.outcome === 'done' ? DELIVERED : FAILED;
     });
 }
@@ -98,11 +102,14 @@ async function curate(name: string, options: CurateOptions): Promise<CurateResul
   for (const copy of copies) {
     const rebuilt = await rebuildWindow(copy, rebuilding);
     windows.push(rebuilt);
-    printLines(wrap(describeWindow(rebuilt)), options.json ? process.stderr : process.stdout);
+    printLines([describeWindow(rebuilt)], options.json ? process.stderr : process.stdout);
   }
   const accounts = [...new Set(copies.map(({ state }) => state.request.account))];
   return {
-    ...{ version: '1', name, table, windows },
+    version: '1',
+    name,
+    table,
+    windows,
     outcome: windows.some(({ outcome }) => FAILURES.has(outcome)) ? 'failed' : 'done',
     older: await findOlderDays(copies, rebuilding),
     registered: await registerFound(accounts, rebuilding),
@@ -118,7 +125,8 @@ async function findCopies(name: string, options: CurateOptions, bucket: Exported
   const accounts = account ? [account] : entries.map((entry) => entry.account);
   if (!local && accounts.length === 0) throw new UsageError([`the config has no export ${name}`]);
   const selection = {
-    ...{ name, table: entries[0] && (entries[0].table ?? name) },
+    name,
+    table: entries[0] && (entries[0].table ?? name),
     // In a folder, an export need not be in the config.
     ...((account !== undefined || !local) && { accounts }),
     ...(from !== undefined && { from }),

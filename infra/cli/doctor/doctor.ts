@@ -1,15 +1,13 @@
 import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { Command } from 'commander';
 import { REPORTING, scopeOf } from '../../../functions/token/scope.ts';
-import type { ConfiguredExport } from '../../config.ts';
-import { type Account, type AccountOptions, accountFaults, createAccount } from '../account.ts';
-import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployed.ts';
+import type { ConfiguredExport } from '../../config/config.ts';
+import { type AccountOptions, accountFaults, createAccount } from '../account.ts';
+import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployment.ts';
 import { FAILED, UsageError } from '../errors.ts';
-import { printLines, wrap } from '../layout.ts';
-import { examples, LOCAL_GROUP, loadConfig, localOnlyFaults, option, platformFaults } from '../options.ts';
-import { type Check, fault, type Needs, ok, unknown } from './check.ts';
-import { checkCredential } from './credential.ts';
-import { checkAdvertisers, checkRevision } from './platform.ts';
+import { printDocument, printLines } from '../layout.ts';
+import { examples, LOCAL_GROUP, loadConfig, option, platformFaults } from '../options.ts';
+import { type Check, diagnose, fault, type Needs, ok, unknown } from './checks.ts';
 
 interface DoctorOptions extends AccountOptions {
   readonly account?: string;
@@ -45,10 +43,9 @@ export function createDoctorCommand(): Command {
     .action(doctor);
 }
 
-async function doctor(options: DoctorOptions, command: Command): Promise<void> {
+async function doctor(options: DoctorOptions): Promise<void> {
   const { account, local, json } = options;
   const faults = [
-    ...localOnlyFaults(command),
     ...(account === undefined ? [] : accountFaults(account, options)),
     ...(local ? await platformFaults(options, '--local', ['baseUrl', 'credential', 'revision']) : []),
   ];
@@ -59,15 +56,14 @@ async function doctor(options: DoctorOptions, command: Command): Promise<void> {
     if (!json) printLines(describeCheck(check));
   }
   const outcome = checks.some(({ status }) => status === 'fault') ? 'fault' : 'ok';
-  if (json) process.stdout.write(`${JSON.stringify({ outcome, checks })}\n`);
+  if (json) printDocument({ outcome, checks });
   if (outcome === 'fault') process.exitCode = FAILED;
 }
 
 /** Columns for a terminal, with the advice on a second line. */
 function describeCheck({ account = '', check, status, found, todo }: Check): string[] {
   const line = `${status.padEnd(8)}${account ? `${account}  ` : ''}${check.padEnd(12)}${found}`;
-  const advice = todo === undefined ? [] : [`${INDENT}What to do: ${todo}`];
-  return [line, ...advice].flatMap((text) => wrap(text, INDENT));
+  return todo === undefined ? [line] : [line, `${INDENT}What to do: ${todo}`];
 }
 
 async function* diagnoseAll(options: DoctorOptions): AsyncGenerator<Check, void> {
@@ -78,25 +74,6 @@ async function* diagnoseAll(options: DoctorOptions): AsyncGenerator<Check, void>
     for await (const check of diagnose(opened, readNeeds(name, options))) yield { account: name, ...check };
   }
   yield local ? unknown('bucket', 'not used with --local') : await checkDeployedBucket();
-}
-
-/** Checks one account, from its secret to its advertisers. Stops at the first fault that prevents the other checks. */
-export async function* diagnose(
-  account: Account,
-  needs: Needs,
-  now: Date = new Date(),
-): AsyncGenerator<Check, void> {
-  const access = yield* checkCredential(account, needs, now);
-  if (!access) return;
-  const accepted: string[] = [];
-  for (const revision of needs.revisions) {
-    const check = await checkRevision(account.platform, access.authorization, revision);
-    if (check.status === 'ok') accepted.push(revision);
-    yield check;
-  }
-  const [revision] = accepted;
-  if (revision === undefined) return;
-  yield* checkAdvertisers({ ...account.platform, revision }, access, needs.advertiserIds);
 }
 
 /** Reads from cdk.json what the account's exports will ask for. */

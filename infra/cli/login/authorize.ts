@@ -1,8 +1,11 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { consentUrl } from '../../../functions/platform/consent.ts';
 import { OAuthError } from '../../../functions/platform/errors.ts';
-import { exchangeCode } from '../../../functions/platform/token.ts';
+import { consentUrl, exchangeCode } from '../../../functions/platform/oauth.ts';
 import {
   credentialWarnings,
   isOAuth,
@@ -13,7 +16,6 @@ import {
 import { type Account, explainStoreError } from '../account.ts';
 import { CommandFailed, isPlatformFailure, toPrintable } from '../errors.ts';
 import { warn } from '../layout.ts';
-import { createLoopbackReceiver, createPasteReceiver } from './receiver.ts';
 
 export interface AuthorizeOptions {
   /** Space-separated. */
@@ -23,32 +25,23 @@ export interface AuthorizeOptions {
   /** Reads the redirected address from here instead of listening on loopback. */
   readonly paste?: Readable | undefined;
   /** Shows the consent screen's URL to the user. */
-  showUrl(url: string): Promise<void>;
+  showUrl(url: string): void;
   /** Ends the wait for the redirect. */
   readonly signal: AbortSignal;
 }
 
-export interface Authorized {
-  /** The granted scopes, space-separated; undefined if the platform does not name them. */
-  readonly scope: string | undefined;
-  /** False if another login at the same time ended later and its token was kept. */
-  readonly isStored: boolean;
-}
-
 /** 256 bits; RFC 6749 section 10.10 asks for 128. */
 const STATE_BYTES = 32;
-
-/** Of the redirect's error and its description. */
-const MAX_SHOWN_CHARACTERS = 300;
 
 /**
  * The authorization code flow (contract 4.1, 4.2, 5.2): the user consents in the browser, the redirect brings a code, and the
  * platform exchanges the code for a refresh token, which is stored in the account's credential secret. The code is exchanged
  * only if the redirect has this login's state.
  *
+ * @returns the granted scopes, space-separated; undefined if the platform does not name them
  * @throws CommandFailed; the signal's reason if it ended the wait
  */
-export async function authorize(account: Account, options: AuthorizeOptions): Promise<Authorized> {
+export async function authorize(account: Account, options: AuthorizeOptions): Promise<string | undefined> {
   const client = await readClient(account);
   const { paste, scope } = options;
   await using receiver = paste
@@ -57,13 +50,13 @@ export async function authorize(account: Account, options: AuthorizeOptions): Pr
   const { redirectUri } = receiver;
   const state = randomBytes(STATE_BYTES).toString('base64url');
   const asked = { clientId: client.client_id, redirectUri, scope, state };
-  await options.showUrl(consentUrl(account.platform, asked).href);
+  options.showUrl(consentUrl(account.platform, asked).href);
   const redirect = await untilAborted(receiver.redirect, options.signal);
   try {
     const grant = { code: readCode(redirect.url, state), redirect_uri: redirectUri };
-    const authorized = await exchangeAndStore(account, client, grant);
+    const granted = await exchangeAndStore(account, client, grant);
     await redirect.answer('done');
-    return authorized;
+    return granted;
   } catch (error) {
     await redirect.answer('failed');
     throw error;
@@ -78,7 +71,7 @@ export async function readClient(account: Account): Promise<OAuthCredential> {
   for (const warning of credentialWarnings(credential)) warn(`${account.place}: ${warning}`);
   if (isOAuth(credential)) return credential;
   throw new CommandFailed(
-    `${account.place} holds an API key, which cannot log in.`,
+    `${account.place} has no client_id, which a login needs.`,
     `Store {"client_id","client_secret"} in ${account.place}.`,
   );
 }
@@ -87,11 +80,10 @@ async function exchangeAndStore(
   account: Account,
   client: OAuthCredential,
   grant: { code: string; redirect_uri: string },
-): Promise<Authorized> {
+): Promise<string | undefined> {
   const { scope, refreshToken } = await exchangeCode(account.platform, client, grant).catch((error) => {
     throw describeRefusal(error);
   });
-  const issuedAt = new Date();
   // Contract 2.1: the authorization_code grant returns a refresh token.
   if (refreshToken === undefined) {
     throw new CommandFailed(
@@ -99,44 +91,29 @@ async function exchangeAndStore(
       'Ask the platform whether this client may have refresh tokens.',
     );
   }
-  return { scope, isStored: await storeRefreshToken(account, client, { value: refreshToken, issuedAt }) };
+  await storeRefreshToken(account, client, refreshToken);
+  return scope;
 }
 
-/**
- * Stores a login's refresh token. Of two logins at the same time, the token that was issued last stays, in whatever order
- * they store. A login from before this one began is always replaced.
- *
- * @param before the credential when this login began
- * @returns false if another login's newer token stays
- * @throws CommandFailed
- */
+/** Stores a login's refresh token. @param before the credential when the login began @throws CommandFailed */
 export async function storeRefreshToken(
   account: Account,
   before: OAuthCredential,
-  { value, issuedAt }: { readonly value: string; readonly issuedAt: Date },
-): Promise<boolean> {
-  const login = { refresh_token: value, refresh_token_issued_at: issuedAt.toISOString() };
-  return updateCredential(account.store, account.name, (now) => {
-    if (!isOAuth(now) || now.client_id !== before.client_id)
-      throw new CommandFailed(`The client_id in ${account.place} changed during the login.`, 'Log in again.');
-    const isConcurrent = now.refresh_token !== before.refresh_token;
-    const isNewer = (now.refresh_token_issued_at ?? '') > login.refresh_token_issued_at;
-    return isConcurrent && isNewer ? undefined : login;
+  refresh_token: string,
+): Promise<void> {
+  await updateCredential(account.store, account.name, (now) => {
+    if (isOAuth(now) && now.client_id === before.client_id) return { refresh_token };
+    throw new CommandFailed(`The client_id in ${account.place} changed during the login.`, 'Log in again.');
   }).catch((error) => {
     throw explainStoreError(error, account);
   });
 }
 
 function describeRefusal(error: unknown): unknown {
-  const describe = ({ message }: Error, todo: string) =>
-    new CommandFailed(`${message}. Nothing was stored.`, todo);
-  if (isPlatformFailure(error)) return describe(error, 'Log in again.');
-  if (!(error instanceof OAuthError)) return error;
-  if (error.error === 'invalid_client')
-    return describe(error, 'Check client_id and client_secret in the credential.');
-  return describe(
-    error,
-    'Log in again. If it fails again, check that the redirect URI is the registered one.',
+  if (!(error instanceof OAuthError) && !isPlatformFailure(error)) return error;
+  return new CommandFailed(
+    `${error.message}. Nothing was stored.`,
+    'Check client_id and client_secret in the credential, and the registered redirect URI. Then log in again.',
   );
 }
 
@@ -149,26 +126,20 @@ function readCode({ searchParams }: URL, state: string): string {
   const states = searchParams.getAll('state');
   if (states.length !== 1 || !areEqual(states[0] ?? '', state)) {
     throw new CommandFailed(
-      `The redirect was refused: it has ${states.length === 0 ? 'no state' : 'a state that this login did not send'}.`,
+      'The redirect was refused: it does not have the state that this login sent.',
       'Log in again. If this happens again, another page or program is sending redirects to this login.',
     );
   }
   const error = searchParams.get('error');
-  if (error !== null) throw describeDenial(error, searchParams.get('error_description'));
+  if (error !== null) {
+    throw new CommandFailed(
+      `Access was refused in the browser: ${toPrintable(error)}.`,
+      "Log in again and allow it, or check the client's registered scopes and redirect URI.",
+    );
+  }
   const [code, ...others] = searchParams.getAll('code');
   if (code && others.length === 0) return code;
   throw new CommandFailed('The redirect has neither exactly one code nor an error.', 'Log in again.');
-}
-
-function describeDenial(error: string, description: string | null): CommandFailed {
-  if (error === 'access_denied')
-    return new CommandFailed('Access was denied in the browser.', 'Log in again and allow it.');
-  const shorten = (text: string) => toPrintable(text).slice(0, MAX_SHOWN_CHARACTERS);
-  const more = description ? ` (${shorten(description)})` : '';
-  return new CommandFailed(
-    `The platform refused the request for consent: ${shorten(error)}${more}.`,
-    "Check the client's registered scopes and redirect URI.",
-  );
 }
 
 /** Compares in constant time. The digests have equal lengths, as timingSafeEqual requires. */
@@ -182,4 +153,135 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   return Promise.race([work, aborted]);
+}
+
+/** Waits for the browser's redirect. Only the first one counts. */
+interface Receiver extends AsyncDisposable {
+  readonly redirectUri: string;
+  readonly redirect: Promise<Redirect>;
+}
+
+interface Redirect {
+  readonly url: URL;
+  /** Shows a page in the browser. Resolves when the browser has it or has disconnected. */
+  answer(page: 'done' | 'failed'): Promise<void>;
+}
+
+/** The pages say nothing about the redirect's parameters. */
+const PAGES = {
+  done: { status: 200, title: 'Logged in', text: 'You can close this page.' },
+  failed: { status: 400, title: 'Not logged in', text: 'The terminal says why. You can close this page.' },
+  notFound: { status: 404, title: 'Not found', text: 'There is no page at this address.' },
+};
+
+/** The page's address contains the code: do not cache it, send it as a referrer, frame it, or load anything. */
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  connection: 'close',
+};
+
+/**
+ * Listens on loopback for a GET of exactly the redirect URI. The Host header must match too, so that a page cannot reach the
+ * listener through another name that resolves to this machine.
+ *
+ * @param registered the registered redirect URI; by default a free port on 127.0.0.1
+ * @throws CommandFailed if the port is taken
+ */
+async function createLoopbackReceiver(registered?: string): Promise<Receiver> {
+  const { promise: redirect, resolve } = Promise.withResolvers<Redirect>();
+  let isTaken = false;
+  const server = createServer((request, response) => {
+    const url = readUrl(request);
+    const isExpected = url && request.method === 'GET' && isRedirectTo(url, redirectUri);
+    if (!isExpected) return void send(response, 'notFound');
+    if (isTaken) return void send(response, 'failed');
+    isTaken = true;
+    resolve({ url, answer: (page) => send(response, page) });
+  });
+  const port = await listen(server, registered === undefined ? undefined : new URL(registered));
+  const redirectUri = registered ?? `http://127.0.0.1:${port}/callback`;
+  return { redirectUri, redirect, [Symbol.asyncDispose]: () => close(server) };
+}
+
+/** The redirect URI of a browser on another machine. Nothing listens there, but the address bar shows the redirect. */
+const UNREACHABLE = 'http://127.0.0.1:47115/callback';
+
+/** Reads the redirect from a line of `input`: the address in the browser's address bar. */
+function createPasteReceiver(input: Readable, redirectUri: string = UNREACHABLE): Receiver {
+  // Without an output, readline does not handle Ctrl-C itself.
+  const lines = createInterface({ input });
+  const redirect = readFirstLine(lines).then((line) => ({
+    url: parsePasted(line, redirectUri),
+    answer: async () => {},
+  }));
+  redirect.catch(() => undefined); // The input may end before `redirect` is awaited.
+  const dispose = async () => {
+    lines.close();
+    input.destroy();
+  };
+  return { redirectUri, redirect, [Symbol.asyncDispose]: dispose };
+}
+
+async function readFirstLine(lines: AsyncIterable<string>): Promise<string> {
+  for await (const line of lines) if (line.trim() !== '') return line.trim();
+  throw new CommandFailed('No address was pasted.', 'Log in again and paste the whole address.');
+}
+
+function parsePasted(line: string, redirectUri: string): URL {
+  const url = URL.canParse(line) ? new URL(line) : undefined;
+  if (url && isRedirectTo(url, redirectUri)) return url;
+  throw new CommandFailed(
+    `The pasted text is not an address that begins with ${redirectUri}.`,
+    "Log in again and paste the whole address from the browser's address bar.",
+  );
+}
+
+/** Compares scheme, host, port and path exactly. */
+function isRedirectTo(url: URL, redirectUri: string): boolean {
+  const { origin, pathname } = new URL(redirectUri);
+  return url.origin === origin && url.pathname === pathname;
+}
+
+function readUrl({ headers, url = '' }: IncomingMessage): URL | undefined {
+  const address = `http://${headers.host ?? ''}${url}`;
+  if (!url.startsWith('/') || !URL.canParse(address)) return undefined;
+  const parsed = new URL(address);
+  // Refuses a path that matches only after its dots are resolved.
+  return parsed.pathname === url.split('?', 1)[0] ? parsed : undefined;
+}
+
+async function listen(server: Server, registered: URL | undefined): Promise<number> {
+  const port = registered === undefined ? 0 : Number(registered.port || 80);
+  try {
+    await once(server.listen(port, registered?.hostname === '[::1]' ? '::1' : '127.0.0.1'), 'listening');
+    return (server.address() as AddressInfo).port;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CommandFailed(
+      `Port ${port} of the redirect URI cannot be used (${code}).`,
+      'Stop the program that uses it, or register another redirect URI and give it with --redirect-uri.',
+    );
+  }
+}
+
+async function send(response: ServerResponse, page: keyof typeof PAGES): Promise<void> {
+  const { status, title, text } = PAGES[page];
+  const closed = response.destroyed ? Promise.resolve() : once(response, 'close');
+  response.writeHead(status, HEADERS).end(`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${title}</title></head>
+<body><h1>${title}</h1><p>${text}</p></body>
+</html>
+`);
+  await closed;
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
 }

@@ -10,7 +10,7 @@ import {
   StartQueryExecutionCommand,
   StopQueryExecutionCommand,
 } from '@aws-sdk/client-athena';
-import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployed.ts';
+import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployment.ts';
 import { CommandFailed, createAwsFailure, INTERRUPTED, toPrintable, UsageError } from '../errors.ts';
 import type { QueryResult, Value } from './result.ts';
 
@@ -123,11 +123,8 @@ function readValue(type: string, text: string | undefined): Value {
 }
 
 function queryFailed(reason: string): CommandFailed {
-  const limit = /scan/i.test(reason) && /limit|exceed/i.test(reason);
   return new CommandFailed(
     toPrintable(reason),
-    limit
-      ? "Add a condition on date, such as WHERE date >= DATE '2026-10-01', or raise the workgroup's limit."
-      : "Correct the query. 'SHOW TABLES' lists the tables, and 'DESCRIBE <table>' the columns of one.",
+    "Correct the query. 'SHOW TABLES' lists the tables, and 'DESCRIBE <table>' the columns of one. A condition on date makes it read less.",
   );
 }

@@ -2,8 +2,7 @@ import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import { examples, option } from '../options.ts';
-import { type Format, printResult } from './print-result.ts';
-import type { QueryResult } from './result.ts';
+import { type Format, printResult, type QueryResult } from './result.ts';
 
 interface QueryOptions {
   readonly out: string;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ObjectPlace } from './store.ts';
+import type { ObjectMeta, ObjectPlace } from './store.ts';
 
 export type Operation =
   | 'PutObject'
@@ -11,8 +11,7 @@ export type Operation =
   | 'UploadPart'
   | 'ListParts'
   | 'CompleteMultipartUpload'
-  | 'AbortMultipartUpload'
-  | 'ListMultipartUploads';
+  | 'AbortMultipartUpload';
 
 /** `path` is the file that holds the part's bytes. */
 export type Part = { number: number; bytes: number; crc32: number; etag: string; path: string };
@@ -22,26 +21,19 @@ export type Upload = {
   bucket: string;
   key: string;
   folder: string;
-  contentType: string;
-  contentEncoding?: string;
-  metadata?: Record<string, string>;
-  checksumType: 'FULL_OBJECT' | 'COMPOSITE';
+  described: Pick<ObjectMeta, 'contentType' | 'contentEncoding' | 'metadata'>;
   initiated: string;
   parts: Map<number, Part>;
-  /** Set while a Complete is processed. Resolves when it has succeeded or failed. */
-  completing?: Promise<unknown>;
 };
 
 /** A request whose body is not read yet, with the state of the endpoint that it needs. */
 export type Call = ObjectPlace & {
-  operation: Operation;
   request: IncomingMessage;
   query: URLSearchParams;
   header(name: string): string | undefined;
   uploads: Map<string, Upload>;
   minPartBytes: number;
   now: () => number;
-  sink: boolean;
 };
 
 export type Address = {
@@ -52,19 +44,13 @@ export type Address = {
   query: URLSearchParams;
 };
 
+/** Reads the operation, bucket and key from a path-style request. */
 export function readAddress({ method = '', url = '' }: IncomingMessage): Address {
   const [path = '', search = ''] = url.split('?', 2);
   const [bucket = '', ...rest] = path.split('/').slice(1).map(decodeURIComponent);
   const key = rest.join('/');
   const query = new URLSearchParams(search);
-  const operation = key === '' ? bucketOperation(method, query) : objectOperation(method, query);
-  return { operation, bucket, key, query };
-}
-
-function bucketOperation(method: string, query: URLSearchParams): Operation | undefined {
-  if (method !== 'GET') return undefined;
-  if (query.has('uploads')) return 'ListMultipartUploads';
-  return query.get('list-type') === '2' ? 'ListObjectsV2' : undefined;
+  return { operation: operationOf(method, key, query), bucket, key, query };
 }
 
 const OBJECT_OPERATIONS: Readonly<Record<string, Operation>> = {
@@ -80,7 +66,8 @@ const UPLOAD_OPERATIONS: Readonly<Record<string, Operation>> = {
   DELETE: 'AbortMultipartUpload',
 };
 
-function objectOperation(method: string, query: URLSearchParams): Operation | undefined {
+function operationOf(method: string, key: string, query: URLSearchParams): Operation | undefined {
+  if (key === '') return method === 'GET' && query.get('list-type') === '2' ? 'ListObjectsV2' : undefined;
   if (method === 'POST' && query.has('uploads')) return 'CreateMultipartUpload';
   return (query.has('uploadId') ? UPLOAD_OPERATIONS : OBJECT_OPERATIONS)[method];
 }

@@ -1,44 +1,39 @@
 import { createHash } from 'node:crypto';
 import { type Answer, S3Error, xml } from './answers.ts';
-import { base64Crc } from './body.ts';
+import { base64Crc, receiveFile } from './body.ts';
 import type { Call } from './call.ts';
-import { receiveFile, writeSparseFile } from './file-writer.ts';
 import {
   listKeys,
   type ObjectMeta,
   objectPath,
   publish,
   readMeta,
-  readVersionMeta,
   remove,
   temporaryPath,
   versionHeader,
-  versionPath,
 } from './store.ts';
 
 export async function putObject(call: Call): Promise<Answer> {
   objectPath(call);
   const temporary = temporaryPath(call);
-  return receiveFile(call, temporary, async ({ bytes, crc32 }) => {
-    if (call.sink) await writeSparseFile(temporary, bytes);
+  return receiveFile(call.request, temporary, ({ bytes, crc32 }) => {
+    checkConditions(call);
     const meta: ObjectMeta = {
+      ...describedBy(call),
       bytes,
       etag: etagOf(`${bytes}-${crc32}`),
       crc32: base64Crc(crc32),
-      contentType: call.header('content-type') ?? 'binary/octet-stream',
-      ...contentEncoding(call.header('content-encoding')),
-      ...userMetadata(call),
       lastModified: new Date(call.now()).toISOString(),
     };
-    const version = await publish(call, temporary, meta, () => checkConditions(call));
+    const version = publish(call, temporary, meta);
     return { status: 200, headers: { ETag: meta.etag, ...checksumHeaders(meta.crc32), ...version } };
   });
 }
 
 export async function getObject(call: Call): Promise<Answer> {
   const { header } = call;
-  const version = call.query.get('versionId');
-  const meta = await (version === null ? readMeta(call) : readVersionMeta(call, version));
+  const version = call.query.get('versionId') ?? undefined;
+  const meta = readMeta(call, version);
   const ifMatch = header('if-match');
   if (ifMatch !== undefined && ifMatch !== meta.etag) throw new S3Error('PreconditionFailed');
   const { start, end } = readRange(header('range'), meta.bytes);
@@ -50,18 +45,18 @@ export async function getObject(call: Call): Promise<Answer> {
       'Content-Length': String(end - start + 1),
       ...(partial ? { 'Content-Range': `bytes ${start}-${end}/${meta.bytes}` } : {}),
     },
-    body: { path: version === null ? objectPath(call) : versionPath(call, version), start, end },
+    body: { path: objectPath(call, version), start, end },
   };
 }
 
 export async function headObject(call: Call): Promise<Answer> {
-  const meta = await readMeta(call);
+  const meta = readMeta(call);
   const length = { 'Content-Length': String(meta.bytes) };
   return { status: 200, headers: { ...metaHeaders(meta, call.header), ...length } };
 }
 
 export async function deleteObject(call: Call): Promise<Answer> {
-  await remove(call);
+  remove(call);
   return { status: 204 };
 }
 
@@ -71,10 +66,6 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
   const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
   const keys = (await listKeys(directory, bucket, prefix)).filter((key) => key > after);
   const page = keys.slice(0, limit);
-  const contents = page.map(async (Key) => {
-    const { lastModified, etag, bytes } = await readMeta({ directory, bucket, key: Key });
-    return { Key, LastModified: lastModified, ETag: etag, Size: bytes, StorageClass: 'STANDARD' };
-  });
   const more = keys.length > page.length;
   const listing = {
     Name: bucket,
@@ -83,7 +74,10 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
     MaxKeys: limit,
     IsTruncated: more,
     NextContinuationToken: more ? page.at(-1) : undefined,
-    Contents: await Promise.all(contents),
+    Contents: page.map((Key) => {
+      const { lastModified, etag, bytes } = readMeta({ directory, bucket, key: Key });
+      return { Key, LastModified: lastModified, ETag: etag, Size: bytes, StorageClass: 'STANDARD' };
+    }),
   };
   return { status: 200, body: xml('ListBucketResult', listing) };
 }
@@ -93,44 +87,55 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
  *
  * @throws S3Error PreconditionFailed, or NoSuchKey if there is no object to match
  */
-export async function checkConditions(call: Call): Promise<void> {
-  const { header } = call;
-  const [absent, etag] = [header('if-none-match'), header('if-match')];
-  if (absent === undefined && etag === undefined) return;
+export function checkConditions(call: Call): void {
+  const absent = call.header('if-none-match');
+  const etag = call.header('if-match');
   if (absent !== undefined && (absent !== '*' || etag !== undefined))
     throw new S3Error('NotImplemented', 'If-None-Match supports * only, and not together with If-Match');
-  const current = await readMeta(call).catch((error: unknown) => {
-    if (absent !== undefined && error instanceof S3Error && error.code === 'NoSuchKey') return undefined;
-    throw error;
-  });
-  if (current !== undefined && (absent !== undefined || current.etag !== etag))
-    throw new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold');
+  if (absent !== undefined && exists(call)) throw preconditionFailed();
+  if (etag !== undefined && readMeta(call).etag !== etag) throw preconditionFailed();
+}
+
+function exists(call: Call): boolean {
+  try {
+    readMeta(call);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function preconditionFailed(): S3Error {
+  return new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold');
 }
 
 const META_PREFIX = 'x-amz-meta-';
 const META_BYTES_MAX = 2 * 1024;
 
-/** The metadata that a client gives its object. @throws S3Error MetadataTooLarge */
-export function userMetadata({ request }: Call): { metadata?: Record<string, string> } {
+/** Reads the headers that describe an object. @throws S3Error MetadataTooLarge */
+export function describedBy({
+  request,
+  header,
+}: Call): Pick<ObjectMeta, 'contentType' | 'contentEncoding' | 'metadata'> {
   const entries = Object.entries(request.headers)
     .filter(([name]) => name.startsWith(META_PREFIX))
     .map(([name, value]) => [name.slice(META_PREFIX.length), [value].flat().join(',')] as const);
   const bytes = entries.reduce((sum, [name, value]) => sum + name.length + Buffer.byteLength(value), 0);
   if (bytes > META_BYTES_MAX)
     throw new S3Error('MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size');
-  return entries.length === 0 ? {} : { metadata: Object.fromEntries(entries) };
+  // `aws-chunked` describes the transfer and not the object.
+  const encodings = (header('content-encoding') ?? '').split(',').map((name) => name.trim());
+  const contentEncoding = encodings.filter((name) => name !== '' && name !== 'aws-chunked').join(',');
+  return {
+    contentType: header('content-type') ?? 'binary/octet-stream',
+    ...(contentEncoding !== '' && { contentEncoding }),
+    ...(entries.length > 0 && { metadata: Object.fromEntries(entries) }),
+  };
 }
 
 /** A strong ETag that is not the MD5 of the bytes, as with SSE-KMS, so that no client relies on the MD5. */
 export function etagOf(seed: string, suffix = ''): string {
   return `"${createHash('sha256').update(seed).digest('hex').slice(0, 32)}${suffix}"`;
-}
-
-/** Removes `aws-chunked`, which describes the transfer and not the object. */
-export function contentEncoding(header = ''): { contentEncoding?: string } {
-  const names = header.split(',').map((name) => name.trim());
-  const kept = names.filter((name) => name !== '' && name !== 'aws-chunked').join(',');
-  return kept === '' ? {} : { contentEncoding: kept };
 }
 
 function checksumHeaders(crc32: string): Record<string, string> {

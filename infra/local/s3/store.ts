@@ -42,8 +42,13 @@ export type ObjectMeta = {
   versionId?: string;
 };
 
-/** DIRECTORY/BUCKET/KEY. @throws S3Error InvalidArgument if the key could lead out of the bucket's folder */
-export function objectPath({ directory, bucket, key }: ObjectPlace): string {
+/**
+ * DIRECTORY/BUCKET/KEY, or the file of a version.
+ *
+ * @throws S3Error InvalidArgument if the key could lead out of the bucket's folder
+ */
+export function objectPath({ directory, bucket, key }: ObjectPlace, version?: string): string {
+  if (version !== undefined) return join(directory, bucket, VERSIONS, version.replace(/[^\w-]/g, ''));
   const segments = key.split('/');
   const unsafe =
     segments.some((segment) => ['', '.', '..'].includes(segment)) ||
@@ -56,8 +61,14 @@ export function objectPath({ directory, bucket, key }: ObjectPlace): string {
   return join(directory, bucket, ...segments);
 }
 
+function metaPath(place: ObjectPlace, version?: string): string {
+  if (version !== undefined) return `${objectPath(place, version)}.json`;
+  return join(place.directory, place.bucket, META, `${place.key}.json`);
+}
+
 /*
- * Small files are read and written synchronously: handing a call to another thread and back takes ten times the CPU of the call.
+ * Small files are read and written synchronously: handing a call to another thread and back takes ten times the CPU of the call. So
+ * no other request comes between a condition that holds and the object that is published, or between an object and its metadata.
  */
 
 /** The path of a new file or folder on the same file system, so that a rename makes it visible at once. */
@@ -70,26 +81,21 @@ export function temporaryPath({ directory, bucket }: ObjectPlace): string {
 /**
  * Makes a finished temporary file visible at its key. Writes the metadata first: without an object it is ignored.
  *
- * @param check throws if the object must not be replaced. No other change of the object comes between it and this one.
  * @returns the header that names the version, if the bucket has versions
  */
-export async function publish(
+export function publish(
   place: ObjectPlace,
   temporary: string,
   described: ObjectMeta,
-  check: () => Promise<void>,
-): Promise<Record<string, string>> {
+): Record<string, string> {
   const meta = place.versioned ? { ...described, versionId: randomUUID() } : described;
   const path = objectPath(place);
   const metadata = metaPath(place);
   for (const file of [path, metadata]) mkdirSync(dirname(file), { recursive: true });
-  await inTurn(path, async () => {
-    await check();
-    if (meta.versionId !== undefined) keepVersion(place, temporary, meta, meta.versionId);
-    writeFileSync(`${temporary}.json`, JSON.stringify(meta));
-    renameSync(`${temporary}.json`, metadata);
-    renameSync(temporary, path);
-  });
+  if (meta.versionId !== undefined) keepVersion(place, temporary, meta, meta.versionId);
+  writeFileSync(`${temporary}.json`, JSON.stringify(meta));
+  renameSync(`${temporary}.json`, metadata);
+  renameSync(temporary, path);
   return versionHeader(meta);
 }
 
@@ -99,55 +105,28 @@ export function versionHeader({ versionId }: ObjectMeta): Record<string, string>
 
 /** A second name of the file, which stays when the object is replaced. */
 function keepVersion(place: ObjectPlace, file: string, meta: ObjectMeta, id: string): void {
-  const path = versionPath(place, id);
+  const path = objectPath(place, id);
   mkdirSync(dirname(path), { recursive: true });
   linkSync(file, path);
-  writeFileSync(`${path}.json`, JSON.stringify(meta));
+  writeFileSync(metaPath(place, id), JSON.stringify(meta));
 }
 
-export function versionPath({ directory, bucket }: ObjectPlace, id: string): string {
-  return join(directory, bucket, VERSIONS, id.replace(/[^\w-]/g, ''));
-}
-
-/** @throws S3Error NoSuchVersion */
-export async function readVersionMeta(place: ObjectPlace, id: string): Promise<ObjectMeta> {
-  const meta = readMetaFile(`${versionPath(place, id)}.json`);
-  if (!meta) throw new S3Error('NoSuchVersion', 'The specified version does not exist.');
-  return meta;
-}
-
-/** @throws S3Error NoSuchKey */
-export async function readMeta(place: ObjectPlace): Promise<ObjectMeta> {
-  const file = statFile(objectPath(place));
+/** @throws S3Error NoSuchKey, NoSuchVersion */
+export function readMeta(place: ObjectPlace, version?: string): ObjectMeta {
+  const file = statFile(objectPath(place, version));
+  const meta = readMetaFile(metaPath(place, version));
+  if (file?.isFile() && meta?.bytes === file.size) return meta;
+  if (version !== undefined) throw new S3Error('NoSuchVersion', 'The specified version does not exist.');
   if (!file?.isFile()) throw new S3Error('NoSuchKey', 'The specified key does not exist.');
-  const meta = readMetaFile(metaPath(place));
-  if (meta?.bytes === file.size) return meta;
   // Somebody put this file there by hand.
   const lastModified = file.mtime.toISOString();
   const etag = `"${file.mtimeMs}"`;
   return { bytes: file.size, etag, crc32: '', contentType: 'binary/octet-stream', lastModified };
 }
 
-export async function remove(place: ObjectPlace): Promise<void> {
-  const path = objectPath(place);
-  await inTurn(path, async () => {
-    rmSync(path, { force: true });
-    rmSync(metaPath(place), { force: true });
-  });
-}
-
-/** Running changes by path. Changes of one object take turns, so that its metadata always belongs to its bytes. */
-const changes = new Map<string, Promise<void>>();
-
-async function inTurn(path: string, change: () => Promise<void>): Promise<void> {
-  const previous = changes.get(path) ?? Promise.resolve();
-  const turn = previous.catch(() => {}).then(change);
-  changes.set(path, turn);
-  try {
-    await turn;
-  } finally {
-    if (changes.get(path) === turn) changes.delete(path);
-  }
+export function remove(place: ObjectPlace): void {
+  rmSync(objectPath(place), { force: true });
+  rmSync(metaPath(place), { force: true });
 }
 
 /** The bucket's keys with this prefix, in S3's order (by their UTF-8 bytes). */
@@ -156,14 +135,9 @@ export async function listKeys(directory: string, bucket: string, prefix: string
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())
-    .map((entry) =>
-      join(entry.parentPath, entry.name)
-        .slice(root.length + 1)
-        .replaceAll('\\', '/'),
-    )
-    .filter(
-      (key) => ![META, UPLOADS, VERSIONS].includes(key.split('/', 1)[0] ?? '') && key.startsWith(prefix),
-    )
+    .map(({ parentPath, name }) => join(parentPath, name).slice(root.length + 1))
+    .filter((key) => ![META, UPLOADS, VERSIONS].includes(key.split('/', 1)[0] ?? ''))
+    .filter((key) => key.startsWith(prefix))
     .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
@@ -206,8 +180,4 @@ function statFile(path: string): Stats | undefined {
   } catch {
     return undefined; // A part of the path is a file.
   }
-}
-
-function metaPath({ directory, bucket, key }: ObjectPlace): string {
-  return join(directory, bucket, META, `${key}.json`);
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { mkdirSync, rmSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type Answer, S3Error, textOf, xml } from './answers.ts';
-import { base64Crc, receiveDocument } from './body.ts';
+import { base64Crc, receiveDocument, receiveFile } from './body.ts';
 import type { Call, Part, Upload } from './call.ts';
-import { receiveFile, writeSparseFile } from './file-writer.ts';
-import { checkConditions, contentEncoding, etagOf, userMetadata } from './objects.ts';
+import { checkConditions, describedBy, etagOf } from './objects.ts';
 import { type ObjectMeta, objectPath, publish, temporaryPath } from './store.ts';
 
 const PARTS_MAX = 10_000;
@@ -16,28 +16,23 @@ const LIST_MAX = 1000;
 export async function createUpload(call: Call): Promise<Answer> {
   const { bucket, key, header, uploads } = call;
   objectPath(call);
-  const algorithm = header('x-amz-checksum-algorithm');
-  if (algorithm !== undefined && algorithm !== 'CRC32') {
-    throw new S3Error('NotImplemented', 'Only the checksum CRC32 is supported');
-  }
-  // If no algorithm is named, S3 computes a checksum of the whole object and expects none with a part.
-  const checksumType =
-    header('x-amz-checksum-type') ?? (algorithm === undefined ? 'FULL_OBJECT' : 'COMPOSITE');
-  if (checksumType !== 'FULL_OBJECT' && checksumType !== 'COMPOSITE') throw new S3Error('InvalidRequest');
+  if (header('x-amz-checksum-algorithm') !== 'CRC32' || header('x-amz-checksum-type') !== 'FULL_OBJECT')
+    throw new S3Error('NotImplemented', 'Only the checksum CRC32 of the whole object is supported');
   const folder = temporaryPath(call);
-  await mkdir(folder);
+  mkdirSync(folder);
   const upload: Upload = {
-    ...{ id: randomUUID(), bucket, key, folder, checksumType },
-    contentType: header('content-type') ?? 'binary/octet-stream',
-    ...contentEncoding(header('content-encoding')),
-    ...userMetadata(call),
+    id: randomUUID(),
+    bucket,
+    key,
+    folder,
+    described: describedBy(call),
     initiated: new Date(call.now()).toISOString(),
     parts: new Map(),
   };
   uploads.set(upload.id, upload);
   return {
     status: 200,
-    headers: { 'x-amz-checksum-algorithm': 'CRC32', 'x-amz-checksum-type': checksumType },
+    headers: { 'x-amz-checksum-algorithm': 'CRC32', 'x-amz-checksum-type': 'FULL_OBJECT' },
     body: xml('InitiateMultipartUploadResult', { Bucket: bucket, Key: key, UploadId: upload.id }),
   };
 }
@@ -47,12 +42,12 @@ export async function uploadPart(call: Call): Promise<Answer> {
   const number = Number(call.query.get('partNumber'));
   if (!Number.isInteger(number) || number < 1 || number > PARTS_MAX) throw new S3Error('InvalidArgument');
   const path = join(upload.folder, randomUUID());
-  return receiveFile(call, path, async ({ bytes, crc32 }) => {
+  return receiveFile(call.request, path, ({ bytes, crc32 }) => {
     findUpload(call); // The upload may have been aborted in the meantime.
     const previous = upload.parts.get(number);
     const etag = etagOf(`${upload.id}-${number}-${bytes}-${crc32}`);
     upload.parts.set(number, { number, bytes, crc32, etag, path });
-    if (previous !== undefined) await rm(previous.path, { force: true });
+    if (previous !== undefined) rmSync(previous.path, { force: true });
     return { status: 200, headers: { ETag: etag, 'x-amz-checksum-crc32': base64Crc(crc32) } };
   });
 }
@@ -75,7 +70,7 @@ export async function listParts(call: Call): Promise<Answer> {
     MaxParts: limit,
     IsTruncated: more,
     ChecksumAlgorithm: 'CRC32',
-    ChecksumType: upload.checksumType,
+    ChecksumType: 'FULL_OBJECT',
     Part: page.map(({ number, etag, bytes, crc32 }) => ({
       PartNumber: number,
       LastModified: upload.initiated,
@@ -87,37 +82,25 @@ export async function listParts(call: Call): Promise<Answer> {
   return { status: 200, body: xml('ListPartsResult', listing) };
 }
 
-/** Processes one Complete of an upload at a time, so that a repeated request cannot write the same file at once. */
+/** While one Complete is processed, another one finds no upload. If the first fails, the upload is there again. */
 export async function completeUpload(call: Call): Promise<Answer> {
   findUpload(call);
   const document = await receiveDocument(call.request, COMPLETE_BYTES_MAX);
-  for (;;) {
-    const upload = findUpload(call);
-    if (upload.completing === undefined) {
-      const answer = joinParts(call, upload, document);
-      upload.completing = answer.catch(() => delete upload.completing);
-      return await answer;
-    }
-    await upload.completing;
+  const upload = findUpload(call);
+  call.uploads.delete(upload.id);
+  try {
+    return await joinParts(call, upload, document);
+  } catch (error) {
+    call.uploads.set(upload.id, upload);
+    throw error;
   }
 }
 
 export async function abortUpload(call: Call): Promise<Answer> {
-  await findUpload(call).completing;
   const upload = findUpload(call);
   call.uploads.delete(upload.id);
   await rm(upload.folder, { recursive: true, force: true });
   return { status: 204 };
-}
-
-export async function listUploads({ bucket, query, uploads }: Call): Promise<Answer> {
-  const prefix = query.get('prefix') ?? '';
-  const listed = [...uploads.values()].filter(
-    (upload) => upload.bucket === bucket && upload.key.startsWith(prefix),
-  );
-  const Upload = listed.map(({ key, id, initiated }) => ({ Key: key, UploadId: id, Initiated: initiated }));
-  const listing = { Bucket: bucket, Prefix: prefix, MaxUploads: LIST_MAX, IsTruncated: false, Upload };
-  return { status: 200, body: xml('ListMultipartUploadsResult', listing) };
 }
 
 function findUpload({ uploads, query, bucket, key }: Call): Upload {
@@ -127,31 +110,26 @@ function findUpload({ uploads, query, bucket, key }: Call): Upload {
 }
 
 async function joinParts(call: Call, upload: Upload, document: string): Promise<Answer> {
-  const { bucket, key, header, sink, uploads } = call;
-  const { checksumType, folder } = upload;
+  const { bucket, key, header } = call;
   const parts = listedParts(upload, document, call.minPartBytes);
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   const claimedBytes = header('x-amz-mp-object-size');
   if (claimedBytes !== undefined && Number(claimedBytes) !== bytes) throw new S3Error('InvalidRequest');
-  await checkConditions(call);
-  const file = join(folder, 'object');
-  const crc = sink ? undefined : base64Crc(await concatenate(parts, file));
-  verifyChecksum(call, upload, crc);
-  if (!uploads.delete(upload.id)) throw new S3Error('NoSuchUpload');
+  const type = header('x-amz-checksum-type');
+  if (type !== undefined && type !== 'FULL_OBJECT') throw new S3Error('InvalidRequest');
+  const file = join(upload.folder, 'object');
+  const crc32 = base64Crc(await concatenate(parts, file));
+  const claimedCrc = header('x-amz-checksum-crc32');
+  if (claimedCrc !== undefined && claimedCrc !== crc32)
+    throw new S3Error('BadDigest', 'The CRC32 you specified did not match the calculated checksum.');
+  checkConditions(call);
   const etag = etagOf(`${upload.id}-complete`, `-${parts.length}`);
-  if (sink) await writeSparseFile(file, bytes);
-  const meta: ObjectMeta = {
-    ...{ bytes, etag, crc32: crc ?? '', contentType: upload.contentType },
-    ...contentEncoding(upload.contentEncoding),
-    ...(upload.metadata && { metadata: upload.metadata }),
-    lastModified: new Date(call.now()).toISOString(),
-  };
-  const headers = await publish(call, file, meta, () => checkConditions(call));
-  await rm(folder, { recursive: true, force: true });
-  const objectCrc = checksumType === 'FULL_OBJECT' ? (crc ?? header('x-amz-checksum-crc32')) : undefined;
-  const checksum = objectCrc === undefined ? {} : { ChecksumCRC32: objectCrc, ChecksumType: checksumType };
-  const answer = { Bucket: bucket, Key: key, ETag: etag, ...checksum };
-  return { status: 200, headers, body: xml('CompleteMultipartUploadResult', answer) };
+  const lastModified = new Date(call.now()).toISOString();
+  const meta: ObjectMeta = { ...upload.described, bytes, etag, crc32, lastModified };
+  const headers = publish(call, file, meta);
+  await rm(upload.folder, { recursive: true, force: true });
+  const result = { Bucket: bucket, Key: key, ETag: etag, ChecksumCRC32: crc32, ChecksumType: 'FULL_OBJECT' };
+  return { status: 200, headers, body: xml('CompleteMultipartUploadResult', result) };
 }
 
 /** The parts that the Complete document lists: ascending, as uploaded, and only the last may be too small. */
@@ -166,12 +144,11 @@ function listedParts(upload: Upload, document: string, minPartBytes: number): Pa
   return parts;
 }
 
-function listedPart({ parts, checksumType }: Upload, element: string): Part {
+function listedPart({ parts }: Upload, element: string): Part {
   const part = parts.get(Number(textOf(element, 'PartNumber')));
   const etag = `"${textOf(element, 'ETag')?.replaceAll('"', '')}"`;
   const crc = textOf(element, 'ChecksumCRC32');
-  const crcFits = crc === undefined ? checksumType === 'FULL_OBJECT' : crc === base64Crc(part?.crc32 ?? 0);
-  if (part?.etag === etag && crcFits) return part;
+  if (part?.etag === etag && (crc === undefined || crc === base64Crc(part.crc32))) return part;
   throw new S3Error('InvalidPart', 'One or more of the specified parts could not be found or did not match');
 }
 
@@ -194,12 +171,4 @@ async function concatenate(parts: readonly Part[], path: string): Promise<number
     }
   }
   return crc;
-}
-
-function verifyChecksum({ header }: Call, { checksumType }: Upload, crc: string | undefined): void {
-  const type = header('x-amz-checksum-type');
-  if (type !== undefined && type !== checksumType) throw new S3Error('InvalidRequest');
-  const claimed = header('x-amz-checksum-crc32');
-  if (claimed === undefined || checksumType !== 'FULL_OBJECT' || crc === undefined || claimed === crc) return;
-  throw new S3Error('BadDigest', 'The CRC32 you specified did not match the calculated checksum.');
 }

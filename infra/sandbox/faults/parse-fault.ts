@@ -1,12 +1,52 @@
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { ENDPOINTS, type Endpoint } from '../exchange.ts';
-import type { Fault } from './fault.ts';
+
+/** The effects of a fault on a request. The docstring of `parseFault` explains each of them. */
+export type FaultEffect = {
+  status?: number;
+  headers?: Readonly<Record<string, string>>;
+  withoutHeaders?: readonly string[];
+  retryAfter?: { seconds: number; as: 'seconds' | 'date' };
+  body?: string;
+  /** By dotted path: `{ 'error.status': 500 }`. */
+  set?: Readonly<Record<string, unknown>>;
+  /** Dotted paths. */
+  omit?: readonly string[];
+  processed?: boolean;
+  revoke?: boolean;
+  hang?: boolean;
+  /** Milliseconds of real time, whatever the sandbox's clock says. */
+  trickle?: number;
+  reset?: 'before' | 'after';
+
+  // Only on the storage host:
+  resetAfter?: number;
+  cutAfter?: number;
+  stallAfter?: number;
+  framing?: 'length' | 'chunked' | 'close';
+  etag?: 'weak' | 'none';
+  changed?: boolean;
+  ignoreRange?: boolean;
+  gzip?: 'right' | 'wrong';
+  endless?: boolean;
+};
+
+/** A fault: the requests that it affects, and its effects on them. */
+export type Fault = FaultEffect & {
+  on: Endpoint | 'any';
+  /** Only requests about the Nth report created, counted from 1. */
+  report?: number;
+  /** The first matching request that goes wrong, counted from 1. Default: 1. */
+  nth?: number;
+  /** The number of matching requests in a row that go wrong. Default: 1. Infinity: all. */
+  times?: number;
+};
 
 /**
  * Reads one fault of the sandbox (`--fault`): a line that says which requests go wrong, then what happens to them.
  *
  *     report nth=2 times=3 status=500                     the 2nd, 3rd and 4th poll get 500
- *     POST /oauth2/token omit=expires_in times=always     no token response has expires_in
+ *     token omit=expires_in times=always                  no token response has expires_in
  *     token set.expires_in="3600"                         one token response has a string instead of a number
  *     report status=429 retry_after=date:120              one poll gets 429, with Retry-After as a date in 2 minutes
  *     create reset=after                                  one report is created, but the response is lost
@@ -14,16 +54,14 @@ import type { Fault } from './fault.ts';
  *     storage cut_after=1000 framing=close                one download ends after 1,000 bytes without an error
  *     any body="<html>Bad gateway</html>" status=502      one request, of any kind, gets an HTML page
  *
- * Which requests. The line starts with an endpoint, with a request, or with report=N:
+ * The line starts with an endpoint, or with report=N:
  *
  *     token, authorize, create, report, purchases, list, storage, or any
- *     POST /oauth2/token, GET /oauth2/auth, POST /reports, GET /reports/{id}, POST /reports/purchases
- *     GET /campaigns, or another list
  *     report=N                   only polls and downloads of the Nth report created
  *     nth=N                      starts with the Nth matching request (default 1)
  *     times=N                    affects N matching requests in a row (default 1), or all with times=always
  *
- * What happens, on any endpoint:
+ * Effects on any endpoint:
  *
  *     status=N                   responds with this status, and processes the request only if it is below 300
  *     processed                  processes the request although status or hang hides that from the client
@@ -39,7 +77,7 @@ import type { Fault } from './fault.ts';
  *     reset=before               resets the connection and does not process the request
  *     reset=after                processes the request, then resets the connection
  *
- * What happens, only on storage (the download of a report's file):
+ * Effects on storage only (the download of a report's file):
  *
  *     reset_after=BYTES          resets the connection after this many bytes
  *     cut_after=BYTES            closes the connection normally after this many bytes
@@ -59,9 +97,10 @@ import type { Fault } from './fault.ts';
  */
 export function parseFault(text: string): Fault {
   const [first = '', ...others] = splitWords(text);
-  const { words, ...target } = readTarget(first, others);
-  const fault: Fault = target;
-  for (const word of words) Object.assign(fault, readWord(word, fault));
+  const startsWithReport = first.includes('=');
+  const fault: Fault = { on: startsWithReport ? 'any' : readEndpoint(first) };
+  for (const word of startsWithReport ? [first, ...others] : others)
+    Object.assign(fault, readWord(word, fault));
   if (Object.keys(fault).every((key) => TARGET_KEYS.has(key))) {
     throw new TypeError(
       `The fault "${text}" does not say what happens to the requests. Add an effect, for example: status=500`,
@@ -70,36 +109,20 @@ export function parseFault(text: string): Fault {
   return fault;
 }
 
-const TARGET_KEYS: ReadonlySet<string> = new Set<keyof Fault>(['on', 'path', 'report', 'nth', 'times']);
+const TARGET_KEYS: ReadonlySet<string> = new Set<keyof Fault>(['on', 'report', 'nth', 'times']);
 
 /** Splits at spaces, except inside double quotes and inside the braces of a JSON value. */
 function splitWords(text: string): string[] {
   const found = text.trim().match(/(?:"(?:\\.|[^"\\])*"|\{[^{}]*\}|\S)+/g);
-  if (!found) throw new TypeError('A fault is empty. Write for example: GET /reports/{id} nth=2 status=500');
+  if (!found) throw new TypeError('A fault is empty. Write for example: report nth=2 status=500');
   return found;
 }
 
-const REQUESTS: Readonly<Record<string, Endpoint>> = {
-  'POST /oauth2/token': 'token',
-  'GET /oauth2/auth': 'authorize',
-  'POST /reports': 'create',
-  'GET /reports/{id}': 'report',
-  'POST /reports/purchases': 'purchases',
-};
-
-function readTarget(first: string, others: string[]): Pick<Fault, 'on' | 'path'> & { words: string[] } {
-  if (first.includes('=')) return { on: 'any', words: [first, ...others] };
-  if (first === 'any') return { on: 'any', words: others };
-  const named = ENDPOINTS.find((name) => name === first);
-  if (named) return { on: named, words: others };
-  const [path = '', ...words] = others;
-  const on = REQUESTS[`${first} ${path}`];
-  if (on) return { on, words };
-  if (first === 'GET' && /^\/[a-z_]+$/.test(path)) return { on: 'list', path, words };
-  throw new TypeError(
-    `A fault begins with an endpoint (${ENDPOINTS.join(', ')}, any) or a request such as GET /reports/{id}, ` +
-      `not with "${`${first} ${path}`.trim()}".`,
-  );
+function readEndpoint(name: string): Endpoint | 'any' {
+  const names = [...ENDPOINTS, 'any'] as const;
+  const found = names.find((each) => each === name);
+  if (found) return found;
+  throw new TypeError(`A fault begins with an endpoint (${names.join(', ')}), not with "${name}".`);
 }
 
 const FLAGS: Readonly<Record<string, Partial<Fault>>> = {

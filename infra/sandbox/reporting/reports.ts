@@ -6,8 +6,8 @@ import { type Answer, type Incoming, json } from '../exchange.ts';
 import type { PerReport } from '../settings.ts';
 import type { Grant, Report, SandboxState } from '../state.ts';
 import { presign } from '../storage/signature.ts';
+import { createReportFile } from './report-file.ts';
 import { purchaseViolations, type ReportRequest, reportRequest, reportViolations } from './report-request.ts';
-import { createReportFile } from './rows.ts';
 
 /** Contract 4.4. */
 const SECONDS_BETWEEN_GETS = 10;
@@ -48,11 +48,11 @@ export function getReport(
   return json(200, { id, status: 'READY', download_url: presign(state, report) });
 }
 
-/** Contract 4.5. The contract does not show the response, so its shape is invented; an option replaces it. */
+/** Contract 4.5. The contract does not show the response, so its shape is invented. */
 export function queryPurchases(state: SandboxState, request: Incoming, grant: Grant): Answer {
   const body = readJsonBody(request);
   refuseViolations(purchaseViolations(body, grantedAdvertisers(state, grant)));
-  return json(200, (state.options.purchases ?? threePurchasesADay)(body));
+  return json(200, threePurchasesADay(body));
 }
 
 function newReport({ options, reports, now }: SandboxState, account: string, request: ReportRequest): Report {
@@ -65,7 +65,11 @@ function newReport({ options, reports, now }: SandboxState, account: string, req
   const size =
     bytes !== undefined ? { bytes: forReport(bytes) } : rows !== undefined ? { rows: forReport(rows) } : {};
   return {
-    ...{ id: randomUUID(), ordinal, account, request, createdAt },
+    id: randomUUID(),
+    ordinal,
+    account,
+    request,
+    createdAt,
     processingAt: after(secondsToProcessing ?? 5 * durationFactor(request)),
     readyAt: after(secondsToReady ?? 25 * durationFactor(request)),
     file: createReportFile(request, { ...size, ...days, createdAt }),

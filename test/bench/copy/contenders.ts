@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { Agent } from 'undici';
-import { createFileAgent } from '../../../functions/copy/connection.ts';
+import { createS3Client } from '../../../functions/aws/s3.ts';
+import { createFileAgent } from '../../../functions/copy/body.ts';
 import { copyFile } from '../../../functions/copy/copy.ts';
-import { createS3Client } from '../../../functions/copy/s3-call.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 
 export const BUCKET = 'bench';
@@ -16,8 +16,7 @@ export type Contender = (url: string, endpoint: string) => Promise<unknown>;
 /** The contenders that run in Node, each in a process of its own. */
 export const contenders: Readonly<Record<string, Contender>> = {
   raw,
-  ours: (url, endpoint) => ours(url, endpoint, 'JSON'),
-  'ours-uncounted': (url, endpoint) => ours(url, endpoint, 'bytes'),
+  ours,
   'lib-storage': libStorage,
 };
 
@@ -65,17 +64,18 @@ function target(url: string) {
   return { origin, path: pathname + search };
 }
 
-/** As SaveReport copies. @param format anything but JSON leaves the rows uncounted */
-function ours(url: string, endpoint: string, format: 'JSON' | 'bytes') {
+/** As SaveReport copies. */
+function ours(url: string, endpoint: string) {
   return copyFile({
-    source: { url, dispatcher: createFileAgent({ allowLoopback: true }), maxBytes: 1e12 },
+    source: { url, dispatcher: createFileAgent({ allowLoopback: true }) },
     destination: {
       s3: createS3Client(at(endpoint)),
       bucket: BUCKET,
       key: 'ours',
       expectedBucketOwner: ACCOUNT,
+      maxBytes: 1e12,
     },
-    ...{ format, deadline: new AbortController().signal },
+    deadline: new AbortController().signal,
   });
 }
 

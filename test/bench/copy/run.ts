@@ -28,7 +28,7 @@ const here = import.meta.dirname;
 /**
  * Starts the storage host and S3, each in a process of its own.
  *
- * @param against another checkout, whose `ours-uncounted` is measured as the contender `against`
+ * @param against another checkout, whose `ours` is measured as the contender `against`
  */
 export async function startServers(transport: Transport, against: string | undefined): Promise<Servers> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-'));
@@ -38,7 +38,7 @@ export async function startServers(transport: Transport, against: string | undef
   const trust = certificate ? { NODE_EXTRA_CA_CERTS: authority } : {};
   const start = async (role: string): Promise<{ child: ChildProcess; address: string }> => {
     const env = { ...process.env, ...certificate };
-    const child = fork(join(here, 'servers.ts'), [role, join(directory, role)], { env });
+    const child = fork(join(here, 'servers.ts'), [role], { env });
     const [port] = (await once(child, 'message')) as [number];
     return { child, address: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}` };
   };
@@ -51,8 +51,8 @@ export async function startServers(transport: Transport, against: string | undef
     if (contender === 'rclone-copyurl') return measureCommand(COPYURL, rcloneAt(s3.address, authority, url));
     const args = [url, s3.address];
     if (contender === 'against' && other)
-      return measureProcess([other.program, 'ours-uncounted', ...args], { ...trust, ...other.environment });
-    const environment = contender.startsWith('ours') ? COPY_ENVIRONMENT : {};
+      return measureProcess([other.program, 'ours', ...args], { ...trust, ...other.environment });
+    const environment = contender === 'ours' ? COPY_ENVIRONMENT : {};
     return measureProcess([program, contender, ...args], { ...trust, ...environment });
   };
   return {
@@ -73,8 +73,15 @@ async function bundle(folder: string, outdir: string): Promise<string> {
     "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
   await build({
     entryPoints: [join(folder, 'contender.ts')],
-    ...{ outdir, bundle: true, splitting: true, platform: 'node', format: 'esm' },
-    ...{ target: 'node24', outExtension: { '.js': '.mjs' }, banner: { js: require }, logLevel: 'warning' },
+    outdir,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    outExtension: { '.js': '.mjs' },
+    banner: { js: require },
+    logLevel: 'warning',
   });
   return join(outdir, 'contender.mjs');
 }
@@ -100,9 +107,14 @@ const COPYURL = `rclone copyurl -q "$URL" bench:${BUCKET}/rclone-copyurl`;
 /** An environment in which rclone uses only the bench's S3. */
 function rcloneAt(endpoint: string, authority: string, url: string): NodeJS.ProcessEnv {
   return {
-    ...{ PATH: process.env.PATH, URL: url, SSL_CERT_FILE: authority, RCLONE_CONFIG: '/dev/null' },
-    ...{ RCLONE_CONFIG_BENCH_TYPE: 's3', RCLONE_CONFIG_BENCH_PROVIDER: 'Other' },
-    ...{ RCLONE_CONFIG_BENCH_ENDPOINT: endpoint, RCLONE_CONFIG_BENCH_REGION: REGION },
+    PATH: process.env.PATH,
+    URL: url,
+    SSL_CERT_FILE: authority,
+    RCLONE_CONFIG: '/dev/null',
+    RCLONE_CONFIG_BENCH_TYPE: 's3',
+    RCLONE_CONFIG_BENCH_PROVIDER: 'Other',
+    RCLONE_CONFIG_BENCH_ENDPOINT: endpoint,
+    RCLONE_CONFIG_BENCH_REGION: REGION,
     RCLONE_CONFIG_BENCH_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
     RCLONE_CONFIG_BENCH_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
     RCLONE_CONFIG_BENCH_NO_CHECK_BUCKET: 'true',

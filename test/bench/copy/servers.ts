@@ -1,10 +1,10 @@
-import { mkdtempSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startS3 } from '../../../infra/local/s3/server.ts';
+import { finished } from 'node:stream/promises';
+import { xml } from '../../../infra/local/s3/answers.ts';
+import { type Operation, readAddress } from '../../../infra/local/s3/call.ts';
 
 // Runs in a process of its own, as `source` or as `s3`. Sends its port, and its CPU seconds whenever it is asked.
 
@@ -13,7 +13,12 @@ const ROW =
 const BLOCK = Buffer.from(`${ROW},`.repeat(Math.floor(1_000_000 / (ROW.length + 1))));
 const END = `${ROW}]`;
 
-const [, , role, directory = mkdtempSync(join(tmpdir(), 'bench-s3-'))] = process.argv;
+const RESULTS: Partial<Record<Operation, string>> = {
+  CreateMultipartUpload: 'InitiateMultipartUploadResult',
+  CompleteMultipartUpload: 'CompleteMultipartUploadResult',
+};
+
+const [, , role] = process.argv;
 const { key, cert } = process.env as { key?: string; cert?: string };
 const tls = key && cert ? { key, cert } : undefined;
 
@@ -24,17 +29,42 @@ process.on('message', () => {
 });
 process.on('disconnect', () => process.exit());
 
-/** An S3 that checks the bytes and forgets them. */
-async function startSink(): Promise<number> {
-  const options = { directory, buckets: ['bench'], sink: true, ...(tls && { tls }) };
-  const { endpoint } = await startS3(options);
-  return Number(new URL(endpoint).port);
+/** An S3 that counts the bytes, forgets them and answers with the checksums that the client claims. It uses little CPU. */
+function startSink(): Promise<number> {
+  const objects = new Map<string, number>();
+  const uploads = new Map<string, number>();
+  return start(async (request, response) => {
+    const { operation, bucket, key, query } = readAddress(request);
+    const crc32 = String(request.headers['x-amz-checksum-crc32'] ?? '');
+    const stated = request.headers['x-amz-decoded-content-length'] ?? request.headers['content-length'];
+    let bytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+    await finished(request);
+    if (bytes < Number(stated ?? 0)) {
+      response.destroy();
+      return;
+    }
+    const id = query.get('uploadId') ?? randomUUID();
+    const names = { Bucket: bucket, Key: key, UploadId: id, ETag: '"bench"', ChecksumCRC32: crc32 };
+    if (operation === 'PutObject') objects.set(key, bytes);
+    if (operation === 'UploadPart') uploads.set(id, (uploads.get(id) ?? 0) + bytes);
+    if (operation === 'CompleteMultipartUpload') objects.set(key, uploads.get(id) ?? 0);
+    const isHead = operation === 'HeadObject';
+    response.writeHead(isHead && !objects.has(key) ? 404 : 200, {
+      ETag: '"bench"',
+      'x-amz-checksum-crc32': crc32,
+      ...(isHead && { 'Content-Length': objects.get(key) ?? 0 }),
+    });
+    const root = operation === undefined ? undefined : RESULTS[operation];
+    response.end(root && xml(root, names));
+  });
 }
 
 /** The storage host. GET /BYTES answers with a JSON array of about that size. */
 function startSource(): Promise<number> {
-  const server = tls ? createTlsServer(tls) : createServer();
-  server.on('request', (request, response) => {
+  return start((request, response) => {
     const blocks = Math.max(1, Math.round(Number(request.url?.slice(1)) / BLOCK.length));
     response.writeHead(200, {
       'Content-Type': 'application/json',
@@ -44,6 +74,11 @@ function startSource(): Promise<number> {
     response.write('[');
     send(response, blocks);
   });
+}
+
+/** @returns the port */
+function start(listener: RequestListener): Promise<number> {
+  const server = tls ? createTlsServer(tls, listener) : createServer(listener);
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
   });

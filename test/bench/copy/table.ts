@@ -10,7 +10,9 @@ export interface Row {
 /** Medians of all rounds. */
 export function summarize({ transport, size, contender, samples }: Row) {
   return {
-    ...{ transport, size, contender },
+    transport,
+    size,
+    contender,
     /** MB (10^6 bytes) per second. */
     speed: median(samples.map(({ bytes, seconds }) => bytes / 1e6 / seconds)),
     /** CPU seconds per GB (10^9 bytes). The least is what other programs on this machine disturbed least. */

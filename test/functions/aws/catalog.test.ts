@@ -2,14 +2,17 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createCatalog } from '../../../functions/aws/catalog.ts';
 import { catalogTable } from '../../../functions/workflow/catalog-table.ts';
 import type { TableSchema } from '../../../functions/workflow/table.ts';
-import { startGlue } from '../../../infra/local/glue.ts';
+import { startFaultyGlue } from '../../support/faulty-services.ts';
 import { setEnvironment } from '../../support/lambda.ts';
 import { listen } from '../../support/listen.ts';
 import { BUCKET } from '../../support/s3.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const SCHEMA: TableSchema = {
-  ...{ table: 'daily-spend', kind: 'report', date_column: 'day', requests: { acme: 'hash' } },
+  table: 'daily-spend',
+  kind: 'report',
+  date_column: 'day',
+  requests: { acme: 'hash' },
   columns: [
     { name: 'spend', type: 'decimal(18,6)', round: true },
     { name: 'clicks', type: 'bigint' },
@@ -23,7 +26,7 @@ function useEndpoint(url: string): void {
 }
 
 async function start() {
-  const glue = await startGlue({ directory: temporaryDirectory() });
+  const glue = await startFaultyGlue({ directory: temporaryDirectory() });
   onTestFinished(() => glue.close());
   useEndpoint(glue.endpoint);
   glue.tables.set('daily_spend', catalogTable(SCHEMA, BUCKET));

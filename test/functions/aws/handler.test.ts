@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { createHandler } from '../../../functions/aws/handler.ts';
-import { RequestRefused, TokenRefused } from '../../../functions/workflow/errors.ts';
+import { RequestRefused, readMessage, TokenRefused } from '../../../functions/workflow/errors.ts';
 import { type PlatformSettings, READS } from '../../../functions/workflow/settings.ts';
 import { WindowState } from '../../../functions/workflow/states.ts';
 import type { Common } from '../../../functions/workflow/step.ts';
@@ -29,20 +29,13 @@ function report(id: string) {
 }
 
 describe('a handler', () => {
-  it('creates its dependencies on the first call, not on import', () => {
-    vi.unstubAllEnvs();
-    const wire = vi.fn();
-    createHandler(READS.CheckReport, z.unknown(), async () => 1, wire);
-    expect(wire).not.toHaveBeenCalled();
-  });
-
   it('names a missing setting', async () => {
     vi.stubEnv('SECRET_PREFIX', undefined);
     const error = await thrownBy(lambda.call(anyHandler(vi.fn()), {}));
     expect(JSON.parse(error.message)).toMatchObject([{ path: ['SECRET_PREFIX'] }]);
   });
 
-  it('creates its dependencies from the settings and the log, and keeps them', async () => {
+  it('creates its dependencies on the first call, from the settings and the log, and keeps them', async () => {
     const settingsGiven: PlatformSettings[] = [];
     const runs: (Common & { own: string })[] = [];
     const run = async (_: unknown, dependencies: Common & { own: string }) => runs.push(dependencies);
@@ -51,28 +44,14 @@ describe('a handler', () => {
       log.info('wired');
       return { own: 'dependency' };
     });
+    expect(settingsGiven).toEqual([]);
     await lambda.call(handler, {});
     await lambda.call(handler, {});
-    const { STEP, PLATFORM_BASE_URL, PLATFORM_REVISION, SECRET_PREFIX } = SETTINGS;
-    expect(settingsGiven).toEqual([{ STEP, PLATFORM_BASE_URL, PLATFORM_REVISION, SECRET_PREFIX }]);
+    expect(settingsGiven).toMatchObject([{ STEP: SETTINGS.STEP }]);
     expect(lambda.lines().map(({ message }) => message)).toEqual(['wired', 'done', 'done']);
-    expect(runs[0]).toMatchObject({ own: 'dependency', log: { info: expect.any(Function) } });
+    expect(runs[0]?.own).toBe('dependency');
     expect(runs[0]?.now()).toEqual(new Date(NOW));
     expect(runs[0]?.millisecondsLeft()).toBe(900_000);
-  });
-
-  it('passes the parsed state to the step and returns what the step returns', async () => {
-    const run = vi.fn(async ({ known }: { known: number }) => ({ a: [known] }));
-    const handler = createHandler(READS.CheckReport, z.object({ known: z.number() }), run, () => ({}));
-    expect(await lambda.call(handler, { known: 7, other: 'x' })).toEqual({ a: [7] });
-    expect(run).toHaveBeenCalledWith({ known: 7 }, expect.anything());
-  });
-
-  it.each([[{ state: {} }], [{}], [null]])('refuses the event %j', async (event) => {
-    const context = { functionName: 'f', awsRequestId: 'i', getRemainingTimeInMillis: () => 1 };
-    const run = vi.fn();
-    await expect(anyHandler(run)(event, context)).rejects.toThrow();
-    expect(run).not.toHaveBeenCalled();
   });
 
   it('36: fails with the error of the schema, and does not run, if the state does not match it', async () => {
@@ -81,14 +60,6 @@ describe('a handler', () => {
     const error = await thrownBy(lambda.call(handler, { ...window, throttled: 'x' }));
     expect([error.name, run.mock.calls]).toEqual(['$ZodError', []]);
     expect(lambda.lines()).toMatchObject([{ level: 'ERROR', message: 'failed unexpectedly' }]);
-  });
-
-  it('writes the output of libraries to the log', async () => {
-    await lambda.call(
-      windowHandler(() => console.warn('a library')),
-      window,
-    );
-    expect(lambda.lines()).toMatchObject([{ level: 'WARN', message: 'a library', ...ABOUT }, {}]);
   });
 });
 
@@ -110,7 +81,6 @@ describe('the log line of a successful call', () => {
     ['the READY one of several', { ready_id: 'r2', reports: [report('r1'), report('r2')] }, 'r2'],
     ['the only one', { reports: [report('r1')] }, 'r1'],
     ['none of several', { reports: [report('r1'), report('r2')] }, undefined],
-    ['none if there is none', { reports: [] }, undefined],
   ])('names of the reports %s', async (_, state, report_id) => {
     await lambda.call(anyHandler(vi.fn()), { ...window, ...state });
     expect(lambda.lines()[0]?.report_id).toBe(report_id);
@@ -118,10 +88,8 @@ describe('the log line of a successful call', () => {
 
   it.each<[unknown, unknown, object]>([
     [null, null, {}],
-    ['x', 'y', {}],
     [{ request: 'x', execution: 'e' }, {}, { execution: 'e' }],
     [{ execution: 'e' }, { outcome: 'delivered' }, { execution: 'e', status: 'delivered' }],
-    [{}, { windows: [] }, {}],
   ])('is also written for the state %j and the output %j', async (state, output, line) => {
     expect(
       await lambda.call(
@@ -145,18 +113,12 @@ describe('the log line of a successful call', () => {
 
 describe('the metrics of a call', () => {
   const retry = (kind: string) => ({
-    ...{ namespace: 'AdReportExport', unit: 'Count', name: 'Retries', value: 1 },
+    namespace: 'AdReportExport',
+    unit: 'Count',
+    name: 'Retries',
+    value: 1,
     dimensions: { service: 'exports-test', kind },
     properties: { ...ABOUT, attempt: '2' },
-  });
-
-  it('show how the output differs from the state', async () => {
-    await lambda.call(
-      windowHandler((state) => ({ ...state, throttled: 1 })),
-      window,
-      1,
-    );
-    expect(lambda.metrics()).toEqual([retry('Throttled')]);
   });
 
   it('show an error that the state machine retries', async () => {
@@ -164,15 +126,89 @@ describe('the metrics of a call', () => {
     await thrownBy(lambda.call(failingHandler(new RequestRefused('422.')), window, 1));
     expect(lambda.metrics()).toEqual([retry('TokenRefused')]);
   });
+});
 
-  it('include what the step measures itself', async () => {
-    const run = async (_: unknown, { measure }: Common) =>
-      measure({ values: { Retries: 1 }, dimensions: { kind: 'UrlExpired' } });
+describe('a step that fails', () => {
+  const facts = { request_id: 'req_1', faults: ['metrics: unknown'] };
+  const refused = () => new RequestRefused('The platform answered 422.', facts);
+
+  it('throws its error with its facts, without a stack, and logs one warning', async () => {
+    const thrown = await thrownBy(lambda.call(failingHandler(refused()), window, 1));
+    expect(thrown).toBeInstanceOf(RequestRefused);
+    expect(thrown.stack).toBe('RequestRefused');
+    expect(readMessage(thrown.message)).toEqual({ happened: 'The platform answered 422.', facts });
+    expect(lambda.lines()).toEqual([
+      {
+        ...DONE,
+        ...ABOUT,
+        ...facts,
+        level: 'WARN',
+        message: 'failed',
+        attempt: 2,
+        error: 'RequestRefused',
+        happened: 'The platform answered 422.',
+      },
+    ]);
+  });
+
+  it('keeps the name of an unexpected error and removes the query of a URL from it', async () => {
+    const unexpected = new RangeError('no https://files.example/1?signature=canary here');
+    const thrown = await thrownBy(lambda.call(failingHandler(unexpected), window));
+    const happened = 'no https://files.example/1?… here';
+    expect([thrown.name, thrown.message]).toEqual(['RangeError', happened]);
+    expect(thrown.stack).toMatch(/^RangeError: no https:\/\/files\.example\/1\?… here\n +at /);
+    const lines = lambda.lines();
+    expect(lines).toMatchObject([
+      { level: 'ERROR', message: 'failed unexpectedly', error: 'RangeError', happened },
+    ]);
+    expect(JSON.stringify([lines, thrown.stack])).not.toContain('canary');
+  });
+});
+
+describe('a log field', () => {
+  async function lineOf(fields: Record<string, unknown>) {
+    const run = async (_: unknown, { log }: Common) => log.info('seen', fields);
     await lambda.call(
       createHandler(READS.CheckReport, z.unknown(), run, () => ({})),
-      window,
-      1,
+      {},
     );
-    expect(lambda.metrics()).toEqual([retry('UrlExpired')]);
+    return lambda.lines()[0];
+  }
+
+  it('is not written if its name is that of a secret', async () => {
+    const names = [
+      'access_token',
+      'refreshToken',
+      'client_secret',
+      'apiKey',
+      'X-Authorization',
+      'password',
+      'download_url',
+      'code',
+    ];
+    const hidden = Object.fromEntries(names.map((name) => [name, '…']));
+    expect(await lineOf(Object.fromEntries(names.map((name) => [name, 'canary'])))).toMatchObject(hidden);
+    const shown = { code: 'UND_ERR_SOCKET', error_code: 'canary', token_version: 'v1', token: 3 };
+    expect(await lineOf(shown)).toMatchObject(shown);
+  });
+
+  it.each([
+    ['GET https://files.example/a.json?X-Sig=canary failed', 'GET https://files.example/a.json?… failed'],
+    ['"http://files.example/a?b=canary"', '"http://files.example/a?…"'],
+    ['<https://files.example/a?b=canary>', '<https://files.example/a?…>'],
+    ['https://a.example/a?b=canary https://b.example/?c', 'https://a.example/a?… https://b.example/?…'],
+    ['authorization: Bearer ca.na~ry+/=-_ and more', 'authorization: Bearer … and more'],
+    ['basic canary', 'basic …'],
+    ['is it? a forbearer of ours', 'is it? a forbearer of ours'],
+    ['x'.repeat(10_001), `${'x'.repeat(9_999)}…`],
+  ])('is written without its secret, at any depth: %j', async (text, expected) => {
+    expect(await lineOf({ deep: [{ happened: text }] })).toMatchObject({ deep: [{ happened: expected }] });
+  });
+
+  it('of long text is cut in little time', async () => {
+    const began = performance.now();
+    await lineOf({ status: 'https://'.repeat(130_000) });
+    // Milliseconds; a search of the whole text would take hours.
+    expect(performance.now() - began).toBeLessThan(5_000);
   });
 });

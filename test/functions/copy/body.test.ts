@@ -1,78 +1,157 @@
-import { expect, test } from 'vitest';
-import { createBody } from '../../../functions/copy/body.ts';
+import type { OnReadOpts } from 'node:net';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
+import { describe, expect, test } from 'vitest';
+import { createFileConnector, readResponse } from '../../../functions/copy/body.ts';
 
-const pace = { idle: 60_000, minBytes: 1 };
+const KiB = 1024;
 
 /** A body that is being read. Its first write is pending until `settle` says so. */
-async function start(length?: number) {
+function start(length?: number) {
   const stop = new AbortController();
   const settle = Promise.withResolvers<void>();
   const calls: string[] = [];
+  let handler: Dispatcher.DispatchHandler = {};
   const controller = {
-    ...{ aborted: false, paused: false, reason: null, rawHeaders: null, rawTrailers: null },
     pause: () => void calls.push('pause'),
     resume: () => void calls.push('resume'),
-    abort: () => void calls.push('abort'),
+    abort(error: Error) {
+      calls.push('abort');
+      handler.onResponseError?.(controller as never, error);
+    },
   };
-  const body = createBody(controller, length);
+  const dispatcher = {
+    dispatch(_: unknown, given: Dispatcher.DispatchHandler) {
+      handler = given;
+    },
+  };
   let text = '';
-  const reading = body.read(pace, stop.signal, (chunk) => {
-    text += chunk;
-    return text.length === chunk.length ? settle.promise : undefined;
-  });
-  await Promise.resolve();
-  calls.length = 0;
-  return { stop, settle, body, reading, calls, text: () => text };
+  const reading = readResponse(
+    { dispatcher: dispatcher as never, url: 'http://host/', headers: {} },
+    () => (chunk) => {
+      text += chunk;
+      return text.length === chunk.length ? settle.promise : undefined;
+    },
+    stop.signal,
+  );
+  const headers = length === undefined ? {} : { 'content-length': String(length) };
+  handler.onRequestStart?.(controller as never, {});
+  handler.onResponseStart?.(controller as never, 200, headers, '');
+  const take = (bytes: Buffer) => handler.onResponseData?.(controller as never, bytes);
+  const end = () => handler.onResponseEnd?.(controller as never, {});
+  return { stop, settle, reading, calls, take, end, text: () => text };
 }
 
-test('25: a write that fails after the end of the body fails the download', async () => {
-  const { settle, reading, body } = await start();
-  body.take(Buffer.from('['));
-  body.end();
-  settle.reject(new Error('S3 refused the part'));
-  await expect(reading).rejects.toThrow('S3 refused the part');
-});
-
-test('16: a body that breaks is not left before the pending write has ended', async () => {
-  const { settle, reading, body } = await start();
-  const order: string[] = [];
-  body.take(Buffer.from('['));
-  body.end(new Error('reset'));
-  setImmediate(() => {
-    order.push('written');
-    settle.resolve();
+describe('a pending write', () => {
+  test('25: that fails after the end of the body fails the download', async () => {
+    const { settle, reading, take, end } = start();
+    take(Buffer.from('['));
+    end();
+    settle.reject(new Error('S3 refused the part'));
+    await expect(reading).rejects.toThrow('S3 refused the part');
   });
-  await expect(reading.finally(() => order.push('left'))).rejects.toThrow('reset');
-  expect(order).toEqual(['written', 'left']);
+
+  test('9: does not delay a call whose time is up', async () => {
+    const { stop, reading, take, calls } = start();
+    take(Buffer.from('['));
+    stop.abort(new Error('no time'));
+    await expect(reading).rejects.toThrow('no time');
+    expect(calls).toEqual(['pause', 'abort']);
+  });
+
+  test('is followed by the bytes that came meanwhile, although their memory has changed', async () => {
+    const { settle, reading, take, end, text } = start();
+    const memory = Buffer.from('1');
+    for (const byte of ['1', '2', '3']) {
+      memory.write(byte);
+      take(memory);
+    }
+    end();
+    expect(text()).toBe('1');
+    settle.resolve();
+    await reading;
+    expect(text()).toBe('123');
+  });
+
+  test.each([
+    [1, []],
+    [2, ['pause']],
+  ])('of the first of %i bytes pauses the body: %j', (length, calls) => {
+    const started = start(length);
+    started.take(Buffer.from('['));
+    expect(started.calls).toEqual(calls);
+  });
 });
 
-test('9: a pending write does not delay a call whose time is up', async () => {
-  const { stop, reading, body, calls } = await start();
-  body.take(Buffer.from('['));
-  stop.abort(new Error('no time'));
-  await expect(reading).rejects.toThrow('no time');
-  expect(calls).toEqual(['pause', 'abort']);
+/** A connection that reads as Node's socket does, but never stops. */
+function connect() {
+  const socket = new Readable({ read() {} });
+  let read: OnReadOpts | undefined;
+  createFileConnector((onread) => {
+    read = onread;
+    return (_, callback) => callback(null, socket as never);
+  })({ hostname: '127.0.0.1', protocol: 'http:', port: '80' }, () => {});
+  const memories = new Set<ArrayBufferLike>();
+  const receive = (bytes: Buffer) => {
+    const { buffer, callback } = read as { buffer: () => Buffer; callback: OnReadOpts['callback'] };
+    for (let rest = bytes; rest.length > 0; ) {
+      const into = buffer();
+      memories.add(into.buffer);
+      const count = rest.copy(into);
+      callback(count, into);
+      rest = rest.subarray(count);
+    }
+  };
+  return { socket, receive, memories };
+}
+
+describe('a connection', () => {
+  /** Reads of different sizes, none of which repeats the bytes of another one. */
+  const READS = Array.from({ length: 40 }, (_, index) => Buffer.alloc(((index * 37) % 300) * KiB + 1, index));
+
+  test('whose bytes are taken at once reads into two buffers', () => {
+    const { socket, receive, memories } = connect();
+    for (const bytes of READS) {
+      receive(bytes);
+      expect(socket.read()).toEqual(bytes);
+    }
+    expect(memories.size).toBe(2);
+  });
+
+  test.each([2, 3, 40])('does not overwrite bytes that wait for %i reads', (count) => {
+    const { socket, receive } = connect();
+    for (let at = 0; at < READS.length; at += count) {
+      const waiting = READS.slice(at, at + count);
+      for (const bytes of waiting) receive(bytes);
+      expect(Buffer.concat(waiting).equals(socket.read())).toBe(true);
+    }
+  });
 });
 
-test('bytes that come while a write is pending are written later, although their memory has changed', async () => {
-  const { settle, reading, body, text } = await start();
-  const memory = Buffer.from('1');
-  for (const byte of ['1', '2', '3']) {
-    memory.write(byte);
-    body.take(memory);
-  }
-  body.end();
-  expect(text()).toBe('1');
-  settle.resolve();
-  await reading;
-  expect(text()).toBe('123');
-});
+describe('full TLS records', () => {
+  const RECORDS = ['a', 'b', 'c'].map((letter) => Buffer.alloc(16 * KiB, letter));
 
-test.each([
-  [1, []],
-  [2, ['pause']],
-])('a body of %i bytes is paused after the first one: %j', async (length, calls) => {
-  const started = await start(length);
-  started.body.take(Buffer.from('['));
-  expect(started.calls).toEqual(calls);
+  test('wait for a short one, and reach the socket with it', () => {
+    const { socket, receive } = connect();
+    for (const record of RECORDS) receive(record);
+    expect(socket.read()).toBeNull();
+    receive(Buffer.from('short'));
+    expect(socket.read()).toEqual(Buffer.concat([...RECORDS, Buffer.from('short')]));
+  });
+
+  test('do not wait for bytes that come later', async () => {
+    const { socket, receive } = connect();
+    for (const record of RECORDS) receive(record);
+    await setImmediate();
+    expect(socket.read()).toEqual(Buffer.concat(RECORDS));
+  });
+
+  test('come before the end of the connection', async () => {
+    const { socket, receive } = connect();
+    for (const record of RECORDS) receive(record);
+    socket.push(null);
+    expect(await buffer(socket)).toEqual(Buffer.concat(RECORDS));
+  });
 });

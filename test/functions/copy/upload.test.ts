@@ -1,51 +1,156 @@
-import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { HeadBucketCommand } from '@aws-sdk/client-s3';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createS3Client } from '../../../functions/aws/s3.ts';
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
-import { PART_BYTES } from '../../../functions/copy/parts.ts';
-import { createS3Client, type Destination } from '../../../functions/copy/s3-call.ts';
 import {
   abortUpload,
   createUpload,
-  createUploadPart,
+  type Destination,
   listParts,
   putObject,
+  uploadPart,
 } from '../../../functions/copy/upload.ts';
-import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
+import {
+  copyOnce,
+  expectDelivered,
+  expectNothing,
+  jsonOf,
+  type Outcome,
+  PART,
+} from '../../support/copying.ts';
+import type { Fault } from '../../support/faulty-services.ts';
 import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
 import type { Answer } from '../../support/listen.ts';
 import { errorOf, refuse, startS3Answers } from '../../support/s3-answers.ts';
 
+// The SDK's pauses between two tries are random, from 0 up.
+beforeEach(() => {
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+});
+
 const KIND = { contentType: 'application/json' };
+const part = { number: 7, body: Buffer.from('a part of a file'), crc32: crc32('a part of a file') };
+const { signal } = new AbortController();
+const STORED = { etag: '"of the part"', 'x-amz-checksum-crc32': base64Crc32(part.crc32) };
+const send = (to: Destination, given = signal) => uploadPart(to, 'an upload', part, given);
 
 function sendXml(text: string): Answer {
   return (_, response) => response.writeHead(200, { 'content-type': 'application/xml' }).end(text);
 }
 
-const listed = (number: number, checksum: string) =>
-  `<Part><PartNumber>${number}</PartNumber><Size>5</Size><ETag>"e${number}"</ETag>${checksum}</Part>`;
+/** Gives one answer after the other, and repeats the last one. */
+function inTurn(...answers: Answer[]): Answer {
+  return (seen, response) => (answers.length > 1 ? answers.shift() : answers[0])?.(seen, response);
+}
 
-test('a part that S3 lists without a checksum is left out', async () => {
-  const checksum = '<ChecksumCRC32>AAAAAQ==</ChecksumCRC32>';
-  const parts = [listed(1, checksum), listed(2, ''), listed(3, checksum)].join('');
-  const { to } = await startS3Answers(sendXml(`<ListPartsResult>${parts}</ListPartsResult>`));
+describe('a part', () => {
+  test('is sent with its CRC32 and the owner of the bucket, without a SHA-256', async () => {
+    const { to, server } = await startS3Answers(refuse(200, '', STORED));
+    expect(await send(to)).toEqual({ number: 7, bytes: 16, crc32: part.crc32, etag: '"of the part"' });
+    expect(server.requests).toMatchObject([
+      {
+        method: 'PUT',
+        path: expect.stringMatching(/^\/exports\/report.json\?.*partNumber=7&uploadId=an%20upload/),
+        body: 'a part of a file',
+        headers: {
+          'content-length': '16',
+          'x-amz-checksum-crc32': base64Crc32(part.crc32),
+          'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
+          'x-amz-expected-bucket-owner': to.expectedBucketOwner,
+        },
+      },
+    ]);
+    expect(server.requests[0]?.headers).not.toHaveProperty('expect');
+    expect(server.requests[0]?.headers.authorization).toContain('x-amz-expected-bucket-owner');
+  });
+
+  test('25: is sent again with all of its bytes, five times at most', async () => {
+    const down = refuse(503, errorOf('SlowDown'));
+    const passing = await startS3Answers(
+      inTurn(down, refuse(502, '<html>'), down, down, refuse(200, '', STORED)),
+    );
+    await send(passing.to);
+    expect(passing.server.requests.map(({ body }) => body)).toEqual(Array(5).fill('a part of a file'));
+    const { to, server } = await startS3Answers(down);
+    const facts = { aws_error: 'SlowDown', status: 503 };
+    await expect(send(to)).rejects.toMatchObject({ name: 'ServiceUnavailable', facts });
+    expect(server.requests).toHaveLength(5);
+  });
+
+  test('35: is sent again with the time of S3 if the clock is wrong', async () => {
+    const date = new Date(Date.now() + 20 * 60_000).toUTCString();
+    const late = refuse(403, errorOf('RequestTimeTooSkewed'), { date });
+    const { to, server } = await startS3Answers(inTurn(late, refuse(200, '', STORED)));
+    await send(to);
+    const [first, second] = server.requests.map(({ headers }) => String(headers['x-amz-date']));
+    expect(Number(second?.slice(9, 15)) - Number(first?.slice(9, 15))).not.toBe(0);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test.each([
+    [
+      '26',
+      'another checksum',
+      refuse(200, '', { ...STORED, 'x-amz-checksum-crc32': 'AAAAAA==' }),
+      'CopyFailed',
+    ],
+    [
+      '26',
+      'no ETag',
+      refuse(200, '', { 'x-amz-checksum-crc32': STORED['x-amz-checksum-crc32'] }),
+      'CopyFailed',
+    ],
+    ['26', 'BadDigest', refuse(400, errorOf('BadDigest')), 'CopyFailed'],
+    ['25', 'NoSuchUpload', refuse(404, errorOf('NoSuchUpload')), 'CopyFailed'],
+    ['27', 'AccessDenied', refuse(403, errorOf('AccessDenied')), 'AccessRefused'],
+    ['27', 'NoSuchBucket', refuse(404, errorOf('NoSuchBucket')), 'AccessRefused'],
+    ['27', 'KMS.DisabledException', refuse(400, errorOf('KMS.DisabledException')), 'AccessRefused'],
+  ])('%s: answered with %s fails at once', async (_, __, answer, name) => {
+    const { to, server } = await startS3Answers(answer);
+    await expect(send(to)).rejects.toMatchObject({ name });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('that is cancelled ends at once', async () => {
+    const { promise: seen, resolve } = Promise.withResolvers<void>();
+    const { to } = await startS3Answers(() => resolve());
+    const stopping = new AbortController();
+    const sending = send(to, stopping.signal);
+    await seen;
+    stopping.abort();
+    await expect(sending).rejects.toThrow();
+  });
+
+  test('goes over the connection of the one before', async () => {
+    const ports = new Set<number | undefined>();
+    const { to } = await startS3Answers((seen, response) => {
+      ports.add(response.socket?.remotePort);
+      refuse(200, '', STORED)(seen, response);
+    });
+    for (let sent = 0; sent < 3; sent++) await send(to);
+    expect(ports.size).toBe(1);
+  });
+});
+
+test('an upload’s parts are listed over several pages, without those that have no checksum', async () => {
+  const listed = (number: number, checksum = '<ChecksumCRC32>AAAAAQ==</ChecksumCRC32>') =>
+    `<Part><PartNumber>${number}</PartNumber><Size>5</Size><ETag>"e${number}"</ETag>${checksum}</Part>`;
+  const page = (text: string) => sendXml(`<ListPartsResult>${text}</ListPartsResult>`);
+  const next = '<IsTruncated>true</IsTruncated><NextPartNumberMarker>2</NextPartNumberMarker>';
+  const { to } = await startS3Answers(
+    inTurn(page(`${listed(1)}${listed(2, '')}${next}`), page(listed(3)), page('')),
+  );
   expect(await listParts(to, 'an-upload')).toEqual(
     [1, 3].map((number) => ({ number, bytes: 5, crc32: 1, etag: `"e${number}"` })),
   );
-});
-
-test('an upload may have no parts yet', async () => {
-  const { to } = await startS3Answers(sendXml('<ListPartsResult></ListPartsResult>'));
   expect(await listParts(to, 'an-upload')).toEqual([]);
 });
 
 test('27: a refused ListParts names its permission', async () => {
   const { to } = await startS3Answers(refuse(403, errorOf('AccessDenied')));
-  await expect(listParts(to, 'an-upload')).rejects.toMatchObject({
-    name: 'AccessRefused',
-    facts: { permission: 's3:ListMultipartUploadParts', status: 403 },
-  });
+  const facts = { permission: 's3:ListMultipartUploadParts', status: 403 };
+  await expect(listParts(to, 'an-upload')).rejects.toMatchObject({ name: 'AccessRefused', facts });
 });
 
 test('an answer without an upload id fails the copy', async () => {
@@ -58,231 +163,109 @@ test('an answer without an upload id fails the copy', async () => {
 test.each([
   [{ 'x-amz-version-id': 'v7' }, { version_id: 'v7' }],
   [{}, {}],
-])('an object has the version that S3 names: %j', async (headers, said) => {
+])('an object has the version that S3 names: %j', async (headers, described) => {
   const body = Buffer.from('[]');
   const crc = base64Crc32(crc32(body));
   const { to } = await startS3Answers(refuse(200, '', { ...headers, 'x-amz-checksum-crc32': crc }));
-  expect(await putObject(to, KIND, body)).toEqual({ bytes: 2, crc32: crc, ...said });
+  expect(await putObject(to, KIND, body)).toEqual({ bytes: 2, crc32: crc, ...described });
 });
 
-test('an abort gives up after 8 s without an answer, and at once if S3 refuses it', async () => {
+test('an abort gives up after 8 s without an answer, and never throws', async () => {
   const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => AbortSignal.abort());
-  onTestFinished(() => timeout.mockRestore());
-  const silent = await startS3Answers(() => {});
-  await abortUpload(silent.to, 'an-upload');
+  await abortUpload((await startS3Answers(() => {})).to, 'an-upload');
   expect(timeout.mock.calls).toEqual([[8_000]]);
   timeout.mockRestore();
-  const refusing = await startS3Answers(refuse(403));
-  await abortUpload(refusing.to, 'an-upload');
-  expect(refusing.server.requests).toHaveLength(1);
+  await abortUpload((await startS3Answers(refuse(403))).to, 'an-upload');
 });
 
-const body = Buffer.from('a part of a file');
-const part = { number: 7, body, crc32: crc32(body) };
-const { signal } = new AbortController();
-const uploadPart = (to: Destination, ...part: Parameters<ReturnType<typeof createUploadPart>>) =>
-  createUploadPart(to)(...part);
-const STORED = { etag: '"of the part"', 'x-amz-checksum-crc32': base64Crc32(crc32(body)) };
-const stored: Answer = refuse(200, '', STORED);
-const slowDown = refuse(503, errorOf('SlowDown'));
-
-/** Gives one answer after the other, and repeats the last one. */
-function inTurn(...answers: Answer[]): Answer {
-  return (seen, response) => (answers.length > 1 ? answers.shift() : answers[0])?.(seen, response);
-}
-
-test('a part is sent with its CRC32 and the owner of the bucket, without a SHA-256', async () => {
-  const { to, server } = await startS3Answers(stored);
-  const uploaded = await uploadPart(to, 'an upload', part, signal);
-  expect(uploaded).toEqual({ number: 7, bytes: body.length, crc32: crc32(body), etag: '"of the part"' });
-  const [seen] = server.requests;
-  expect(seen).toMatchObject({
-    ...{
-      method: 'PUT',
-      path: expect.stringMatching(/^\/exports\/report.json\?.*partNumber=7&uploadId=an%20upload/),
-    },
-    ...{ body: 'a part of a file' },
-    headers: {
-      'content-length': '16',
-      'x-amz-checksum-crc32': base64Crc32(crc32(body)),
-      'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
-      'x-amz-expected-bucket-owner': to.expectedBucketOwner,
-    },
-  });
-  expect(seen?.headers.authorization).toContain('x-amz-expected-bucket-owner');
-});
-
-test('35: a part is signed with the time of S3 if the clock is wrong', async () => {
-  const late = refuse(403, errorOf('RequestTimeTooSkewed'), {
-    date: new Date(Date.now() + 20 * 60_000).toUTCString(),
-  });
-  const { to, server } = await startS3Answers(inTurn(late, stored));
-  await uploadPart(to, 'an upload', part, signal);
-  const [first, second] = server.requests.map(({ headers }) => timeOf(String(headers['x-amz-date'])));
-  expect(Number(second) - Number(first)).toBeGreaterThan(19 * 60_000);
-});
-
-test('a part that S3 finds too late is sent again if the answer has no date', async () => {
-  const late: Answer = (seen, response) => {
-    response.sendDate = false;
-    return refuse(403, errorOf('RequestTimeTooSkewed'))(seen, response);
-  };
-  const { to, server } = await startS3Answers(inTurn(late, stored));
-  await uploadPart(to, 'an upload', part, signal);
-  expect(server.requests).toHaveLength(2);
-});
-
-test('each part is signed with the credentials of its time', async () => {
-  let asked = 0;
-  const credentials = async () => {
-    asked += 1;
-    const sessionToken = `token-${asked}`;
-    return { accessKeyId: `KEY${asked}`, secretAccessKey: 'secret', sessionToken, expiration: new Date() };
-  };
-  const { to, server } = await startS3Answers(stored, { credentials });
-  const upload = createUploadPart(to);
-  for (const number of [1, 2]) await upload('an upload', { ...part, number }, signal);
-  const signed = server.requests.map(({ headers }) => ({
-    key: /Credential=KEY(\d+)\//.exec(String(headers.authorization))?.[1],
-    token: headers['x-amz-security-token'],
-  }));
-  expect(new Set(signed.map(({ key }) => key)).size).toBe(2);
-  for (const { key, token } of signed) expect(token).toBe(`token-${key}`);
-});
-
-test('a part goes to the address that the SDK gives the bucket', async () => {
-  const sent: unknown[] = [];
-  const handle = async (request: unknown) => {
-    sent.push(request);
-    return { response: { statusCode: 200, headers: STORED, body: Readable.from([]) } };
-  };
-  const s3 = new S3Client({ region: 'eu-west-3', credentials: CREDENTIALS, requestHandler: { handle } });
-  const to = { s3, bucket: 'exports', key: 'account=acme/a b.json', expectedBucketOwner: ACCOUNT };
-  await uploadPart(to, 'an upload', part, signal);
-  expect(sent).toMatchObject([
-    {
-      ...{ protocol: 'https:', hostname: 'exports.s3.eu-west-3.amazonaws.com' },
-      ...{ path: '/account%3Dacme/a%20b.json', query: { partNumber: '7', uploadId: 'an upload' } },
-      headers: {
-        host: 'exports.s3.eu-west-3.amazonaws.com',
-        authorization: expect.stringMatching(/\/eu-west-3\/s3\/aws4_request, /),
-      },
-    },
-  ]);
-});
-
-function timeOf(amzDate: string): number {
-  return Date.parse(amzDate.replace(/^(....)(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5'));
-}
-
-test('25: each pause before another try is twice as long as the one before', async () => {
-  const at: number[] = [];
-  const { to } = await startS3Answers((seen, response) => {
-    at.push(performance.now());
-    return (at.length === 5 ? stored : slowDown)(seen, response);
-  });
-  await uploadPart({ ...to, retryPause: 20 }, 'an upload', part, signal);
-  const pauses = at.slice(1).map((time, index) => time - (at[index] ?? 0));
-  expect(pauses).toHaveLength(4);
-  // A timer of Node may fire a millisecond early.
-  for (const [index, pause] of pauses.entries()) expect(pause).toBeGreaterThan(20 * 2 ** index - 2);
-});
-
-test('25: a part is sent five times at most', async () => {
-  const { to, server } = await startS3Answers(slowDown);
-  await expect(uploadPart(to, 'an upload', part, signal)).rejects.toMatchObject({
-    name: 'ServiceUnavailable',
-    facts: { aws_error: 'SlowDown', status: 503 },
-  });
-  expect(server.requests).toHaveLength(5);
-});
-
-test('25: a part is sent again after a 502 of a gateway, which is not XML', async () => {
-  const { to, server } = await startS3Answers(
-    inTurn(refuse(502, '<html>Bad gateway</html>'), refuse(502), stored),
-  );
-  await uploadPart(to, 'an upload', part, signal);
-  expect(server.requests).toHaveLength(3);
-});
-
-test.each([
-  ['27', 'AccessDenied', 403, 'AccessRefused'],
-  ['27', 'NoSuchBucket', 404, 'AccessRefused'],
-  ['25', 'NoSuchUpload', 404, 'CopyFailed'],
-])('%s: %s is not tried again', async (_, code, status, name) => {
-  const { to, server } = await startS3Answers(refuse(status, errorOf(code), { 'x-amz-request-id': 'S3RQ7' }));
-  const facts = name === 'AccessRefused' ? { aws_error: code, aws_request_id: 'S3RQ7' } : { aws_error: code };
-  await expect(uploadPart(to, 'an upload', part, signal)).rejects.toMatchObject({ name, facts });
-  expect(server.requests).toHaveLength(1);
-});
-
-test.each([
-  ['another checksum', { ...STORED, 'x-amz-checksum-crc32': 'AAAAAA==' }],
-  ['no ETag', { 'x-amz-checksum-crc32': STORED['x-amz-checksum-crc32'] }],
-])('26: a part that S3 answers with %s fails the copy at once', async (_, headers) => {
-  const { to, server } = await startS3Answers(refuse(200, '', headers));
-  await expect(uploadPart(to, 'an upload', part, signal)).rejects.toMatchObject({ name: 'CopyFailed' });
-  expect(server.requests).toHaveLength(1);
-});
-
-test('credentials that are not available are not requested again, and nothing is sent', async () => {
-  let requested = 0;
-  const credentials = async () => {
-    requested += 1;
-    throw new Error('no credentials');
-  };
-  const { to, server } = await startS3Answers(stored, { credentials });
-  await expect(uploadPart(to, 'an upload', part, signal)).rejects.toMatchObject({
-    name: 'ServiceUnavailable',
-  });
-  expect([requested, server.requests.length]).toEqual([1, 0]);
-});
-
-test.each([
-  ['while S3 does not answer', () => {}, 0],
-  ['in the pause before another try', slowDown, 1_000_000],
-] as const)('a part that is cancelled %s ends at once', async (_, answer, retryPause) => {
-  const { promise: seen, resolve } = Promise.withResolvers<void>();
-  const { to, server } = await startS3Answers((request, response) => {
-    answer(request, response);
-    resolve();
-  });
-  const stopping = new AbortController();
-  const sending = uploadPart({ ...to, retryPause }, 'an upload', part, stopping.signal);
-  await seen;
-  stopping.abort(new Error('the time is up'));
-  await expect(sending).rejects.toThrow(/the time is up|aborted/);
-  expect(server.requests).toHaveLength(1);
-});
-
-test('a client of S3 reuses its connection for the next part', async () => {
-  const ports = new Set<number | undefined>();
-  const { server } = await startS3Answers((seen, response) => {
-    ports.add(response.socket?.remotePort);
-    stored(seen, response);
-  });
-  const s3 = createS3Client({
-    ...{ endpoint: server.url, region: 'eu-west-1', forcePathStyle: true, credentials: CREDENTIALS },
-  });
-  onTestFinished(() => s3.destroy());
-  const to = { s3, bucket: 'exports', key: 'report.json', expectedBucketOwner: ACCOUNT };
-  const large = Buffer.alloc(PART_BYTES);
-  for (const number of [1, 2, 3])
-    await uploadPart(to, 'an upload', { number, body: large, crc32: crc32(large) }, signal).catch(() => {});
-  expect(server.requests.every(({ headers }) => headers.expect === undefined)).toBe(true);
-  expect([server.requests.length, ports.size]).toEqual([3, 1]);
-});
-
-test('9: a try of S3 that hangs ends after a minute, and the client does not retry', async () => {
+test('9: a try of S3 that hangs ends after a minute', async () => {
   setEnvironment(awsEnvironment({ S3: 'http://127.0.0.1:1' }));
   const s3 = createS3Client();
   onTestFinished(() => s3.destroy());
-  await expect(s3.config.maxAttempts()).resolves.toBe(1);
   await s3.send(new HeadBucketCommand({ Bucket: 'exports' })).catch(() => {}); // makes the handler read its options
   expect(s3.config.requestHandler).toMatchObject({
     config: {
-      ...{ connectionTimeout: 5_000, requestTimeout: 60_000, socketTimeout: 60_000 },
+      connectionTimeout: 5_000,
+      requestTimeout: 60_000,
+      socketTimeout: 60_000,
       throwOnRequestTimeout: true,
     },
+  });
+});
+
+describe('a copy to an S3 with faults', () => {
+  const body = jsonOf(6 * PART + 17);
+  const small = jsonOf(PART / 2);
+  const withFaults = (faults: Fault[], file = body): Promise<Outcome> =>
+    copyOnce({ body: file }, { s3: { faults } });
+
+  test.each([
+    ['UploadPart', 'SlowDown'],
+    ['UploadPart', 'reset'],
+    ['UploadPart', 'lost answer'],
+    ['CreateMultipartUpload', 'SlowDown'],
+    ['CompleteMultipartUpload', 'InternalError'],
+    ['CompleteMultipartUpload', 'error inside 200'],
+    ['PutObject', 'SlowDown'],
+  ] as const)('25: %s that meets "%s" is tried again, without another GET', async (operation, answer) => {
+    const file = operation === 'PutObject' ? small : body;
+    const outcome = await withFaults([{ operation, answer, times: 4 }], file);
+    expectDelivered(outcome, file);
+    expect(outcome.host.requests).toHaveLength(1);
+  });
+
+  test('25: that stays unavailable leaves a checkpoint if parts were stored, and nothing otherwise', async () => {
+    const complete = await withFaults([
+      { operation: 'CompleteMultipartUpload', answer: 'SlowDown', times: 5 },
+    ]);
+    expect(complete.checkpoint).toMatchObject({ stored_bytes: 6 * PART });
+    const fourth = await withFaults([{ operation: 'UploadPart', part: 4, answer: 'SlowDown', times: 5 }]);
+    expect(fourth.checkpoint).toMatchObject({ stored_bytes: 3 * PART });
+    const first = await withFaults([{ operation: 'UploadPart', part: 1, answer: 'SlowDown', times: 5 }]);
+    expectNothing(first, 'ServiceUnavailable');
+    expectNothing(
+      await withFaults([{ operation: 'PutObject', answer: 'SlowDown', times: 5 }], small),
+      'ServiceUnavailable',
+    );
+  });
+
+  test.each([
+    'BadDigest',
+    'InvalidPart',
+    'InvalidRequest',
+    'EntityTooSmall',
+    'NoSuchUpload',
+  ] as const)('26: that answers Complete with %s fails with nothing visible', async (answer) => {
+    expectNothing(await withFaults([{ operation: 'CompleteMultipartUpload', answer }]), 'CopyFailed');
+  });
+
+  test.each([
+    ['CompleteMultipartUpload', body],
+    ['PutObject', small],
+  ] as const)('26: that answers %s with a wrong checksum fails', async (operation, file) => {
+    const { error, copied } = await withFaults([{ operation, answer: 'wrong checksum', times: 9 }], file);
+    expect([error, copied]).toMatchObject([{ name: 'CopyFailed' }, undefined]);
+  });
+
+  test.each([
+    ['CreateMultipartUpload', body],
+    ['UploadPart', body],
+    ['CompleteMultipartUpload', body],
+    ['PutObject', small],
+  ] as const)('27: that refuses %s fails at once and names the permission', async (operation, file) => {
+    const answer = 'AccessDenied';
+    const which = operation === 'UploadPart' ? { part: 5 } : {};
+    const outcome = await withFaults([{ operation, answer, ...which }], file);
+    expectNothing(outcome, 'AccessRefused');
+    expect(String(outcome.error)).toMatch(/s3:PutObject.*kms:GenerateDataKey/);
+    expect(outcome.s3.journal.filter(({ error }) => error === answer)).toHaveLength(1);
+  });
+
+  test('27: every call names the expected owner of the bucket, and a bucket of another account is refused', async () => {
+    for (const file of [body, small]) {
+      expectNothing(await copyOnce({ body: file }, { s3: { account: '111122223333' } }), 'AccessRefused');
+      const { error, s3 } = await copyOnce({ body: file }, { s3: { requireOwner: true } });
+      expect([error, s3.journal.filter(({ status }) => status >= 400)]).toEqual([undefined, []]);
+    }
   });
 });

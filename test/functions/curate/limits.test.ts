@@ -1,7 +1,7 @@
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { openDatabase } from '../../../functions/curate/database.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { open } from './reports.ts';
@@ -30,7 +30,6 @@ it('46: a larger function gives DuckDB the memory that it has beyond the default
     const [row] = await database.query(`SELECT current_setting('memory_limit') AS bytes`);
     return row?.bytes;
   };
-  onTestFinished(() => void vi.unstubAllEnvs());
   expect([await limitOf('400'), await limitOf('1769'), await limitOf('2769')]).toEqual([
     '36.2 MiB',
     '143.0 MiB',

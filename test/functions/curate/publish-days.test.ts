@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { createObjectFiles } from '../../../functions/aws/object-files.ts';
+import { createObjectStore } from '../../../functions/aws/objects.ts';
 import { publishDays } from '../../../functions/curate/publish-days.ts';
 import { CurateLimit, type OpenReport } from '../../../functions/curate/report.ts';
 import { AccessRefused, ServiceUnavailable } from '../../../functions/workflow/errors.ts';
@@ -20,8 +20,8 @@ async function startTarget() {
   const s3 = await startTestS3({ requireOwner: true });
   onTestFinished(() => s3.close());
   setEnvironment(awsEnvironment({ S3: s3.endpoint }));
-  const files = createObjectFiles(SETTINGS);
-  return { s3, target: { files, table: 'daily', account: 'acme', window: WINDOW, version: VERSION } };
+  const store = createObjectStore(SETTINGS);
+  return { s3, target: { store, table: 'daily', account: 'acme', window: WINDOW, version: VERSION } };
 }
 
 /** A report that cannot write this day. */
@@ -83,5 +83,5 @@ it('44: reads the values that a day shows from its Parquet file, also from a lar
   expect(await publish(2, 'r2')).toMatchObject(restated);
   expect(s3.journal.filter(({ operation }) => operation === 'GetObject')).toHaveLength(4);
   const key = 'tables/daily/account=acme/date=2026-10-01/data.parquet';
-  expect(await target.files.readEnd(key, '"of another object"', 8)).toBeUndefined();
+  expect(await target.store.readEnd(key, '"of another object"', 8)).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Metadata, ObjectFiles } from '../../../functions/aws/object-files.ts';
+import type { Metadata, ObjectStore } from '../../../functions/aws/objects.ts';
 import { type ParquetFiles, publishObject } from '../../../functions/curate/publish-object.ts';
 import { type DayValues, readVersion } from '../../../functions/workflow/day-metadata.ts';
 import { ServiceUnavailable } from '../../../functions/workflow/errors.ts';
@@ -10,9 +10,9 @@ function createFiles(interrupt: () => Promise<void> = async () => {}) {
   let object: { etag: string; metadata: Metadata; inside: Metadata } | undefined;
   let puts = 0;
   const written: Metadata[] = [];
-  const files: Pick<ObjectFiles, 'head' | 'put'> = {
+  const files: Pick<ObjectStore, 'head' | 'putFile'> = {
     head: async () => object,
-    async put(_key, path, metadata, replaces) {
+    async putFile(_key, path, metadata, replaces) {
       await interrupt();
       if (object?.etag !== replaces) return false;
       object = { etag: String(++puts), metadata, inside: written[Number(path)] ?? {} };
@@ -79,7 +79,7 @@ it('a newer report is kept, and one of another request is replaced', async () =>
 it('43: an object that changes before each PUT is looked at again, ten times', async () => {
   const { files, parquet } = createFiles();
   let writes = 0;
-  const refused = { ...files, put: async () => false };
+  const refused = { ...files, putFile: async () => false };
   const write = async () => `path ${++writes}`;
   await expect(publishObject(refused, 'k', NEW, { ...parquet, write })).rejects.toThrow(ServiceUnavailable);
   expect(writes).toBe(10);

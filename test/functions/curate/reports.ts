@@ -46,8 +46,12 @@ export async function open(body: string | Buffer, given: Given = {}): Promise<Op
   const kind = { format, content_type, columns, ...(content_encoding !== undefined && { content_encoding }) };
   const { file } = await spool(Readable.from([Buffer.from(body)]), join(folder, 'report'), kind);
   return openReport(file, {
-    ...{ window: WINDOW, schema: SCHEMA, columns: SCHEMA.columns, folder },
-    ...{ signal: new AbortController().signal, ...options },
+    window: WINDOW,
+    schema: SCHEMA,
+    columns: SCHEMA.columns,
+    folder,
+    signal: new AbortController().signal,
+    ...options,
   });
 }
 

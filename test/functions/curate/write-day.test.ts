@@ -5,7 +5,9 @@ import { facts, open, query, SCHEMA } from './reports.ts';
 
 const ROWS = ['b', 'a', 'c', 'a'].map((campaign_id, index) => ({
   date: index === 3 ? '2026-10-02' : '2026-10-01',
-  ...{ campaign_id, spend: index + 0.5, impressions: index },
+  campaign_id,
+  spend: index + 0.5,
+  impressions: index,
 }));
 
 const METADATA = { report_id: "o'report", created_at: '2026-10-05T00:00:00Z', sums: '{"spend":"1"}' };
@@ -77,7 +79,10 @@ it.each([
   ['date,campaign_id,spend,impressions\n', { format: 'CSV' }],
 ])('counts 0 rows in %s', async (body, given) => {
   expect(await facts(body, given)).toEqual({
-    ...{ rows: 0, sums: { spend: '0', impressions: '0' }, days: [], warnings: [] },
+    rows: 0,
+    sums: { spend: '0', impressions: '0' },
+    days: [],
+    warnings: [],
   });
 });
 
@@ -104,7 +109,10 @@ const WITHOUT_TABLE = { schema: undefined };
 
 it('without a table, counts rows, days and sums of the metrics', async () => {
   expect(await facts(JSON.stringify(ROWS), WITHOUT_TABLE)).toMatchObject({
-    ...{ rows: 4, first_date: '2026-10-01', last_date: '2026-10-02', warnings: [] },
+    rows: 4,
+    first_date: '2026-10-01',
+    last_date: '2026-10-02',
+    warnings: [],
     sums: { spend: '8', impressions: '6' },
     days: [{ rows: 3 }, { rows: 1 }],
   });
@@ -122,7 +130,11 @@ it.each([
 it('without a table, warns of a value that is not a number, and adds up nothing', async () => {
   const found = await facts(JSON.stringify([...ROWS, { ...ROWS[0], spend: 'n/a' }]), WITHOUT_TABLE);
   expect(found).toEqual({
-    ...{ rows: 5, first_date: '2026-10-01', last_date: '2026-10-02', sums: {}, days: [] },
+    rows: 5,
+    first_date: '2026-10-01',
+    last_date: '2026-10-02',
+    sums: {},
+    days: [],
     warnings: ['the report has no sums: row 5 has "n/a" in the column spend, where decimal(18,6) belongs'],
   });
 });

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { findMissing, onlyMissingSince } from '../../../functions/decisions/missing.ts';
+import { checkDays, findMissing } from '../../../functions/decisions/missing.ts';
 import { platformRequest } from '../../../functions/decisions/platform-request.ts';
-import { failureKey, manifestKey, objectKey } from '../../../functions/workflow/keys.ts';
-import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
+import { requestHash } from '../../../functions/decisions/request-hash.ts';
+import { writeVersion } from '../../../functions/workflow/day-metadata.ts';
+import { failureKey, manifestKey } from '../../../functions/workflow/keys.ts';
+import type { ExportRequest, ReportRequest } from '../../../functions/workflow/request/request.ts';
 import type { Window } from '../../../functions/workflow/state-parts.ts';
+import { dayKey } from '../../../functions/workflow/table.ts';
 import { windowOf } from '../../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
@@ -23,10 +26,15 @@ function createBucket(windows: readonly Window[], delivered: ExportRequest = req
   const texts = new Map<string, string>();
   for (const window of windows) {
     const manifest = {
-      ...{ kind: delivered.kind, request: platformRequest(delivered, window), platform },
+      kind: delivered.kind,
+      request: platformRequest(delivered, window),
+      platform,
       revision: delivered.revision ?? '2026-09-01',
-      ...{ key: `${window.start_date}.json`, checksum: { value: 'AA' }, version_id: 'v1' },
-      ...{ published_at: SINCE, ...changes },
+      key: `${window.start_date}.json`,
+      checksum: { value: 'AA' },
+      version_id: 'v1',
+      published_at: SINCE,
+      ...changes,
     };
     texts.set(manifestKey(delivered, window), JSON.stringify(manifest));
   }
@@ -41,7 +49,7 @@ function createBucket(windows: readonly Window[], delivered: ExportRequest = req
   return {
     texts,
     objects,
-    conditions: { store, catalog: undefined, platform, revision: '2026-09-01', since: new Date(SINCE) },
+    conditions: { store, platform, revision: '2026-09-01', since: new Date(SINCE) },
   };
 }
 
@@ -59,31 +67,13 @@ describe('findMissing', () => {
   it.each([
     ['some', [second], [first, third]],
     ['all', windows, []],
-    ['none', [], windows],
   ])('returns the windows that were not delivered, if %s were', async (_, delivered, missing) => {
     const { conditions } = createBucket(delivered);
     expect(await findMissing(request, windows, conditions)).toStrictEqual({
-      ...{ windows: missing, already_delivered: delivered.length, warnings: [] },
-      already_delivered_windows: delivered.map((window) => ({ window, key: objectKey(request, window) })),
+      windows: missing,
+      already_delivered: delivered.length,
+      warnings: [],
     });
-  });
-
-  it('checks ten windows at a time', async () => {
-    const hundred = Array.from({ length: 10 }, () => createWindows(10)).flat();
-    const { conditions } = createBucket(hundred);
-    let running = 0;
-    let most = 0;
-    const { getText, head } = conditions.store;
-    const counted =
-      <T>(call: (key: string) => Promise<T>) =>
-      async (key: string) => {
-        most = Math.max(most, ++running);
-        await new Promise(setImmediate);
-        return call(key).finally(() => running--);
-      };
-    const store = { getText: counted(getText), head: counted(head) };
-    const found = await findMissing(request, hundred, { ...conditions, store });
-    expect([found.already_delivered, most]).toEqual([100, 20]);
   });
 
   it.each<[string, Partial<typeof request>, object]>([
@@ -92,41 +82,20 @@ describe('findMissing', () => {
     ['its own revision', { revision: '2026-05-01' }, {}],
     ['another kind', {}, { kind: 'list' }],
     ['another platform', {}, { platform: 'sandbox.platform.example/v1' }],
-    ['no platform', {}, { platform: undefined }],
-    ['no request', {}, { request: undefined }],
   ])('counts a window as missing, with a warning, if its manifest has %s', async (_, delivered, changes) => {
     const { conditions } = createBucket([first], { ...request, ...delivered }, changes);
     expect(await findMissing(request, windows, conditions)).toMatchObject({
-      ...{ windows, already_delivered: 0, warnings: [`${OTHER}2026-10-01 to 2026-10-02`] },
+      windows,
+      already_delivered: 0,
+      warnings: [`${OTHER}2026-10-01 to 2026-10-02`],
     });
   });
 
-  it.each([
-    '{',
-    'null',
-  ])('counts a window as missing, with a warning, if its manifest is %s', async (text) => {
+  it('counts a window as missing, with a warning, if its manifest is not JSON', async () => {
     const { texts, conditions } = createBucket([]);
-    texts.set(manifestKey(request, first), text);
+    texts.set(manifestKey(request, first), '{');
     const { warnings } = await findMissing(request, [first], conditions);
     expect(warnings).toEqual([`${OTHER}2026-10-01 to 2026-10-02`]);
-  });
-
-  it('compares the revision with the pinned one, and ignores max_parallel', async () => {
-    const { conditions } = createBucket(windows, { ...request, revision: '2026-09-01', max_parallel: 40 });
-    expect(await findMissing(request, windows, conditions)).toMatchObject({ already_delivered: 3 });
-  });
-
-  it.each([
-    [1, ''],
-    [10, ''],
-    [11, ' and 1 more'],
-    [25, ' and 15 more'],
-  ])('names up to ten of %i windows in a warning', async (count, more) => {
-    const many = createWindows(count);
-    const { conditions } = createBucket(many, { ...request, metrics: ['impressions'] });
-    const { warnings } = await findMissing(request, many, conditions);
-    const shown = many.slice(0, 10).map(({ start_date, end_date }) => `${start_date} to ${end_date}`);
-    expect(warnings).toEqual([`${OTHER}${shown.join(', ')}${more}`]);
   });
 
   const unversioned = { version_id: undefined };
@@ -136,7 +105,6 @@ describe('findMissing', () => {
     ['is gone', 0, {}, undefined],
     ['has the same checksum, without versions', 1, unversioned, { crc32: 'AA' }],
     ['has another checksum, without versions', 0, unversioned, { crc32: 'BB' }],
-    ['is gone, without versions', 0, unversioned, undefined],
     ['has no checksum, nor has the manifest', 0, { ...unversioned, checksum: undefined }, {}],
     ['is not named by the manifest', 0, { key: undefined }, OBJECT],
   ])('checks the object of a manifest: it %s', async (_, delivered, changes, object) => {
@@ -164,7 +132,8 @@ describe('findMissing', () => {
   ])('ignores manifests that were published before an instant: of %s, %i count', async (published_at, count) => {
     const { conditions } = createBucket(windows, request, { published_at });
     expect(await findMissing(request, windows, conditions)).toMatchObject({
-      ...{ already_delivered: count, warnings: [] },
+      already_delivered: count,
+      warnings: [],
     });
   });
 
@@ -198,28 +167,29 @@ describe('findMissing', () => {
       warnings: delivered ? [] : [`${EARLY}2026-10-01 to 2026-10-02`],
     });
   });
-
-  it('27: fails if the bucket cannot be read', async () => {
-    const { conditions } = createBucket(windows);
-    const refuse = () => Promise.reject(new Error('AccessDenied'));
-    for (const call of ['getText', 'head']) {
-      const store = { ...conditions.store, [call]: refuse };
-      await expect(findMissing(request, windows, { ...conditions, store })).rejects.toThrow('AccessDenied');
-    }
-  });
 });
 
-describe('30: onlyMissingSince', () => {
-  const begun = '2026-11-21T06:00:00.000Z';
+describe('checkDays', () => {
+  const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
+  const request_hash = requestHash(request as ReportRequest, target);
+  const shown = { report_id: 'r', request_hash, created_at: '2026-10-20T00:00:00Z' };
 
-  it.each<[unknown, unknown]>([
-    [undefined, begun],
-    [false, begun],
-    [true, true],
-    ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z'],
-  ])('turns only_missing %s into %s', (before, after) => {
-    const original = { name: 'daily', only_missing: before };
-    expect(onlyMissingSince(begun, original)).toEqual({ name: 'daily', only_missing: after });
-    expect(original).toEqual({ name: 'daily', only_missing: before });
+  it.each<[string, boolean, object | undefined]>([
+    ['present', true, shown],
+    ['present', true, { ...shown, created_at: '2026-10-01T22:00:00Z' }],
+    ['unfinished', true, { ...shown, created_at: '2026-10-01T21:59:59Z' }],
+    ['other', true, { ...shown, request_hash: 'other' }],
+    ['absent', true, undefined],
+    ['absent', false, shown],
+  ])('calls a day %s: registered %s, with the version %j', async (verdict, isRegistered, version) => {
+    const key = dayKey(request.name, request.account, '2026-10-01');
+    const metadata = version && writeVersion(version as typeof shown);
+    const head = async (asked: string) => (asked === key && metadata ? { metadata } : undefined);
+    const getPartitions = async (table: string, values: readonly (readonly string[])[]) => {
+      expect([table, values]).toEqual([request.name, [[request.account, '2026-10-01']]]);
+      return isRegistered ? values.map((each) => ({ values: each })) : [];
+    };
+    const conditions = { ...target, store: { head }, catalog: { getPartitions }, timeZone: 'Europe/Berlin' };
+    expect(await checkDays(request, ['2026-10-01'], conditions)).toEqual([verdict]);
   });
 });

@@ -6,8 +6,11 @@ const windows = ['2026-10-01', '2026-10-02', '2026-10-03'].map((start_date) => (
   end_date: '2026-11-01',
 }));
 const [first, second, third] = windows.map((window) => ({
-  ...{ outcome: 'delivered', window, key: `${window.start_date}/report.json` },
-  ...{ manifest_key: 'm', bytes: 1 },
+  outcome: 'delivered',
+  window,
+  key: `${window.start_date}/report.json`,
+  manifest_key: 'm',
+  bytes: 1,
 }));
 const NO_RESULT = {
   Error: 'StepFunctions.TaskFailed',

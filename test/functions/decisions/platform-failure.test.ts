@@ -4,6 +4,7 @@ import {
   toExportError,
   toGrantError,
 } from '../../../functions/decisions/platform-failure.ts';
+import { bearer } from '../../../functions/platform/connection.ts';
 import { NoAnswer, OAuthError, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
 import { getReport } from '../../../functions/platform/reports.ts';
 import { safeAgent } from '../../../functions/platform/safe-agent.ts';
@@ -88,7 +89,7 @@ describe('toExportError (contract 7.2)', () => {
   it('refuses a platform with a private address', async () => {
     const dispatcher = safeAgent({ allowLoopback: false });
     const platform = { baseUrl: 'https://10.0.0.1', revision: '2026-09-01', dispatcher };
-    const refused = await getReport(platform, { scheme: 'Bearer', value: 't' }, 'r').catch((error) => error);
+    const refused = await getReport(platform, bearer('t'), 'r').catch((error) => error);
     expect(toExportError(refused, get)).toMatchObject({ name: 'DownloadRefused' });
   });
 });

@@ -9,16 +9,24 @@ const window = { start_date: '2026-03-01', end_date: '2026-04-01' };
 const common = { name: 'daily', account: 'acme', max_parallel: 1, revision: '2026-05-01', ...range };
 const report = { ...windowOf([ADVERTISER]).request, ...range };
 const purchases: PurchasesRequest = {
-  ...{ ...common, kind: 'purchases', advertiser_id: ADVERTISER },
+  ...common,
+  kind: 'purchases',
+  advertiser_id: ADVERTISER,
   options: { currency: 'USD' },
 };
 const list: ListRequest = {
-  ...{ ...common, kind: 'list', resource: 'campaigns', limit: 20 },
+  ...common,
+  kind: 'list',
+  resource: 'campaigns',
+  limit: 20,
   filters: { status: 'active' },
 };
 const body = {
-  ...{ ...window, advertiser_ids: [ADVERTISER] },
-  ...{ metrics: ['spend'], granularity: 'DAY', format: 'JSON' },
+  ...window,
+  advertiser_ids: [ADVERTISER],
+  metrics: ['spend'],
+  granularity: 'DAY',
+  format: 'JSON',
 };
 
 describe('platformRequest', () => {
@@ -31,7 +39,8 @@ describe('platformRequest', () => {
   it('adds the options, which cannot replace a field of the request', () => {
     const options = { attribution_window: { days: 7 }, format: 'CSV', start_date: '1999-01-01' };
     expect(platformRequest({ ...report, options }, window)).toStrictEqual({
-      ...{ ...body, attribution_window: { days: 7 } },
+      ...body,
+      attribution_window: { days: 7 },
     });
     expect(platformRequest({ ...purchases, options: { start_date: '1999-01-01' } }, window)).toMatchObject(
       range,

@@ -1,16 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  afterSuccess,
-  afterThrottle,
-  countUselessAnswer,
-  giveUp,
-  readReport,
-} from '../../../functions/decisions/report-answer.ts';
+import { afterSuccess, afterThrottle, readReport } from '../../../functions/decisions/report-answer.ts';
 import { windowOf } from '../../support/steps.ts';
-
-function reportRef(id: string, useless_answers = 0) {
-  return { id, created_at: '2026-11-21T06:00:00.000Z', useless_answers, given_up: false };
-}
 
 describe('readReport', () => {
   it('returns the URL of a READY report without a warning', () => {
@@ -22,20 +12,20 @@ describe('readReport', () => {
     const record = { id: 'r1', status, downloadUrl: 'https://storage.example.com/r1' };
     expect(readReport(record)).toEqual({ answer: 'generating' });
   });
-});
 
-describe('the reports of a window', () => {
-  it('gives a report up at its second useless answer', () => {
-    const once = countUselessAnswer([reportRef('a'), reportRef('b')], 'a');
-    expect(once).toEqual([reportRef('a', 1), reportRef('b')]);
-    expect(countUselessAnswer(once, 'a')).toEqual([{ ...reportRef('a', 2), given_up: true }, reportRef('b')]);
-  });
-
-  it('gives up only the named report', () => {
-    expect(giveUp([reportRef('a'), reportRef('b')], 'b')).toEqual([
-      reportRef('a'),
-      { ...reportRef('b'), given_up: true },
-    ]);
+  const noUrl = 'the report is READY without a valid URL';
+  it.each([
+    ['13: is useless if the report is not there', undefined, 'useless', 'the report does not exist (404)'],
+    [
+      '14: waits for a status that the contract does not name',
+      { id: 'r1', status: 'QUEUED' },
+      'generating',
+      'the contract does not name this status',
+    ],
+    ['15: is useless without a URL', { id: 'r1', status: 'READY' }, 'useless', noUrl],
+    ['15: is useless with text for a URL', { id: 'r1', status: 'READY', downloadUrl: 'x' }, 'useless', noUrl],
+  ])('%s, and warns', (_, record, answer, warning) => {
+    expect(readReport(record as Parameters<typeof readReport>[0])).toEqual({ answer, warning });
   });
 });
 

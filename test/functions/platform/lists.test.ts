@@ -25,19 +25,16 @@ function campaigns(total: number, wrap: (items: unknown[]) => unknown = (items) 
   });
 }
 
-test('contract 8: 12,345 campaigns take three requests of 5,000', async () => {
-  await using server = await campaigns(12_345);
-  const items = await collect(server.url);
-  expect(new Set(items.map((item) => (item as { id: string }).id)).size).toBe(12_345);
-  expect(server.requests.map(queryOf)).toEqual([
-    { limit: '5000', offset: '0' },
-    { limit: '5000', offset: '5000' },
-    { limit: '5000', offset: '10000' },
-  ]);
-  expect(server.requests[0]?.headers).toMatchObject({
-    authorization: `Bearer ${bearer.value}`,
-    'x-service-revision': '2026-05-01',
-  });
+test.each([
+  ['12,345 items', 12_345, {}, 5_000, ['5000 0', '5000 5000', '5000 10000']],
+  ['a full last page', 6, { limit: 3 }, 3, ['3 0', '3 3', '3 6']],
+  ['no items', 0, {}, 5_000, ['5000 0']],
+  ['a server whose pages are smaller than the limit', 45, {}, 20, ['5000 0', '5000 20', '5000 40']],
+])('contract 8: %s', async (_, total, asked, pageSize, requests) => {
+  await using server = await campaigns(total, (items) => items.slice(0, pageSize));
+  const ids = (await collect(server.url, asked)).map((item) => (item as { id: string }).id);
+  expect(ids).toEqual(Array.from({ length: total }, (_item, at) => `c-${at}`));
+  expect(server.requests.map(queryOf).map(({ limit, offset }) => `${limit} ${offset}`)).toEqual(requests);
 });
 
 test('a page is requested only after the previous one was consumed', async () => {
@@ -48,38 +45,11 @@ test('a page is requested only after the previous one was consumed', async () =>
   await pages.return();
 });
 
-test('a full last page is followed by a request that returns no items', async () => {
-  await using server = await campaigns(6);
-  const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 3 });
-  expect(await Array.fromAsync(pages)).toEqual([
-    [{ id: 'c-0' }, { id: 'c-1' }, { id: 'c-2' }],
-    [{ id: 'c-3' }, { id: 'c-4' }, { id: 'c-5' }],
-  ]);
-  expect(server.requests.map(queryOf)).toEqual(['0', '3', '6'].map((offset) => ({ limit: '3', offset })));
-});
-
-test('an empty list takes one request', async () => {
-  await using server = await campaigns(0);
-  const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns' });
-  expect(await Array.fromAsync(pages)).toEqual([]);
-  expect(server.requests).toHaveLength(1);
-});
-
-test('a server whose pages are smaller than limit is asked for the rest', async () => {
-  await using server = await campaigns(45, (items) => items.slice(0, 20));
-  expect(await collect(server.url)).toHaveLength(45);
-  expect(server.requests.map(queryOf)).toEqual(
-    ['0', '20', '40'].map((offset) => ({ limit: '5000', offset })),
-  );
-});
-
 test.each([
   [200, [{ id: 1 }]],
   [200, []],
-  [400, { error: { type: 'validation' } }],
+  [400, {}],
   [404, {}],
-  [416, {}],
-  [422, {}],
 ])('a short first page is the whole list if the second request answers %i %o', async (status, body) => {
   await using server = await listen((seen, response) =>
     queryOf(seen).offset === '0' ? json(response, 200, [{ id: 1 }]) : json(response, status, body),
@@ -88,7 +58,7 @@ test.each([
   expect(server.requests).toHaveLength(2);
 });
 
-test.each([401, 403, 429, 500])('a list fails if the second request answers %i', async (status) => {
+test.each([401, 500])('a list fails if the second request answers %i', async (status) => {
   await using server = await listen((seen, response) =>
     queryOf(seen).offset === '0' ? json(response, 200, [{ id: 1 }]) : json(response, status, {}),
   );
@@ -127,10 +97,7 @@ test.each([
     {},
     'no single array of items (data.items, warnings): name its path',
   ],
-  ['only a nested array', { data: { items: [] } }, {}, 'no single array of items (data.items)'],
-  ['null', null, {}, 'no single array of items (none)'],
   ['no array at the path', { data: [] }, { items: 'data.items' }, 'no array at "data.items"'],
-  ['null on the path', { data: null }, { items: 'data.items' }, 'no array at "data.items"'],
   ['nothing on the path', {}, { items: 'data.more.items' }, 'no array at "data.more.items"'],
   ['no object at all', null, { items: 'data' }, 'no array at "data"'],
 ])('an answer with %s is unreadable, and the error names the setting', async (_what, body, asked, reason) => {
@@ -165,22 +132,4 @@ test('contract 2.6: numbers that JavaScript cannot hold are written unchanged', 
   const items = await collect(server.url);
   expect(items.map((item) => JSON.stringify(item))).toEqual([row]);
   expect(items).toMatchObject([{ clicks: 7 }]);
-});
-
-test('a failure on a later page is thrown after the earlier pages', async () => {
-  await using server = await listen((seen, response) =>
-    queryOf(seen).offset === '0'
-      ? json(response, 200, [1, 2])
-      : json(response, 500, { error: { type: 'internal_error' } }),
-  );
-  const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 2 });
-  expect((await pages.next()).value).toEqual([1, 2]);
-  expect(await errorOf(PlatformError, pages.next())).toMatchObject({ status: 500, type: 'internal_error' });
-});
-
-test('contract 8: a limit of 1 gives one page per item', async () => {
-  await using server = await campaigns(2);
-  const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 1 });
-  expect(await Array.fromAsync(pages)).toEqual([[{ id: 'c-0' }], [{ id: 'c-1' }]]);
-  expect(server.requests.map(queryOf)).toEqual(['0', '1', '2'].map((offset) => ({ limit: '1', offset })));
 });

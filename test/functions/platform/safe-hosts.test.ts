@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { expect, onTestFinished, test } from 'vitest';
 import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { checkUrl } from '../../../functions/platform/safe-hosts.ts';
-import { listen, listenTcp } from '../../support/listen.ts';
+import { listen } from '../../support/listen.ts';
 
 const deployed = { allowLoopback: false };
 const local = { allowLoopback: true };
@@ -88,30 +88,17 @@ test.each([
   expect(() => checkUrl(url, local)).toThrow(expect.objectContaining({ name: 'DownloadRefused' }));
 });
 
-test('an allow-list admits its hosts, the subdomains of a star, and no look-alike', () => {
-  const policy = { ...deployed, allowedHosts: ['storage.example.com', '*.amazonaws.com'] };
-  const admitted = (host: string) => {
-    try {
-      return checkUrl(`https://${host}/r`, policy).host === host;
-    } catch {
-      return false;
-    }
-  };
-  expect(admitted('storage.example.com')).toBe(true);
-  expect(admitted('b.s3.eu-west-1.amazonaws.com')).toBe(true);
-  expect(admitted('amazonaws.com')).toBe(false);
-  expect(admitted('evilamazonaws.com')).toBe(false);
-  expect(admitted('storage.example.com.evil.example')).toBe(false);
-});
-
 test.each([
-  ' storage.example.com',
-  'Storage.Example.COM\n',
-  ' *.example.com ',
-])('an allowed host is trimmed and compared without case: "%s"', (allowed) => {
-  const policy = { ...deployed, allowedHosts: [allowed] };
-  expect(checkUrl('https://storage.example.com/r', policy).host).toBe('storage.example.com');
-  expect(() => checkUrl('https://storage.example.org/r', policy)).toThrow('not one of those');
+  ['storage.example.com', true],
+  ['b.s3.eu-west-1.amazonaws.com', true],
+  ['amazonaws.com', false],
+  ['evilamazonaws.com', false],
+  ['storage.example.com.evil.example', false],
+])('an allow-list admits its hosts, the subdomains of a star, and no look-alike: %s: %s', (host, isAdmitted) => {
+  const policy = { ...deployed, allowedHosts: ['Storage.Example.COM\n', ' *.amazonaws.com '] };
+  const check = () => checkUrl(`https://${host}/r`, policy);
+  if (isAdmitted) expect(check().host).toBe(host);
+  else expect(check).toThrow('not one of those');
 });
 
 test.each([
@@ -152,39 +139,16 @@ test.each([
   await agent.destroy();
 });
 
-test.each([
-  ['the second', ['8.8.8.8', '10.0.0.1']],
-  ['the first', ['10.0.0.1', '8.8.8.8']],
-  ['each', ['10.0.0.1', '169.254.169.254']],
-])('21: the agent does not connect to a name if %s of its addresses is private', async (_, addresses) => {
-  resolveTo(addresses);
-  const agent = safeAgent(deployed);
-  const request = agent.request({ origin: 'https://rebound.test', path: '/', method: 'GET' });
-  const happened = 'The host rebound.test was refused: it is not a public address.';
-  await expect(request).rejects.toMatchObject({ name: 'DownloadRefused', message: `${happened}\n{}` });
-  await agent.destroy();
-});
-
-test.each([
-  ['an error', new Error('no such name')],
-  ['no address', []],
-])('the agent does not connect if the lookup gives %s', async (_, found) => {
+test.each<[string, readonly string[] | Error, string]>([
+  ['with a private second address', ['8.8.8.8', '10.0.0.1'], 'rebound.test was refused: it is not a public'],
+  ['with a private first address', ['10.0.0.1', '8.8.8.8'], 'rebound.test was refused: it is not a public'],
+  ['that is not found', new Error('no such name'), 'no such name'],
+  ['without an address', [], 'no address'],
+])('21: the agent does not connect to a name %s', async (_, found, reason) => {
   resolveTo(found);
   const agent = safeAgent(deployed);
-  const request = agent.request({ origin: 'https://unknown.test', path: '/', method: 'GET' });
-  await expect(request).rejects.toThrow(/^no (such name|address)$/);
-  await agent.destroy();
-});
-
-test('the connect timeout applies', async () => {
-  await using server = await listenTcp(() => {});
-  const agent = safeAgent(local, { connectTimeout: 50 });
-  const origin = `https://127.0.0.1:${server.port}`;
-  const signal = AbortSignal.timeout(8_000);
-  const request = agent.request({ origin, path: '/', method: 'GET', signal });
-  await expect(Promise.race([request, aborted(signal)])).rejects.toMatchObject({
-    code: 'UND_ERR_CONNECT_TIMEOUT',
-  });
+  const request = agent.request({ origin: 'https://rebound.test', path: '/', method: 'GET' });
+  await expect(request).rejects.toThrow(reason);
   await agent.destroy();
 });
 
@@ -218,8 +182,4 @@ function resolveTo(found: readonly string[] | Error): void {
         );
   dns.lookup = answer as typeof dns.lookup;
   syncBuiltinESMExports();
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }

@@ -1,8 +1,9 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
+import { bearer as bearerOf } from '../../../functions/platform/connection.ts';
+import { exchangeCode, refreshToken, requestToken } from '../../../functions/platform/oauth.ts';
 import { queryPurchases } from '../../../functions/platform/purchases.ts';
 import { createReport, getReport } from '../../../functions/platform/reports.ts';
-import { exchangeCode, refreshToken, requestToken } from '../../../functions/platform/token.ts';
 import { type Answer, json, listen, type Seen } from '../../support/listen.ts';
 import { platformAt } from '../../support/platform.ts';
 
@@ -77,15 +78,14 @@ const servers: Record<string, Answer> = {
 
 type Call = (url: string) => Promise<unknown>;
 const at = (url: string) => platformAt(url, { timeouts: { total: 100 } });
-const bearer = { scheme: 'Bearer', value: TOKEN } as const;
+const bearer = bearerOf(TOKEN);
 const dates = { start_date: '2026-10-01', end_date: '2026-10-02' };
 
 const calls: Record<string, Call> = {
   createReport: (url) => createReport(at(url), bearer, { ...dates, advertiser_ids: [], metrics: [] }),
   getReport: (url) => getReport(at(url), bearer, 'r'),
-  'getReport with a key': (url) => getReport(at(url), { scheme: 'ApiKey', value: TOKEN }, 'r'),
-  'a token that no header can carry': (url) =>
-    getReport(at(url), { scheme: 'Bearer', value: `${TOKEN}\n` }, 'r'),
+  'getReport with a key': (url) => getReport(at(url), { header: 'x-api-key', value: TOKEN }, 'r'),
+  'a token that no header can carry': (url) => getReport(at(url), bearerOf(`${TOKEN}\n`), 'r'),
   requestToken: (url) => requestToken(at(url), client),
   exchangeCode: (url) =>
     exchangeCode(at(url), client, { code: `code-${CANARY}`, redirect_uri: 'http://127.0.0.1/' }),

@@ -1,23 +1,50 @@
-import { describe, expect, it } from 'vitest';
-import { createReport } from '../../../functions/create-report.ts';
-import { MAX_THROTTLED, MAX_THROTTLED_IN_ALL, MAX_WINDOW_HOURS } from '../../../functions/decisions/waits.ts';
-import { pollReport } from '../../../functions/token/call-platform.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { MAX_THROTTLED_IN_ALL, MAX_WINDOW_HOURS } from '../../../functions/decisions/waits.ts';
+import { NoAnswer } from '../../../functions/platform/errors.ts';
+import { getReport } from '../../../functions/platform/reports.ts';
+import {
+  createConnection,
+  createPlatformAccess,
+  pollReport,
+} from '../../../functions/token/call-platform.ts';
 import { callsTo } from '../../support/journal.ts';
+import { SETTINGS } from '../../support/lambda.ts';
+import { json, listen } from '../../support/listen.ts';
+import { bearer, errorOf } from '../../support/platform.ts';
 import { startStep } from '../../support/steps.ts';
 
 function reportRef(id: string) {
   return { id, created_at: '2026-11-21T06:00:00.000Z', useless_answers: 0, given_up: false };
 }
 
-describe('callPlatform', () => {
-  it('8: fails with the last request_id after the allowed number of 429s in a row', async () => {
-    const { access, sandbox, window } = await startStep({ faults: ['report status=429 times=always'] });
-    const poll = pollReport(reportRef('r'), { ...window, throttled: MAX_THROTTLED }, access);
-    await expect(poll).rejects.toMatchObject({ name: 'RateLimited', facts: { report_id: 'r', status: 429 } });
-    const { facts } = (await poll.catch((error) => error)) as { facts: { request_id: string } };
-    expect(facts.request_id).toBe(callsTo(sandbox, 'report')[0]?.requestId);
+describe('the platform of the settings', () => {
+  async function startPlatform() {
+    const sockets = new Set<unknown>();
+    const server = await listen((_, response) => {
+      sockets.add(response.socket);
+      json(response, 200, { id: 'r1', status: 'CREATED' }, { connection: 'keep-alive' });
+    });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    return { server, sockets, settings: { ...SETTINGS, PLATFORM_BASE_URL: `${server.url}/v1` } };
+  }
+
+  it('21: is not called at a loopback address', async () => {
+    const { server, settings } = await startPlatform();
+    const { platform } = createPlatformAccess(settings);
+    const error = await errorOf(NoAnswer, getReport(platform(undefined), bearer, 'r1'));
+    expect([error.code, error.sent, server.requests]).toEqual(['DownloadRefused', false, []]);
   });
 
+  it('10: gets a connection per call, because a kept one may be dead after a freeze', async () => {
+    const { sockets, settings } = await startPlatform();
+    const connection = createConnection({ ...settings, ALLOW_LOOPBACK: 'true' });
+    const platform = { ...connection, revision: '2026-05-01' };
+    for (let calls = 0; calls < 3; calls += 1) await getReport(platform, bearer, 'r1');
+    expect(sockets.size).toBe(3);
+  });
+});
+
+describe('callPlatform', () => {
   it.each([
     [MAX_THROTTLED_IN_ALL - 1, { seconds: 10 }],
     [
@@ -39,30 +66,5 @@ describe('callPlatform', () => {
       facts: { report_ids: ['q'], report_id: 'r' },
     });
     expect(callsTo(sandbox, 'report')).toEqual([]);
-  });
-});
-
-describe('pollReport', () => {
-  const noUrl = 'the report is READY without a valid URL';
-  it.each([
-    ['13: a 404 is useless', 'status=404', 'useless', ['the report does not exist (404)']],
-    [
-      '14: an unknown status means generating',
-      'set.status=QUEUED',
-      'generating',
-      ['the contract does not name this status'],
-    ],
-    ['15: READY without a URL is useless', 'set.status=READY', 'useless', [noUrl]],
-    ['15: an invalid URL is useless', 'set.status=READY set.download_url=x', 'useless', [noUrl]],
-    ['a report that is generating logs no warning', 'status=200', 'generating', []],
-  ])('%s', async (_, fault, answer, warnings) => {
-    const { access, sandbox, window, lines } = await startStep({ report: { secondsToReady: 1e6 } });
-    const [report = reportRef('none')] = (await createReport(window, access)).reports;
-    sandbox.faults.add(`report ${fault}`);
-    const before = lines.length;
-    expect(await pollReport(report, window, access)).toBe(answer);
-    const warned = lines.slice(before).filter(({ level }) => level === 'warn');
-    expect(warned.map(({ message }) => message)).toEqual(warnings);
-    for (const { fields } of warned) expect(fields.report_id).toBe(report.id);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NoAnswer, OAuthError } from '../../../functions/platform/errors.ts';
-import type { Token } from '../../../functions/platform/token.ts';
+import type { Token } from '../../../functions/platform/oauth.ts';
 import type { Credential, OAuthCredential } from '../../../functions/token/credential.ts';
 import { grantToken } from '../../../functions/token/grant.ts';
 import { keepLog } from '../../support/steps.ts';
@@ -61,16 +61,8 @@ describe('a refused credential', () => {
 });
 
 describe('a refresh token', () => {
-  it('replaces the used one in the version that was read', async () => {
-    const { grant, written, logged } = start(login, [{ refreshToken: 'r2' }]);
-    await grant(login);
-    expect(written).toEqual(['v1 r2']);
-    expect(logged()).toEqual([['info', { account: 'acme' }]]);
-  });
-
   it.each<[string, OAuthCredential, Partial<Token>]>([
     ['it is the used one', login, { refreshToken: 'r1' }],
-    ['the answer has none', login, {}],
     ['the credential has no login', client, { refreshToken: 'r2' }],
   ])('is not stored if %s', async (_, credential, answer) => {
     const { grant, written } = start(credential, [answer]);

@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  AnswerUnreadable,
-  addFact,
-  errors,
-  RequestRefused,
-  readCause,
-  readMessage,
-} from '../../../functions/workflow/errors.ts';
+import { errors, RequestRefused, readCause, readMessage } from '../../../functions/workflow/errors.ts';
 
 describe('an error', () => {
   it.each(Object.entries(errors))('%s has its own name, which Retry and Catch match', (name, Class) => {
@@ -41,41 +34,9 @@ describe('an error', () => {
     expect(error.facts.faults).toHaveLength(10);
   });
 
-  it('keeps at most 6,000 characters of facts', () => {
-    const exactly = { one: 'x'.repeat(5_998) };
-    expect(readMessage(new RequestRefused('No.', exactly).message).facts).toEqual(exactly);
-    expect(readMessage(new RequestRefused('No.', { one: 'x'.repeat(5_999) }).message).facts).toEqual({});
-  });
-
   it('does not contain half a character after a cut', () => {
     const { happened } = readMessage(new RequestRefused(`${'x'.repeat(5_999)}😀`).message);
     expect(happened).toBe(`${'x'.repeat(5_999)}\ufffd`);
-  });
-});
-
-describe('readMessage', () => {
-  it.each([
-    ['of another error', 'connect ECONNREFUSED'],
-    ['with broken facts', 'It happened.\n{"request_id":'],
-    ['without text', ''],
-  ])('returns a message %s unchanged', (_, message) => {
-    expect(readMessage(message)).toEqual({ happened: message, facts: {} });
-  });
-
-  it('reads a message that has only facts', () => {
-    expect(readMessage('\n{"status":500}')).toEqual({ happened: '', facts: { status: 500 } });
-  });
-
-  it('reads a fact that was added later', () => {
-    const error = new AnswerUnreadable('It is HTML.', { status: 200 });
-    addFact(error, 'timeline', [{ step: 'CheckReport' }]);
-    expect(readMessage(error.message)).toEqual({
-      happened: 'It is HTML.',
-      facts: { status: 200, timeline: [{ step: 'CheckReport' }] },
-    });
-    const foreign = new TypeError('x is undefined');
-    addFact(foreign, 'tries', 2);
-    expect(readMessage(foreign.message)).toEqual({ happened: 'x is undefined', facts: { tries: 2 } });
   });
 });
 

@@ -1,8 +1,8 @@
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { describe, expect, it } from 'vitest';
-import { CONFIG_KEY } from '../../../infra/config.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CONFIG_KEY } from '../../../infra/config/config.ts';
 import { runCommand } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -10,13 +10,20 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const CDK_JSON = readFileSync(join(ROOT, 'cdk.json'), 'utf8');
 
 /** A copy of the project, whose cdk.json a test may change. */
-const checkout = temporaryDirectory();
+let checkout: string;
+let runCommandLine: () => Promise<void>;
 
-for (const folder of ['infra', 'functions'])
-  cpSync(join(ROOT, folder), join(checkout, folder), { recursive: true });
-cpSync(join(ROOT, 'package.json'), join(checkout, 'package.json'));
-symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
-const { runCommandLine } = await import(pathToFileURL(join(checkout, 'infra/cli/program.ts')).href);
+beforeAll(async () => {
+  using folders = new DisposableStack();
+  checkout = temporaryDirectory((remove) => folders.defer(remove));
+  for (const folder of ['infra', 'functions'])
+    cpSync(join(ROOT, folder), join(checkout, folder), { recursive: true });
+  cpSync(join(ROOT, 'package.json'), join(checkout, 'package.json'));
+  symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
+  ({ runCommandLine } = await import(pathToFileURL(join(checkout, 'infra/cli/program.ts')).href));
+  const ended = folders.move();
+  return () => ended.dispose();
+});
 
 function runIn(cdkJson: string, args: readonly string[]) {
   writeFileSync(join(checkout, 'cdk.json'), cdkJson);
@@ -30,10 +37,8 @@ function faultyConfig(): string {
 
 describe('a faulty cdk.json', () => {
   it.each([
-    [['run', 'daily-campaigns']],
     [['run', '--local', '--speed', '1000']],
     [['doctor']],
-    [['login', '--account', 'acme']],
   ])('makes %j exit 2 with every fault and no stack trace', async (args) => {
     const { status, stdout, stderr } = await runIn(faultyConfig(), args);
     expect(stderr.trim().split('\n')).toEqual([

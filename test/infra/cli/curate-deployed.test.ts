@@ -1,16 +1,45 @@
-import { expect, it } from 'vitest';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { platformName } from '../../../functions/decisions/platform-request.ts';
-import { readConfig } from '../../../infra/config.ts';
+import { catalogTable } from '../../../functions/workflow/catalog-table.ts';
+import { OUTPUTS, readConfig } from '../../../infra/config/config.ts';
+import { tablesOf } from '../../../infra/config/exports.ts';
+import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { runCommand } from '../../support/cli.ts';
-import { curate, deliver, openFolder, spendIn } from './deliveries.ts';
-import { deployTables } from './deployed-tables.ts';
+import { startFaultyGlue } from '../../support/faulty-services.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { BUCKET, curate, deliver, type Folder, openFolder, spendIn } from './deliveries.ts';
 
 // A delivery of the config's first export.
-const { base_url, revision, exports } = readConfig();
+const { base_url, revision, exports, stack } = readConfig();
 const [{ name, account, advertiser_ids, metrics, dimensions } = { name: '', account: '' }] = exports;
 const request = { advertiser_ids, metrics, dimensions };
 const fields = { campaign_id: '1', campaign_name: 'c', impressions: 10, number_of_purchases: 1 };
 const delivery = { name, account, request, fields, platform: platformName(base_url), revision };
+
+/** Stands for AWS: the catalog with the tables of cdk.json, and a folder with the outputs of a deployment. */
+async function deployTables({ endpoint }: Folder) {
+  const glue = await startFaultyGlue({ directory: temporaryDirectory() });
+  for (const schema of tablesOf(exports, { platform: platformName(base_url), revision })) {
+    const table = catalogTable(schema, BUCKET);
+    glue.tables.set(table.Name, table);
+  }
+  const cwd = temporaryDirectory();
+  const outputs = {
+    [OUTPUTS.stateMachine]: `arn:aws:states:us-east-1:${ACCOUNT}:stateMachine:exports`,
+    [OUTPUTS.bucket]: BUCKET,
+    [OUTPUTS.database]: glue.database,
+  };
+  await mkdir(join(cwd, 'cdk.out'));
+  await writeFile(join(cwd, 'cdk.out/outputs.json'), JSON.stringify({ [stack]: outputs }));
+  vi.stubEnv('AWS_ENDPOINT_URL_S3', endpoint);
+  vi.stubEnv('AWS_ENDPOINT_URL_GLUE', glue.endpoint);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', CREDENTIALS.accessKeyId);
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', CREDENTIALS.secretAccessKey);
+  onTestFinished(() => glue.close());
+  return { glue, cwd };
+}
 
 it('works on the deployed bucket and catalog, and registers objects that have no partition', async () => {
   const folder = await openFolder();
@@ -64,8 +93,6 @@ it.each([
   ['missing', 'BatchGetPartition', /^AWS could not read the partitions of table /],
 ] as const)('%s says which permission is missing, without a stack trace', async (command, operation, happened) => {
   const folder = await openFolder();
-  const { exports } = readConfig();
-  const [{ name, account } = { name: '', account: '' }] = exports;
   await deliver(folder, { name, account, days: [1, 1], created: 1 });
   const { glue, cwd } = await deployTables(folder);
   glue.faults.push({ operation, answer: 'AccessDeniedException' });
@@ -73,7 +100,8 @@ it.each([
   expect([status, JSON.parse(stdout)]).toEqual([
     1,
     {
-      ...{ outcome: 'failed', error: 'CommandFailed' },
+      outcome: 'failed',
+      error: 'CommandFailed',
       happened: expect.stringMatching(happened),
       todo: expect.stringContaining(`They need glue:${operation}`),
     },

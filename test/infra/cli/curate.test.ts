@@ -2,7 +2,6 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { lockFolder } from '../../../infra/cli/out-lock.ts';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
 import { base64Crc } from '../../../infra/local/s3/body.ts';
 import { runCommand } from '../../support/cli.ts';
@@ -54,7 +53,8 @@ it.each([
   const window = 'exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-03';
   const ledger = await readFile(join(folder.out, BUCKET, window, '_ledger.json'), 'utf8');
   expect(JSON.parse(ledger)).toMatchObject({
-    ...{ report_id: 'r-7', table: { days: 2 } },
+    report_id: 'r-7',
+    table: { days: 2 },
     days: [{ rows: 1 }, { rows: 1 }],
   });
 });
@@ -120,15 +120,22 @@ it('shows the newest snapshot of a list', async () => {
     const file = `{"id":"c-${created}"}\n`;
     await folder.put(`${prefix}/campaigns.ndjson`, file, 'application/x-ndjson');
     const manifest = {
-      ...{ account: 'acme', export: 'campaigns', kind: 'list', ...window },
+      account: 'acme',
+      export: 'campaigns',
+      kind: 'list',
+      ...window,
       request: { resource: 'campaigns', limit: 5000, filters: {} },
-      ...{ platform: '127.0.0.1', revision: '2026-09-01', bucket: BUCKET, key: `${prefix}/campaigns.ndjson` },
+      platform: '127.0.0.1',
+      revision: '2026-09-01',
+      bucket: BUCKET,
+      key: `${prefix}/campaigns.ndjson`,
       ...{
         bytes: file.length,
         checksum: { value: base64Crc(crc32(file)) },
         content_type: 'application/x-ndjson',
       },
-      ...{ copied_at: timeOf(created), execution: `e-${created}` },
+      copied_at: timeOf(created),
+      execution: `e-${created}`,
     };
     await folder.put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
   }
@@ -136,17 +143,6 @@ it('shows the newest snapshot of a list', async () => {
   expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'unchanged', 'unchanged']);
   const { rows } = await runLocalQuery('SELECT id, account FROM campaigns', folder.out);
   expect(rows).toEqual([['c-3', 'acme']]);
-});
-
-it('exits 2 while a run or another curate uses the folder', async () => {
-  const folder = await openFolder();
-  await deliver(folder, { days: [1, 1], created: 1 });
-  await using _ = await lockFolder(folder.out);
-  const { status, result } = await curate(['daily', '--local', '--out', folder.out]);
-  expect([status, result.faults]).toEqual([
-    2,
-    [expect.stringContaining(`--out ${folder.out} is used by another run (process ${process.pid})`)],
-  ]);
 });
 
 it.each([

@@ -69,16 +69,27 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
   const prefix = `exports/account=${account}/export=${name}/start_date=${window.start_date}/end_date=${window.end_date}`;
   await put(`${prefix}/report.json`, replacedBy ?? file);
   const manifest = {
-    ...{ version: '1', account, export: name, kind: 'report', ...window },
+    version: '1',
+    account,
+    export: name,
+    kind: 'report',
+    ...window,
     request: { ...window, ...REQUEST, ...delivery.request },
     platform: delivery.platform ?? '127.0.0.1',
     revision: delivery.revision ?? '2026-09-01',
     ...(delivery.time_zone !== undefined && { time_zone: delivery.time_zone }),
     ...(delivery.table !== undefined && { table: { name: delivery.table } }),
-    ...{ report_id: `r-${created}`, report_created_at: timeOf(created), bucket: BUCKET },
-    ...{ key: `${prefix}/report.json`, bytes: file.length, content_type: 'application/json' },
+    report_id: `r-${created}`,
+    report_created_at: timeOf(created),
+    bucket: BUCKET,
+    key: `${prefix}/report.json`,
+    bytes: file.length,
+    content_type: 'application/json',
     checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: base64Crc(crc32(file)) },
-    ...{ copied_at: timeOf(created), published_at: timeOf(created), execution: `e-${created}`, warnings: [] },
+    copied_at: timeOf(created),
+    published_at: timeOf(created),
+    execution: `e-${created}`,
+    warnings: [],
   };
   await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
   const ledgerDays = dates.map((day) => ({

@@ -1,7 +1,6 @@
 import { utimes, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { ExecutionSummary } from '../../../infra/cli/executions.ts';
-import { describeExecutions } from '../../../infra/cli/list.ts';
 import { lockFolder } from '../../../infra/cli/out-lock.ts';
 import { runCommand } from '../../support/cli.ts';
 import { FAILED, NAME, RUNNING, startExecutions } from './operated-executions.ts';
@@ -31,17 +30,33 @@ describe('list', () => {
       ...[NAME, 'backfill', 'daily-1', 'daily-0'],
     ]);
     expect(executions[2]).toEqual({
-      ...{ execution: 'daily-1', outcome: 'failed', error: 'ReportStuck' },
-      ...{ account: 'acme', export: 'daily-campaigns', start_date: '2026-10-01', end_date: '2026-12-01' },
-      ...{ started_at: '2026-11-20T06:00:00.000Z', ended_at: '2026-11-20T07:30:00.000Z', seconds: 5_400 },
+      execution: 'daily-1',
+      outcome: 'failed',
+      error: 'ReportStuck',
+      account: 'acme',
+      export: 'daily-campaigns',
+      start_date: '2026-10-01',
+      end_date: '2026-12-01',
+      started_at: '2026-11-20T06:00:00.000Z',
+      ended_at: '2026-11-20T07:30:00.000Z',
+      seconds: 5_400,
     });
     expect(executions[3]).toMatchObject({ outcome: 'delivered', seconds: 60 });
+    expect((await list('--limit', '1')).executions).toHaveLength(3);
   });
 
-  it('limits those that have ended', async () => {
-    await startExecutions([RUNNING, FAILED, DELIVERED, OLD_BACKFILL]);
-    const { executions } = await list('--limit', '1');
-    expect(executions).toHaveLength(3);
+  it('prints a line for each execution, and nothing but that if nothing has run', async () => {
+    await startExecutions([FAILED]);
+    const { stdout } = await runCommand(['list', '--state-machine', STATE_MACHINE]);
+    expect(stdout.split('\n')).toEqual([
+      'UTC               outcome              took        export                days                      execution',
+      '2026-11-20 06:00  failed: ReportStuck  1 h 30 min  acme/daily-campaigns  2026-10-01 to 2026-12-01  daily-1',
+      '',
+    ]);
+    await startExecutions([]);
+    expect((await runCommand(['list', '--state-machine', STATE_MACHINE])).stdout).toBe(
+      'Nothing has run yet.\n',
+    );
   });
 
   it.each([
@@ -69,19 +84,6 @@ describe('list', () => {
     expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 
-  it('--local shows a run that was killed as unfinished', async () => {
-    const events = [{ type: 'ExecutionStarted', time: '2026-11-21T06:00:00.000Z', input: {} }];
-    const history = { executions: [{ execution: 'killed', events }] };
-    const { directory } = await writeTemporary('history.json', JSON.stringify(history));
-    const { stdout } = await runCommand(['list', '--local', '--out', directory, '--json']);
-    expect(JSON.parse(stdout).executions).toEqual([
-      {
-        ...{ execution: 'killed', outcome: 'unfinished', seconds: 0 },
-        started_at: '2026-11-21T06:00:00.000Z',
-      },
-    ]);
-  });
-
   it('--local shows a run as running while its process lives, and not while another command uses the folder', async () => {
     const events = [{ type: 'ExecutionStarted', time: '2026-11-21T06:00:00.000Z', input: {} }];
     const history = { executions: [{ execution: 'begun', events }] };
@@ -95,34 +97,5 @@ describe('list', () => {
     expect(await shown()).toEqual(['unfinished']);
     await writeFile(file, JSON.stringify(history));
     expect(await shown()).toEqual(['running']);
-  });
-});
-
-describe('the table', () => {
-  const execution: ExecutionSummary = {
-    ...{ execution: NAME, outcome: 'failed', error: 'ReportStuck', account: 'acme', export: 'daily' },
-    ...{
-      start_date: '2026-10-01',
-      end_date: '2026-12-01',
-      started_at: '2026-11-21T04:15:00.123Z',
-      seconds: 75,
-    },
-  } as const;
-
-  it('has one line for each execution if it fits', () => {
-    expect(describeExecutions([execution], 200)).toEqual([
-      expect.stringMatching(/^UTC +outcome +took +export +days +execution$/),
-      `2026-11-21 04:15  failed: ReportStuck  1 min 15 s  acme/daily  2026-10-01 to 2026-12-01  ${NAME}`,
-    ]);
-  });
-
-  it.each([80, 40])('fits %d columns, without cutting a name', (width) => {
-    const lines = describeExecutions([execution], width);
-    expect(lines.filter((line) => line.length > width)).toEqual(width < 57 ? [`  ${NAME}`] : []);
-    expect(lines.join('\n')).toContain(NAME);
-  });
-
-  it('says that nothing has run', () => {
-    expect(describeExecutions([])).toEqual(['Nothing has run yet.']);
   });
 });

@@ -24,8 +24,12 @@ it('names the days that are missing, why, and the commands that bring them', asy
   const { status, stdout } = await runCommand([...options, '--json']);
   expect(status).toBe(0);
   expect(JSON.parse(stdout)).toEqual({
-    ...{ outcome: 'ok', account: 'sandbox', name: 'daily', days: 9 },
-    ...{ start_date: '2026-10-03', end_date: '2026-10-12' },
+    outcome: 'ok',
+    account: 'sandbox',
+    name: 'daily',
+    days: 9,
+    start_date: '2026-10-03',
+    end_date: '2026-10-12',
     missing: [
       { start_date: '2026-10-03', end_date: '2026-10-05', days: 2, reason: 'absent' },
       { start_date: '2026-10-08', end_date: '2026-10-09', days: 1, reason: 'not_in_table' },
@@ -82,7 +86,8 @@ it('says what is wrong with the export or the range', async () => {
   };
   expect(await missing('daily', '--local', '--out', out)).toMatchObject({ status: 2 });
   expect(await missing('daily', '--out', out)).toEqual({
-    ...{ status: 2, stderr: 'error: --out can only be used with --local' },
+    status: 2,
+    stderr: 'error: --out can only be used with --local',
   });
   expect(await missing('daily', '--local', '--from', '2026-13-01')).toMatchObject({ status: 2 });
 });

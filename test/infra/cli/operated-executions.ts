@@ -2,9 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { onTestFinished, vi } from 'vitest';
-import { OUTPUTS_FILE } from '../../../infra/cli/deployed.ts';
+import { OUTPUTS_FILE } from '../../../infra/cli/deployment.ts';
+import { OUTPUTS } from '../../../infra/config/config.ts';
 import { CREDENTIALS, startS3 } from '../../../infra/local/s3/server.ts';
-import { OUTPUTS } from '../../../infra/outputs.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { STATE_MACHINE, startFake } from './step-functions.ts';
 
@@ -22,8 +22,6 @@ export interface FakeExecution {
   readonly history?: readonly object[];
   /** Present if its windows have begun. */
   readonly windows?: readonly FakeExecution[];
-  /** Does not stop with its parent. */
-  readonly lingers?: boolean;
 }
 
 const START = Date.UTC(2026, 10, 21, 6);
@@ -41,7 +39,8 @@ export function visit(type: string, name: string, from: number, to: number, outp
   return [
     { type: `${type}StateEntered`, timestamp: at(from), stateEnteredEventDetails: { name } },
     {
-      ...{ type: `${type}StateExited`, timestamp: at(to) },
+      type: `${type}StateExited`,
+      timestamp: at(to),
       stateExitedEventDetails: { name, ...(output !== undefined && { output: JSON.stringify(output) }) },
     },
   ];
@@ -57,15 +56,16 @@ export async function startExecutions(executions: readonly FakeExecution[], deni
   const item = (execution: FakeExecution) => {
     const { name, status, begun, ended } = execution;
     return {
-      ...{ executionArn: arnOf(name), name, status, stateMachineArn: STATE_MACHINE },
+      executionArn: arnOf(name),
+      name,
+      status,
+      stateMachineArn: STATE_MACHINE,
       startDate: at(begun),
       ...(ended !== undefined && { stopDate: at(ended) }),
     };
   };
   const stop = (execution: FakeExecution) => {
     execution.status = 'ABORTED';
-    for (const window of execution.windows ?? [])
-      if (window.status === 'RUNNING' && !window.lingers) window.status = 'ABORTED';
     return { stopDate: at(99) };
   };
   const page = <T>(items: readonly T[], field: string, token: string | undefined, size = PAGE) => {
@@ -96,7 +96,6 @@ export async function startExecutions(executions: readonly FakeExecution[], deni
     ListMapRuns: ({ executionArn = '' }) => ({
       mapRuns: windowsOf(executionArn) ? [{ executionArn, mapRunArn: executionArn, startDate: at(0) }] : [],
     }),
-    DescribeMapRun: ({ mapRunArn = '' }) => ({ mapRunArn, startDate: at(find(mapRunArn)?.begun ?? 0) }),
     GetExecutionHistory: ({ executionArn = '', nextToken }) =>
       page(find(executionArn)?.history ?? [], 'events', nextToken, 3),
     StopExecution: ({ executionArn = '' }) => {
@@ -119,7 +118,9 @@ export async function startBucket(
   folder = temporaryDirectory(),
 ): Promise<string> {
   const server = await startS3({
-    ...{ directory: temporaryDirectory(), buckets: [BUCKET.Bucket], account: BUCKET.ExpectedBucketOwner },
+    directory: temporaryDirectory(),
+    buckets: [BUCKET.Bucket],
+    account: BUCKET.ExpectedBucketOwner,
     requireOwner: true,
   });
   vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
@@ -136,8 +137,12 @@ export async function startBucket(
 }
 
 const REQUEST = {
-  ...{ name: 'daily-campaigns', account: 'acme', start_date: '2026-10-01', end_date: '2026-12-01' },
-  ...{ advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'], metrics: ['spend'] },
+  name: 'daily-campaigns',
+  account: 'acme',
+  start_date: '2026-10-01',
+  end_date: '2026-12-01',
+  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+  metrics: ['spend'],
 };
 const WINDOWS = [
   { start_date: '2026-10-01', end_date: '2026-11-15' },
@@ -148,14 +153,22 @@ export const NAME = 'daily-campaigns-20261001-20261101-20261121T041500123Z';
 
 /** An execution of two windows that is still running: one is delivered, the other waits for its report. */
 export const RUNNING: FakeExecution = {
-  ...{ name: NAME, status: 'RUNNING', begun: 0, input: REQUEST },
+  name: NAME,
+  status: 'RUNNING',
+  begun: 0,
+  input: REQUEST,
   history: [
     ...visit('Task', 'PlanExport', 0, 1, { windows: WINDOWS }),
     ...visit('Choice', 'IsAnyMissing', 1, 1),
+    { type: 'MapStateEntered', timestamp: at(0), stateEnteredEventDetails: { name: 'ExportWindows' } },
   ],
   windows: [
     {
-      ...{ name: 'window-1', status: 'SUCCEEDED', begun: 1, ended: 12, input: { window: WINDOWS[0] } },
+      name: 'window-1',
+      status: 'SUCCEEDED',
+      begun: 1,
+      ended: 12,
+      input: { window: WINDOWS[0] },
       output: {
         ...{
           outcome: 'delivered',
@@ -163,7 +176,8 @@ export const RUNNING: FakeExecution = {
           key: 'k/report.json',
           manifest_key: 'k/_manifest.json',
         },
-        ...{ bytes: 1_234, rows: 45 },
+        bytes: 1_234,
+        rows: 45,
       },
       history: [
         ...visit('Task', 'CreateReport', 1, 2),
@@ -172,7 +186,8 @@ export const RUNNING: FakeExecution = {
         { type: 'TaskStateEntered', timestamp: at(8), stateEnteredEventDetails: { name: 'SaveReport' } },
         { type: 'LambdaFunctionScheduled', timestamp: at(8) },
         {
-          ...{ type: 'LambdaFunctionFailed', timestamp: at(9) },
+          type: 'LambdaFunctionFailed',
+          timestamp: at(9),
           lambdaFunctionFailedEventDetails: { error: 'CopyFailed', cause: '{}' },
         },
         { type: 'LambdaFunctionScheduled', timestamp: at(10) },
@@ -180,7 +195,10 @@ export const RUNNING: FakeExecution = {
       ],
     },
     {
-      ...{ name: 'window-2', status: 'RUNNING', begun: 3, input: { window: WINDOWS[1] } },
+      name: 'window-2',
+      status: 'RUNNING',
+      begun: 3,
+      input: { window: WINDOWS[1] },
       history: [
         { type: 'WaitStateEntered', timestamp: at(4), stateEnteredEventDetails: { name: 'WaitForReport' } },
       ],
@@ -190,12 +208,24 @@ export const RUNNING: FakeExecution = {
 
 /** What describes a failed export. */
 export const FAILURE = {
-  ...{ version: '1', error: 'ReportStuck', happened: 'No report became READY.', todo: 'Ask the platform.' },
-  ...{ runbook: 'infra/RUNBOOK.md#reportstuck', execution: 'daily-1', report_ids: ['r-1', 'r-2'] },
-  ...{ request_ids: ['req-1'], timeline: [], windows_delivered: 1, windows_failed: 1 },
+  version: '1',
+  error: 'ReportStuck',
+  happened: 'No report became READY.',
+  todo: 'Ask the platform.',
+  runbook: 'infra/RUNBOOK.md#reportstuck',
+  execution: 'daily-1',
+  report_ids: ['r-1', 'r-2'],
+  request_ids: ['req-1'],
+  windows_delivered: 1,
+  windows_failed: 1,
 };
 
 export const FAILED: FakeExecution = {
-  ...{ name: 'daily-1', status: 'FAILED', begun: -1_440, ended: -1_350, input: REQUEST },
-  ...{ error: 'ReportStuck', cause: JSON.stringify(FAILURE) },
+  name: 'daily-1',
+  status: 'FAILED',
+  begun: -1_440,
+  ended: -1_350,
+  input: REQUEST,
+  error: 'ReportStuck',
+  cause: JSON.stringify(FAILURE),
 };

@@ -2,10 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runAthenaQuery } from '../../../infra/cli/query/athena.ts';
-import { readConfig } from '../../../infra/config.ts';
-import { startJsonService } from '../../../infra/local/json-service.ts';
-import { OUTPUTS } from '../../../infra/outputs.ts';
+import { OUTPUTS, readConfig } from '../../../infra/config/config.ts';
 import { runCommand } from '../../support/cli.ts';
+import { json, listen } from '../../support/listen.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const PLACE = { workgroup: 'exports', database: 'exports_tables', region: 'eu-west-1' };
@@ -35,8 +34,10 @@ interface Options {
 async function startAthena({ states = [], statementType = 'DML', refused }: Options = {}) {
   const calls: { operation: string; parameters: Readonly<Record<string, unknown>> }[] = [];
   const left = [...states];
-  const service = await startJsonService({ target: 'AmazonAthena', version: '1.1' }, async (call) => {
-    const { operation, parameters, send } = call;
+  const service = await listen(({ headers, body }, response) => {
+    const operation = String(headers['x-amz-target']).replace('AmazonAthena.', '');
+    const parameters = JSON.parse(body);
+    const send = (status: number, answer: object) => json(response, status, answer);
     calls.push({ operation, parameters });
     if (operation === 'StartQueryExecution' && refused) return send(400, { ...refused });
     if (operation === 'StartQueryExecution') return send(200, { QueryExecutionId: 'q-1' });
@@ -52,13 +53,10 @@ async function startAthena({ states = [], statementType = 'DML', refused }: Opti
     const ResultSet = { Rows: [{ Data }], ResultSetMetadata: { ColumnInfo: COLUMNS } };
     send(200, { ResultSet, ...(at + 1 < ROWS.length && { NextToken: String(at + 1) }) });
   });
-  vi.stubEnv('AWS_ENDPOINT_URL_ATHENA', service.endpoint);
+  vi.stubEnv('AWS_ENDPOINT_URL_ATHENA', service.url);
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-  onTestFinished(async () => {
-    vi.unstubAllEnvs();
-    await service.close();
-  });
+  onTestFinished(() => service[Symbol.asyncDispose]());
   return { calls };
 }
 
@@ -94,7 +92,11 @@ describe('a query of the deployed tables', () => {
       "SYNTAX_ERROR: line 1:8: Column 'x' cannot be resolved",
       "'DESCRIBE <table>' the columns of one",
     ],
-    ['CANCELLED', 'Query cancelled! : Bytes scanned limit was exceeded', 'Add a condition on date'],
+    [
+      'CANCELLED',
+      'Query cancelled! : Bytes scanned limit was exceeded',
+      'A condition on date makes it read less',
+    ],
   ])('that ends %s fails with the reason and the next step', async (State, reason, todo) => {
     await startAthena({ states: [{ State, StateChangeReason: reason }] });
     await expect(runAthenaQuery(SELECT, PLACE, 1)).rejects.toMatchObject({

@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
-import { formatCsv, formatJson, formatTable } from '../../../infra/cli/query/print-result.ts';
 import type { QueryResult } from '../../../infra/cli/query/result.ts';
+import { formatCsv, formatJson, formatTable } from '../../../infra/cli/query/result.ts';
 import { runCommand } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -56,16 +56,14 @@ describe('a local query', () => {
     expect(valuesOf(result)).toEqual([
       { campaign_name: 'Ümlaut ✓', spend: '1.500000', clicks: null, account: '007', date: '2026-10-01' },
       {
-        ...{ campaign_name: 'b', spend: '2.250000', clicks: '9007199254740993' },
-        ...{ account: '007', date: '2026-10-02' },
+        campaign_name: 'b',
+        spend: '2.250000',
+        clicks: '9007199254740993',
+        account: '007',
+        date: '2026-10-02',
       },
     ]);
     expect(result.columns.at(-1)).toEqual({ name: 'date', type: 'DATE' });
-  });
-
-  it('joins the table of a list', async () => {
-    const sql = 'SELECT count(*) AS n FROM daily_campaigns JOIN campaigns USING (account)';
-    expect(valuesOf(await runLocalQuery(sql, await writeTables()))).toEqual([{ n: '2' }]);
   });
 
   it('lists the tables, and describes one', async () => {
@@ -81,13 +79,6 @@ describe('a local query', () => {
     expect((await runLocalQuery('SELECT spend FROM daily_campaigns', out)).rows).toHaveLength(2);
   });
 
-  it('is not disturbed by a broken file of another table', async () => {
-    const out = await writeTables();
-    await writeFile(join(out, 'bucket/tables/campaigns/account=007/data.parquet'), 'no Parquet');
-    expect((await runLocalQuery('SELECT spend FROM daily_campaigns', out)).rows).toHaveLength(2);
-    await expect(runLocalQuery('SELECT id FROM campaigns', out)).rejects.toThrow('campaigns');
-  });
-
   it('refuses a folder in which two stacks left the same table, because each day would count twice', async () => {
     const out = await writeTables();
     await writeParquet(
@@ -100,8 +91,6 @@ describe('a local query', () => {
   it.each([
     ['two statements', 'SELECT 1; SELECT 2', 'give one SQL statement'],
     ['no statement', '-- nothing', 'give one SQL statement'],
-    ['a syntax error', 'SELEC 1', 'syntax error at or near "SELEC"'],
-    ['an unknown table', 'SELECT 1 FROM daily_campaign', 'Did you mean "daily_campaigns"?'],
     ['an unknown column', 'SELECT spent FROM daily_campaigns', '"spend"'],
     ['a file of the internet', "SELECT * FROM 'https://x.example/y.parquet'", 'httpfs'],
   ])('with %s fails with a message that helps', async (_, sql, expected) => {
@@ -125,25 +114,6 @@ describe('the formats', () => {
   it('align numbers to the right in a table, and let no text move the cursor', () => {
     expect(formatTable(RESULT)).toBe(
       ['name         spend  spend', 'a,"b" c  12.500000      1', '              NULL   NULL', ''].join('\n'),
-    );
-  });
-
-  it('align columns after characters that take two columns of a terminal, or none', () => {
-    const columns = [
-      { name: 'name', type: 'VARCHAR' },
-      { name: 'n', type: 'BIGINT' },
-    ];
-    const rows = ['春の新作', '한글', '😀', 'E\u0301te\u0301'].map((name) => [name, '1']);
-    expect(formatTable({ columns, rows })).toBe(
-      ['name      n', '春の新作  1', '한글      1', '😀        1', 'E\u0301te\u0301       1', ''].join('\n'),
-    );
-  });
-
-  it('show each field on a line of its own if the table is wider than the screen', () => {
-    expect(formatTable(RESULT, 20)).toBe(
-      ['name: a,"b" c', 'spend: 12.500000', 'spend: 1', '', 'name:', 'spend: NULL', 'spend: NULL', ''].join(
-        '\n',
-      ),
     );
   });
 
@@ -196,12 +166,15 @@ describe('the command', () => {
 
   it.each([
     ['no tables', ['--out', '/no/such/folder', 'SELECT 1'], 1, "Run 'npm start'"],
-    ['files, but no tables', ['--out', writeDelivered(), 'SELECT 1'], 1, "'npm run export -- curate NAME"],
+    ['files, but no tables', ['--out', writeDelivered, 'SELECT 1'], 1, "'npm run export -- curate NAME"],
     ['an empty query', [' '], 2, 'the query is empty'],
     ['two places', ['--deployed', '--out', 'out', 'SELECT 1'], 2, 'cannot be used with'],
     ['two formats', ['--json', '--csv', 'SELECT 1'], 2, 'cannot be used with'],
   ])('with %s says what to do', async (_, args, expected, message) => {
-    const { status, stderr } = await runCommand(['query', ...args]);
+    const { status, stderr } = await runCommand([
+      'query',
+      ...args.map((arg) => (typeof arg === 'string' ? arg : arg())),
+    ]);
     expect(status).toBe(expected);
     expect(stderr).toContain(message);
   });

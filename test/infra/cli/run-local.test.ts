@@ -1,6 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { parseRequest } from '../../../functions/workflow/request/request.ts';
+import { firstQuery } from '../../../infra/cli/run-local.ts';
 import { runCommand, startCommand } from '../../support/cli.ts';
 import { listen } from '../../support/listen.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -127,11 +129,8 @@ describe('run --local', () => {
     ],
     [['--revision', '2026-01-01'], ['--revision needs --base-url']],
     [['--input', '/no/such/file'], ['cannot be read (ENOENT)']],
-    [
-      ['--out', `${import.meta.filename}/out`, '--input', '/no/such/file'],
-      ['run-local.test.ts is not a folder', 'cannot be read (ENOENT)'],
-    ],
-    [['--state-machine', 'arn'], ['--state-machine cannot be used with --local']],
+    [['--out', `${import.meta.filename}/out`], ['run-local.test.ts/out cannot be written (ENOTDIR)']],
+    [['--state-machine', 'arn'], ["cannot be used with option '--local'"]],
     [['--speed', '0'], ['from 1 to 1000']],
     [['no-such-export'], ['the config has no export no-such-export']],
   ])('exits 2 with the arguments %j', async (args, expected) => {
@@ -157,4 +156,16 @@ describe('run --local', () => {
     const history = JSON.parse(await readFile(join(directory, 'out', 'history.json'), 'utf8'));
     expect(history.executions).toHaveLength(1);
   });
+});
+
+it.each([
+  ['daily', 'daily', 'SELECT * FROM daily LIMIT 10'],
+  ['7-days', '7-days', 'SELECT * FROM \\"7_days\\" LIMIT 10'],
+  ['daily', 'another', undefined],
+])('names the query of the export %s, if its table was written', async (name, table, sql) => {
+  const out = temporaryDirectory();
+  await mkdir(join(out, 'bucket/tables', table), { recursive: true });
+  const { request } = parseRequest({ ...REQUEST, name }, new Date());
+  const query = sql && `npm run export -- query --out ${out} "${sql}"`;
+  expect(firstQuery(request, { out, bucket: 'bucket' })).toBe(query);
 });

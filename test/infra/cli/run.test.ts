@@ -19,17 +19,6 @@ async function run(options: { onlyMissing?: true } = {}) {
   return runDeployed(undefined, { input, stateMachine, ...options }, 1);
 }
 
-/** The warnings that a command prints. */
-async function warningsOf(command: () => Promise<unknown>): Promise<string[]> {
-  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  try {
-    await command();
-    return write.mock.calls.map(([line]) => String(line)).filter((line) => line.startsWith('warning: '));
-  } finally {
-    write.mockRestore();
-  }
-}
-
 describe('run', () => {
   it('starts an execution with the whole request, follows it and returns what it delivered', async () => {
     const output = { version: '1', execution: 'e', windows: [], bytes: 7 };
@@ -44,15 +33,15 @@ describe('run', () => {
     expect(JSON.parse(started[0]?.input ?? '')).toEqual(REQUEST);
   });
 
-  it('returns the failure report of an execution that failed', async () => {
-    const report = { version: '1', error: 'ReportStuck', happened: 'x', todo: 'y' };
-    await startStepFunctions({ status: 'FAILED', error: 'ReportStuck', cause: JSON.stringify(report) });
-    expect(await run()).toEqual({ outcome: 'failed', ...report });
-  });
-
-  it('describes an execution that was stopped', async () => {
-    await startStepFunctions({ status: 'ABORTED' }, { polls: 0 });
-    expect(await run()).toMatchObject({ outcome: 'failed', error: 'ABORTED' });
+  it.each([
+    ['', 'Timeline (UTC) of the export:\n  1970-01-01 00:00:01  PlanExport\n'],
+    ['GetExecutionHistory', 'warning: AWS could not read the history of '],
+  ])('prints the timeline of an execution that failed: %s', async (denied, expected) => {
+    await startStepFunctions({ status: 'FAILED', error: 'ReportStuck' }, { polls: 0, denied });
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    expect(await run()).toMatchObject({ outcome: 'failed' });
+    expect(write.mock.calls.at(-1)).toEqual([expect.stringContaining(expected)]);
+    write.mockRestore();
   });
 
   it('waits for an execution and an output that are not visible yet', async () => {
@@ -79,47 +68,6 @@ describe('run', () => {
     const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { polls: 0 });
     await run({ onlyMissing: true });
     expect(JSON.parse(started[0]?.input ?? '')).toEqual({ ...REQUEST, only_missing: true });
-  });
-
-  describe('while other executions run', () => {
-    const running = (fields: object) => ({
-      status: 'RUNNING',
-      input: JSON.stringify({ ...REQUEST, ...fields }),
-    });
-    const backfill = running({ name: 'backfill' });
-    const foreign = running({ account: 'other' });
-    const ended = { ...running({}), status: 'SUCCEEDED' };
-
-    it.each([
-      [
-        'the same export',
-        { backfill, one: running({}), two: running({}) },
-        'the export daily of account acme is already running: one, two',
-      ],
-      [
-        'another export of the account',
-        { foreign, backfill },
-        'another export of account acme is running: backfill',
-      ],
-      ['only other accounts', { foreign, ended, faulty: running({ account: 7 }) }, undefined],
-    ])('warns if %s is among them, and starts all the same', async (_, earlier, expected) => {
-      const { started } = await startStepFunctions(
-        { status: 'SUCCEEDED', output: '{}' },
-        { polls: 0, earlier },
-      );
-      expect(await warningsOf(run)).toEqual(expected ? [`warning: ${expected}\n`] : []);
-      expect(started).toHaveLength(1);
-    });
-
-    it('starts without knowing if they cannot be listed', async () => {
-      const options = { polls: 0, denied: 'ListExecutions' };
-      const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, options);
-      expect(await warningsOf(run)).toEqual([
-        `warning: AWS could not list the executions of ${stateMachine} (AccessDeniedException). ` +
-          'Other exports of account acme may be running.\n',
-      ]);
-      expect(started).toHaveLength(1);
-    });
   });
 
   it.each([

@@ -37,8 +37,6 @@ export async function startStepFunctions(end: Description, options: Options = {}
   const mapRun = { executionArn: EXECUTIONS, mapRunArn: 'map', stateMachineArn: STATE_MACHINE, startDate: 1 };
   await startFake(denied, {
     StartExecution: ({ name = '', input = '', stateMachineArn = '' }) => {
-      const before = earlier[name] ?? started.find((one) => one.name === name);
-      if (before) return { __type: 'ExecutionAlreadyExists' };
       started.push({ name, input, stateMachineArn });
       return { executionArn: `${EXECUTIONS}:${name}`, startDate: 1 };
     },
@@ -50,6 +48,9 @@ export async function startStepFunctions(end: Description, options: Options = {}
       return { executions: executions.filter((one) => Object(one).status === statusFilter) };
     },
     ListMapRuns: () => ({ mapRuns: [mapRun] }),
+    GetExecutionHistory: () => ({
+      events: [{ type: 'TaskStateEntered', timestamp: 1, stateEnteredEventDetails: { name: 'PlanExport' } }],
+    }),
     DescribeMapRun: () => ({ mapRunArn: 'map', itemCounts: { total: 9, succeeded: 3, running: 4 } }),
   });
   return { started };
@@ -77,9 +78,6 @@ export async function startFake(denied: string, operations: Operations): Promise
   vi.stubEnv('AWS_ENDPOINT_URL_SFN', server.url);
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-  onTestFinished(async () => {
-    vi.unstubAllEnvs();
-    await server[Symbol.asyncDispose]();
-  });
+  onTestFinished(() => server[Symbol.asyncDispose]());
   return called;
 }

@@ -6,13 +6,13 @@ import { text } from 'node:stream/consumers';
 import { request } from 'undici';
 import { onTestFinished, vi } from 'vitest';
 import { createAccount } from '../../../infra/cli/account.ts';
-import { type Authorized, type AuthorizeOptions, authorize } from '../../../infra/cli/login/authorize.ts';
-import { readConfig } from '../../../infra/config.ts';
-import { createMemorySecret } from '../../../infra/local/secret.ts';
-import { startSecretsManager } from '../../../infra/local/secrets-manager.ts';
+import { type AuthorizeOptions, authorize } from '../../../infra/cli/login/authorize.ts';
+import { readConfig } from '../../../infra/config/config.ts';
+import { createMemorySecret } from '../../../infra/local/secrets-manager.ts';
 import { type Sandbox, startSandbox } from '../../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
 import { MAIN } from '../../support/cli.ts';
+import { startFaultySecrets } from '../../support/faulty-services.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export type Platform = Awaited<ReturnType<typeof startPlatform>>;
@@ -38,9 +38,9 @@ export async function startPlatform(options: SandboxOptions = {}) {
 
 /** A deployed account, whose credential is in a local Secrets Manager. */
 export async function startDeployedAccount(content: string) {
-  const secret = createMemorySecret(Date.now, content);
+  const secret = createMemorySecret(content);
   const secrets = new Map([[`${readConfig().stack}/acme/credential`, secret]]);
-  const server = await startSecretsManager({ secrets });
+  const server = await startFaultySecrets({ secrets });
   vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', server.endpoint);
   vi.stubEnv('AWS_REGION', 'eu-west-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'any');
@@ -49,9 +49,8 @@ export async function startDeployedAccount(content: string) {
   onTestFinished(async () => {
     await account[Symbol.asyncDispose]();
     await server.close();
-    vi.unstubAllEnvs();
   });
-  const readStored = async () => JSON.parse((await secret.versions()).at(-1)?.text ?? '{}');
+  const readStored = async () => JSON.parse(secret.versions().at(-1)?.text ?? '{}');
   return { account, readStored, server };
 }
 
@@ -98,7 +97,7 @@ export async function logIn(
   { sandbox, file }: Pick<Platform, 'sandbox' | 'file'>,
   visit: (url: string) => Promise<unknown> = allow,
   options: Partial<AuthorizeOptions> = {},
-): Promise<Authorized> {
+): Promise<string | undefined> {
   const { baseUrl } = sandbox;
   await using account = await createAccount('sandbox', { local: true, baseUrl, credential: file });
   const visits: Promise<unknown>[] = [];
@@ -112,15 +111,9 @@ export async function logIn(
 }
 
 /** Starts the login command. `url` is the consent screen's URL as soon as the command prints it. */
-export function startLogin(
-  { sandbox, file }: Platform,
-  more: readonly string[] = [],
-  environment: Readonly<Record<string, string>> = {},
-) {
+export function startLogin({ sandbox, file }: Platform, more: readonly string[] = []) {
   const args = ['login', '--account', 'acme', '--local', '--base-url', sandbox.baseUrl, '--credential', file];
-  // `true` stands for the desktop's browser.
-  const env = { ...process.env, BROWSER: 'true', ...environment };
-  const child = spawn(process.execPath, [MAIN, ...args, ...more], { env });
+  const child = spawn(process.execPath, [MAIN, ...args, ...more]);
   const url = Promise.withResolvers<string>();
   let printed = '';
   child.stdout.on('data', (piece) => {

@@ -21,23 +21,6 @@ const searches = widgets.flatMap(({ properties }) =>
 );
 
 describe('the dashboard', () => {
-  it('shows deliveries, freshness, time to READY, bytes, rows, retries and failures', () => {
-    expect(dashboard?.Properties.DashboardName).toBe('exports-test');
-    expect(searches).toEqual([
-      `SEARCH('{AdReportExport,service,account,export} MetricName="Deliveries" service="exports-test"', 'Sum', 3600)`,
-      `SEARCH('{AdReportExport,service,account,export} MetricName="Freshness" service="exports-test"', 'Minimum', 3600)`,
-      `SEARCH('{AdReportExport,service,account,export} MetricName="TimeToReady" service="exports-test"', 'p50', 3600)`,
-      `SEARCH('{AdReportExport,service,account,export} MetricName="TimeToReady" service="exports-test"', 'p95', 3600)`,
-      `SEARCH('{AdReportExport,service,account,export} MetricName="Bytes" service="exports-test"', 'Sum', 3600)`,
-      `SEARCH('{AdReportExport,service,account,export} MetricName="Rows" service="exports-test"', 'Sum', 3600)`,
-      `SEARCH('{AdReportExport,service,account,export} MetricName="EmptyDeliveries" service="exports-test"', 'Sum', 3600)`,
-      `SEARCH('{AdReportExport,service,account,export} MetricName="DaysRestated" service="exports-test"', 'Sum', 3600)`,
-      `SEARCH('{AdReportExport,service} MetricName="TableProblems" service="exports-test"', 'Sum', 3600)`,
-      `SEARCH('{AdReportExport,service,kind} MetricName="Retries" service="exports-test"', 'Sum', 3600)`,
-      `SEARCH('{AdReportExport,service,error} MetricName="Failures" service="exports-test"', 'Sum', 3600)`,
-    ]);
-  });
-
   it('searches each metric by the dimensions that it is written with', () => {
     const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
     const now = new Date('2026-11-02T06:00:00Z');

@@ -65,32 +65,4 @@ describe('schedules', () => {
       MessageRetentionPeriod: 14 * 24 * 60 * 60,
     });
   });
-
-  it('have a dead-letter queue that refuses requests without TLS', () => {
-    const policy = resourcesOf(stack, 'AWS::SQS::QueuePolicy').get('SchedulesDeadLetterQueuePolicy');
-    expect(readable(policy?.Properties.PolicyDocument.Statement)).toEqual([
-      {
-        Effect: 'Deny',
-        Principal: { AWS: '*' },
-        Action: 'sqs:*',
-        Resource: '<SchedulesDeadLetterQueue.Arn>',
-        Condition: { Bool: { 'aws:SecureTransport': 'false' } },
-      },
-    ]);
-  });
-
-  it('are two for two exports whose account and name look alike when joined', () => {
-    const [export_] = CONTEXT.exports;
-    const alike = [
-      { ...export_, account: 'a', name: 'b-c' },
-      { ...export_, account: 'a-b', name: 'c' },
-    ];
-    const other = synthesizeStack({ accounts: ['a', 'a-b'], exports: alike });
-    const inputs = Object.values<{ Type: string; Properties: { Target: { Input: string } } }>(
-      other.template.Resources,
-    )
-      .filter(({ Type }) => Type === 'AWS::Scheduler::Schedule')
-      .map(({ Properties }) => JSON.parse(Properties.Target.Input).account);
-    expect(inputs).toEqual(['a', 'a-b']);
-  });
 });

@@ -67,12 +67,6 @@ describe('the catalog', () => {
       { Name: 'date', Type: 'date' },
     ]);
   });
-
-  it('loses the table of an export that leaves the config; the objects are not its resources', () => {
-    const left = synthesizeStack({ exports: [DAILY] });
-    expect(resourcesOf(left, 'AWS::Glue::Table').size).toBe(1);
-    for (const { DeletionPolicy } of tables) expect(DeletionPolicy).toBeUndefined();
-  });
 });
 
 describe('the workgroup', () => {
@@ -100,15 +94,6 @@ describe('the workgroup', () => {
       EncryptionOption: 'SSE_KMS',
       KmsKey: '<Key.Arn>',
     });
-  });
-
-  it('saves queries for its database', () => {
-    for (const { Properties } of resourcesOf(stack, 'AWS::Athena::NamedQuery').values()) {
-      expect(readable([Properties.Database, Properties.WorkGroup])).toEqual([
-        '<TablesDatabase>',
-        '<TablesWorkgroup>',
-      ]);
-    }
   });
 });
 
@@ -138,15 +123,6 @@ describe('the saved queries', () => {
       ['acme', 'c1', 'One', '8.000000', '40'],
       ['acme', 'c1', 'One', '3.750000', '30'],
       ['acme', 'c2', 'Two', '4.000000', '30'],
-    ]);
-  });
-
-  it('show the newest day with rows of each table and account, the oldest first', async () => {
-    const rows = (await run(queriesOf(stack).get('freshness') ?? '')) as unknown[][];
-    expect(rows.map(([table, account, , days]) => [table, account, days])).toEqual([
-      ['daily', expect.any(String), '2'],
-      ['daily', expect.any(String), '2'],
-      ['daily-campaigns', 'acme', '1'],
     ]);
   });
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { MIN_WAIT } from '../../../functions/decisions/waits.ts';
-import { errors } from '../../../functions/workflow/errors.ts';
 import { following, type Machine, machineOf } from '../../support/bounds.ts';
 import { synthesizeStack } from '../../support/stack.ts';
 
@@ -74,15 +73,6 @@ describe('the state machine', () => {
 
   it('lets the other windows continue when the execution of one dies', () => {
     expect(machine.States.ExportWindows?.ToleratedFailurePercentage).toBe(100);
-  });
-
-  it('names only errors that a step can throw or that AWS reports', () => {
-    const named = tasks.flatMap(([, { Retry = [], Catch = [] }]) =>
-      [...Retry, ...Catch].flatMap(({ ErrorEquals }) => ErrorEquals),
-    );
-    const ours = named.filter((name) => !/^(States|Lambda|Sandbox|Runtime)\./.test(name));
-    for (const name of ours) expect(Object.keys(errors)).toContain(name);
-    expect(ours).toContain('CopyFailed');
   });
 
   it('gives every task a timeout, and catches every error except those of describing a failure', () => {

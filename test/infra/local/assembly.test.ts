@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ASSEMBLY_FILE, loadAssembly, prepareAssembly } from '../../../infra/local/assembly.ts';
 
 const folder = await prepareAssembly();
@@ -29,4 +29,11 @@ test('is made again for other settings', async () => {
     ({ environment }) => environment.STEP === 'SaveReport',
   );
   expect(saveReport?.environment.MAX_DOWNLOAD_BYTES).toBe('1');
+});
+
+test('is tried again after a failure', async () => {
+  for (const option of ['--no-such-option', '--another']) {
+    vi.stubEnv('NODE_OPTIONS', option);
+    await expect(prepareAssembly({ stack: 'never-made' })).rejects.toThrow(option);
+  }
 });

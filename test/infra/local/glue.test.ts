@@ -4,19 +4,13 @@ import {
   BatchCreatePartitionCommand,
   BatchGetPartitionCommand,
   BatchUpdatePartitionCommand,
-  GetTableCommand,
   GlueClient,
   type PartitionInput,
 } from '@aws-sdk/client-glue';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import {
-  type CatalogTable,
-  catalogTable,
-  readSchema,
-  storageDescriptor,
-} from '../../../functions/workflow/catalog-table.ts';
+import { catalogTable, readSchema, storageDescriptor } from '../../../functions/workflow/catalog-table.ts';
 import type { Column, TableSchema } from '../../../functions/workflow/table.ts';
-import { type GlueFaultAnswer, startGlue } from '../../../infra/local/glue.ts';
+import { startGlue } from '../../../infra/local/glue.ts';
 import { createRequestTables } from '../../../infra/local/request-tables.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -65,26 +59,6 @@ function partition(day: string, columns: readonly Column[] = COLUMNS): Partition
     JSON.stringify({ Values: ['acme', day], StorageDescriptor: storageDescriptor(columns, location) }),
   );
 }
-
-describe('tables', () => {
-  test('GetTable answers with the schema that the stack would deploy', async () => {
-    const { client } = await startClient();
-    const { Table = {} } = await client.send(
-      new GetTableCommand({ DatabaseName: 'local', Name: 'daily_campaigns' }),
-    );
-    expect(readSchema(Table as CatalogTable)).toEqual(SCHEMA);
-  });
-
-  test.each([
-    ['database', { DatabaseName: 'other', Name: 'daily_campaigns' }],
-    ['table', { DatabaseName: 'local', Name: 'daily-campaigns' }],
-  ])('an unknown %s is not found', async (_, input) => {
-    const { client } = await startClient();
-    await expect(client.send(new GetTableCommand(input))).rejects.toMatchObject({
-      name: 'EntityNotFoundException',
-    });
-  });
-});
 
 describe('partitions', () => {
   test('are created once, found by their values, and updated if they exist', async () => {
@@ -144,33 +118,6 @@ describe('partitions', () => {
     const { glue, create } = await startClient();
     await expect(create(...inputs)).rejects.toMatchObject({ name });
     expect(glue.partitionsOf('daily_campaigns')).toEqual([]);
-  });
-});
-
-describe('faults', () => {
-  test.each<[GlueFaultAnswer, string, number]>([
-    ['AccessDeniedException', 'AccessDeniedException', 0],
-    ['InternalServiceException', 'InternalServiceException', 0],
-    ['reset', 'ECONNRESET', 0],
-    ['lost answer', 'ECONNRESET', 1],
-  ])('%s makes one request fail, and the journal has it', async (answer, expected, created) => {
-    const { glue, create } = await startClient();
-    glue.faults.push({ operation: 'BatchCreatePartition', answer });
-    const error: unknown = await create(partition('2026-10-01')).catch((failure: unknown) => failure);
-    const { name, code = name } = error as Error & { code?: string };
-    expect(code).toBe(expected);
-    expect(glue.partitionsOf('daily_campaigns')).toHaveLength(created);
-    await create(partition('2026-10-02'));
-    const calls = glue.journal.map(({ operation, table, partitions, error }) => [
-      operation,
-      table,
-      partitions,
-      error !== undefined,
-    ]);
-    expect(calls).toEqual([
-      ['BatchCreatePartition', 'daily_campaigns', 1, true],
-      ['BatchCreatePartition', 'daily_campaigns', 1, false],
-    ]);
   });
 });
 

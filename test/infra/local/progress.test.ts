@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { PlatformUnavailable, RequestRefused } from '../../../functions/workflow/errors.ts';
 import { loadAssembly, prepareAssembly } from '../../../infra/local/assembly.ts';
 import { scaledClock } from '../../../infra/local/clock.ts';
-import { mapStates, retriersByState } from '../../../infra/local/definition.ts';
+import { mapStates } from '../../../infra/local/definition.ts';
 import type { HistoryEvent } from '../../../infra/local/history.ts';
-import { advance, DOING, type Progress } from '../../../infra/local/progress.ts';
-import { type Screen, showProgress } from '../../../infra/local/show-progress.ts';
+import { advance, DOING, type Progress, type Screen, showProgress } from '../../../infra/local/progress.ts';
 import type { Execution } from '../../../infra/local/step-functions.ts';
 import { setFaults, shareWorkflow } from '../../support/run-export.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
@@ -35,13 +34,11 @@ const entered = (seconds: number, state: string, input: object = {}): HistoryEve
   input,
 });
 
-const assembly = loadAssembly(await prepareAssembly());
-const { definition } = assembly.stateMachine;
-const RETRIERS = retriersByState(definition);
+const { definition } = loadAssembly(await prepareAssembly()).stateMachine;
 const workflow = await shareWorkflow({ speed: 100 });
 
 function progressAfter(...events: HistoryEvent[]): Progress {
-  return events.reduce((progress, event) => advance(progress, event, RETRIERS), {
+  return events.reduce((progress, event) => advance(progress, event), {
     windows: new Map(),
   } as Progress);
 }
@@ -106,53 +103,29 @@ describe('advance', () => {
     );
   });
 
-  test('an event that says nothing new changes nothing', () => {
-    const progress = progressAfter(PLANNED, entered(1, 'WaitForReport'));
-    expect(advance(progress, entered(2, 'CheckReport'), RETRIERS)).toBe(progress);
-    expect(advance(progress, entered(2, 'WhatNext'), RETRIERS)).toBe(progress);
-  });
-
   test('a failure is shown until the window continues', () => {
     const events = [PLANNED, entered(1, 'CheckReport'), failed(2, 'CheckReport', NO_HOST)];
-    expect(progressAfter(...events).windows.get(0)?.trouble?.error).toBe('ENOTFOUND api.platfrom.example');
-    expect(progressAfter(...events, entered(3, 'SaveReport')).windows.get(0)?.trouble).toBeUndefined();
+    expect(progressAfter(...events).windows.get(0)?.failures?.last).toBe('ENOTFOUND api.platfrom.example');
+    expect(progressAfter(...events, entered(3, 'SaveReport')).windows.get(0)?.failures).toBeUndefined();
     const { window: _, ...failState } = failed(9, 'ExportFailed', NO_HOST);
     const { window: _window, ...announce } = entered(8, 'AnnounceFailure');
-    expect(progressAfter(announce, failState).export?.trouble).toBeUndefined();
+    expect(progressAfter(announce, failState).export?.failures).toBeUndefined();
   });
 
-  test('counts the tries of the Retry that matches, and knows its waits', () => {
-    const tries = [2, 13, 34, 75, 156, 317, 618].map((seconds) => failed(seconds, 'CheckReport', NO_HOST));
-    const retries = tries.map((_, last) => {
-      const { windows } = progressAfter(PLANNED, entered(1, 'CheckReport'), ...tries.slice(0, last + 1));
-      return windows.get(0)?.trouble?.retry;
-    });
-    // 10 + 20 + 40 + 80 + 160 + 300 s, in retries.ts. The seventh failure is final.
-    expect(retries.map((retry) => retry && [retry.tries, retry.maxTries, retry.wait])).toEqual([
-      [1, 7, 10],
-      [2, 7, 20],
-      [3, 7, 40],
-      [4, 7, 80],
-      [5, 7, 160],
-      [6, 7, 300],
-      undefined,
-    ]);
-    expect(retries[2]?.at).toBe(Date.parse(at(34 + 40)));
-    const other = failed(14, 'CheckReport', Object.assign(new Error(), { name: 'Lambda.Unknown' }));
-    const { windows } = progressAfter(PLANNED, entered(1, 'CheckReport'), ...tries.slice(0, 2), other);
-    expect(windows.get(0)?.trouble).toMatchObject({
-      error: 'Lambda.Unknown',
-      retry: { tries: 1, maxTries: 4 },
-    });
-    const refused = failed(2, 'CheckReport', new RequestRefused('No.', { status: 422 }));
-    expect(progressAfter(PLANNED, entered(1, 'CheckReport'), refused).windows.get(0)?.trouble).toEqual({
-      error: 'RequestRefused (422)',
-    });
+  test('counts the failures of a state', () => {
+    const tries = [2, 13, 34].map((seconds) => failed(seconds, 'CheckReport', NO_HOST));
+    const refused = failed(75, 'CheckReport', new RequestRefused('No.', { status: 422 }));
+    const { windows } = progressAfter(PLANNED, entered(1, 'CheckReport'), ...tries, refused);
+    expect(windows.get(0)?.failures).toEqual({ count: 4, last: 'RequestRefused (422)' });
   });
 
   test('a window ends as it says', () => {
     const ended = (output: object): HistoryEvent => ({
-      ...{ type: 'MapIterationSucceeded', time: at(9), state: 'ExportWindows', window: 0, output },
+      type: 'MapIterationSucceeded',
+      time: at(9),
+      state: 'ExportWindows',
+      window: 0,
+      output,
     });
     expect(doing(PLANNED, entered(1, 'SaveReport'), ended({ outcome: 'delivered' }))).toEqual([
       'waits its turn',
@@ -189,44 +162,32 @@ function executionOf(events: readonly HistoryEvent[]): Execution {
 async function drawnLines(events: readonly HistoryEvent[], size: { columns: number; rows?: number }) {
   const screen = recorder(size);
   const clock = { ...scaledClock(1), now: () => Date.parse(at(76)) };
-  await showProgress(executionOf(events), { clock, arrived: new Map([[KEY, 1_234_567]]), assembly }, screen);
+  await showProgress(executionOf(events), { clock, arrived: new Map([[KEY, 1_234_567]]) }, screen);
   return screen.writes.join('').replaceAll('\x1b[K', '').trimEnd().split('\n');
 }
 
 describe('showProgress', () => {
   const withoutTime = (line: string) => line.replace(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /, '');
 
-  test.each([
-    ['a report', {}, ['creates the report', 'waits for the report', 'copies the file', 'reads the rows']],
-    ['purchases', { kind: 'purchases' }, ['queries the purchases']],
-    ['a list', { kind: 'list', resource: 'campaigns' }, ['reads the list', 'reads the rows']],
-  ])('writes a line with its time for each change of %s if there is no terminal', async (_, fields, states) => {
-    await forgetTokens(workflow);
-    const screen = recorder();
-    await showProgress(workflow.export(workflow.request(fields)), workflow, screen);
-    const lines = screen.writes.map((line) => withoutTime(line.trimEnd()).split('  '));
-    const [first = []] = lines.filter(([name]) => name !== 'export');
-    expect(first[0]).toMatch(/^\d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d$/);
-    expect(lines).toEqual([
-      ['export', 'plans the export'],
-      ['export', 'planned, windows: 1'],
-      ['export', 'gets a token'],
-      ...['gets a token', ...states, 'writes the manifest'].map((words) => [first[0], words]),
-      [first[0], expect.stringMatching(/^delivered, [\d.]+ k?B$/)],
-      ['export', 'sums up the windows'],
-      ['export', 'announces the export'],
-    ]);
-  });
-
-  test('7: says which try failed, why, and when the next one is', async () => {
+  test('7: writes a line for each change without a terminal, and says how often a state failed', async () => {
     await forgetTokens(workflow);
     setFaults(workflow, { faults: ['token times=2 status=503'] });
     const screen = recorder();
     await showProgress(workflow.export(workflow.request()), workflow, screen);
-    const lines = screen.writes.map((line) => withoutTime(line.trimEnd()));
-    expect(lines.filter((line) => line.includes('try'))).toEqual([
-      'export  gets a token, try 1 of 12, PlatformUnavailable (503), next try in 1 s',
-      'export  gets a token, try 2 of 12, PlatformUnavailable (503), next try in 2 s',
+    const lines = screen.writes.map((line) => withoutTime(line.trimEnd()).split('  '));
+    const [range = ''] = lines.map(([name = '']) => name).filter((name) => name !== 'export');
+    expect(range).toMatch(/^\d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d$/);
+    const ofWindow = ['gets a token', 'creates the report', 'waits for the report', 'copies the file'];
+    expect(lines).toEqual([
+      ['export', 'plans the export'],
+      ['export', 'planned, windows: 1'],
+      ['export', 'gets a token'],
+      ['export', 'gets a token, failed: PlatformUnavailable (503)'],
+      ['export', 'gets a token, failed 2 times: PlatformUnavailable (503)'],
+      ...[...ofWindow, 'reads the rows', 'writes the manifest'].map((words) => [range, words]),
+      [range, expect.stringMatching(/^delivered, [\d.]+ k?B$/)],
+      ['export', 'sums up the windows'],
+      ['export', 'announces the export'],
     ]);
   });
 
@@ -234,25 +195,11 @@ describe('showProgress', () => {
     expect(await drawnLines([PLANNED, entered(1, 'SaveReport')], { columns: 60 })).toEqual([
       '2026-10-01 to 2026-11-15  copies the file, 1 min 15 s, 1.2 ',
       '2026-11-15 to 2026-11-20  waits its turn, 1 min 16 s',
-      '0 of 2 windows done',
-    ]);
-    expect(await drawnLines([PLANNED, entered(1, 'SaveReport')], { columns: 40 })).toEqual([
-      '2026-10-01  copies the file, 1 min 15 s',
-      '2026-11-15  waits its turn, 1 min 16 s',
-      '0 of 2 windows done',
+      '0 of 2 windows done, 1 running',
     ]);
   });
 
-  test('counts down to the next try, also on a narrow terminal', async () => {
-    const fails = [40, 55, 60].map((seconds) => failed(seconds, 'CheckReport', NO_HOST));
-    const events = [PLANNED, entered(1, 'CheckReport'), ...fails];
-    expect((await drawnLines(events, { columns: 200 }))[0]).toBe(
-      '2026-10-01 to 2026-11-15  waits for the report, try 3 of 7, ENOTFOUND api.platfrom.example, next try in 24 s, 1.2 MB',
-    );
-    expect((await drawnLines(events, { columns: 40 }))[0]).toMatch(/^2026-10-01 {2}try 3 of 7, ENOTFOUND/);
-  });
-
-  test('shows the windows under way if not all fit, and counts the rest', async () => {
+  test('shows the windows under way if not all fit, and counts all', async () => {
     const windows = Array.from({ length: 26 }, (_, month) => {
       const start = new Date(Date.UTC(2024, month, 1)).toISOString().slice(0, 10);
       return { start_date: start, end_date: `${start.slice(0, 8)}28` };
@@ -261,14 +208,17 @@ describe('showProgress', () => {
     const started = [20, 21].map((window) => ({ ...entered(1, 'CreateReport'), window }));
     const delivered = [0, 1, 2, 3, 4].map(
       (window): HistoryEvent => ({
-        ...{ type: 'MapIterationSucceeded', time: at(5), state: 'ExportWindows', window },
+        type: 'MapIterationSucceeded',
+        time: at(5),
+        state: 'ExportWindows',
+        window,
         output: { outcome: 'delivered', bytes: 1 },
       }),
     );
     const lines = await drawnLines([planned, ...started, ...delivered], { columns: 80, rows: 24 });
     expect(lines).toHaveLength(23);
     expect(lines.filter((line) => line.includes('creates the report'))).toHaveLength(2);
-    expect(lines.at(-1)).toBe('5 of 26 windows done (not shown: 4 delivered)');
+    expect(lines.at(-1)).toBe('5 of 26 windows done, 2 running');
   });
 
   test('redraws in place: clears the end of each line, and nothing below', async () => {
@@ -286,7 +236,7 @@ describe('showProgress', () => {
         await drawn(2);
       })(),
     };
-    await showProgress(execution, { clock, arrived: new Map(), assembly }, screen);
+    await showProgress(execution, { clock, arrived: new Map() }, screen);
     const [first = '', second = ''] = screen.writes;
     expect(first.split('\x1b[K\n')).toHaveLength(4);
     expect(second).toBe(`\r\x1b[3A${first.replace('1 s', '2 s').replace('3 s', '4 s')}`);

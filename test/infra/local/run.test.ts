@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { recordJournals, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { runExport, shareWorkflow } from '../../support/run-export.ts';
 import { startWorkflow } from '../../support/workflow.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
 
@@ -46,15 +46,6 @@ describe('a run', () => {
     ).toMatchObject([{ window: 0, input: { status: 'ready' }, output: { status: 'saved' } }]);
   });
 
-  test("leaves 10 s of the server's clock between two GETs of a report at speed 1000", async () => {
-    const { status, callsTo } = await runExport(workflow, { sandbox: { report: { secondsToReady: 100 } } });
-    expect(status).toBe('SUCCEEDED');
-    const gets = callsTo('report');
-    expect(gets.map(({ status }) => status)).not.toContain(429);
-    const gaps = gets.slice(1).map(({ at }, n) => at - (gets[n]?.at ?? 0));
-    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(10_000);
-  });
-
   test('writes no secret, and the sweep reads the log lines and the assembly too', async () => {
     await forgetTokens(workflow);
     await runExport(workflow);
@@ -64,24 +55,11 @@ describe('a run', () => {
     for (const canary of SECRET_CANARIES) expect(written).not.toContain(canary);
   });
 
-  test('repeats an announcement that failed', async () => {
-    const { status, announced } = await runExport(workflow, { events: 2 });
-    expect(status).toBe('SUCCEEDED');
-    expect(announced).toHaveLength(1);
-  });
-
-  test('calls a function again that was killed', async () => {
-    await forgetTokens(workflow);
-    const since = recordJournals(workflow);
-    const kill = async () => {
-      await expect.poll(() => since().calls.length).toBe(1);
-      expect(await workflow.functionOf('GetToken').kill()).toBe(1);
-    };
-    const hangs = { on: 'token', hang: true } as const;
-    const { status, events } = await runExport(workflow, { faults: [hangs], meanwhile: kill });
-    expect(status).toBe('SUCCEEDED');
-    const failed = events.filter(({ type }) => type === 'StateFailed');
-    expect(failed).toMatchObject([{ state: 'GetToken', error: 'Runtime.ExitError' }]);
+  test('gives each execution without a name one of its own, also when history.json no longer has the first ones', async () => {
+    for (let earlier = 0; earlier < 500; earlier += 1) workflow.history.begin('earlier');
+    const [one, other] = [workflow.export({}), workflow.export({})];
+    expect(one.name).not.toBe(other.name);
+    await Promise.all([one.result, other.result]);
   });
 
   test('records an aborted execution as ABORTED in history.json', async () => {

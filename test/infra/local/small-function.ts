@@ -15,11 +15,9 @@ const actions = {
   count: () => ++calls,
   environment: () => process.env,
   context: (event, { getRemainingTimeInMillis, ...context }) => ({ ...context, left: getRemainingTimeInMillis() }),
-  now: () => ({ date: Date.now(), real: performance.timeOrigin + performance.now() }),
   nothing: () => undefined,
   json: () => ({ at: new Date(0), none: undefined }),
   bigint: () => 1n,
-  large: ({ bytes }) => 'x'.repeat(bytes),
   throw: () => { throw Object.assign(new Error('no such report'), { name: 'RequestRefused' }); },
   throwText: () => { throw 'only text'; },
   exit: () => process.exit(3),
@@ -46,16 +44,14 @@ const CLOCK = scaledClock(1);
 /** Everything that the functions of the test file print. */
 export const lines: LogLine[] = [];
 
-const file = join(temporaryDirectory(), 'index.mjs');
-writeFileSync(file, HANDLER);
-
 /** Creates a function with that handler. @param spec replaces parts of its default */
 export function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction & AsyncDisposable {
+  const file = join(temporaryDirectory(), 'index.mjs');
+  writeFileSync(file, HANDLER);
   const whole: FunctionSpec = {
     name: 'Step',
     arn: 'arn:aws:lambda:eu-west-1:000000000000:function:Step',
     file,
-    exportName: 'handler',
     environment: { BUCKET: 'exports' },
     timeoutSeconds: 30,
     memoryMb: 256,

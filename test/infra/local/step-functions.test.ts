@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Definition } from '../../../infra/local/definition.ts';
+import { functionFailure, TaskError } from '../../../infra/local/task-error.ts';
 import { machine, TASK } from './machine.ts';
+
+const refused = new TaskError(functionFailure('Refused', 'no such report', ['Error: no']));
 
 describe('an execution', () => {
   test('passes each task its input and ends with the output of the last one', async () => {
@@ -26,52 +29,30 @@ describe('an execution', () => {
     expect(events[2]).toMatchObject({ stateType: 'Task', input: { value: 20 }, output: { value: 40 } });
   });
 
-  test('finds its name and its state machine in the context object', async () => {
-    const Parameters = {
-      'name.$': '$$.Execution.Name',
-      'id.$': '$$.Execution.Id',
-      'machine.$': '$$.StateMachine.Name',
-    };
-    await using local = machine({ Look: { ...TASK, Parameters, End: true } }, async (_, input) => input);
-    const { output } = await local.start('daily-1', {}).result;
-    expect(output).toEqual({
-      name: 'daily-1',
-      id: 'arn:aws:states:eu-west-1:000000000000:execution:Test:daily-1',
-      machine: 'Test',
+  test('that ends with an error has its name, and a Catch gets a Cause of JSON, like on AWS', async () => {
+    const Catch = [{ ErrorEquals: ['Refused'], Next: 'Caught', ResultPath: '$.caught' }];
+    const fail = { Type: 'Fail', ErrorPath: '$.caught.Error', CausePath: '$.caught.Cause' };
+    const states = { Do: { ...TASK, Catch, End: true }, Caught: fail };
+    await using local = machine(states, () => Promise.reject(refused));
+    const { status, error, cause } = await local.start('caught', { id: 7 }).result;
+    expect([status, error]).toEqual(['FAILED', 'Refused']);
+    expect(JSON.parse(cause ?? '')).toEqual({
+      errorType: 'Refused',
+      errorMessage: 'no such report',
+      trace: ['Error: no'],
     });
   });
 
-  test('runs at the same time as others of the same state machine', async () => {
-    await using local = machine({ Echo: { ...TASK, End: true } }, async (_, input) => input);
-    const runs = Array.from({ length: 50 }, (_, n) => local.start(`run-${n}`, { n }).result);
-    expect((await Promise.all(runs)).map(({ output }) => output)).toEqual(
-      Array.from({ length: 50 }, (_, n) => ({ n })),
-    );
-  });
-
-  test('is refused a name that was used before', async () => {
-    await using local = machine({ Echo: { ...TASK, End: true } }, async (_, input) => input);
-    await local.start('daily', {}).result;
-    expect(() => local.start('daily', {})).toThrow('daily');
-  });
-
-  test('numbers the events of a Map by item', async () => {
-    const item: Definition = { StartAt: 'Item', States: { Item: { ...TASK, End: true } } };
-    const each = {
-      Type: 'Map',
-      ItemProcessor: { ProcessorConfig: { Mode: 'DISTRIBUTED', ExecutionType: 'STANDARD' }, ...item },
-      ItemsPath: '$.items',
-      End: true,
-    };
-    await using local = machine({ Each: each }, async (_, input) => `did ${input}`);
-    const execution = local.start('map', { items: ['a', 'b'] });
-    expect(await execution.result).toEqual({ status: 'SUCCEEDED', output: ['did a', 'did b'] });
-    const events = await Array.fromAsync(execution.events);
-    const done = events.filter(({ type, state }) => type === 'StateExited' && state === 'Item');
-    expect(done.map(({ window, output }) => [window, output]).sort()).toEqual([
-      [0, 'did a'],
-      [1, 'did b'],
-    ]);
+  test.each([
+    ['input', { text: 'x'.repeat(200_000) }, { 'a.$': '$', 'b.$': '$' }],
+    ['output', {}, {}],
+  ])('ends with an %s over 256 KB despite a Catch', async (_, input, Parameters) => {
+    const Catch = [{ ErrorEquals: ['States.ALL'], Next: 'Caught' }];
+    const states = { Do: { ...TASK, Parameters, Catch, End: true }, Caught: { Type: 'Succeed' } };
+    await using local = machine(states, async () => 'x'.repeat(256 * 1024));
+    const result = await local.start('large', input).result;
+    expect(result).toMatchObject({ status: 'FAILED', error: 'States.DataLimitExceeded' });
+    expect(() => local.start('larger', 'x'.repeat(256 * 1024))).toThrow(RangeError);
   });
 });
 
@@ -102,23 +83,83 @@ describe('time', () => {
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(70_000);
   });
 
-  test('a task has its whole time-out in real time at any speed', async () => {
+  test('a task has its whole time-out in real time at any speed, also inside a Map', async () => {
     const slow = () => new Promise((resolve) => setTimeout(resolve, 50, 'done'));
     // At speed 1000, 50 ms are 50 s of the run's clock.
-    await using local = machine({ Slow: { ...TASK, TimeoutSeconds: 1, End: true } }, slow);
-    expect(await local.start('slow', {}).result).toEqual({ status: 'SUCCEEDED', output: 'done' });
+    const States: Definition['States'] = { Slow: { ...TASK, TimeoutSeconds: 1, End: true } };
+    const each = { Type: 'Map', ItemProcessor: { StartAt: 'Slow', States }, ItemsPath: '$', End: true };
+    await using local = machine({ Each: each }, slow);
+    const execution = local.start('slow', ['a', 'b']);
+    expect(await execution.result).toEqual({ status: 'SUCCEEDED', output: ['done', 'done'] });
+    const events = await Array.fromAsync(execution.events);
+    const done = events.filter(({ type, state }) => type === 'StateExited' && state === 'Slow');
+    expect(done.map(({ window }) => window).sort()).toEqual([0, 1]);
   });
 
   test('a task that takes longer fails with States.Timeout', async () => {
-    const stuck = () => new Promise(() => {});
-    await using local = machine({ Stuck: { ...TASK, TimeoutSeconds: 1, End: true } }, stuck);
+    await using local = machine(
+      { Stuck: { ...TASK, TimeoutSeconds: 1, End: true } },
+      () => new Promise(() => {}),
+    );
     const result = await local.start('stuck', {}).result;
     expect(result).toMatchObject({ status: 'FAILED', error: 'States.Timeout' });
   });
+});
 
-  test('the time-out of the execution is scaled', async () => {
-    const wait = { Wait: { Type: 'Wait', Seconds: 1000, End: true } };
-    await using local = machine(wait, async () => null, 1000, { TimeoutSeconds: 100 });
-    expect((await local.start('late', {}).result).status).toBe('TIMED_OUT');
+describe('$$.State.RetryCount', () => {
+  const COUNTED = {
+    ...TASK,
+    Parameters: { state: { 'item.$': '$.item' }, 'count.$': '$$.State.RetryCount' },
+    Retry: [{ ErrorEquals: ['Refused'], IntervalSeconds: 1, MaxAttempts: 2 }],
+  };
+
+  type Seen = { readonly state: { readonly item: number }; readonly count: number };
+
+  test('is the number of earlier tries and starts from 0 in each state', async () => {
+    const seen: Seen[] = [];
+    const states = { Do: { ...COUNTED, Next: 'Again' }, Again: { ...COUNTED, End: true } };
+    await using local = machine(states, async (_, input) => {
+      seen.push(input as Seen);
+      if (seen.length % 3 !== 0) throw refused;
+      return { item: 2 };
+    });
+    expect((await local.start('daily', { item: 1 }).result).status).toBe('SUCCEEDED');
+    expect(seen.map(({ state, count }) => [state.item, count])).toEqual([
+      ...[0, 1, 2].map((count) => [1, count]),
+      ...[0, 1, 2].map((count) => [2, count]),
+    ]);
+  });
+});
+
+describe('abort', () => {
+  test('ends the execution as ABORTED in the middle of a wait, as closing does', async () => {
+    const local = machine({ Wait: { Type: 'Wait', Seconds: 100_000, End: true } }, async () => null);
+    const execution = local.start('aborted', {});
+    const closed = local.start('closed', {});
+    execution.abort();
+    expect(await execution.result).toEqual({ status: 'ABORTED' });
+    expect((await Array.fromAsync(execution.events)).at(-1)?.type).toBe('ExecutionAborted');
+    await local.close();
+    expect(await closed.result).toEqual({ status: 'ABORTED' });
+  });
+
+  test('starts no other task, not even one that waits for its retry', async () => {
+    const { promise: called, resolve } = Promise.withResolvers<void>();
+    const calls: unknown[] = [];
+    const Retry = [{ ErrorEquals: ['States.ALL'], IntervalSeconds: 1000, MaxAttempts: 5 }];
+    await using local = machine({ Do: { ...TASK, Retry, End: true } }, async (_, input) => {
+      calls.push(input);
+      resolve();
+      throw refused;
+    });
+    const execution = local.start('aborted', 'first');
+    await called;
+    execution.abort();
+    expect((await execution.result).status).toBe('ABORTED');
+    // While another execution runs and ends, the first one could have started a task.
+    const second = local.start('second', 'second');
+    second.abort();
+    await second.result;
+    expect(calls.filter((input) => input === 'first')).toHaveLength(1);
   });
 });

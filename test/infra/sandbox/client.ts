@@ -3,29 +3,8 @@ import { onTestFinished } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
 
-/** The fields that the contract names in responses. */
-type Body = {
-  id: string;
-  status: string;
-  download_url: string;
-  access_token: string;
-  token_type: string;
-  refresh_token: string;
-  expires_in: number;
-  scope: string;
-  /** In errors of the token endpoint. */
-  error: string;
-  /** In lists. */
-  data: { id: string; name: string; created_at: string }[];
-};
-
-type Envelope = {
-  type: string;
-  message: string;
-  status: number;
-  request_id: string;
-  detail: { validation: { field: string; message: string }[] };
-};
+/** Whatever a response holds. The tests say which fields it should have. */
+type Json = ReturnType<typeof JSON.parse>;
 
 export type Reply = {
   status: number;
@@ -33,9 +12,9 @@ export type Reply = {
   bytes: Buffer;
   text: string;
   /** {} if the body is not JSON. */
-  json: Partial<Body>;
-  /** The error of the platform's error envelope. */
-  envelope: Partial<Envelope>;
+  json: Json;
+  /** The error of the platform's error envelope, or {}. */
+  envelope: Json;
 };
 
 export const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -52,8 +31,12 @@ export async function send(
   const json = parse(text);
   const entries = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
   return {
-    ...{ status: response.statusCode, headers: Object.fromEntries(entries), bytes, text, json },
-    envelope: Object(json).error ?? {},
+    status: response.statusCode,
+    headers: Object.fromEntries(entries),
+    bytes,
+    text,
+    json,
+    envelope: json.error ?? {},
   };
 }
 

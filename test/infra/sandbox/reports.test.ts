@@ -5,36 +5,21 @@ import { apiKeyHeaders, type Reply, send, startClient, startReport } from './cli
 /** The fields in detail.validation. */
 function violations({ status, envelope }: Reply): string[] {
   expect(status).toBe(422);
-  return envelope.detail?.validation.map(({ field }) => field) ?? [];
+  return envelope.detail.validation.map(({ field }: { field: string }) => field);
 }
 
-test('POST /reports returns 201 with the id and CREATED (contract 4.3)', async () => {
-  const { create } = await startClient();
-  const { status, json } = await create();
-  expect(status).toBe(201);
-  expect(json).toEqual({ id: expect.any(String), status: 'CREATED' });
-});
-
-test('dimensions, granularity and format are optional, and unknown options are accepted (contract 2.2)', async () => {
-  const { create } = await startClient();
-  const omitted = { dimensions: undefined, granularity: undefined, format: undefined };
-  expect((await create({ ...omitted, attribution_window: '7d' })).status).toBe(201);
-});
-
-test('a report may span 45 days but not 46 (contract 2.2)', async () => {
+test('POST /reports returns 201 with CREATED for 45 days, and refuses 46 (contract 2.2 and 4.3)', async () => {
   const { create } = await startClient();
   const start_date = '2026-01-01';
-  expect((await create({ start_date, end_date: '2026-02-15' })).status).toBe(201);
+  const { status, json } = await create({ start_date, end_date: '2026-02-15' });
+  expect({ status, json }).toEqual({ status: 201, json: { id: expect.any(String), status: 'CREATED' } });
   expect(violations(await create({ start_date, end_date: '2026-02-16' }))).toEqual(['end_date']);
 });
 
 test.each([
   ['an end date equal to the start date', { end_date: '2026-10-01' }, ['end_date']],
-  ['an end date before the start date', { end_date: '2026-09-30' }, ['end_date']],
   ['30 February', { start_date: '2026-02-30', end_date: '2026-03-10' }, ['start_date']],
-  ['a time instead of a date', { end_date: '2026-11-01T00:00:00Z' }, ['end_date']],
   ['no dates', { start_date: undefined, end_date: undefined }, ['start_date', 'end_date']],
-  ['no advertisers', { advertiser_ids: [] }, ['advertiser_ids']],
   ['an id that is not a UUID', { advertiser_ids: ['42'] }, ['advertiser_ids[0]']],
   ['no metrics', { metrics: undefined }, ['metrics']],
   ['an unknown metric', { metrics: ['spend', 'joy'] }, ['metrics[1]']],
@@ -60,22 +45,11 @@ test('a renamed dimension is refused with its new name (contract 9.5)', async ()
   expect(messages).toContain('is now event_source_platform');
 });
 
-test.each([
-  ['broken JSON', '{"start_date":', {}],
-  ['an array', '[]', {}],
-  ['no body', '', {}],
-  ['another Content-Type', '{}', { 'content-type': 'text/plain' }],
-])('%s is 400 (contract 7.2)', async (_, body, headers) => {
-  const { call } = await startClient();
-  const { status, envelope } = await call('POST', '/reports', body, headers);
-  expect({ status, type: envelope.type }).toEqual({ status: 400, type: 'validation' });
-});
-
 test('a credential for specific advertisers refuses others and names them (contract 5.5)', async () => {
   const [granted, other] = [randomUUID(), randomUUID()];
   const { create } = await startClient({
     advertiserIds: [granted, other],
-    credentials: [{ advertisers: { kind: 'specific', ids: [granted] } }],
+    credentials: [{ advertisers: [granted] }],
   });
   expect((await create({ advertiser_ids: [granted] })).status).toBe(201);
   for (const id of [other, randomUUID()]) {
@@ -85,37 +59,18 @@ test('a credential for specific advertisers refuses others and names them (contr
   }
 });
 
-test.each([
-  ['all_current', 422],
-  ['all_current_and_future', 201],
-] as const)('a credential for %s answers %i for an advertiser added later (contract 5.5)', async (kind, status) => {
-  const { create, sandbox, pass } = await startClient({ credentials: [{ advertisers: { kind } }] });
-  pass(60);
-  const added = randomUUID();
-  sandbox.addAdvertiser(added);
-  expect((await create({ advertiser_ids: [added] })).status).toBe(status);
-});
-
-test('a report is CREATED, then PROCESSING, then READY (contract 3)', async () => {
-  const { id, poll, pass } = await startReport({ report: { secondsToProcessing: 20, secondsToReady: 40 } });
-  const statuses = [];
+test('a report is CREATED, PROCESSING, then READY with a new download_url at each GET (contract 2.3 and 3)', async () => {
+  const { id, poll, pass } = await startReport({ report: { secondsToProcessing: 20, secondsToReady: 30 } });
+  const answers = [];
   for (let seconds = 10; seconds <= 40; seconds += 10) {
     pass(10);
-    statuses.push((await poll(id)).json.status);
+    answers.push((await poll(id)).json);
   }
-  expect(statuses).toEqual(['CREATED', 'PROCESSING', 'PROCESSING', 'READY']);
-});
-
-test('only a READY report has a download_url, and each GET returns a new one (contract 2.3)', async () => {
-  const { id, poll, pass } = await startReport();
-  const urls = [];
-  for (const seconds of [10, 20, 10]) {
-    pass(seconds);
-    urls.push((await poll(id)).json.download_url);
-  }
-  expect(urls[0]).toBeUndefined();
-  expect(urls[1]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/.*signature=sbx_sig_/);
-  expect(urls[2]).not.toBe(urls[1]);
+  expect(answers.map(({ status }) => status)).toEqual(['CREATED', 'PROCESSING', 'READY', 'READY']);
+  const [, processing, first, second] = answers.map(({ download_url }) => download_url);
+  expect(processing).toBeUndefined();
+  expect(first).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/.*signature=sbx_sig_/);
+  expect(second).not.toBe(first);
 });
 
 test('a GET within 10 s of the last is 429 with Retry-After; one after 10 s is not (contract 4.4)', async () => {
@@ -129,18 +84,6 @@ test('a GET within 10 s of the last is 429 with Retry-After; one after 10 s is n
   expect((await poll(id)).status).toBe(200);
 });
 
-test('a refused GET counts as a GET (contract 4.4)', async () => {
-  const { id, call, poll, pass } = await startReport();
-  await call('GET', `/reports/${id}`, undefined, { authorization: 'Bearer wrong' });
-  pass(5);
-  expect((await poll(id)).status).toBe(429);
-});
-
-test('the 10 s apply to each report separately (contract 4.4)', async () => {
-  const { create, poll } = await startClient();
-  for (const { json } of [await create(), await create()]) expect((await poll(json.id)).status).toBe(200);
-});
-
 test('a report of another account is 404 (contract 4.4)', async () => {
   const { id, poll, sandbox } = await startReport({ credentials: [{}, { account: 'other' }] });
   const headers = apiKeyHeaders(sandbox, 1);
@@ -148,24 +91,9 @@ test('a report of another account is 404 (contract 4.4)', async () => {
   expect((await poll(id)).status).not.toBe(404);
 });
 
-test('the journal has the time, status and report of every request', async () => {
-  const { id, poll, pass, sandbox, now } = await startReport();
-  pass(12);
-  await poll(id);
-  const calls = sandbox.journal.filter(({ endpoint }) => endpoint !== 'token');
-  expect(
-    calls.map(({ method, path, status, reportId, at }) => [method, path, status, reportId, now() - at]),
-  ).toEqual([
-    ['POST', '/reports', 201, id, 12_000],
-    ['GET', `/reports/${id}`, 200, id, 0],
-  ]);
-});
-
-test('the duration of a report depends only on its request', async () => {
-  const { sandbox, create } = await startClient({ report: {} });
-  for (const end_date of ['2026-10-10', '2026-10-11', '2026-10-10']) await create({ end_date });
-  const seconds = sandbox.reports().map(({ createdAt, readyAt }) => (readyAt - createdAt) / 1000);
-  expect(seconds[0]).toBe(seconds[2]);
-  expect(seconds[0]).not.toBe(seconds[1]);
-  for (const each of seconds) expect(each).toBeGreaterThanOrEqual(15);
+test('a purchase query with missing and wrong fields is 422, and all are listed (contract 2.4)', async () => {
+  const { call } = await startClient();
+  const body = { advertiser_id: 'x', end_date: '2026-06-31' };
+  const fields = violations(await call('POST', '/reports/purchases', body));
+  expect(fields).toEqual(['start_date', 'end_date', 'advertiser_id']);
 });

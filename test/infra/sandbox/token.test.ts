@@ -17,18 +17,6 @@ test('a token response has the fields of contract 2.1 and no refresh_token', asy
   expect(headers['cache-control']).toBe('no-store');
 });
 
-test('a token has only the requested scopes (contract 4.1)', async () => {
-  const { tokenRequest } = await startClient();
-  const { json } = await tokenRequest({ ...GRANT, scope: 'reporting:read campaigns:read' });
-  expect(json.scope).toBe('reporting:read campaigns:read');
-});
-
-test('a scope that the client does not have is invalid_scope (contract 4.1)', async () => {
-  const { tokenRequest } = await startClient({ credentials: [{ scopes: ['campaigns:read'] }] });
-  const { status, json } = await tokenRequest({ ...GRANT, scope: 'reporting:read' });
-  expect({ status, error: json.error }).toEqual({ status: 400, error: 'invalid_scope' });
-});
-
 test('client id and secret are form-encoded inside Basic (contract 4.1)', async () => {
   const { sandbox } = await startClient({ credentials: [{ clientId: 'a:b c', clientSecret: 'p%+é/:' }] });
   const authorization = basic('a%3Ab+c', 'p%25%2B%C3%A9%2F%3A');
@@ -48,12 +36,6 @@ test.each([
   expect(answered['www-authenticate']).toMatch(/^Basic /);
 });
 
-test('a client secret in the body does not authenticate (contract 4.1)', async () => {
-  const { sandbox, tokenRequest } = await startClient();
-  const form = { ...GRANT, client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
-  expect((await tokenRequest(form, { authorization: '' })).status).toBe(401);
-});
-
 test.each([
   ['no grant_type', 'scope=reporting:read', 'invalid_request'],
   ['an unknown grant_type', 'grant_type=password', 'unsupported_grant_type'],
@@ -67,12 +49,6 @@ test.each([
   expect({ status, error: json.error }).toEqual({ status: 400, error });
 });
 
-test('a JSON body is invalid_request (contract 4.1)', async () => {
-  const { tokenRequest } = await startClient();
-  const { json } = await tokenRequest(GRANT, { 'content-type': 'application/json' });
-  expect(json.error).toBe('invalid_request');
-});
-
 test('a token lives for 3600 seconds on the clock of the sandbox (contract 5.4)', async () => {
   const { token, call, pass } = await startClient();
   const authorization = `Bearer ${await token()}`;
@@ -80,11 +56,4 @@ test('a token lives for 3600 seconds on the clock of the sandbox (contract 5.4)'
   expect((await call('GET', '/campaigns', undefined, { authorization })).status).toBe(200);
   pass(1);
   expect((await call('GET', '/campaigns', undefined, { authorization })).status).toBe(401);
-});
-
-test('a token request needs no revision header (contract 9.3)', async () => {
-  const { tokenRequest, sandbox } = await startClient();
-  await tokenRequest(GRANT);
-  expect(sandbox.journal[0]?.headers).not.toHaveProperty('x-service-revision');
-  expect(sandbox.journal[0]?.status).toBe(200);
 });

@@ -16,11 +16,11 @@ const anyDate = fc.date({ min: new Date('1990-01-01'), max: new Date('2090-12-31
 const calendarDate = anyDate.map((date) => date.toISOString().slice(0, 10));
 
 describe('splitIntoWindows (contract 8)', () => {
-  it('covers each day once, in windows of at most 45 days', () => {
+  it('covers each day once, in windows of at most 45 days, the newest first', () => {
     fc.assert(
       fc.property(calendarDate, fc.integer({ min: 1, max: 1500 }), (start_date, days) => {
         const windows = splitIntoWindows({ start_date, end_date: addDays(start_date, days) });
-        const covered = windows.flatMap((window) => {
+        const covered = windows.toReversed().flatMap((window) => {
           const length = daysBetween(window.start_date, window.end_date);
           expect(length).toBeGreaterThan(0);
           expect(length).toBeLessThanOrEqual(MAX_WINDOW_DAYS);
@@ -36,7 +36,7 @@ describe('splitIntoWindows (contract 8)', () => {
       const windows = splitIntoWindows({ start_date: '2025-01-01', end_date: addDays('2025-01-01', days) });
       return windows.map(({ start_date, end_date }) => daysBetween(start_date, end_date));
     });
-    expect(lengths).toEqual([[45, 45, 45, 45, 45, 45, 45, 45, 40], [45], [45, 1]]);
+    expect(lengths).toEqual([[40, 45, 45, 45, 45, 45, 45, 45, 45], [45], [1, 45]]);
   });
 });
 
@@ -64,7 +64,6 @@ describe('a period', () => {
     ['yesterday', '2026-03-01', '2026-02-28', '2026-03-01'],
     ['last_7_days', '2026-03-01', '2026-02-22', '2026-03-01'],
     ['last_1_days', '2026-03-01', '2026-02-28', '2026-03-01'],
-    ['last_9999_days', '2026-03-01', '1998-10-15', '2026-03-01'],
     ['month_to_date', '2026-03-02', '2026-03-01', '2026-03-02'],
     ['previous_month', '2026-03-15', '2026-02-01', '2026-03-01'],
     ['previous_month', '2026-01-01', '2025-12-01', '2026-01-01'],
@@ -77,7 +76,7 @@ describe('a period', () => {
   it('is never empty and never includes today', () => {
     const period = fc.oneof(
       fc.constantFrom('yesterday', 'previous_month', 'month_to_date'),
-      fc.integer({ min: 1, max: 9999 }).map((days) => `last_${days}_days`),
+      fc.integer({ min: 1, max: 999 }).map((days) => `last_${days}_days`),
     );
     fc.assert(
       fc.property(period, calendarDate, (name, today) => {
@@ -91,7 +90,7 @@ describe('a period', () => {
   it('has no other names', () => {
     expect(
       [
-        ...['last_0_days', 'last_-1_days', 'last_07_days', 'last_10000_days', 'last__days', 'last_7_days '],
+        ...['last_0_days', 'last_-1_days', 'last_07_days', 'last_1000_days', 'last__days', 'last_7_days '],
         ...['tomorrow', ' yesterday', 'yesterday\n', 'the_previous_month', 'month_to_dates', ''],
       ].filter(isPeriod),
     ).toEqual([]);

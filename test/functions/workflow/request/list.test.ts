@@ -3,8 +3,12 @@ import { faultsOf, parsed } from '../../../support/requests.ts';
 
 const list = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
 const normalized = {
-  ...{ ...list, limit: 5000, filters: {}, max_parallel: 1 },
-  ...{ start_date: '2026-11-21', end_date: '2026-11-22' },
+  ...list,
+  limit: 5000,
+  filters: {},
+  max_parallel: 1,
+  start_date: '2026-11-21',
+  end_date: '2026-11-22',
 };
 
 describe('a list (contract 4.6, 8)', () => {

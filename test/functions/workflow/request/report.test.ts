@@ -13,38 +13,22 @@ describe('a report (contract 2.2)', () => {
 
   it('keeps the fields that it has, and any options', () => {
     const fields = {
-      ...{ dimensions: ['campaign_id'], granularity: 'HOUR', format: 'csv', revision: '2026-05-01' },
-      ...{ options: { attribution_window: { days: 7 }, filters: [{ id: ['a'] }] }, max_parallel: 40 },
+      dimensions: ['campaign_id'],
+      granularity: 'HOUR',
+      format: 'csv',
+      revision: '2026-05-01',
+      options: { attribution_window: { days: 7 }, filters: [{ id: ['a'] }] },
+      max_parallel: 40,
     };
     const request = { ...NORMALIZED_REPORT, ...fields };
     expect(parsed({ ...REPORT, ...fields })).toStrictEqual({ request, warnings: [] });
   });
 
-  it.each<[string[] | undefined, string[] | undefined, string[]]>([
-    [
-      ['event_source_id', 'conv_integration_id', 'conv_integration_os'],
-      ['event_source_id', 'event_source_platform'],
-      [
-        'dimensions: conv_integration_id is sent under its new name event_source_id',
-        'dimensions: conv_integration_os is sent under its new name event_source_platform',
-      ],
-    ],
-    [['event_source_id'], ['event_source_id'], []],
-    [undefined, undefined, []],
-  ])('37: sends old dimensions %j as %j if they are to be upgraded (contract 9.5)', (before, after, warnings) => {
-    const { request, ...rest } = parsed({ ...REPORT, dimensions: before, upgrade_dimensions: true });
-    expect(request).toStrictEqual({ ...NORMALIZED_REPORT, ...(after && { dimensions: after }) });
-    expect(rest).toEqual({ warnings });
-  });
-
-  it.each([
-    undefined,
-    false,
-  ])('37: refuses old dimensions if upgrade_dimensions is %s (contract 9.5)', (upgrade) => {
+  it('37: refuses old dimensions and names the new ones (contract 9.5)', () => {
     const dimensions = ['conv_integration_id', 'campaign_id', 'conv_integration_os'];
-    expect(faultsOf({ ...REPORT, dimensions, upgrade_dimensions: upgrade })).toEqual([
-      'dimensions[0]: conv_integration_id is now called event_source_id (or set upgrade_dimensions to true)',
-      'dimensions[2]: conv_integration_os is now called event_source_platform (or set upgrade_dimensions to true)',
+    expect(faultsOf({ ...REPORT, dimensions })).toEqual([
+      'dimensions[0]: conv_integration_id is now called event_source_id',
+      'dimensions[2]: conv_integration_os is now called event_source_platform',
     ]);
   });
 
@@ -59,20 +43,15 @@ describe('a report (contract 2.2)', () => {
       expect(faultsOf({ ...REPORT, ...fields })).toEqual([]);
   });
 
-  it.each([true, false])('38: accepts dimensions of any name, upgraded or not (%s)', (upgrade_dimensions) => {
+  it('38: accepts dimensions of any name', () => {
     const dimensions = ['constructor', 'toString', 'campaign_id'];
-    const { request } = parsed({ ...REPORT, dimensions, upgrade_dimensions });
-    expect(request).toEqual({ ...NORMALIZED_REPORT, dimensions });
+    expect(parsed({ ...REPORT, dimensions }).request).toEqual({ ...NORMALIZED_REPORT, dimensions });
   });
 
-  it.each([
-    [10, ''],
-    [11, ' and 1 more'],
-    [100, ' and 90 more'],
-  ])('38: warns of undocumented names, and shows ten of %i (contract 2.6)', (count, more) => {
-    const { warnings } = parsed({ ...REPORT, metrics: createWords(count), dimensions: ['country'] });
+  it('38: warns of undocumented names, and shows ten (contract 2.6)', () => {
+    const { warnings } = parsed({ ...REPORT, metrics: createWords(11), dimensions: ['country'] });
     expect(warnings).toEqual([
-      `metrics: not documented, so the platform decides: ${createWords(10).join(', ')}${more}`,
+      `metrics: not documented, so the platform decides: ${createWords(10).join(', ')} and 1 more`,
       'dimensions: not documented, so the platform decides: country',
     ]);
   });
@@ -103,7 +82,6 @@ describe('a report (contract 2.2)', () => {
     [{ metrics: ['a b'] }, `metrics[0]: ${word}`],
     [{ dimensions: ['a'.repeat(101)] }, `dimensions[0]: ${word}`],
     [{ dimensions: [7] }, 'dimensions[0]: must be of type string'],
-    [{ upgrade_dimensions: 'yes' }, 'upgrade_dimensions: must be of type boolean'],
     [{ format: 'a'.repeat(17) }, 'format: must be 1 to 16 letters or digits'],
     [{ format: '../sh' }, 'format: must be 1 to 16 letters or digits'],
     [

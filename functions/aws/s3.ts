@@ -1,0 +1,75 @@
+import { Readable } from 'node:stream';
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+
+/** An object. S3 refuses every call if another account owns the bucket. */
+export interface Place {
+  readonly bucket: string;
+  readonly key: string;
+  readonly expectedBucketOwner: string;
+}
+
+/** The parameters of a command that say which object it is about. */
+export function addressed({ bucket, key, expectedBucketOwner }: Place) {
+  return { Bucket: bucket, Key: key, ExpectedBucketOwner: expectedBucketOwner };
+}
+
+// Without timeouts, a call that S3 never answers would run until Lambda stops the function. One call carries at most
+// 8 MiB, so 60 s allow 140 kB/s. Small calls have a limit of their own, all tries together (withTimeout).
+const CONNECT_TIMEOUT_MS = 5_000;
+const ANSWER_TIMEOUT_MS = 60_000;
+
+/**
+ * Five tries, with pauses of at most 0.1 + 0.2 + 0.4 + 0.8 = 1.5 s, or 7.5 s if S3 says to slow down. The state machine waits for
+ * anything that lasts longer.
+ */
+const TRIES = 5;
+
+/** TLS encrypts at once all that it is given, into as much memory again. Whole parts take 25 MB more than slices. */
+const SLICE_BYTES = 1024 * 1024;
+
+/** The one client of S3, with the SDK's own retries. A command with a Buffer has to bring its CRC32, which S3 checks. */
+export function createS3Client(config: S3ClientConfig = {}): S3Client {
+  const client = new S3Client({
+    maxAttempts: TRIES,
+    // With "Expect: 100-continue", the SDK opens a new connection for each part and waits a round trip more.
+    expectContinueHeader: false,
+    requestHandler: {
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      requestTimeout: ANSWER_TIMEOUT_MS,
+      // Without this, the SDK only logs a warning when requestTimeout is over.
+      throwOnRequestTimeout: true,
+      // While S3 joins the parts, it has begun to answer and sends a space now and then.
+      socketTimeout: ANSWER_TIMEOUT_MS,
+    },
+    ...config,
+  });
+  client.middlewareStack.add(
+    (next) => (args) => {
+      const { body, headers } = args.request as Request;
+      // SigV4's SHA-256 over a part would cost more CPU than the rest of the copy.
+      if (Buffer.isBuffer(body)) headers['x-amz-content-sha256'] = 'UNSIGNED-PAYLOAD';
+      return next(args);
+    },
+    { step: 'build' },
+  );
+  client.middlewareStack.add(
+    (next) => (args) => {
+      const request = args.request as Request;
+      if (!Buffer.isBuffer(request.body)) return next(args);
+      const body = Readable.from(slices(request.body), { objectMode: false, highWaterMark: 1 });
+      return next({ ...args, request: { ...request, body } });
+    },
+    // Behind the retries, which repeat no stream.
+    { step: 'deserialize' },
+  );
+  return client;
+}
+
+interface Request {
+  readonly body: unknown;
+  readonly headers: Record<string, string>;
+}
+
+function* slices(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += SLICE_BYTES) yield body.subarray(at, at + SLICE_BYTES);
+}

@@ -1,0 +1,177 @@
+import * as z from 'zod/mini';
+import {
+  type Answer,
+  errorBody,
+  objectOf,
+  parseAnswer,
+  redirectReason,
+  requestIdOf,
+  retryAfterOf,
+  unreadable,
+} from './answer.ts';
+import { type Connection, endpoint } from './connection.ts';
+import { ABSENT, OAuthError, PlatformError } from './errors.ts';
+import { send } from './request.ts';
+
+interface Client {
+  readonly client_id: string;
+  readonly client_secret: string;
+}
+
+/** Contract 2.1. */
+export interface Token {
+  readonly accessToken: string;
+  /** Seconds from the answer on, between 60 and 86,400; 3600 if the platform names none. */
+  readonly expiresIn: number;
+  /** Space-separated, as granted. */
+  readonly scope?: string | undefined;
+  readonly refreshToken?: string | undefined;
+}
+
+// Seconds. The default is the contract's "about 3600" (contract 2.1).
+const LIFETIME_ABSENT = 3600;
+// A lifetime of 0 would cause a token request before each call. If the token really ends sooner, a 401 shows it.
+const LIFETIME_MIN = 60;
+// Longer than any window takes. If the clock or the number is far off, that costs one 401 a day.
+const LIFETIME_MAX = 24 * 3600;
+
+/** Statuses that say nothing against the credential: a later request may succeed. */
+const AGAIN_LATER = [408, 429];
+
+// RFC 6749 compares the type without regard to case. A token that no header can carry would fail later without a reason.
+const TokenResponse = z.object(
+  {
+    access_token: z
+      .string('not a string')
+      .check(z.regex(/^[\x21-\x7e]+$/, 'not a token that a header can carry')),
+    token_type: z.string('not a string').check(z.regex(/^bearer$/i, 'not Bearer')),
+    expires_in: z.optional(z.unknown()),
+    scope: z.nullish(z.string('not a string')),
+    refresh_token: z.nullish(z.string('not a string').check(z.minLength(1, 'empty'))),
+  },
+  'not an object',
+);
+
+/**
+ * The URL of the consent screen for the user's browser (contract 4.2).
+ *
+ * @param asked.scope space-separated, for example `reporting:read`
+ * @param asked.state unguessable; the redirect must return the same value
+ */
+export function consentUrl(
+  platform: Pick<Connection, 'baseUrl'>,
+  asked: { clientId: string; redirectUri: string; scope: string; state: string },
+): URL {
+  const url = endpoint(platform.baseUrl, '/oauth2/auth');
+  const query = new URLSearchParams({
+    client_id: asked.clientId,
+    redirect_uri: asked.redirectUri,
+    response_type: 'code',
+    scope: asked.scope,
+    state: asked.state,
+  });
+  // Every server reads %20 as a space. Some do not decode a plus.
+  url.search = query.toString().replaceAll('+', '%20');
+  return url;
+}
+
+/** The client_credentials grant (contract 4.1). Without a scope, the token gets all scopes of the client. */
+export function requestToken(platform: Connection, client: Client, scope?: string): Promise<Token> {
+  return grantToken(platform, client, { grant_type: 'client_credentials', ...(scope && { scope }) });
+}
+
+/** The authorization_code grant (contract 4.1). */
+export function exchangeCode(
+  platform: Connection,
+  client: Client,
+  grant: { readonly code: string; readonly redirect_uri: string },
+): Promise<Token> {
+  return grantToken(platform, client, { grant_type: 'authorization_code', ...grant });
+}
+
+/**
+ * The refresh_token grant (RFC 6749, section 6). If the answer has no refresh token, the old one stays valid.
+ *
+ * @param extra more form parameters: the contract does not show what the platform expects here
+ */
+export function refreshToken(
+  platform: Connection,
+  client: Client,
+  refresh_token: string,
+  extra: Readonly<Record<string, string>> = {},
+): Promise<Token> {
+  return grantToken(platform, client, { grant_type: 'refresh_token', refresh_token, ...extra });
+}
+
+/**
+ * POST {base_url}/oauth2/token (contract 4.1), as a form with HTTP Basic.
+ * Throws OAuthError (4xx: the credential or the grant), PlatformError (408, 429, 5xx, a redirect), UnreadableAnswer
+ * (another 2xx, or a body that breaks the contract) or NoAnswer.
+ */
+async function grantToken(
+  platform: Connection,
+  { client_id, client_secret }: Client,
+  parameters: Readonly<Record<string, string>>,
+): Promise<Token> {
+  // Id and secret are form-encoded (RFC 6749, 2.3.1). `-`, `_` and `.` stay as they are, because many servers do not decode.
+  const basic = Buffer.from(`${formEncode(client_id)}:${formEncode(client_secret)}`).toString('base64');
+  const { code = '', refresh_token = '' } = parameters;
+  const secrets = [client_secret, code, refresh_token];
+  const answer = await send(platform, {
+    method: 'POST',
+    path: '/oauth2/token',
+    headers: {
+      accept: 'application/json',
+      authorization: `Basic ${basic}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: new URLSearchParams(parameters).toString(),
+    secrets: [basic, ...secrets, ...secrets.map(formEncode)],
+  });
+  if (answer.status < 200 || answer.status > 299) throw tokenError(answer, platform);
+  if (answer.status !== 200) throw unreadable(answer, 'a status other than 200');
+  const token = parseAnswer(answer, TokenResponse);
+  return {
+    accessToken: token.access_token,
+    expiresIn: lifetime(token.expires_in),
+    scope: token.scope ?? undefined,
+    refreshToken: token.refresh_token ?? undefined,
+  };
+}
+
+function formEncode(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}
+
+function lifetime(expiresIn: unknown): number {
+  const seconds = typeof expiresIn === 'number' ? expiresIn : Number.parseFloat(String(expiresIn));
+  return Number.isNaN(seconds)
+    ? LIFETIME_ABSENT
+    : Math.min(Math.max(Math.floor(seconds), LIFETIME_MIN), LIFETIME_MAX);
+}
+
+/**
+ * The error of an answer that is not a success: the OAuth body of contract 7.3, or the envelope of 7.1. It repeats no text
+ * of the answer except codes: a description may echo the client secret, the code or the refresh token in any encoding.
+ */
+function tokenError(answer: Answer, { now }: Connection): OAuthError | PlatformError {
+  const { call, status } = answer;
+  const { error } = errorBody(answer);
+  const code = codeIn(error) ?? codeIn(objectOf(error).type) ?? ABSENT;
+  const requestId = requestIdOf(answer);
+  if (status >= 400 && status < 500 && !AGAIN_LATER.includes(status)) {
+    return new OAuthError(call, { status, error: code, requestId });
+  }
+  return new PlatformError(call, {
+    status,
+    type: code,
+    requestId,
+    reason: redirectReason(answer),
+    retryAfterSeconds: retryAfterOf(answer, now),
+  });
+}
+
+/** A text such as `invalid_client`. A secret has other characters, or is longer. */
+function codeIn(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[a-z][a-z_]{0,49}$/.test(value) ? value : undefined;
+}

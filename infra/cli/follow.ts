@@ -1,0 +1,115 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type DescribeExecutionOutput, ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
+import { parseJson } from '../../functions/workflow/json.ts';
+import { createStepFunctions, describeExecution, hasEnded, readDeployed } from './deployed.ts';
+import { CommandFailed, createAwsFailure } from './errors.ts';
+import { printLines, warn } from './layout.ts';
+import { explainCommand } from './next-command.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
+import { checkRequest, executionName } from './request.ts';
+import { describeTimeline } from './timeline.ts';
+
+/** DescribeExecution costs nothing, and an export takes minutes. */
+const FOLLOW_EVERY_MS = 5_000;
+
+/** Step Functions is eventually consistent: an execution or its output may be invisible for this many polls, one minute. */
+const MAX_STALE_POLLS = 12;
+
+const PERMISSIONS = 'states:DescribeExecution, states:ListMapRuns and states:DescribeMapRun';
+
+/**
+ * Starts an execution and follows it until it ends. If it fails, prints its timeline.
+ *
+ * @throws UsageError if the request has a fault; nothing is started
+ * @throws CommandFailed if AWS refuses a call
+ */
+export async function startAndFollow(
+  request: unknown,
+  stateMachineArn: string,
+  followEvery = FOLLOW_EVERY_MS,
+): Promise<Outcome> {
+  const now = new Date();
+  const { request: checked } = checkRequest(request, now);
+  const sfn = createStepFunctions(stateMachineArn);
+  const input = JSON.stringify(request);
+  const starting = sfn.startExecution({ stateMachineArn, name: executionName(checked, now), input });
+  const { executionArn = '' } = await starting.catch((error) => {
+    throw createAwsFailure(error, `start an execution of ${stateMachineArn}`, 'states:StartExecution');
+  });
+  process.stderr.write(`started ${executionArn}\n`);
+  const outcome = await follow(sfn, executionArn, followEvery).catch((error) => {
+    process.stderr.write(`The export continues without this command: ${executionArn}\n`);
+    throw createAwsFailure(error, `describe ${executionArn}`, PERMISSIONS);
+  });
+  if (outcome.outcome === 'failed') await printTimeline(executionArn);
+  return outcome;
+}
+
+async function follow(sfn: SFN, executionArn: string, every: number): Promise<Outcome> {
+  const interrupted = new AbortController();
+  const interrupt = () => interrupted.abort();
+  process.once('SIGINT', interrupt);
+  try {
+    for (let shown = '', stale = 0; ; ) {
+      const execution = await describe(sfn, executionArn, stale < MAX_STALE_POLLS);
+      if (execution && hasEnded(execution))
+        return outcomeOf({ ...execution, output: parseJson(execution.output ?? '') });
+      stale = execution ? 0 : stale + 1;
+      const progress = execution ? await describeProgress(sfn, executionArn) : shown;
+      if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
+      shown = progress;
+      await wait(every, undefined, { signal: interrupted.signal }).catch(() => undefined);
+      if (interrupted.signal.aborted) return describeInterrupted(executionArn);
+    }
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+}
+
+/** @returns undefined while the execution, or the output of one that succeeded, is not visible yet */
+async function describe(
+  sfn: SFN,
+  executionArn: string,
+  mayBeStale: boolean,
+): Promise<DescribeExecutionOutput | undefined> {
+  try {
+    const execution = await sfn.describeExecution({ executionArn });
+    const lacksOutput = execution.status === 'SUCCEEDED' && execution.output === undefined;
+    return lacksOutput && mayBeStale ? undefined : execution;
+  } catch (error) {
+    if (error instanceof ExecutionDoesNotExist && mayBeStale) return undefined;
+    throw error;
+  }
+}
+
+async function describeProgress(sfn: SFN, executionArn: string): Promise<string> {
+  const { mapRuns = [] } = await sfn.listMapRuns({ executionArn });
+  const mapRunArn = mapRuns[0]?.mapRunArn;
+  if (!mapRunArn) return 'planning';
+  const { itemCounts } = await sfn.describeMapRun({ mapRunArn });
+  return itemCounts
+    ? `${itemCounts.succeeded} of ${itemCounts.total} windows done, ${itemCounts.running} running`
+    : 'planning';
+}
+
+function describeInterrupted(executionArn: string): Outcome {
+  const execution = executionArn.split(':').at(-1) ?? '';
+  return {
+    outcome: 'interrupted',
+    version: '1',
+    execution,
+    continues: true,
+    next: explainCommand(execution),
+  };
+}
+
+/** Warns if the history cannot be read, because the command still has to print how the export failed. */
+async function printTimeline(executionArn: string): Promise<void> {
+  try {
+    const { events } = await readDeployed(await describeExecution(executionArn));
+    printLines(describeTimeline(events), process.stderr);
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    warn(`${error.happened} ${error.todo}`);
+  }
+}

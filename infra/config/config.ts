@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs';
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import * as z from 'zod';
+import { checkUrl } from '../../functions/platform/safe-hosts.ts';
+import { PART_BYTES } from '../../functions/workflow/checkpoint.ts';
+import { isCalendarDate, isTimeZone } from '../../functions/workflow/request/dates.ts';
+import { describeIssue, wordIssue } from '../../functions/workflow/request/issues.ts';
+import {
+  type ConfiguredEntry,
+  DateColumn,
+  DeclaredColumns,
+  exportFaults,
+  timeZoneFaults,
+} from './exports.ts';
+
+/** The key of the config in cdk.json's context. */
+export const CONFIG_KEY = 'ad-report-export';
+
+/** Names of the stack's outputs. Commands use them to find the deployed resources. */
+export const OUTPUTS = {
+  stateMachine: 'StateMachineArn',
+  bucket: 'BucketName',
+  deadLetterQueue: 'DeadLetterQueueUrl',
+  /** Absent, like the database, in a stack without tables. */
+  workgroup: 'AthenaWorkgroup',
+  database: 'GlueDatabase',
+} as const;
+
+const CDK_JSON = new URL('../../cdk.json', import.meta.url);
+
+/** The default size limit of a file: 50 GiB. */
+const MAX_DOWNLOAD_BYTES = 50 * 1024 ** 3;
+
+/** S3 accepts 10,000 parts, and a part has 8 MiB: 78 GiB. */
+const LARGEST_DOWNLOAD_BYTES = 10_000 * PART_BYTES;
+
+/** The default size limit of a file that CurateReport reads: 4 GiB, which take a minute of CPU. */
+const MAX_CURATE_BYTES = 4 * 1024 ** 3;
+
+/**
+ * Lambda's /tmp has up to 10,240 MB. CurateReport needs room for the file twice and 512 MB besides:
+ * (10,240 - 512) / 2 = 4,864 MB.
+ */
+const LARGEST_CURATE_BYTES = 4_864 * 1024 ** 2;
+
+const LOG_RETENTION_DAYS = 90;
+
+/** The values that CloudWatch Logs accepts, checked against CDK's type. Loading CDK itself would slow every command. */
+const RETENTIONS = [
+  1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
+] as const satisfies readonly RetentionDays[];
+
+const Account = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9_-]{0,63}$/,
+    'must be 1 to 64 characters of a-z, 0-9, _ and -, the first a letter or digit',
+  );
+
+const Host = z
+  .string()
+  .regex(
+    /^(\*\.)?([a-z0-9-]+\.)+[a-z0-9-]+$/i,
+    'must be a host name, such as files.platform.example or *.platform.example',
+  );
+
+/** Checks the form only; EventBridge Scheduler checks the values when the stack is deployed. */
+const EXPRESSION =
+  /^(cron\(([\d*,/-]+ ){2}([\d*,/LW-]+ [\w*,/-]+ \?|\? [\w*,/-]+ [\w*,/#-]+) [\d*,/-]+\)|rate\([1-9]\d* (minute|hour|day)s?\))$/;
+
+const TimeZone = z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin');
+
+/** When EventBridge Scheduler starts an export. */
+export const Schedule = z.strictObject({
+  expression: z
+    .string()
+    .regex(
+      EXPRESSION,
+      'must be cron(minutes hours day-of-month month day-of-week year), one of the two days being ?, or rate(N minutes), rate(N hours) or rate(N days)',
+    ),
+  time_zone: TimeZone.optional(),
+  /** The longest time between two starts. The alarm NoFreshData goes off four hours later. */
+  expect_every_hours: z.int().min(1).default(24),
+  /** `false` pauses the schedule, and its alarm NoFreshData with it. */
+  enabled: z.boolean().default(true),
+});
+
+/** The export sends these parameters of a refresh itself. A secret here would also end up in the template. */
+const NOT_OURS = /^(?!(grant_type|refresh_token|client_secret)$)/;
+
+const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/;
+
+/** The config as cdk.json has it, without its defaults. functions/README.md describes each field. */
+export const ConfigFile = z.strictObject({
+  stack: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be 1 to 63 letters, digits and -, the first a letter')
+    .default('ad-report-export'),
+  base_url: z
+    .string()
+    .superRefine(checkBaseUrl)
+    .transform((url) => url.replace(/\/+$/, '')),
+  revision: z.string().refine(isCalendarDate, 'must be a date that exists, written YYYY-MM-DD'),
+  accounts: z.array(Account).min(1, 'must not be empty').refine(isDistinct, 'must not repeat a name'),
+  exports: z
+    .array(
+      z.looseObject({
+        schedule: Schedule.optional(),
+        columns: DeclaredColumns.optional(),
+        date_column: DateColumn.optional(),
+      }),
+    )
+    .default([]),
+  /** By account: the time zone of exports and schedules that name none. */
+  time_zones: z.record(Account, TimeZone).default({}),
+  /** `false` leaves out the catalog and the queries. The files are delivered all the same. */
+  tables: z.boolean().default(true),
+  /** Parameters of a refresh request, besides those of RFC 6749. Contract 4.1 does not show any. */
+  refresh_parameters: z
+    .record(z.string().regex(NOT_OURS, 'must not be set here: the export sends it itself'), z.string())
+    .optional(),
+  reserve_token_concurrency: z.boolean().default(true),
+  max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
+  max_curate_bytes: z.int().min(1).max(LARGEST_CURATE_BYTES).default(MAX_CURATE_BYTES),
+  download_hosts: z.array(Host).min(1, 'must not be empty; omit it to allow any public host').optional(),
+  log_retention_days: z
+    .literal(RETENTIONS, `must be one of ${RETENTIONS.join(', ')}`)
+    .default(LOG_RETENTION_DAYS),
+  alarm_emails: z
+    .array(z.email('must be an e-mail address'))
+    .refine(isDistinct, 'must not repeat an address')
+    .default([]),
+  /** The runbook's address in alarms and failure reports. Default: its path in the repository. */
+  runbook_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
+  /** `create`, or the ARN of a key. Default: keys that AWS manages, which cost nothing per month. */
+  kms_key: z
+    .string()
+    .refine((text) => text === 'create' || KEY_ARN.test(text), 'must be "create" or the ARN of a KMS key')
+    .optional(),
+});
+
+export type Schedule = z.infer<typeof Schedule>;
+
+/** A request, and optionally the schedule that starts it and what its table needs to know. */
+export interface ConfiguredExport extends ConfiguredEntry {
+  readonly name: string;
+  readonly account: string;
+  readonly schedule?: Schedule | undefined;
+}
+
+/** The config of a deployment. */
+export type Config = Readonly<Omit<z.infer<typeof ConfigFile>, 'exports'>> & {
+  readonly exports: readonly ConfiguredExport[];
+};
+
+/** The message lists every fault, one per line. */
+export class InvalidConfig extends Error {
+  override readonly name = 'InvalidConfig';
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super([`The context key ${CONFIG_KEY} of cdk.json cannot be deployed:`, ...faults].join('\n  '));
+    this.faults = faults;
+  }
+}
+
+/**
+ * cdk.json's context: the config, and the feature flags that a synth without the CDK CLI needs too.
+ *
+ * @throws InvalidConfig if the file is not JSON
+ */
+export function readContext(): Readonly<Record<string, unknown>> {
+  const text = readFileSync(CDK_JSON, 'utf8');
+  try {
+    return JSON.parse(text).context ?? {};
+  } catch (error) {
+    throw new InvalidConfig([`it is not JSON: ${(error as Error).message}`]);
+  }
+}
+
+/** @throws InvalidConfig with every fault */
+export function readConfig(): Config {
+  return parseConfig(readContext()[CONFIG_KEY]);
+}
+
+/** @throws InvalidConfig with every fault, including those of the exports' requests */
+export function parseConfig(context: unknown): Config {
+  const parsed = ConfigFile.safeParse(context, { error: wordIssue });
+  const issues = parsed.error?.issues ?? [];
+  const faults = [
+    ...issues.flatMap((issue) => describeIssue(issue, 'the config', 'is not a setting')),
+    ...exportFaults(context),
+    ...timeZoneFaults(context),
+  ];
+  if (!parsed.success || faults.length > 0) throw new InvalidConfig(faults);
+  const { exports, time_zones } = parsed.data;
+  return { ...parsed.data, exports: exports.map((entry) => withTimeZone(entry, time_zones)) };
+}
+
+/** A schedule is in the time zone of its account, and a request in that of its schedule, unless they name another one. */
+function withTimeZone(
+  entry: z.infer<typeof ConfigFile>['exports'][number],
+  time_zones: Readonly<Record<string, string>>,
+): ConfiguredExport {
+  const { schedule, ...others } = entry as ConfiguredExport;
+  const time_zone = schedule?.time_zone ?? time_zones[others.account];
+  const zone = time_zone !== undefined && { time_zone };
+  return { ...zone, ...others, ...(schedule && { schedule: { ...schedule, ...zone } }) };
+}
+
+function isDistinct(names: readonly string[]): boolean {
+  return new Set(names).size === names.length;
+}
+
+/** Refuses plain http and loopback. The local run allows them: it replaces base_url after this check. */
+function checkBaseUrl(text: string, context: z.core.$RefinementCtx<string>): void {
+  if (/[?#]/.test(text)) context.addIssue('must have neither a query nor a fragment');
+  try {
+    checkUrl(text, { allowLoopback: false });
+  } catch (error) {
+    context.addIssue((error as Error).message.split('\n', 1)[0] ?? '');
+  }
+}

@@ -1,0 +1,111 @@
+import { MIN_WAIT, pollWait } from '../../functions/decisions/waits.ts';
+
+/** The things that AWS bills for an execution. */
+export interface Usage {
+  /** Of a Standard workflow; every entered state is one. */
+  readonly transitions: number;
+  /** Calls of functions. */
+  readonly calls: number;
+  readonly gigabyteSeconds: number;
+}
+
+/** List prices in dollars, us-east-1, without the free tier. */
+export const PRICES = {
+  as_of: 'November 2026',
+  /** Step Functions, Standard: $25 per million. */
+  transition: 25e-6,
+  /** Lambda on arm64. */
+  gigabyteSecond: 13.3334e-6,
+  call: 0.2e-6,
+  /** Fargate on arm64, per second. It bills a minute at least. */
+  vcpuSecond: 0.03238 / 3600,
+  fargateGigabyteSecond: 0.00356 / 3600,
+} as const;
+
+export function dollarsOf({ transitions, calls, gigabyteSeconds }: Usage): number {
+  return transitions * PRICES.transition + calls * PRICES.call + gigabyteSeconds * PRICES.gigabyteSecond;
+}
+
+/** MB of each step's function. Lambda gives CPU in proportion to memory: 1,769 MB are one whole CPU. */
+export const MEMORY = {
+  PlanExport: 256,
+  GetToken: 256,
+  CreateReport: 256,
+  CheckReport: 256,
+  SaveReport: 256,
+  // DuckDB and its buffers need up to 512 MB, and a whole CPU.
+  CurateReport: 1769,
+  QueryPurchases: 256,
+  // Holds a page of 5,000 items as text and as objects, and 200 bytes per item of the list: 3 million items take 600 MB.
+  ExportList: 1024,
+  PublishWindow: 256,
+  PublishExport: 256,
+  DescribeFailure: 256,
+} as const;
+
+type StepName = keyof typeof MEMORY;
+
+/**
+ * Seconds that one call of a function is billed for, by what the call does. Assumed, not measured on AWS: one request to
+ * the platform takes 0.3 s, a file of some MB is copied and curated in about a second, and every call to AWS takes 0.05 s.
+ */
+export const SECONDS_OF_CALL = {
+  PlanExport: 0.1,
+  GetToken: 0.2,
+  CreateReport: 0.4,
+  CheckReport: 0.4,
+  SaveReport: 1.2,
+  CurateReport: 1,
+  QueryPurchases: 1.2,
+  ExportList: 2,
+  PublishWindow: 0.15,
+  PublishExport: 0.1,
+  DescribeFailure: 0.15,
+} as const satisfies Record<StepName, number>;
+
+/** The states that an export enters besides those of its windows. */
+const EXPORT_STATES = {
+  steps: ['PlanExport', 'GetToken', 'PublishExport'],
+  // TakeRequest, IsAnyMissing, ExportWindows, AnnounceExport, Exported
+  others: 5,
+} as const;
+
+/** The states of one window. A way to a GET of the report passes WaitForReport and WhatNext. */
+const WINDOW_STATES = {
+  report: {
+    steps: ['GetToken', 'CreateReport', 'SaveReport', 'CurateReport', 'PublishWindow'],
+    // WhatNext at the start, WaitForReport and WhatNext before SaveReport, IsSaved, IsCurated
+    others: 5,
+  },
+  // WhatNext, IsSaved
+  purchases: { steps: ['GetToken', 'QueryPurchases', 'PublishWindow'], others: 2 },
+  // WhatNext, IsSaved, IsCurated
+  list: { steps: ['GetToken', 'ExportList', 'CurateReport', 'PublishWindow'], others: 3 },
+} as const satisfies Record<string, { steps: readonly StepName[]; others: number }>;
+
+/**
+ * The usage of an export in which everything succeeds at the first try.
+ *
+ * @param readyAfter seconds from the creation of a report until it is READY
+ */
+export function usageOf(kind: keyof typeof WINDOW_STATES, windows: number, readyAfter: number): Usage {
+  const polls = kind === 'report' ? windows * countPolls(readyAfter) : 0;
+  const window = WINDOW_STATES[kind];
+  const steps: readonly StepName[] = [
+    ...EXPORT_STATES.steps,
+    ...Array.from({ length: windows }, () => window.steps).flat(),
+    ...Array.from({ length: polls }, () => 'CheckReport' as const),
+  ];
+  return {
+    transitions: steps.length + EXPORT_STATES.others + windows * window.others + 2 * polls,
+    calls: steps.length,
+    gigabyteSeconds: steps.reduce((sum, step) => sum + (SECONDS_OF_CALL[step] * MEMORY[step]) / 1024, 0),
+  };
+}
+
+function countPolls(readyAfter: number): number {
+  const created = new Date(0).toISOString();
+  let polls = 1;
+  for (let now = MIN_WAIT; now < readyAfter; polls += 1) now += pollWait(created, new Date(now * 1000));
+  return polls;
+}

@@ -1,0 +1,90 @@
+import { isObject } from '../../../functions/workflow/json.ts';
+import { type Answer, bodyOf, type Endpoint } from '../exchange.ts';
+import { type Fault, type FaultEffect, parseFault } from './parse-fault.ts';
+
+export type FaultList = {
+  /** Adds a fault, as an object or as a line for {@link parseFault}. It counts requests from now on. */
+  add(fault: string | Fault): void;
+  clear(): void;
+  /** Counts a request and returns the combined effects of the faults that apply. Later faults override earlier ones. */
+  take(request: FaultTarget): FaultEffect;
+};
+
+/** `ordinal` is that of the report that the request is about. */
+export type FaultTarget = { endpoint: Endpoint; ordinal: number | undefined };
+
+export function createFaultList(initial: readonly (string | Fault)[]): FaultList {
+  const entries: { fault: Fault; matched: number }[] = [];
+  const add = (fault: string | Fault): void => {
+    entries.push({ fault: typeof fault === 'string' ? parseFault(fault) : fault, matched: 0 });
+  };
+  initial.forEach(add);
+  return {
+    add,
+    clear: () => void entries.splice(0),
+    take(request) {
+      const matching = entries.filter(({ fault }) => matches(fault, request));
+      for (const entry of matching) entry.matched += 1;
+      return matching.filter(({ fault, matched }) => applies(fault, matched)).reduce(combine, {});
+    },
+  };
+}
+
+function matches({ on, report }: Fault, request: FaultTarget): boolean {
+  return (on === 'any' || on === request.endpoint) && (report === undefined || report === request.ordinal);
+}
+
+function applies({ nth = 1, times = 1 }: Fault, matched: number): boolean {
+  return matched >= nth && matched < nth + times;
+}
+
+function combine(before: FaultEffect, { fault }: { fault: Fault }): FaultEffect {
+  const { on: _on, report: _report, nth: _nth, times: _times, ...effect } = fault;
+  return {
+    ...before,
+    ...effect,
+    headers: { ...before.headers, ...effect.headers },
+    set: { ...before.set, ...effect.set },
+    omit: [...(before.omit ?? []), ...(effect.omit ?? [])],
+    withoutHeaders: [...(before.withoutHeaders ?? []), ...(effect.withoutHeaders ?? [])],
+  };
+}
+
+/** Changes the status, headers and body of an answer as the fault says. @param now for Retry-After as a date */
+export function applyFault(answer: Answer, fault: FaultEffect, now: number): Answer {
+  const { status = answer.status, body, retryAfter } = fault;
+  const changed = body === undefined ? editJson(answer, fault) : replaceBody(answer, body);
+  const headers = {
+    ...changed.headers,
+    ...(retryAfter ? { 'retry-after': retryAfterValue(retryAfter, now) } : {}),
+    ...fault.headers,
+  };
+  for (const name of fault.withoutHeaders ?? []) Reflect.deleteProperty(headers, name.toLowerCase());
+  return { ...changed, status, headers };
+}
+
+function replaceBody({ status, headers }: Answer, text: string): Answer {
+  const type = text.startsWith('<') ? 'text/html' : (headers['content-type'] ?? 'application/json');
+  return { status, headers: { ...headers, 'content-type': type }, text };
+}
+
+function editJson(answer: Answer, { set = {}, omit = [] }: FaultEffect): Answer {
+  if (answer.json === undefined) return answer;
+  const json: unknown = JSON.parse(bodyOf(answer));
+  for (const path of omit) edit(json, path, (parent, key) => Reflect.deleteProperty(parent, key));
+  for (const [path, value] of Object.entries(set))
+    edit(json, path, (parent, key) => Reflect.set(parent, key, value));
+  return { ...answer, json };
+}
+
+/** Calls `change` with the object that holds the last key of a dotted path, if there is one. */
+function edit(root: unknown, path: string, change: (parent: object, key: string) => void): void {
+  const keys = path.split('.');
+  const last = keys.pop() ?? '';
+  const parent = keys.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), root);
+  if (isObject(parent)) change(parent, last);
+}
+
+function retryAfterValue({ seconds, as }: { seconds: number; as: 'seconds' | 'date' }, now: number): string {
+  return as === 'seconds' ? String(seconds) : new Date(now + seconds * 1000).toUTCString();
+}

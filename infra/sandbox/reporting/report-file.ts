@@ -1,0 +1,265 @@
+import { createHash } from 'node:crypto';
+import { addDays, daysBetween } from '../../../functions/workflow/request/dates.ts';
+import { campaignName, idPrefix } from '../entities.ts';
+import type { ReportRequest } from './report-request.ts';
+
+/**
+ * The file of a report: a JSON array with one object per line, or CSV with a header. Its rows are computed from seeds, so reports
+ * of one request that are created at one time have the same bytes. A large file repeats the rows of its days, so it takes no
+ * memory.
+ */
+export type ReportFile = {
+  rows: number;
+  /** Bytes. */
+  length: number;
+  /** Strong, in quotes. */
+  etag: string;
+  /** The bytes from start (inclusive) to end (exclusive), in pieces. */
+  read(start?: number, end?: number): Generator<Buffer>;
+  /** The same rows with other metrics. 0 is the first version. */
+  withVersion(version: number): ReportFile;
+};
+
+/** Makes a report's days depend on the time of its creation. By default they never do, and no day is empty. */
+export type DaySettings = {
+  /**
+   * The metrics of a day grow until this many days after its end, because conversions come late. They grow every
+   * `everyHours` (default: 24).
+   */
+  restated?: { days: number; everyHours?: number };
+  /** A day has no rows until it ends, half of its rows for this many hours, and then all. */
+  lateHours?: number;
+  /** A day without rows of an advertiser. @param createdAt of the report, in epoch ms */
+  isEmpty?: (day: string, advertiser: string, createdAt: number) => boolean;
+};
+
+/**
+ * Without `rows`, the file has as many rows as fit into `bytes`; without either, a few per day. Blank lines fill it up
+ * to `bytes`. If no day has rows, it has none, whatever `rows` says.
+ */
+export type FileOptions = DaySettings & {
+  rows?: number;
+  bytes?: number;
+  /** Epoch ms. */
+  createdAt: number;
+};
+
+/**
+ * The rows of one day and advertiser. What they contain never depends on the report's window, so two reports that were
+ * created at one time agree on a day.
+ */
+type Block = {
+  date: string;
+  advertiser: string;
+  rows: number;
+  /** 32 bits. */
+  seed: number;
+  /** The part of the metrics that is known by now: from about 0.5 to 1. */
+  growth: number;
+};
+
+/** A part of a file: these bytes, repeated up to the length. */
+type Part = { bytes: Buffer; length: number };
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Default number of rows for one day and advertiser. */
+const DEFAULT_ROWS = 6;
+
+/** A block with more rows repeats this many. */
+const MOST_DIFFERENT_ROWS = 500;
+
+const BLANK_LINES = Buffer.alloc(64 * 1024, '\n');
+
+const PLATFORMS = ['ios', 'web', 'ctv'];
+const COUNTRIES = ['US', 'DE', 'FR', 'JP', 'BR'];
+
+/** Digits of each metric before and after the decimal point. */
+const METRIC_DIGITS: Readonly<Record<string, readonly [before: number, after: number]>> = {
+  spend: [3, 2],
+  impressions: [5, 0],
+  number_of_purchases: [2, 0],
+  clicks: [4, 0],
+  installs: [3, 0],
+  purchase_value: [4, 2],
+};
+
+export function createReportFile(request: ReportRequest, options: FileOptions, version = 0): ReportFile {
+  const isCsv = request.format === 'CSV';
+  const names = columnNames(request);
+  const header = `${names.join(',')}\n`;
+  const render = (block: Block, count: number) => renderRows(names, block, count, isCsv);
+  const [head, none, tail] = isCsv ? [header, header, '\n'] : ['[\n', '[]', '\n]'];
+
+  const present = createBlocks(request, options, version);
+  const [first] = present;
+  // All rows have the same width, so that a range of the file can be found by its offset.
+  const width = first ? Buffer.byteLength(render(first, 1)) : 0;
+  const fitting = (bytes: number) => Math.max(0, Math.floor((bytes - head.length) / width));
+  const total = options.rows ?? (options.bytes === undefined ? undefined : fitting(options.bytes));
+  const blocks = total === undefined ? present : spread(total, present);
+
+  const rows = blocks.reduce((sum, block) => sum + block.rows, 0);
+  const content = rows === 0 ? none.length : head.length + rows * width;
+  const length = Math.max(options.bytes ?? 0, content);
+  const parts = rows === 0 ? [text(none)] : [text(head), ...blocks.map(partOf), text(tail)];
+  // The tail replaces the end of the last row.
+  const last = parts.at(-2);
+  if (last) last.length -= tail.length;
+  parts.push({ bytes: BLANK_LINES, length: length - content });
+  const hash = createHash('md5');
+  for (const { bytes, length: repeated } of parts) hash.update(bytes).update(String(repeated));
+  return {
+    rows,
+    length,
+    etag: `"${hash.digest('hex')}"`,
+    read: (start = 0, end = length) => readParts(parts, start, end),
+    withVersion: (other) => createReportFile(request, options, other),
+  };
+
+  function partOf(block: Block): Part {
+    const bytes = Buffer.from(render(block, Math.min(block.rows, MOST_DIFFERENT_ROWS)));
+    return { bytes, length: block.rows * width };
+  }
+}
+
+function text(content: string): Part {
+  return { bytes: Buffer.from(content), length: Buffer.byteLength(content) };
+}
+
+function* readParts(parts: readonly Part[], start: number, end: number): Generator<Buffer> {
+  let offset = 0;
+  for (const { bytes, length } of parts) {
+    const until = Math.min(length, end - offset);
+    for (let at = Math.max(0, start - offset); at < until; ) {
+      const from = at % bytes.length;
+      const piece = bytes.subarray(from, from + until - at);
+      yield piece;
+      at += piece.length;
+    }
+    offset += length;
+  }
+}
+
+/** The blocks that have rows, by day and then by advertiser. */
+function createBlocks(request: ReportRequest, options: FileOptions, version: number): Block[] {
+  const { start_date, end_date, advertiser_ids, dimensions } = request;
+  const { createdAt, restated, lateHours, isEmpty } = options;
+  const ids = advertiser_ids.map((id) => id.toLowerCase());
+  // Without dimensions the report holds totals per date, not per advertiser (contract 2.2).
+  const sources = dimensions.length > 0 ? ids.map((id) => [id]) : [ids.sort()];
+  const days = Array.from({ length: daysBetween(start_date, end_date) }, (_, day) =>
+    addDays(start_date, day),
+  );
+  return days.flatMap((date) => {
+    const age = createdAt - Date.parse(date) - DAY_MS;
+    const growth = growthAt(age, restated);
+    const rows = rowsAt(age, Math.min(DEFAULT_ROWS, combinationsOf(dimensions)), lateHours);
+    return sources.flatMap((source) => {
+      if (rows === 0 || source.every((id) => isEmpty?.(date, id, createdAt))) return [];
+      return {
+        date,
+        advertiser: source[0] ?? '',
+        rows,
+        seed: seedOf(request, date, source, version),
+        growth,
+      };
+    });
+  });
+}
+
+function growthAt(age: number, restated: DaySettings['restated']): number {
+  if (!restated) return 1;
+  const period = (restated.everyHours ?? 24) * HOUR_MS;
+  const periods = Math.floor((restated.days * DAY_MS) / period);
+  const passed = Math.max(-1, Math.min(periods, Math.floor(age / period)));
+  return (periods + 1 + passed) / (2 * periods + 1);
+}
+
+function rowsAt(age: number, rows: number, lateHours: number | undefined): number {
+  if (lateHours === undefined || age >= lateHours * HOUR_MS) return rows;
+  return age < 0 ? 0 : Math.floor(rows / 2);
+}
+
+/** Differs for each option whose name the contract omits, such as a filter. */
+function seedOf(request: ReportRequest, date: string, source: readonly string[], version: number): number {
+  const { start_date, end_date, advertiser_ids, metrics, dimensions, granularity, format, ...options } =
+    request;
+  return createHash('sha256')
+    .update(JSON.stringify([date, source, options, version]))
+    .digest()
+    .readUInt32BE();
+}
+
+/** Spreads this many rows evenly over the blocks. */
+function spread(total: number, blocks: readonly Block[]): Block[] {
+  const before = (block: number) => Math.ceil((block * total) / blocks.length);
+  return blocks
+    .map((block, at) => ({ ...block, rows: before(at + 1) - before(at) }))
+    .filter(({ rows }) => rows > 0);
+}
+
+/** The number of rows of one day and advertiser that these dimensions can tell apart. Ids and names have no limit. */
+function combinationsOf(dimensions: readonly string[]): number {
+  const values: Readonly<Record<string, number>> = {
+    event_source_platform: PLATFORMS.length,
+    country: COUNTRIES.length,
+  };
+  return dimensions.reduce((product, name) => product * (values[name] ?? Number.POSITIVE_INFINITY), 1);
+}
+
+/** Date, advertiser (only with dimensions), dimensions, metrics. */
+function columnNames({ dimensions, metrics }: ReportRequest): string[] {
+  return ['date', ...(dimensions.length > 0 ? ['advertiser_id'] : []), ...dimensions, ...metrics];
+}
+
+function renderRows(names: readonly string[], block: Block, count: number, isCsv: boolean): string {
+  const quote = isCsv ? (value: string) => `"${value.replaceAll('"', '""')}"` : JSON.stringify;
+  const dimensions = dimensionsOf(block);
+  const columns = names.map((name) => {
+    const dimension = dimensions[name];
+    const value = dimension ? (row: number) => quote(dimension(row)) : metricOf(name, block);
+    return isCsv ? value : (row: number) => `"${name}":${value(row)}`;
+  });
+  const rows = Array.from({ length: count }, (_, row) => columns.map((value) => value(row)).join(','));
+  return rows.map((row) => (isCsv ? `${row}\n` : `{${row}},\n`)).join('');
+}
+
+/** The values of each dimension, by the number of the row. All values of a dimension have the same width in bytes. */
+function dimensionsOf({ date, advertiser }: Block): Readonly<Record<string, (row: number) => string>> {
+  const ids = (kind: string) => {
+    const prefix = idPrefix(kind, advertiser);
+    return (row: number) => prefix + String(row).padStart(12, '0');
+  };
+  return {
+    date: () => date,
+    advertiser_id: () => advertiser,
+    campaign_id: ids('campaigns'),
+    campaign_name: campaignName,
+    event_source_id: ids('event_sources'),
+    event_source_platform: (row) => PLATFORMS[row % PLATFORMS.length] ?? '',
+    creative_id: ids('creatives'),
+    country: (row) => COUNTRIES[row % COUNTRIES.length] ?? '',
+  };
+}
+
+/** A number that differs from row to row. Its first digit is never 0, so that all values have the same width. */
+function metricOf(name: string, { seed, growth }: Block): (row: number) => string {
+  const [before, after] = METRIC_DIGITS[name] ?? [5, 0];
+  const least = 10 ** (before - 1);
+  const own = createHash('sha256').update(name).digest().readUInt32BE();
+  return (row) => {
+    // Multiplied with the golden ratio, so that neighbours differ in every bit.
+    const random = mixBits(Math.imul(row, 0x9e3779b1) ^ seed ^ own);
+    const whole = least + Math.floor((random % (9 * least)) * growth);
+    return after === 0 ? `${whole}` : `${whole}.${String((random >>> 8) % 10 ** after).padStart(after, '0')}`;
+  };
+}
+
+/** Hashes a number to 31 bits (the finalizer of MurmurHash3). */
+function mixBits(value: number): number {
+  let bits = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 1;
+}

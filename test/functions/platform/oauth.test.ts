@@ -1,0 +1,171 @@
+import { expect, test } from 'vitest';
+import { OAuthError, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
+import { consentUrl, exchangeCode, refreshToken, requestToken } from '../../../functions/platform/oauth.ts';
+import { json, listen } from '../../support/listen.ts';
+import { errorOf, platformAt } from '../../support/platform.ts';
+
+const CLIENT = { client_id: 'client-1', client_secret: 'p@ss:w0rd +/%~' };
+const GRANTED = { access_token: 'at-1', token_type: 'bEARER', expires_in: 3600, scope: 'reporting:read' };
+
+/** Requests a token from an endpoint that gives this answer. */
+async function answered(status: number, body: unknown, headers: Record<string, string> = {}) {
+  const server = await listen((_seen, response) =>
+    typeof body === 'string'
+      ? response.writeHead(status, headers).end(body)
+      : json(response, status, body, headers),
+  );
+  return requestToken(platformAt(server.url), CLIENT).finally(() => server[Symbol.asyncDispose]());
+}
+
+test('contract 4.2: the consent URL keeps the prefix of the base URL and has the five parameters', () => {
+  const redirectUri = 'http://127.0.0.1:8910/callback?a=1';
+  const asked = {
+    clientId: 'client 1',
+    redirectUri,
+    scope: 'reporting:read campaigns:read',
+    state: 'a+b/c=',
+  };
+  const url = consentUrl({ baseUrl: 'https://ads.example/api/' }, asked);
+  expect(url.origin + url.pathname).toBe('https://ads.example/api/oauth2/auth');
+  expect(Object.fromEntries(url.searchParams)).toEqual({
+    client_id: 'client 1',
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    scope: 'reporting:read campaigns:read',
+    state: 'a+b/c=',
+  });
+  expect(url.search).not.toContain('+');
+});
+
+test('contract 4.1, 9.3: client credentials are sent as a form with Basic, without X-Service-Revision', async () => {
+  await using server = await listen((_seen, response) => json(response, 200, GRANTED));
+  const token = await requestToken(platformAt(`${server.url}/ads/`), CLIENT, 'reporting:read account:read');
+  expect(token).toEqual({ accessToken: 'at-1', expiresIn: 3600, scope: 'reporting:read' });
+  const [seen] = server.requests;
+  expect(seen).toMatchObject({ method: 'POST', path: '/ads/oauth2/token' });
+  expect(seen?.headers).toMatchObject({
+    accept: 'application/json',
+    'content-type': 'application/x-www-form-urlencoded',
+  });
+  expect(seen?.headers).not.toHaveProperty('x-service-revision');
+  expect(seen?.body).toBe('grant_type=client_credentials&scope=reporting%3Aread+account%3Aread');
+});
+
+test.each([
+  ['are form-encoded (RFC 6749, 2.3.1)', CLIENT, 'client-1:p%40ss%3Aw0rd+%2B%2F%25%7E'],
+  [
+    'of letters, digits, "-", "_" and "." are sent as they are, because many servers do not decode',
+    { client_id: '7c1f-2_a.b', client_secret: 'Zx-9_8.7' },
+    '7c1f-2_a.b:Zx-9_8.7',
+  ],
+])('id and secret %s', async (_, client, expected) => {
+  await using server = await listen((_seen, response) => json(response, 200, GRANTED));
+  await requestToken(platformAt(server.url), client);
+  const [scheme, basic = ''] = server.requests[0]?.headers.authorization?.split(' ') ?? [];
+  expect([scheme, Buffer.from(basic, 'base64').toString()]).toEqual(['Basic', expected]);
+  expect(server.requests[0]?.body).toBe('grant_type=client_credentials');
+});
+
+test('contract 4.1: a code is exchanged with its redirect_uri for a token and a refresh token', async () => {
+  await using server = await listen((_seen, response) =>
+    json(response, 200, { ...GRANTED, refresh_token: 'rt-1' }),
+  );
+  const grant = { code: 'c0de', redirect_uri: 'http://127.0.0.1:8910/callback' };
+  expect((await exchangeCode(platformAt(server.url), CLIENT, grant)).refreshToken).toBe('rt-1');
+  const form = Object.fromEntries(new URLSearchParams(server.requests[0]?.body));
+  expect(form).toEqual({ grant_type: 'authorization_code', ...grant });
+});
+
+test('contract 4.1: a refresh sends the refresh token and the extra parameters', async () => {
+  await using server = await listen((_seen, response) => json(response, 200, GRANTED));
+  const token = await refreshToken(platformAt(server.url), CLIENT, 'rt-1', { audience: 'ads' });
+  expect(token.refreshToken).toBeUndefined();
+  const form = Object.fromEntries(new URLSearchParams(server.requests[0]?.body));
+  expect(form).toEqual({ grant_type: 'refresh_token', refresh_token: 'rt-1', audience: 'ads' });
+});
+
+test.each([
+  ['absent', undefined, 3600],
+  ['null', null, 3600],
+  ['a word', 'soon', 3600],
+  ['a string', '1800', 1800],
+  ['0', 0, 60],
+  ['5', 5, 60],
+  ['negative', -1, 60],
+  ['a fraction', 90.7, 90],
+  ['huge', 1e12, 86_400],
+])('34: an expires_in that is %s (contract 2.1)', async (_what, expires_in, seconds) => {
+  expect((await answered(200, { ...GRANTED, expires_in })).expiresIn).toBe(seconds);
+});
+
+test('contract 2.1: a null scope and an unknown field change nothing', async () => {
+  const token = await answered(200, { ...GRANTED, scope: null, refresh_token: null, id_token: 'not.a.jwt' });
+  expect(token).toEqual({ accessToken: 'at-1', expiresIn: 3600 });
+});
+
+test('11: a 201 with a token is unreadable', async () => {
+  expect(await errorOf(UnreadableAnswer, answered(201, GRANTED))).toMatchObject({ status: 201 });
+});
+
+test.each([
+  ['HTML', '<html></html>', 'not JSON'],
+  ['an empty body', '', 'an empty body'],
+  ['no access_token', { token_type: 'Bearer' }, 'access_token: not a string'],
+  ['a token with a newline', { ...GRANTED, access_token: 'a\nb' }, 'access_token: not a token'],
+  ['an empty token', { ...GRANTED, access_token: '' }, 'access_token: not a token'],
+  ['another type', { ...GRANTED, token_type: 'mac' }, 'token_type: not Bearer'],
+])('contract 2.1: a success with %s is unreadable', async (_what, body, reason) => {
+  const error = await errorOf(UnreadableAnswer, answered(200, body));
+  expect(error.reason).toContain(reason);
+});
+
+const REVOKED = { error: 'invalid_client', error_description: 'The client was revoked.' };
+
+test.each<[string, number, unknown, Record<string, string>, string, string]>([
+  ['an OAuth body', 401, REVOKED, {}, 'invalid_client', 'absent'],
+  ['WWW-Authenticate', 401, REVOKED, { 'www-authenticate': 'Basic realm="ads"' }, 'invalid_client', 'absent'],
+  [
+    'the API envelope',
+    400,
+    { error: { type: 'validation', request_id: 'req-3' } },
+    {},
+    'validation',
+    'req-3',
+  ],
+  ['no body', 400, '', {}, 'absent', 'absent'],
+])('2: a 4xx with %s is an OAuthError (contract 7.3)', async (_, status, body, headers, code, requestId) => {
+  const error = await errorOf(OAuthError, answered(status, body, headers));
+  expect({ ...error }).toEqual({ name: 'OAuthError', status, error: code, requestId });
+});
+
+test.each([
+  ['a sentence', 'Unknown client'],
+  ['the secret', 'word'],
+  ['51 letters', 'x'.repeat(51)],
+  ['a number', 7],
+])('a code that is %s could be an echo and is not repeated', async (_, error) => {
+  const client = { client_id: 'client-1', client_secret: 'word' };
+  for (const body of [{ error }, { error: { type: error } }])
+    for (const status of [400, 503]) {
+      await using server = await listen((_seen, response) => json(response, status, body));
+      const thrown = await errorOf(Error, requestToken(platformAt(server.url), client));
+      expect(thrown.message).toContain(`was answered ${status} absent`);
+    }
+});
+
+test.each([400, 401, 429, 500, 302])('no free text of an answer %i is repeated', async (status) => {
+  const echo = 'canary';
+  const fields = { message: echo, detail: { validation: [echo] }, doc_url: echo };
+  for (const body of [{ error: 'x', error_description: echo }, { error: { type: 'x', ...fields } }, echo]) {
+    const error = await errorOf(Error, answered(status, body));
+    expect(JSON.stringify([error, error.message])).not.toContain(echo);
+  }
+});
+
+test.each([
+  429, 408, 500, 302,
+])('%i is a PlatformError with its Retry-After, not an OAuthError', async (status) => {
+  const headers = { 'retry-after': '7', location: 'http://127.0.0.1:9/' };
+  const error = await errorOf(PlatformError, answered(status, { error: 'temporarily_unavailable' }, headers));
+  expect(error).toMatchObject({ status, type: 'temporarily_unavailable', retryAfterSeconds: 7 });
+});

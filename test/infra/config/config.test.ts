@@ -1,0 +1,234 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { CONFIG_KEY, InvalidConfig, parseConfig, readConfig } from '../../../infra/config/config.ts';
+import { CONTEXT } from '../../support/stack.ts';
+
+function faultsOf(context: unknown): readonly string[] {
+  try {
+    parseConfig(context);
+  } catch (error) {
+    if (error instanceof InvalidConfig) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+/** The faults of a valid config after these changes. */
+function faultsWith(changes: Readonly<Record<string, unknown>>): readonly string[] {
+  return faultsOf({ ...CONTEXT, ...changes });
+}
+
+const [daily, backfill] = CONTEXT.exports;
+const RATE = { expression: 'rate(1 day)' };
+
+describe('the config', () => {
+  it('of cdk.json can be deployed as it is', () => {
+    expect(readConfig().exports.map(({ name }) => name)).toEqual(['daily-campaigns', 'monthly-totals']);
+  });
+
+  it('needs the platform, its revision and the accounts, and has defaults for the rest', () => {
+    const { base_url, revision, accounts } = CONTEXT;
+    expect(parseConfig({ base_url: `${base_url}/`, revision, accounts })).toEqual({
+      base_url,
+      revision,
+      accounts,
+      stack: 'ad-report-export',
+      exports: [],
+      reserve_token_concurrency: true,
+      max_download_bytes: 53_687_091_200,
+      max_curate_bytes: 4_294_967_296,
+      tables: true,
+      time_zones: {},
+      log_retention_days: 90,
+      alarm_emails: [],
+    });
+  });
+
+  it('names every fault at once, including those of its exports', () => {
+    const faults = faultsOf({
+      stack: '1st',
+      base_url: 'http://api.platform.example',
+      revision: '2026-02-30',
+      accounts: ['Acme', 'globex', 'globex'],
+      exports: [
+        { ...daily, metrics: [], schedule: { expression: 'daily', zone: 'UTC', expect_every_hours: 0 } },
+        { ...backfill, account: 'initech' },
+        { ...backfill, name: undefined, schedule: { ...RATE, time_zone: 'Mars/Olympus' } },
+      ],
+      reserve_token_concurrency: 'yes',
+      max_download_bytes: 0,
+      max_curate_bytes: 5_100_273_665,
+      tables: 'none',
+      download_hosts: ['https://files.example'],
+      log_retention_days: 91,
+      alarm_emails: ['ops@example.com', 'nobody'],
+      runbook_url: 'http://wiki.example/runbook',
+      kms_key: 'alias/exports',
+      basurl: 'x',
+    });
+    expect(faults.map((fault) => fault.replace(/: .*/, '')).sort()).toEqual(
+      [
+        'stack',
+        'base_url',
+        'revision',
+        'accounts[0]',
+        'accounts',
+        'exports[0].schedule.expression',
+        'exports[0].schedule.zone',
+        'exports[0].schedule.expect_every_hours',
+        'exports[0].metrics',
+        'exports[0].account',
+        'exports[1].account',
+        'exports[2].schedule.time_zone',
+        'exports[2].name',
+        'exports[2].period',
+        'reserve_token_concurrency',
+        'max_download_bytes',
+        'max_curate_bytes',
+        'tables',
+        'download_hosts[0]',
+        'log_retention_days',
+        'alarm_emails[1]',
+        'runbook_url',
+        'kms_key',
+        'basurl',
+      ].sort(),
+    );
+  });
+
+  it.each([
+    ['a missing field', { revision: undefined }, 'revision: is missing'],
+    [
+      'a field of another type',
+      { reserve_token_concurrency: 'no' },
+      'reserve_token_concurrency: must be of type boolean',
+    ],
+    [
+      'a file of more parts of 8 MiB than the 10,000 that S3 takes',
+      { max_download_bytes: 83_886_080_001 },
+      'max_download_bytes: must be at most 83886080000',
+    ],
+    ['an unknown field', { basurl: 'x' }, 'basurl: is not a setting'],
+    [
+      'an e-mail address that is listed twice',
+      { alarm_emails: ['ops@example.com', 'ops@example.com'] },
+      'alarm_emails: must not repeat an address',
+    ],
+    [
+      'an offset for a time zone',
+      { exports: [{ ...daily, schedule: { ...RATE, time_zone: '+01:00' } }] },
+      'exports[0].schedule.time_zone: must be an IANA time zone, such as Europe/Berlin',
+    ],
+    [
+      'an export of an account that is not listed',
+      { accounts: ['globex'] },
+      'exports[0].account: acme is not one of accounts (globex)',
+    ],
+    [
+      'the time zone of an account that is not listed',
+      { time_zones: { acne: 'UTC' } },
+      'time_zones: acne is not one of accounts (acme, globex)',
+    ],
+    [
+      'two exports of one name in an account',
+      { exports: [daily, { ...backfill, account: 'acme', name: 'daily' }] },
+      'exports[1].name: the account has another export daily',
+    ],
+    [
+      'a schedule with fixed dates',
+      { exports: [{ ...backfill, schedule: RATE }] },
+      'exports[0].period: is missing; a schedule with fixed dates would export the same days every time',
+    ],
+    ...[true, '2026-11-21T06:00:00Z'].map((only_missing): [string, object, string] => [
+      `a schedule with only_missing ${only_missing}`,
+      { exports: [{ ...daily, only_missing }] },
+      'exports[0].only_missing: cannot be combined with a schedule, which would deliver nothing once everything is delivered',
+    ]),
+    ...['grant_type', 'refresh_token', 'client_secret'].map((name): [string, object, string] => [
+      `the refresh parameter ${name}`,
+      { refresh_parameters: { [name]: 'x', audience: 'y' } },
+      `refresh_parameters.${name}: must not be set here: the export sends it itself`,
+    ]),
+  ])('refuses %s', (_, changes, fault) => {
+    expect(faultsWith({ ...changes })).toEqual([fault]);
+  });
+
+  it.each([
+    ['only_missing without a schedule', { exports: [{ ...backfill, only_missing: true }] }],
+    ['only_missing false with a schedule', { exports: [{ ...daily, only_missing: false }] }],
+    ['one name in two accounts', { exports: [daily, { ...backfill, name: 'daily' }] }],
+  ])('accepts %s', (_, changes) => {
+    expect(faultsWith(changes)).toEqual([]);
+  });
+
+  it.each([
+    'http://api.platform.example',
+    'https://127.0.0.1/v1',
+    'https://user:hunter2@api.platform.example/v1',
+    'https://api.platform.example/v1?key=1',
+    'https://api.platform.example/v1#top',
+    'api.platform.example',
+  ])('refuses the base_url %j', (base_url) => {
+    const faults = faultsWith({ base_url });
+    expect(faults.map((fault) => fault.split(':', 1)[0])).toContain('base_url');
+    expect(faults.join()).not.toContain('hunter2');
+  });
+
+  it.each([
+    'cron(0 6 * * ? *)',
+    'cron(0/15 6-9,18 ? JAN-NOV MON#1,5L 2026-2030)',
+    'cron(0 6 L,15W * ? *)',
+    'rate(12 hours)',
+  ])('accepts the schedule %s', (expression) => {
+    expect(faultsWith({ exports: [{ ...daily, schedule: { expression } }] })).toEqual([]);
+  });
+
+  it.each([
+    'cron(0 6 * * ?)',
+    'cron(0 6 * * * *)',
+    'cron(0 6 ? * ? *)',
+    'cron(0 6 1 * MON *)',
+    'cron(0 6 * * ? never)',
+    'cron(0/x 6 * * ? *)',
+    'rate(0 days)',
+    'at(2026-01-01T00:00:00)',
+  ])('refuses the schedule %s', (expression) => {
+    expect(faultsWith({ exports: [{ ...daily, schedule: { expression } }] })).toEqual([
+      expect.stringMatching(/^exports\[0\]\.schedule\.expression: must be cron\(/),
+    ]);
+  });
+
+  it('expects a scheduled export every 24 hours unless it says otherwise', () => {
+    const hourly = { ...daily, name: 'hourly', schedule: { ...RATE, expect_every_hours: 1 } };
+    const { exports } = parseConfig({ ...CONTEXT, exports: [daily, hourly] });
+    expect(exports.map(({ schedule }) => schedule?.expect_every_hours)).toEqual([24, 1]);
+  });
+
+  it("puts exports and schedules into their account's time zone unless they name another one", () => {
+    const plain = { ...daily, name: 'plain', schedule: undefined };
+    const rated = { ...daily, name: 'rated', schedule: RATE };
+    const time_zones = { acme: 'America/New_York' };
+    const { exports } = parseConfig({ ...CONTEXT, exports: [daily, plain, rated], time_zones });
+    expect(exports.map((each) => [each.time_zone, each.schedule?.time_zone])).toEqual([
+      ['Europe/Berlin', 'Europe/Berlin'],
+      ['America/New_York', undefined],
+      ['America/New_York', 'America/New_York'],
+    ]);
+  });
+});
+
+describe('the CDK app', () => {
+  it('fails the synth of an invalid config with its faults and without a stack trace', () => {
+    const context = { [CONFIG_KEY]: { ...CONTEXT, revision: 'latest', accounts: [] } };
+    const app = fileURLToPath(new URL('../../../infra/app.ts', import.meta.url));
+    const { status, stderr } = spawnSync(process.execPath, [app], {
+      env: { ...process.env, CDK_CONTEXT_JSON: JSON.stringify(context) },
+      encoding: 'utf8',
+    });
+    expect(status).toBe(1);
+    expect(stderr).toContain('\n  revision: must be');
+    expect(stderr).toContain('\n  accounts: must not be empty');
+    expect(stderr).not.toContain('    at ');
+  });
+});

@@ -1,0 +1,231 @@
+import { describe, expect, it } from 'vitest';
+import { InvalidConfig, parseConfig } from '../../../infra/config/config.ts';
+import { type ConfiguredEntry, tablesOf } from '../../../infra/config/exports.ts';
+import { CONTEXT } from '../../support/stack.ts';
+
+type Changes = Readonly<Record<string, unknown>>;
+
+const DAILY: ConfiguredEntry = { ...CONTEXT.exports[0] };
+
+function faultsOf(exports: readonly unknown[], changes: Changes = {}): readonly string[] {
+  try {
+    parseConfig({ ...CONTEXT, ...changes, exports });
+  } catch (error) {
+    if (error instanceof InvalidConfig) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+/** The first export is `daily` of acme, which has the metric spend. */
+function second(changes: Changes): readonly string[] {
+  return faultsOf([DAILY, { ...DAILY, account: 'globex', ...changes }]);
+}
+
+describe('columns', () => {
+  it.each([
+    'bigint',
+    'double',
+    'string',
+    'decimal(38,0)',
+    'decimal(18,18)',
+    { type: 'bigint', round: true },
+  ])('accept the type %j', (type) => {
+    expect(faultsOf([{ ...DAILY, columns: { spend: type } }])).toEqual([]);
+  });
+
+  it.each([
+    'int',
+    'decimal',
+    'decimal(39,0)',
+    'decimal(0,0)',
+    'decimal(10,11)',
+    7,
+    { type: 'double', round: true },
+  ])('refuse the type %j', (type) => {
+    expect(faultsOf([{ ...DAILY, columns: { spend: type } }])).toEqual([
+      expect.stringMatching(
+        /^exports\[0\]\.columns\.spend: must be "bigint", "double", "string", "decimal\(/,
+      ),
+    ]);
+  });
+
+  it('may name any metric, any dimension and the advertiser, in any case of letters', () => {
+    const columns = { Spend: 'bigint', CAMPAIGN_ID: 'bigint', advertiser_id: 'string' };
+    expect(faultsOf([{ ...DAILY, dimensions: ['campaign_id'], columns }])).toEqual([]);
+  });
+
+  it('may not name anything else, and name each column once', () => {
+    const columns = { clicks: 'bigint', spend: 'bigint', SPEND: 'bigint', day: 'string' };
+    expect(faultsOf([{ ...DAILY, columns, date_column: 'Day' }])).toEqual([
+      'exports[0].columns.clicks: is neither a metric nor a dimension of the report',
+      'exports[0].columns.spend: is repeated in another case of letters',
+      'exports[0].columns.SPEND: is repeated in another case of letters',
+      'exports[0].columns.day: is the date, which needs no type',
+    ]);
+  });
+
+  it.each([
+    ['without a table', { ...DAILY, table: false }],
+    ['by the hour', { ...DAILY, granularity: 'HOUR' }],
+    ['that is a list', { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' }],
+  ])('need a report with a table, not an export %s', (_, entry) => {
+    expect(faultsOf([{ ...entry, columns: {}, date_column: 'day' }])).toEqual([
+      'exports[0].columns: needs a report that has a table',
+      'exports[0].date_column: needs a report that has a table',
+    ]);
+  });
+});
+
+describe('a table', () => {
+  it('cannot hold a metric and a dimension of one name, in any case of letters', () => {
+    expect(faultsOf([{ ...DAILY, dimensions: ['Spend'] }])).toEqual([
+      'exports[0].metrics: spend is also a dimension',
+    ]);
+  });
+
+  it.each([
+    ['account', {}],
+    ['date', { date_column: 'day' }],
+  ])('cannot have a column %s, which is a partition', (name, changes) => {
+    expect(faultsOf([{ ...DAILY, dimensions: [name], ...changes }])).toEqual([
+      `exports[0].table: has a partition named ${name}, like the column; set it to false`,
+    ]);
+  });
+
+  it('may have its date among the dimensions', () => {
+    expect(faultsOf([{ ...DAILY, dimensions: ['date'] }])).toEqual([]);
+  });
+
+  it('may be shared by accounts with other advertisers, but the same columns in any order', () => {
+    const metrics = ['clicks', 'spend'];
+    const advertiser_ids = ['0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'];
+    const globex = { ...DAILY, account: 'globex', advertiser_ids, metrics: metrics.toReversed() };
+    expect(faultsOf([{ ...DAILY, metrics }, globex])).toEqual([]);
+  });
+
+  it('may be shared by exports of one account that differ only in their dates', () => {
+    const monthly = { ...DAILY, name: 'monthly', period: 'previous_month', table: 'daily' };
+    expect(faultsOf([DAILY, monthly])).toEqual([]);
+  });
+
+  it('is filled by one request per account', () => {
+    const advertiser_ids = ['0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'];
+    const other = { ...DAILY, name: 'other', advertiser_ids, table: 'daily' };
+    expect(faultsOf([DAILY, other])).toEqual([
+      'exports[1].table: another request of the account fills daily (exports[0])',
+    ]);
+  });
+
+  it.each([
+    ['another column', { metrics: ['spend', 'clicks'] }, 'only exports[1] has clicks bigint'],
+    [
+      'another type',
+      { columns: { spend: 'bigint' } },
+      'only exports[1] has spend bigint, only exports[0] has spend decimal(18,6)',
+    ],
+    [
+      'another rounding',
+      { columns: { spend: { type: 'decimal(18,6)', round: true } } },
+      'only exports[1] has spend rounded decimal(18,6), only exports[0] has spend decimal(18,6)',
+    ],
+    [
+      'another date column',
+      { date_column: 'day' },
+      'only exports[1] has the date column day, only exports[0] has the date column date',
+    ],
+  ])('cannot be shared by exports with %s', (_, changes, differences) => {
+    expect(second(changes)).toEqual([
+      `exports[1].table: exports that share daily need the same columns, but ${differences}`,
+    ]);
+  });
+
+  it('has a name of its own in the catalog, where a hyphen is an underscore', () => {
+    const alike = { ...DAILY, name: 'a', table: 'by-day_1' };
+    expect(faultsOf([alike, { ...DAILY, name: 'by_day-1' }])).toEqual([
+      'exports[1].table: by_day-1 would have the name of by-day_1 (exports[0]) in the catalog, by_day_1',
+    ]);
+  });
+
+  it('is left out of a stack without tables, so nothing is wrong with it', () => {
+    const other = { ...DAILY, account: 'globex', metrics: ['clicks'] };
+    expect(faultsOf([DAILY, other], { tables: false })).toEqual([]);
+  });
+});
+
+const TARGET = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
+
+const LIST = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
+
+function tables(...exports: readonly ConfiguredEntry[]) {
+  return tablesOf(exports, TARGET);
+}
+
+/** `name type` per column of the only table. */
+function columns(...exports: readonly ConfiguredEntry[]): string[] {
+  const [table, ...others] = tables(...exports);
+  expect(others).toEqual([]);
+  return (table?.columns ?? []).map(({ name, type, round }) => `${name} ${type}${round ? ' rounded' : ''}`);
+}
+
+describe('tables', () => {
+  it('are one for each export that has a table', () => {
+    const exports = [
+      DAILY,
+      { ...DAILY, name: 'hourly', granularity: 'HOUR' },
+      { ...DAILY, name: 'raw', table: false },
+      { ...DAILY, name: 'renamed', table: 'daily-2' },
+      {
+        name: 'sales',
+        account: 'acme',
+        kind: 'purchases',
+        period: 'yesterday',
+        advertiser_id: '5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01',
+      },
+      LIST,
+    ] as const;
+    expect(tables(...exports).map(({ table, kind }) => [table, kind])).toEqual([
+      ['daily', 'report'],
+      ['daily-2', 'report'],
+      ['campaigns', 'list'],
+    ]);
+  });
+
+  it('have dimensions and the advertiser as texts, and metrics by their names', () => {
+    const metrics = ['spend', 'impressions', 'purchase_value', 'Reach'];
+    expect(columns({ ...DAILY, metrics })).toEqual([
+      'spend decimal(18,6)',
+      'impressions bigint',
+      'purchase_value decimal(18,6)',
+      'reach double',
+    ]);
+    expect(columns({ ...DAILY, dimensions: ['campaign_id'] })).toEqual([
+      'campaign_id string',
+      'advertiser_id string',
+      'spend decimal(18,6)',
+    ]);
+  });
+
+  it('take types from columns, in any case of letters', () => {
+    const declared = { Spend: { type: 'decimal(20,2)', round: true } } as const;
+    expect(columns({ ...DAILY, columns: declared })).toEqual(['spend decimal(20,2) rounded']);
+  });
+
+  it('do not repeat the date, which is the partition', () => {
+    const dimensions = ['Day'];
+    const [table] = tables({ ...DAILY, dimensions, date_column: 'Day' });
+    expect(table?.date_column).toBe('Day');
+    expect(table?.columns.map(({ name }) => name)).toEqual(['advertiser_id', 'spend']);
+  });
+
+  it('are shared by accounts, with a request of each', () => {
+    const other = { ...DAILY, account: 'globex', advertiser_ids: ['0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'] };
+    const [shared, ...others] = tables(DAILY, other);
+    expect(others).toEqual([]);
+    expect(shared?.requests).toEqual({
+      acme: tables(DAILY)[0]?.requests.acme,
+      globex: tables(other)[0]?.requests.globex,
+    });
+    expect(shared?.requests.acme).not.toBe(shared?.requests.globex);
+  });
+});

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
+import { describe, expect, it } from 'vitest';
+import { parseConfig, readContext } from '../../infra/config/config.ts';
+import { ExportStack } from '../../infra/stack.ts';
+import { addPolicyChecks, addWarnings } from '../../infra/synth-checks.ts';
+import { BUNDLES, CONTEXT } from '../support/stack.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+/** The stack with the checks of `cdk synth`, without CloudFormation's schema validation. */
+function stackWithChecks(changes: Readonly<Record<string, unknown>> = {}): { app: App; stack: ExportStack } {
+  const app = new App({
+    context: readContext(),
+    builtinCloudFormationValidation: false,
+    outdir: temporaryDirectory(),
+  });
+  const config = parseConfig({ ...CONTEXT, ...changes });
+  const stack = new ExportStack(app, config, BUNDLES);
+  addPolicyChecks(app, stack);
+  addWarnings(stack, config);
+  return { app, stack };
+}
+
+describe("cdk-nag's AwsSolutions pack", () => {
+  it.each([
+    ['without a KMS key', {}],
+    ['without tables', { tables: false }],
+    ['with a KMS key and an e-mail address', { kms_key: 'create', alarm_emails: ['ops@example.com'] }],
+  ])('finds nothing unacknowledged in the stack %s', (_, changes) => {
+    const { app } = stackWithChecks(changes);
+    expect(() => app.synth()).not.toThrow();
+    const { pluginReports } = reportOf(app);
+    expect(pluginReports).toEqual([
+      expect.objectContaining({ pluginName: 'AwsSolutions', conclusion: 'success' }),
+    ]);
+  });
+
+  it('fails the synth when a policy has a wildcard that is not acknowledged', () => {
+    const { app, stack } = stackWithChecks();
+    const role = stack.node.findChild('Functions').node.findChild('SaveReportRole') as Role;
+    role.addToPolicy(new PolicyStatement({ actions: ['s3:GetObject'], resources: ['*'] }));
+    expect(() => app.synth()).toThrow("'AwsSolutions::AwsSolutions-IAM5[Resource::*]'");
+  });
+});
+
+describe('the warnings', () => {
+  const [daily] = CONTEXT.exports;
+  const metrics = ['spend', 'Reach', 'number_of_purchases', 'frequency', 'ctr'];
+  const guessed = { ...daily, metrics, columns: { CTR: 'double' } };
+
+  it.each([
+    ['a metric whose type is a guess', { exports: [guessed] }, [/stores Reach, frequency as double/]],
+    ['none without a table', { exports: [{ ...guessed, table: false, columns: undefined }] }, []],
+    ['none in a stack without tables', { exports: [guessed], tables: false }, []],
+  ])('are about %s', (_, changes, expected) => {
+    const { stack } = stackWithChecks(changes);
+    const warnings = stack.node.metadata.filter(({ type }) => type === 'aws:cdk:warning');
+    const texts = warnings.map(({ data }) => data);
+    expect(texts).toEqual(expected.map((text) => expect.stringMatching(text)));
+  });
+});
+
+function reportOf(app: App) {
+  return JSON.parse(readFileSync(join(app.outdir, 'validation-report.json'), 'utf8'));
+}
