@@ -56,10 +56,10 @@ export function createFunction(
   const pace = PACE[runsInProcess(spec) ? 'process' : 'thread'];
   const waiting: Waiting[] = [];
   let instances: Instance[] = [];
+  const all: Instance[] = [];
   let starting: Instance | undefined;
   let overload: NodeJS.Timeout | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
-  let started = 0;
   const idle = () => instances.filter((instance) => instance !== starting && !instance.busy);
 
   /** Gives waiting calls to idle instances. */
@@ -79,7 +79,7 @@ export function createFunction(
   const start = async () => {
     starting = startInstance(spec, clock, log);
     instances.push(starting);
-    started += 1;
+    all.push(starting);
     const failure = await starting.ready.then(
       () => undefined,
       (error: unknown) => error,
@@ -104,13 +104,14 @@ export function createFunction(
       return killed.length;
     },
     get started() {
-      return started;
+      return all.length;
     },
     async close() {
       clearTimeout(overload);
       clearTimeout(idleTimer);
       for (const { fail } of waiting.splice(0)) fail(new Error(`${name} was closed`));
-      await Promise.all(instances.map((instance) => instance.kill()));
+      // Also those that a time-out has killed: one that has not ended yet still has its temporary folder.
+      await Promise.all(all.map((instance) => instance.kill()));
     },
   };
 }

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { runCommandLine } from '../../infra/cli/program.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 
 /** The CLI's entry point. */
 export const MAIN = fileURLToPath(new URL('../../infra/cli/main.ts', import.meta.url));
@@ -16,9 +17,10 @@ export interface CommandEnd {
   readonly stderr: string;
 }
 
-/** Runs `npm run export -- <args>` as a process of its own. */
+/** Runs `npm run export -- <args>` as a process with a temporary folder of its own, which stays if the process is killed. */
 export function startCommand(args: readonly string[], stdin = '') {
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'pipe' });
+  const env = { ...process.env, TMPDIR: temporaryDirectory() };
+  const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'pipe', env });
   child.stdin.end(stdin);
   const ended = Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]).then(
     ([[status], stdout, stderr]): CommandEnd => ({ status, stdout, stderr }),
