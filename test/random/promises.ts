@@ -56,7 +56,8 @@ function wrongManifest(
   const same =
     manifest.bytes === object.bytes.length &&
     manifest.checksum.value === base64Crc32(crc32(object.bytes)) &&
-    manifest.content_encoding === object.encoding;
+    manifest.content_encoding === object.encoding &&
+    decoded(object) !== undefined;
   return same ? [] : [`P2: ${key} describes another object than the one at its key`];
 }
 
