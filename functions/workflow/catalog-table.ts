@@ -2,38 +2,38 @@ import {
   type Column,
   type ColumnType,
   catalogName,
-  PARTITION_KEYS,
   TABLES_PREFIX,
+  type TableColumn,
   type TableSchema,
+  tableColumns,
 } from './table.ts';
 
 /**
  * A table of the Glue Data Catalog, as its API writes it (the TableInput of CreateTable, and the answer of GetTable). The stack
- * and the local Glue write it; CurateReport reads its schema.
+ * and the local Glue write it; CurateReport reads its schema. It has no partitions: a reader lists the objects of its prefix.
  */
 export interface CatalogTable {
   readonly Name: string;
+  readonly Description: string;
   readonly TableType: 'EXTERNAL_TABLE';
   readonly Parameters: Readonly<Record<string, string>>;
-  readonly PartitionKeys: readonly CatalogColumn[];
-  readonly StorageDescriptor: StorageDescriptor;
-}
-
-interface CatalogColumn {
-  readonly Name: string;
-  readonly Type: string;
-}
-
-/** Of a table, and with another location of each of its partitions. */
-export interface StorageDescriptor {
-  readonly Columns: readonly CatalogColumn[];
-  readonly Location: string;
-  readonly InputFormat: string;
-  readonly OutputFormat: string;
-  readonly SerdeInfo: {
-    readonly SerializationLibrary: string;
-    readonly Parameters: Readonly<Record<string, string>>;
+  readonly StorageDescriptor: {
+    readonly Columns: readonly { readonly Name: string; readonly Type: string; readonly Comment?: string }[];
+    readonly Location: string;
+    readonly InputFormat: string;
+    readonly OutputFormat: string;
+    readonly SerdeInfo: {
+      readonly SerializationLibrary: string;
+      readonly Parameters: Readonly<Record<string, string>>;
+    };
   };
+}
+
+/** What a table and its columns mean, for people. */
+export interface TableWords {
+  readonly description: string;
+  /** By column. */
+  readonly comments: Readonly<Record<string, string>>;
 }
 
 /** The parts of GetTable's answer that hold the schema. The SDK's type allows each to be absent. */
@@ -48,47 +48,52 @@ interface StoredTable {
     | undefined;
 }
 
-/** The hash of an account's request is the parameter `request.<account>`. */
+/** Parameters of the table, before an account or a column: `request.acme` is a hash, `currency.acme` is `USD`, `from.spend` is a name. */
 const REQUEST = 'request.';
+const CURRENCY = 'currency.';
+const FROM = 'from.';
 
-/** `round.<column>` is `true`. CloudFormation sets no parameters of a column, so this is one of the table. */
-const ROUND = 'round.';
-
-export function catalogTable(schema: TableSchema, bucket: string): CatalogTable {
-  const { table, kind, columns, date_column, requests } = schema;
-  const rounded = columns.filter(({ round }) => round).map(({ name }) => [`${ROUND}${name}`, 'true']);
-  const hashes = Object.entries(requests).map(([account, hash]) => [`${REQUEST}${account}`, hash]);
-  const { account, date } = PARTITION_KEYS;
-  return {
-    Name: catalogName(table),
-    TableType: 'EXTERNAL_TABLE',
-    Parameters: {
-      EXTERNAL: 'TRUE',
-      classification: 'parquet',
-      table,
-      kind,
-      date_column,
-      ...Object.fromEntries(rounded),
-      ...Object.fromEntries(hashes),
-    },
-    PartitionKeys: [
-      { Name: 'account', Type: account },
-      ...(kind === 'report' ? [{ Name: 'date', Type: date }] : []),
-    ],
-    StorageDescriptor: storageDescriptor(columns, `s3://${bucket}/${TABLES_PREFIX}${table}/`),
-  };
+export function catalogTable(schema: TableSchema, bucket: string, words: TableWords): CatalogTable {
+  const { table, kind, columns, date_column, requests, currencies } = schema;
+  const names = columns.map(({ name, from }) => [name, from] as const);
+  return describeTable(table, tableColumns(schema), bucket, words, {
+    table,
+    kind,
+    date_column,
+    ...prefixed(REQUEST, Object.entries(requests)),
+    ...prefixed(CURRENCY, Object.entries(currencies)),
+    ...prefixed(
+      FROM,
+      names.filter(([name, from]) => name !== from),
+    ),
+  });
 }
 
-/** @param location the folder of a table or of a partition, as an s3:// URL that ends with a slash */
-export function storageDescriptor(columns: readonly Column[], location: string): StorageDescriptor {
+/** Also of a table that CurateReport writes without a schema of its own, such as the ledger. */
+export function describeTable(
+  table: string,
+  columns: readonly TableColumn[],
+  bucket: string,
+  { description, comments }: TableWords,
+  parameters: Readonly<Record<string, string>> = {},
+): CatalogTable {
   return {
-    Columns: columns.map(({ name, type }) => ({ Name: name, Type: type })),
-    Location: location,
-    InputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat',
-    OutputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat',
-    SerdeInfo: {
-      SerializationLibrary: 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe',
-      Parameters: { 'serialization.format': '1' },
+    Name: catalogName(table),
+    Description: description,
+    TableType: 'EXTERNAL_TABLE',
+    Parameters: { EXTERNAL: 'TRUE', classification: 'parquet', ...parameters },
+    StorageDescriptor: {
+      Columns: columns.map(({ name, type }) => {
+        const Comment = comments[name];
+        return { Name: name, Type: type, ...(Comment !== undefined && { Comment }) };
+      }),
+      Location: `s3://${bucket}/${TABLES_PREFIX}${table}/`,
+      InputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat',
+      OutputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat',
+      SerdeInfo: {
+        SerializationLibrary: 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe',
+        Parameters: { 'serialization.format': '1' },
+      },
     },
   };
 }
@@ -99,20 +104,31 @@ export function readSchema({
   StorageDescriptor = {},
 }: StoredTable): TableSchema | undefined {
   const { table, kind, date_column } = Parameters;
-  const { Columns = [] } = StorageDescriptor;
   if (table === undefined || date_column === undefined || (kind !== 'report' && kind !== 'list'))
     return undefined;
-  const parameters = Object.entries(Parameters);
-  const requests = parameters.filter(([name]) => name.startsWith(REQUEST));
-  return {
+  const ofFile = {
     table,
     kind,
     date_column,
-    columns: Columns.map(({ Name = '', Type = '' }) => ({
-      name: Name,
-      type: Type as ColumnType,
-      ...(Parameters[`${ROUND}${Name}`] === 'true' && { round: true }),
-    })),
-    requests: Object.fromEntries(requests.map(([name, hash]) => [name.slice(REQUEST.length), hash])),
-  };
+    columns: [],
+    requests: {},
+    currencies: unprefixed(CURRENCY, Parameters),
+  } as const;
+  const own = new Set(tableColumns(ofFile).map(({ name }) => name));
+  const from = unprefixed(FROM, Parameters);
+  const columns = (StorageDescriptor.Columns ?? [])
+    .filter(({ Name = '' }) => !own.has(Name))
+    .map(
+      ({ Name: name = '', Type }): Column => ({ name, type: Type as ColumnType, from: from[name] ?? name }),
+    );
+  return { ...ofFile, columns, requests: unprefixed(REQUEST, Parameters) };
+}
+
+function prefixed(prefix: string, entries: readonly (readonly [string, string])[]): Record<string, string> {
+  return Object.fromEntries(entries.map(([name, value]) => [`${prefix}${name}`, value]));
+}
+
+function unprefixed(prefix: string, parameters: Readonly<Record<string, string>>): Record<string, string> {
+  const found = Object.entries(parameters).filter(([name]) => name.startsWith(prefix));
+  return Object.fromEntries(found.map(([name, value]) => [name.slice(prefix.length), value]));
 }

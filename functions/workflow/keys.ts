@@ -6,9 +6,6 @@ export const EXPORTS_PREFIX = 'exports/';
 
 export const MANIFEST = '_manifest.json';
 
-/** The rows and sums of a window's days, beside its object. */
-export const LEDGER = '_ledger.json';
-
 /** The failure report of a window or an export; removed when it is delivered. */
 export const FAILURE = '_failure.json';
 
@@ -37,10 +34,6 @@ function fileName(request: ExportRequest): string {
 
 export function manifestKey(request: Pick<ExportRequest, 'account' | 'name'>, window: Window): string {
   return `${windowPrefix(request, window)}${MANIFEST}`;
-}
-
-export function ledgerKey(request: Pick<ExportRequest, 'account' | 'name'>, window: Window): string {
-  return `${windowPrefix(request, window)}${LEDGER}`;
 }
 
 /** @param range of a window or of the whole export; the same if the export has one window */

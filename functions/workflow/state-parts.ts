@@ -46,13 +46,18 @@ export const StoredObject = z.object({
 });
 export type StoredObject = z.infer<typeof StoredObject>;
 
-/** Days of the table that showed other values before, and the first and last of them. */
-export const Restated = z.object({
+/** Days of a table that a delivery changed, or would have emptied. */
+export const TableChanges = z.object({
+  /** Days that showed other values before, and the first and last of them. */
   restated: z.number(),
   first_restated: z.optional(z.string()),
   last_restated: z.optional(z.string()),
+  /** Days for which the report has no rows, and the table keeps those that it shows. Of a list: 1 if its snapshot is empty. */
+  held: z.number(),
+  first_held: z.optional(z.string()),
+  last_held: z.optional(z.string()),
 });
-export type Restated = z.infer<typeof Restated>;
+export type TableChanges = z.infer<typeof TableChanges>;
 
 /** The facts that CurateReport found in the file, and the days that it wrote into the export's table. */
 export const Curated = z.object({
@@ -63,12 +68,11 @@ export const Curated = z.object({
   newest_day: z.optional(z.string()),
   /** The sum of each metric over the window. A string keeps all digits of a decimal. */
   sums: z.optional(z.record(z.string(), z.string())),
-  ledger_key: z.optional(z.string()),
   /** Absent if the table has not been written. */
   table: z.optional(
-    z.extend(Restated, {
+    z.extend(TableChanges, {
       name: z.string(),
-      /** Days of the window that show this report now. */
+      /** Days of the window that show this report now. Of a list: 1 if the table shows this snapshot. */
       days: z.number(),
       /** Days that keep a newer report. */
       kept: z.number(),

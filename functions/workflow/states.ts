@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { Checkpoint } from './checkpoint.ts';
 import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request/request.ts';
-import { Caught, Curated, ReportRef, Restated, StoredObject, TokenRef, Window } from './state-parts.ts';
+import { Caught, Curated, ReportRef, StoredObject, TableChanges, TokenRef, Window } from './state-parts.ts';
 
 /**
  * The data that passes between the states, in the order of the workflow. A step returns the input of the next state.
@@ -138,8 +138,10 @@ export const DeliveredWindow = z.object({
   rows: z.optional(z.number()),
   /** The warnings that this window added to the export's, shortened. */
   warnings: z.optional(z.array(z.string())),
+  /** The reason why the export's table was not written, shortened. The file is delivered all the same. */
+  table_problem: z.optional(z.string()),
   /** Absent if no table was written. */
-  ...z.partial(Restated).shape,
+  ...z.partial(TableChanges).shape,
 });
 export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
 
@@ -236,8 +238,10 @@ export const ExportResult = z.object({
   rows: z.optional(z.number()),
   /** The platform had no rows at all. Absent if that is not known. */
   empty: z.optional(z.boolean()),
+  /** Of the first window whose rows are not in the export's table. */
+  table_problem: z.optional(z.string()),
   /** Absent if no table was written. */
-  ...z.partial(Restated).shape,
+  ...z.partial(TableChanges).shape,
   /** The warnings of the request and of its windows, each once. */
   warnings: z.array(z.string()),
 });

@@ -1,15 +1,15 @@
-import type { ExportRequest, ReportRequest } from './request/request.ts';
+import type { ExportRequest, ListRequest, ReportRequest } from './request/request.ts';
 
 /**
- * The tables: one Parquet object per account and day, so that a query counts each day once. The stack writes each table's
+ * The tables: one Parquet object per account and month, so that a query counts each day once. The stack writes each table's
  * schema into the Glue Data Catalog, and CurateReport reads it there: types never come from data.
  */
 
 /** CurateReport may write only under this prefix. */
 export const TABLES_PREFIX = 'tables/';
 
-/** The partition keys of a report's table, in the order of its keys. A list's table has only `account`. */
-export const PARTITION_KEYS = { account: 'string', date: 'date' } as const;
+/** The table of what every report said about every day. No export and no table may have this name. */
+export const LEDGER = 'ledger';
 
 /** The column of a report that holds the day, unless the config names another. The table calls it `date`. */
 export const DATE_COLUMN = 'date';
@@ -20,12 +20,18 @@ export const ADVERTISER_COLUMN = 'advertiser_id';
 /** Types of the Data Catalog. DuckDB has the same names. */
 export type ColumnType = 'string' | 'bigint' | 'double' | `decimal(${number},${number})`;
 
-export interface Column {
-  /** In lower case, like every name in the Data Catalog. */
+/** A column of a table's objects. */
+export interface TableColumn {
+  /** In lower case, like every name in the Data Catalog; letters, digits and `_` only, as Athena wants it. */
   readonly name: string;
+  readonly type: ColumnType | 'date' | 'timestamp';
+}
+
+/** A column whose values are in the platform's file. */
+export interface Column extends TableColumn {
   readonly type: ColumnType;
-  /** Rounds a value with more digits than the type holds, which otherwise keeps the report out of the table. */
-  readonly round?: boolean;
+  /** Its name in the file. */
+  readonly from: string;
 }
 
 /** The schema of a table, as the config gives it. */
@@ -33,19 +39,67 @@ export interface TableSchema {
   /** The part of the key after `tables/`. {@link catalogName} is its name in the Data Catalog. */
   readonly table: string;
   readonly kind: 'report' | 'list';
-  /** Without the partition keys. */
+  /** Those that the file has: of a report, dimensions and metrics. {@link tableColumns} has all. */
   readonly columns: readonly Column[];
   /** The name of the date column in a report's file. */
   readonly date_column: string;
   /** The hash of the configured request by account (see requestHash). Only that request may write. */
   readonly requests: Readonly<Record<string, string>>;
+  /** ISO 4217 by account. With one of them, the table has a column `currency`. */
+  readonly currencies: Readonly<Record<string, string>>;
 }
+
+const CURRENCY: TableColumn = { name: 'currency', type: 'string' };
+
+/** Columns of a report's table before and after those of the file. */
+const BEFORE = [
+  { name: 'account', type: 'string' },
+  { name: 'date', type: 'date' },
+] as const satisfies TableColumn[];
+const AFTER = [
+  { name: 'report_id', type: 'string' },
+  { name: 'report_created_at', type: 'timestamp' },
+] as const satisfies TableColumn[];
+
+/** Names that a column of the file must not have. */
+export const RESERVED_COLUMNS: readonly string[] = [...BEFORE, ...AFTER, CURRENCY].map(({ name }) => name);
 
 /** The columns of a list's table: those of an item that all lists are likely to have, and the whole item as JSON. */
 export const LIST_COLUMNS: readonly Column[] = ['id', 'name', 'created_at', 'item'].map((name) => ({
   name,
   type: 'string',
+  from: name,
 }));
+
+/** All columns of a table's objects, in their order. */
+export function tableColumns({ kind, columns, currencies }: TableSchema): TableColumn[] {
+  const own = columns.map(({ name, type }) => ({ name, type }));
+  if (kind === 'list') return [BEFORE[0], ...own, { name: 'snapshot_at', type: 'timestamp' }];
+  const currency = Object.keys(currencies).length > 0 ? [CURRENCY] : [];
+  return [...BEFORE, ...own, ...currency, ...AFTER];
+}
+
+/**
+ * The columns of the ledger, one row per report, day and metric. Of the metric `rows`, the value is the number of rows; of the others,
+ * the sum. `copied_at` is when the file arrived, the same in every try. `outcome` is what became of the day at that time: `shown`;
+ * `kept`, because a newer report is shown; `held`, because the report has no rows and the table keeps those that it shows; or
+ * `not written`, because the table could not take the report.
+ */
+export const LEDGER_COLUMNS: readonly TableColumn[] = [
+  { name: 'account', type: 'string' },
+  { name: 'export', type: 'string' },
+  { name: 'table_name', type: 'string' },
+  { name: 'start_date', type: 'date' },
+  { name: 'end_date', type: 'date' },
+  { name: 'date', type: 'date' },
+  { name: 'report_id', type: 'string' },
+  { name: 'report_created_at', type: 'timestamp' },
+  { name: 'copied_at', type: 'timestamp' },
+  { name: 'metric', type: 'string' },
+  // 28 digits before the point and ten after it. A double with more digits is rounded.
+  { name: 'value', type: 'decimal(38,10)' },
+  { name: 'outcome', type: 'string' },
+];
 
 /**
  * The table of an export; undefined if it has none. By default, every list and every report with granularity DAY has a
@@ -62,30 +116,50 @@ export function catalogName(table: string): string {
   return table.replaceAll('-', '_');
 }
 
-export function dayKey(table: string, account: string, day: string): string {
-  return `${TABLES_PREFIX}${table}/account=${account}/date=${day}/data.parquet`;
+/** Accounts have no point, so the parts of a key can be told apart. @param month YYYY-MM */
+export function monthKey(table: string, account: string, month: string): string {
+  return `${TABLES_PREFIX}${table}/${account}.${month}.parquet`;
 }
 
 export function listKey(table: string, account: string): string {
-  return `${TABLES_PREFIX}${table}/account=${account}/data.parquet`;
+  return `${TABLES_PREFIX}${table}/${account}.parquet`;
 }
 
+export function ledgerKey(
+  { account, name }: Pick<ReportRequest | ListRequest, 'account' | 'name'>,
+  month: string,
+): string {
+  return `${TABLES_PREFIX}${LEDGER}/${account}.${name}.${month}.parquet`;
+}
+
+/** A column as the config declares it. */
+export type DeclaredColumn = Partial<Pick<Column, 'type' | 'from'>>;
+
 /**
- * The columns of a report's rows, except its date: dimensions, the advertiser, and metrics.
+ * The columns of a report's file, except its date: dimensions, the advertiser, metrics, and others that the config declares.
  *
- * @param declared types of the config, which replace those that follow from a metric's name
+ * @param declared by the name of a metric or dimension, in any case
  */
 export function reportColumns(
   { dimensions = [], metrics }: Pick<ReportRequest, 'dimensions' | 'metrics'>,
-  declared: Readonly<Record<string, Omit<Column, 'name'>>> = {},
+  declared: Readonly<Record<string, DeclaredColumn>> = {},
 ): Column[] {
   const texts = [...dimensions, ...(dimensions.length > 0 ? [ADVERTISER_COLUMN] : [])];
-  const types = new Map<string, Omit<Column, 'name'>>([
-    ...texts.map((name) => [name.toLowerCase(), { type: 'string' }] as const),
-    ...metrics.map((name) => [name.toLowerCase(), { type: metricType(name) ?? 'double' }] as const),
-    ...Object.entries(declared).map(([name, column]) => [name.toLowerCase(), column] as const),
-  ]);
-  return [...types].map(([name, column]) => ({ name, ...column }));
+  const columns = new Map<string, Column>();
+  const add = (name: string, column: DeclaredColumn) => {
+    const key = name.toLowerCase();
+    const known = columns.get(key) ?? { name: columnName(name), type: 'string', from: name };
+    columns.set(key, { ...known, ...column });
+  };
+  for (const name of texts) add(name, {});
+  for (const name of metrics) add(name, { type: metricType(name) ?? 'double' });
+  for (const [name, column] of Object.entries(declared)) add(name, column);
+  return [...columns.values()];
+}
+
+/** Athena takes only letters, digits and `_`. */
+export function columnName(from: string): string {
+  return from.toLowerCase().replaceAll(/[^a-z0-9_]/g, '_');
 }
 
 /** The type that a metric's name tells; undefined if it tells none. 18 digits hold 999 billion with six decimals. */

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { isObject, type JsonObject } from '../json.ts';
+import { LEDGER } from '../table.ts';
 import {
   type DateRange,
   dateIn,
@@ -36,9 +37,14 @@ export const uuid = z.string().check(z.guid('must be a UUID'));
 
 const BOOLEAN_OR_INSTANT = 'must be true, false or an ISO 8601 instant';
 
+/** No export and no table may have the name of the ledger, whose objects are under `tables/ledger/`. */
+const exportName = name.check(
+  z.refine((text) => text !== LEDGER, `must not be ${LEDGER}, which is a table of its own`),
+);
+
 /** The fields of every request. */
 export const commonFields = {
-  name,
+  name: exportName,
   account: name,
   scheduled_at: z.optional(instant()),
   time_zone: z.optional(
@@ -69,7 +75,15 @@ export const rangeFields = {
 };
 
 /** The table that the rows go to. Default: the export's name; false: none. */
-export const table = z.optional(z.union([z.literal(false), name], 'must be a name, or false for no table'));
+export const table = z.optional(
+  z.union([z.literal(false), exportName], 'must be a name other than ledger, or false for no table'),
+);
+
+/** Lets days without rows, or an empty list, replace those in the table that have some. Default: false, which holds them. */
+export const accept_empty = z.optional(z.boolean());
+
+/** The place of an array in a JSON object, such as `data.items`. */
+export const path = z.string().check(z.regex(/^[^.]+(\.[^.]+)*$/, 'must be a path, such as data.items'));
 
 /** Fields of the platform's body that the contract does not name. */
 export const options = z.optional(z.record(z.string(), z.json()));

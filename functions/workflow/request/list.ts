@@ -2,10 +2,12 @@ import * as z from 'zod/mini';
 import { isObject, type JsonObject } from '../json.ts';
 import { addDays } from './dates.ts';
 import {
+  accept_empty,
   commonFields,
   date,
   type Normalized,
   normalizedFields,
+  path,
   roundedFaults,
   table,
   today,
@@ -30,9 +32,10 @@ export const ListInput = z.strictObject({
       z.union([z.string(), z.number(), z.boolean()], 'must be a string, a number or a boolean'),
     ),
   ),
-  items: z.optional(z.string().check(z.regex(/^[^.]+(\.[^.]+)*$/, 'must be a path, such as data.items'))),
+  items: z.optional(path),
   snapshot_date: z.optional(date),
   table,
+  accept_empty,
 });
 
 export const ListRequest = z.object({
@@ -43,6 +46,7 @@ export const ListRequest = z.object({
   filters: z.record(z.string(), z.string()),
   items: z.optional(z.string()),
   table,
+  accept_empty,
 });
 export type ListRequest = z.infer<typeof ListRequest>;
 
@@ -56,7 +60,7 @@ export function listFaults({ filters }: JsonObject): string[] {
 }
 
 export function normalizeList(input: z.infer<typeof ListInput>, now: Date): Normalized<ListRequest> {
-  const { name, account, kind, resource, items, revision, table } = input;
+  const { name, account, kind, resource, items, revision, table, accept_empty } = input;
   // A snapshot covers one day, so that a list's key has the same form as a report's.
   const start_date = input.snapshot_date ?? today(input, now);
   const filters = Object.entries(input.filters ?? {}).map(([key, value]) => [key, String(value)]);
@@ -73,6 +77,7 @@ export function normalizeList(input: z.infer<typeof ListInput>, now: Date): Norm
     max_parallel: 1,
     ...(revision && { revision }),
     ...(table !== undefined && { table }),
+    ...(accept_empty !== undefined && { accept_empty }),
   };
   return { request, warnings: [] };
 }

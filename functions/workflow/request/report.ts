@@ -2,11 +2,13 @@ import * as z from 'zod/mini';
 import type { JsonObject } from '../json.ts';
 import { MAX_WINDOW_DAYS } from './dates.ts';
 import {
+  accept_empty,
   commonFields,
   type Normalized,
   normalizedFields,
   optionFaults,
   options,
+  path,
   rangeFaults,
   rangeFields,
   resolveRange,
@@ -56,6 +58,9 @@ export const ReportInput = z.strictObject({
   granularity: z.optional(word),
   format: z.optional(z.string().check(z.regex(/^[A-Za-z0-9]{1,16}$/, 'must be 1 to 16 letters or digits'))),
   table,
+  /** The place of the rows, if the file is a JSON object. Default: its only array of objects. */
+  rows: z.optional(path),
+  accept_empty,
   options,
   max_parallel: z.optional(z.int().check(z.minimum(1), z.maximum(40))),
 });
@@ -73,6 +78,8 @@ export const ReportRequest = z.object({
   /** Says when a day is over. Absent: UTC. */
   time_zone: z.optional(z.string()),
   table,
+  rows: z.optional(z.string()),
+  accept_empty,
   options: z.record(z.string(), z.json()),
 });
 export type ReportRequest = z.infer<typeof ReportRequest>;
@@ -93,6 +100,8 @@ export function normalizeReport(input: ReportInput, now: Date): Normalized<Repor
     ...(input.revision && { revision: input.revision }),
     ...(input.time_zone && { time_zone: input.time_zone }),
     ...(input.table !== undefined && { table: input.table }),
+    ...(input.rows !== undefined && { rows: input.rows }),
+    ...(input.accept_empty !== undefined && { accept_empty: input.accept_empty }),
   };
   const warnings = [
     ...warnOfUnknown('metrics', request.metrics),

@@ -1,8 +1,8 @@
-import type { ObjectEnd } from '../aws/objects.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { Column, TableSchema } from '../workflow/table.ts';
+import type { Database } from './database.ts';
 
-/** A text on this machine's disk. */
+/** The platform's file on this machine's disk. */
 export interface ReportFile {
   /** Ends with `.zst` if the text is compressed. */
   readonly path: string;
@@ -10,28 +10,23 @@ export interface ReportFile {
   readonly layout: 'array' | 'lines' | 'csv';
   /** The first line of CSV. */
   readonly header?: string;
-  /** The first line of CSV has no requested field. */
-  readonly headless?: true;
-  /** The reason why the file cannot be a report, such as `is empty`. */
+  /** The reason why the file is no report, such as `is empty`. */
   readonly fault?: string;
+  /** The reason why its rows cannot be found: the file is delivered without its table. */
+  readonly problem?: string;
 }
 
 export interface ReportOptions {
   /** No row may have another date. */
   readonly window: Window;
-  /** Absent if the export has no table. The rows are only counted then. */
+  /** Absent if the export has no table. The rows are only counted and added up then. */
   readonly schema: Pick<TableSchema, 'columns' | 'date_column'> | undefined;
-  /**
-   * The columns that the request asks for (see reportColumns). With a schema, those that must be in the file: another
-   * account's request may have added the others. Without one, those to add up.
-   */
+  /** The columns that the request asks for: the file must have them. Another account's request may have added others to the schema. */
   readonly columns: readonly Column[];
   /** Default: DAY. With another one, the date of a row may be the first day of its month, which is before the window. */
   readonly granularity?: string | undefined;
-  /** A folder for files of about a tenth of the report's size, and for what DuckDB cannot hold in memory. */
+  /** Takes files of about a tenth of the report's size, and what DuckDB cannot hold in memory. */
   readonly folder: string;
-  /** Stops with CurateLimit `time`. */
-  readonly signal: AbortSignal;
 }
 
 /** One day's rows. */
@@ -57,26 +52,24 @@ export interface ReportFacts {
   readonly table_problem?: string;
 }
 
-export interface OpenReport extends AsyncDisposable {
+/** A report whose rows were read. */
+export interface StagedReport {
   readonly facts: ReportFacts;
-  /**
-   * Writes the Parquet file of a day, of zero rows if the day has none. The rows keep the report's order, so the
-   * same report and metadata give the same bytes.
-   *
-   * @param metadata becomes the key-value metadata of the Parquet file
-   * @returns its path, which the next call overwrites
-   * @throws CurateLimit
-   */
-  writeDay(day: string, metadata: Readonly<Record<string, string>>): Promise<string>;
-  /** Reads the key-value metadata of a Parquet file that writeDay wrote. @param end with the whole footer @throws CurateLimit */
-  readMetadata(end: ObjectEnd): Promise<Readonly<Record<string, string>>>;
+  /** A Parquet file on this disk, in the order of the report: the columns `day` (DATE) and those of the schema, by name and type. */
+  readonly rows: string;
 }
 
-export interface OpenList extends AsyncDisposable {
-  readonly rows: number;
-  /** Writes one Parquet file with LIST_COLUMNS. @throws CurateLimit */
-  write(metadata: Readonly<Record<string, string>>): Promise<string>;
-}
+/**
+ * Reads a report once: checks its texts, casts them and adds them up.
+ *
+ * @throws DownloadRefused if the file is no report of this window
+ * @throws CurateLimit
+ */
+export type StageReport = (
+  database: Database,
+  file: ReportFile,
+  options: ReportOptions,
+) => Promise<StagedReport>;
 
 /** The step ran out of something that a setting can raise. */
 export class CurateLimit extends Error {
