@@ -7,11 +7,10 @@ import type { ConfiguredEntry } from '../config/exports.ts';
 import { type Assembly, loadAssembly, prepareAssembly } from './assembly.ts';
 import { type Clock, type ClockAnchor, scaledClock } from './clock.ts';
 import { createEventBus, type EventBus } from './events.ts';
-import { type Glue, startGlue } from './glue.ts';
+import { createRequestTables, type Glue, startGlue } from './glue.ts';
 import { createHistory, type ExecutionHistory, type History } from './history.ts';
 import { createFunction, type LocalFunction } from './lambda.ts';
 import type { FunctionSpec, LogLine } from './lambda-instance.ts';
-import { createRequestTables } from './request-tables.ts';
 import { ACCOUNT, CREDENTIALS, REGION, type Stored, startS3 } from './s3/server.ts';
 import { createFileSecret, createMemorySecret, type Secret, startSecretsManager } from './secrets-manager.ts';
 import { createStateMachine, type Execution, type RunTask } from './step-functions.ts';
@@ -95,7 +94,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const secrets = started.use(await startSecretsManager({ secrets: stored, now: clock.now }));
 
   const database = assembly.functions.map(({ environment }) => environment.GLUE_DATABASE).find(Boolean);
-  const glue = started.use(await startGlue({ directory: out, database, now: clock.now }));
+  const glue = started.use(await startGlue({ database, now: clock.now }));
   const defineTable = createRequestTables({ configured: options.configured ?? [], glue, bucket });
   const target = { platform: platformName(options.baseUrl), revision: options.revision };
 

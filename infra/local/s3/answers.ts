@@ -11,7 +11,6 @@ const STATUS = {
   InvalidRange: 416,
   InvalidRequest: 400,
   MalformedXML: 400,
-  MetadataTooLarge: 400,
   MissingContentLength: 411,
   NoSuchBucket: 404,
   NoSuchKey: 404,

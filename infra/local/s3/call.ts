@@ -21,7 +21,7 @@ export type Upload = {
   bucket: string;
   key: string;
   folder: string;
-  described: Pick<ObjectMeta, 'contentType' | 'contentEncoding' | 'metadata'>;
+  described: Pick<ObjectMeta, 'contentType' | 'contentEncoding'>;
   initiated: string;
   parts: Map<number, Part>;
 };

@@ -109,27 +109,14 @@ function preconditionFailed(): S3Error {
   return new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold');
 }
 
-const META_PREFIX = 'x-amz-meta-';
-const META_BYTES_MAX = 2 * 1024;
-
-/** Reads the headers that describe an object. @throws S3Error MetadataTooLarge */
-export function describedBy({
-  request,
-  header,
-}: Call): Pick<ObjectMeta, 'contentType' | 'contentEncoding' | 'metadata'> {
-  const entries = Object.entries(request.headers)
-    .filter(([name]) => name.startsWith(META_PREFIX))
-    .map(([name, value]) => [name.slice(META_PREFIX.length), [value].flat().join(',')] as const);
-  const bytes = entries.reduce((sum, [name, value]) => sum + name.length + Buffer.byteLength(value), 0);
-  if (bytes > META_BYTES_MAX)
-    throw new S3Error('MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size');
+/** Reads the headers that describe an object. User metadata (`x-amz-meta-…`) is ignored: no function writes it. */
+export function describedBy({ header }: Call): Pick<ObjectMeta, 'contentType' | 'contentEncoding'> {
   // `aws-chunked` describes the transfer and not the object.
   const encodings = (header('content-encoding') ?? '').split(',').map((name) => name.trim());
   const contentEncoding = encodings.filter((name) => name !== '' && name !== 'aws-chunked').join(',');
   return {
     contentType: header('content-type') ?? 'binary/octet-stream',
     ...(contentEncoding !== '' && { contentEncoding }),
-    ...(entries.length > 0 && { metadata: Object.fromEntries(entries) }),
   };
 }
 
@@ -143,10 +130,6 @@ function checksumHeaders(crc32: string): Record<string, string> {
 }
 
 function metaHeaders(meta: ObjectMeta, header: Call['header']): Record<string, string> {
-  const metadata = Object.entries(meta.metadata ?? {}).map(([name, value]) => [
-    `${META_PREFIX}${name}`,
-    value,
-  ]);
   const withChecksum = header('x-amz-checksum-mode') === 'ENABLED' && header('range') === undefined;
   return {
     ETag: meta.etag,
@@ -154,7 +137,6 @@ function metaHeaders(meta: ObjectMeta, header: Call['header']): Record<string, s
     'Last-Modified': new Date(meta.lastModified).toUTCString(),
     'Accept-Ranges': 'bytes',
     ...versionHeader(meta),
-    ...Object.fromEntries(metadata),
     ...(meta.contentEncoding === undefined ? {} : { 'Content-Encoding': meta.contentEncoding }),
     ...(withChecksum && meta.crc32 !== '' ? checksumHeaders(meta.crc32) : {}),
   };

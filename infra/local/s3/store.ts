@@ -35,8 +35,6 @@ export type ObjectMeta = {
   crc32: string;
   contentType: string;
   contentEncoding?: string;
-  /** The user's metadata, without `x-amz-meta-`. */
-  metadata?: Record<string, string>;
   lastModified: string;
   /** Only in a bucket with versions. */
   versionId?: string;

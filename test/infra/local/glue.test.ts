@@ -1,124 +1,35 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import {
-  BatchCreatePartitionCommand,
-  BatchGetPartitionCommand,
-  BatchUpdatePartitionCommand,
-  GlueClient,
-  type PartitionInput,
-} from '@aws-sdk/client-glue';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { catalogTable, readSchema, storageDescriptor } from '../../../functions/workflow/catalog-table.ts';
-import type { Column, TableSchema } from '../../../functions/workflow/table.ts';
-import { startGlue } from '../../../infra/local/glue.ts';
-import { createRequestTables } from '../../../infra/local/request-tables.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { GetTableCommand, GetTablesCommand, GlueClient } from '@aws-sdk/client-glue';
+import { describe, expect, test } from 'vitest';
+import { catalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
+import type { TableSchema } from '../../../functions/workflow/table.ts';
+import { createRequestTables, startGlue } from '../../../infra/local/glue.ts';
 
 const BUCKET = 'exports';
-const COLUMNS: Column[] = [{ name: 'spend', type: 'decimal(18,6)' }];
 const SCHEMA: TableSchema = {
   table: 'daily-campaigns',
   kind: 'report',
-  columns: COLUMNS,
+  columns: [{ name: 'spend_usd', type: 'decimal(18,6)', from: 'Spend (USD)' }],
   date_column: 'day',
   requests: { acme: 'a'.repeat(64) },
+  currencies: { acme: 'USD' },
 };
-const AT = { DatabaseName: 'local', TableName: 'daily_campaigns' };
 
-/** Starts Glue with a table, and a client that does not retry. */
-async function startClient({ directory = temporaryDirectory(), table = catalogTable(SCHEMA, BUCKET) } = {}) {
-  const glue = await startGlue({ directory });
+test('GetTable answers with the schema of a table, and nothing else is answered', async () => {
+  await using glue = await startGlue();
+  const table = catalogTable(SCHEMA, BUCKET, { description: 'Spend by day', comments: {} });
   glue.tables.set(table.Name, table);
-  const client = new GlueClient({
-    endpoint: glue.endpoint,
-    region: 'eu-west-1',
-    credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
-    maxAttempts: 1,
-  });
-  onTestFinished(async () => {
-    client.destroy();
-    await glue.close();
-  });
-  const create = (...PartitionInputList: PartitionInput[]) =>
-    client.send(new BatchCreatePartitionCommand({ ...AT, PartitionInputList }));
-  const get = (...days: string[]) => {
-    const PartitionsToGet = days.map((day) => ({ Values: ['acme', day] }));
-    return client.send(new BatchGetPartitionCommand({ ...AT, PartitionsToGet }));
-  };
-  const update = (day: string, input: PartitionInput) => {
-    const entry = { PartitionValueList: ['acme', day], PartitionInput: input };
-    return client.send(new BatchUpdatePartitionCommand({ ...AT, Entries: [entry] }));
-  };
-  return { glue, client, create, get, update };
-}
-
-function partition(day: string, columns: readonly Column[] = COLUMNS): PartitionInput {
-  const location = `s3://${BUCKET}/tables/daily-campaigns/account=acme/date=${day}/`;
-  // Glue's answer as the SDK reads it, and its types are the SDK's mutable ones.
-  return JSON.parse(
-    JSON.stringify({ Values: ['acme', day], StorageDescriptor: storageDescriptor(columns, location) }),
-  );
-}
-
-describe('partitions', () => {
-  test('are created once, found by their values, and updated if they exist', async () => {
-    const { create, get, update } = await startClient();
-    expect((await create(partition('2026-10-01'))).Errors).toEqual([]);
-    const { Errors } = await create(partition('2026-10-01'), partition('2026-10-02'));
-    expect(Errors).toMatchObject([
-      { PartitionValues: ['acme', '2026-10-01'], ErrorDetail: { ErrorCode: 'AlreadyExistsException' } },
-    ]);
-    const wider: Column[] = [...COLUMNS, { name: 'clicks', type: 'bigint' }];
-    expect((await update('2026-10-02', partition('2026-10-02', wider))).Errors).toEqual([]);
-    expect((await update('2026-10-03', partition('2026-10-03'))).Errors).toMatchObject([
-      {
-        PartitionValueList: ['acme', '2026-10-03'],
-        ErrorDetail: { ErrorCode: 'EntityNotFoundException' },
-      },
-    ]);
-    const { Partitions = [], UnprocessedKeys } = await get('2026-10-02', '2026-10-03', '2026-10-01');
-    expect(UnprocessedKeys).toEqual([]);
-    const names = Partitions.map(({ Values = [], StorageDescriptor }) => [
-      Values[1],
-      StorageDescriptor?.Columns?.map(({ Name }) => Name),
-    ]);
-    expect(names).toEqual([
-      ['2026-10-02', ['spend', 'clicks']],
-      ['2026-10-01', ['spend']],
-    ]);
-  });
-
-  test('outlive the run with their columns, unless somebody deletes the object', async () => {
-    const directory = temporaryDirectory();
-    const folderOf = (day: string) =>
-      join(directory, BUCKET, 'tables/daily-campaigns/account=acme', `date=${day}`);
-    const days = ['2026-10-01', '2026-10-02', '2026-10-03'];
-    for (const day of days) {
-      await mkdir(folderOf(day), { recursive: true });
-      await writeFile(join(folderOf(day), 'data.parquet'), 'PAR1');
-    }
-    const earlier = await startClient({ directory });
-    await earlier.create(...days.map((day) => partition(day)));
-    const wider: Column[] = [...COLUMNS, { name: 'clicks', type: 'bigint' }];
-    await earlier.update('2026-10-03', partition('2026-10-03', wider));
-    await earlier.glue.close();
-    await rm(folderOf('2026-10-02'), { recursive: true });
-    const { get } = await startClient({ directory });
-    const { Partitions = [] } = await get(...days);
-    expect(Partitions).toMatchObject([partition('2026-10-01'), partition('2026-10-03', wider)]);
-  });
-
-  test.each<[string, string, PartitionInput[]]>([
-    ['too few values', 'InvalidInputException', [{ ...partition('2026-10-01'), Values: ['2026-10-01'] }]],
-    ['another location', 'InvalidInputException', [{ ...partition('2026-10-01'), Values: ['acme', 'x'] }]],
-    ['no columns', 'InvalidInputException', [partition('2026-10-01', [])]],
-    ['nothing', 'ValidationException', []],
-    ['more than 100', 'ValidationException', Array(101).fill(partition('2026-10-01'))],
-  ])('are refused with %s: %s', async (_, name, inputs) => {
-    const { glue, create } = await startClient();
-    await expect(create(...inputs)).rejects.toMatchObject({ name });
-    expect(glue.partitionsOf('daily_campaigns')).toEqual([]);
-  });
+  const { endpoint } = glue;
+  const credentials = { accessKeyId: 'any', secretAccessKey: 'any' };
+  const client = new GlueClient({ endpoint, region: 'eu-west-1', credentials, maxAttempts: 1 });
+  const get = (Name: string, DatabaseName = glue.database) =>
+    client.send(new GetTableCommand({ DatabaseName, Name }));
+  const { Table } = await get('daily_campaigns');
+  expect(readSchema(Table ?? {})).toEqual(SCHEMA);
+  for (const absent of [get('daily'), get('daily_campaigns', 'other')])
+    await expect(absent).rejects.toMatchObject({ name: 'EntityNotFoundException' });
+  const others = client.send(new GetTablesCommand({ DatabaseName: glue.database }));
+  await expect(others).rejects.toMatchObject({ name: 'InvalidInputException' });
+  client.destroy();
 });
 
 describe('the table of a request', () => {
@@ -132,7 +43,7 @@ describe('the table of a request', () => {
   };
 
   async function define(requests: readonly unknown[], configured: Record<string, unknown>[] = []) {
-    await using glue = await startGlue({ directory: temporaryDirectory() });
+    await using glue = await startGlue();
     const target = { platform: 'api.example/v1', revision: '2026-09-01' };
     const defineTable = createRequestTables({ glue, bucket: BUCKET, configured });
     for (const request of requests) defineTable(request, target);
@@ -145,8 +56,8 @@ describe('the table of a request', () => {
     ];
     const [plain] = await define([REQUEST]);
     const [declared] = await define([REQUEST], configured);
-    expect(plain?.columns).toContainEqual({ name: 'reach', type: 'double' });
-    expect(declared?.columns).toContainEqual({ name: 'reach', type: 'bigint' });
+    expect(plain?.columns).toContainEqual({ name: 'reach', type: 'double', from: 'reach' });
+    expect(declared?.columns).toContainEqual({ name: 'reach', type: 'bigint', from: 'reach' });
     expect([plain?.date_column, declared?.date_column]).toEqual(['date', 'day']);
     expect(declared?.requests).toEqual(plain?.requests);
   });
