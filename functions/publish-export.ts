@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { collectOutcomes, sumRestated } from './decisions/outcomes.ts';
+import { collectOutcomes, sumChanges } from './decisions/outcomes.ts';
 import { shortenWarnings } from './decisions/warnings.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { failureKey } from './workflow/keys.ts';
@@ -38,6 +38,7 @@ export async function publishExport(
     await store.remove(failureKey(request, request));
   const { account, name, kind, start_date, end_date } = request;
   const windows = delivered.map(({ outcome, warnings: _, ...window }) => window);
+  const table_problem = delivered.find((window) => window.table_problem !== undefined)?.table_problem;
   const all = [...warnings, ...delivered.flatMap((window) => window.warnings ?? [])];
   return {
     version: '1',
@@ -52,7 +53,8 @@ export async function publishExport(
     ...(already_delivered !== undefined && { already_delivered }),
     bytes: windows.reduce((sum, { bytes }) => sum + bytes, 0),
     ...sumRows(delivered, already_delivered),
-    ...sumRestated(delivered),
+    ...(table_problem !== undefined && { table_problem }),
+    ...sumChanges(delivered),
     warnings: shortenWarnings(all, MAX_WARNINGS),
   };
 }

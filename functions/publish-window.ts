@@ -1,20 +1,21 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { platformName, platformRequest } from './decisions/platform-request.ts';
-import type { RequestTarget } from './decisions/request-hash.ts';
-import { shortenWarnings } from './decisions/warnings.ts';
+import { type RequestTarget, requestHash } from './decisions/request-hash.ts';
+import { shortenWarnings, truncate } from './decisions/warnings.ts';
 import { readCause } from './workflow/errors.ts';
 import { failureKey, manifestKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
-import { Restated } from './workflow/state-parts.ts';
+import { TableChanges } from './workflow/state-parts.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
 /**
- * Bytes of a window's warnings in the export's state. Its other fields have at most 900 bytes, so a delivered window is not larger
- * than a failed one, for which that state has room (see MAX_WINDOWS).
+ * Bytes of a window's warnings and of its table problem in the export's state. Its other fields have at most 1,000 bytes, so a
+ * delivered window is not larger than a failed one, for which that state has room (see MAX_WINDOWS).
  */
-const MAX_WARNINGS = 1_000;
+const MAX_WARNINGS = 700;
+const MAX_PROBLEM = 300;
 
 interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
   readonly store: Pick<ObjectStore, 'bucket' | 'putJson' | 'remove'>;
@@ -32,10 +33,12 @@ export async function publishWindow(
 ): Promise<DeliveredWindow> {
   const { request, window, object, ready_id, curated, export_warnings = state.warnings.length } = state;
   const { store } = dependencies;
-  const warnings = warningsOf(state);
+  const death = describeDeath(state);
+  const warnings = [...state.warnings, ...(death === undefined ? [] : [death])];
+  const table_problem = death ?? curated?.table_problem;
   const manifest_key = manifestKey(request, window);
   await store.remove(failureKey(request, window));
-  await store.putJson(manifest_key, createManifest({ ...state, warnings }, dependencies));
+  await store.putJson(manifest_key, createManifest({ ...state, warnings }, table_problem, dependencies));
   return {
     outcome: 'delivered',
     window,
@@ -44,24 +47,29 @@ export async function publishWindow(
     ...(ready_id !== undefined && { report_id: ready_id }),
     bytes: object.bytes,
     ...(object.rows !== undefined && { rows: object.rows }),
-    ...(curated?.table && Restated.parse(curated.table)),
+    ...(table_problem !== undefined && { table_problem: truncate(table_problem, MAX_PROBLEM) }),
+    ...(curated?.table && TableChanges.parse(curated.table)),
     ...(warnings.length > export_warnings && {
       warnings: shortenWarnings(warnings.slice(export_warnings), MAX_WARNINGS),
     }),
   };
 }
 
-/** If CurateReport was killed, it may have written some days. The file is delivered all the same. */
-function warningsOf({ warnings, caught }: SavedWindow): string[] {
-  if (!caught) return warnings;
+/** If CurateReport was killed, it may have written some months. The file is delivered all the same. */
+function describeDeath({ caught }: SavedWindow): string | undefined {
+  if (!caught) return undefined;
   const [happened] = readCause(caught.Cause ?? '').happened.split('\n', 1);
-  return [...warnings, `the rows were not read, or the table may lack days (${caught.Error}): ${happened}`];
+  return `the rows were not read, or the table may lack days (${caught.Error}): ${happened}`;
 }
 
-function createManifest(state: SavedWindow, { store, now, platform, revision }: Dependencies) {
+function createManifest(
+  state: SavedWindow,
+  table_problem: string | undefined,
+  { store, now, platform, revision }: Dependencies,
+) {
   const { request, window, object, reports, ready_id, execution, warnings, curated = {} } = state;
   const { copied_at, crc32, ...stored } = object;
-  const { first_date, last_date, sums, ledger_key, table } = curated;
+  const { first_date, last_date, sums, table } = curated;
   return {
     version: '1',
     account: request.account,
@@ -71,6 +79,7 @@ function createManifest(state: SavedWindow, { store, now, platform, revision }: 
     request: platformRequest(request, window),
     // Not within `request`: only_missing compares that with the platform request of another run.
     time_zone: request.kind === 'report' ? request.time_zone : undefined,
+    request_hash: request.kind === 'purchases' ? undefined : requestHash(request, { platform, revision }),
     platform,
     revision: request.revision ?? revision,
     ...(ready_id !== undefined && {
@@ -83,8 +92,8 @@ function createManifest(state: SavedWindow, { store, now, platform, revision }: 
     first_date,
     last_date,
     sums,
-    ledger_key,
     table,
+    table_problem,
     checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: crc32 },
     report_created_at: reports.find(({ id }) => id === ready_id)?.created_at,
     copied_at,

@@ -1,6 +1,7 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
 import {
   DeleteObjectCommand,
@@ -18,15 +19,10 @@ const CALL_TIMEOUT = 10_000;
 /** S3 takes 1 MB/s at least. A file gets the time of a small call, and this much more. */
 const BYTES_PER_MILLISECOND = 1_000;
 
-export type Metadata = Readonly<Record<string, string>>;
-
 export interface ObjectHead {
-  readonly etag: string;
   /** Base64, if S3 knows it. */
   readonly crc32?: string;
   readonly version_id?: string;
-  /** The user metadata that was stored with the object. */
-  readonly metadata: Metadata;
 }
 
 /** The last bytes of an object, and the size of all. */
@@ -46,19 +42,22 @@ export interface ObjectStore {
   head(key: string): Promise<ObjectHead | undefined>;
   /** @returns undefined if the object, or this version of it, no longer exists */
   open(key: string, version: string | undefined, signal: AbortSignal): Promise<Readable | undefined>;
+  /** Reads the last bytes of an object, or all if there are fewer. @returns undefined if the object does not exist */
+  readEnd(key: string, length: number): Promise<ObjectEnd | undefined>;
   /**
-   * Reads the last bytes of an object, or all if there are fewer.
+   * Writes an object into a file of this disk.
    *
-   * @returns undefined if the object no longer has this ETag
+   * @returns its ETag; undefined if the object does not exist
+   * @throws also ENOSPC
    */
-  readEnd(key: string, etag: string, length: number): Promise<ObjectEnd | undefined>;
+  getFile(key: string, path: string, signal: AbortSignal): Promise<string | undefined>;
   /**
-   * Writes a file of this disk with its metadata, which may have 2 KB.
+   * Writes a file of this disk.
    *
    * @param replaces the ETag of the object that it replaces; undefined if there must be none
    * @returns false if another writer was faster, and nothing was written
    */
-  putFile(key: string, path: string, metadata: Metadata, replaces: string | undefined): Promise<boolean>;
+  putFile(key: string, path: string, replaces: string | undefined): Promise<boolean>;
   /** Succeeds even if the object does not exist. */
   remove(key: string): Promise<void>;
 }
@@ -108,10 +107,8 @@ export function createObjectStore({
       const refuse = refused(`look at ${key} of`, 's3:GetObject and s3:ListBucket');
       const answer = await client.send(command, within()).catch(unless(/^NotFound$/, undefined, refuse));
       if (answer === undefined) return undefined;
-      const { ETag, ChecksumCRC32: crc32, VersionId, Metadata = {} } = answer;
+      const { ChecksumCRC32: crc32, VersionId } = answer;
       return {
-        etag: ETag ?? '',
-        metadata: Metadata,
         ...(crc32 !== undefined && { crc32 }),
         ...(VersionId !== undefined && { version_id: VersionId }),
       };
@@ -124,8 +121,8 @@ export function createObjectStore({
         .catch(unless(/^NoSuch(Key|Version)$/, undefined, refuse));
       return answer?.Body as Readable | undefined;
     },
-    async readEnd(key, etag, length) {
-      const command = new GetObjectCommand({ ...at(key), IfMatch: etag, Range: `bytes=-${length}` });
+    async readEnd(key, length) {
+      const command = new GetObjectCommand({ ...at(key), Range: `bytes=-${length}` });
       const read = async () => {
         const { Body, ContentRange } = await client.send(command, within());
         const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
@@ -133,9 +130,22 @@ export function createObjectStore({
         return { bytes, size: Number(ContentRange?.split('/')[1] ?? bytes.length) };
       };
       const refuse = refused(`read ${key} of`, 's3:GetObject and s3:ListBucket');
-      return read().catch(unless(CONFLICTS, undefined, refuse));
+      return read().catch(unless(/^NoSuchKey$/, undefined, refuse));
     },
-    async putFile(key, path, metadata, replaces) {
+    async getFile(key, path, abortSignal) {
+      const command = new GetObjectCommand(at(key));
+      const read = async () => {
+        const { Body, ETag } = await client.send(command, { abortSignal });
+        await pipeline(Body as Readable, createWriteStream(path));
+        return ETag;
+      };
+      const refuse = refused(`read ${key} of`, 's3:GetObject and s3:ListBucket');
+      return read().catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOSPC') throw error;
+        return unless(/^NoSuchKey$/, undefined, refuse)(error);
+      });
+    },
+    async putFile(key, path, replaces) {
       const { size } = await stat(path);
       const command = new PutObjectCommand({
         ...at(key),
@@ -144,7 +154,6 @@ export function createObjectStore({
         ContentLength: size,
         ContentType: 'application/vnd.apache.parquet',
         ChecksumCRC32: await checksumOf(path),
-        Metadata: metadata,
       });
       const put = async () => {
         await client.send(command, within(CALL_TIMEOUT + Math.ceil(size / BYTES_PER_MILLISECOND)));

@@ -1,4 +1,4 @@
-import { Caught, type Restated, type Window } from '../workflow/state-parts.ts';
+import { Caught, type TableChanges, type Window } from '../workflow/state-parts.ts';
 import {
   type DeliveredWindow,
   type ExportPlan,
@@ -38,18 +38,21 @@ export function collectOutcomes(
   });
 }
 
-/** Adds up the restated days of windows. Returns nothing if no window has a table. */
-export function sumRestated(windows: readonly DeliveredWindow[]): Partial<Restated> {
+/** Adds up what windows changed in their table. Returns nothing if none was written. */
+export function sumChanges(windows: readonly DeliveredWindow[]): Partial<TableChanges> {
   const written = windows.filter(({ restated }) => restated !== undefined);
   if (written.length === 0) return {};
-  const days = written
-    .flatMap((each) => [each.first_restated ?? [], each.last_restated ?? []])
-    .flat()
-    .sort();
-  const [first_restated, last_restated] = [days[0], days.at(-1)];
+  const restated = firstAndLast(written.flatMap((each) => [each.first_restated, each.last_restated]));
+  const held = firstAndLast(written.flatMap((each) => [each.first_held, each.last_held]));
   return {
     restated: written.reduce((sum, { restated = 0 }) => sum + restated, 0),
-    ...(first_restated !== undefined && { first_restated }),
-    ...(last_restated !== undefined && { last_restated }),
+    ...(restated && { first_restated: restated[0], last_restated: restated[1] }),
+    held: written.reduce((sum, { held = 0 }) => sum + held, 0),
+    ...(held && { first_held: held[0], last_held: held[1] }),
   };
+}
+
+function firstAndLast(days: readonly (string | undefined)[]): [string, string] | undefined {
+  const [first, ...others] = days.filter((day) => day !== undefined).toSorted();
+  return first === undefined ? undefined : [first, others.at(-1) ?? first];
 }

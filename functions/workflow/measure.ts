@@ -22,6 +22,8 @@ export const METRICS = {
   Freshness: 'Seconds',
   /** Days of the table that showed other values before. */
   DaysRestated: 'Count',
+  /** Days of the table that a report would have emptied. */
+  DaysHeld: 'Count',
   /** From the report's creation to the poll that found it READY. */
   TimeToReady: 'Seconds',
 
@@ -72,7 +74,7 @@ export function measureStep(input: unknown, output: unknown, now: Date): Measure
   const after = Object(output) as State;
   return [
     ...measureDelivery(before, after, now),
-    ...countTableProblems(before, after),
+    ...countTableProblems(after),
     ...measureReady(before, after, now),
     ...measureFailure(after),
     ...countRetries('Throttled', (after.throttled ?? 0) - (before.throttled ?? 0)),
@@ -96,7 +98,7 @@ export function measureError(input: unknown, error: unknown, now: Date): Measure
 function measureDelivery(before: State, after: State, now: Date): Measurement[] {
   const { request, window } = before;
   if (after.outcome !== 'delivered' || !request || !window) return [];
-  const { bytes = 0, rows, restated } = after;
+  const { bytes = 0, rows, restated, held } = after;
   const end = endOfData(before);
   const values = {
     Deliveries: 1,
@@ -106,6 +108,7 @@ function measureDelivery(before: State, after: State, now: Date): Measurement[] 
     // A list is a snapshot of today, whose end is in the future.
     ...(end !== undefined && { Freshness: Math.max(0, (now.getTime() - end) / 1000) }),
     ...(restated !== undefined && { DaysRestated: restated }),
+    ...(held !== undefined && { DaysHeld: held }),
   };
   return [{ values, dimensions: { account: request.account, export: request.name } }];
 }
@@ -117,9 +120,8 @@ function endOfData({ request, window, curated }: State): number | undefined {
 }
 
 /** Has no dimension, so that one alarm watches all exports. The line's properties name the window. */
-function countTableProblems({ curated, caught }: State, { outcome }: State): Measurement[] {
-  // PublishWindow gets an error only if CurateReport failed.
-  const isProblem = outcome === 'delivered' && (curated?.table_problem !== undefined || caught !== undefined);
+function countTableProblems({ outcome, table_problem }: State): Measurement[] {
+  const isProblem = outcome === 'delivered' && table_problem !== undefined;
   return isProblem ? [{ values: { TableProblems: 1 }, dimensions: {} }] : [];
 }
 
