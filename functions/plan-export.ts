@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore } from './aws/objects.ts';
-import { type DeliveredObjects, findMissing } from './decisions/missing.ts';
+import { type DeliveredObjects, findMissing } from './decisions/deliveries.ts';
 import { platformName } from './decisions/platform-request.ts';
 import type { RequestTarget } from './decisions/request-hash.ts';
 import { InvalidInput } from './workflow/errors.ts';
@@ -17,7 +17,7 @@ interface Dependencies extends RequestTarget, Pick<Common, 'log'> {
 
 /**
  * Checks the whole request before the platform is called, and splits its range into windows of at most 45 days (contract
- * 8). With `only_missing`, leaves out the windows that were already delivered for the same request.
+ * 8). With `only_missing`, leaves out the windows whose days were all delivered for the same request.
  *
  * @throws InvalidInput with every fault
  * @throws AccessRefused, ServiceUnavailable

@@ -8,6 +8,7 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   PutObjectCommand,
+  paginateListObjectsV2,
 } from '@aws-sdk/client-s3';
 import type { Settings } from '../workflow/settings.ts';
 import { addressed, createS3Client } from './s3.ts';
@@ -15,6 +16,9 @@ import { asServiceError } from './service-error.ts';
 
 /** Milliseconds for a small call, all its tries together: the SDK's pauses between five tries take up to 7.5 s (see s3.ts). */
 const CALL_TIMEOUT = 10_000;
+
+/** All pages of a list together, which have 1,000 keys each: those of an export that has run every hour for years. */
+const LIST_TIMEOUT = 60_000;
 
 /** S3 takes 1 MB/s at least. A file gets the time of a small call, and this much more. */
 const BYTES_PER_MILLISECOND = 1_000;
@@ -34,6 +38,8 @@ export interface ObjectEnd {
 /** The bucket's objects. Each function throws AccessRefused or ServiceUnavailable. */
 export interface ObjectStore {
   readonly bucket: string;
+  /** Keys in the order of their characters. */
+  list(prefix: string): Promise<string[]>;
   /** @param key under `exports/` */
   putJson(key: string, value: unknown): Promise<void>;
   /** @returns the object's text; undefined if it does not exist */
@@ -86,6 +92,20 @@ export function createObjectStore({
 
   return {
     bucket: BUCKET,
+    async list(Prefix) {
+      const pages = paginateListObjectsV2(
+        { client },
+        { Bucket: BUCKET, ExpectedBucketOwner: BUCKET_OWNER, Prefix },
+        within(LIST_TIMEOUT),
+      );
+      const keys: string[] = [];
+      try {
+        for await (const { Contents = [] } of pages) keys.push(...Contents.map(({ Key = '' }) => Key));
+        return keys;
+      } catch (error) {
+        return refused(`list ${Prefix} of`, 's3:ListBucket')(error);
+      }
+    },
     async putJson(key, value) {
       const command = new PutObjectCommand({
         ...at(key),

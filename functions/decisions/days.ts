@@ -1,17 +1,23 @@
 import { type DateRange, dateIn } from '../workflow/request/dates.ts';
 import type { ShownDays } from '../workflow/shown-days.ts';
 
-/** A window whose manifest names an object that is still there. */
+/** A window that has a manifest. */
 export interface Delivery extends DateRange {
   /** See requestHash. */
   readonly request_hash: string;
   /** When its report was created, in ISO 8601. */
   readonly created_at: string;
+  /**
+   * The window does not count as delivered any more. `replaced`: the manifest's object is gone, or another one is there ·
+   * `failed`: a later run of the window failed
+   */
+  readonly lost?: 'replaced' | 'failed';
 }
 
 /**
  * What became of a day. The first reason that holds counts.
  *
+ * - `failed`: it was delivered, and a later run of its window failed
  * - `unannounced`: no manifest covers it, but the table shows it: a run ended between the two
  * - `other_request`: only another request delivered it · `absent`: none did
  * - `unfinished`: its report was created before the day was over
@@ -20,18 +26,20 @@ export interface Delivery extends DateRange {
  */
 export type DayState =
   | 'present'
-  | 'absent'
+  | 'failed'
   | 'unannounced'
   | 'other_request'
+  | 'absent'
   | 'unfinished'
   | 'not_in_table'
   | 'held';
 
 /** States in which an export of the day is missing. `not_in_table` needs `curate`, and `held` a decision. */
 export const TO_EXPORT: ReadonlySet<DayState> = new Set([
-  'absent',
+  'failed',
   'unannounced',
   'other_request',
+  'absent',
   'unfinished',
 ]);
 
@@ -52,18 +60,26 @@ export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] 
 }
 
 function judgeDay(day: string, { deliveries, shown, hash, timeZone }: DayFacts): DayState {
-  const covering = deliveries.filter(({ start_date, end_date }) => start_date <= day && day < end_date);
+  const covering = deliveries.filter((each) => covers(each, day));
   const own = covering.filter(({ request_hash }) => request_hash === hash);
   const there = shown?.[day]?.request_hash === hash ? shown[day] : undefined;
-  const newest = own.map(({ created_at }) => created_at).reduce(later, '');
+  const newest = own.flatMap(({ created_at, lost }) => (lost ? [] : [created_at])).reduce(later, '');
   if (newest === '') {
+    if (own.some(({ lost }) => lost === 'failed')) return 'failed';
     if (there) return 'unannounced';
-    return covering.length > 0 ? 'other_request' : 'absent';
+    return covering.length > own.length ? 'other_request' : 'absent';
   }
   if (timeZone !== undefined && dateIn(timeZone, new Date(newest)) <= day) return 'unfinished';
   if (!shown) return 'present';
-  if (there?.held) return 'held';
-  return there && Date.parse(there.created_at) >= Date.parse(newest) ? 'present' : 'not_in_table';
+  // The report that the table has read last.
+  const read = there?.held ?? there;
+  if (!read || Date.parse(read.created_at) < Date.parse(newest)) return 'not_in_table';
+  return there?.held ? 'held' : 'present';
+}
+
+/** A window without days, which a query for purchases may have, covers its start. */
+export function covers({ start_date, end_date }: DateRange, day: string): boolean {
+  return start_date <= day && (day < end_date || day === start_date);
 }
 
 function later(one: string, other: string): string {

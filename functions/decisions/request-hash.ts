@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isObject } from '../workflow/json.ts';
-import type { ListRequest, ReportRequest } from '../workflow/request/request.ts';
+import type { ExportRequest } from '../workflow/request/request.ts';
 
 /** The platform that a request is sent to. */
 export interface RequestTarget {
@@ -12,22 +12,23 @@ export interface RequestTarget {
 
 /**
  * The SHA-256 of everything that decides what a row of the request says, in hexadecimal. Two requests with the same hash may
- * write to the same table. Dates, time zone, format and parallelism leave the rows as they are.
+ * write to the same table, and deliver the same day. Dates, time zone, format and parallelism leave the rows as they are.
  */
-export function requestHash(
-  request: ReportRequest | ListRequest,
-  { platform, revision }: RequestTarget,
-): string {
+export function requestHash(request: ExportRequest, { platform, revision }: RequestTarget): string {
   const identity = { platform, revision: request.revision ?? revision, ...identityOf(request) };
   return createHash('sha256')
     .update(JSON.stringify(withSortedKeys(identity)))
     .digest('hex');
 }
 
-function identityOf(request: ReportRequest | ListRequest) {
+function identityOf(request: ExportRequest) {
   if (request.kind === 'list') {
     const { kind, resource, filters, items } = request;
     return { kind, resource, filters, items };
+  }
+  if (request.kind === 'purchases') {
+    const { kind, advertiser_id, options } = request;
+    return { kind, advertiser_id: advertiser_id.toLowerCase(), options };
   }
   return {
     kind: request.kind,

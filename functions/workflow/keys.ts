@@ -40,3 +40,9 @@ export function manifestKey(request: Pick<ExportRequest, 'account' | 'name'>, wi
 export function failureKey(request: Pick<ExportRequest, 'account' | 'name'>, range: Window): string {
   return `${windowPrefix(request, range)}${FAILURE}`;
 }
+
+/** The window of an object's key; undefined if the key has none. */
+export function windowOf(key: string): Window | undefined {
+  const [, start_date, end_date] = /\/start_date=([\d-]+)\/end_date=([\d-]+)\//.exec(key) ?? [];
+  return start_date === undefined || end_date === undefined ? undefined : { start_date, end_date };
+}
