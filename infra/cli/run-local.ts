@@ -10,6 +10,7 @@ import { type CredentialSource, startLocal } from '../local/run.ts';
 import { newestChange } from '../local/s3/store.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { UsageError } from './errors.ts';
+import { findReplaced, type KeptRequest, keepRequest, readKeptRequests } from './kept-requests.ts';
 import { printLines, warn } from './layout.ts';
 import { quote, repeatCommand } from './next-command.ts';
 import {
@@ -35,6 +36,8 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions {
   readonly json?: true;
   readonly out: string;
   readonly speed: number;
+  /** Replaces the request that the folder keeps under this name. */
+  readonly takeOver?: true;
 }
 
 /** Ctrl-C, and the signal that schedulers and containers send. Both write the history before the command ends. */
@@ -59,12 +62,13 @@ export interface LocalOutcome {
  */
 export async function runLocal(name: string | undefined, options: LocalRunOptions): Promise<LocalOutcome> {
   const { clock, warnings: ofClock } = await createClock(options);
-  const { input, request, warnings } = await checkAll(name, options, new Date(clock.now()));
+  const { input, given, request, replaced, warnings } = await checkAll(name, options, new Date(clock.now()));
   warnings.push(...ofClock);
   if (options.credential !== undefined) warnings.push(...(await credentialFileWarnings(options.credential)));
   for (const warning of warnings) warn(warning);
 
   await using _lock = await lockFolder(options.out);
+  await keepRequest(options.out, { input: given, request }, replaced);
   await using platform = await createPlatformAccess(options, clock);
   await using local = await startLocal({
     ...platform,
@@ -112,17 +116,38 @@ async function createClock({
   return { clock: scaledClock(speed, now, start.getTime() - now), warnings: [warning] };
 }
 
+/** @throws UsageError with every fault */
 async function checkAll(name: string | undefined, options: LocalRunOptions, now: Date) {
   const faults = [...(await findPlatformFaults(options)), ...configFaults()];
   try {
-    const input = await findLocalRequest(name, options, now);
+    const given = await findLocalRequest(name, options, now);
+    const input = withOptions(given, options);
     const checked = checkRequest(input, now);
-    if (faults.length === 0) return { input, ...checked };
+    const { out, takeOver } = options;
+    const replaced = findReplaced(out, checked.request, await readKeptRequests(out, now));
+    if (!takeOver) faults.push(...replaced.map(describeReplaced));
+    if (faults.length === 0) return { input, given: withDates(given, options), replaced, ...checked };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     faults.push(...error.faults);
   }
   throw new UsageError([...new Set(faults)]);
+}
+
+function describeReplaced({ file, request }: KeptRequest): string {
+  const what = tableOf(request) === undefined ? 'files' : `days in the table ${tableOf(request)}`;
+  return (
+    `another request is kept in ${file}, and this one would replace its ${what}: give this request another name or ` +
+    'another "table", or add --take-over to replace it'
+  );
+}
+
+/** The dates of the options, for a request that has none. */
+function withDates(given: unknown, { from, to }: LocalRunOptions): unknown {
+  const { period, start_date } = Object(given);
+  if (from === undefined || to === undefined || period !== undefined || start_date !== undefined)
+    return given;
+  return withOptions(given, { from, to });
 }
 
 /** Without --base-url, the platform is a sandbox, which has its own credential and revision. */
@@ -133,16 +158,20 @@ async function findPlatformFaults(options: PlatformOptions): Promise<string[]> {
     .map((name) => `--${name} needs --base-url`);
 }
 
+/** The request as it was given, before {@link withOptions}. */
 async function findLocalRequest(
   name: string | undefined,
-  options: LocalRunOptions,
+  { input, account, baseUrl }: LocalRunOptions,
   now: Date,
 ): Promise<unknown> {
-  const { input, baseUrl } = options;
-  if (name !== undefined || input !== undefined) return findRequest(name, options);
+  if (name !== undefined || input !== undefined)
+    return findRequest(name, {
+      ...(input !== undefined && { input }),
+      ...(account !== undefined && { account }),
+    });
   if (baseUrl !== undefined) throw new UsageError(['--base-url needs --input, or the name of an export']);
-  if (options.account !== undefined) throw new UsageError(['--account needs the name of an export']);
-  return withOptions(exampleRequest(now), options);
+  if (account !== undefined) throw new UsageError(['--account needs the name of an export']);
+  return exampleRequest(now);
 }
 
 async function createPlatformAccess(

@@ -29,6 +29,7 @@ export function createRunCommand(): Command {
     .addOption(option.revision())
     .option('--out <dir>', 'the folder for objects, events.jsonl and history.json', 'out')
     .addOption(option.speed())
+    .option('--take-over', 'replace another request that the folder keeps under this name')
     .addHelpText(
       'after',
       [

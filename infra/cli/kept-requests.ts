@@ -1,0 +1,84 @@
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { requestHash } from '../../functions/decisions/request-hash.ts';
+import { InvalidInput } from '../../functions/workflow/errors.ts';
+import { parseJson } from '../../functions/workflow/json.ts';
+import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
+import { tableOf } from '../../functions/workflow/table.ts';
+
+/** In the folder of local runs. */
+const FOLDER = 'requests';
+
+/** A request that a local run has kept beside its results. It counts as the configured one in this folder. */
+export interface KeptRequest {
+  /** A path, for --input. */
+  readonly file: string;
+  /** As the run was given it: a period is still a period. */
+  readonly input: unknown;
+  readonly request: ExportRequest;
+}
+
+/**
+ * The kept requests of a folder, that of the latest run first. A name has one for each table that it has filled. A file that is no
+ * request is left out.
+ */
+export async function readKeptRequests(out: string, now: Date): Promise<KeptRequest[]> {
+  const names = await readdir(join(out, FOLDER)).catch(() => []);
+  const files = names.filter((name) => name.endsWith('.json')).map((name) => join(out, FOLDER, name));
+  const kept = await Promise.all(
+    files.map(async (file) => ({ at: (await stat(file)).mtimeMs, found: await readKept(file, now) })),
+  );
+  return kept
+    .toSorted((one, other) => other.at - one.at)
+    .map(({ found }) => found)
+    .filter((found) => found !== undefined);
+}
+
+async function readKept(file: string, now: Date): Promise<KeptRequest | undefined> {
+  const input = parseJson(await readFile(file, 'utf8'));
+  try {
+    return { file, input, request: parseRequest(input, now).request };
+  } catch (error) {
+    if (error instanceof InvalidInput) return undefined;
+    throw error;
+  }
+}
+
+/** The kept requests that ask for other rows, and whose results this request would replace. */
+export function findReplaced(
+  out: string,
+  request: ExportRequest,
+  kept: readonly KeptRequest[],
+): KeptRequest[] {
+  const own = keptFile(out, request);
+  const table = tableOf(request);
+  const sharesResults = ({ file, request: other }: KeptRequest) =>
+    file === own || (table !== undefined && other.account === request.account && tableOf(other) === table);
+  return kept.filter((each) => sharesResults(each) && rowsOf(each.request) !== rowsOf(request));
+}
+
+/** Keeps the request of a run that is about to start. */
+export async function keepRequest(
+  out: string,
+  { input, request }: Omit<KeptRequest, 'file'>,
+  replaced: readonly KeptRequest[],
+): Promise<void> {
+  for (const { file } of replaced) await rm(file, { force: true });
+  const file = keptFile(out, request);
+  await mkdir(dirname(file), { recursive: true });
+  const draft = `${file}.draft`;
+  await writeFile(draft, `${JSON.stringify(input, null, 2)}\n`);
+  await rename(draft, file);
+}
+
+/** Neither an account, a name nor a table has a point. */
+function keptFile(out: string, request: ExportRequest): string {
+  const { account, name } = request;
+  const table = tableOf(request) ?? name;
+  return join(out, FOLDER, [account, name, ...(table === name ? [] : [table]), 'json'].join('.'));
+}
+
+/** Equal for two requests whose rows say the same. Both go to the same platform. */
+function rowsOf(request: ExportRequest): string {
+  return request.kind === 'purchases' ? request.kind : requestHash(request, { platform: '', revision: '' });
+}

@@ -1,0 +1,92 @@
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { parseRequest } from '../../../functions/workflow/request/request.ts';
+import { findReplaced, keepRequest, readKeptRequests } from '../../../infra/cli/kept-requests.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const NOW = new Date('2026-10-08T12:00:00Z');
+const REQUEST = {
+  name: 'daily',
+  account: 'acme',
+  period: 'last_7_days',
+  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+  metrics: ['spend', 'impressions'],
+};
+const LESS = { ...REQUEST, metrics: ['spend'] };
+const LIST = { name: 'daily', account: 'acme', kind: 'list', resource: 'campaigns' };
+const PURCHASES = {
+  name: 'daily',
+  account: 'acme',
+  kind: 'purchases',
+  period: 'last_7_days',
+  advertiser_id: '7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e',
+};
+
+let out: string;
+
+beforeEach(() => {
+  out = temporaryDirectory();
+});
+
+/** Keeps a request as a run with --take-over does. @returns the files that it replaced */
+async function keep(input: object): Promise<string[]> {
+  const { request } = parseRequest(input, NOW);
+  const replaced = findReplaced(out, request, await readKeptRequests(out, NOW));
+  await keepRequest(out, { input, request }, replaced);
+  return replaced.map(({ file }) => file.slice(out.length + 1));
+}
+
+test('a request is kept as it was given, with its period, at a path that --input takes', async () => {
+  await keep(REQUEST);
+  const [kept, ...others] = await readKeptRequests(out, NOW);
+  expect(others).toEqual([]);
+  expect(kept?.file).toBe(join(out, 'requests/acme.daily.json'));
+  expect(JSON.parse(await readFile(kept?.file ?? '', 'utf8'))).toEqual(REQUEST);
+  expect(kept).toMatchObject({ input: REQUEST, request: { start_date: '2026-10-01' } });
+});
+
+test.each<[string, object, object]>([
+  ['in another order', { ...REQUEST, metrics: ['impressions', 'spend'] }, REQUEST],
+  ['for other days', { ...REQUEST, period: 'yesterday' }, REQUEST],
+  ['under another name', { ...LESS, name: 'spend' }, REQUEST],
+  ['of another account', { ...LESS, account: 'globex' }, REQUEST],
+  ['with another table', { ...LESS, table: 'daily-2' }, REQUEST],
+  ['with the table of its name again', LESS, { ...REQUEST, table: 'daily-2' }],
+  ['of purchases', { ...PURCHASES, period: 'yesterday' }, PURCHASES],
+])('a request replaces nothing: the same rows or other results, %s', async (_, request, earlier) => {
+  await keep(earlier);
+  expect(await keep(request)).toEqual([]);
+});
+
+test.each<[string, object, object]>([
+  ['other metrics', LESS, REQUEST],
+  ['another revision', { ...REQUEST, revision: '2026-01-01' }, REQUEST],
+  ['another kind', LIST, REQUEST],
+  ['purchases', PURCHASES, REQUEST],
+  ['no table', { ...LESS, table: false }, REQUEST],
+  ['a table that was not wanted before', LESS, { ...REQUEST, table: false }],
+])('a request of the same name replaces the kept one: %s', async (_, request, earlier) => {
+  await keep(earlier);
+  expect(await keep(request)).toEqual(['requests/acme.daily.json']);
+  expect(await readdir(join(out, 'requests'))).toEqual(['acme.daily.json']);
+  expect(await readKeptRequests(out, NOW)).toMatchObject([{ input: request }]);
+});
+
+test('a request replaces that of another name which fills the same table', async () => {
+  await keep({ ...REQUEST, name: 'first', table: 'daily' });
+  expect(await keep(LESS)).toEqual(['requests/acme.first.daily.json']);
+  expect(await keep(LESS)).toEqual([]);
+});
+
+test('the latest run comes first, and a file that is no request counts for nothing', async () => {
+  await keep(REQUEST);
+  await keep({ ...LESS, table: 'daily-2' });
+  await writeFile(join(out, 'requests/acme.broken.json'), '{"name":');
+  await utimes(join(out, 'requests/acme.daily.json'), 1, 1);
+  const files = async () => (await readKeptRequests(out, NOW)).map(({ input }) => Object(input).table);
+  expect(await files()).toEqual(['daily-2', undefined]);
+  await utimes(join(out, 'requests/acme.daily.daily-2.json'), 0, 0);
+  expect(await files()).toEqual([undefined, 'daily-2']);
+  expect(await readKeptRequests(join(out, 'absent'), NOW)).toEqual([]);
+});
