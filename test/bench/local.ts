@@ -2,7 +2,7 @@ import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { scaledClock } from '../../infra/local/clock.ts';
-import { startSandbox } from '../../infra/sandbox/sandbox.ts';
+import { type Sandbox, startSandbox } from '../../infra/sandbox/sandbox.ts';
 import { measureCommand } from './copy/measure-command.ts';
 
 /** Waits are short beside the work, and P3's 10 s still take half a second. */
@@ -53,39 +53,37 @@ async function measureExport(checkout: string, name: ExportName): Promise<Sample
   using folder = mkdtempDisposableSync(join(tmpdir(), 'bench-local-'));
   const clock = scaledClock(SPEED);
   await using sandbox = await startSandbox({ now: clock.now, ...(bytes && { report: { bytes } }) });
-  const { clientId: client_id, clientSecret: client_secret, baseUrl, revision } = sandbox;
-  const credential = join(folder.path, 'credential.json');
-  const input = join(folder.path, 'request.json');
-  writeFileSync(credential, JSON.stringify({ client_id, client_secret }), { mode: 0o600 });
-  const request = {
-    name: 'bench',
-    account: 'sandbox',
-    start_date: '2025-01-01',
-    ...fields,
-    advertiser_ids: sandbox.advertiserIds.slice(0, 1),
-    metrics: ['spend'],
-  };
-  writeFileSync(input, JSON.stringify(request));
-  const options = {
-    'base-url': baseUrl,
-    revision,
-    credential,
-    input,
-    out: join(folder.path, 'out'),
-    speed: SPEED,
-  };
-  const flags = Object.entries(options).map(([option, value]) => `--${option} '${value}'`);
-  const main = `'${process.execPath}' infra/cli/main.ts run --local ${flags.join(' ')}`;
+  const request = { start_date: '2025-01-01', ...fields, metrics: ['spend'] };
   const started = Date.now();
-  const { cpu, rss } = await measureCommand(
-    `cd '${checkout}' && ${main} > /dev/null 2> '${folder.path}/stderr'`,
-    process.env,
-  );
+  const { cpu, rss } = await runLocally(checkout, sandbox, request, { folder: folder.path, speed: SPEED });
   const [first] = sandbox.journal;
   if (!first) throw new Error(`${checkout} sent no request`);
   // The sandbox notes the scaled time.
   const firstRequest = clock.start + (first.at - clock.start) / SPEED;
   return { firstRequestMs: firstRequest - started, cpuSeconds: cpu, peakMb: rss / 1e6 };
+}
+
+/**
+ * Runs `run --local` of a checkout against this sandbox. The results go to `out` in the folder.
+ *
+ * @param fields of the request
+ * @returns CPU seconds and the peak of the resident memory in bytes, its processes together
+ */
+export async function runLocally(
+  checkout: string,
+  { clientId: client_id, clientSecret: client_secret, baseUrl, revision, advertiserIds }: Sandbox,
+  fields: Readonly<Record<string, unknown>>,
+  { folder, speed }: { readonly folder: string; readonly speed: number },
+): Promise<{ cpu: number; rss: number }> {
+  const credential = join(folder, 'credential.json');
+  const input = join(folder, 'request.json');
+  writeFileSync(credential, JSON.stringify({ client_id, client_secret }), { mode: 0o600 });
+  const advertiser_ids = advertiserIds.slice(0, 1);
+  writeFileSync(input, JSON.stringify({ name: 'bench', account: 'sandbox', advertiser_ids, ...fields }));
+  const options = { 'base-url': baseUrl, revision, credential, input, out: join(folder, 'out'), speed };
+  const flags = Object.entries(options).map(([option, value]) => `--${option} '${value}'`);
+  const main = `'${process.execPath}' infra/cli/main.ts run --local ${flags.join(' ')}`;
+  return measureCommand(`cd '${checkout}' && ${main} > /dev/null 2> '${folder}/stderr'`, process.env);
 }
 
 /** The median of each figure by itself. */

@@ -5,6 +5,7 @@ import { type Sample, startServers, TRANSPORTS, type Transport } from './copy/ru
 import { type Row, table } from './copy/table.ts';
 import { benchCurate } from './curate.ts';
 import { benchLocal } from './local.ts';
+import { benchTables } from './tables.ts';
 
 const CONTENDERS = ['raw', 'ours', 'lib-storage', 'rclone-copyurl', 'against'];
 
@@ -55,6 +56,14 @@ program
         rounds,
       ),
     );
+  });
+program
+  .command('tables')
+  .description('Exports two years of three accounts on this machine, and adds up the tables.')
+  .option('--against <dir>', 'another checkout to compare with')
+  .action(async ({ against }: { against?: string }) => {
+    const checkouts = ['.', against].filter((directory) => directory !== undefined);
+    console.log(await benchTables(checkouts.map((directory) => resolve(directory))));
   });
 await program.parseAsync();
 
