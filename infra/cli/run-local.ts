@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { objectKey } from '../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import { DeliveredWindow } from '../../functions/workflow/states.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../functions/workflow/table.ts';
@@ -191,16 +192,31 @@ async function createPlatformAccess(
   };
 }
 
-/** The command that queries the table which a local run has written; undefined if there is none. */
+/** The command that queries what a local run has written: its table, or the file of purchases; undefined if there is none. */
 export function firstQuery(
   request: ExportRequest,
   { out, bucket }: { readonly out: string; readonly bucket: string },
 ): string | undefined {
-  const table = tableOf(request);
-  if (table === undefined || !existsSync(join(out, bucket, TABLES_PREFIX, table))) return undefined;
+  const from =
+    request.kind === 'purchases'
+      ? purchasesFile(request, join(out, bucket))
+      : writtenTable(request, join(out, bucket));
+  if (from === undefined) return undefined;
   const folder = out === 'out' ? '' : `--out ${quote(out)} `;
+  // The shell changes these characters within double quotes.
+  const sql = `SELECT * FROM ${from} LIMIT 10`.replaceAll(/["$`\\]/g, '\\$&');
+  return `npm run export -- query --local ${folder}"${sql}"`;
+}
+
+function writtenTable(request: ExportRequest, bucket: string): string | undefined {
+  const table = tableOf(request);
+  if (table === undefined || !existsSync(join(bucket, TABLES_PREFIX, table))) return undefined;
   const name = catalogName(table);
-  // Within the shell's double quotes, those of SQL are escaped.
-  const from = /^[a-z_]/.test(name) ? name : `\\"${name}\\"`;
-  return `npm run export -- query ${folder}"SELECT * FROM ${from} LIMIT 10"`;
+  return /^[a-z_]/.test(name) ? name : `"${name}"`;
+}
+
+/** The platform's answer, whose shape the contract does not show. */
+function purchasesFile(request: ExportRequest, bucket: string): string | undefined {
+  const file = join(bucket, objectKey(request, request));
+  return existsSync(file) ? `read_json('${file.replaceAll("'", "''")}')` : undefined;
 }

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { objectKey } from '../../../functions/workflow/keys.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import { firstQuery } from '../../../infra/cli/run-local.ts';
 import { runCommand, startCommand } from '../../support/cli.ts';
@@ -166,6 +168,23 @@ it.each([
   const out = temporaryDirectory();
   await mkdir(join(out, 'bucket/tables', table), { recursive: true });
   const { request } = parseRequest({ ...REQUEST, name }, new Date());
-  const query = sql && `npm run export -- query --out ${out} "${sql}"`;
+  const query = sql && `npm run export -- query --local --out ${out} "${sql}"`;
   expect(firstQuery(request, { out, bucket: 'bucket' })).toBe(query);
+});
+
+it('names a query of purchases that works when it is pasted into a shell', async () => {
+  const out = join(temporaryDirectory(), "it's $HOME");
+  const fields = { kind: 'purchases', name: 'p', account: 'a', advertiser_id: REQUEST.advertiser_ids[0] };
+  const { request } = parseRequest(
+    { ...fields, start_date: '2026-10-01', end_date: '2026-10-02' },
+    new Date(),
+  );
+  const file = join(out, 'bucket', objectKey(request, request));
+  expect(firstQuery(request, { out, bucket: 'bucket' })).toBeUndefined();
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, '[{"id":"p-1","value":12.5},{"id":"p-2","value":1}]');
+  const query = firstQuery(request, { out, bucket: 'bucket' }) ?? '';
+  const words = spawnSync('sh', ['-c', query.replace('npm run export --', `printf '%s\\n'`)]).stdout;
+  const { status, stdout } = await runCommand([...String(words).trim().split('\n'), '--csv']);
+  expect([status, stdout.split('\r\n')[1]]).toEqual([0, expect.stringMatching(/^p-1,12.5/)]);
 });
