@@ -77,9 +77,8 @@ function createManifest(
     kind: request.kind,
     ...window,
     request: platformRequest(request, window),
-    // Not within `request`: only_missing compares that with the platform request of another run.
     time_zone: request.kind === 'report' ? request.time_zone : undefined,
-    request_hash: request.kind === 'purchases' ? undefined : requestHash(request, { platform, revision }),
+    request_hash: requestHash(request, { platform, revision }),
     platform,
     revision: request.revision ?? revision,
     ...(ready_id !== undefined && {

@@ -9,6 +9,7 @@ import {
   HeadObjectCommand,
   PutObjectCommand,
   paginateListObjectsV2,
+  type S3ClientConfig,
 } from '@aws-sdk/client-s3';
 import type { Settings } from '../workflow/settings.ts';
 import { addressed, createS3Client } from './s3.ts';
@@ -71,11 +72,12 @@ export interface ObjectStore {
 /** Another writer has created, replaced or removed the object, or is about to. */
 const CONFLICTS = /^(PreconditionFailed|ConditionalRequestConflict|NoSuchKey)$/;
 
-export function createObjectStore({
-  BUCKET,
-  BUCKET_OWNER,
-}: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>): ObjectStore {
-  const client = createS3Client();
+/** @param config of the client, where the environment does not have it */
+export function createObjectStore(
+  { BUCKET, BUCKET_OWNER }: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>,
+  config: S3ClientConfig = {},
+): ObjectStore {
+  const client = createS3Client(config);
   const at = (key: string) => addressed({ bucket: BUCKET, key, expectedBucketOwner: BUCKET_OWNER });
   const within = (milliseconds = CALL_TIMEOUT) => ({ abortSignal: AbortSignal.timeout(milliseconds) });
 
