@@ -1,6 +1,5 @@
 import type { Window } from '../workflow/state-parts.ts';
 import type { Column, TableSchema } from '../workflow/table.ts';
-import type { Database } from './database.ts';
 
 /** The platform's file on this machine's disk. */
 export interface ReportFile {
@@ -39,7 +38,8 @@ export interface DayFacts {
 }
 
 export interface ReportFacts {
-  readonly rows: number;
+  /** Absent if the rows cannot be found or told apart, which is a table problem too. */
+  readonly rows?: number;
   /** Absent if no row has a date. */
   readonly first_date?: string;
   readonly last_date?: string;
@@ -52,24 +52,15 @@ export interface ReportFacts {
   readonly table_problem?: string;
 }
 
-/** A report whose rows were read. */
+/** A report whose rows were read: what `stageReport(database, file, options)` of rows.ts resolves to. */
 export interface StagedReport {
   readonly facts: ReportFacts;
-  /** A Parquet file on this disk, in the order of the report: the columns `day` (DATE) and those of the schema, by name and type. */
+  /**
+   * A Parquet file on this disk, in the order of the report: `date` (DATE), the columns of the schema by name and type, and others
+   * whose names have a blank. Only without a table problem.
+   */
   readonly rows: string;
 }
-
-/**
- * Reads a report once: checks its texts, casts them and adds them up.
- *
- * @throws DownloadRefused if the file is no report of this window
- * @throws CurateLimit
- */
-export type StageReport = (
-  database: Database,
-  file: ReportFile,
-  options: ReportOptions,
-) => Promise<StagedReport>;
 
 /** The step ran out of something that a setting can raise. */
 export class CurateLimit extends Error {
