@@ -3,7 +3,7 @@ import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { EXPORTS_PREFIX, FAILURE, LEDGER, MANIFEST } from '../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../functions/workflow/keys.ts';
 import { metricType, TABLES_PREFIX } from '../functions/workflow/table.ts';
 import type { Config, ConfiguredExport } from './config/config.ts';
 import { tableSource } from './config/exports.ts';
@@ -50,7 +50,7 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
   const keys =
     'The keys contain the account, the export and the dates of each window, all under this prefix.';
   const besides = 'The object of this name, next to the reports of any account, export and window.';
-  const days = 'The objects of all tables: one per account and day.';
+  const months = 'The objects of all tables: one per account and month.';
   const catalog = `arn:<AWS::Partition>:glue:<AWS::Region>:<AWS::AccountId>:table`;
   const tables = "The tables of this stack's own database. A list of them would outgrow the policy.";
   const versions = 'The versions of one function of this stack.';
@@ -63,8 +63,7 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
     ['Functions', objects, keys],
     ['Functions', `${objects}/${FAILURE}`, besides],
     ['Functions', `${objects}/${MANIFEST}`, besides],
-    ['Functions', `${objects}/${LEDGER}`, besides],
-    ['Functions', `<${bucket}.Arn>/${TABLES_PREFIX}*`, days],
+    ['Functions', `<${bucket}.Arn>/${TABLES_PREFIX}*`, months],
     ['Functions', `${catalog}/${databaseName(stack.stackName)}/*`, tables],
     ['Functions', `${secrets}/*/credential-??????`, accounts],
     ['Functions', `${secrets}/*/token-??????`, accounts],

@@ -1,4 +1,8 @@
+import { findMetric } from './request/dictionary.ts';
+import { LEDGER } from './request/fields.ts';
 import type { ExportRequest, ListRequest, ReportRequest } from './request/request.ts';
+
+export { LEDGER };
 
 /**
  * The tables: one Parquet object per account and month, so that a query counts each day once. The stack writes each table's
@@ -7,9 +11,6 @@ import type { ExportRequest, ListRequest, ReportRequest } from './request/reques
 
 /** CurateReport may write only under this prefix. */
 export const TABLES_PREFIX = 'tables/';
-
-/** The table of what every report said about every day. No export and no table may have this name. */
-export const LEDGER = 'ledger';
 
 /** The column of a report that holds the day, unless the config names another. The table calls it `date`. */
 export const DATE_COLUMN = 'date';
@@ -162,9 +163,11 @@ export function columnName(from: string): string {
   return from.toLowerCase().replaceAll(/[^a-z0-9_]/g, '_');
 }
 
-/** The type that a metric's name tells; undefined if it tells none. 18 digits hold 999 billion with six decimals. */
+/** 18 digits hold 999 billion with six decimals. */
+const TYPES = { count: 'bigint', money: 'decimal(18,6)', number: 'double', ratio: 'double' } as const;
+
+/** The type that a metric's name tells; undefined if it tells none. */
 export function metricType(name: string): ColumnType | undefined {
-  if (/^(spend|cost|revenue)$|_value$/i.test(name)) return 'decimal(18,6)';
-  if (/^(impressions|clicks)$|^number_of_/i.test(name)) return 'bigint';
-  return undefined;
+  const known = findMetric(name);
+  return known && TYPES[known.unit];
 }

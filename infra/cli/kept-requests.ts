@@ -9,6 +9,9 @@ import { tableOf } from '../../functions/workflow/table.ts';
 /** In the folder of local runs. */
 const FOLDER = 'requests';
 
+/** Both requests go to the same platform. */
+const TARGET = { platform: '', revision: '' };
+
 /** A request that a local run has kept beside its results. It counts as the configured one in this folder. */
 export interface KeptRequest {
   /** A path, for --input. */
@@ -54,7 +57,8 @@ export function findReplaced(
   const table = tableOf(request);
   const sharesResults = ({ file, request: other }: KeptRequest) =>
     file === own || (table !== undefined && other.account === request.account && tableOf(other) === table);
-  return kept.filter((each) => sharesResults(each) && rowsOf(each.request) !== rowsOf(request));
+  const hash = requestHash(request, TARGET);
+  return kept.filter((each) => sharesResults(each) && requestHash(each.request, TARGET) !== hash);
 }
 
 /** Keeps the request of a run that is about to start. */
@@ -76,9 +80,4 @@ function keptFile(out: string, request: ExportRequest): string {
   const { account, name } = request;
   const table = tableOf(request) ?? name;
   return join(out, FOLDER, [account, name, ...(table === name ? [] : [table]), 'json'].join('.'));
-}
-
-/** Equal for two requests whose rows say the same. Both go to the same platform. */
-function rowsOf(request: ExportRequest): string {
-  return request.kind === 'purchases' ? request.kind : requestHash(request, { platform: '', revision: '' });
 }

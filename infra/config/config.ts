@@ -5,13 +5,7 @@ import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { PART_BYTES } from '../../functions/workflow/checkpoint.ts';
 import { isCalendarDate, isTimeZone } from '../../functions/workflow/request/dates.ts';
 import { describeIssue, wordIssue } from '../../functions/workflow/request/issues.ts';
-import {
-  type ConfiguredEntry,
-  DateColumn,
-  DeclaredColumns,
-  exportFaults,
-  timeZoneFaults,
-} from './exports.ts';
+import { accountFaults, type ConfiguredEntry, DateColumn, DeclaredColumns, exportFaults } from './exports.ts';
 
 /** The key of the config in cdk.json's context. */
 export const CONFIG_KEY = 'ad-report-export';
@@ -70,6 +64,12 @@ const EXPRESSION =
 
 const TimeZone = z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin');
 
+const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
+
+const Currency = z
+  .string()
+  .refine((code) => CURRENCIES.has(code), 'must be the code of a currency in ISO 4217, such as EUR');
+
 /** When EventBridge Scheduler starts an export. */
 export const Schedule = z.strictObject({
   expression: z
@@ -113,6 +113,8 @@ export const ConfigFile = z.strictObject({
     .default([]),
   /** By account: the time zone of exports and schedules that name none. */
   time_zones: z.record(Account, TimeZone).default({}),
+  /** By account: the currency of its amounts. Tables of these accounts have a column `currency`. */
+  currency: z.record(Account, Currency).default({}),
   /** `false` leaves out the catalog and the queries. The files are delivered all the same. */
   tables: z.boolean().default(true),
   /** Parameters of a refresh request, besides those of RFC 6749. Contract 4.1 does not show any. */
@@ -190,7 +192,7 @@ export function parseConfig(context: unknown): Config {
   const faults = [
     ...issues.flatMap((issue) => describeIssue(issue, 'the config', 'is not a setting')),
     ...exportFaults(context),
-    ...timeZoneFaults(context),
+    ...accountFaults(context),
   ];
   if (!parsed.success || faults.length > 0) throw new InvalidConfig(faults);
   const { exports, time_zones } = parsed.data;

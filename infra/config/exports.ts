@@ -7,12 +7,14 @@ import {
   type ReportRequest,
 } from '../../functions/workflow/request/request.ts';
 import {
-  type Column,
+  ADVERTISER_COLUMN,
   type ColumnType,
   catalogName,
+  columnName,
   DATE_COLUMN,
+  type DeclaredColumn,
   LIST_COLUMNS,
-  PARTITION_KEYS,
+  RESERVED_COLUMNS,
   reportColumns,
   type TableSchema,
   tableOf,
@@ -22,7 +24,7 @@ import {
 export interface ConfiguredEntry {
   readonly schedule?: unknown;
   /** By column, in any case of letters. */
-  readonly columns?: Readonly<Record<string, Omit<Column, 'name'>>> | undefined;
+  readonly columns?: Readonly<Record<string, DeclaredColumn>> | undefined;
   readonly date_column?: string | undefined;
   readonly [field: string]: unknown;
 }
@@ -35,32 +37,38 @@ export function requestOf({ schedule, columns, date_column, ...request }: Config
 /** The most digits that Parquet's readers and the Data Catalog allow. */
 const MAX_DIGITS = 38;
 
-const FORM = `must be "bigint", "double", "string", "decimal(digits,decimals)" with at most ${MAX_DIGITS} digits, or such a bigint or decimal as {"type": "bigint", "round": true}`;
+const FORM = `must be "bigint", "double", "string", "decimal(digits,decimals)" with at most ${MAX_DIGITS} digits, or such a type, the field of the file or both, like {"type": "bigint", "from": "Clicks (all)"}`;
+
+/** A field of the report's file. A comment in the catalog, which takes one line, quotes it. */
+const FieldOfFile = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(100, 'must not have more than 100 characters')
+  .regex(/^\P{Cc}*$/u, 'must not have control characters');
 
 const Type = z
   .string()
   .refine(isColumnType)
   .transform((type) => type as ColumnType);
 
-const DeclaredColumn = z.union(
+const Declared = z.union(
   [
-    Type.transform((type): Omit<Column, 'name'> => ({ type })),
-    z
-      .strictObject({ type: Type, round: z.boolean().optional() })
-      .refine(({ type, round }) => !round || /^(bigint|decimal)/.test(type))
-      .transform(({ type, round }): Omit<Column, 'name'> => (round ? { type, round } : { type })),
+    Type.transform((type): DeclaredColumn => ({ type })),
+    z.strictObject({ type: Type, from: FieldOfFile }),
+    z.strictObject({ type: Type }),
+    z.strictObject({ from: FieldOfFile }),
   ],
   FORM,
 );
 
-/** Types of a report's columns, by name. */
-export const DeclaredColumns = z.record(z.string(), DeclaredColumn);
+/** Types of a report's columns and their fields in the file, by the name of a metric or dimension. */
+export const DeclaredColumns = z.record(z.string(), Declared);
 
 /** The name of the date column in a report's file. */
-export const DateColumn = z
-  .string()
-  .min(1, 'must not be empty')
-  .max(100, 'must not have more than 100 characters');
+export const DateColumn = FieldOfFile;
+
+/** ISO 4217 by account. */
+export type Currencies = Readonly<Record<string, string>>;
 
 /** One export's part of a table: its request and its columns. */
 export interface TableSource extends Pick<TableSchema, 'table' | 'kind' | 'columns' | 'date_column'> {
@@ -76,18 +84,30 @@ export function tableSource(entry: ConfiguredEntry): TableSource | undefined {
   if (request.kind === 'list')
     return { table, kind: 'list', columns: LIST_COLUMNS, date_column: DATE_COLUMN, request };
   const { columns = {}, date_column = DATE_COLUMN } = entry;
-  // The partition holds the date, also if it is among the dimensions.
-  const inFile = reportColumns(request, columns).filter(({ name }) => name !== date_column.toLowerCase());
+  // The table has a column for the date anyway, so it is left out here if it is among the dimensions.
+  const inFile = reportColumns(request, columns).filter(({ from }) => !isSame(from, date_column));
   return { table, kind: 'report', columns: inFile, date_column, request };
 }
 
-/** The tables of these exports. Exports that share a table have the same columns. */
-export function tablesOf(exports: readonly ConfiguredEntry[], target: RequestTarget): TableSchema[] {
+/**
+ * The tables of these exports. Exports that share a table have the same columns.
+ *
+ * @param config its currencies. A list has no amounts, and so no currency
+ */
+export function tablesOf(
+  exports: readonly ConfiguredEntry[],
+  target: RequestTarget,
+  config: { readonly currency: Currencies },
+): TableSchema[] {
   const sources = exports.map(tableSource).filter((source) => source !== undefined);
   return [...Map.groupBy(sources, ({ table }) => table).values()].map((sharing) => {
-    const hashes = sharing.map(({ request }) => [request.account, requestHash(request, target)]);
     const { request: _, ...table } = sharing.at(-1) as TableSource;
-    return { ...table, requests: Object.fromEntries(hashes) };
+    const requests = sharing.map(({ request }) => [request.account, requestHash(request, target)]);
+    const currencies = sharing.flatMap(({ kind, request: { account } }) => {
+      const code = config.currency[account];
+      return kind === 'report' && code !== undefined ? [[account, code]] : [];
+    });
+    return { ...table, requests: Object.fromEntries(requests), currencies: Object.fromEntries(currencies) };
   });
 }
 
@@ -98,7 +118,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * other. Looks at the raw config, so that a fault elsewhere hides none of these.
  */
 export function exportFaults(context: unknown): string[] {
-  const { exports, accounts, tables, revision } = fieldsOf(context);
+  const { exports, accounts, tables, revision, currency } = fieldsOf(context);
   if (!Array.isArray(exports)) return [];
   const entries = exports.map(fieldsOf);
   const names = entries.map(({ account, name }) => `${account}/${name}`);
@@ -113,13 +133,17 @@ export function exportFaults(context: unknown): string[] {
         : []),
     ].map((fault) => (/^[\w.[\]]+: /.test(fault) ? `exports[${at}].${fault}` : `exports[${at}]: ${fault}`));
   });
-  return tables === false ? faults : [...faults, ...tableFaults(entries, String(revision))];
+  return tables === false
+    ? faults
+    : [...faults, ...tableFaults(entries, String(revision), fieldsOf(currency))];
 }
 
-/** Faults of `time_zones`, whose keys are accounts. */
-export function timeZoneFaults(context: unknown): string[] {
-  const { time_zones, accounts } = fieldsOf(context);
-  return Object.keys(fieldsOf(time_zones)).flatMap((name) => accountFault('time_zones', name, accounts));
+/** Faults of the settings whose keys are accounts. */
+export function accountFaults(context: unknown): string[] {
+  const { accounts, ...settings } = fieldsOf(context);
+  return ['time_zones', 'currency'].flatMap((setting) =>
+    Object.keys(fieldsOf(settings[setting])).flatMap((name) => accountFault(setting, name, accounts)),
+  );
 }
 
 function requestFaults(request: Fields): readonly string[] {
@@ -157,13 +181,27 @@ interface Readable {
   readonly source: TableSource | undefined;
 }
 
-function tableFaults(entries: readonly Fields[], revision: string): string[] {
+function tableFaults(entries: readonly Fields[], revision: string, currency: Fields): string[] {
   const exports = entries.flatMap((entry, at) => read(entry, `exports[${at}]`));
   const pairs = exports.flatMap((one, at) => exports.slice(0, at).map((earlier) => [one, earlier] as const));
   return [
     ...exports.flatMap(columnFaults),
     ...pairs.flatMap(([one, earlier]) => contradictions(one, earlier, revision)),
+    ...currencyFaults(exports, currency),
   ];
+}
+
+/** Amounts of an account without a currency would stand beside those of another, and a sum would mix them. */
+function currencyFaults(exports: readonly Readable[], currency: Fields): string[] {
+  const reports = exports.flatMap(({ source }) => (source?.kind === 'report' ? [source] : []));
+  return [...Map.groupBy(reports, ({ table }) => table)].flatMap(([table, sharing]) => {
+    const accounts = new Set(sharing.map(({ request }) => request.account));
+    const without = [...accounts].filter((account) => !Object.hasOwn(currency, account));
+    if (without.length === accounts.size) return [];
+    return without.map(
+      (account) => `currency.${account}: is missing; other accounts of the table ${table} have one`,
+    );
+  });
 }
 
 /** Nothing if the entry is faulty: other checks name those faults. */
@@ -187,26 +225,59 @@ function columnFaults({ path, entry, source }: Readable): string[] {
       .map((field) => `${path}.${field}: needs a report that has a table`);
   const { metrics, dimensions = [] } = source.request;
   const named = [...dimensions, ...metrics].map((name) => name.toLowerCase());
-  const inTable = new Set(source.columns.map(({ name }) => name));
   return [
-    ...repeated(named).map((name) => `${path}.metrics: ${name} is also a dimension`),
-    ...Object.keys(PARTITION_KEYS)
-      .filter((key) => named.includes(key) && inTable.has(key))
-      .map((key) => `${path}.table: has a partition named ${key}, like the column; set it to false`),
-    ...declaredFaults(entry.columns ?? {}, [...named, 'advertiser_id'], source.date_column).map(
+    ...nameFaults(source, dimensions, metrics).map((fault) => `${path}.${fault}`),
+    ...declaredFaults(entry.columns ?? {}, [...named, ADVERTISER_COLUMN], source).map(
       (fault) => `${path}.columns.${fault}`,
     ),
   ];
 }
 
-function declaredFaults(declared: Fields, named: readonly string[], date_column: string): string[] {
+/** Names that cannot be columns beside the others. */
+function nameFaults(
+  { columns }: TableSource,
+  dimensions: readonly string[],
+  metrics: readonly string[],
+): string[] {
+  const inTable = new Set(columns.map(({ name }) => name));
+  const hasAdvertiser = dimensions.length === 0 || dimensions.some((name) => isSame(name, ADVERTISER_COLUMN));
+  const named = [
+    ...dimensions.map((name) => ['dimensions', name] as const),
+    ...(hasAdvertiser ? [] : [['dimensions', ADVERTISER_COLUMN] as const]),
+    ...metrics.map((name) => ['metrics', name] as const),
+  ].filter(([, name]) => inTable.has(columnName(name)));
+  const shared = Map.groupBy(named, ([, name]) => columnName(name));
+  return [
+    ...named
+      .filter(([, name]) => RESERVED_COLUMNS.includes(columnName(name)))
+      .map(
+        ([field, name]) =>
+          `${field}: ${name} is a column that every table has or may have; set table to false`,
+      ),
+    ...[...shared].flatMap(([column, same]) => {
+      const [field, ...others] = same.map(([field]) => field).toReversed();
+      const names = same.map(([, name]) => name).join(' and ');
+      return others.length > 0 ? [`${field}: ${names} would both be the column ${column}`] : [];
+    }),
+  ];
+}
+
+function declaredFaults(
+  declared: Readonly<Record<string, DeclaredColumn>>,
+  named: readonly string[],
+  { columns, date_column }: TableSource,
+): string[] {
   const spellings = Object.keys(declared);
   const twice = repeated(spellings.map((name) => name.toLowerCase()));
-  return spellings.flatMap((spelled) => {
+  const fields = columns.map(({ from }) => from.toLowerCase());
+  return Object.entries(declared).flatMap(([spelled, { from }]) => {
     const name = spelled.toLowerCase();
-    if (name === date_column.toLowerCase()) return [`${spelled}: is the date, which needs no type`];
+    if (isSame(from ?? name, date_column)) return [`${spelled}: is the date, which date_column names`];
     if (!named.includes(name)) return [`${spelled}: is neither a metric nor a dimension of the report`];
-    return twice.includes(name) ? [`${spelled}: is repeated in another case of letters`] : [];
+    if (twice.includes(name)) return [`${spelled}: is repeated in another case of letters`];
+    return from !== undefined && repeated(fields).includes(from.toLowerCase())
+      ? [`${spelled}: another column is read from ${from} too`]
+      : [];
   });
 }
 
@@ -243,8 +314,12 @@ function contradictions(
 function describeColumns({ date_column, columns }: TableSource): string[] {
   return [
     `the date column ${date_column}`,
-    ...columns.map(({ name, type, round }) => `${name} ${round ? `rounded ${type}` : type}`),
+    ...columns.map(({ name, type, from }) => `${name} ${type}${isSame(name, from) ? '' : ` from ${from}`}`),
   ];
+}
+
+function isSame(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
 }
 
 function repeated(names: readonly string[]): string[] {

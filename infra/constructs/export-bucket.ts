@@ -1,9 +1,9 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import { Effect, Grant, type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { EXPORTS_PREFIX, FAILURE, LEDGER, MANIFEST } from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import { grantKey } from './encryption-key.ts';
 
@@ -49,16 +49,23 @@ export class ExportBucket extends Construct {
     resource.addPropertyOverride(path, true);
   }
 
-  /** To put an object, in one request or in parts, and to list and abort an unfinished upload. */
+  /**
+   * To put an object, in one request or in parts, and to list and abort an unfinished upload. A manifest or a failure report is
+   * denied, because readers trust those: only PublishWindow and DescribeFailure write them.
+   */
   grantUpload(grantee: IGrantable): void {
     this.grant(grantee, ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts']);
+    const resources = [MANIFEST, FAILURE].map((name) => this.bucket.arnForObjects(`${EXPORTS_PREFIX}*/${name}`));
+    grantee.grantPrincipal.addToPrincipalPolicy(
+      new PolicyStatement({ effect: Effect.DENY, actions: ['s3:PutObject'], resources }),
+    );
     // S3 decrypts the parts to join them.
     grantKey(grantee, this.key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
   /**
-   * To read manifests and failure reports, and to HEAD the objects. Without s3:ListBucket, S3 answers 403 instead of 404
-   * for an absent object. That permission cannot be limited to a prefix, because a GetObject request has none.
+   * To list an export's objects, to read manifests and failure reports, and to HEAD the others. Without s3:ListBucket, S3 answers
+   * 403 instead of 404 for an absent object. That permission cannot be limited to a prefix, because a GetObject request has none.
    */
   grantReadOutcomes(grantee: IGrantable): void {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
@@ -66,18 +73,18 @@ export class ExportBucket extends Construct {
     grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
   }
 
-  /** To read the version of a raw object, and to write its ledger. Without s3:ListBucket, S3 answers 403 instead of 404 if it is gone. */
+  /** To read the version of a raw object. Without s3:ListBucket, S3 answers 403 instead of 404 if it is gone. */
   grantCurate(grantee: IGrantable): void {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
     this.grant(grantee, ['s3:GetObject', 's3:GetObjectVersion']);
-    this.grant(grantee, ['s3:PutObject'], `*/${LEDGER}`);
-    grantKey(grantee, this.key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
+    grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
   }
 
-  /** To read and replace the objects of tables. An absent day needs s3:ListBucket too, which {@link grantCurate} gives. */
+  /** To read and replace the objects of tables. An absent month needs s3:ListBucket too, which {@link grantCurate} gives. */
   grantWriteTables(grantee: IGrantable): void {
     const resourceArns = [this.bucket.arnForObjects(`${TABLES_PREFIX}*`)];
     Grant.addToPrincipal({ grantee, actions: ['s3:GetObject', 's3:PutObject'], resourceArns });
+    grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
   }
 
   grantWriteManifest(grantee: IGrantable): void {

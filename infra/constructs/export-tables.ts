@@ -5,8 +5,8 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { catalogTable } from '../../functions/workflow/catalog-table.ts';
-import { catalogName, type TableSchema } from '../../functions/workflow/table.ts';
+import { type CatalogTable, catalogTable, describeTable } from '../../functions/workflow/catalog-table.ts';
+import { catalogName, LEDGER, LEDGER_COLUMNS, type TableSchema } from '../../functions/workflow/table.ts';
 
 /** Athena stores the result of each query under this prefix. */
 const RESULTS_PREFIX = 'query-results/';
@@ -44,10 +44,16 @@ export class ExportTables extends Construct {
       catalogId: account,
       databaseInput: { name: this.database, description: `The tables of the exports of ${stackName}` },
     });
-    for (const table of props.tables) this.table(table, database, props.bucket);
     this.workgroup = this.workGroup(props).ref;
+    const { bucketName } = props.bucket;
+    const words = { description: '', comments: {} };
+    // A scope of their own, because a table may have any name that this construct uses.
+    const tables = new Construct(this, 'Tables');
+    for (const schema of props.tables) createTable(tables, database, catalogTable(schema, bucketName, words));
+    createTable(tables, database, describeTable(LEDGER, LEDGER_COLUMNS, bucketName, words));
+    const queries = new Construct(this, 'Queries');
     for (const [name, queryString] of Object.entries(namedQueries(props.tables)))
-      new CfnNamedQuery(this, name, {
+      new CfnNamedQuery(queries, name, {
         name,
         queryString,
         database: database.ref,
@@ -55,13 +61,8 @@ export class ExportTables extends Construct {
       });
   }
 
-  /** To read the schema of a table, and to read, create and update its partitions. */
-  grantRegister(grantee: IGrantable): void {
-    const batches = ['BatchGetPartition', 'BatchCreatePartition', 'BatchUpdatePartition'];
-    this.grant(grantee, ['GetTable', 'GetPartitions', ...batches]);
-  }
-
-  private grant(grantee: IGrantable, actions: readonly string[]): void {
+  /** To read the schema of a table. */
+  grantRead(grantee: IGrantable): void {
     const arn = (resource: string, resourceName?: string) =>
       Stack.of(this).formatArn({
         service: 'glue',
@@ -72,18 +73,9 @@ export class ExportTables extends Construct {
       });
     Grant.addToPrincipal({
       grantee,
-      actions: actions.map((action) => `glue:${action}`),
+      actions: ['glue:GetTable'],
       // Glue checks a table's catalog and database too.
       resourceArns: [arn('catalog'), arn('database', this.database), arn('table', `${this.database}/*`)],
-    });
-  }
-
-  /** CfnTable would want each property under another name than the API of Glue, which the local Glue speaks. */
-  private table(schema: TableSchema, database: CfnDatabase, { bucketName }: Bucket): void {
-    const TableInput = catalogTable(schema, bucketName);
-    new CfnResource(this, TableInput.Name, {
-      type: CfnTable.CFN_RESOURCE_TYPE_NAME,
-      properties: { CatalogId: Stack.of(this).account, DatabaseName: database.ref, TableInput },
     });
   }
 
@@ -113,6 +105,14 @@ export class ExportTables extends Construct {
       },
     });
   }
+}
+
+/** CfnTable would want each property under another name than the API of Glue, which the local Glue speaks. */
+function createTable(scope: Construct, database: CfnDatabase, TableInput: CatalogTable): void {
+  new CfnResource(scope, TableInput.Name, {
+    type: CfnTable.CFN_RESOURCE_TYPE_NAME,
+    properties: { CatalogId: Stack.of(scope).account, DatabaseName: database.ref, TableInput },
+  });
 }
 
 /** The queries that the workgroup offers, by name: SQL for Athena. Nothing if no report has a table. */

@@ -187,7 +187,7 @@ export function grantPermissions(functions: StepFunctions, { secrets, bucket, ta
     CurateReport(step) {
       bucket.grantCurate(step);
       if (tables) bucket.grantWriteTables(step);
-      tables?.grantRegister(step);
+      tables?.grantRead(step);
     },
     PublishWindow(step) {
       bucket.grantWriteManifest(step);

@@ -90,7 +90,7 @@ interface Statement {
   readonly Condition?: unknown;
 }
 
-/** A role's permissions as sorted lines `action resource`, with ` when condition` if there is one. All must be plain Allow statements. */
+/** A role's permissions as sorted lines `action resource`, with ` when condition` if there is one. A denied action begins with `deny`. */
 export function allowedIn(stack: Synthesized, role: string): string[] {
   const attached = [...resourcesOf(stack, 'AWS::IAM::Policy').values()].filter(({ Properties }) =>
     (readable(Properties.Roles) as string[]).includes(`<${role}>`),
@@ -98,11 +98,12 @@ export function allowedIn(stack: Synthesized, role: string): string[] {
   const statements: Statement[] = attached.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
   return statements
     .flatMap(({ Effect, Action, Resource, Condition, ...rest }) => {
-      expect([Effect, rest]).toEqual(['Allow', {}]);
+      expect(rest).toEqual({});
+      const denied = Effect === 'Deny' ? 'deny ' : '';
       const when = Condition === undefined ? '' : ` when ${JSON.stringify(readable(Condition))}`;
       return [Resource]
         .flat()
-        .flatMap((resource) => [Action].flat().map((action) => `${action} ${readable(resource)}${when}`));
+        .flatMap((resource) => [Action].flat().map((action) => `${denied}${action} ${readable(resource)}${when}`));
     })
     .sort();
 }

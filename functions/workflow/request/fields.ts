@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
 import { isObject, type JsonObject } from '../json.ts';
-import { LEDGER } from '../table.ts';
 import {
   type DateRange,
   dateIn,
@@ -12,6 +11,9 @@ import {
 } from './dates.ts';
 
 /** Fields that requests of several kinds have, and faults that their schemas cannot find. */
+
+/** The table of what every report said about every day, whose objects are under `tables/ledger/`. */
+export const LEDGER = 'ledger';
 
 export interface Normalized<R> {
   readonly request: R;
@@ -37,7 +39,7 @@ export const uuid = z.string().check(z.guid('must be a UUID'));
 
 const BOOLEAN_OR_INSTANT = 'must be true, false or an ISO 8601 instant';
 
-/** No export and no table may have the name of the ledger, whose objects are under `tables/ledger/`. */
+/** No export and no table may have the name of the ledger. */
 const exportName = name.check(
   z.refine((text) => text !== LEDGER, `must not be ${LEDGER}, which is a table of its own`),
 );
