@@ -69,12 +69,9 @@ export class ExportStack extends Stack {
     new CfnOutput(this, OUTPUTS.workgroup, { value: tables.workgroup });
   }
 
-  private tables(
-    { exports, base_url, revision }: Config,
-    { bucket }: ExportBucket,
-    encryptionKey: IKey | undefined,
-  ): ExportTables {
-    const tables = tablesOf(exports, { platform: platformName(base_url), revision });
-    return new ExportTables(this, 'Tables', { tables, bucket, encryptionKey });
+  private tables(config: Config, { bucket }: ExportBucket, encryptionKey: IKey | undefined): ExportTables {
+    const { exports, base_url, revision } = config;
+    const tables = tablesOf(exports, { platform: platformName(base_url), revision }, config);
+    return new ExportTables(this, 'Tables', { exports, tables, bucket, encryptionKey });
   }
 }

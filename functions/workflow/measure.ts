@@ -22,13 +22,13 @@ export const METRICS = {
   Freshness: 'Seconds',
   /** Days of the table that showed other values before. */
   DaysRestated: 'Count',
-  /** Days of the table that a report would have emptied. */
-  DaysHeld: 'Count',
   /** From the report's creation to the poll that found it READY. */
   TimeToReady: 'Seconds',
 
   /** Windows that were delivered, but not written into their export's table. */
   TableProblems: 'Count',
+  /** Days that a report would have emptied, and whose rows the table keeps. */
+  DaysHeld: 'Count',
 
   /** By error: windows that were not delivered, and exports that failed before their windows started. */
   Failures: 'Count',
@@ -74,7 +74,7 @@ export function measureStep(input: unknown, output: unknown, now: Date): Measure
   const after = Object(output) as State;
   return [
     ...measureDelivery(before, after, now),
-    ...countTableProblems(after),
+    ...measureTable(after),
     ...measureReady(before, after, now),
     ...measureFailure(after),
     ...countRetries('Throttled', (after.throttled ?? 0) - (before.throttled ?? 0)),
@@ -98,7 +98,7 @@ export function measureError(input: unknown, error: unknown, now: Date): Measure
 function measureDelivery(before: State, after: State, now: Date): Measurement[] {
   const { request, window } = before;
   if (after.outcome !== 'delivered' || !request || !window) return [];
-  const { bytes = 0, rows, restated, held } = after;
+  const { bytes = 0, rows, restated } = after;
   const end = endOfData(before);
   const values = {
     Deliveries: 1,
@@ -108,7 +108,6 @@ function measureDelivery(before: State, after: State, now: Date): Measurement[] 
     // A list is a snapshot of today, whose end is in the future.
     ...(end !== undefined && { Freshness: Math.max(0, (now.getTime() - end) / 1000) }),
     ...(restated !== undefined && { DaysRestated: restated }),
-    ...(held !== undefined && { DaysHeld: held }),
   };
   return [{ values, dimensions: { account: request.account, export: request.name } }];
 }
@@ -120,9 +119,12 @@ function endOfData({ request, window, curated }: State): number | undefined {
 }
 
 /** Has no dimension, so that one alarm watches all exports. The line's properties name the window. */
-function countTableProblems({ outcome, table_problem }: State): Measurement[] {
-  const isProblem = outcome === 'delivered' && table_problem !== undefined;
-  return isProblem ? [{ values: { TableProblems: 1 }, dimensions: {} }] : [];
+function measureTable({ outcome, table_problem, held = 0 }: State): Measurement[] {
+  const values = {
+    ...(table_problem !== undefined && { TableProblems: 1 }),
+    ...(held > 0 && { DaysHeld: held }),
+  };
+  return outcome === 'delivered' && Object.keys(values).length > 0 ? [{ values, dimensions: {} }] : [];
 }
 
 function measureReady(before: State, { status, reports = [], ready_id, request }: State, now: Date) {

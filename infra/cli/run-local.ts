@@ -76,7 +76,7 @@ export async function runLocal(name: string | undefined, options: LocalRunOption
     credentials: { [request.account]: platform.credential },
     out: options.out,
     clock,
-    configured: loadConfig().exports,
+    config: loadConfig(),
   });
   await using _saving = keepSaving(local.history);
   const execution = local.export(input, executionName(request, new Date(clock.now())));

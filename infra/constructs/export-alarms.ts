@@ -13,7 +13,7 @@ import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { runbookLink } from '../../functions/decisions/failure-report.ts';
 import type { ConfiguredExport } from '../config/config.ts';
-import { type Fresh, freshDeliveriesOf, retriesOf, tableProblems } from './export-metrics.ts';
+import { type Fresh, freshDeliveriesOf, retriesOf, tableMetric } from './export-metrics.ts';
 import type { StepName } from './retries.ts';
 import type { StepFunctions } from './workflow-states.ts';
 
@@ -180,8 +180,12 @@ function alarmConditions(
     },
     ...(hasTables && {
       TableProblems: {
-        metric: tableProblems({ stack, period }),
+        metric: tableMetric('TableProblems', { stack, period }),
         description: 'A report was delivered, but its days are missing in the table.',
+      },
+      DaysHeld: {
+        metric: tableMetric('DaysHeld', { stack, period }),
+        description: 'A report has no rows for days that had some. The table keeps the rows.',
       },
     }),
   };

@@ -55,7 +55,9 @@ export class ExportBucket extends Construct {
    */
   grantUpload(grantee: IGrantable): void {
     this.grant(grantee, ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts']);
-    const resources = [MANIFEST, FAILURE].map((name) => this.bucket.arnForObjects(`${EXPORTS_PREFIX}*/${name}`));
+    const resources = [MANIFEST, FAILURE].map((name) =>
+      this.bucket.arnForObjects(`${EXPORTS_PREFIX}*/${name}`),
+    );
     grantee.grantPrincipal.addToPrincipalPolicy(
       new PolicyStatement({ effect: Effect.DENY, actions: ['s3:PutObject'], resources }),
     );

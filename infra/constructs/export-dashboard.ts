@@ -30,6 +30,7 @@ const GRAPHS: Readonly<Record<MetricName, Graph>> = {
   EmptyDeliveries: { title: 'Windows delivered empty', by: EXPORT, statistics: ['Sum'] },
   DaysRestated: { title: 'Days restated', by: EXPORT, statistics: ['Sum'] },
   TableProblems: { title: 'Windows missing in their table', by: [], statistics: ['Sum'] },
+  DaysHeld: { title: 'Days held', by: [], statistics: ['Sum'] },
   Retries: { title: 'Retries by kind', by: ['kind'], statistics: ['Sum'] },
   Failures: { title: 'Failures by error', by: ['error'], statistics: ['Sum'] },
 };

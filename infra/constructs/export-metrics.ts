@@ -42,9 +42,9 @@ export function freshDeliveriesOf(
   });
 }
 
-/** Windows of all exports that their tables lack. */
-export function tableProblems(of: MetricScope): Metric {
-  return metric('TableProblems', {}, of);
+/** Of the tables of all exports. */
+export function tableMetric(name: 'TableProblems' | 'DaysHeld', of: MetricScope): Metric {
+  return metric(name, {}, of);
 }
 
 export function retriesOf(kind: RetryKind, of: MetricScope): Metric {

@@ -7,6 +7,8 @@ import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { type CatalogTable, catalogTable, describeTable } from '../../functions/workflow/catalog-table.ts';
 import { catalogName, LEDGER, LEDGER_COLUMNS, type TableSchema } from '../../functions/workflow/table.ts';
+import type { ConfiguredEntry } from '../config/exports.ts';
+import { LEDGER_WORDS, tableWords } from '../config/table-words.ts';
 
 /** Athena stores the result of each query under this prefix. */
 const RESULTS_PREFIX = 'query-results/';
@@ -23,6 +25,8 @@ export function databaseName(stack: string): string {
 }
 
 interface ExportTablesProps {
+  readonly exports: readonly ConfiguredEntry[];
+  /** Those of the exports. */
   readonly tables: readonly TableSchema[];
   readonly bucket: Bucket;
   readonly encryptionKey?: IKey | undefined;
@@ -46,11 +50,11 @@ export class ExportTables extends Construct {
     });
     this.workgroup = this.workGroup(props).ref;
     const { bucketName } = props.bucket;
-    const words = { description: '', comments: {} };
     // A scope of their own, because a table may have any name that this construct uses.
     const tables = new Construct(this, 'Tables');
-    for (const schema of props.tables) createTable(tables, database, catalogTable(schema, bucketName, words));
-    createTable(tables, database, describeTable(LEDGER, LEDGER_COLUMNS, bucketName, words));
+    for (const schema of props.tables)
+      createTable(tables, database, catalogTable(schema, bucketName, tableWords(schema, props.exports)));
+    createTable(tables, database, describeTable(LEDGER, LEDGER_COLUMNS, bucketName, LEDGER_WORDS));
     const queries = new Construct(this, 'Queries');
     for (const [name, queryString] of Object.entries(namedQueries(props.tables)))
       new CfnNamedQuery(queries, name, {

@@ -1,7 +1,8 @@
 import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { type CatalogTable, catalogTable } from '../../functions/workflow/catalog-table.ts';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
-import { type ConfiguredEntry, tableSource, tablesOf } from '../config/exports.ts';
+import { type ConfiguredEntry, type Currencies, tableSource, tablesOf } from '../config/exports.ts';
+import { tableWords } from '../config/table-words.ts';
 import { JsonServiceError, startJsonService } from './json-service.ts';
 
 /** The Glue Data Catalog on 127.0.0.1, with GetTable only: CurateReport calls nothing else (AWS JSON 1.1). */
@@ -36,11 +37,17 @@ function notFound(message: string): JsonServiceError {
   return new JsonServiceError('EntityNotFoundException', message);
 }
 
+/** The parts of the config that decide what a table has besides its request. */
+export interface TableConfig {
+  /** One of the same name lends its columns and date column to a request. */
+  readonly exports: readonly ConfiguredEntry[];
+  readonly currency: Currencies;
+}
+
 interface RequestTablesOptions {
   readonly glue: Pick<Glue, 'tables'>;
   readonly bucket: string;
-  /** An export of this name lends its columns and date column to a request. */
-  readonly configured: readonly ConfiguredEntry[];
+  readonly config: TableConfig;
 }
 
 /**
@@ -50,18 +57,18 @@ interface RequestTablesOptions {
 export function createRequestTables({
   glue,
   bucket,
-  configured,
+  config,
 }: RequestTablesOptions): (request: unknown, target: RequestTarget) => void {
   const entries = new Map<string, readonly ConfiguredEntry[]>();
   return (request, target) => {
-    const entry = withColumns(Object(request), configured);
+    const entry = withColumns(Object(request), config.exports);
     const table = tableNameOf(entry);
     if (table === undefined) return;
     const others = (entries.get(table) ?? []).filter(({ account }) => account !== entry.account);
     const sharing = [...others, entry];
     entries.set(table, sharing);
-    for (const schema of tablesOf(sharing, target)) {
-      const definition = catalogTable(schema, bucket, { description: '', comments: {} });
+    for (const schema of tablesOf(sharing, target, config)) {
+      const definition = catalogTable(schema, bucket, tableWords(schema, sharing));
       glue.tables.set(definition.Name, definition);
     }
   };

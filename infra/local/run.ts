@@ -3,11 +3,10 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { platformName } from '../../functions/decisions/platform-request.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
-import type { ConfiguredEntry } from '../config/exports.ts';
 import { type Assembly, loadAssembly, prepareAssembly } from './assembly.ts';
 import { type Clock, type ClockAnchor, scaledClock } from './clock.ts';
 import { createEventBus, type EventBus } from './events.ts';
-import { createRequestTables, type Glue, startGlue } from './glue.ts';
+import { createRequestTables, type Glue, startGlue, type TableConfig } from './glue.ts';
 import { createHistory, type ExecutionHistory, type History } from './history.ts';
 import { createFunction, type LocalFunction } from './lambda.ts';
 import type { FunctionSpec, LogLine } from './lambda-instance.ts';
@@ -30,11 +29,8 @@ export interface LocalOptions {
   readonly out: string;
   /** Default: real time. A platform on this machine must use the same clock. */
   readonly clock?: ClockAnchor;
-  /**
-   * Exports of the config. The run has a table for each request that it exports, as if the config contained it; one of the same name
-   * lends it its columns. Default: none.
-   */
-  readonly configured?: readonly ConfiguredEntry[];
+  /** The run has a table for each request that it exports, as if this config contained it. Default: an empty config. */
+  readonly config?: TableConfig;
   /** Default: the stack of cdk.json. */
   readonly assembly?: Assembly;
   /** The bucket keeps each version of an object, as the deployed one does. Default: false, which saves disk. */
@@ -44,6 +40,8 @@ export interface LocalOptions {
   /** Default: runs each function in threads of this process. */
   readonly createFunction?: CreateFunction;
 }
+
+const EMPTY: TableConfig = { exports: [], currency: {} };
 
 export type CreateFunction = (
   spec: FunctionSpec,
@@ -95,7 +93,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
 
   const database = assembly.functions.map(({ environment }) => environment.GLUE_DATABASE).find(Boolean);
   const glue = started.use(await startGlue({ database, now: clock.now }));
-  const defineTable = createRequestTables({ configured: options.configured ?? [], glue, bucket });
+  const defineTable = createRequestTables({ config: options.config ?? EMPTY, glue, bucket });
   const target = { platform: platformName(options.baseUrl), revision: options.revision };
 
   const logs: LogLine[] = [];

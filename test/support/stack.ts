@@ -103,7 +103,9 @@ export function allowedIn(stack: Synthesized, role: string): string[] {
       const when = Condition === undefined ? '' : ` when ${JSON.stringify(readable(Condition))}`;
       return [Resource]
         .flat()
-        .flatMap((resource) => [Action].flat().map((action) => `${denied}${action} ${readable(resource)}${when}`));
+        .flatMap((resource) =>
+          [Action].flat().map((action) => `${denied}${action} ${readable(resource)}${when}`),
+        );
     })
     .sort();
 }

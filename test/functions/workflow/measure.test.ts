@@ -47,13 +47,14 @@ describe('a delivery', () => {
     expect(restated?.values).toEqual({ ...common, DaysRestated: 2 });
   });
 
-  it('that the table lacks is counted without dimensions, for one alarm over all exports', () => {
-    const curated = { table_problem: 'column spend, row 3: "x" is no decimal(18,6)' };
-    expect(measureStep({ ...window, curated }, delivered, NOW)).toEqual([
-      { values: common, dimensions },
-      { values: { TableProblems: 1 }, dimensions: {} },
-    ]);
-    expect(measureStep(window, { ...window, status: 'curated', curated }, NOW)).toEqual([]);
+  it('that the table lacks or holds days of is counted without dimensions, for one alarm over all exports', () => {
+    const table_problem = 'column spend, row 3: "x" is no decimal(18,6)';
+    const measured = (table: object) => measureStep(window, { ...delivered, ...table }, NOW).slice(1);
+    expect(measured({ table_problem })).toEqual([{ values: { TableProblems: 1 }, dimensions: {} }]);
+    expect(measured({ restated: 0, held: 2 })).toEqual([{ values: { DaysHeld: 2 }, dimensions: {} }]);
+    expect(measured({ restated: 0, held: 0 })).toEqual([]);
+    const exported = { table_problem, held: 2, windows: [] };
+    expect(measureStep(window, exported, NOW)).toEqual([]);
   });
 });
 

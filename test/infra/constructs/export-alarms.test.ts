@@ -16,6 +16,7 @@ const WEEK = 7 * 24 * 3600;
 describe('the alarms', () => {
   it('are these, and each notifies the topic', () => {
     expect([...alarms.keys()].sort()).toEqual([
+      'DaysHeld',
       'ExportsFailed',
       'ExportsNotStarted',
       'ExportsThrottled',
@@ -67,6 +68,7 @@ describe('the alarms', () => {
     ['ReportsResubmitted', 'Retries', [{ Name: 'kind', Value: 'ReportResubmitted' }]],
     ['TokensRefused', 'Retries', [{ Name: 'kind', Value: 'TokenRefused' }]],
     ['TableProblems', 'TableProblems', []],
+    ['DaysHeld', 'DaysHeld', []],
   ])('%s watches a metric by all of its dimensions', (name, metric, dimensions) => {
     expect(alarms.get(name)).toMatchObject({
       Namespace: 'AdReportExport',

@@ -24,8 +24,9 @@ describe('the dashboard', () => {
   it('searches each metric by the dimensions that it is written with', () => {
     const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
     const now = new Date('2026-11-02T06:00:00Z');
-    const curated = { newest_day: '2026-11-01', table_problem: 'x' };
-    const delivered = { outcome: 'delivered', window: window.window, bytes: 1, rows: 0, restated: 1 };
+    const curated = { newest_day: '2026-11-01' };
+    const table = { restated: 1, held: 1, table_problem: 'x' };
+    const delivered = { outcome: 'delivered', window: window.window, bytes: 1, rows: 0, ...table };
     const written = [
       ...measureStep({ ...window, curated }, delivered, now),
       ...measureStep(window, { failure: { error: 'X' } }, now),

@@ -2,7 +2,7 @@ import { GetTableCommand, GetTablesCommand, GlueClient } from '@aws-sdk/client-g
 import { describe, expect, test } from 'vitest';
 import { catalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
 import type { TableSchema } from '../../../functions/workflow/table.ts';
-import { createRequestTables, startGlue } from '../../../infra/local/glue.ts';
+import { createRequestTables, startGlue, type TableConfig } from '../../../infra/local/glue.ts';
 
 const BUCKET = 'exports';
 const SCHEMA: TableSchema = {
@@ -39,26 +39,31 @@ describe('the table of a request', () => {
     start_date: '2026-10-01',
     end_date: '2026-10-02',
     advertiser_ids: ['5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01'],
-    metrics: ['spend', 'reach'],
+    metrics: ['spend', 'quality'],
   };
 
-  async function define(requests: readonly unknown[], configured: Record<string, unknown>[] = []) {
+  async function define(requests: readonly unknown[], config: Partial<TableConfig> = {}) {
     await using glue = await startGlue();
     const target = { platform: 'api.example/v1', revision: '2026-09-01' };
-    const defineTable = createRequestTables({ glue, bucket: BUCKET, configured });
+    const defineTable = createRequestTables({
+      glue,
+      bucket: BUCKET,
+      config: { exports: [], currency: {}, ...config },
+    });
     for (const request of requests) defineTable(request, target);
     return [...glue.tables.values()].map(readSchema);
   }
 
-  test('has the columns that a configured export of the same name declares', async () => {
+  test('has the columns that a configured export of the same name declares, and the currency of its account', async () => {
     const configured = [
-      { name: 'daily-campaigns', columns: { reach: { type: 'bigint' } }, date_column: 'day' },
+      { name: 'daily-campaigns', columns: { quality: { type: 'bigint' as const } }, date_column: 'day' },
     ];
     const [plain] = await define([REQUEST]);
-    const [declared] = await define([REQUEST], configured);
-    expect(plain?.columns).toContainEqual({ name: 'reach', type: 'double', from: 'reach' });
-    expect(declared?.columns).toContainEqual({ name: 'reach', type: 'bigint', from: 'reach' });
+    const [declared] = await define([REQUEST], { exports: configured, currency: { acme: 'EUR' } });
+    expect(plain?.columns).toContainEqual({ name: 'quality', type: 'double', from: 'quality' });
+    expect(declared?.columns).toContainEqual({ name: 'quality', type: 'bigint', from: 'quality' });
     expect([plain?.date_column, declared?.date_column]).toEqual(['date', 'day']);
+    expect([plain?.currencies, declared?.currencies]).toEqual([{}, { acme: 'EUR' }]);
     expect(declared?.requests).toEqual(plain?.requests);
   });
 
