@@ -1,4 +1,5 @@
 import { NoAnswer, PlatformError, UnreadableAnswer } from '../../functions/platform/errors.ts';
+import { ExportError, InvalidInput, readMessage } from '../../functions/workflow/errors.ts';
 
 /** Exit statuses of every command. */
 export const DELIVERED = 0;
@@ -41,6 +42,18 @@ export function createAwsFailure(error: unknown, action: string, permissions: st
   return new CommandFailed(
     `AWS could not ${action} (${(error as Error).name}).`,
     `Check your AWS credentials and Region. They need ${permissions}.`,
+  );
+}
+
+/** An error of a step speaks of the function's role. Here it is this person. Returns others unchanged. */
+export function explainStepError(error: unknown): unknown {
+  if (error instanceof InvalidInput) return new UsageError(error.facts.faults as string[]);
+  if (!(error instanceof ExportError)) return error;
+  const { permission = 'the permissions of the function' } = error.facts;
+  const [happened = ''] = readMessage(error.message).happened.split('. ', 1);
+  return new CommandFailed(
+    happened.replace(/\.?$/, '.'),
+    `Check your AWS credentials and Region. They need ${permission}. Then run the command again.`,
   );
 }
 

@@ -1,55 +1,61 @@
 import { Command } from 'commander';
-import { checkDays, type DayVerdict } from '../../functions/decisions/missing.ts';
-import { platformName } from '../../functions/decisions/platform-request.ts';
-import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
-import { exportPrefix } from '../../functions/workflow/keys.ts';
+import { covers, type DayState, TO_EXPORT } from '../../functions/decisions/days.ts';
 import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
-import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
-import { type ExportedObjects, openBucket, openCatalog } from './bucket.ts';
-import { readCopies } from './curate/copies.ts';
-import { describeDays, readKeys } from './days.ts';
+import { type Folder, openToRead, type ReadableBucket } from './bucket.ts';
+import { describeDays, type FoundExport, findExport, judgeExport } from './days.ts';
 import { UsageError } from './errors.ts';
 import { printDocument, printLines } from './layout.ts';
 import { curateCommand, exportDaysCommand } from './next-command.ts';
-import { examples, LOCAL_GROUP, loadConfig, option } from './options.ts';
-import { checkOneAccount, findConfiguredRequest } from './request.ts';
+import { examples, LOCAL_GROUP, option } from './options.ts';
 
-interface MissingOptions {
+interface MissingOptions extends Folder {
   readonly account?: string;
   readonly from?: string;
   readonly to?: string;
   readonly json?: true;
-  readonly local?: true;
-  readonly out: string;
 }
 
-/** `not_in_table`: a file of the day was delivered, and queries of the table do not see the day. */
-type Reason = Exclude<DayVerdict, 'present'> | 'not_in_table';
+interface Days extends DateRange {
+  readonly days: number;
+}
+
+interface MissingRange extends Days {
+  readonly reason: Exclude<DayState, 'present' | 'held'>;
+  /** The reason why the table could not take the days, if it is known. */
+  readonly problem?: string;
+}
 
 /** The document that `--json` prints. */
-export interface MissingDays extends DateRange {
+export interface MissingDays extends Days {
   readonly outcome: 'ok';
   readonly account: string;
   readonly name: string;
-  readonly days: number;
-  readonly missing: readonly (DateRange & { readonly days: number; readonly reason: Reason })[];
+  readonly missing: readonly MissingRange[];
+  /** Days whose rows the newest report does not have, and the table keeps. */
+  readonly held: readonly Days[];
 }
 
-const REASONS: Readonly<Record<Reason, string>> = {
+const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
   absent: 'not exported',
+  failed: 'exported, but a later export of them failed',
+  unannounced: 'in the table, not announced: a run ended before it wrote their manifest',
   unfinished: 'exported before the day was over',
-  other: 'exported by another request',
+  other_request: 'exported by another request',
   not_in_table: 'exported, but not in the table',
 };
 
 export function createMissingCommand(): Command {
   return new Command('missing')
     .description(
-      'Show the days of an export that have no data, whose report was created before the day was over, or that another request exported.',
+      'Show the days of an export that were not delivered or are not in its table, why, and the commands that bring them.',
     )
     .argument('<name>', 'the export')
     .addOption(option.account())
-    .addOption(option.from(' (default: the first day that was delivered)'))
+    .addOption(
+      option.from(
+        ' (default: the first day that was delivered, or the first one of the request if none was)',
+      ),
+    )
     .addOption(option.to(' (default: today)'))
     .addOption(option.json())
     .option('--local', 'look at the runs of this machine')
@@ -60,47 +66,61 @@ export function createMissingCommand(): Command {
       examples('missing daily-campaigns', 'missing example --local --from 2026-10-01 --to 2026-11-01 --json'),
     )
     .action(async (name: string, options: MissingOptions) => {
-      await using bucket = await openBucket(options);
+      await using bucket = await openToRead(options);
       const now = new Date();
-      const wanted = await findWanted(name, options, bucket, now);
-      const found = await findMissingDays(wanted, bucket, options, now);
-      if (options.json) printDocument(found);
-      else printLines(describeMissing(found, options));
+      const range = options.from && { start_date: options.from, end_date: options.to ?? '9999' };
+      const found = await findExport(name, options, bucket, now, range || undefined);
+      if (!found) throw new UsageError([describeUnknown(name, options)]);
+      const missing = await findMissingDays(found, bucket, options, now);
+      if (options.json) printDocument(missing);
+      else printLines(describeMissing(missing, found, options));
     });
 }
 
-/** An export's request, and the platform that its reports come from. */
-interface Wanted {
-  readonly request: ExportRequest;
-  readonly target: RequestTarget;
+export function describeUnknown(name: string, { account, local, out }: MissingOptions): string {
+  const wanted = account === undefined ? name : `${account}/${name}`;
+  return `there is no export ${wanted} in cdk.json${local ? `, and no run of it in ${out}` : ''}`;
 }
 
-/** @throws UsageError if the export has no days, or none was delivered yet and there is no `from` */
+/** @throws UsageError if the export has no days, or if `to` is before `from` */
 export async function findMissingDays(
-  { request, target }: Wanted,
-  bucket: ExportedObjects,
-  options: Pick<MissingOptions, 'from' | 'to' | 'local' | 'out'>,
+  found: FoundExport,
+  bucket: ReadableBucket,
+  options: Pick<MissingOptions, 'from' | 'to'>,
   now: Date,
 ): Promise<MissingDays> {
+  const { request, deliveries, hash } = found;
   const { account, name } = request;
   if (request.kind !== 'report') throw new UsageError([`${name} is no report, so it has no days`]);
   const timeZone = request.time_zone ?? 'UTC';
-  const { delivered } = readKeys(await bucket.list(exportPrefix(request)));
-  const start_date = options.from ?? delivered.map((window) => window.start_date).sort()[0];
-  if (start_date === undefined) throw new UsageError([`nothing of ${name} was delivered yet; give --from`]);
+  const [first] = deliveries.map((each) => each.start_date).sort();
+  const start_date = options.from ?? first ?? request.start_date;
   const end_date = options.to ?? dateIn(timeZone, now);
   if (options.to !== undefined && end_date < start_date)
     throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);
   const days = daysOf({ start_date, end_date });
-  const catalog = await openCatalog(options);
-  const files = new Set(delivered.flatMap(daysOf));
-  const verdicts =
-    (await checkDays(request, days, { ...target, store: bucket, catalog, timeZone })) ??
-    days.map((day): DayVerdict => (files.has(day) ? 'present' : 'absent'));
-  const reasons = days.map((day, at): Reason | 'present' => {
-    const verdict = verdicts[at] ?? 'absent';
-    return verdict === 'absent' && files.has(day) ? 'not_in_table' : verdict;
+  const states = await judgeExport(found, days, bucket, timeZone);
+  const newestFirst = deliveries
+    .filter(({ request_hash, lost }) => request_hash === hash && !lost)
+    .toSorted((one, other) => Date.parse(other.created_at) - Date.parse(one.created_at));
+  const problemOf = (day: string) => newestFirst.find((each) => covers(each, day))?.manifest.table_problem;
+  const judged = days.map((day, at) => {
+    const state = states[at] ?? 'absent';
+    return { day, state, problem: state === 'not_in_table' ? problemOf(day) : undefined };
   });
+  const alike = Map.groupBy(judged, ({ state, problem }) => `${state} ${problem}`);
+  const ranges = [...alike.values()].flatMap((each) =>
+    groupDays(each.map(({ day }) => day)).map((range) => {
+      const { state = 'absent', problem } = each[0] ?? {};
+      return {
+        ...range,
+        days: daysOf(range).length,
+        reason: state,
+        ...(problem !== undefined && { problem }),
+      };
+    }),
+  );
+  ranges.sort((one, other) => one.start_date.localeCompare(other.start_date));
   return {
     outcome: 'ok',
     account,
@@ -108,66 +128,46 @@ export async function findMissingDays(
     start_date,
     end_date,
     days: days.length,
-    missing: group(days, reasons),
+    missing: ranges.filter(
+      (range) => range.reason !== 'present' && range.reason !== 'held',
+    ) as MissingRange[],
+    held: ranges.filter(({ reason }) => reason === 'held').map(({ reason, ...range }) => range),
   };
 }
 
-/** Joins adjacent days with the same reason. */
-function group(days: readonly string[], reasons: readonly (Reason | 'present')[]): MissingDays['missing'] {
-  const all = (Object.keys(REASONS) as Reason[]).flatMap((reason) =>
-    groupDays(days.filter((_, at) => reasons[at] === reason)).map((range) => ({
-      ...range,
-      days: daysOf(range).length,
-      reason,
-    })),
-  );
-  return all.sort((one, other) => one.start_date.localeCompare(other.start_date));
-}
-
-/** In a folder, an export need not be in the config: its newest delivery tells the request. @throws UsageError */
-export async function findWanted(
-  name: string,
-  { account, local }: Pick<MissingOptions, 'account' | 'local'>,
-  bucket: ExportedObjects,
-  now: Date,
-): Promise<Wanted> {
-  const { base_url, revision, exports } = loadConfig();
-  if (!local) {
-    const { request } = parseRequest(findConfiguredRequest(name, account), now);
-    return { request, target: { platform: platformName(base_url), revision } };
-  }
-  const configured = exports.find((entry) => entry.name === name);
-  const table = configured && (configured.table ?? name);
-  const accounts = account === undefined ? {} : { accounts: [account] };
-  const copies = await readCopies(bucket, { name, table, ...accounts });
-  checkOneAccount(
-    name,
-    copies.map(({ state }) => state.request.account),
-  );
-  const [newest] = copies;
-  if (!newest) throw new UsageError([`no report of ${name} was delivered to this folder yet`]);
-  return { request: newest.state.request, target: newest.target };
-}
-
 function describeMissing(
-  { account, name, start_date, end_date, days, missing }: MissingDays,
-  options: Pick<MissingOptions, 'account' | 'local' | 'out'>,
+  { account, name, missing, held, days, ...range }: MissingDays,
+  { named }: FoundExport,
+  folder: Folder,
 ): string[] {
-  const count = missing.reduce((sum, range) => sum + range.days, 0);
-  const head = `${account}/${name}, ${describeDays({ start_date, end_date })}: ${count} of ${days} days are missing`;
-  const lines = missing.map((range) => `  ${describeDays(range)}  ${REASONS[range.reason]}`);
-  const inFiles = missing.filter(({ reason }) => reason === 'not_in_table');
-  const others = missing.filter(({ reason }) => reason !== 'not_in_table');
-  const isConfigured = loadConfig().exports.some((entry) => entry.name === name);
+  const count = missing.reduce((sum, { days }) => sum + days, 0);
+  const inFiles = missing.filter(({ reason }) => !TO_EXPORT.has(reason));
+  const hasProblem = inFiles.some(({ problem }) => problem !== undefined);
+  const curate = (acceptEmpty: boolean) => (range: DateRange) =>
+    curateCommand(named, range, folder, { acceptEmpty });
   return [
-    head,
-    ...lines,
-    ...commandFor('To export them:', others, (range) =>
-      exportDaysCommand(name, range, { ...options, isConfigured }),
+    `${account}/${name}, ${describeDays(range)}: ${count} of ${days} days are missing`,
+    ...missing.map((each) => {
+      const problem = each.problem === undefined ? '' : `: ${each.problem}`;
+      return `  ${describeDays(each)}  ${REASONS[each.reason]}${problem}`;
+    }),
+    ...held.map(
+      (each) => `  ${describeDays(each)}  held: the newest report has no rows, and the table keeps its own`,
     ),
-    ...commandFor('To add them to the table:', inFiles, (range) => curateCommand(name, range, options)),
+    ...(hasProblem ? [COLUMNS_HINT] : []),
+    ...commandFor('To add them to the table:', inFiles, curate(false)),
+    ...commandFor(
+      'To export them:',
+      missing.filter(({ reason }) => TO_EXPORT.has(reason)),
+      (each) => exportDaysCommand(named, each, folder),
+    ),
+    ...commandFor('To empty the held days in the table:', held, curate(true)),
   ];
 }
+
+const COLUMNS_HINT =
+  'If a value does not fit its column, first give the column another type under "columns" of the export in cdk.json, ' +
+  'such as {"spend": "double"}, and another "table" if the table has days already.';
 
 /** A command to paste, for the days from the first range to the last one. */
 function commandFor(

@@ -1,5 +1,4 @@
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
-import { EXAMPLE } from './request.ts';
 
 /** The command that exports what a deployed execution did not deliver. @param stateMachine the ARN in --state-machine, if given */
 export function resumeCommand(execution: string, stateMachine?: string): string {
@@ -13,37 +12,42 @@ export interface LocalFolder {
   readonly out: string;
 }
 
-/** Given by --account, because several accounts have an export of one name. */
-interface NamedAccount {
-  readonly account?: string;
-}
-
 /** The command that shows how an execution is doing, or why it failed. */
 export function explainCommand(execution: string, folder?: LocalFolder): string {
   return commandLine(['explain', execution, ...folderOptions(folder)]);
 }
 
-/** The command that exports days that are missing. The request of a local run that is not in cdk.json is in a file whose name only the user knows. */
-export function exportDaysCommand(
-  name: string,
-  { start_date, end_date }: DateRange,
-  { isConfigured, account, ...folder }: LocalFolder & NamedAccount & { readonly isConfigured: boolean },
-): string {
-  const range = ['--from', start_date, '--to', end_date, ONLY_MISSING];
-  const [, ...out] = folderOptions(folder);
-  if (isConfigured)
-    return commandLine(['run', name, ...accountOption(account), ...folderOptions(folder), ...range]);
-  const input = name === EXAMPLE ? [] : ['--input', 'REQUEST.json'];
-  return commandLine(['run', '--local', ...input, ...out, ...range]);
+/** An export as a command names it. */
+export interface NamedExport {
+  readonly name: string;
+  /** If several accounts have an export of this name. */
+  readonly account?: string | undefined;
+  /** The request of a local run that is not in cdk.json. */
+  readonly input?: string | undefined;
+  /** Its request replaces another one that the folder keeps. */
+  readonly takesOver?: boolean;
 }
 
-/** The command that adds days to the table. */
-export function curateCommand(
-  name: string,
+/** The command that exports days that are missing. */
+export function exportDaysCommand(
+  { name, account, input, takesOver }: NamedExport,
   { start_date, end_date }: DateRange,
-  { account, ...folder }: LocalFolder & NamedAccount,
+  folder: LocalFolder,
 ): string {
-  const range = ['--from', start_date, '--to', end_date];
+  const range = ['--from', start_date, '--to', end_date, ONLY_MISSING, ...(takesOver ? ['--take-over'] : [])];
+  const [, ...out] = folderOptions(folder);
+  if (input !== undefined) return commandLine(['run', '--local', '--input', input, ...out, ...range]);
+  return commandLine(['run', name, ...accountOption(account), ...folderOptions(folder), ...range]);
+}
+
+/** The command that adds days to the table. @param acceptEmpty also days that the table holds */
+export function curateCommand(
+  { name, account }: NamedExport,
+  { start_date, end_date }: DateRange,
+  folder: LocalFolder,
+  { acceptEmpty }: { readonly acceptEmpty: boolean },
+): string {
+  const range = ['--from', start_date, '--to', end_date, ...(acceptEmpty ? ['--accept-empty'] : [])];
   return commandLine(['curate', name, ...accountOption(account), ...folderOptions(folder), ...range]);
 }
 

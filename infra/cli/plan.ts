@@ -1,13 +1,14 @@
 import { Command } from 'commander';
-import { findMissing } from '../../functions/decisions/missing.ts';
+import { findMissing, readDeliveries } from '../../functions/decisions/deliveries.ts';
 import { platformName } from '../../functions/decisions/platform-request.ts';
 import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
-import { EXPORTS_PREFIX, MANIFEST } from '../../functions/workflow/keys.ts';
+import { exportPrefix, MANIFEST } from '../../functions/workflow/keys.ts';
 import { type ExportRequest, splitRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import { dollarsOf, PRICES, usageOf } from '../config/cost.ts';
-import { type ExportedObjects, NO_OBJECTS, openBucket } from './bucket.ts';
+import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from './bucket.ts';
+import { lastTarget } from './days.ts';
 import { printDocument, printLines } from './layout.ts';
 import { examples, loadConfig, option } from './options.ts';
 import { checkRequest, findRequest, type RequestOptions } from './request.ts';
@@ -18,10 +19,8 @@ const RECENT = 20;
 /** If nothing was delivered yet. Seconds. */
 const ASSUMED_SECONDS = 180;
 
-interface PlanOptions extends RequestOptions {
+interface PlanOptions extends RequestOptions, Folder {
   readonly json?: true;
-  readonly local?: true;
-  readonly out: string;
 }
 
 /** The work that an export would do, and its time and cost. */
@@ -75,14 +74,17 @@ async function planRequest(input: unknown, options: PlanOptions): Promise<Plan> 
   const now = new Date();
   const { request, warnings, onlyMissing } = checkRequest(input, now);
   const all = splitRequest(request);
-  await using store = await openBucket(options).catch((error) => {
-    // Without a deployment or an earlier run, nothing is there.
-    if (onlyMissing === undefined || options.local) return NO_OBJECTS;
+  await using store = await openToRead(options).catch((error) => {
+    // Without a deployment, nothing is there.
+    if (onlyMissing === undefined) return NO_OBJECTS;
     throw error;
   });
-  const target = targetOf(options.local);
   const found = onlyMissing
-    ? await findMissing(request, all, { ...target, ...onlyMissing, store })
+    ? await findMissing(request, all, {
+        ...(await findTarget(request, store, options)),
+        ...onlyMissing,
+        store,
+      })
     : { windows: all, warnings: [], already_delivered: undefined };
   const seconds = await medianSeconds(store, request);
   const rounds = Math.ceil(found.windows.length / request.max_parallel);
@@ -103,18 +105,20 @@ async function planRequest(input: unknown, options: PlanOptions): Promise<Plan> 
   };
 }
 
-/** The platform whose deliveries count: that of the config, or the sandbox. */
-function targetOf(local: true | undefined): RequestTarget {
+/** The platform whose deliveries count. */
+async function findTarget(
+  request: ExportRequest,
+  store: ReadableBucket,
+  { local }: PlanOptions,
+): Promise<RequestTarget> {
+  if (local) return lastTarget(await readDeliveries(store, request));
   const { base_url, revision } = loadConfig();
-  return { platform: platformName(local ? 'http://127.0.0.1' : base_url), revision };
+  return { platform: platformName(base_url), revision };
 }
 
 /** The median time from a report's creation to its manifest, over the latest manifests of the export. */
-async function medianSeconds(
-  store: ExportedObjects,
-  { account, name }: ExportRequest,
-): Promise<number | undefined> {
-  const keys = await store.list(`${EXPORTS_PREFIX}account=${account}/export=${name}/`);
+async function medianSeconds(store: ReadableBucket, request: ExportRequest): Promise<number | undefined> {
+  const keys = await store.list(exportPrefix(request));
   const latest = keys.filter((key) => key.endsWith(`/${MANIFEST}`)).slice(-RECENT);
   const texts = await Promise.all(latest.map((key) => store.getText(key)));
   const seconds = texts.flatMap((text = '') => {

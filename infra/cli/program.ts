@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { BAD_USAGE, CommandFailed, FAILED, UsageError } from './errors.ts';
+import { BAD_USAGE, CommandFailed, explainStepError, FAILED, UsageError } from './errors.ts';
 import { printMessage } from './layout.ts';
 import { checkLocalOnly } from './options.ts';
 
@@ -42,7 +42,8 @@ async function createProgram(name: string | undefined): Promise<Command> {
 }
 
 /** Prints an error, also as a JSON document with `--json`, and returns the exit status. */
-function reportError(error: unknown): number {
+function reportError(thrown: unknown): number {
+  const error = explainStepError(thrown);
   const print = (message: string, document: object) => {
     if (message) printMessage(message);
     if (process.argv.includes('--json'))

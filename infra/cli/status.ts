@@ -1,21 +1,20 @@
 import { Command } from 'commander';
-import { EXPORTS_PREFIX, exportPrefix } from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, exportPrefix, FAILURE, MANIFEST, windowOf } from '../../functions/workflow/keys.ts';
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { duration } from '../local/progress.ts';
-import { type ExportedObjects, NO_OBJECTS, openBucket } from './bucket.ts';
-import { describeDays, findLatestFailure, namesIn, type RemainingFailure, readKeys } from './days.ts';
+import { type Folder, openToRead, type ReadableBucket } from './bucket.ts';
+import { describeDays, findExport, findLatestFailure, namesIn, type RemainingFailure } from './days.ts';
 import { readStateMachineArn } from './deployment.ts';
 import { UsageError } from './errors.ts';
 import { describeEnd, type ExecutionSummary, listLocal } from './executions.ts';
+import { readKeptRequests } from './kept-requests.ts';
 import { printDocument, printLines, toMinute } from './layout.ts';
-import { findMissingDays, findWanted, type MissingDays } from './missing.ts';
+import { findMissingDays, type MissingDays } from './missing.ts';
 import { explainCommand, type LocalFolder } from './next-command.ts';
 import { examples, LOCAL_GROUP, loadConfig, option } from './options.ts';
 
-interface StatusOptions {
+interface StatusOptions extends Folder {
   readonly json?: true;
-  readonly local?: true;
-  readonly out: string;
 }
 
 /** An export in the document that `status --json` prints. */
@@ -28,8 +27,9 @@ export interface ExportStatus {
   readonly last?: ExecutionSummary | undefined;
   /** The last day that a manifest covers. */
   readonly newest_day?: string | undefined;
-  /** As `missing` shows them. Absent for a list, before the first delivery, and for a deployed export that is not in cdk.json. */
+  /** As `missing` shows them. Absent if the export has no days, or its request is not known. */
   readonly missing?: MissingDays['missing'] | undefined;
+  readonly held?: MissingDays['held'] | undefined;
   /** The latest failure report that no later delivery has deleted. */
   readonly failure?: RemainingFailure | undefined;
 }
@@ -71,14 +71,12 @@ async function readStatus(
 ): Promise<ExportStatus[]> {
   const { local, out } = options;
   const executions = local ? await listLocal(out) : await listDeployed();
-  const configured = local ? [] : loadConfig().exports;
-  await using objects = await openBucket({ ...(local && { local }), out }).catch((error) => {
-    // The first run on this machine has delivered nothing yet.
-    if (local) return NO_OBJECTS;
-    throw error;
-  });
+  await using objects = await openToRead(options);
+  const requests = local
+    ? (await readKeptRequests(out, now)).map(({ request }) => request)
+    : loadConfig().exports;
   const known = new Set([
-    ...configured.map((entry) => `${entry.account}/${entry.name}`),
+    ...requests.map((each) => `${each.account}/${each.name}`),
     ...executions.flatMap((one) => (one.account && one.export ? [`${one.account}/${one.export}`] : [])),
     ...(local ? namesIn(await objects.list(EXPORTS_PREFIX)) : []),
   ]);
@@ -87,39 +85,39 @@ async function readStatus(
     throw new UsageError([`there is no export ${name} (there are ${[...known].join(', ') || 'none'})`]);
   const statuses: ExportStatus[] = [];
   for (const id of names.sort()) {
-    const isConfigured = configured.some((one) => `${one.account}/${one.name}` === id);
     const own = executions.filter((one) => `${one.account}/${one.export}` === id);
     const [account = '', name = ''] = id.split('/');
-    const { delivered, failures, isList } = readKeys(await objects.list(exportPrefix({ account, name })));
-    const end = delivered
-      .map(({ end_date }) => end_date)
+    const keys = await objects.list(exportPrefix({ account, name }));
+    const end = keys
+      .flatMap((key) => (key.endsWith(`/${MANIFEST}`) ? [windowOf(key)?.end_date ?? ''] : []))
       .sort()
       .at(-1);
-    const mayHaveDays = end !== undefined && !isList && (local || isConfigured);
+    const failures = keys.filter((key) => key.endsWith(`/${FAILURE}`));
+    const days = await readDays(account, name, options, objects, now);
     statuses.push({
       account,
       export: name,
       running: own.filter(({ outcome }) => outcome === 'running').map(({ execution }) => execution),
       last: own.find(({ outcome }) => outcome !== 'running'),
       newest_day: end && addDays(end, -1),
-      missing: mayHaveDays ? await readMissing(account, name, options, objects, now) : undefined,
+      missing: days?.missing,
+      held: days?.held,
       failure: await findLatestFailure(objects, failures),
     });
   }
   return statuses;
 }
 
-/** @returns undefined if the export has no days */
-async function readMissing(
+/** @returns undefined if the export has no days, or its request is not known */
+async function readDays(
   account: string,
   name: string,
   options: StatusOptions,
-  objects: ExportedObjects,
+  objects: ReadableBucket,
   now: Date,
-): Promise<MissingDays['missing'] | undefined> {
-  const wanted = await findWanted(name, { ...options, account }, objects, now);
-  if (wanted.request.kind !== 'report') return undefined;
-  return (await findMissingDays(wanted, objects, options, now)).missing;
+): Promise<MissingDays | undefined> {
+  const found = await findExport(name, { ...options, account }, objects, now);
+  return found?.request.kind === 'report' ? findMissingDays(found, objects, {}, now) : undefined;
 }
 
 async function listDeployed(): Promise<ExecutionSummary[]> {
@@ -132,18 +130,22 @@ async function listDeployed(): Promise<ExecutionSummary[]> {
 
 /** @param folder of local runs */
 export function describeStatus(one: ExportStatus, folder?: LocalFolder): string[] {
-  const { running, last, newest_day, missing, failure } = one;
+  const { running, last, newest_day, missing, held = [], failure } = one;
+  const isInFile = ({ reason }: { reason: string }) => reason === 'not_in_table';
+  const inFiles = missing?.filter(isInFile) ?? [];
   const lines: [string, string | undefined][] = [
     ...running.map((execution): [string, string] => ['running', execution]),
     ['last run', last ? describeLast(last) : 'none'],
     ['newest day', newest_day ?? 'none'],
-    ['missing', missing && describeMissing(missing)],
+    ['missing', missing && describeRanges(missing.filter((range) => !isInFile(range)))],
+    ['not in table', inFiles.length > 0 ? describeRanges(inFiles) : undefined],
+    ['held', held.length > 0 ? describeRanges(held) : undefined],
     ['failure', failure && describeFailure(failure)],
     ['more', failure && explainCommand(failure.execution, folder)],
   ];
   return [
     `${one.account}/${one.export}`,
-    ...lines.flatMap(([label, text]) => (text === undefined ? [] : [`  ${label.padEnd(12)}${text}`])),
+    ...lines.flatMap(([label, text]) => (text === undefined ? [] : [`  ${label.padEnd(14)}${text}`])),
   ];
 }
 
@@ -153,11 +155,11 @@ function describeLast(last: ExecutionSummary): string {
   return `${describeEnd(last)}, ${toMinute(started_at ?? ended_at)} UTC${took}, ${execution}`;
 }
 
-function describeMissing(missing: MissingDays['missing']): string {
-  if (missing.length === 0) return 'none';
-  const days = missing.reduce((sum, range) => sum + range.days, 0);
-  const shown = missing.slice(-MAX_RANGES).map(describeDays);
-  const more = missing.length > MAX_RANGES ? `${missing.length - MAX_RANGES} earlier ranges and ` : '';
+function describeRanges(ranges: MissingDays['held']): string {
+  if (ranges.length === 0) return 'none';
+  const days = ranges.reduce((sum, range) => sum + range.days, 0);
+  const shown = ranges.slice(-MAX_RANGES).map(describeDays);
+  const more = ranges.length > MAX_RANGES ? `${ranges.length - MAX_RANGES} earlier ranges and ` : '';
   return `${days} ${days === 1 ? 'day' : 'days'}: ${more}${shown.join(', ')}`;
 }
 

@@ -1,0 +1,96 @@
+import { mkdtempDisposable, open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ObjectEnd, ObjectStore } from '../../functions/aws/objects.ts';
+import { DAYS, readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
+import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
+
+/** What a month's object says about itself. */
+export interface Month {
+  /** YYYY-MM */
+  readonly month: string;
+  readonly days: ShownDays;
+  /** The names of its columns, in their order. */
+  readonly columns: readonly string[];
+}
+
+/** Months that are read at the same time. */
+const PARALLEL = 10;
+
+/** Holds the footer of a month of 10,000 rows. That of a month of 100 million rows takes a second call. */
+const END_BYTES = 64 * 1024;
+
+/** Ends a Parquet file, after its footer: the footer's length in four bytes, and four more. */
+const TAIL_BYTES = 8;
+
+/**
+ * Reads the months of an account's table, only the end of each object.
+ *
+ * @param isWanted by YYYY-MM
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function readMonths(
+  store: Pick<ObjectStore, 'list' | 'readEnd'>,
+  { table, account }: { readonly table: string; readonly account: string },
+  isWanted: (month: string) => boolean,
+): Promise<Month[]> {
+  const keys = await store.list(`${TABLES_PREFIX}${table}/${account}.`);
+  const wanted = keys.flatMap((key) => {
+    const [, month] = /\.(\d{4}-\d{2})\.parquet$/.exec(key) ?? [];
+    return month !== undefined && isWanted(month) ? [{ key, month }] : [];
+  });
+  if (wanted.length === 0) return [];
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'months-'));
+  const months: string[] = [];
+  for (let start = 0; start < wanted.length; start += PARALLEL) {
+    const batch = wanted.slice(start, start + PARALLEL).map(async ({ key, month }) => {
+      const end = await readFooter(store, key);
+      if (!end) return [];
+      await writeEnd(join(folder.path, month), end);
+      return [month];
+    });
+    months.push(...(await Promise.all(batch)).flat());
+  }
+  return describeMonths(folder.path, months);
+}
+
+/** @returns undefined if the object does not exist */
+async function readFooter(
+  store: Pick<ObjectStore, 'readEnd'>,
+  key: string,
+  length = END_BYTES,
+): Promise<ObjectEnd | undefined> {
+  const end = await store.readEnd(key, length);
+  if (!end) return undefined;
+  const { bytes } = end;
+  const needed = bytes.readUInt32LE(bytes.length - TAIL_BYTES) + TAIL_BYTES;
+  return needed <= bytes.length ? end : readFooter(store, key, needed);
+}
+
+/** DuckDB reads no more than the footer, so the rest of the file may be a hole. */
+async function writeEnd(path: string, { bytes, size }: ObjectEnd): Promise<void> {
+  await using file = await open(path, 'w');
+  await file.write(bytes, 0, bytes.length, size - bytes.length);
+}
+
+async function describeMonths(folder: string, months: readonly string[]): Promise<Month[]> {
+  // Loading DuckDB takes tenths of a second.
+  const { literal, openDatabase } = await import('../../functions/tables/database.ts');
+  using database = await openDatabase(folder, new AbortController().signal);
+  const described: Month[] = [];
+  for (const month of months) {
+    const path = literal(join(folder, month));
+    const metadata = await database.query(
+      `SELECT decode(value) AS value FROM parquet_kv_metadata(${path}) WHERE decode(key) = ${literal(DAYS)}`,
+    );
+    const schema = await database.query(`SELECT name FROM parquet_schema(${path}) WHERE type IS NOT NULL`);
+    const days = readShownDays(String(metadata[0]?.value ?? '')) ?? {};
+    described.push({ month, days, columns: schema.map(({ name }) => String(name)) });
+  }
+  return described;
+}
+
+/** The days of all months. */
+export function shownDays(months: readonly Month[]): ShownDays {
+  return Object.assign({}, ...months.map(({ days }) => days));
+}
