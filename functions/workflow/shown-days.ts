@@ -50,19 +50,19 @@ export function judgeDay(
   { acceptEmpty }: { readonly acceptEmpty: boolean },
 ): 'write' | 'same' | 'keep' | 'hold' | 'same hold' {
   if (!shown) return 'write';
-  const order = compare(shown, offered);
+  const order = compareReports(shown, offered);
   if (order === 0) return 'same';
   if (order > 0) return 'keep';
   if (acceptEmpty || offered.rows > 0 || shown.rows === 0) return 'write';
   if (!shown.held) return 'hold';
-  const held = compare(shown.held, offered);
+  const held = compareReports(shown.held, offered);
   return held >= 0 ? 'same hold' : 'hold';
 }
 
-type ReportVersion = Pick<ShownDay, 'report_id' | 'created_at' | 'request_hash'>;
+export type ReportVersion = Pick<ShownDay, 'report_id' | 'created_at' | 'request_hash'>;
 
 /** Positive if the first one is newer. A report of another request is always older. */
-function compare(shown: ReportVersion, offered: ReportVersion): number {
+export function compareReports(shown: ReportVersion, offered: ReportVersion): number {
   if (shown.request_hash !== offered.request_hash) return -1;
   const age = Date.parse(shown.created_at) - Date.parse(offered.created_at);
   if (age !== 0) return age;

@@ -1,0 +1,141 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ObjectStore } from '../aws/objects.ts';
+import { ServiceUnavailable } from '../workflow/errors.ts';
+import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
+import type { TableColumn } from '../workflow/table.ts';
+import { type Database, identifier, literal } from './database.ts';
+import { CurateLimit } from './report.ts';
+
+/** Writers of one object are runs of the same export. Each conflict means that another one has finished its write. */
+const MAX_CONFLICTS = 10;
+
+export interface Merging {
+  readonly database: Database;
+  readonly store: Pick<ObjectStore, 'getFile' | 'putFile'>;
+  /** Takes the old object, a copy of its rows, and the new one. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+}
+
+/** The object that is there, on this disk. */
+export interface OldObject {
+  readonly path: string;
+  /** DuckDB's types by name. */
+  readonly columns: ReadonlyMap<string, string>;
+  /** Undefined if the object has no such list. */
+  readonly days: ShownDays | undefined;
+}
+
+/** The new object. */
+export interface NewObject {
+  /** Queries with the same columns. Their rows follow one another. */
+  readonly runs: readonly string[];
+  readonly days?: ShownDays;
+}
+
+/** The object that is there cannot become one of this table. The message says why. */
+export class ObjectMismatch extends Error {
+  override readonly name = 'ObjectMismatch';
+}
+
+/**
+ * Replaces an object of a table by one that is made of it, unless another writer does so meanwhile: then again. A reader sees the
+ * old object or the new one.
+ *
+ * @param merge `next` is absent if the object stays as it is
+ * @throws CurateLimit, ObjectMismatch, AccessRefused; ServiceUnavailable if other writers are always faster
+ */
+export async function mergeObject<T>(
+  { database, store, folder, signal }: Merging,
+  key: string,
+  merge: (old: OldObject | undefined) => Promise<{ readonly next?: NewObject; readonly result: T }>,
+): Promise<T> {
+  for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
+    // A path of its own, because DuckDB may remember what it read from a path.
+    await using scratch = await mkdtempDisposable(join(folder, 'merge-'));
+    const path = join(scratch.path, 'old.parquet');
+    const etag = await getFile(store, key, path, signal);
+    const { next, result } = await merge(etag === undefined ? undefined : await describe(database, path));
+    if (!next) return result;
+    const written = await write(database, scratch.path, next);
+    if (await store.putFile(key, written, etag)) return result;
+  }
+  throw new ServiceUnavailable(`Other runs replaced ${key} ${MAX_CONFLICTS} times in a row.`, { key });
+}
+
+async function getFile(store: Merging['store'], key: string, path: string, signal: AbortSignal) {
+  try {
+    return await store.getFile(key, path, signal);
+  } catch (error) {
+    if (signal.aborted) throw new CurateLimit('time', { cause: error });
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC')
+      throw new CurateLimit('storage', { cause: error });
+    throw error;
+  }
+}
+
+async function describe(database: Database, path: string): Promise<OldObject> {
+  const columns = await database.query(`DESCRIBE FROM read_parquet(${literal(path)})`);
+  const [days] = await database.query(
+    `SELECT decode(value) AS text FROM parquet_kv_metadata(${literal(path)}) WHERE decode(key) = ${literal(DAYS)}`,
+  );
+  return {
+    path,
+    columns: new Map(
+      columns.map(({ column_name, column_type }) => [String(column_name), String(column_type)]),
+    ),
+    days: days && readShownDays(String(days.text)),
+  };
+}
+
+/**
+ * Writes each run into a file, and these files into one: DuckDB keeps the order of files, but not that of the parts of a UNION,
+ * whose last rows it moves to the end. Sorting the whole would take several times the CPU and disk.
+ */
+async function write(database: Database, folder: string, { runs, days }: NewObject): Promise<string> {
+  const files: string[] = [];
+  for (const run of runs.length > 1 ? runs : []) {
+    const file = join(folder, `${files.length}.parquet`);
+    await database.query(`COPY (${run}) TO ${literal(file)} (FORMAT parquet, COMPRESSION snappy)`);
+    files.push(file);
+  }
+  const rows = files.length > 0 ? `FROM read_parquet([${files.map(literal)}])` : runs[0];
+  const metadata = days ? `, KV_METADATA {${DAYS}: ${literal(JSON.stringify(days))}}` : '';
+  const path = join(folder, 'new.parquet');
+  await database.query(`COPY (${rows}) TO ${literal(path)} (FORMAT parquet, COMPRESSION snappy${metadata})`);
+  return path;
+}
+
+/**
+ * The columns of a table in an object, as a list of SQL. Those that it lacks are NULL.
+ *
+ * @throws ObjectMismatch if one has another type
+ */
+export function selectColumns(old: OldObject, columns: readonly TableColumn[]): string {
+  const expressions = columns.map(({ name, type }) => {
+    const found = old.columns.get(name);
+    if (found === undefined) return `CAST(NULL AS ${duckType(type)}) AS ${identifier(name)}`;
+    if (found !== duckType(type))
+      throw new ObjectMismatch(
+        `column ${name} is ${type} now, but was written as ${found.toLowerCase()}; give the export a new table name`,
+      );
+    return identifier(name);
+  });
+  return expressions.join(', ');
+}
+
+/** True if the object has exactly these columns, in this order. */
+export function hasColumns(old: OldObject, columns: readonly TableColumn[]): boolean {
+  return [...old.columns.keys()].join() === columns.map(({ name }) => name).join();
+}
+
+/** DuckDB's name of a type of the Data Catalog. */
+function duckType(type: TableColumn['type']): string {
+  return type === 'string' ? 'VARCHAR' : type.toUpperCase();
+}
+
+/** @param time in ISO 8601 @returns a TIMESTAMP in UTC, as SQL */
+export function timestamp(time: string): string {
+  return `TIMESTAMP ${literal(new Date(time).toISOString().slice(0, -1))}`;
+}
