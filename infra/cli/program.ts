@@ -21,6 +21,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   login: async () => (await import('./login/login.ts')).createLoginCommand(),
   doctor: async () => (await import('./doctor/doctor.ts')).createDoctorCommand(),
   secret: async () => (await import('./secret.ts')).createSecretCommand(),
+  fields: async () => (await import('./fields.ts')).createFieldsCommand(),
   sandbox: async () => (await import('./sandbox.ts')).createSandboxCommand(),
 };
 

@@ -190,7 +190,9 @@ export function parseConfig(context: unknown): Config {
   const parsed = ConfigFile.safeParse(context, { error: wordIssue });
   const issues = parsed.error?.issues ?? [];
   const faults = [
-    ...issues.flatMap((issue) => describeIssue(issue, 'the config', 'is not a setting')),
+    ...issues.flatMap((issue) =>
+      describeIssue(issue, 'the config', 'is not a setting', Object.keys(ConfigFile.shape)),
+    ),
     ...exportFaults(context),
     ...accountFaults(context),
   ];

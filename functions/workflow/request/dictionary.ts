@@ -1,5 +1,3 @@
-import { distance } from 'fastest-levenshtein';
-
 /** The metrics and dimensions whose meaning we know, for warnings, types, comments in the catalog and the command `fields`. */
 
 export interface Metric {
@@ -71,14 +69,6 @@ export function findMetric(name: string): Metric | undefined {
 /** @param name in any case of letters */
 export function findDimension(name: string): Dimension | undefined {
   return DIMENSIONS.find((dimension) => dimension.name === name.toLowerCase());
-}
-
-/** Of a name that is in another case of letters, or has up to two wrong letters, and fewer than a third. */
-export function findSimilar(name: string, known: readonly string[]): string | undefined {
-  const typed = name.toLowerCase();
-  const edits = (candidate: string) => distance(typed, candidate.toLowerCase());
-  const [nearest = ''] = known.toSorted((one, other) => edits(one) - edits(other));
-  return edits(nearest) <= 2 && edits(nearest) * 3 < name.length ? nearest : undefined;
 }
 
 function additive(name: string, unit: Metric['unit'], meaning: string, source: Source = 'common'): Metric {

@@ -1,3 +1,4 @@
+import { distance } from 'fastest-levenshtein';
 import type * as z from 'zod/mini';
 
 /** Our words for an issue. zod/mini has none, and zod's say "Invalid input: expected …, received …". */
@@ -15,11 +16,28 @@ export function wordIssue(issue: z.core.$ZodRawIssue): string | undefined {
  *
  * @param whole the checked value, such as "the request"
  * @param unknown the fault of an unknown field
+ * @param fields of the whole, to name the one that an unknown field resembles
  */
-export function describeIssue(issue: z.core.$ZodIssue, whole: string, unknown: string): string[] {
+export function describeIssue(
+  issue: z.core.$ZodIssue,
+  whole: string,
+  unknown: string,
+  fields: readonly string[],
+): string[] {
   const path = issue.path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `${path}.${key}: ${unknown}`.slice(1));
+    return issue.keys.map((key) => {
+      const similar = path === '' ? findSimilar(key, fields) : undefined;
+      const hint = similar === undefined ? '' : ` (did you mean ${similar}?)`;
+      return `${path}.${key}: ${unknown}${hint}`.slice(1);
+    });
   }
   return [path === '' ? `${whole} ${issue.message}` : `${path.slice(1)}: ${issue.message}`];
+}
+
+/** The known name that a mistyped one may stand for: at most two letters differ, and fewer than a third of them. */
+export function findSimilar(name: string, known: readonly string[]): string | undefined {
+  const edits = (candidate: string) => distance(name.toLowerCase(), candidate.toLowerCase());
+  const [nearest = ''] = known.toSorted((one, other) => edits(one) - edits(other));
+  return edits(nearest) <= 2 && edits(nearest) * 3 < name.length ? nearest : undefined;
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import type { JsonObject } from '../json.ts';
 import { MAX_WINDOW_DAYS } from './dates.ts';
+import { DICTIONARY, findDimension, findMetric } from './dictionary.ts';
 import {
   accept_empty,
   commonFields,
@@ -16,6 +17,7 @@ import {
   uuid,
   word,
 } from './fields.ts';
+import { findSimilar } from './issues.ts';
 
 /**
  * Windows of one export: 4,500 days, or more than twelve years. The export's state holds 256 KB. In the worst case it has
@@ -30,12 +32,6 @@ const MAX_NAMES = 100;
 const MAX_NAMES_SHOWN = 10;
 
 const DEFAULT_PARALLEL = 8;
-
-/** The names in the contract's samples (2.2). Its lists are not complete, so other names only cause a warning. */
-const KNOWN = {
-  metrics: ['spend', 'impressions', 'number_of_purchases'],
-  dimensions: ['campaign_id', 'campaign_name', 'event_source_id', 'event_source_platform'],
-} as const;
 
 /** Renamed on the current platform (contract 9.5). */
 const RENAMED_DIMENSIONS: ReadonlyMap<unknown, string> = new Map([
@@ -104,15 +100,26 @@ export function normalizeReport(input: ReportInput, now: Date): Normalized<Repor
     ...(input.accept_empty !== undefined && { accept_empty: input.accept_empty }),
   };
   const warnings = [
-    ...warnOfUnknown('metrics', request.metrics),
-    ...warnOfUnknown('dimensions', request.dimensions ?? []),
+    ...warnOfUnknown('metrics', request.metrics, findMetric),
+    ...warnOfUnknown('dimensions', request.dimensions ?? [], findDimension),
   ];
   return { request, warnings };
 }
 
-function warnOfUnknown(field: keyof typeof KNOWN, names: readonly string[]): string[] {
-  const known: readonly string[] = KNOWN[field];
-  const unknown = names.filter((name) => !known.includes(name));
+/** The contract's lists are not complete (2.6), so only the platform can refuse a name. */
+function warnOfUnknown(
+  field: 'metrics' | 'dimensions',
+  names: readonly string[],
+  find: (name: string) => { readonly name: string } | undefined,
+): string[] {
+  // A form, such as *_value, is no name that a person may have meant.
+  const known = DICTIONARY[field].map(({ name }) => name).filter((name) => !name.includes('*'));
+  const unknown = names.flatMap((name) => {
+    if (known.includes(name)) return [];
+    const similar = findSimilar(name, known);
+    if (similar !== undefined) return [`${name} (did you mean ${similar}?)`];
+    return find(name) ? [] : [name];
+  });
   if (unknown.length === 0) return [];
   const shown = unknown.slice(0, MAX_NAMES_SHOWN).join(', ');
   const more = unknown.length > MAX_NAMES_SHOWN ? ` and ${unknown.length - MAX_NAMES_SHOWN} more` : '';
@@ -144,7 +151,7 @@ export function reportFaults(fields: JsonObject): string[] {
 function tableFaults({ table, granularity }: JsonObject): string[] {
   if (typeof table !== 'string' || typeof granularity !== 'string' || granularity.toUpperCase() === 'DAY')
     return [];
-  return [`table: needs the granularity DAY, because a table has one file per day`];
+  return [`table: needs the granularity DAY, because a table has days`];
 }
 
 function repetitionFaults(field: string, list: unknown): string[] {

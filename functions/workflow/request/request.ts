@@ -99,8 +99,9 @@ function checkWith<S extends z.ZodMiniObject>(
 ): Checked {
   const { data, error } = schema.safeParse(input, { error: wordIssue });
   if (!error) return { faults, normalize: () => normalize(data, now) };
+  const fields = Object.keys(schema.shape);
   const issues = error.issues.flatMap((issue) =>
-    describeIssue(issue, 'the request', 'is not a field of a request'),
+    describeIssue(issue, 'the request', 'is not a field of a request', fields),
   );
   return { faults: [...issues, ...faults] };
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { addDays, daysBetween } from '../../../functions/workflow/request/dates.ts';
+import { findMetric, type Metric } from '../../../functions/workflow/request/dictionary.ts';
 import { campaignName, idPrefix } from '../entities.ts';
 import type { ReportRequest } from './report-request.ts';
 
@@ -75,14 +76,26 @@ const BLANK_LINES = Buffer.alloc(64 * 1024, '\n');
 const PLATFORMS = ['ios', 'web', 'ctv'];
 const COUNTRIES = ['US', 'DE', 'FR', 'JP', 'BR'];
 
-/** Digits of each metric before and after the decimal point. */
-const METRIC_DIGITS: Readonly<Record<string, readonly [before: number, after: number]>> = {
-  spend: [3, 2],
+type Digits = readonly [before: number, after: number];
+
+/** Digits of a metric before and after the decimal point, by its unit. Without a digit before it, a value is below 0.1. */
+const UNIT_DIGITS: Readonly<Record<Metric['unit'], Digits>> = {
+  count: [3, 0],
+  money: [3, 6],
+  number: [2, 2],
+  ratio: [1, 6],
+};
+
+/** Of metrics that are much larger or smaller than others of their unit. */
+const METRIC_DIGITS: Readonly<Record<string, Digits>> = {
   impressions: [5, 0],
-  number_of_purchases: [2, 0],
   clicks: [4, 0],
-  installs: [3, 0],
-  purchase_value: [4, 2],
+  reach: [4, 0],
+  number_of_purchases: [2, 0],
+  purchase_value: [4, 6],
+  ctr: [0, 6],
+  cpc: [1, 6],
+  cpm: [1, 6],
 };
 
 export function createReportFile(request: ReportRequest, options: FileOptions, version = 0): ReportFile {
@@ -246,14 +259,15 @@ function dimensionsOf({ date, advertiser }: Block): Readonly<Record<string, (row
 
 /** A number that differs from row to row. Its first digit is never 0, so that all values have the same width. */
 function metricOf(name: string, { seed, growth }: Block): (row: number) => string {
-  const [before, after] = METRIC_DIGITS[name] ?? [5, 0];
-  const least = 10 ** (before - 1);
+  const [before, after] = METRIC_DIGITS[name] ?? UNIT_DIGITS[findMetric(name)?.unit ?? 'count'];
+  const least = before === 0 ? 0 : 10 ** (before - 1);
+  const fractions = 10 ** (before === 0 ? after - 1 : after);
   const own = createHash('sha256').update(name).digest().readUInt32BE();
   return (row) => {
     // Multiplied with the golden ratio, so that neighbours differ in every bit.
     const random = mixBits(Math.imul(row, 0x9e3779b1) ^ seed ^ own);
-    const whole = least + Math.floor((random % (9 * least)) * growth);
-    return after === 0 ? `${whole}` : `${whole}.${String((random >>> 8) % 10 ** after).padStart(after, '0')}`;
+    const whole = least === 0 ? 0 : least + Math.floor((random % (9 * least)) * growth);
+    return after === 0 ? `${whole}` : `${whole}.${String((random >>> 8) % fractions).padStart(after, '0')}`;
   };
 }
 

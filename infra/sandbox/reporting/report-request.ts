@@ -1,4 +1,5 @@
 import { daysBetween } from '../../../functions/workflow/request/dates.ts';
+import { findDimension, findMetric } from '../../../functions/workflow/request/dictionary.ts';
 import type { Violation } from '../envelope.ts';
 
 /** The validated body of POST /reports (contract 2.2). It keeps options whose names the contract omits. */
@@ -10,17 +11,6 @@ export type ReportRequest = {
   dimensions: readonly string[];
   [option: string]: unknown;
 };
-
-/** The contract's metrics and dimensions, and some more, because its lists are not complete. */
-const METRICS = ['spend', 'impressions', 'number_of_purchases', 'clicks', 'installs', 'purchase_value'];
-const DIMENSIONS = [
-  'campaign_id',
-  'campaign_name',
-  'event_source_id',
-  'event_source_platform',
-  'creative_id',
-  'country',
-];
 
 /** The contract names JSON only, and its list of formats is not complete (contract 2.6). */
 const FORMATS = ['JSON', 'CSV'];
@@ -41,7 +31,7 @@ export function reportViolations(body: Body, granted: readonly { id: string }[])
   return [
     ...dateViolations(body, MAX_DAYS),
     ...listViolations(body, 'advertiser_ids', (id) => advertiserProblem(id, granted)),
-    ...listViolations(body, 'metrics', (name) => unknownName(name, METRICS)),
+    ...listViolations(body, 'metrics', (name) => nameProblem(name, findMetric)),
     ...(body.dimensions === undefined ? [] : listViolations(body, 'dimensions', dimensionProblem)),
     ...choiceViolations(body, 'granularity', ['DAY']),
     ...choiceViolations(body, 'format', FORMATS),
@@ -112,11 +102,12 @@ function advertiserProblem(id: unknown, granted: readonly { id: string }[]): str
 
 function dimensionProblem(name: unknown): string | undefined {
   const renamed = typeof name === 'string' ? RENAMED[name] : undefined;
-  return renamed ? `is now ${renamed}` : unknownName(name, DIMENSIONS);
+  return renamed ? `is now ${renamed}` : nameProblem(name, findDimension);
 }
 
-function unknownName(name: unknown, known: readonly string[]): string | undefined {
-  return typeof name === 'string' && known.includes(name) ? undefined : 'is unknown';
+/** Serves every name of the dictionary, because the contract's lists are not complete. Names are in lower case. */
+function nameProblem(name: unknown, find: (name: string) => unknown): string | undefined {
+  return typeof name === 'string' && name === name.toLowerCase() && find(name) ? undefined : 'is unknown';
 }
 
 function choiceViolations(body: Body, field: string, choices: readonly unknown[]): Violation[] {

@@ -36,6 +36,11 @@ describe('platformRequest', () => {
     expect(platformRequest({ ...report, dimensions }, window)).toStrictEqual({ ...body, dimensions });
   });
 
+  it('does not send fields that only the table reads', () => {
+    const ours = { table: 'shared', rows: 'data.items', accept_empty: true };
+    expect(platformRequest({ ...report, ...ours }, window)).toStrictEqual(body);
+  });
+
   it('adds the options, which cannot replace a field of the request', () => {
     const options = { attribution_window: { days: 7 }, format: 'CSV', start_date: '1999-01-01' };
     expect(platformRequest({ ...report, options }, window)).toStrictEqual({

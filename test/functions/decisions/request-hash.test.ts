@@ -35,6 +35,7 @@ describe('the hash of a request', () => {
     ['the time zone', { time_zone: 'Asia/Tokyo' }],
     ['the format', { format: 'CSV' }],
     ['parallelism', { max_parallel: 1 }],
+    ['the place of the rows, or what an empty day does', { rows: 'data.items', accept_empty: true }],
     ['only_missing', { only_missing: true }],
     ['the name, the account and the table', { name: 'other', account: 'globex', table: 'shared' }],
     ['the order of advertisers', { advertiser_ids: ADVERTISERS.toReversed() }],

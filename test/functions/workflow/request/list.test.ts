@@ -72,6 +72,7 @@ describe('a list (contract 4.6, 8)', () => {
     { resource: 'Impression_tracking-2' },
     { resource: 'a'.repeat(64) },
     { items: 'items' },
+    { accept_empty: true },
     { filters: {} },
   ])('is accepted with %j', (change) => {
     expect(parsed({ ...list, ...change }).request).toEqual({ ...normalized, ...change });

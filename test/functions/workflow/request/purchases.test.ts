@@ -40,7 +40,10 @@ describe('a purchase query (contract 2.4)', () => {
     [{ advertiser_id: 'acme' }, 'advertiser_id: must be a UUID'],
     [{ advertiser_id: undefined }, 'advertiser_id: is missing'],
     [{ options: { advertiser_id: 'x' } }, 'options.advertiser_id: belongs at the top level of the request'],
-    [{ advertiser_ids: [ADVERTISER] }, 'advertiser_ids: is not a field of a request'],
+    [
+      { advertiser_ids: [ADVERTISER] },
+      'advertiser_ids: is not a field of a request (did you mean advertiser_id?)',
+    ],
     [{ max_parallel: 1 }, 'max_parallel: is not a field of a request'],
   ])('36: is refused with %j', (change, fault) => {
     expect(faultsOf({ ...purchases, ...change })).toEqual([fault]);

@@ -19,6 +19,8 @@ describe('a report (contract 2.2)', () => {
       revision: '2026-05-01',
       options: { attribution_window: { days: 7 }, filters: [{ id: ['a'] }] },
       max_parallel: 40,
+      rows: 'data.items',
+      accept_empty: true,
     };
     const request = { ...NORMALIZED_REPORT, ...fields };
     expect(parsed({ ...REPORT, ...fields })).toStrictEqual({ request, warnings: [] });
@@ -34,7 +36,7 @@ describe('a report (contract 2.2)', () => {
 
   it('refuses a table for a report whose rows are not days', () => {
     expect(faultsOf({ ...REPORT, granularity: 'HOUR', table: 'hourly' })).toEqual([
-      'table: needs the granularity DAY, because a table has one file per day',
+      'table: needs the granularity DAY, because a table has days',
     ]);
     for (const fields of [
       { granularity: 'day', table: 't' },
@@ -49,17 +51,43 @@ describe('a report (contract 2.2)', () => {
   });
 
   it('38: warns of undocumented names, and shows ten (contract 2.6)', () => {
-    const { warnings } = parsed({ ...REPORT, metrics: createWords(11), dimensions: ['country'] });
+    const { warnings } = parsed({ ...REPORT, metrics: createWords(11), dimensions: ['weather'] });
     expect(warnings).toEqual([
       `metrics: not documented, so the platform decides: ${createWords(10).join(', ')} and 1 more`,
-      'dimensions: not documented, so the platform decides: country',
+      'dimensions: not documented, so the platform decides: weather',
     ]);
   });
 
-  it('38: does not warn of documented names', () => {
-    const metrics = ['spend', 'impressions', 'number_of_purchases'];
-    const dimensions = ['campaign_id', 'campaign_name', 'event_source_id', 'event_source_platform'];
+  it('38: does not warn of names in the dictionary, nor of those that have one of its forms', () => {
+    const metrics = [
+      'spend',
+      'impressions',
+      'number_of_purchases',
+      'clicks',
+      'number_of_likes',
+      'cart_value',
+    ];
+    const dimensions = [
+      'campaign_id',
+      'campaign_name',
+      'event_source_id',
+      'event_source_platform',
+      'country',
+    ];
     expect(parsed({ ...REPORT, metrics, dimensions }).warnings).toEqual([]);
+  });
+
+  it.each([
+    ['spent', 'spent (did you mean spend?)'],
+    ['Spend', 'Spend (did you mean spend?)'],
+    ['impresion', 'impresion (did you mean impressions?)'],
+    ['number_of_purchase', 'number_of_purchase (did you mean number_of_purchases?)'],
+    ['cpa', 'cpa'],
+    ['speed_of_x', 'speed_of_x'],
+  ])('38: asks whether %s is a mistyped name of the dictionary', (name, shown) => {
+    expect(parsed({ ...REPORT, metrics: [name] }).warnings).toEqual([
+      `metrics: not documented, so the platform decides: ${shown}`,
+    ]);
   });
 
   const word = 'must be a word of letters, digits and _.:-';
@@ -83,6 +111,14 @@ describe('a report (contract 2.2)', () => {
     [{ dimensions: ['a'.repeat(101)] }, `dimensions[0]: ${word}`],
     [{ dimensions: [7] }, 'dimensions[0]: must be of type string'],
     [{ format: 'a'.repeat(17) }, 'format: must be 1 to 16 letters or digits'],
+    [{ table: 'ledger' }, 'table: must be a name other than ledger, or false for no table'],
+    [{ name: 'ledger' }, 'name: must not be ledger, which is a table of its own'],
+    ...['', '.', 'data..items', 'data.'].map((rows): [object, string] => [
+      { rows },
+      'rows: must be a path, such as data.items',
+    ]),
+    [{ accept_empty: 'yes' }, 'accept_empty: must be of type boolean'],
+    [{ dimension: ['x'] }, 'dimension: is not a field of a request (did you mean dimensions?)'],
     [{ format: '../sh' }, 'format: must be 1 to 16 letters or digits'],
     [
       { start_date: '2014-01-01', end_date: '2026-04-29' },
@@ -103,6 +139,8 @@ describe('a report (contract 2.2)', () => {
     { dimensions: ['a'.repeat(100)] },
     { max_parallel: 1 },
     { format: 'a'.repeat(16) },
+    { rows: 'rows' },
+    { accept_empty: false },
     { start_date: '2014-01-01', end_date: '2026-04-28' },
   ])('is accepted at its limits: %j', (change) => {
     expect(parsed({ ...REPORT, ...change }).request).toEqual({ ...NORMALIZED_REPORT, ...change });

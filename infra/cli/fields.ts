@@ -1,0 +1,59 @@
+import { Command } from 'commander';
+import { platformName } from '../../functions/decisions/platform-request.ts';
+import { DICTIONARY } from '../../functions/workflow/request/dictionary.ts';
+import { catalogName } from '../../functions/workflow/table.ts';
+import { tablesOf } from '../config/exports.ts';
+import { type DocumentedTable, documentTable } from '../config/table-words.ts';
+import { alignColumns, printDocument, printLines } from './layout.ts';
+import { examples, loadConfig, option } from './options.ts';
+
+export function createFieldsCommand(): Command {
+  return new Command('fields')
+    .description('Show the metrics and dimensions that are known, and what each column of the tables means.')
+    .addOption(option.json())
+    .addHelpText('after', examples('fields', 'fields --json'))
+    .action(({ json }: { readonly json?: true }) => {
+      const tables = documentTables();
+      if (json) printDocument({ outcome: 'ok', ...DICTIONARY, tables });
+      else printLines([...describeDictionary(), ...tables.flatMap(describeTable)]);
+    });
+}
+
+function documentTables(): DocumentedTable[] {
+  const { exports, base_url, revision, currency } = loadConfig();
+  const tables = tablesOf(exports, { platform: platformName(base_url), revision }, { currency });
+  return tables.map((schema) => documentTable(schema, exports));
+}
+
+function describeDictionary(): string[] {
+  const { metrics, dimensions } = DICTIONARY;
+  return [
+    ...alignColumns([
+      ['metric', 'unit', 'adds up', 'source', 'meaning'],
+      ...metrics.map((one) => [one.name, one.unit, sayYes(one.adds_up), one.source, one.meaning]),
+    ]),
+    '',
+    ...alignColumns([
+      ['dimension', 'source', 'meaning'],
+      ...dimensions.map(({ name, source, meaning }) => [name, source, meaning]),
+    ]),
+    '',
+    'The platform decides about any other name. Sources: the contract, or names that are common elsewhere.',
+  ];
+}
+
+function describeTable({ table, description, columns }: DocumentedTable): string[] {
+  const rows = columns.map(({ name, type, unit = '', adds_up, meaning }) => {
+    return [name, type, unit, adds_up === undefined ? '' : sayYes(adds_up), meaning];
+  });
+  return [
+    '',
+    `table ${catalogName(table)}`,
+    description,
+    ...alignColumns([['column', 'type', 'unit', 'adds up', 'meaning'], ...rows]),
+  ];
+}
+
+function sayYes(is: boolean): string {
+  return is ? 'yes' : 'no';
+}
