@@ -104,8 +104,10 @@ export function addWarnings(stack: ExportStack, { exports, tables }: Config): vo
 function guessedMetrics(entry: ConfiguredExport): string[] {
   const { request } = tableSource(entry) ?? {};
   if (request?.kind !== 'report') return [];
-  const declared = Object.keys(entry.columns ?? {}).map((name) => name.toLowerCase());
+  const typed = Object.entries(entry.columns ?? {}).flatMap(([name, { type }]) =>
+    type ? [name.toLowerCase()] : [],
+  );
   return request.metrics.filter(
-    (name) => metricType(name) === undefined && !declared.includes(name.toLowerCase()),
+    (name) => metricType(name) === undefined && !typed.includes(name.toLowerCase()),
   );
 }

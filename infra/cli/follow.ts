@@ -29,7 +29,8 @@ export async function startAndFollow(
   followEvery = FOLLOW_EVERY_MS,
 ): Promise<Outcome> {
   const now = new Date();
-  const { request: checked } = checkRequest(request, now);
+  const { request: checked, warnings } = checkRequest(request, now);
+  for (const warning of warnings) warn(warning);
   const sfn = createStepFunctions(stateMachineArn);
   const input = JSON.stringify(request);
   const starting = sfn.startExecution({ stateMachineArn, name: executionName(checked, now), input });

@@ -37,7 +37,8 @@ export function requestOf({ schedule, columns, date_column, ...request }: Config
 /** The most digits that Parquet's readers and the Data Catalog allow. */
 const MAX_DIGITS = 38;
 
-const FORM = `must be "bigint", "double", "string", "decimal(digits,decimals)" with at most ${MAX_DIGITS} digits, or such a type, the field of the file or both, like {"type": "bigint", "from": "Clicks (all)"}`;
+const TYPES = `must be "bigint", "double", "string" or "decimal(digits,decimals)" with at most ${MAX_DIGITS} digits`;
+const FORM = `${TYPES}, or have such a type, the field of the file or both, like {"type": "bigint", "from": "Clicks (all)"}`;
 
 /** A field of the report's file. A comment in the catalog, which takes one line, quotes it. */
 const FieldOfFile = z
@@ -48,7 +49,7 @@ const FieldOfFile = z
 
 const Type = z
   .string()
-  .refine(isColumnType)
+  .refine(isColumnType, TYPES)
   .transform((type) => type as ColumnType);
 
 const Declared = z.union(

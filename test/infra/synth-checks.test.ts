@@ -47,11 +47,11 @@ describe("cdk-nag's AwsSolutions pack", () => {
 
 describe('the warnings', () => {
   const [daily] = CONTEXT.exports;
-  const metrics = ['spend', 'Reach', 'number_of_purchases', 'frequency', 'ctr'];
-  const guessed = { ...daily, metrics, columns: { CTR: 'double' } };
+  const metrics = ['spend', 'Joy', 'number_of_purchases', 'frequency', 'mood'];
+  const guessed = { ...daily, metrics, columns: { MOOD: 'double', frequency: { from: 'Freq.' } } };
 
   it.each([
-    ['a metric whose type is a guess', { exports: [guessed] }, [/stores Reach, frequency as double/]],
+    ['a metric whose type is a guess', { exports: [guessed] }, [/stores Joy, frequency as double/]],
     ['none without a table', { exports: [{ ...guessed, table: false, columns: undefined }] }, []],
     ['none in a stack without tables', { exports: [guessed], tables: false }, []],
   ])('are about %s', (_, changes, expected) => {

@@ -82,7 +82,7 @@ const invalid = fc.constantFrom(
   { kind: 'list', resource: '../reports' },
 );
 
-const METRICS = ['spend', 'impressions', 'installs'];
+const METRICS = ['spend', 'impressions', 'conversions'];
 
 /** Exports of one request whose windows overlap. Conversions still come in, so each report has other values. */
 const overlapping = fc

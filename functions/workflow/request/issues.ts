@@ -35,9 +35,11 @@ export function describeIssue(
   return [path === '' ? `${whole} ${issue.message}` : `${path.slice(1)}: ${issue.message}`];
 }
 
-/** The known name that a mistyped one may stand for: at most two letters differ, and fewer than a third of them. */
+/** The known name that a mistyped one may stand for: at most two letters differ, and fewer than a third. */
 export function findSimilar(name: string, known: readonly string[]): string | undefined {
   const edits = (candidate: string) => distance(name.toLowerCase(), candidate.toLowerCase());
   const [nearest = ''] = known.toSorted((one, other) => edits(one) - edits(other));
-  return edits(nearest) <= 2 && edits(nearest) * 3 < name.length ? nearest : undefined;
+  return edits(nearest) <= 2 && edits(nearest) * 3 < Math.max(name.length, nearest.length)
+    ? nearest
+    : undefined;
 }

@@ -40,6 +40,7 @@ describe('the config', () => {
       max_curate_bytes: 4_294_967_296,
       tables: true,
       time_zones: {},
+      currency: {},
       log_retention_days: 90,
       alarm_emails: [],
     });
@@ -109,7 +110,7 @@ describe('the config', () => {
       { max_download_bytes: 83_886_080_001 },
       'max_download_bytes: must be at most 83886080000',
     ],
-    ['an unknown field', { basurl: 'x' }, 'basurl: is not a setting'],
+    ['an unknown field', { basurl: 'x' }, 'basurl: is not a setting (did you mean base_url?)'],
     [
       'an e-mail address that is listed twice',
       { alarm_emails: ['ops@example.com', 'ops@example.com'] },
@@ -130,6 +131,16 @@ describe('the config', () => {
       { time_zones: { acne: 'UTC' } },
       'time_zones: acne is not one of accounts (acme, globex)',
     ],
+    [
+      'the currency of an account that is not listed',
+      { currency: { acne: 'EUR' } },
+      'currency: acne is not one of accounts (acme, globex)',
+    ],
+    ...['eur', 'EURO', '€', 'ZZZ', ''].map((code): [string, object, string] => [
+      `the currency ${code}`,
+      { currency: { acme: code } },
+      'currency.acme: must be the code of a currency in ISO 4217, such as EUR',
+    ]),
     [
       'two exports of one name in an account',
       { exports: [daily, { ...backfill, account: 'acme', name: 'daily' }] },

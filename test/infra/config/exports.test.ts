@@ -29,9 +29,11 @@ describe('columns', () => {
     'string',
     'decimal(38,0)',
     'decimal(18,18)',
-    { type: 'bigint', round: true },
-  ])('accept the type %j', (type) => {
-    expect(faultsOf([{ ...DAILY, columns: { spend: type } }])).toEqual([]);
+    { type: 'bigint' },
+    { from: 'Spend (USD)' },
+    { type: 'bigint', from: 'x'.repeat(100) },
+  ])('accept %j', (column) => {
+    expect(faultsOf([{ ...DAILY, columns: { spend: column } }])).toEqual([]);
   });
 
   it.each([
@@ -41,12 +43,27 @@ describe('columns', () => {
     'decimal(0,0)',
     'decimal(10,11)',
     7,
-    { type: 'double', round: true },
-  ])('refuse the type %j', (type) => {
-    expect(faultsOf([{ ...DAILY, columns: { spend: type } }])).toEqual([
+    {},
+  ])('refuse %j', (column) => {
+    expect(faultsOf([{ ...DAILY, columns: { spend: column } }])).toEqual([
       expect.stringMatching(
-        /^exports\[0\]\.columns\.spend: must be "bigint", "double", "string", "decimal\(/,
+        /^exports\[0\]\.columns\.spend: must be "bigint", "double", "string" or "decimal\(.*, or have/,
       ),
+    ]);
+  });
+
+  it.each<[object, string]>([
+    [{ type: 'bigint', round: true }, 'round: is not a setting'],
+    [
+      { type: 'int' },
+      'type: must be "bigint", "double", "string" or "decimal(digits,decimals)" with at most 38 digits',
+    ],
+    [{ from: '' }, 'from: must not be empty'],
+    [{ from: 'x'.repeat(101) }, 'from: must not have more than 100 characters'],
+    [{ from: 'Spend\n(USD)' }, 'from: must not have control characters'],
+  ])('refuse %j', (column, fault) => {
+    expect(faultsOf([{ ...DAILY, columns: { spend: column } }])).toEqual([
+      `exports[0].columns.spend.${fault}`,
     ]);
   });
 
@@ -61,7 +78,16 @@ describe('columns', () => {
       'exports[0].columns.clicks: is neither a metric nor a dimension of the report',
       'exports[0].columns.spend: is repeated in another case of letters',
       'exports[0].columns.SPEND: is repeated in another case of letters',
-      'exports[0].columns.day: is the date, which needs no type',
+      'exports[0].columns.day: is the date, which date_column names',
+    ]);
+  });
+
+  it('read each field of the file once', () => {
+    const metrics = ['spend', 'cost', 'clicks', 'revenue'];
+    const columns = { spend: { from: 'Cost' }, clicks: { from: 'Date' }, revenue: { from: 'Revenue (USD)' } };
+    expect(faultsOf([{ ...DAILY, metrics, columns }])).toEqual([
+      'exports[0].columns.spend: another column is read from Cost too',
+      'exports[0].columns.clicks: is the date, which date_column names',
     ]);
   });
 
@@ -78,19 +104,50 @@ describe('columns', () => {
 });
 
 describe('a table', () => {
-  it('cannot hold a metric and a dimension of one name, in any case of letters', () => {
-    expect(faultsOf([{ ...DAILY, dimensions: ['Spend'] }])).toEqual([
-      'exports[0].metrics: spend is also a dimension',
-    ]);
+  it.each([
+    [{ dimensions: ['Spend'] }, 'metrics: Spend and spend would both be the column spend'],
+    [{ metrics: ['a.b', 'a_b'] }, 'metrics: a.b and a_b would both be the column a_b'],
+    [{ dimensions: ['x:y', 'X-Y'] }, 'dimensions: x:y and X-Y would both be the column x_y'],
+    [
+      { dimensions: ['country'], metrics: ['advertiser.id'] },
+      'metrics: advertiser_id and advertiser.id would both be the column advertiser_id',
+    ],
+  ])('cannot hold two names that become one column: %j', (changes, fault) => {
+    expect(faultsOf([{ ...DAILY, ...changes }])).toEqual([`exports[0].${fault}`]);
+    expect(faultsOf([{ ...DAILY, ...changes, table: false }])).toEqual([]);
   });
 
   it.each([
-    ['account', {}],
-    ['date', { date_column: 'day' }],
-  ])('cannot have a column %s, which is a partition', (name, changes) => {
-    expect(faultsOf([{ ...DAILY, dimensions: [name], ...changes }])).toEqual([
-      `exports[0].table: has a partition named ${name}, like the column; set it to false`,
+    ['dimensions', 'account', {}],
+    ['dimensions', 'Date', { date_column: 'day' }],
+    ['dimensions', 'currency', {}],
+    ['metrics', 'report.id', {}],
+    ['metrics', 'report_created_at', {}],
+  ])('has columns of its own, so %s cannot have %s', (field, name, changes) => {
+    expect(faultsOf([{ ...DAILY, [field]: [name], ...changes }])).toEqual([
+      `exports[0].${field}: ${name} is a column that every table has or may have; set table to false`,
     ]);
+  });
+
+  it('cannot have the name of the ledger', () => {
+    const exports = [
+      { ...DAILY, name: 'ledger' },
+      { ...DAILY, table: 'ledger' },
+    ];
+    expect(faultsOf(exports)).toEqual([
+      'exports[0].name: must not be ledger, which is a table of its own',
+      'exports[1].table: must not be ledger, which is a table of its own',
+    ]);
+  });
+
+  it('has the currency of all accounts or of none', () => {
+    const globex = { ...DAILY, account: 'globex' };
+    const list = { name: 'campaigns', account: 'globex', kind: 'list', resource: 'campaigns' };
+    expect(faultsOf([DAILY, globex], { currency: { acme: 'EUR' } })).toEqual([
+      'currency.globex: is missing; other accounts of the table daily have one',
+    ]);
+    expect(faultsOf([DAILY, globex], { currency: { acme: 'EUR', globex: 'USD' } })).toEqual([]);
+    expect(faultsOf([DAILY, { ...globex, table: 'other' }, list], { currency: { acme: 'EUR' } })).toEqual([]);
   });
 
   it('may have its date among the dimensions', () => {
@@ -125,9 +182,9 @@ describe('a table', () => {
       'only exports[1] has spend bigint, only exports[0] has spend decimal(18,6)',
     ],
     [
-      'another rounding',
-      { columns: { spend: { type: 'decimal(18,6)', round: true } } },
-      'only exports[1] has spend rounded decimal(18,6), only exports[0] has spend decimal(18,6)',
+      'another field of the file',
+      { columns: { spend: { from: 'Spend (USD)' } } },
+      'only exports[1] has spend decimal(18,6) from Spend (USD), only exports[0] has spend decimal(18,6)',
     ],
     [
       'another date column',
@@ -158,14 +215,16 @@ const TARGET = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
 const LIST = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
 
 function tables(...exports: readonly ConfiguredEntry[]) {
-  return tablesOf(exports, TARGET);
+  return tablesOf(exports, TARGET, { currency: { globex: 'USD', initech: 'JPY' } });
 }
 
 /** `name type` per column of the only table. */
 function columns(...exports: readonly ConfiguredEntry[]): string[] {
   const [table, ...others] = tables(...exports);
   expect(others).toEqual([]);
-  return (table?.columns ?? []).map(({ name, type, round }) => `${name} ${type}${round ? ' rounded' : ''}`);
+  return (table?.columns ?? []).map(
+    ({ name, type, from }) => `${name} ${type}${from === name ? '' : ` from ${from}`}`,
+  );
 }
 
 describe('tables', () => {
@@ -192,12 +251,14 @@ describe('tables', () => {
   });
 
   it('have dimensions and the advertiser as texts, and metrics by their names', () => {
-    const metrics = ['spend', 'impressions', 'purchase_value', 'Reach'];
+    const metrics = ['spend', 'Impressions', 'cart_value', 'number_of_likes', 'ctr', 'joy.7d'];
     expect(columns({ ...DAILY, metrics })).toEqual([
       'spend decimal(18,6)',
-      'impressions bigint',
-      'purchase_value decimal(18,6)',
-      'reach double',
+      'impressions bigint from Impressions',
+      'cart_value decimal(18,6)',
+      'number_of_likes bigint',
+      'ctr double',
+      'joy_7d double from joy.7d',
     ]);
     expect(columns({ ...DAILY, dimensions: ['campaign_id'] })).toEqual([
       'campaign_id string',
@@ -206,12 +267,15 @@ describe('tables', () => {
     ]);
   });
 
-  it('take types from columns, in any case of letters', () => {
-    const declared = { Spend: { type: 'decimal(20,2)', round: true } } as const;
-    expect(columns({ ...DAILY, columns: declared })).toEqual(['spend decimal(20,2) rounded']);
+  it('take types and fields from columns, in any case of letters', () => {
+    const declared = { Spend: { type: 'decimal(20,2)' }, CLICKS: { from: 'Clicks (all)' } } as const;
+    expect(columns({ ...DAILY, metrics: ['spend', 'clicks'], columns: declared })).toEqual([
+      'spend decimal(20,2)',
+      'clicks bigint from Clicks (all)',
+    ]);
   });
 
-  it('do not repeat the date, which is the partition', () => {
+  it('do not repeat the date', () => {
     const dimensions = ['Day'];
     const [table] = tables({ ...DAILY, dimensions, date_column: 'Day' });
     expect(table?.date_column).toBe('Day');
@@ -227,5 +291,15 @@ describe('tables', () => {
       globex: tables(other)[0]?.requests.globex,
     });
     expect(shared?.requests.acme).not.toBe(shared?.requests.globex);
+  });
+
+  it('have the currencies of their accounts, unless they are lists', () => {
+    const globex = { ...DAILY, account: 'globex', table: 'globex' };
+    const list = { ...LIST, account: 'globex' };
+    expect(tables(DAILY, globex, list).map(({ currencies }) => currencies)).toEqual([
+      {},
+      { globex: 'USD' },
+      {},
+    ]);
   });
 });

@@ -111,7 +111,7 @@ describe('a report (contract 2.2)', () => {
     [{ dimensions: ['a'.repeat(101)] }, `dimensions[0]: ${word}`],
     [{ dimensions: [7] }, 'dimensions[0]: must be of type string'],
     [{ format: 'a'.repeat(17) }, 'format: must be 1 to 16 letters or digits'],
-    [{ table: 'ledger' }, 'table: must be a name other than ledger, or false for no table'],
+    [{ table: 'ledger' }, 'table: must not be ledger, which is a table of its own'],
     [{ name: 'ledger' }, 'name: must not be ledger, which is a table of its own'],
     ...['', '.', 'data..items', 'data.'].map((rows): [object, string] => [
       { rows },
