@@ -6,27 +6,28 @@ const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const started_at = '2026-11-21T06:00:00.000Z';
 const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
 
-/** Plans the request with these changes, with a bucket that has these objects. */
-async function plan(changes: object = {}, objects: Readonly<Record<string, string>> = {}) {
+/** Plans the request with these changes, with an empty bucket. */
+async function plan(changes: object = {}) {
   const { log, lines } = keepLog();
-  const keysRead: string[] = [];
+  const listed: string[] = [];
   const store = {
-    async getText(key: string) {
-      keysRead.push(key);
-      return objects[key];
+    list: async (prefix: string) => {
+      listed.push(prefix);
+      return [];
     },
-    head: async () => ({ crc32: 'AA', metadata: {} }),
+    getText: async () => undefined,
+    head: async () => undefined,
   };
   const changed = JSON.parse(JSON.stringify({ ...request, ...changes }));
   const input = { request: changed, execution: 'e', started_at };
   const planned = await planExport(input, { accounts: ['acme', 'initech'], log, store, ...target });
-  return { planned, keysRead, lines };
+  return { planned, listed, lines };
 }
 
 describe('PlanExport', () => {
   it('splits the range of a report into windows of at most 45 days, the newest first', async () => {
     const range = { start_date: '2026-01-01', end_date: '2026-03-01' };
-    const { planned, keysRead } = await plan(range);
+    const { planned, listed } = await plan(range);
     expect(planned).toEqual({
       execution: 'e',
       started_at,
@@ -37,7 +38,7 @@ describe('PlanExport', () => {
         { start_date: '2026-01-01', end_date: '2026-02-15' },
       ],
     });
-    expect(keysRead).toEqual([]);
+    expect(listed).toEqual([]);
   });
 
   it.each([

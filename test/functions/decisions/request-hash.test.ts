@@ -84,4 +84,20 @@ describe('the hash of a request', () => {
   ])('of a list: %s', (_, changes, isSame) => {
     expect(hashOf({ ...LIST, ...changes }) === hashOf(LIST)).toBe(isSame);
   });
+
+  it.each([
+    ['the dates', { start_date: '2026-09-01' }, true],
+    ['the advertiser', { advertiser_id: ADVERTISERS[1] }, false],
+    ['an option', { options: { currency: 'USD' } }, false],
+  ])('of purchases: %s', (_, changes, isSame) => {
+    const dates = { start_date: '2026-10-01', end_date: '2026-11-01' };
+    const purchases = {
+      name: 'orders',
+      account: 'acme',
+      kind: 'purchases',
+      ...dates,
+      advertiser_id: ADVERTISERS[0],
+    };
+    expect(hashOf({ ...purchases, ...changes }) === hashOf(purchases)).toBe(isSame);
+  });
 });

@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import { type DayState, type Delivery, judgeDays } from '../../../functions/decisions/days.ts';
+import type { ShownDay } from '../../../functions/workflow/shown-days.ts';
+
+const DAY = '2026-10-05';
+const NOON = '2026-10-05T12:00:00.000Z';
+const LATER = '2026-10-07T00:00:00.000Z';
+
+/** A delivery of October 1 to 9. */
+function delivery(changes: Partial<Delivery> = {}): Delivery {
+  const window = { start_date: '2026-10-01', end_date: '2026-10-10' };
+  return { ...window, request_hash: 'own', created_at: LATER, ...changes };
+}
+
+function shown(changes: Partial<ShownDay> = {}): ShownDay {
+  return { report_id: 'r', created_at: LATER, request_hash: 'own', rows: 3, restated: false, ...changes };
+}
+
+const OTHER = delivery({ request_hash: 'other' });
+const REPLACED = delivery({ lost: 'replaced' });
+const HELD = { report_id: 's', created_at: LATER, request_hash: 'own' };
+
+it.each<[DayState, string, readonly Delivery[], ShownDay | undefined]>([
+  ['present', 'a delivery, and the table shows its report', [delivery()], shown()],
+  ['present', 'a delivery, and the table shows a newer report', [delivery({ created_at: NOON })], shown()],
+  ['present', 'a delivery of another request too', [OTHER, delivery()], shown()],
+  ['present', 'of two windows, only one whose file is there', [REPLACED, delivery()], shown()],
+  ['absent', 'nothing', [], undefined],
+  ['absent', 'a delivery that ends before it', [delivery({ end_date: DAY })], undefined],
+  ['absent', 'a delivery whose file was replaced', [REPLACED], undefined],
+  ['unannounced', 'a table that shows it', [], shown()],
+  ['unannounced', 'a table that shows it, and another request', [OTHER], shown()],
+  ['unannounced', 'a delivery whose file was replaced, and a table that shows it', [REPLACED], shown()],
+  ['failed', 'a delivery whose window failed since', [delivery({ lost: 'failed' })], shown()],
+  ['other_request', 'only another request', [OTHER], shown({ request_hash: 'other' })],
+  ['not_in_table', 'a delivery, and no month', [delivery()], undefined],
+  ['not_in_table', 'a delivery, and a table with an older report', [delivery()], shown({ created_at: NOON })],
+  [
+    'not_in_table',
+    'a delivery, and a table with another request',
+    [delivery()],
+    shown({ request_hash: 'other' }),
+  ],
+  ['held', 'a delivery that the table holds', [delivery()], shown({ created_at: NOON, held: HELD })],
+  [
+    'not_in_table',
+    'a delivery, and a table that holds an older one',
+    [delivery({ created_at: '2026-10-08T00:00:00.000Z' })],
+    shown({ created_at: NOON, held: HELD }),
+  ],
+])('a day is %s with %s', (state, _, deliveries, there) => {
+  const facts = { deliveries, shown: there ? { [DAY]: there } : {}, hash: 'own' };
+  expect(judgeDays([DAY], facts)).toEqual([state]);
+});
+
+it.each([
+  ['2026-10-05T23:59:59Z', 'UTC', 'unfinished'],
+  ['2026-10-06T00:00:00Z', 'UTC', 'present'],
+  ['2026-10-05T22:00:00Z', 'Europe/Berlin', 'present'],
+  ['2026-10-05T12:00:00Z', undefined, 'present'],
+])('a report of %s is judged in %s: %s', (created_at, timeZone, state) => {
+  expect(judgeDays([DAY], { deliveries: [delivery({ created_at })], hash: 'own', timeZone })).toEqual([
+    state,
+  ]);
+});
