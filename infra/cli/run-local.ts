@@ -4,6 +4,7 @@ import { objectKey } from '../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import { DeliveredWindow } from '../../functions/workflow/states.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../functions/workflow/table.ts';
+import { nameFaults, tableSource, withColumns } from '../config/exports.ts';
 import { type Clock, type ClockAnchor, scaledClock } from '../local/clock.ts';
 import { type HistoryEvent, keepSaving } from '../local/history.ts';
 import { showProgress } from '../local/progress.ts';
@@ -124,6 +125,7 @@ async function checkAll(name: string | undefined, options: LocalRunOptions, now:
     const given = await findLocalRequest(name, options, now);
     const input = withOptions(given, options);
     const checked = checkRequest(input, now);
+    faults.push(...columnFaults(input));
     const { out, takeOver } = options;
     const replaced = findReplaced(out, checked.request, await readKeptRequests(out, now));
     if (!takeOver) faults.push(...replaced.map(describeReplaced));
@@ -133,6 +135,12 @@ async function checkAll(name: string | undefined, options: LocalRunOptions, now:
     faults.push(...error.faults);
   }
   throw new UsageError([...new Set(faults)]);
+}
+
+/** A local run writes a table that the config may not have checked. */
+function columnFaults(input: unknown): string[] {
+  const source = configFaults().length === 0 && tableSource(withColumns(Object(input), loadConfig().exports));
+  return source ? nameFaults(source) : [];
 }
 
 function describeReplaced({ file, request }: KeptRequest): string {

@@ -20,6 +20,8 @@ import {
   tableOf,
 } from '../../functions/workflow/table.ts';
 
+type Fields = Readonly<Record<string, unknown>>;
+
 /** An entry of the config's `exports`: a request, and fields that only the stack reads. */
 export interface ConfiguredEntry {
   readonly schedule?: unknown;
@@ -32,6 +34,12 @@ export interface ConfiguredEntry {
 /** The request of an entry, without the fields that only the stack reads. */
 export function requestOf({ schedule, columns, date_column, ...request }: ConfiguredEntry) {
   return request;
+}
+
+/** A request with what the export of its name says about columns: a local run takes them from the config. */
+export function withColumns(request: Fields, configured: readonly ConfiguredEntry[]): ConfiguredEntry {
+  const { columns, date_column } = configured.find(({ name }) => name === request.name) ?? {};
+  return { ...request, ...(columns && { columns }), ...(date_column && { date_column }) };
 }
 
 /** The most digits that Parquet's readers and the Data Catalog allow. */
@@ -111,8 +119,6 @@ export function tablesOf(
     return { ...table, requests: Object.fromEntries(requests), currencies: Object.fromEntries(currencies) };
   });
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Faults of the exports: each must be a request that an execution would accept, and their tables must not contradict each
@@ -227,19 +233,17 @@ function columnFaults({ path, entry, source }: Readable): string[] {
   const { metrics, dimensions = [] } = source.request;
   const named = [...dimensions, ...metrics].map((name) => name.toLowerCase());
   return [
-    ...nameFaults(source, dimensions, metrics).map((fault) => `${path}.${fault}`),
+    ...nameFaults(source).map((fault) => `${path}.${fault}`),
     ...declaredFaults(entry.columns ?? {}, [...named, ADVERTISER_COLUMN], source).map(
       (fault) => `${path}.columns.${fault}`,
     ),
   ];
 }
 
-/** Names that cannot be columns beside the others. */
-function nameFaults(
-  { columns }: TableSource,
-  dimensions: readonly string[],
-  metrics: readonly string[],
-): string[] {
+/** Names of a request that cannot be columns of its table beside the others. */
+export function nameFaults({ columns, request }: TableSource): string[] {
+  if (request.kind === 'list') return [];
+  const { metrics, dimensions = [] } = request;
   const inTable = new Set(columns.map(({ name }) => name));
   const hasAdvertiser = dimensions.length === 0 || dimensions.some((name) => isSame(name, ADVERTISER_COLUMN));
   const named = [

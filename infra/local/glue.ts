@@ -1,7 +1,13 @@
 import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { type CatalogTable, catalogTable } from '../../functions/workflow/catalog-table.ts';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
-import { type ConfiguredEntry, type Currencies, tableSource, tablesOf } from '../config/exports.ts';
+import {
+  type ConfiguredEntry,
+  type Currencies,
+  tableSource,
+  tablesOf,
+  withColumns,
+} from '../config/exports.ts';
 import { tableWords } from '../config/table-words.ts';
 import { JsonServiceError, startJsonService } from './json-service.ts';
 
@@ -72,14 +78,6 @@ export function createRequestTables({
       glue.tables.set(definition.Name, definition);
     }
   };
-}
-
-function withColumns(
-  request: Readonly<Record<string, unknown>>,
-  configured: readonly ConfiguredEntry[],
-): ConfiguredEntry {
-  const { columns, date_column } = configured.find(({ name }) => name === request.name) ?? {};
-  return { ...request, ...(columns && { columns }), ...(date_column && { date_column }) };
 }
 
 /** A faulty request has no table, because its execution fails before it creates a report. */

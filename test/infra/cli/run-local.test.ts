@@ -124,6 +124,16 @@ describe('run --local', () => {
     expect(platform.requests).toEqual([]);
   });
 
+  it('refuses names that cannot be columns of the table', async () => {
+    const { platform } = await startPlatform();
+    const options = await optionsFor(platform.url, { ...REQUEST, dimensions: ['a.b', 'account', 'a_b'] });
+    const { status, stderr } = await runCommand(options);
+    expect(status).toBe(2);
+    expect(stderr).toContain('dimensions: account is a column that every table has or may have');
+    expect(stderr).toContain('dimensions: a.b and a_b would both be the column a_b');
+    expect(platform.requests).toEqual([]);
+  });
+
   it.each([
     [
       ['--base-url', 'http://10.0.0.1'],

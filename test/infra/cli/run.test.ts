@@ -14,8 +14,8 @@ const REQUEST = {
 };
 
 /** Runs {@link REQUEST}, polling every millisecond. */
-async function run(options: { onlyMissing?: true } = {}) {
-  const { file: input } = await writeTemporary('request.json', JSON.stringify(REQUEST));
+async function run(options: { onlyMissing?: true } = {}, changes = {}) {
+  const { file: input } = await writeTemporary('request.json', JSON.stringify({ ...REQUEST, ...changes }));
   return runDeployed(undefined, { input, stateMachine, ...options }, 1);
 }
 
@@ -31,6 +31,16 @@ describe('run', () => {
       }),
     ]);
     expect(JSON.parse(started[0]?.input ?? '')).toEqual(REQUEST);
+  });
+
+  it('shows the warnings of the request before it starts', async () => {
+    await startStepFunctions({ status: 'SUCCEEDED', output: '{"version":"1","bytes":7}' });
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    await run({}, { metrics: ['spent'] });
+    const [warning, started] = write.mock.calls.map(([text]) => text);
+    expect(warning).toContain('warning: metrics: not documented');
+    expect(warning).toContain('spent (did you mean spend?)');
+    expect(started).toMatch(/^started /);
   });
 
   it.each([
