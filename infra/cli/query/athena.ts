@@ -1,12 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   AthenaClient,
-  type ColumnInfo,
   GetQueryExecutionCommand,
   GetQueryResultsCommand,
   InvalidRequestException,
   type QueryExecution,
-  type Row,
   StartQueryExecutionCommand,
   StopQueryExecutionCommand,
 } from '@aws-sdk/client-athena';
@@ -54,17 +52,16 @@ export async function runAthenaQuery(
   try {
     const { QueryExecutionId = '' } = await athena.send(new StartQueryExecutionCommand(start));
     const execution = await follow(athena, QueryExecutionId, pollEvery);
-    if (execution === undefined) return undefined;
-    const { DataScannedInBytes: bytes = 0 } = execution.Statistics ?? {};
-    const result = await readResult(athena, execution);
-    return { ...result, note: `Athena read ${bytes} bytes` };
+    return execution && (await readResult(athena, execution));
   } catch (error) {
-    // The message is about the query's text, which this user wrote.
-    if (error instanceof InvalidRequestException) throw queryFailed(error.message);
-    throw error instanceof CommandFailed ? error : createAwsFailure(error, 'run the query', PERMISSIONS);
-  } finally {
-    athena.destroy();
+    throw describeFailure(error);
   }
+}
+
+function describeFailure(error: unknown): CommandFailed {
+  // The message is about the query's text, which this user wrote.
+  if (error instanceof InvalidRequestException) return queryFailed(error.message);
+  return error instanceof CommandFailed ? error : createAwsFailure(error, 'run the query', PERMISSIONS);
 }
 
 /** @returns the query that succeeded; undefined if Ctrl-C stopped it */
@@ -93,24 +90,27 @@ async function follow(athena: AthenaClient, id: string, every: number): Promise<
 
 async function readResult(
   athena: AthenaClient,
-  { QueryExecutionId, StatementType }: QueryExecution,
+  { QueryExecutionId, StatementType, Statistics }: QueryExecution,
 ): Promise<QueryResult> {
-  let columns: readonly ColumnInfo[] = [];
-  const rows: Row[] = [];
-  for (let NextToken: string | undefined; ; ) {
-    const page = await athena.send(new GetQueryResultsCommand({ QueryExecutionId, NextToken }));
-    columns = page.ResultSet?.ResultSetMetadata?.ColumnInfo ?? columns;
-    rows.push(...(page.ResultSet?.Rows ?? []));
-    NextToken = page.NextToken;
-    if (NextToken === undefined) break;
+  const readPage = (NextToken?: string) =>
+    athena.send(new GetQueryResultsCommand({ QueryExecutionId, NextToken }));
+  const first = await readPage();
+  const columns = first.ResultSet?.ResultSetMetadata?.ColumnInfo ?? [];
+  async function* readRows() {
+    // The first row of a SELECT holds the names of the columns. SHOW and DESCRIBE have no such row.
+    let names = StatementType === 'DML' ? 1 : 0;
+    for (let page = first; ; names = 0) {
+      yield (page.ResultSet?.Rows ?? [])
+        .slice(names)
+        .map(({ Data = [] }) => columns.map(({ Type = '' }, at) => readValue(Type, Data[at]?.VarCharValue)));
+      if (page.NextToken === undefined) return;
+      page = await readPage(page.NextToken).catch((error) => Promise.reject(describeFailure(error)));
+    }
   }
-  // The first row of a SELECT holds the names of the columns. SHOW and DESCRIBE have no such row.
-  const values = StatementType === 'DML' ? rows.slice(1) : rows;
   return {
     columns: columns.map(({ Label, Name, Type = '' }) => ({ name: Label ?? Name ?? '', type: Type })),
-    rows: values.map(({ Data = [] }) =>
-      columns.map(({ Type = '' }, at) => readValue(Type, Data[at]?.VarCharValue)),
-    ),
+    rows: readRows(),
+    notes: [`Athena read ${Statistics?.DataScannedInBytes ?? 0} bytes`],
   };
 }
 

@@ -1,38 +1,94 @@
-import { globSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { existsSync, globSync } from 'node:fs';
+import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckdb/node-api';
 import { EXPORTS_PREFIX, MANIFEST } from '../../../functions/workflow/keys.ts';
-import { catalogName, TABLES_PREFIX } from '../../../functions/workflow/table.ts';
+import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
+import { describeDays } from '../days.ts';
 import { CommandFailed, toPrintable, UsageError } from '../errors.ts';
+import { quote } from '../next-command.ts';
 import type { QueryResult, Value } from './result.ts';
+import { createViews, findHoles, findTables, type Holes, type LocalTable, tablesNamedIn } from './views.ts';
 
 /** DuckDB must not download anything. What it needs is built in. */
 const OFFLINE = { autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' };
 
+/** Ranges of days that a note names. */
+const MAX_RANGES = 3;
+
 /**
  * Runs a query with DuckDB on the tables that local runs left in a folder.
  *
+ * @returns a result that closes the database when its rows end
  * @throws UsageError unless there is one statement
- * @throws CommandFailed if there are no tables, or with DuckDB's message if the query fails
+ * @throws CommandFailed with DuckDB's message if the query fails
  */
 export async function runLocalQuery(sql: string, out: string): Promise<QueryResult> {
   const tables = findTables(out);
-  if (tables.size === 0) throw new CommandFailed(`${out} has no tables.`, howToGetTables(out));
-  const database = await DuckDBInstance.create(':memory:', OFFLINE);
-  const connection = await database.connect();
+  const { connection, close } = await openDatabase(':memory:');
   try {
     await checkCount(connection, sql);
-    await createViews(connection, tables, sql);
-    const reader = await connection.runAndReadAll(sql);
-    const types = reader.columnTypes();
-    const columns = reader.columnNames().map((name, at) => ({ name, type: String(types[at]) }));
-    return { columns, rows: reader.getRowsJson() as Value[][] };
+    const ledger = tables.get(catalogName(LEDGER));
+    const named = tablesNamedIn(sql, tables);
+    await createViews(connection, named.length > 0 ? named : [...tables.values()], ledger);
+    const holes = await findHoles(connection, named, ledger);
+    // A streamed result that fails halfway looks complete, so DuckDB holds the whole of it. Only its pieces become objects.
+    const result = await connection.run(sql);
+    const types = result.columnTypes();
+    return {
+      columns: result.columnNames().map((name, at) => ({ name, type: String(types[at]) })),
+      rows: readRows(result, close),
+      notes: holes.map((each) => describeHoles(each, out)),
+    };
   } catch (error) {
-    throw error instanceof UsageError ? error : describeFailure(error, tables);
+    close();
+    throw error instanceof UsageError ? error : describeFailure(error, tables, out);
+  }
+}
+
+async function* readRows(result: DuckDBResult, close: () => void): AsyncGenerator<Value[][]> {
+  try {
+    yield* result.yieldRowsJson() as AsyncIterable<Value[][]>;
   } finally {
+    close();
+  }
+}
+
+/**
+ * Writes a database with a view of each table, for tools that open one. The views read the tables where they are, so they show
+ * what is delivered later too. Other views of the database stay.
+ *
+ * @returns the names of the views
+ * @throws UsageError if the file is something else
+ */
+export async function saveDatabase(file: string, out: string): Promise<string[]> {
+  const tables = findTables(out);
+  if (tables.size === 0) throw new CommandFailed(`${out} has no tables.`, howToGetTables(out));
+  const { connection, close } = await openDatabase(file).catch((error: Error) => {
+    throw new UsageError([
+      existsSync(file) && /not a valid DuckDB/.test(error.message)
+        ? `--save ${file} exists and is no DuckDB database`
+        : `--save ${file} cannot be written: ${error.message}`,
+    ]);
+  });
+  try {
+    const own = await connection.runAndReadAll('SELECT table_name FROM duckdb_tables()');
+    if (own.currentRowCount > 0)
+      throw new UsageError([`--save ${file} is another database: it has the table ${own.getRows()[0]?.[0]}`]);
+    return await createViews(connection, [...tables.values()], tables.get(catalogName(LEDGER)));
+  } finally {
+    close();
+  }
+}
+
+async function openDatabase(path: string) {
+  const database = await DuckDBInstance.create(path, OFFLINE);
+  const connection = await database.connect();
+  // The current date is that of Athena.
+  await connection.run("SET TimeZone = 'UTC'");
+  const close = () => {
     connection.closeSync();
     database.closeSync();
-  }
+  };
+  return { connection, close };
 }
 
 /** DuckDB would run the first of several statements and ignore the others. */
@@ -45,6 +101,13 @@ async function checkCount(connection: DuckDBConnection, sql: string): Promise<vo
   if (count !== 1) throw new UsageError([`give one SQL statement; these are ${count}`]);
 }
 
+function describeHoles({ name, account, export: written, ranges }: Holes, out: string): string {
+  const shown = ranges.slice(-MAX_RANGES).map(describeDays);
+  const more = ranges.length > MAX_RANGES ? `${ranges.length - MAX_RANGES} earlier ranges and ` : '';
+  const folder = out === 'out' ? '' : ` --out ${quote(out)}`;
+  return `${name} has no days ${more}${shown.join(', ')} of ${account}: npm run export -- missing ${written} --account ${account} --local${folder}`;
+}
+
 /** A file whose values do not fit its table is delivered without it. */
 function howToGetTables(out: string): string {
   const delivered = globSync(`*/${EXPORTS_PREFIX}**/${MANIFEST}`, { cwd: out }).length > 0;
@@ -53,55 +116,17 @@ function howToGetTables(out: string): string {
     : "Run 'npm start' for an example, or 'npm start -- NAME' for an export of cdk.json; or give another --out.";
 }
 
-/** The tables' folders by their names in SQL. @throws UsageError if two folders have the same table */
-function findTables(out: string): Map<string, string> {
-  const tables = new Map<string, string>();
-  const accounts = globSync(`*/${TABLES_PREFIX}*/account=*/`, { cwd: out });
-  for (const folder of new Set(accounts.map(dirname).sort())) {
-    const name = catalogName(basename(folder));
-    const other = tables.get(name);
-    if (other !== undefined)
-      throw new UsageError([`${other} and ${join(out, folder)} both have the table ${name}; remove one`]);
-    tables.set(name, join(out, folder));
-  }
-  return tables;
-}
-
-/**
- * Creates a view of each table that the statement may read. A view reads the footer of each of its files, so tables that the
- * statement does not name are left out, unless it names none, such as SHOW TABLES.
- */
-async function createViews(
-  connection: DuckDBConnection,
-  tables: ReadonlyMap<string, string>,
-  sql: string,
-): Promise<void> {
-  const words = new Set(sql.toLowerCase().match(/\w+/g));
-  const named = [...tables].filter(([name]) => words.has(name));
-  for (const [name, folder] of named.length > 0 ? named : tables) {
-    // A list has one object per account, and no dates.
-    const isList = globSync('account=*/*.parquet', { cwd: folder }).length > 0;
-    const types = isList ? 'account: VARCHAR' : 'account: VARCHAR, date: DATE';
-    const files = quote(`${escapeGlob(resolve(folder))}/**/*.parquet`);
-    await connection.run(
-      `CREATE VIEW "${name}" AS SELECT * FROM read_parquet(${files}, hive_partitioning = true, hive_types = {${types}}, union_by_name = true)`,
-    );
-  }
-}
-
-function escapeGlob(path: string): string {
-  return path.replace(/[*?[]/g, '[$&]');
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
-function describeFailure(error: unknown, tables: ReadonlyMap<string, string>): CommandFailed {
+function describeFailure(
+  error: unknown,
+  tables: ReadonlyMap<string, LocalTable>,
+  out: string,
+): CommandFailed {
   const lines = (error as Error).message.replace(/^Failed to extract statements: /, '').split('\n');
-  const names = [...tables.keys()].join(', ');
+  const names = [...tables.keys()];
   return new CommandFailed(
     lines.map(toPrintable).join('\n'),
-    `Correct the query. The tables are: ${names}. 'DESCRIBE ${names.split(',')[0]}' lists the columns of one.`,
+    names.length === 0
+      ? `${out} has no tables. ${howToGetTables(out)}`
+      : `Correct the query. The tables are: ${names.join(', ')}. 'DESCRIBE ${names[0]}' lists the columns of one.`,
   );
 }

@@ -1,12 +1,14 @@
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import { examples, option } from '../options.ts';
+import { printDocument, printLines } from '../layout.ts';
+import { examples, LOCAL_GROUP, option } from '../options.ts';
 import { type Format, printResult, type QueryResult } from './result.ts';
 
 interface QueryOptions {
+  readonly local?: true;
   readonly out: string;
-  readonly deployed?: true;
+  readonly save?: string;
   readonly json?: true;
   readonly csv?: true;
 }
@@ -14,40 +16,55 @@ interface QueryOptions {
 const SPEND = 'SELECT date, campaign_name, sum(spend) AS spend FROM example GROUP BY ALL ORDER BY ALL';
 
 const EXAMPLES = examples(
-  'query "SHOW TABLES"',
-  'query "DESCRIBE example"',
-  `query "${SPEND}"`,
-  'query --csv - < spend.sql',
-  `query --deployed "SELECT max(date) FROM daily_campaigns WHERE account = 'acme'"`,
+  `query "SELECT max(date) FROM daily_campaigns WHERE account = 'acme'"`,
+  'query --local "SHOW TABLES"',
+  'query --local "DESCRIBE example"',
+  `query --local "${SPEND}"`,
+  'query --local "SELECT * FROM example_restatements"',
+  'query --local --csv - < spend.sql',
+  'query --local --save ads.duckdb',
 );
 
 const DIALECTS = `
 
-The table of the export daily-campaigns is daily_campaigns. DuckDB runs the SQL,
-and with --deployed Trino, which has no GROUP BY ALL.`;
+The table of the export daily-campaigns is daily_campaigns. Athena runs the SQL,
+and with --local DuckDB. Athena has no GROUP BY ALL.`;
 
 export function createQueryCommand(): Command {
   return new Command('query')
-    .description('Run SQL on the tables of the exports: those of a local run, or with --deployed in Athena.')
-    .argument('<sql>', 'one statement; - reads it from standard input')
-    .addOption(new Option('--out <dir>', 'the folder of the local run').default('out').conflicts('deployed'))
-    .option('--deployed', "run the query in Athena, on the stack of the last 'npm run deploy'")
+    .description('Run SQL on the tables of the exports: in Athena, or with --local on those of this machine.')
+    .argument('[sql]', 'one statement; - reads it from standard input')
     .addOption(option.json())
     .addOption(new Option('--csv', 'print comma-separated values on stdout').conflicts('json'))
+    .option('--local', 'query the tables of the runs of this machine')
+    .optionsGroup(LOCAL_GROUP)
+    .addOption(option.out())
+    .option('--save <file>', 'instead of a query, write a DuckDB database with a view of each table')
     .addHelpText('after', EXAMPLES + DIALECTS)
     .action(query);
 }
 
-async function query(given: string, options: QueryOptions): Promise<void> {
-  const sql = given === '-' ? await text(process.stdin) : given;
+async function query(given: string | undefined, options: QueryOptions): Promise<void> {
+  const { save } = options;
+  if ((given === undefined) === (save === undefined))
+    throw new UsageError(['give one SQL statement, or --save FILE']);
+  if (save !== undefined) return saveViews(save, options);
+  const sql = given === '-' ? await text(process.stdin) : (given ?? '');
   if (sql.trim() === '') throw new UsageError(['the query is empty']);
-  const result = await (options.deployed ? queryDeployed(sql) : queryLocal(sql, options.out));
-  if (result) printResult(result, formatOf(options));
+  const result = await (options.local ? queryLocal(sql, options.out) : queryDeployed(sql));
+  if (result) await printResult(result, formatOf(options));
 }
 
 function formatOf({ json, csv }: QueryOptions): Format {
   if (json) return 'json';
   return csv ? 'csv' : 'table';
+}
+
+async function saveViews(file: string, { out, json }: QueryOptions): Promise<void> {
+  const { saveDatabase } = await import('./local.ts');
+  const views = await saveDatabase(file, out);
+  if (json) printDocument({ outcome: 'ok', file, views });
+  else printLines([`${file} has the views ${views.join(', ')}`]);
 }
 
 /** Only the engine that runs the query is loaded: DuckDB takes 46 ms. */

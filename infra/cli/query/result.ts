@@ -1,5 +1,8 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import stringWidth from 'string-width';
 import { toPrintable } from '../errors.ts';
-import { alignColumns } from '../layout.ts';
+import { alignColumns, printLines } from '../layout.ts';
 
 /** A value of a result. Types whose values a JSON number cannot hold, such as decimals and bigints, are strings. */
 export type Value = null | boolean | number | string | readonly Value[] | { readonly [name: string]: Value };
@@ -7,22 +10,40 @@ export type Value = null | boolean | number | string | readonly Value[] | { read
 export interface QueryResult {
   /** `type` is the engine's name of it. Two columns may have the same name. */
   readonly columns: readonly { readonly name: string; readonly type: string }[];
-  readonly rows: readonly (readonly Value[])[];
+  /** In pieces, as the engine sends them. They can be read once. */
+  readonly rows: AsyncIterable<Rows>;
   /** Facts for the person who waits, such as the bytes that the query read. */
-  readonly note?: string;
+  readonly notes: readonly string[];
 }
+
+type Rows = readonly (readonly Value[])[];
 
 export type Format = 'table' | 'json' | 'csv';
 
-/** Prints the result on stdout, and the number of rows on stderr. */
-export function printResult(result: QueryResult, format: Format): void {
-  const { rows, note } = result;
-  process.stdout.write(FORMATS[format](result));
-  const count = rows.length === 1 ? '1 row' : `${rows.length} rows`;
-  process.stderr.write(`${[count, note].filter(Boolean).join('; ')}\n`);
+/** Prints the result on stdout as it comes, and the number of rows and the notes on stderr. */
+export async function printResult(result: QueryResult, format: Format): Promise<void> {
+  let count = 0;
+  async function* counted() {
+    for await (const rows of result.rows) {
+      count += rows.length;
+      yield rows;
+    }
+  }
+  const pieces = FORMATS[format]({ ...result, rows: counted() });
+  try {
+    // Waits for a slow reader, so a result of any size fits into memory.
+    await pipeline(Readable.from(pieces), process.stdout, { end: false });
+  } catch (error) {
+    // The reader has seen enough, as with `| head`.
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
+    throw error;
+  }
+  printLines([count === 1 ? '1 row' : `${count} rows`, ...result.notes], process.stderr);
 }
 
-const FORMATS: Readonly<Record<Format, (result: QueryResult) => string>> = {
+type Pieces = AsyncGenerator<string>;
+
+const FORMATS: Readonly<Record<Format, (result: QueryResult) => Pieces>> = {
   table: formatTable,
   json: formatJson,
   csv: formatCsv,
@@ -30,15 +51,23 @@ const FORMATS: Readonly<Record<Format, (result: QueryResult) => string>> = {
 
 const NUMBER = /^(u?(tiny|small|big|huge)?int(eger)?|decimal|double|float|real)\b/i;
 
-/** Aligns numbers to the right. */
-export function formatTable({ columns, rows }: QueryResult): string {
-  const lines = [columns.map(({ name }) => name), ...rows.map((row) => row.map(cellText))];
+/** Aligns numbers to the right. A column becomes wider when a piece has a wider value. */
+export async function* formatTable({ columns, rows }: QueryResult): Pieces {
   const numbers = columns.flatMap(({ type }, at) => (NUMBER.test(type) ? [at] : []));
-  const table = alignColumns(
-    lines.map((line) => line.map(toPrintable)),
-    numbers,
-  );
-  return table.map((line) => `${line}\n`).join('');
+  const header = columns.map(({ name }) => toPrintable(name));
+  let widest: readonly string[] | undefined;
+  for await (const piece of rows) {
+    const cells = piece.map((row) => row.map((value) => toPrintable(cellText(value))));
+    const lines = [widest ?? header, ...cells];
+    const table = alignColumns(lines, numbers).slice(widest ? 1 : 0);
+    yield table.map((line) => `${line}\n`).join('');
+    widest = header.map((_, at) => lines.map((line) => line[at] ?? '').reduce(wider));
+  }
+  if (!widest) yield `${header.join('  ')}\n`;
+}
+
+function wider(one: string, other: string): string {
+  return stringWidth(other) > stringWidth(one) ? other : one;
 }
 
 function cellText(value: Value): string {
@@ -47,13 +76,17 @@ function cellText(value: Value): string {
 }
 
 /** One document. A row is an object; a name that comes again gets a number, such as `spend_2`. */
-export function formatJson({ columns, rows }: QueryResult): string {
+export async function* formatJson({ columns, rows }: QueryResult): Pieces {
   const names = distinctNames(columns.map(({ name }) => name));
-  const document = {
-    columns: columns.map(({ type }, at) => ({ name: names[at], type })),
-    rows: rows.map((row) => Object.fromEntries(row.map((value, at) => [names[at], value]))),
-  };
-  return `${JSON.stringify(document)}\n`;
+  yield `{"columns":${JSON.stringify(columns.map(({ type }, at) => ({ name: names[at], type })))},"rows":[`;
+  let separator = '';
+  for await (const piece of rows) {
+    if (piece.length === 0) continue;
+    const objects = piece.map((row) => Object.fromEntries(row.map((value, at) => [names[at], value])));
+    yield separator + objects.map((object) => JSON.stringify(object)).join();
+    separator = ',';
+  }
+  yield ']}\n';
 }
 
 function distinctNames(names: readonly string[]): string[] {
@@ -67,9 +100,13 @@ function distinctNames(names: readonly string[]): string[] {
 }
 
 /** RFC 4180. NULL is an empty field, and an empty text is `""`. */
-export function formatCsv({ columns, rows }: QueryResult): string {
-  const lines = [columns.map(({ name }) => name), ...rows];
-  return lines.map((line) => `${line.map(csvField).join(',')}\r\n`).join('');
+export async function* formatCsv({ columns, rows }: QueryResult): Pieces {
+  yield csvLine(columns.map(({ name }) => name));
+  for await (const piece of rows) yield piece.map(csvLine).join('');
+}
+
+function csvLine(values: readonly Value[]): string {
+  return `${values.map(csvField).join(',')}\r\n`;
 }
 
 function csvField(value: Value): string {

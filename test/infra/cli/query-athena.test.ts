@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runAthenaQuery } from '../../../infra/cli/query/athena.ts';
+import type { QueryResult } from '../../../infra/cli/query/result.ts';
 import { OUTPUTS, readConfig } from '../../../infra/config/config.ts';
 import { runCommand } from '../../support/cli.ts';
 import { json, listen } from '../../support/listen.ts';
@@ -60,19 +61,23 @@ async function startAthena({ states = [], statementType = 'DML', refused }: Opti
   return { calls };
 }
 
+async function rowsOf(result: QueryResult | undefined) {
+  return (await Array.fromAsync(result?.rows ?? [])).flat();
+}
+
 describe('a query of the deployed tables', () => {
   it("runs in the stack's workgroup and database, and has the rows of all pages", async () => {
     const states = [{ State: 'QUEUED' }, { State: 'RUNNING' }, { State: 'SUCCEEDED' }];
     const { calls } = await startAthena({ states });
     const result = await runAthenaQuery(SELECT, PLACE, 1);
-    expect(result?.rows).toEqual([
+    expect(await rowsOf(result)).toEqual([
       ['a', '12.500000', 3, 0.1, true],
       [null, null, null, 'NaN', false],
     ]);
     expect(result?.columns.map(({ name, type }) => `${name} ${type}`)).toEqual([
       ...['name varchar', 'spend decimal', 'n integer', 'share double', 'late boolean'],
     ]);
-    expect(result?.note).toBe('Athena read 1234 bytes');
+    expect(result?.notes).toEqual(['Athena read 1234 bytes']);
     expect(calls[0]?.parameters).toMatchObject({
       QueryString: SELECT,
       WorkGroup: PLACE.workgroup,
@@ -83,7 +88,7 @@ describe('a query of the deployed tables', () => {
 
   it('has every row of a statement that sends no row of names', async () => {
     await startAthena({ statementType: 'UTILITY' });
-    expect((await runAthenaQuery('SHOW TABLES', PLACE, 1))?.rows).toHaveLength(3);
+    expect(await rowsOf(await runAthenaQuery('SHOW TABLES', PLACE, 1))).toHaveLength(3);
   });
 
   it.each([
@@ -115,12 +120,12 @@ describe('a query of the deployed tables', () => {
   });
 });
 
-describe('the command with --deployed', () => {
+describe('the command', () => {
   const run = async (outputs: Record<string, string>) => {
     const cwd = temporaryDirectory();
     await mkdir(join(cwd, 'cdk.out'));
     await writeFile(join(cwd, 'cdk.out/outputs.json'), JSON.stringify({ [readConfig().stack]: outputs }));
-    return runCommand(['query', '--deployed', '--json', SELECT], '', cwd);
+    return runCommand(['query', '--json', SELECT], '', cwd);
   };
 
   it("finds the workgroup, the database and the Region in the deployed stack's outputs", async () => {
@@ -130,7 +135,7 @@ describe('the command with --deployed', () => {
       [OUTPUTS.workgroup]: 'exports',
       [OUTPUTS.database]: 'exports_tables',
     });
-    expect([status, stderr]).toEqual([0, '2 rows; Athena read 1234 bytes\n']);
+    expect([status, stderr]).toEqual([0, '2 rows\nAthena read 1234 bytes\n']);
     expect(JSON.parse(stdout).rows).toHaveLength(2);
     expect(calls[0]?.parameters).toMatchObject({ WorkGroup: 'exports' });
   });

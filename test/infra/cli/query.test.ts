@@ -1,36 +1,62 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
-import type { QueryResult } from '../../../infra/cli/query/result.ts';
-import { formatCsv, formatJson, formatTable } from '../../../infra/cli/query/result.ts';
+import {
+  formatCsv,
+  formatJson,
+  formatTable,
+  type QueryResult,
+  type Value,
+} from '../../../infra/cli/query/result.ts';
 import { runCommand } from '../../support/cli.ts';
+import { ledgerRows, withDuckDb, writeParquet } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-const DAYS = {
-  '2026-10-01': "'Ümlaut ✓' AS campaign_name, 1.5::DECIMAL(18,6) AS spend",
-  '2026-10-02': "'b' AS campaign_name, 2.25::DECIMAL(18,6) AS spend, 9007199254740993::BIGINT AS clicks",
-  '2026-10-03': "'c' AS campaign_name, 0::DECIMAL(18,6) AS spend WHERE false",
+const MONTHS = {
+  '2026-09': {
+    days: ['2026-09-29', '2026-09-30'],
+    columns: "'Ümlaut ✓' AS campaign_name, 1.5::DECIMAL(18,6) AS spend",
+  },
+  '2026-10': {
+    days: ['2026-10-01', '2026-10-04'],
+    columns: "'b' AS campaign_name, 2.25::DECIMAL(18,6) AS spend, 9007199254740993::BIGINT AS clicks",
+  },
 };
 
-/** Writes one Parquet file, as CurateReport does. @param select without SELECT */
-async function writeParquet(file: string, select: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  const database = await DuckDBInstance.create();
-  const connection = await database.connect();
-  await connection.run(`COPY (SELECT ${select}) TO '${file.replaceAll("'", "''")}' (FORMAT parquet)`);
-  connection.closeSync();
-  database.closeSync();
+/** The Parquet metadata of an object that shows these days. */
+function metadataOf(days: readonly string[]): Record<string, string> {
+  const shown = {
+    report_id: 'r-1',
+    created_at: '2026-10-09T06:00:00Z',
+    request_hash: 'h',
+    rows: 1,
+    restated: false,
+  };
+  return { days: JSON.stringify(Object.fromEntries(days.map((day) => [day, shown]))) };
 }
 
-/** A folder of a local run with the table `daily-campaigns` of account 007, and the list `campaigns`. */
+const R1 = { report_id: 'r-1', at: '2026-10-09 06:00:00' };
+const R2 = { report_id: 'r-2', at: '2026-10-10 06:00:00' };
+
+/** A folder of a local run with the table `daily-campaigns` of account 007, the list `campaigns`, and the ledger. */
 async function writeTables(out = temporaryDirectory()): Promise<string> {
   const tables = join(out, 'bucket', 'tables');
-  for (const [day, select] of Object.entries(DAYS))
-    await writeParquet(join(tables, `daily-campaigns/account=007/date=${day}/data.parquet`), select);
-  await writeParquet(join(tables, 'campaigns/account=007/data.parquet'), `'c-1' AS id, '{"id":1}' AS item`);
+  for (const [month, { days, columns }] of Object.entries(MONTHS))
+    await writeParquet(
+      join(tables, `daily-campaigns/007.${month}.parquet`),
+      `SELECT '007' AS account, DATE '${days[0]}' AS date, ${columns}, 'r-1' AS report_id, TIMESTAMP '2026-10-09 06:00:00' AS report_created_at`,
+      metadataOf(days),
+    );
+  await writeParquet(
+    join(tables, 'campaigns/007.parquet'),
+    `SELECT '007' AS account, 'c-1' AS id, '{"id":1}' AS item`,
+  );
+  const ledger = ledgerRows('007', 'daily-campaigns', 'daily', [
+    { ...R1, date: '2026-10-01', values: { rows: 1, spend: 2, clicks: 1 } },
+    { ...R2, date: '2026-10-01', values: { rows: 1, spend: 2.25, clicks: 1 } },
+  ]);
+  await writeParquet(join(tables, 'ledger/007.daily.2026-10.parquet'), ledger);
   return out;
 }
 
@@ -46,45 +72,75 @@ function writeDelivered(): string {
   return out;
 }
 
-function valuesOf({ columns, rows }: QueryResult): Record<string, unknown>[] {
-  return rows.map((row) => Object.fromEntries(row.map((value, at) => [columns[at]?.name, value])));
+/** Runs a query. @returns each row by the names of its columns */
+async function ask(sql: string, out: string) {
+  const { columns, rows, notes } = await runLocalQuery(sql, out);
+  const all = (await Array.fromAsync(rows)).flat();
+  const named = all.map((row) => Object.fromEntries(row.map((value, at) => [columns[at]?.name, value])));
+  return { columns, notes, rows: named };
 }
 
 describe('a local query', () => {
-  it('reads each day with its date and account, and NULL where a column was added later', async () => {
-    const result = await runLocalQuery('SELECT * FROM daily_campaigns ORDER BY date', await writeTables());
-    expect(valuesOf(result)).toEqual([
-      { campaign_name: 'Ümlaut ✓', spend: '1.500000', clicks: null, account: '007', date: '2026-10-01' },
-      {
-        campaign_name: 'b',
-        spend: '2.250000',
-        clicks: '9007199254740993',
-        account: '007',
-        date: '2026-10-02',
-      },
+  it('reads every month, and NULL where a column was added later', async () => {
+    const { rows } = await ask('SELECT * FROM daily_campaigns ORDER BY date', await writeTables());
+    const report = { account: '007', report_id: 'r-1', report_created_at: '2026-10-09 06:00:00' };
+    expect(rows).toEqual([
+      { ...report, date: '2026-09-29', campaign_name: 'Ümlaut ✓', spend: '1.500000', clicks: null },
+      { ...report, date: '2026-10-01', campaign_name: 'b', spend: '2.250000', clicks: '9007199254740993' },
     ]);
-    expect(result.columns.at(-1)).toEqual({ name: 'date', type: 'DATE' });
   });
 
-  it('lists the tables, and describes one', async () => {
+  it('lists the tables and the views over the ledger, and describes one', async () => {
     const out = await writeTables();
-    const tables = await runLocalQuery('SHOW TABLES', out);
-    expect(tables.rows).toEqual([['campaigns'], ['daily_campaigns']]);
-    const described = await runLocalQuery('DESCRIBE campaigns', out);
-    expect(described.rows.map(([name]) => name)).toEqual(['id', 'item', 'account']);
+    const names = (await ask('SHOW TABLES', out)).rows.map(({ name }) => name);
+    expect(names).toEqual([
+      ...['campaigns', 'daily_campaigns', 'daily_campaigns_days', 'daily_campaigns_restatements', 'ledger'],
+    ]);
+    const described = await ask('DESCRIBE daily_campaigns_days', out);
+    expect(described.rows.map(({ column_name, column_type }) => `${column_name} ${column_type}`)).toEqual([
+      ...['account VARCHAR', 'date DATE', 'rows BIGINT', 'spend DECIMAL(38,6)', 'clicks BIGINT'],
+      ...['report_id VARCHAR', 'report_created_at TIMESTAMP', 'changed_at TIMESTAMP', 'outcome VARCHAR'],
+    ]);
+  });
+
+  it('sees what a report changed', async () => {
+    const { rows } = await ask(
+      'SELECT date, metric, before, after FROM daily_campaigns_restatements',
+      await writeTables(),
+    );
+    expect(rows).toEqual([
+      { date: '2026-10-01', metric: 'spend', before: '2.0000000000', after: '2.2500000000' },
+    ]);
+  });
+
+  it('notes the days that a table does not have, with the command that shows why', async () => {
+    const out = await writeTables();
+    const { notes } = await ask('SELECT count(*) FROM daily_campaigns', out);
+    expect(notes).toEqual([
+      `daily_campaigns has no days 2026-10-02 to 2026-10-03 of 007: npm run export -- missing daily --account 007 --local --out ${out}`,
+    ]);
+    expect((await ask('SELECT 1', out)).notes).toEqual([]);
+  });
+
+  it('reads a file of the folder, also if there are no tables', async () => {
+    const file = join(temporaryDirectory(), 'purchases.json');
+    writeFileSync(file, '[{"id":"p-1"}]');
+    expect((await ask(`SELECT id FROM read_json('${file}')`, dirname(file))).rows).toEqual([{ id: 'p-1' }]);
+  });
+
+  it('fails also if only the last of many rows fails', async () => {
+    const sql = "SELECT CASE WHEN range < 500000 THEN 1 ELSE CAST('x' AS INT) END FROM range(500001)";
+    await expect(ask(sql, await writeTables())).rejects.toMatchObject({ name: 'CommandFailed' });
   });
 
   it('works in a folder whose name has quotes and wildcards', async () => {
     const out = await writeTables(join(temporaryDirectory(), "it's [1] *?"));
-    expect((await runLocalQuery('SELECT spend FROM daily_campaigns', out)).rows).toHaveLength(2);
+    expect((await ask('SELECT spend FROM daily_campaigns', out)).rows).toHaveLength(2);
   });
 
   it('refuses a folder in which two stacks left the same table, because each day would count twice', async () => {
     const out = await writeTables();
-    await writeParquet(
-      join(out, 'other/tables/daily_campaigns/account=a/date=2026-10-01/data.parquet'),
-      '1 AS x',
-    );
+    await writeParquet(join(out, 'other/tables/daily_campaigns/a.2026-10.parquet'), 'SELECT 1 AS x');
     await expect(runLocalQuery('SELECT 1', out)).rejects.toMatchObject({ name: 'UsageError' });
   });
 
@@ -99,7 +155,7 @@ describe('a local query', () => {
 });
 
 describe('the formats', () => {
-  const RESULT: QueryResult = {
+  const RESULT = {
     columns: [
       { name: 'name', type: 'VARCHAR' },
       { name: 'spend', type: 'DECIMAL(18,6)' },
@@ -108,17 +164,43 @@ describe('the formats', () => {
     rows: [
       ['a,"b"\nc', '12.500000', 1],
       ['', null, null],
-    ],
+    ] as Value[][],
+    notes: [],
   };
 
-  it('align numbers to the right in a table, and let no text move the cursor', () => {
-    expect(formatTable(RESULT)).toBe(
+  /** Sends each row as a piece of its own. */
+  const format = async (to: (result: QueryResult) => AsyncIterable<string>, rows = RESULT.rows) => {
+    async function* pieces() {
+      for (const row of rows) yield [row];
+    }
+    return (await Array.fromAsync(to({ ...RESULT, rows: pieces() }))).join('');
+  };
+
+  it('align numbers to the right in a table, and let no text move the cursor', async () => {
+    expect(await format(formatTable)).toBe(
       ['name         spend  spend', 'a,"b" c  12.500000      1', '              NULL   NULL', ''].join('\n'),
     );
   });
 
-  it('keep every column in JSON, also if two have the same name', () => {
-    expect(JSON.parse(formatJson(RESULT))).toEqual({
+  it('widen a column of a table for a value that comes after the first piece', async () => {
+    const rows = [
+      ['a', '1', 1],
+      ['longer than all', '2', 2],
+      ['b', '3', 3],
+    ];
+    expect(await format(formatTable, rows)).toBe(
+      [
+        'name  spend  spend',
+        'a         1      1',
+        'longer than all      2      2',
+        'b                    3      3',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('keep every column in JSON, also if two have the same name', async () => {
+    expect(JSON.parse(await format(formatJson))).toEqual({
       columns: [
         { name: 'name', type: 'VARCHAR' },
         { name: 'spend', type: 'DECIMAL(18,6)' },
@@ -131,8 +213,77 @@ describe('the formats', () => {
     });
   });
 
-  it('tell NULL from an empty text in CSV', () => {
-    expect(formatCsv(RESULT)).toBe('name,spend,spend\r\n"a,""b""\nc",12.500000,1\r\n"",,\r\n');
+  it('tell NULL from an empty text in CSV', async () => {
+    expect(await format(formatCsv)).toBe('name,spend,spend\r\n"a,""b""\nc",12.500000,1\r\n"",,\r\n');
+  });
+
+  it('have a header without rows', async () => {
+    expect(await format(formatTable, [])).toBe('name  spend  spend\n');
+    expect(JSON.parse(await format(formatJson, []))).toMatchObject({ rows: [] });
+  });
+});
+
+describe('--save', () => {
+  const save = (file: string, out: string) => runCommand(['query', '--local', '--out', out, '--save', file]);
+
+  it('writes a database whose views have types, and show what is delivered later', async () => {
+    const out = await writeTables();
+    const file = join(out, 'ads.duckdb');
+    expect((await save(file, out)).stdout).toBe(
+      `${file} has the views ledger, campaigns, daily_campaigns, daily_campaigns_days, daily_campaigns_restatements\n`,
+    );
+    await writeParquet(
+      join(out, 'bucket/tables/daily-campaigns/007.2026-11.parquet'),
+      `SELECT * REPLACE (DATE '2026-11-01' AS date), 'new' AS added FROM '${out}/bucket/tables/daily-campaigns/007.2026-10.parquet'`,
+    );
+    const rows = await withDuckDb(async (connection) => {
+      await connection.run(`ATTACH '${file}' AS ads (READ_ONLY)`);
+      const reader = await connection.runAndReadAll(
+        'SELECT min(date), max(date), sum(spend), typeof(any_value(report_created_at)) FROM ads.daily_campaigns',
+      );
+      return reader.getRowsJson();
+    });
+    expect(rows).toEqual([['2026-09-29', '2026-11-01', '6.000000', 'TIMESTAMP']]);
+  });
+
+  it('replaces its own views and keeps others', async () => {
+    const out = await writeTables();
+    const file = join(out, 'ads.duckdb');
+    await save(file, out);
+    const listViews = (sql: string) =>
+      withDuckDb(async (connection) => {
+        await connection.run(`ATTACH '${file}' AS ads`);
+        return (await connection.runAndReadAll(sql)).getRowsJson().flat();
+      });
+    await listViews('CREATE VIEW ads.mine AS SELECT 1');
+    expect((await save(file, out)).status).toBe(0);
+    expect(
+      await listViews("SELECT view_name FROM duckdb_views() WHERE database_name = 'ads' AND NOT internal"),
+    ).toContain('mine');
+  });
+
+  it.each([
+    [
+      'is no database',
+      (file: string) => writeFileSync(file, 'a text that somebody needs'.repeat(1000)),
+      'is no DuckDB database',
+    ],
+    [
+      'has tables',
+      (file: string) =>
+        withDuckDb(async (connection) => {
+          await connection.run(`ATTACH '${file}' AS other; CREATE TABLE other.precious AS SELECT 1`);
+        }),
+      'it has the table precious',
+    ],
+  ])('refuses a file that %s', async (_, create, expected) => {
+    const out = await writeTables();
+    const file = join(out, 'file');
+    await create(file);
+    const before = readFileSync(file);
+    const { status, stderr } = await save(file, out);
+    expect([status, stderr]).toEqual([2, expect.stringContaining(expected)]);
+    expect(readFileSync(file).equals(before)).toBe(true);
   });
 });
 
@@ -140,10 +291,13 @@ describe('the command', () => {
   it('prints only the result on stdout, and reads the query from standard input', async () => {
     const out = await writeTables();
     const { status, stdout, stderr } = await runCommand(
-      ['query', '--json', '--out', out, '-'],
+      ['query', '--local', '--json', '--out', out, '-'],
       'SELECT sum(clicks) AS clicks FROM daily_campaigns',
     );
-    expect([status, stderr]).toEqual([0, '1 row\n']);
+    expect([status, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^1 row\ndaily_campaigns has no days 2026-10-02/),
+    ]);
     expect(JSON.parse(stdout)).toEqual({
       columns: [{ name: 'clicks', type: 'HUGEINT' }],
       rows: [{ clicks: '9007199254740993' }],
@@ -152,7 +306,7 @@ describe('the command', () => {
 
   it("exits 1 with the engine's message and no stack trace for wrong SQL", async () => {
     const { status, stdout, stderr } = await runCommand([
-      ...['query', '--json', '--out', await writeTables()],
+      ...['query', '--local', '--json', '--out', await writeTables()],
       'SELECT spent FROM daily_campaigns',
     ]);
     expect(status).toBe(1);
@@ -160,15 +314,21 @@ describe('the command', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       outcome: 'failed',
       happened: expect.stringContaining('"spent" not found'),
-      todo: expect.stringContaining('The tables are: campaigns, daily_campaigns.'),
+      todo: expect.stringContaining('The tables are: campaigns, daily_campaigns, ledger.'),
     });
   });
 
   it.each([
-    ['no tables', ['--out', '/no/such/folder', 'SELECT 1'], 1, "Run 'npm start'"],
-    ['files, but no tables', ['--out', writeDelivered, 'SELECT 1'], 1, "'npm run export -- curate NAME"],
-    ['an empty query', [' '], 2, 'the query is empty'],
-    ['two places', ['--deployed', '--out', 'out', 'SELECT 1'], 2, 'cannot be used with'],
+    ['no tables', ['--local', '--out', '/no/such/folder', 'SELECT 1 FROM t'], 1, "Run 'npm start'"],
+    [
+      'files, but no tables',
+      ['--local', '--out', writeDelivered, 'SELECT 1 FROM t'],
+      1,
+      "'npm run export -- curate NAME",
+    ],
+    ['an empty query', ['--local', ' '], 2, 'the query is empty'],
+    ['no query', ['--local'], 2, 'give one SQL statement, or --save FILE'],
+    ['a folder for Athena', ['--out', 'x', 'SELECT 1'], 2, '--out can only be used with --local'],
     ['two formats', ['--json', '--csv', 'SELECT 1'], 2, 'cannot be used with'],
   ])('with %s says what to do', async (_, args, expected, message) => {
     const { status, stderr } = await runCommand([

@@ -1,0 +1,73 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { LEDGER_COLUMNS } from '../../functions/workflow/table.ts';
+
+/** Runs with a DuckDB of its own. */
+export async function withDuckDb<T>(run: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+  const database = await DuckDBInstance.create();
+  const connection = await database.connect();
+  try {
+    return await run(connection);
+  } finally {
+    connection.closeSync();
+    database.closeSync();
+  }
+}
+
+/** Writes one Parquet file, as CurateReport does. @param metadata of the file */
+export async function writeParquet(
+  file: string,
+  select: string,
+  metadata: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const pairs = Object.entries(metadata).map(([key, value]) => `${key}: ${literal(value)}`);
+  const options = pairs.length > 0 ? `, KV_METADATA {${pairs.join()}}` : '';
+  await withDuckDb((connection) =>
+    connection.run(`COPY (${select}) TO ${literal(file)} (FORMAT parquet${options})`),
+  );
+}
+
+/** What one report said about one day. */
+export interface DayFacts {
+  readonly date: string;
+  readonly report_id: string;
+  /** Of both the report and its file. */
+  readonly at: string;
+  /** When the file arrived, if that was later. */
+  readonly copied_at?: string;
+  readonly outcome?: 'shown' | 'kept' | 'held' | 'not written';
+  /** By metric. */
+  readonly values: Readonly<Record<string, number | null>>;
+}
+
+/** Selects rows of the ledger. */
+export function ledgerRows(
+  account: string,
+  table_name: string,
+  name: string,
+  facts: readonly DayFacts[],
+): string {
+  const rows = facts.flatMap(({ date, report_id, at, copied_at = at, outcome = 'shown', values }) =>
+    Object.entries(values).map(([metric, value]) => {
+      const row = { account, export: name, table_name, start_date: date, end_date: date, date };
+      const cells: Readonly<Record<string, string | number | null>> = {
+        ...row,
+        ...{ report_id, report_created_at: at, copied_at, metric, value, outcome },
+      };
+      return `(${LEDGER_COLUMNS.map(({ name }) => cell(cells[name])).join()})`;
+    }),
+  );
+  const names = LEDGER_COLUMNS.map(({ name }) => `"${name}"`);
+  const typed = LEDGER_COLUMNS.map(({ name, type }) => `CAST("${name}" AS ${type}) AS "${name}"`);
+  return `SELECT ${typed.join()} FROM (VALUES ${rows.join()}) AS rows (${names.join()})`;
+}
+
+function cell(value: string | number | null | undefined): string {
+  return typeof value === 'string' ? literal(value) : String(value ?? 'NULL');
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
