@@ -134,6 +134,29 @@ describe('run --local', () => {
     expect(platform.requests).toEqual([]);
   });
 
+  it('keeps its request beside the results, and refuses another one for them until it may take over', async () => {
+    const { platform } = await startPlatform();
+    const kept = join(directory, 'out/requests/acme.daily.json');
+    const readKept = async () => JSON.parse(await readFile(kept, 'utf8'));
+    const run = async (request: object, ...more: string[]) =>
+      runCommand([...(await optionsFor(`${platform.url}/eu/v3`, request)), '--speed', '100', ...more]);
+    expect((await run(REQUEST)).status).toBe(0);
+    expect(await readKept()).toEqual(REQUEST);
+    const sent = platform.requests.length;
+    const other = { ...REQUEST, metrics: ['impressions'] };
+    const { status, stderr } = await run(other, '--revision', 'today');
+    expect(status).toBe(2);
+    expect(stderr).toContain('--revision today is not a date');
+    expect(stderr).toContain(
+      `another request is kept in ${kept}, and this one would replace its days in the table daily`,
+    );
+    expect(stderr).toMatch(/another name or another "table", or add --take-over/);
+    expect(platform.requests.length).toBe(sent);
+    expect(await readKept()).toEqual(REQUEST);
+    expect((await run(other, '--take-over')).status).toBe(0);
+    expect(await readKept()).toEqual(other);
+  });
+
   it.each([
     [
       ['--base-url', 'http://10.0.0.1'],

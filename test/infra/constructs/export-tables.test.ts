@@ -1,9 +1,10 @@
-import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
 import { readSchema } from '../../../functions/workflow/catalog-table.ts';
+import { LEDGER_COLUMNS } from '../../../functions/workflow/table.ts';
+import { savedQueries } from '../../../infra/config/queries.ts';
 import { CONTEXT, readable, resourcesOf, synthesizeStack } from '../../support/stack.ts';
 
-const [DAILY, BACKFILL] = CONTEXT.exports;
+const [DAILY] = CONTEXT.exports;
 const CAMPAIGNS = {
   ...DAILY,
   name: 'daily-campaigns',
@@ -13,29 +14,27 @@ const CAMPAIGNS = {
 const LIST = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
 
 const stack = synthesizeStack({ exports: [DAILY, { ...DAILY, account: 'globex' }, CAMPAIGNS, LIST] });
-const tables = [...resourcesOf(stack, 'AWS::Glue::Table').values()];
+const tables = tablesIn(stack);
 
-/** The saved queries of a stack by name. */
-function queriesOf(from: typeof stack): Map<string, string> {
-  const queries = [...resourcesOf(from, 'AWS::Athena::NamedQuery').values()];
-  return new Map(queries.map(({ Properties }) => [Properties.Name, Properties.QueryString]));
+/** The tables of a stack, in the order in which it creates them. */
+function tablesIn(from: typeof stack) {
+  return [...resourcesOf(from, 'AWS::Glue::Table').values()].map(({ Properties }) => Properties);
 }
 
 describe('the catalog', () => {
-  it('has one table for each of the config, in the database of the stack', () => {
-    expect(
-      tables.map(({ Properties }) => [readable(Properties.DatabaseName), Properties.TableInput.Name]),
-    ).toEqual([
+  it('has one table for each of the config, and the ledger, in the database of the stack', () => {
+    expect(tables.map(({ DatabaseName, TableInput }) => [readable(DatabaseName), TableInput.Name])).toEqual([
       ['<TablesDatabase>', 'daily'],
       ['<TablesDatabase>', 'daily_campaigns'],
       ['<TablesDatabase>', 'campaigns'],
+      ['<TablesDatabase>', 'ledger'],
     ]);
     const [database] = resourcesOf(stack, 'AWS::Glue::Database').values();
     expect(database?.Properties.DatabaseInput.Name).toBe('exports_test');
   });
 
   it('has the schema of each table, with the request of each account', () => {
-    const schemas = tables.map(({ Properties }) => readSchema(Properties.TableInput));
+    const schemas = tables.slice(0, -1).map(({ TableInput }) => readSchema(TableInput));
     expect(schemas).toMatchObject([
       { table: 'daily', kind: 'report', columns: [{ name: 'spend', type: 'decimal(18,6)' }] },
       { table: 'daily-campaigns', kind: 'report' },
@@ -48,10 +47,31 @@ describe('the catalog', () => {
     ]);
   });
 
+  it('has the columns of the ledger, and says what each table and column means', () => {
+    const ledger = tables.at(-1)?.TableInput;
+    expect(ledger.StorageDescriptor.Columns).toMatchObject(
+      LEDGER_COLUMNS.map(({ name, type }) => ({ Name: name, Type: type })),
+    );
+    for (const { TableInput } of tables) {
+      expect(TableInput.Description, TableInput.Name).toMatch(/\w/);
+      for (const { Name, Comment } of TableInput.StorageDescriptor.Columns)
+        expect(Comment, Name).toMatch(/\w/);
+    }
+  });
+
+  it('takes any name for a table, also those of its own constructs and queries', () => {
+    const names = ['tables', 'queries', 'database', 'workgroup', 'default', 'resource'];
+    const queries = [...resourcesOf(stack, 'AWS::Athena::NamedQuery').values()];
+    const taken = [...names, ...queries.map(({ Properties }) => Properties.Name)];
+    const exports = taken.map((name) => ({ ...DAILY, name, schedule: undefined }));
+    const created = tablesIn(synthesizeStack({ exports })).map(({ TableInput }) => TableInput.Name);
+    expect(created).toEqual([...taken.map((name) => name.replaceAll('-', '_')), 'ledger']);
+  });
+
   it('has the same hashes for another stack on the same platform and revision, and others for another one', () => {
     const hashes = (changes: object) => {
-      const [table] = resourcesOf(synthesizeStack({ ...changes }), 'AWS::Glue::Table').values();
-      return readSchema(table?.Properties.TableInput)?.requests;
+      const [table] = tablesIn(synthesizeStack({ ...changes }));
+      return readSchema(table?.TableInput)?.requests;
     };
     const own = hashes({});
     expect(hashes({ stack: 'other' })).toEqual(own);
@@ -59,13 +79,10 @@ describe('the catalog', () => {
     expect(hashes({ base_url: 'https://api.platform.example/v2' })).not.toEqual(own);
   });
 
-  it("finds a table's objects under its prefix of the bucket", () => {
-    const { StorageDescriptor, PartitionKeys } = tables[1]?.Properties.TableInput ?? {};
+  it("finds a table's objects under its prefix of the bucket, without partitions", () => {
+    const { StorageDescriptor, PartitionKeys } = tables[1]?.TableInput ?? {};
     expect(readable(StorageDescriptor.Location)).toBe('s3://<ExportsBucket>/tables/daily-campaigns/');
-    expect(PartitionKeys).toEqual([
-      { Name: 'account', Type: 'string' },
-      { Name: 'date', Type: 'date' },
-    ]);
+    expect(PartitionKeys).toBeUndefined();
   });
 });
 
@@ -97,41 +114,18 @@ describe('the workgroup', () => {
   });
 });
 
-describe('the saved queries', () => {
-  /** DuckDB understands the part of Athena's SQL that they use. */
-  async function run(sql: string): Promise<unknown> {
-    const database = await DuckDBInstance.create(':memory:');
-    const connection = await database.connect();
-    await connection.run(`
-      CREATE TABLE daily (account VARCHAR, date DATE, spend DECIMAL(18,6));
-      INSERT INTO daily SELECT a, current_date - 2, 1 FROM (VALUES ('acme'), ('globex')) t(a);
-      CREATE TABLE daily_campaigns (account VARCHAR, date DATE, campaign_id VARCHAR, campaign_name VARCHAR,
-        advertiser_id VARCHAR, spend DECIMAL(18,6), impressions BIGINT);
-      INSERT INTO daily_campaigns VALUES
-        ('acme', current_date - 1, 'c1', 'One', 'a', 1.5, 10), ('acme', current_date - 1, 'c1', 'One', 'b', 2.25, 20),
-        ('acme', current_date - 1, 'c2', 'Two', 'a', 4, 30), ('acme', current_date - 3, 'c1', 'One', 'a', 8, 40),
-        ('acme', current_date - 40, 'c1', 'One', 'a', 16, 50)`);
-    const rows = await connection.runAndReadAll(sql);
-    connection.closeSync();
-    database.closeSync();
-    return rows.getRowsJson();
-  }
-
-  it('add up the metrics of the last 30 days per day and campaign', async () => {
-    const rows = (await run(queriesOf(stack).get('per-day-and-campaign') ?? '')) as unknown[][];
-    expect(rows.map(([, ...row]) => row)).toEqual([
-      ['acme', 'c1', 'One', '8.000000', '40'],
-      ['acme', 'c1', 'One', '3.750000', '30'],
-      ['acme', 'c2', 'Two', '4.000000', '30'],
-    ]);
-  });
-
-  it('do without campaigns if no table has them, and are none without reports', () => {
-    const [query = ''] = queriesOf(synthesizeStack({ exports: [DAILY] })).values();
-    expect(query).toContain('GROUP BY "date", "account"\n');
-    expect(queriesOf(synthesizeStack({ exports: [LIST] })).size).toBe(0);
-    expect(queriesOf(synthesizeStack({ exports: [{ ...BACKFILL, table: false }] })).size).toBe(0);
-  });
+it('the saved queries are in the workgroup, over the database of the stack', () => {
+  const queries = [...resourcesOf(stack, 'AWS::Athena::NamedQuery').values()];
+  const saved = savedQueries(tables.slice(0, -1).flatMap(({ TableInput }) => readSchema(TableInput) ?? []));
+  expect(queries.map(({ Properties }) => readable(Properties))).toEqual(
+    Object.entries(saved).map(([Name, { description, sql }]) => ({
+      Name,
+      Description: description,
+      QueryString: sql,
+      Database: '<TablesDatabase>',
+      WorkGroup: '<TablesWorkgroup>',
+    })),
+  );
 });
 
 it('a stack without tables has no catalog, no workgroup and no settings for them', () => {
