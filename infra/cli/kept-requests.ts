@@ -1,8 +1,9 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { glob, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { requestHash } from '../../functions/decisions/request-hash.ts';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
+import { exportPrefix, FAILURE } from '../../functions/workflow/keys.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
 
@@ -19,6 +20,8 @@ export interface KeptRequest {
   /** As the run was given it: a period is still a period. */
   readonly input: unknown;
   readonly request: ExportRequest;
+  /** A file of its export was stored. A request that failed before that may be corrected. */
+  readonly hasResults: boolean;
 }
 
 /**
@@ -29,7 +32,7 @@ export async function readKeptRequests(out: string, now: Date): Promise<KeptRequ
   const names = await readdir(join(out, FOLDER)).catch(() => []);
   const files = names.filter((name) => name.endsWith('.json')).map((name) => join(out, FOLDER, name));
   const kept = await Promise.all(
-    files.map(async (file) => ({ at: (await stat(file)).mtimeMs, found: await readKept(file, now) })),
+    files.map(async (file) => ({ at: (await stat(file)).mtimeMs, found: await readKept(out, file, now) })),
   );
   return kept
     .toSorted((one, other) => other.at - one.at)
@@ -37,14 +40,21 @@ export async function readKeptRequests(out: string, now: Date): Promise<KeptRequ
     .filter((found) => found !== undefined);
 }
 
-async function readKept(file: string, now: Date): Promise<KeptRequest | undefined> {
+async function readKept(out: string, file: string, now: Date): Promise<KeptRequest | undefined> {
   const input = parseJson(await readFile(file, 'utf8'));
   try {
-    return { file, input, request: parseRequest(input, now).request };
+    const { request } = parseRequest(input, now);
+    return { file, input, request, hasResults: await hasResults(out, request) };
   } catch (error) {
     if (error instanceof InvalidInput) return undefined;
     throw error;
   }
+}
+
+async function hasResults(out: string, request: ExportRequest): Promise<boolean> {
+  for await (const file of glob(`*/${exportPrefix(request)}*/*/*`, { cwd: out }))
+    if (basename(file) !== FAILURE) return true;
+  return false;
 }
 
 /** The kept requests that ask for other rows, and whose results this request would replace. */
@@ -58,13 +68,15 @@ export function findReplaced(
   const sharesResults = ({ file, request: other }: KeptRequest) =>
     file === own || (table !== undefined && other.account === request.account && tableOf(other) === table);
   const hash = requestHash(request, TARGET);
-  return kept.filter((each) => sharesResults(each) && requestHash(each.request, TARGET) !== hash);
+  return kept.filter(
+    (each) => each.hasResults && sharesResults(each) && requestHash(each.request, TARGET) !== hash,
+  );
 }
 
 /** Keeps the request of a run that is about to start. */
 export async function keepRequest(
   out: string,
-  { input, request }: Omit<KeptRequest, 'file'>,
+  { input, request }: Pick<KeptRequest, 'input' | 'request'>,
   replaced: readonly KeptRequest[],
 ): Promise<void> {
   for (const { file } of replaced) await rm(file, { force: true });

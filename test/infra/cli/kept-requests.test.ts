@@ -1,6 +1,7 @@
-import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
+import { exportPrefix } from '../../../functions/workflow/keys.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import { findReplaced, keepRequest, readKeptRequests } from '../../../infra/cli/kept-requests.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -29,11 +30,14 @@ beforeEach(() => {
   out = temporaryDirectory();
 });
 
-/** Keeps a request as a run with --take-over does. @returns the files that it replaced */
-async function keep(input: object): Promise<string[]> {
+/** Keeps a request and stores a file as a run with --take-over does. @returns the kept requests that it replaced */
+async function keep(input: object, file = 'report.json'): Promise<string[]> {
   const { request } = parseRequest(input, NOW);
   const replaced = findReplaced(out, request, await readKeptRequests(out, NOW));
   await keepRequest(out, { input, request }, replaced);
+  const folder = join(out, 'bucket', exportPrefix(request), 'start_date=2026-10-01/end_date=2026-10-08');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, file), '{}');
   return replaced.map(({ file }) => file.slice(out.length + 1));
 }
 
@@ -71,6 +75,12 @@ test.each<[string, object, object]>([
   expect(await keep(request)).toEqual(['requests/acme.daily.json']);
   expect(await readdir(join(out, 'requests'))).toEqual(['acme.daily.json']);
   expect(await readKeptRequests(out, NOW)).toMatchObject([{ input: request }]);
+});
+
+test('a request that failed before it stored a file may be corrected', async () => {
+  await keep(REQUEST, '_failure.json');
+  expect(await keep(LESS)).toEqual([]);
+  expect(await keep(REQUEST)).toEqual(['requests/acme.daily.json']);
 });
 
 test('a request replaces that of another name which fills the same table', async () => {
