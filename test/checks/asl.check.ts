@@ -29,6 +29,7 @@ const EVERY_OPTION = {
   tables: false,
   download_hosts: ['*.files.platform.example'],
   log_retention_days: 30,
+  currency: { acme: 'EUR' },
   alarm_emails: ['ops@example.com'],
   runbook_url: 'https://wiki.example.com/exports',
   kms_key: 'create',
