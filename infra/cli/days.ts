@@ -11,7 +11,7 @@ import { requestOf } from '../config/exports.ts';
 import { EXAMPLE_REVISION } from '../sandbox/settings.ts';
 import type { Folder, ReadableBucket } from './bucket.ts';
 import { findReplaced, readKeptRequests } from './kept-requests.ts';
-import { readMonths, shownDays } from './months.ts';
+import { readShown } from './months.ts';
 import type { NamedExport } from './next-command.ts';
 import { loadConfig } from './options.ts';
 import { checkOneAccount, checkRequest } from './request.ts';
@@ -34,6 +34,11 @@ const SANDBOX_TARGET: RequestTarget = {
   revision: EXAMPLE_REVISION,
 };
 
+/** An export of one name, and where to look for it. */
+export interface ExportPlace extends Folder {
+  readonly account?: string;
+}
+
 /**
  * Finds an export: in cdk.json, or else among the requests that local runs have kept.
  *
@@ -43,42 +48,63 @@ const SANDBOX_TARGET: RequestTarget = {
  */
 export async function findExport(
   name: string,
-  { account: named, ...folder }: Folder & { readonly account?: string },
+  place: ExportPlace,
   bucket: ReadableBucket,
   now: Date,
   range?: DateRange,
 ): Promise<FoundExport | undefined> {
-  const { base_url, revision, exports } = loadConfig();
-  const all = folder.local ? await readKeptRequests(folder.out, now) : [];
-  const isWanted = (each: { name: string; account: string }) =>
-    each.name === name && (named === undefined || each.account === named);
-  const configured = exports.filter(isWanted);
-  const kept = all.filter(({ request }) => isWanted(request));
-  const accounts = kept.length > 0 ? kept.map(({ request }) => request.account) : configured.map(accountOf);
-  checkOneAccount(name, accounts);
-  const entry = configured.find(({ account }) => account === accounts[0]);
-  const input = entry ? requestOf(entry) : kept[0]?.input;
-  if (input === undefined) return undefined;
-  const { request } = checkRequest(input, now);
-  const deliveries = await readDeliveries(bucket, request, folder.local ? undefined : range);
-  const target = folder.local ? lastTarget(deliveries) : { platform: platformName(base_url), revision };
-  return {
-    request,
-    input,
-    target,
-    hash: requestHash(request, target),
-    deliveries,
-    named: {
-      name,
-      account: named,
-      ...(!entry && { input: kept[0]?.file }),
-      takesOver: findReplaced(folder.out, request, all).length > 0,
-    },
-  };
+  const found = await findRequests(name, place, now);
+  checkOneAccount(
+    name,
+    found.map(({ request }) => request.account),
+  );
+  return found[0] && readExport(found[0], place, bucket, range);
 }
 
-function accountOf({ account }: { readonly account: string }): string {
-  return account;
+/** The export of each account that has it. */
+export async function findExports(
+  name: string,
+  place: ExportPlace,
+  bucket: ReadableBucket,
+  now: Date,
+): Promise<FoundExport[]> {
+  const found = await findRequests(name, place, now);
+  return Promise.all(found.map((each) => readExport(each, place, bucket)));
+}
+
+type FoundRequest = Pick<FoundExport, 'request' | 'input' | 'named'>;
+
+async function findRequests(name: string, place: ExportPlace, now: Date): Promise<FoundRequest[]> {
+  const { account, local, out } = place;
+  const all = local ? await readKeptRequests(out, now) : [];
+  const isWanted = (each: { readonly name: string; readonly account: string }) =>
+    each.name === name && (account === undefined || each.account === account);
+  const configured = loadConfig().exports.filter(isWanted);
+  const kept = all.filter(({ request }) => isWanted(request));
+  const accounts = new Set(
+    kept.length > 0 ? kept.map(({ request }) => request.account) : configured.map((entry) => entry.account),
+  );
+  return [...accounts].map((account) => {
+    const entry = configured.find((each) => each.account === account);
+    const latest = kept.find(({ request }) => request.account === account);
+    const input = entry ? requestOf(entry) : latest?.input;
+    const { request } = checkRequest(input, now);
+    const takesOver = findReplaced(out, request, all).length > 0;
+    const named = { name, account: place.account, input: entry ? undefined : latest?.file, takesOver };
+    return { request, input, named };
+  });
+}
+
+async function readExport(
+  found: FoundRequest,
+  { local }: ExportPlace,
+  bucket: ReadableBucket,
+  range?: DateRange,
+): Promise<FoundExport> {
+  const { base_url, revision } = loadConfig();
+  const deliveries = await readDeliveries(bucket, found.request, local ? undefined : range);
+  const target = local ? lastTarget(deliveries) : { platform: platformName(base_url), revision };
+  return { ...found, deliveries, target, hash: requestHash(found.request, target) };
 }
 
 /** Where the last local run that delivered something sent its request. */
@@ -92,6 +118,12 @@ export function lastTarget(deliveries: readonly StoredDelivery[]): RequestTarget
   );
 }
 
+/** What to say if {@link findExport} finds none. */
+export function describeUnknown(name: string, { account, local, out }: ExportPlace): string {
+  const wanted = account === undefined ? name : `${account}/${name}`;
+  return `there is no export ${wanted} in cdk.json${local ? `, and no run of it in ${out}` : ''}`;
+}
+
 /** Judges days of an export by its deliveries and by what its table shows. */
 export async function judgeExport(
   { request, deliveries, hash }: FoundExport,
@@ -99,14 +131,10 @@ export async function judgeExport(
   bucket: ReadableBucket,
   timeZone?: string,
 ): Promise<DayState[]> {
+  const { account, kind } = request;
   const table = loadConfig().tables ? tableOf(request) : undefined;
-  const months = new Set(days.map((day) => day.slice(0, 'YYYY-MM'.length)));
-  const shown =
-    table === undefined
-      ? undefined
-      : shownDays(
-          await readMonths(bucket, { table, account: request.account }, (month) => months.has(month)),
-        );
+  const hasTable = table !== undefined && kind !== 'purchases';
+  const shown = hasTable ? await readShown(bucket, { table, account, kind }, days) : undefined;
   return judgeDays(days, { deliveries, shown, hash, timeZone });
 }
 

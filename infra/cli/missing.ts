@@ -1,15 +1,21 @@
 import { Command } from 'commander';
-import { covers, type DayState, TO_EXPORT } from '../../functions/decisions/days.ts';
+import { covers, type DayState, type Delivery, TO_EXPORT } from '../../functions/decisions/days.ts';
 import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import { type Folder, openToRead, type ReadableBucket } from './bucket.ts';
-import { describeDays, type FoundExport, findExport, judgeExport } from './days.ts';
+import {
+  describeDays,
+  describeUnknown,
+  type ExportPlace,
+  type FoundExport,
+  findExport,
+  judgeExport,
+} from './days.ts';
 import { UsageError } from './errors.ts';
 import { printDocument, printLines } from './layout.ts';
 import { curateCommand, exportDaysCommand } from './next-command.ts';
 import { examples, LOCAL_GROUP, option } from './options.ts';
 
-interface MissingOptions extends Folder {
-  readonly account?: string;
+interface MissingOptions extends ExportPlace {
   readonly from?: string;
   readonly to?: string;
   readonly json?: true;
@@ -77,12 +83,7 @@ export function createMissingCommand(): Command {
     });
 }
 
-export function describeUnknown(name: string, { account, local, out }: MissingOptions): string {
-  const wanted = account === undefined ? name : `${account}/${name}`;
-  return `there is no export ${wanted} in cdk.json${local ? `, and no run of it in ${out}` : ''}`;
-}
-
-/** @throws UsageError if the export has no days, or if `to` is before `from` */
+/** @param options their range is for a report only @throws UsageError if the export has no days, or if `to` is before `from` */
 export async function findMissingDays(
   found: FoundExport,
   bucket: ReadableBucket,
@@ -90,19 +91,16 @@ export async function findMissingDays(
   now: Date,
 ): Promise<MissingDays> {
   const { request, deliveries, hash } = found;
-  const { account, name } = request;
-  if (request.kind !== 'report') throw new UsageError([`${name} is no report, so it has no days`]);
-  const timeZone = request.time_zone ?? 'UTC';
-  const [first] = deliveries.map((each) => each.start_date).sort();
-  const start_date = options.from ?? first ?? request.start_date;
-  const end_date = options.to ?? dateIn(timeZone, now);
-  if (options.to !== undefined && end_date < start_date)
-    throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);
+  const { account, name, kind } = request;
+  if (kind === 'purchases') throw new UsageError([`${name} is a query for purchases, so it has no days`]);
+  // A snapshot is made during its day.
+  const timeZone = kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
+  const { start_date, end_date } = kind === 'report' ? findRange(found, options, now) : newestSnapshot(found);
   const days = daysOf({ start_date, end_date });
   const states = await judgeExport(found, days, bucket, timeZone);
   const newestFirst = deliveries
     .filter(({ request_hash, lost }) => request_hash === hash && !lost)
-    .toSorted((one, other) => Date.parse(other.created_at) - Date.parse(one.created_at));
+    .toSorted(byNewest);
   const problemOf = (day: string) => newestFirst.find((each) => covers(each, day))?.manifest.table_problem;
   const judged = days.map((day, at) => {
     const state = states[at] ?? 'absent';
@@ -133,6 +131,29 @@ export async function findMissingDays(
     ) as MissingRange[],
     held: ranges.filter(({ reason }) => reason === 'held').map(({ reason, ...range }) => range),
   };
+}
+
+/** The days that were asked for: by default, from the first one that was delivered to yesterday. */
+function findRange(
+  { request, deliveries }: FoundExport,
+  { from, to }: Pick<MissingOptions, 'from' | 'to'>,
+  now: Date,
+): DateRange {
+  const [first] = deliveries.map(({ start_date }) => start_date).sort();
+  const start_date = from ?? first ?? request.start_date;
+  const end_date = to ?? dateIn(request.kind === 'report' ? (request.time_zone ?? 'UTC') : 'UTC', now);
+  if (to !== undefined && end_date < start_date)
+    throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);
+  return { start_date, end_date };
+}
+
+/** A list shows one snapshot only, so no day between two of them is missing. */
+function newestSnapshot({ request, deliveries }: FoundExport): DateRange {
+  return deliveries.toSorted(byNewest)[0] ?? request;
+}
+
+function byNewest(one: Delivery, other: Delivery): number {
+  return Date.parse(other.created_at) - Date.parse(one.created_at);
 }
 
 function describeMissing(

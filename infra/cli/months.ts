@@ -5,9 +5,9 @@ import type { ObjectEnd, ObjectStore } from '../../functions/aws/objects.ts';
 import { DAYS, readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 
-/** What a month's object says about itself. */
+/** What the object of a month, or of a list, says about itself. */
 export interface Month {
-  /** YYYY-MM */
+  /** YYYY-MM; empty for a list. */
   readonly month: string;
   readonly days: ShownDays;
   /** The names of its columns, in their order. */
@@ -23,21 +23,47 @@ const END_BYTES = 64 * 1024;
 /** Ends a Parquet file, after its footer: the footer's length in four bytes, and four more. */
 const TAIL_BYTES = 8;
 
+/** The part of a table that one account fills. */
+export interface AccountTable {
+  readonly table: string;
+  readonly account: string;
+  readonly kind: 'report' | 'list';
+}
+
+type TableObjects = Pick<ObjectStore, 'list' | 'readEnd'>;
+
 /**
- * Reads the months of an account's table, only the end of each object.
+ * What a table shows on days. A list shows its only snapshot on each of them.
+ *
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function readShown(
+  store: TableObjects,
+  table: AccountTable,
+  days: readonly string[],
+): Promise<ShownDays> {
+  const wanted = new Set(table.kind === 'list' ? [''] : days.map((day) => day.slice(0, 'YYYY-MM'.length)));
+  const months = await readMonths(store, table, (month) => wanted.has(month));
+  const all: ShownDays = Object.assign({}, ...months.map((month) => month.days));
+  const [snapshot] = Object.values(all);
+  return table.kind === 'list' && snapshot ? Object.fromEntries(days.map((day) => [day, snapshot])) : all;
+}
+
+/**
+ * Reads the objects of an account's table, only the end of each.
  *
  * @param isWanted by YYYY-MM
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function readMonths(
-  store: Pick<ObjectStore, 'list' | 'readEnd'>,
-  { table, account }: { readonly table: string; readonly account: string },
+  store: TableObjects,
+  { table, account }: AccountTable,
   isWanted: (month: string) => boolean,
 ): Promise<Month[]> {
   const keys = await store.list(`${TABLES_PREFIX}${table}/${account}.`);
   const wanted = keys.flatMap((key) => {
-    const [, month] = /\.(\d{4}-\d{2})\.parquet$/.exec(key) ?? [];
-    return month !== undefined && isWanted(month) ? [{ key, month }] : [];
+    const [name, month = ''] = /\.(?:(\d{4}-\d{2})\.)?parquet$/.exec(key) ?? [];
+    return name !== undefined && isWanted(month) ? [{ key, month }] : [];
   });
   if (wanted.length === 0) return [];
   await using folder = await mkdtempDisposable(join(tmpdir(), 'months-'));
@@ -46,7 +72,7 @@ export async function readMonths(
     const batch = wanted.slice(start, start + PARALLEL).map(async ({ key, month }) => {
       const end = await readFooter(store, key);
       if (!end) return [];
-      await writeEnd(join(folder.path, month), end);
+      await writeEnd(fileOf(folder.path, month), end);
       return [month];
     });
     months.push(...(await Promise.all(batch)).flat());
@@ -73,13 +99,17 @@ async function writeEnd(path: string, { bytes, size }: ObjectEnd): Promise<void>
   await file.write(bytes, 0, bytes.length, size - bytes.length);
 }
 
+function fileOf(folder: string, month: string): string {
+  return join(folder, `${month}.parquet`);
+}
+
 async function describeMonths(folder: string, months: readonly string[]): Promise<Month[]> {
   // Loading DuckDB takes tenths of a second.
   const { literal, openDatabase } = await import('../../functions/tables/database.ts');
   using database = await openDatabase(folder, new AbortController().signal);
   const described: Month[] = [];
   for (const month of months) {
-    const path = literal(join(folder, month));
+    const path = literal(fileOf(folder, month));
     const metadata = await database.query(
       `SELECT decode(value) AS value FROM parquet_kv_metadata(${path}) WHERE decode(key) = ${literal(DAYS)}`,
     );
@@ -88,9 +118,4 @@ async function describeMonths(folder: string, months: readonly string[]): Promis
     described.push({ month, days, columns: schema.map(({ name }) => String(name)) });
   }
   return described;
-}
-
-/** The days of all months. */
-export function shownDays(months: readonly Month[]): ShownDays {
-  return Object.assign({}, ...months.map(({ days }) => days));
 }

@@ -40,6 +40,11 @@ export function exportDaysCommand(
   return commandLine(['run', name, ...accountOption(account), ...folderOptions(folder), ...range]);
 }
 
+/** The command that shows which days are missing or held. */
+export function missingCommand({ name, account }: NamedExport, folder: Partial<LocalFolder>): string {
+  return commandLine(['missing', name, ...accountOption(account), ...folderOptions(folder)]);
+}
+
 /** The command that adds days to the table. @param acceptEmpty also days that the table holds */
 export function curateCommand(
   { name, account }: NamedExport,
@@ -55,8 +60,8 @@ function accountOption(account: string | undefined): string[] {
   return account === undefined ? [] : ['--account', account];
 }
 
-function folderOptions({ local, out }: LocalFolder = { out: '' }): string[] {
-  if (!local) return [];
+function folderOptions({ local, out }: Partial<LocalFolder> = {}): string[] {
+  if (!local || out === undefined) return [];
   return ['--local', ...(out === 'out' ? [] : ['--out', out])];
 }
 

@@ -2,6 +2,7 @@ import { type ErrorName, readCause } from '../../functions/workflow/errors.ts';
 import type { ExportResult, FailureReport } from '../../functions/workflow/states.ts';
 import { DELIVERED, FAILED, INTERRUPTED } from './errors.ts';
 import { alignColumns, printDocument, printLines } from './layout.ts';
+import { type LocalFolder, missingCommand } from './next-command.ts';
 
 /** The end of an export, deployed or local: the document that `--json` prints. */
 export type Outcome =
@@ -71,8 +72,8 @@ function describeStopped({ name = '', status = '', error, cause }: ExecutionEnd)
   };
 }
 
-/** Where the objects of an outcome are, and how to go on after a failure. */
-export interface Place {
+/** Where the objects of an outcome are, and how to go on after a failure. `local` and `out` name the folder of a local run. */
+export interface Place extends Partial<LocalFolder> {
   /** The place of the buckets, with a slash at the end: `s3://`, or a folder. */
   readonly root: string;
   /** The command that exports what a failed execution did not deliver; undefined if its request is at fault. */
@@ -90,15 +91,19 @@ export function printOutcome(outcome: Outcome, { json, ...place }: { json?: true
 }
 
 export function describeOutcome(outcome: Outcome, place: Place): string[] {
-  if (outcome.outcome === 'delivered') return describeDelivered(outcome, place.root);
+  if (outcome.outcome === 'delivered') return describeDelivered(outcome, place);
   return outcome.outcome === 'failed' ? describeFailed(outcome, place) : describeInterrupted(outcome);
 }
 
-function describeDelivered(result: ExportResult, root: string): string[] {
-  const { already_delivered: already = 0 } = result;
+function describeDelivered(result: ExportResult, { root, ...folder }: Place): string[] {
+  const { already_delivered: already = 0, held = 0, table_problem } = result;
   return [
     ...(result.windows.length > 0 ? describeResults(result, root) : ['No window was missing.']),
     ...describeRestated(result),
+    ...describeHeld(result),
+    ...(held > 0 || table_problem !== undefined
+      ? [`To see the days that the table lacks or holds: ${missingCommand(result, folder)}`]
+      : []),
     ...(already > 0 ? [`Windows that were already delivered, and not exported again: ${already}`] : []),
     ...result.warnings.map((warning) => `warning: ${warning}`),
     ...(result.empty ? ['The platform had no rows for this request.'] : []),
@@ -108,8 +113,20 @@ function describeDelivered(result: ExportResult, root: string): string[] {
 /** Conversions come late, so a report may change days that were exported before. */
 function describeRestated({ restated = 0, first_restated, last_restated }: ExportResult): string[] {
   if (restated === 0) return [];
-  const range = restated === 1 ? `on ${first_restated}` : `from ${first_restated} to ${last_restated}`;
-  return [`Days of the table that show other values now: ${restated}, ${range}`];
+  return [
+    `Days of the table that show other values now: ${restated}, ${inWords(first_restated, last_restated)}`,
+  ];
+}
+
+/** The platform may have lost what it had. */
+function describeHeld({ held = 0, first_held, last_held }: ExportResult): string[] {
+  if (held === 0) return [];
+  const range = inWords(first_held, last_held);
+  return [`Days that have no rows in the new report, so that the table keeps its own: ${held}, ${range}`];
+}
+
+function inWords(first: string | undefined, last: string | undefined): string {
+  return first === last ? `on ${first}` : `from ${first} to ${last}`;
 }
 
 function describeResults({ windows, bucket }: ExportResult, root: string): string[] {

@@ -117,7 +117,7 @@ async function readDays(
   now: Date,
 ): Promise<MissingDays | undefined> {
   const found = await findExport(name, { ...options, account }, objects, now);
-  return found?.request.kind === 'report' ? findMissingDays(found, objects, {}, now) : undefined;
+  return found && found.request.kind !== 'purchases' ? findMissingDays(found, objects, {}, now) : undefined;
 }
 
 async function listDeployed(): Promise<ExecutionSummary[]> {

@@ -1,93 +1,68 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
-import { base64Crc } from '../../../infra/local/s3/body.ts';
 import { runCommand } from '../../support/cli.ts';
-import { BUCKET, curate, dateOf, deliver, openFolder, spendIn, timeOf } from './deliveries.ts';
+import { BUCKET, curate, dateOf, deliver, openFolder, spendIn } from './deliveries.ts';
 
-it('shows each day of overlapping windows from the newest report, also if an older one was delivered later', async () => {
+const MONTH = join(BUCKET, 'tables/daily/acme.2026-10.parquet');
+
+it('shows each day of overlapping windows from the newest report, and changes nothing when it is repeated', async () => {
   const folder = await openFolder();
   await deliver(folder, { days: [1, 3], created: 5 });
   await deliver(folder, { days: [2, 4], created: 7 });
-  await deliver(folder, { days: [3, 6], created: 6 });
+  await deliver(folder, { days: [2, 3], created: 6 });
+  await deliver(folder, { days: [4, 6], created: 4 });
   const { out } = folder;
   const { status, result } = await curate(['daily', '--local', '--out', out]);
   expect(status).toBe(0);
-  expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 6, 6: 6 });
+  expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 4, 6: 4 });
   expect(result.windows.map(({ outcome, days, kept }) => [outcome, days, kept])).toEqual([
     ['written', 3, 0],
-    ['written', 2, 2],
+    ['older', undefined, undefined],
     ['written', 1, 2],
+    ['written', 2, 1],
   ]);
-  expect(result.older).toEqual([]);
 
-  // A command that was stopped goes on with what is missing.
-  await rm(join(out, BUCKET, 'tables/daily/account=acme/date=2026-10-05'), { recursive: true });
+  const before = await readFile(join(out, MONTH));
   const again = await curate(['daily', '--local', '--out', out]);
-  expect(again.result.windows.map(({ outcome }) => outcome)).toEqual(['unchanged', 'written', 'unchanged']);
-  expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 6, 6: 6 });
+  const outcomes = again.result.windows.map(({ outcome }) => outcome);
+  expect(outcomes).toEqual(['unchanged', 'older', 'unchanged', 'unchanged']);
+  expect(await readFile(join(out, MONTH))).toEqual(before);
+
+  await rm(join(out, MONTH));
+  await curate(['daily', '--local', '--out', out]);
+  expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 4, 6: 4 });
 });
 
-it('lets only the request that was delivered last write, also if that was outside the range', async () => {
+it('lets only the request that the folder keeps write', async () => {
   const folder = await openFolder();
   const request = { advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3f'] };
   await deliver(folder, { days: [1, 4], created: 5 });
-  await deliver(folder, { days: [3, 6], created: 7, request });
-  const args = ['daily', '--local', '--out', folder.out];
-  await curate(args);
-  const { result } = await curate([...args, '--from', '2026-10-01', '--to', '2026-10-02']);
-  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['other_request']);
-  expect(await spendIn(folder.out)).toEqual({ 3: 7, 4: 7, 5: 7, 6: 7 });
-});
-
-it.each([
-  ['an earlier report, which tells nothing about the one that was delivered', { ledgerOf: 5, kept: [2] }],
-  ['a delivery that wrote only some of its days', { unwritten: [2] }],
-])('replaces the ledger of %s', async (_, ledgerFields) => {
-  const folder = await openFolder();
-  await deliver(folder, { days: [1, 2], created: 7, ...ledgerFields });
+  await deliver(folder, { days: [3, 6], created: 4, request });
   const { result } = await curate(['daily', '--local', '--out', folder.out]);
-  expect(result.older).toEqual([]);
-  const window = 'exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-03';
-  const ledger = await readFile(join(folder.out, BUCKET, window, '_ledger.json'), 'utf8');
-  expect(JSON.parse(ledger)).toMatchObject({
-    report_id: 'r-7',
-    table: { days: 2 },
-    days: [{ rows: 1 }, { rows: 1 }],
-  });
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['other_request', 'written']);
+  expect(await spendIn(folder.out)).toEqual({ 3: 4, 4: 4, 5: 4, 6: 4 });
 });
 
-it('says which days show an older report, because the newer one of the same window is gone', async () => {
+it('writes the other windows if one was replaced, does not fit, or is no report', async () => {
   const folder = await openFolder();
-  await deliver(folder, { days: [1, 3], created: 5, kept: [2, 3] });
-  await deliver(folder, { days: [3, 4], created: 7 });
-  const { status, result } = await curate(['daily', '--local', '--out', folder.out]);
-  expect(status).toBe(0);
-  const older = [{ account: 'acme', date: '2026-10-02', report_id: 'r-5', created_at: timeOf(5) }];
-  expect(result.older).toEqual(older);
-  // The ledger of the delivery still tells, when the table is there.
-  expect((await curate(['daily', '--local', '--out', folder.out])).result.older).toEqual(older);
-});
-
-it('writes the other windows if one was replaced, is no report, does not fit, or is of another request', async () => {
-  const folder = await openFolder();
-  await deliver(folder, { days: [1, 1], created: 1, request: { metrics: ['spend', 'clicks'] } });
+  await deliver(folder, { days: [1, 1], created: 1, rows: [{ date: '2026-09-30', spend: 1 }] });
   await deliver(folder, { days: [2, 2], created: 2, replacedBy: '[]' });
   await deliver(folder, { days: [3, 3], created: 3, spend: 'much' });
   await deliver(folder, { days: [4, 4], created: 4 });
   const { status, result } = await curate(['daily', '--local', '--out', folder.out]);
   expect(status).toBe(1);
   expect(result.outcome).toBe('failed');
-  expect(result.windows.map(({ outcome }) => outcome)).toEqual([
-    'written',
-    'failed',
-    'replaced',
-    'other_request',
-  ]);
-  expect(result.windows[1]?.problem).toMatch(/much.*spend/);
+  const outcomes = result.windows.map(({ outcome }) => outcome);
+  expect(outcomes).toEqual(['written', 'failed', 'replaced', 'failed']);
+  expect(result.windows[1]?.problem).toMatch(/much/);
+  expect(result.windows[3]?.problem).toMatch(/2026-09-30/);
   expect(await spendIn(folder.out)).toEqual({ 4: 4 });
+
+  const { stdout } = await runCommand(['curate', 'daily', '--local', '--out', folder.out]);
+  expect(stdout).toContain('acme 2026-10-04 to 2026-10-05  shown already\n');
+  expect(stdout).toContain('Table daily: of 4 windows, 1 unchanged, 2 failed, 1 replaced.\n');
 });
 
 it('rebuilds only the windows of a range, and only those of an account', async () => {
@@ -101,52 +76,73 @@ it('rebuilds only the windows of a range, and only those of an account', async (
   expect(await spendIn(folder.out)).toEqual({ 1: 1, 2: 1, 3: 2, 4: 2 });
 });
 
-it('writes the table that the delivery wrote, if the config has no such export', async () => {
+it('empties held days only with --accept-empty, and only those of the range', async () => {
   const folder = await openFolder();
-  await deliver(folder, { days: [1, 2], created: 1, table: 'shared' });
-  const { result } = await curate(['daily', '--local', '--out', folder.out]);
-  expect(result.table).toBe('shared');
-  expect(await spendIn(folder.out, 'shared')).toEqual({ 1: 1, 2: 1 });
-  const range = ['--to', '2026-10-03', '--json'];
-  const { stdout } = await runCommand(['missing', 'daily', '--local', '--out', folder.out, ...range]);
-  expect(JSON.parse(stdout).missing).toEqual([]);
+  const args = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 4], created: 1 });
+  await curate(args);
+  await deliver(folder, { days: [1, 4], created: 2, rows: [{ date: '2026-10-01', spend: 2 }] });
+  expect((await curate(args)).result.windows).toMatchObject([{ outcome: 'written', days: 1, held: 3 }]);
+  expect(await spendIn(folder.out)).toEqual({ 1: 2, 2: 1, 3: 1, 4: 1 });
+  expect((await curate(args)).result.windows).toMatchObject([{ outcome: 'unchanged' }]);
+
+  const range = ['--from', '2026-10-03', '--to', '2026-10-05', '--accept-empty'];
+  expect((await curate([...args, ...range])).result.windows).toMatchObject([{ outcome: 'written' }]);
+  expect(await spendIn(folder.out)).toEqual({ 1: 2, 2: 1 });
+  expect((await curate([...args, ...range])).result.windows).toMatchObject([{ outcome: 'unchanged' }]);
+});
+
+it('brings every month to the columns of the table, also one of whose files nothing changes', async () => {
+  const folder = await openFolder();
+  const place = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 2], created: 1 });
+  await curate(place);
+  const request = { metrics: ['spend', 'clicks'] };
+  await deliver(folder, { days: [35, 35], created: 9, request, fields: { clicks: 3 } });
+  const { result } = await curate(place);
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'other_request']);
+  expect(result.months).toBe(1);
+  const file = join(folder.out, MONTH);
+  const { columns, rows } = await runLocalQuery(`SELECT * FROM read_parquet('${file}')`, folder.out);
+  expect(columns.map(({ name }) => name)).toContain('clicks');
+  expect(rows).toHaveLength(2);
+  expect((await curate(place)).result.months).toBe(0);
 });
 
 it('shows the newest snapshot of a list', async () => {
   const folder = await openFolder();
   for (const created of [1, 3, 2]) {
-    const window = { start_date: dateOf(created), end_date: dateOf(created + 1) };
-    const prefix = `exports/account=acme/export=campaigns/start_date=${window.start_date}/end_date=${window.end_date}`;
-    const file = `{"id":"c-${created}"}\n`;
-    await folder.put(`${prefix}/campaigns.ndjson`, file, 'application/x-ndjson');
-    const manifest = {
-      account: 'acme',
-      export: 'campaigns',
-      kind: 'list',
-      ...window,
-      request: { resource: 'campaigns', limit: 5000, filters: {} },
-      platform: '127.0.0.1',
-      revision: '2026-09-01',
-      bucket: BUCKET,
-      key: `${prefix}/campaigns.ndjson`,
-      ...{
-        bytes: file.length,
-        checksum: { value: base64Crc(crc32(file)) },
-        content_type: 'application/x-ndjson',
-      },
-      copied_at: timeOf(created),
-      execution: `e-${created}`,
-    };
-    await folder.put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
+    const request = { kind: 'list', resource: 'campaigns', snapshot_date: dateOf(created), ...NO_REPORT };
+    await deliver(folder, {
+      ...{ name: 'campaigns', days: [created, created], created, request },
+      rows: [{ id: `c-${created}` }],
+    });
   }
-  const { result } = await curate(['campaigns', '--local', '--out', folder.out]);
-  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'unchanged', 'unchanged']);
+  const args = ['campaigns', '--local', '--out', folder.out];
+  const { result } = await curate(args);
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'older', 'older']);
   const { rows } = await runLocalQuery('SELECT id, account FROM campaigns', folder.out);
   expect(rows).toEqual([['c-3', 'acme']]);
+  const { stdout } = await runCommand(['missing', ...args, '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({ start_date: '2026-10-03', missing: [], held: [] });
 });
 
+/** Fields of a report's request that a list does not have. */
+const NO_REPORT = {
+  start_date: undefined,
+  end_date: undefined,
+  advertiser_ids: undefined,
+  metrics: undefined,
+};
+
 it.each([
-  ['nothing was delivered', ['nothing'], 'no report or list of nothing was delivered\n'],
+  ['there is no such export', ['nothing'], 'there is no export nothing in cdk.json, and no run of it in '],
+  ['nothing was delivered in the range', ['daily', '--from', '2027-01-01'], 'was delivered in this range\n'],
+  [
+    '--accept-empty comes without a range',
+    ['daily', '--accept-empty'],
+    '--accept-empty needs --from and --to\n',
+  ],
   ['--out comes without --local', ['daily', '--out', 'x'], '--out can only be used with --local'],
   ['a date does not exist', ['daily', '--from', '2026-02-30'], 'must be a date that exists'],
 ])('exits 2 if %s', async (_, args, expected) => {

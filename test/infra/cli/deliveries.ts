@@ -1,7 +1,12 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
+import { platformRequest } from '../../../functions/decisions/platform-request.ts';
+import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
+import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import type { CurateResult } from '../../../infra/cli/curate/curate.ts';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
 import { base64Crc } from '../../../infra/local/s3/body.ts';
@@ -9,14 +14,18 @@ import { runCommand } from '../../support/cli.ts';
 import { startTestS3 } from '../../support/s3.ts';
 
 export const BUCKET = 'bucket';
+
+/** The request of {@link deliver}, which the folder keeps as that of a local run. */
 const REQUEST = {
+  name: 'daily',
+  account: 'acme',
+  start_date: '2026-10-01',
+  end_date: '2026-11-01',
   advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
   metrics: ['spend'],
-  granularity: 'DAY',
-  format: 'JSON',
 };
 
-/** A window whose report was delivered. */
+/** A window whose report, or whose list, was delivered. */
 interface Delivery {
   readonly name?: string;
   readonly account?: string;
@@ -27,18 +36,12 @@ interface Delivery {
   readonly spend?: unknown;
   /** Other fields of each row. */
   readonly fields?: Record<string, unknown>;
+  /** Other fields of the request. */
   readonly request?: Record<string, unknown>;
   readonly platform?: string;
   readonly revision?: string;
-  readonly time_zone?: string;
-  /** The table that the delivery wrote. */
-  readonly table?: string;
-  /** Days that kept a newer report at the delivery. */
-  readonly kept?: readonly number[];
-  /** The hour of the earlier report whose ledger is still there, because CurateReport failed. */
-  readonly ledgerOf?: number;
-  /** Days that CurateReport did not write at the delivery. */
-  readonly unwritten?: readonly number[];
+  /** The rows of the file, instead of one a day. */
+  readonly rows?: readonly object[];
   /** The file that another run has put there since. */
   readonly replacedBy?: string;
 }
@@ -57,32 +60,37 @@ export type Folder = Awaited<ReturnType<typeof openFolder>>;
 export const dateOf = (day: number) => addDays('2026-10-01', day - 1);
 export const timeOf = (hour: number) => `2026-11-01T${String(hour).padStart(2, '0')}:00:00.000Z`;
 
-/** Leaves what an export leaves: the file, its manifest and its ledger. */
-export async function deliver({ put }: Folder, delivery: Delivery): Promise<void> {
-  const { name = 'daily', account = 'acme', created, days, kept = [], unwritten = [], replacedBy } = delivery;
+/** Leaves what an export leaves: its request, the file and the manifest. The table is as if CurateReport had failed. */
+export async function deliver({ out, put }: Folder, delivery: Delivery): Promise<void> {
+  const { name = 'daily', account = 'acme', created, days, replacedBy } = delivery;
+  const { platform = '127.0.0.1', revision = '2026-09-01' } = delivery;
   const [first, last] = days;
-  const dates = Array.from({ length: last - first + 1 }, (_, at) => dateOf(first + at));
   const window = { start_date: dateOf(first), end_date: dateOf(last + 1) };
+  const input = { ...REQUEST, name, account, ...delivery.request };
+  await mkdir(join(out, 'requests'), { recursive: true });
+  await writeFile(join(out, `requests/${account}.${name}.json`), JSON.stringify(input));
+  const { request } = parseRequest(input, new Date());
+  const dates = Array.from({ length: last - first + 1 }, (_, at) => dateOf(first + at));
   const spend = delivery.spend ?? created;
-  const rows = dates.map((date) => ({ date, spend, ...delivery.fields }));
-  const file = JSON.stringify(rows);
+  const rows = delivery.rows ?? dates.map((date) => ({ date, spend, ...delivery.fields }));
+  const file =
+    request.kind === 'list' ? rows.map((row) => `${JSON.stringify(row)}\n`).join('') : JSON.stringify(rows);
   const prefix = `exports/account=${account}/export=${name}/start_date=${window.start_date}/end_date=${window.end_date}`;
-  await put(`${prefix}/report.json`, replacedBy ?? file);
+  const key = `${prefix}/${request.kind === 'list' ? `${request.resource}.ndjson` : 'report.json'}`;
+  await put(key, replacedBy ?? file);
   const manifest = {
     version: '1',
     account,
     export: name,
-    kind: 'report',
+    kind: request.kind,
     ...window,
-    request: { ...window, ...REQUEST, ...delivery.request },
-    platform: delivery.platform ?? '127.0.0.1',
-    revision: delivery.revision ?? '2026-09-01',
-    ...(delivery.time_zone !== undefined && { time_zone: delivery.time_zone }),
-    ...(delivery.table !== undefined && { table: { name: delivery.table } }),
-    report_id: `r-${created}`,
-    report_created_at: timeOf(created),
+    request: platformRequest(request, window),
+    request_hash: requestHash(request, { platform, revision }),
+    platform,
+    revision,
+    ...(request.kind === 'report' && { report_id: `r-${created}`, report_created_at: timeOf(created) }),
     bucket: BUCKET,
-    key: `${prefix}/report.json`,
+    key,
     bytes: file.length,
     content_type: 'application/json',
     checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: base64Crc(crc32(file)) },
@@ -92,13 +100,6 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
     warnings: [],
   };
   await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
-  const ledgerDays = dates.map((day) => ({
-    day,
-    ...(kept.map(dateOf).includes(day) && { kept: true }),
-    ...(unwritten.map(dateOf).includes(day) && { written: false }),
-  }));
-  const ledger = { report_id: `r-${delivery.ledgerOf ?? created}`, table: { name }, days: ledgerDays };
-  await put(`${prefix}/_ledger.json`, JSON.stringify(ledger));
 }
 
 export async function curate(args: readonly string[], cwd?: string) {

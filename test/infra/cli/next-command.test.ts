@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import {
   explainCommand,
   exportDaysCommand,
+  type LocalFolder,
+  type NamedExport,
   repeatCommand,
   resumeCommand,
 } from '../../../infra/cli/next-command.ts';
@@ -32,15 +34,16 @@ it('a local run is explained in its folder', () => {
   );
 });
 
-it.each([
-  ['daily', { out: 'out', isConfigured: true }, 'npm run export -- run daily'],
-  ['daily', { local: true, out: 'o', isConfigured: true }, 'npm run export -- run daily --local --out o'],
-  ['daily', { out: 'out', isConfigured: true, account: 'a' }, 'npm run export -- run daily --account a'],
-  ['daily', { local: true, out: 'o', isConfigured: false }, 'npm start -- --input REQUEST.json --out o'],
-  ['example', { local: true, out: 'out', isConfigured: false }, 'npm start --'],
-] as const)('the missing days of %s are exported from where its request is: %j', (name, place, expected) => {
+it.each<[NamedExport, LocalFolder, string]>([
+  [{ name: 'daily' }, { out: 'out' }, 'npm run export -- run daily'],
+  [{ name: 'daily' }, { local: true, out: 'o' }, 'npm run export -- run daily --local --out o'],
+  [{ name: 'daily', account: 'a' }, { out: 'out' }, 'npm run export -- run daily --account a'],
+  [{ name: 'daily', input: 'o/r.json' }, { local: true, out: 'o' }, 'npm start -- --input o/r.json --out o'],
+])('the missing days of %j are exported from where its request is: %j', (named, folder, expected) => {
   const range = { start_date: '2026-10-01', end_date: '2026-10-08' };
-  expect(exportDaysCommand(name, range, place)).toBe(
-    `${expected} --from 2026-10-01 --to 2026-10-08 --only-missing`,
+  const dates = '--from 2026-10-01 --to 2026-10-08';
+  expect(exportDaysCommand(named, range, folder)).toBe(`${expected} ${dates} --only-missing`);
+  expect(exportDaysCommand({ ...named, takesOver: true }, range, folder)).toBe(
+    `${expected} ${dates} --only-missing --take-over`,
   );
 });

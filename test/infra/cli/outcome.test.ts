@@ -79,15 +79,32 @@ describe('the printed outcome', () => {
     );
   });
 
-  it.each([
-    [0, undefined, undefined],
-    [1, '2026-10-02', '1, on 2026-10-02'],
-    [2, '2026-10-05', '2, from 2026-10-02 to 2026-10-05'],
-  ])('says which days of the table a report changed: %i', (restated, last_restated, days) => {
-    const range = { ...(last_restated && { first_restated: '2026-10-02', last_restated }) };
-    const lines = succeededWith({ windows: [], bucket: 'b', warnings: [], restated, ...range }).split('\n');
-    const changed = days === undefined ? [] : [`Days of the table that show other values now: ${days}`];
-    expect(lines).toEqual(['No window was missing.', ...changed]);
+  const TO_SEE =
+    'To see the days that the table lacks or holds: npm run export -- missing daily --account acme';
+  it.each<[string, object, string[]]>([
+    ['none', { restated: 0, held: 0 }, []],
+    [
+      'one that changed',
+      { restated: 1, first_restated: '2026-10-02', last_restated: '2026-10-02' },
+      ['Days of the table that show other values now: 1, on 2026-10-02'],
+    ],
+    [
+      'several that changed',
+      { restated: 2, first_restated: '2026-10-02', last_restated: '2026-10-05' },
+      ['Days of the table that show other values now: 2, from 2026-10-02 to 2026-10-05'],
+    ],
+    [
+      'held ones',
+      { held: 2, first_held: '2026-10-02', last_held: '2026-10-03' },
+      [
+        'Days that have no rows in the new report, so that the table keeps its own: 2, from 2026-10-02 to 2026-10-03',
+        TO_SEE,
+      ],
+    ],
+    ['a report that the table could not take', { table_problem: 'p' }, [TO_SEE]],
+  ])('says what became of the days of the table: %s', (_, fields, expected) => {
+    const result = { account: 'acme', name: 'daily', windows: [], bucket: 'b', warnings: [], ...fields };
+    expect(succeededWith(result).split('\n')).toEqual(['No window was missing.', ...expected]);
   });
 
   it('has a line for each window, says which were there, and that the platform had no rows', () => {
