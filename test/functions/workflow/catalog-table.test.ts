@@ -1,17 +1,18 @@
 import { expect, it } from 'vitest';
-import { catalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
+import { catalogTable, readSchema, type TableWords } from '../../../functions/workflow/catalog-table.ts';
 import { LIST_COLUMNS, type TableSchema } from '../../../functions/workflow/table.ts';
 
 const REPORT: TableSchema = {
   table: 'daily-campaigns',
   kind: 'report',
   columns: [
-    { name: 'campaign_id', type: 'string' },
-    { name: 'spend', type: 'decimal(18,6)', round: true },
-    { name: 'impressions', type: 'bigint' },
+    { name: 'campaign_id', type: 'string', from: 'campaign_id' },
+    { name: 'spend', type: 'decimal(18,6)', from: 'Spend (€)' },
+    { name: 'impressions', type: 'bigint', from: 'Impressions' },
   ],
   date_column: 'Day',
   requests: { acme: 'a1', 'globex-eu': 'b2' },
+  currencies: { acme: 'EUR', 'globex-eu': 'USD' },
 };
 const LIST: TableSchema = {
   table: 'campaigns',
@@ -19,28 +20,50 @@ const LIST: TableSchema = {
   columns: LIST_COLUMNS,
   date_column: 'date',
   requests: { acme: 'c3' },
+  currencies: {},
 };
+const WORDS: TableWords = { description: 'What it is', comments: { spend: 'The money spent.' } };
 
-it.each([REPORT, LIST])('the schema of the $kind table is read as it was written', (schema) => {
-  expect(readSchema(catalogTable(schema, 'bucket'))).toEqual(schema);
+it.each([
+  REPORT,
+  { ...REPORT, currencies: {} },
+  LIST,
+])('the schema of the $kind table is read as it was written', (schema) => {
+  expect(readSchema(catalogTable(schema, 'bucket', WORDS))).toEqual(schema);
 });
 
-it('a table is named without hyphens and stored under its own name', () => {
-  const { Name, StorageDescriptor } = catalogTable(REPORT, 'bucket');
-  expect([Name, StorageDescriptor.Location]).toEqual([
+it('a table is named without hyphens and stored under its own name, without partitions', () => {
+  const table = catalogTable(REPORT, 'bucket', WORDS);
+  const { Name, Description, StorageDescriptor } = table;
+  expect([Name, Description, StorageDescriptor.Location]).toEqual([
     'daily_campaigns',
+    'What it is',
     's3://bucket/tables/daily-campaigns/',
   ]);
+  expect(table).not.toHaveProperty('PartitionKeys');
 });
 
-it('a report is partitioned by account and date, a list by account', () => {
-  const keysOf = (schema: TableSchema) =>
-    catalogTable(schema, 'bucket').PartitionKeys.map(({ Name, Type }) => [Name, Type]);
-  expect(keysOf(REPORT)).toEqual([
-    ['account', 'string'],
-    ['date', 'date'],
+it('a report has columns for its account, day, currency and report; a list for its account and snapshot', () => {
+  const columnsOf = (schema: TableSchema) =>
+    catalogTable(schema, 'bucket', WORDS).StorageDescriptor.Columns.map(({ Name, Type, Comment }) =>
+      [Name, Type, Comment].filter(Boolean).join(' '),
+    );
+  expect(columnsOf(REPORT)).toEqual([
+    'account string',
+    'date date',
+    'campaign_id string',
+    'spend decimal(18,6) The money spent.',
+    'impressions bigint',
+    'currency string',
+    'report_id string',
+    'report_created_at timestamp',
   ]);
-  expect(keysOf(LIST)).toEqual([['account', 'string']]);
+  expect(columnsOf({ ...REPORT, currencies: {} })).not.toContain('currency string');
+  expect(columnsOf(LIST)).toEqual([
+    'account string',
+    ...['id', 'name', 'created_at', 'item'].map((name) => `${name} string`),
+    'snapshot_at timestamp',
+  ]);
 });
 
 it('a table that something else wrote has no schema', () => {

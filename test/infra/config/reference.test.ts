@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { DICTIONARY, findMetric } from '../../../functions/workflow/request/dictionary.ts';
+import { ListInput } from '../../../functions/workflow/request/list.ts';
+import { PurchasesInput } from '../../../functions/workflow/request/purchases.ts';
+import { ReportInput } from '../../../functions/workflow/request/report.ts';
+import { metricType } from '../../../functions/workflow/table.ts';
+import { ConfigFile } from '../../../infra/config/config.ts';
+
+const REFERENCE = readFileSync(new URL('../../../functions/README.md', import.meta.url), 'utf8');
+
+/** The tables of a section: cells of each row, without the head. */
+function tablesOf(heading: string): string[][][] {
+  const [, text = ''] = REFERENCE.split(`\n${heading}\n`);
+  const [section = ''] = text.split(/\n##+ /);
+  return section.split(/\n(?!\|)/).flatMap((block) => {
+    const lines = block.split('\n').filter((line) => line.startsWith('|'));
+    const rows = lines.slice(2).map((line) => line.split('|').slice(1, -1));
+    return rows.length > 0 ? [rows] : [];
+  });
+}
+
+function codeIn(cell = ''): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+}
+
+/** The names in the first column. */
+function namesIn(rows: readonly string[][] = []): string[] {
+  return rows.flatMap(([cell]) => codeIn(cell));
+}
+
+describe('the reference has', () => {
+  it('each field of a request', () => {
+    const [report, purchases, list] = tablesOf('## The request').map(namesIn);
+    const [ofReport, ofPurchases, ofList] = [ReportInput, PurchasesInput, ListInput].map(({ shape }) =>
+      Object.keys(shape),
+    );
+    expect(report?.sort()).toEqual(ofReport?.sort());
+    const common = ofReport?.filter((name) => ofPurchases?.includes(name) && ofList?.includes(name)) ?? [];
+    expect([...new Set([...common, ...(purchases ?? [])])].sort()).toEqual(ofPurchases?.sort());
+    expect([...common, ...(list ?? [])].sort()).toEqual(ofList?.sort());
+  });
+
+  it('each setting', () => {
+    const [settings] = tablesOf('## The config').map(namesIn);
+    const ofExports = Object.keys(ConfigFile.shape.exports.unwrap().element.shape);
+    const names = [...Object.keys(ConfigFile.shape), ...ofExports.map((name) => `exports[].${name}`)];
+    expect(settings?.sort()).toEqual(names.sort());
+  });
+
+  it('metrics of the dictionary with their units and types, and all dimensions', () => {
+    const [rows = []] = tablesOf('### The dictionary');
+    for (const [unit, names, type, sum] of rows)
+      for (const name of codeIn(names)) {
+        const { unit: itsUnit, adds_up } = findMetric(name) ?? {};
+        expect([name, [itsUnit], [metricType(name)], adds_up]).toEqual([
+          name,
+          codeIn(unit),
+          codeIn(type),
+          sum?.includes('yes'),
+        ]);
+      }
+    const documented = rows.flatMap(([, names]) => codeIn(names));
+    const missing = DICTIONARY.metrics
+      .filter(({ name }) => !documented.includes(name))
+      .map(({ name }) => name);
+    // They have the form of others.
+    expect(missing).toEqual(['number_of_purchases', 'purchase_value']);
+    for (const { name } of DICTIONARY.dimensions) expect(REFERENCE).toContain(`\`${name}\``);
+  });
+});
