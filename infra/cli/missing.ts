@@ -133,14 +133,14 @@ export async function findMissingDays(
   };
 }
 
-/** The days that were asked for: by default, from the first one that was delivered to yesterday. */
+/** The days that were asked for: by default, from the first one that was delivered or that the request names, to yesterday. */
 function findRange(
   { request, deliveries }: FoundExport,
   { from, to }: Pick<MissingOptions, 'from' | 'to'>,
   now: Date,
 ): DateRange {
-  const [first] = deliveries.map(({ start_date }) => start_date).sort();
-  const start_date = from ?? first ?? request.start_date;
+  const [first = ''] = [request, ...deliveries].map(({ start_date }) => start_date).sort();
+  const start_date = from ?? first;
   const end_date = to ?? dateIn(request.kind === 'report' ? (request.time_zone ?? 'UTC') : 'UTC', now);
   if (to !== undefined && end_date < start_date)
     throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);

@@ -1,34 +1,18 @@
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CONFIG_KEY } from '../../../infra/config/config.ts';
-import { runCommand } from '../../support/cli.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { type Checkout, createCheckout } from '../../support/checkout.ts';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const CDK_JSON = readFileSync(join(ROOT, 'cdk.json'), 'utf8');
+const CDK_JSON = readFileSync(new URL('../../../cdk.json', import.meta.url), 'utf8');
 
-/** A copy of the project, whose cdk.json a test may change. */
-let checkout: string;
-let runCommandLine: () => Promise<void>;
+let checkout: Checkout;
 
 beforeAll(async () => {
   using folders = new DisposableStack();
-  checkout = temporaryDirectory((remove) => folders.defer(remove));
-  for (const folder of ['infra', 'functions'])
-    cpSync(join(ROOT, folder), join(checkout, folder), { recursive: true });
-  cpSync(join(ROOT, 'package.json'), join(checkout, 'package.json'));
-  symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
-  ({ runCommandLine } = await import(pathToFileURL(join(checkout, 'infra/cli/program.ts')).href));
+  checkout = await createCheckout((remove) => folders.defer(remove));
   const ended = folders.move();
   return () => ended.dispose();
 });
-
-function runIn(cdkJson: string, args: readonly string[]) {
-  writeFileSync(join(checkout, 'cdk.json'), cdkJson);
-  return runCommand(args, '', checkout, runCommandLine);
-}
 
 function faultyConfig(): string {
   const { context } = JSON.parse(CDK_JSON);
@@ -40,7 +24,7 @@ describe('a faulty cdk.json', () => {
     [['run', '--local', '--speed', '1000']],
     [['doctor']],
   ])('makes %j exit 2 with every fault and no stack trace', async (args) => {
-    const { status, stdout, stderr } = await runIn(faultyConfig(), args);
+    const { status, stdout, stderr } = await checkout.run(faultyConfig(), args);
     expect(stderr.trim().split('\n')).toEqual([
       'error: cdk.json: stack: must be 1 to 63 letters, digits and -, the first a letter',
       'error: cdk.json: revision: must be a date that exists, written YYYY-MM-DD',
@@ -49,7 +33,7 @@ describe('a faulty cdk.json', () => {
   });
 
   it('is reported together with other faults, and as JSON with --json', async () => {
-    const { status, stdout } = await runIn(faultyConfig(), [
+    const { status, stdout } = await checkout.run(faultyConfig(), [
       'run',
       '--local',
       '--json',
@@ -69,7 +53,7 @@ describe('a faulty cdk.json', () => {
   });
 
   it('that is not JSON is reported', async () => {
-    const { status, stderr } = await runIn('{"app":', ['run', 'daily-campaigns']);
+    const { status, stderr } = await checkout.run('{"app":', ['run', 'daily-campaigns']);
     expect(stderr).toMatch(/^error: cdk\.json: it is not JSON: .+\n$/);
     expect(status).toBe(2);
   });
@@ -80,7 +64,7 @@ describe('an export of two accounts', () => {
   const [{ schedule, ...own }] = context[CONFIG_KEY].exports;
   const exports = ['globex', 'acme'].map((account) => ({ ...own, account }));
   const cdkJson = JSON.stringify({ context: { [CONFIG_KEY]: { ...context[CONFIG_KEY], exports } } });
-  const planIn = (args: readonly string[]) => runIn(cdkJson, ['plan', ...args, '--local']);
+  const planIn = (args: readonly string[]) => checkout.run(cdkJson, ['plan', ...args, '--local']);
 
   it.each([
     [['daily-campaigns'], 'acme and globex have an export daily-campaigns; choose one with --account'],

@@ -1,0 +1,30 @@
+import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type CommandEnd, runCommand } from './cli.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A copy of the project, whose cdk.json a test may change. */
+export interface Checkout {
+  /** Runs a command with this cdk.json. */
+  run(cdkJson: string, args: readonly string[]): Promise<CommandEnd>;
+}
+
+/** @param onEnd removes the copy. Default: at the end of the test */
+export async function createCheckout(onEnd?: (remove: () => void) => void): Promise<Checkout> {
+  const directory = temporaryDirectory(onEnd);
+  for (const folder of ['infra', 'functions'])
+    cpSync(join(ROOT, folder), join(directory, folder), { recursive: true });
+  cpSync(join(ROOT, 'package.json'), join(directory, 'package.json'));
+  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+  const { href } = pathToFileURL(join(directory, 'infra/cli/program.ts'));
+  const { runCommandLine } = await import(href);
+  return {
+    run(cdkJson, args) {
+      writeFileSync(join(directory, 'cdk.json'), cdkJson);
+      return runCommand(args, '', directory, runCommandLine);
+    },
+  };
+}
