@@ -244,17 +244,18 @@ function columnFaults({ path, entry, source }: Readable): string[] {
 export function nameFaults({ columns, request }: TableSource): string[] {
   if (request.kind === 'list') return [];
   const { metrics, dimensions = [] } = request;
-  const inTable = new Set(columns.map(({ name }) => name));
+  // Without the date, which tables have anyway.
+  const reserved = columns.map(({ name }) => name).filter((name) => RESERVED_COLUMNS.includes(name));
   const hasAdvertiser = dimensions.length === 0 || dimensions.some((name) => isSame(name, ADVERTISER_COLUMN));
   const named = [
     ...dimensions.map((name) => ['dimensions', name] as const),
     ...(hasAdvertiser ? [] : [['dimensions', ADVERTISER_COLUMN] as const]),
     ...metrics.map((name) => ['metrics', name] as const),
-  ].filter(([, name]) => inTable.has(columnName(name)));
+  ];
   const shared = Map.groupBy(named, ([, name]) => columnName(name));
   return [
     ...named
-      .filter(([, name]) => RESERVED_COLUMNS.includes(columnName(name)))
+      .filter(([, name]) => reserved.includes(columnName(name)))
       .map(
         ([field, name]) =>
           `${field}: ${name} is a column that every table has or may have; set table to false`,
