@@ -53,6 +53,8 @@ export async function openDatabase(folder: string, signal: AbortSignal): Promise
     temp_directory: join(folder, 'spilled'),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+    lock_configuration: 'true',
   });
   const connection = await instance.connect();
   let interrupting: NodeJS.Timeout | undefined;

@@ -52,7 +52,7 @@ export interface ReportFacts {
   readonly table_problem?: string;
 }
 
-/** A report whose rows were read: what `stageReport(database, file, options)` of rows.ts resolves to. */
+/** A report whose rows were read: what `stageReport(database, file, options)` resolves to. */
 export interface StagedReport {
   readonly facts: ReportFacts;
   /**

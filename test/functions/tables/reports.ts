@@ -1,0 +1,90 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { openDatabase } from '../../../functions/tables/database.ts';
+import type { ReportOptions, StagedReport } from '../../../functions/tables/report.ts';
+import { readReportFile } from '../../../functions/tables/report-file.ts';
+import { stageReport } from '../../../functions/tables/stage-report.ts';
+import type { Column, TableSchema } from '../../../functions/workflow/table.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+export const WINDOW = { start_date: '2026-10-01', end_date: '2026-10-04' };
+
+type Schema = Pick<TableSchema, 'columns' | 'date_column'>;
+
+export const SCHEMA: Schema = {
+  date_column: 'date',
+  columns: [
+    { name: 'campaign_id', type: 'string', from: 'campaign_id' },
+    { name: 'spend', type: 'decimal(18,6)', from: 'spend' },
+    { name: 'impressions', type: 'bigint', from: 'impressions' },
+  ],
+};
+
+/** A report of three rows that fits SCHEMA. */
+export const CSV = `date,campaign_id,spend,impressions
+2026-10-01,b,0.1,3
+2026-10-01,a,0.2,4
+2026-10-03,a,12.345678,5
+`;
+
+export interface Given extends Partial<ReportOptions> {
+  readonly format?: string;
+  readonly content_type?: string;
+  readonly content_encoding?: string;
+  /** The path to the rows. */
+  readonly rows?: string;
+}
+
+/** SCHEMA with another column of this name. */
+export function withColumn(column: Partial<Column>): Schema {
+  const columns = SCHEMA.columns.map((other) =>
+    other.name === column.name ? { ...other, ...column } : other,
+  );
+  return { ...SCHEMA, columns };
+}
+
+/** Stages a report with the table SCHEMA. */
+export async function stage(body: string | Buffer, given: Given = {}): Promise<StagedReport> {
+  const folder = join(temporaryDirectory(), 'scratch');
+  mkdirSync(folder);
+  const { format = 'JSON', content_type = 'application/json', content_encoding, rows, ...options } = given;
+  const { signal } = new AbortController();
+  const kind = {
+    format,
+    content_type,
+    rows,
+    signal,
+    ...(content_encoding !== undefined && { content_encoding }),
+  };
+  const { file } = await readReportFile(Readable.from([Buffer.from(body)]), join(folder, 'report'), kind);
+  using database = await openDatabase(folder, signal);
+  const columns = options.schema?.columns ?? SCHEMA.columns;
+  return await stageReport(database, file, { window: WINDOW, schema: SCHEMA, columns, folder, ...options });
+}
+
+/** The facts of a report. */
+export async function factsOf(body: string | Buffer, given: Given = {}) {
+  return (await stage(body, given)).facts;
+}
+
+/** The rows of a report that its table takes, by column. */
+export async function rowsOf(body: string | Buffer, given: Given = {}) {
+  const { facts, rows } = await stage(body, given);
+  if (facts.table_problem !== undefined) throw new Error(facts.table_problem);
+  const columns = ['date', ...(given.schema ?? SCHEMA).columns.map(({ name }) => `"${name}"`)];
+  return query(`SELECT ${columns} FROM '${rows}'`);
+}
+
+/** Queries DuckDB. */
+export async function query(sql: string) {
+  const instance = await DuckDBInstance.create();
+  const connection = await instance.connect();
+  try {
+    return (await connection.runAndReadAll(sql)).getRowObjectsJson();
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
