@@ -1,54 +1,55 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { cachedFolder } from '../../infra/cache.ts';
 
-const run = promisify(execFile);
+const FOLDER = fileURLToPath(new URL('./readers/', import.meta.url));
 
-const FOLDER = fileURLToPath(new URL('./readers', import.meta.url));
-
-/** Python programs in `readers/`, with the packages that they need. */
-export interface Python {
-  /** Runs a program to its end. @returns what it printed */
-  run(program: string, ...args: string[]): Promise<string>;
-  /** Starts a server that prints its URL and ends with standard input. */
-  serve(program: string): Promise<AsyncDisposable & { readonly url: string }>;
-}
+/**
+ * Runs Python with the packages that the readers need, to its end.
+ *
+ * @param args a program in `readers/` or `-m module`, and its arguments
+ * @returns what it printed
+ * @throws Error with what it printed, if it fails
+ */
+export type RunPython = (
+  args: readonly string[],
+  options?: { readonly stdin?: string; readonly cwd?: string },
+) => Promise<string>;
 
 /**
  * Installs the pinned packages into the cache with pip, the first time that it is called. They need no virtual environment, which
  * Debian's Python does not create without another package.
  */
-export async function installPython(): Promise<Python> {
-  const requirements = `${FOLDER}/requirements.txt`;
-  const { stdout: version } = await run('python3', ['--version']);
+export async function installPython(): Promise<RunPython> {
+  const requirements = `${FOLDER}requirements.txt`;
   const hash = createHash('sha256')
-    .update(version)
+    .update(await run(['--version']))
     .update(await readFile(requirements));
   const packages = await cachedFolder(`python-${hash.digest('hex').slice(0, 16)}`, async (draft) => {
     const options = ['--quiet', '--no-deps', '--no-compile', '--target', draft];
-    await run('python3', ['-m', 'pip', 'install', ...options, '--requirement', requirements]);
+    await run(['-m', 'pip', 'install', ...options, '--requirement', requirements]);
   });
-  const env = { ...process.env, PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1' };
-  return {
-    run: async (program, ...args) =>
-      (await run('python3', [`${FOLDER}/${program}`, ...args], { env })).stdout,
-    async serve(program) {
-      const child = spawn('python3', [`${FOLDER}/${program}`], { env, stdio: ['pipe', 'pipe', 'inherit'] });
-      const exited = once(child, 'exit');
-      const [url] = await Promise.race([
-        once(createInterface(child.stdout), 'line'),
-        exited.then(() => Promise.reject(new Error(`${program} ended before it printed its URL`))),
-      ]);
-      const dispose = async () => {
-        child.stdin.end();
-        await exited;
-      };
-      return { url, [Symbol.asyncDispose]: dispose };
-    },
-  };
+  // dbt would send statistics of its use.
+  const env = { PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1', DO_NOT_TRACK: '1' };
+  return ([first = '', ...rest], options) =>
+    run([first.startsWith('-') ? first : `${FOLDER}${first}`, ...rest], { ...options, env });
+}
+
+async function run(
+  args: readonly string[],
+  { stdin = '', cwd, env }: { stdin?: string; cwd?: string; env?: Record<string, string> } = {},
+): Promise<string> {
+  const child = spawn('python3', args, { cwd, env: { ...process.env, ...env } });
+  child.stdin.end(stdin);
+  const [stdout, stderr, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  if (status !== 0) throw new Error(`python3 ${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`);
+  return stdout;
 }

@@ -1,18 +1,14 @@
-import { join } from 'node:path';
-import {
-  CreateDatabaseCommand,
-  CreateTableCommand,
-  type CreateTableCommandInput,
-  GlueClient,
-} from '@aws-sdk/client-glue';
-import { expect, it } from 'vitest';
-import { createCatalog } from '../../functions/aws/catalog.ts';
-import { catalogTable } from '../../functions/workflow/catalog-table.ts';
-import { addDays } from '../../functions/workflow/request/dates.ts';
-import type { TableSchema } from '../../functions/workflow/table.ts';
+import { readFileSync } from 'node:fs';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runLocalQuery } from '../../infra/cli/query/local.ts';
+import { daysView, restatementsView, savedQueries } from '../../infra/config/queries.ts';
 import { type DaySums, millionths, sumDays } from '../support/day-sums.ts';
-import { awsEnvironment, setEnvironment } from '../support/lambda.ts';
+import { writeParquet } from '../support/ledger-rows.ts';
 import { startFastWorkflow } from '../support/run-export.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import type { Workflow } from '../support/workflow.ts';
 import { installPython } from './python.ts';
 
 const python = await installPython();
@@ -20,80 +16,200 @@ const python = await installPython();
 /** DECIMAL, BIGINT and DOUBLE. */
 const METRICS = ['spend', 'impressions', 'installs'];
 
-/** The first day is only in the first run, the last one only in the second. */
-const WINDOWS = [
-  { start_date: '2026-10-01', end_date: '2026-10-06' },
-  { start_date: '2026-10-03', end_date: '2026-10-08' },
-];
+const TABLE = {
+  table: 'daily-campaigns',
+  kind: 'report',
+  columns: [
+    { name: 'campaign_id', type: 'string', from: 'campaign_id' },
+    { name: 'spend', type: 'decimal(18,6)', from: 'spend' },
+    { name: 'impressions', type: 'bigint', from: 'impressions' },
+    { name: 'installs', type: 'double', from: 'installs' },
+  ],
+} as const;
+const QUERIES = savedQueries([TABLE]);
 
-it('DuckDB and pyarrow count each day of two overlapping runs once, with the same sums', async () => {
-  // The second run restates the days of both.
-  const restated = { days: 10, everyHours: 1 / 36 };
-  const report = { secondsToReady: 0, restated, isEmpty: (day: string) => day === '2026-10-04' };
-  await using workflow = await startFastWorkflow({ now: '2026-10-08T00:00:00Z', sandbox: { report } });
+const FIRST = { start_date: '2026-10-01', end_date: '2026-10-06' };
+/** Restates its days that the first one has too. */
+const SECOND = { start_date: '2026-10-03', end_date: '2026-10-08' };
+/** Has no rows for a day that has some. */
+const EMPTY = { start_date: '2026-10-05', end_date: '2026-10-06' };
+
+/** The blocks of code in the reference, as they are written there. */
+const SECTION = readFileSync(new URL('../../functions/README.md', import.meta.url), 'utf8').split(
+  /\n### Reading them\n|\n## Failures\n/,
+)[1];
+const BLOCKS = [...(SECTION ?? '').matchAll(/```(\w+)\n(.*?)```/gs)].map(([, language, code = '']) => ({
+  language,
+  code,
+  /** A block that begins with its name is a file. */
+  file: /^(?:#|--) (\S+\.\w+)\n/.exec(code)?.[1],
+}));
+
+/** The bucket's folder, as the reference calls it. */
+const OUT = 'out/ad-report-export-exportsbucket';
+
+let workflow: Workflow;
+/** Has the folder `out`, in which recipes run. */
+let folder: string;
+/** What the table shows, added up from the platform's own files. */
+const expected = new Map<string, DaySums>();
+/** When the first report had been delivered. */
+let afterFirst: string;
+
+beforeAll(async () => {
+  const report = { secondsToReady: 0, restated: { days: 10, everyHours: 1 / 36 } };
+  const isEmpty = (day: string) => day === '2026-10-04' || empty.has(day);
+  const empty = new Set<string>();
+  workflow = await startFastWorkflow({
+    now: '2026-10-08T00:00:00Z',
+    sandbox: { report: { ...report, isEmpty } },
+  });
   const { sandbox, out, bucket, request } = workflow;
-  const account = String(request().account);
-  const expected = new Map<string, DaySums>();
-  for (const window of WINDOWS) {
-    const shape = { name: 'daily', metrics: METRICS, dimensions: ['campaign_name'] };
-    expect(await workflow.run(request({ ...shape, ...window }))).toMatchObject({ status: 'SUCCEEDED' });
-    const file = sandbox.reports().at(-1)?.file.read() ?? [];
-    for (const [day, sums] of sumDays(Buffer.concat([...file]).toString(), METRICS)) expected.set(day, sums);
+  const run = async (fields: Record<string, unknown>) =>
+    expect(await workflow.run(request(fields))).toMatchObject({ status: 'SUCCEEDED' });
+  for (const window of [FIRST, SECOND]) {
+    await run({ name: 'daily-campaigns', metrics: METRICS, dimensions: ['campaign_id'], ...window });
+    const newest = sandbox.reports().at(-1);
+    const file = [...(newest?.file.read() ?? [])];
+    for (const [day, sums] of sumDays(Buffer.concat(file).toString(), METRICS)) expected.set(day, sums);
+    if (window === FIRST)
+      afterFirst = new Date(newest?.createdAt ?? 0).toISOString().slice(0, 19).replace('T', ' ');
   }
-  expect([...expected.keys()].sort()).toHaveLength(6);
-
-  const printed = await python.run('sum_table.py', join(out, bucket, 'tables', 'daily'), ...METRICS);
-  const rows = [...expected].sort(([one], [other]) => (one < other ? -1 : 1));
-  for (const [reader, days] of Object.entries<string[][]>(JSON.parse(printed))) {
-    const read = days.map(([owner, day, count, spend = '', impressions = '', installs]) => [
-      ...[owner, day, Number(count)],
-      ...[millionths(spend), BigInt(impressions) * 1_000_000n, Number(installs)],
-    ]);
-    expect(read, reader).toEqual(
-      rows.map(([day, { rows, sums }]) => [
-        ...[account, day, rows],
-        ...[sums.spend, sums.impressions, expect.closeTo(Number(sums.installs) / 1e6, 9)],
-      ]),
-    );
-  }
+  empty.add(EMPTY.start_date);
+  await run({ name: 'daily-campaigns', metrics: METRICS, dimensions: ['campaign_id'], ...EMPTY });
+  await run({ kind: 'list', name: 'campaigns', resource: 'campaigns' });
+  folder = temporaryDirectory(afterAll);
+  await mkdir(join(folder, 'out'));
+  await symlink(join(out, bucket), join(folder, OUT));
 });
 
-const DATABASE = 'exports';
-const BUCKET = 'bucket';
+afterAll(() => workflow.close());
 
-const SCHEMA: TableSchema = {
-  table: 'daily-spend',
-  kind: 'report',
-  date_column: 'day',
-  requests: { acme: 'hash' },
-  columns: [
-    { name: 'campaign_id', type: 'string' },
-    { name: 'spend', type: 'decimal(18,6)', round: true },
-  ],
-};
+/** Spend per day in millionths, by date. */
+function spendPerDay(): [string, bigint][] {
+  const days = [...expected].map(([day, { sums }]): [string, bigint] => [day, sums.spend ?? 0n]);
+  return days.sort(([one], [other]) => (one < other ? -1 : 1));
+}
 
-/** More than fit into one call. */
-const DAYS = Array.from({ length: 130 }, (_, day) => ['acme', addDays('2026-01-01', day)]);
+async function ask(sql: string): Promise<(readonly unknown[])[]> {
+  const { rows } = await runLocalQuery(sql, join(folder, 'out'));
+  return (await Array.fromAsync(rows)).flat();
+}
 
-it("moto's Glue accepts the calls of CurateReport", async () => {
-  await using server = await python.serve('glue_server.py');
-  setEnvironment({ ...awsEnvironment({}), AWS_ENDPOINT_URL_GLUE: server.url });
-  const glue = new GlueClient();
-  await glue.send(new CreateDatabaseCommand({ DatabaseInput: { Name: DATABASE } }));
-  const tableOf = (schema: TableSchema) =>
-    ({ DatabaseName: DATABASE, TableInput: catalogTable(schema, BUCKET) }) as CreateTableCommandInput;
-  await glue.send(new CreateTableCommand(tableOf(SCHEMA)));
+describe('the recipes of the reference', () => {
+  const programs = BLOCKS.filter(({ language }) => language === 'python');
 
-  const catalog = createCatalog({ GLUE_DATABASE: DATABASE, BUCKET });
-  expect(await catalog.getTable('daily-spend')).toEqual(SCHEMA);
-  expect(await catalog.getTable('daily')).toBeUndefined();
-  expect(await catalog.getPartitions('daily-spend', DAYS)).toEqual([]);
-  for (const schema of [SCHEMA, SCHEMA, { ...SCHEMA, columns: SCHEMA.columns.slice(0, 1) }]) {
-    await catalog.registerPartitions(schema, DAYS);
-    const columns = schema.columns.map(({ name, type }) => ({ name, type }));
-    const registered = await catalog.getPartitions('daily-spend', DAYS);
-    expect(registered).toHaveLength(DAYS.length);
-    expect(registered).toEqual(expect.arrayContaining(DAYS.map((values) => ({ values, columns }))));
-    expect(await catalog.listPartitions('daily-spend')).toEqual(expect.arrayContaining(registered));
+  it('are there', () => {
+    expect(programs.map(({ code }) => code.split(/[ .\n]/)[1])).toEqual(['pyarrow', 'pandas', 'polars']);
+  });
+
+  it.each(programs)('count each day once: $code', async ({ code }) => {
+    const printed = JSON.parse(await python(['run_recipe.py'], { stdin: code, cwd: folder })) as string[][];
+    expect(printed.map(([date, spend = '']) => [date, millionths(spend)])).toEqual(spendPerDay());
+  });
+
+  it('count each day once with DuckDB, and join a list', async () => {
+    const queries = BLOCKS.filter(({ language, file }) => language === 'sql' && !file);
+    const [, perDay, perCampaign, list] = queries.map(({ code }) =>
+      code.replaceAll("'out/", `'${folder}/out/`),
+    );
+    const days = await ask(perDay ?? '');
+    expect(days.map(([date, spend]) => [date, millionths(String(spend))])).toEqual(spendPerDay());
+    const campaigns = await ask(perCampaign ?? '');
+    expect(campaigns.every(([name]) => typeof name === 'string')).toBe(true);
+    const total = (rows: readonly (readonly unknown[])[]) =>
+      rows.reduce((sum, [, spend]) => sum + millionths(String(spend)), 0n);
+    expect(total(campaigns)).toBe(total(days));
+    expect((await ask(list ?? '')).length).toBeGreaterThan(0);
+  });
+
+  it('build and test a model with dbt', async () => {
+    for (const { file, code } of BLOCKS) {
+      if (file === undefined) continue;
+      await mkdir(dirname(join(folder, file)), { recursive: true });
+      await writeFile(join(folder, file), code);
+    }
+    const printed = await python(['-m', 'dbt.cli.main', '--no-use-colors', 'build'], { cwd: folder });
+    expect(printed).toContain('PASS=3 WARN=0 ERROR=0 SKIP=0');
+  });
+});
+
+describe('after a column was added', () => {
+  const program = (name: string) =>
+    BLOCKS.find(({ language, code }) => language === 'python' && code.startsWith(`import ${name}`))?.code ??
+    '';
+
+  /** @param first the first of two months, which was written before or after */
+  async function readClicks(name: string, first: string): Promise<string> {
+    const cwd = temporaryDirectory();
+    const table = join(cwd, OUT, 'tables/daily-campaigns');
+    const month = (number: string, column: string) =>
+      writeParquet(
+        join(table, `acme.2026-${number}.parquet`),
+        `SELECT DATE '2026-${number}-01' AS date, 1.5 AS spend${column}`,
+      );
+    await month('09', first);
+    await month('10', ', 7::BIGINT AS clicks');
+    const stdin = program(name).replaceAll('"spend"', '"clicks"');
+    return python(['run_recipe.py'], { stdin, cwd });
   }
+
+  it.each([
+    'pyarrow',
+    'pandas',
+    'polars',
+  ])('%s reads it once curate has written every month', async (name) => {
+    await expect(readClicks(name, '')).rejects.toThrow(/clicks/);
+    const read = JSON.parse(await readClicks(name, ', NULL::BIGINT AS clicks')) as string[][];
+    expect(read.at(-1)).toEqual(['2026-10-01', '7']);
+  });
+});
+
+describe('the saved queries', () => {
+  it('parse as Trino and Athena', async () => {
+    const all = [...Object.values(QUERIES).map(({ sql }) => sql), daysView(TABLE), restatementsView(TABLE)];
+    await python(['parse_queries.py'], { stdin: JSON.stringify(all) });
+  });
+
+  it('show the newest values of overlapping runs, and keep a day that a newer report emptied', async () => {
+    const rows = await ask(
+      'SELECT date, rows, spend, impressions, outcome FROM daily_campaigns_days ORDER BY date',
+    );
+    expect(rows.filter(([, count]) => count !== '0')).toEqual(
+      [...expected]
+        .sort()
+        .map(([day, { rows, sums }]) => [
+          ...[day, String(rows), expect.anything(), String((sums.impressions ?? 0n) / 1_000_000n)],
+          day === EMPTY.start_date ? 'held' : 'shown',
+        ]),
+    );
+    expect(
+      rows.filter(([, count]) => count !== '0').map(([day, , spend]) => [day, millionths(String(spend))]),
+    ).toEqual(spendPerDay());
+    expect(rows.map(([day]) => day)).toContain('2026-10-04');
+  });
+
+  it('name the restated days, which are those that an incremental query over the table picks', async () => {
+    const restated = await ask('SELECT DISTINCT date FROM daily_campaigns_restatements ORDER BY date');
+    expect(restated.flat()).toEqual(['2026-10-03', '2026-10-05']);
+    const picked = await ask(
+      `SELECT DISTINCT date FROM daily_campaigns WHERE report_created_at > TIMESTAMP '${afterFirst}' ORDER BY date`,
+    );
+    expect(picked.flat()).toEqual(['2026-10-03', '2026-10-05', '2026-10-06', '2026-10-07']);
+  });
+
+  it('say what a day showed before', async () => {
+    const asOf = QUERIES['as-of']?.sql ?? '';
+    const at = (moment: string) =>
+      asOf
+        .replace("'2026-11-03'", "'2026-10-03'")
+        .replace("DATE '2026-11-10' + INTERVAL '1' DAY", `TIMESTAMP '${moment}'`);
+    const [copied] = await ask("SELECT max(copied_at) FROM ledger WHERE date = DATE '2026-10-03'");
+    const spendAt = async (moment: string) =>
+      (await ask(at(moment))).filter(({ 3: metric }) => metric === 'spend').map(({ 4: value }) => value);
+    const restated = await ask(
+      "SELECT before, after FROM daily_campaigns_restatements WHERE date = DATE '2026-10-03' AND metric = 'spend'",
+    );
+    expect([...(await spendAt(String(copied?.[0]))), ...(await spendAt('2027-01-01'))]).toEqual(restated[0]);
+  });
 });
