@@ -10,8 +10,8 @@ export interface Month {
   /** YYYY-MM; empty for a list. */
   readonly month: string;
   readonly days: ShownDays;
-  /** The names of its columns, in their order. */
-  readonly columns: readonly string[];
+  /** DuckDB's types by name, in the order of the columns. */
+  readonly columns: ReadonlyMap<string, string>;
 }
 
 /** Months that are read at the same time. */
@@ -77,7 +77,7 @@ export async function readMonths(
     });
     months.push(...(await Promise.all(batch)).flat());
   }
-  return describeMonths(folder.path, months);
+  return await describeMonths(folder.path, months);
 }
 
 /** @returns undefined if the object does not exist */
@@ -100,7 +100,7 @@ async function writeEnd(path: string, { bytes, size }: ObjectEnd): Promise<void>
 }
 
 function fileOf(folder: string, month: string): string {
-  return join(folder, `${month}.parquet`);
+  return join(folder, `object-${month}.parquet`);
 }
 
 async function describeMonths(folder: string, months: readonly string[]): Promise<Month[]> {
@@ -113,9 +113,12 @@ async function describeMonths(folder: string, months: readonly string[]): Promis
     const metadata = await database.query(
       `SELECT decode(value) AS value FROM parquet_kv_metadata(${path}) WHERE decode(key) = ${literal(DAYS)}`,
     );
-    const schema = await database.query(`SELECT name FROM parquet_schema(${path}) WHERE type IS NOT NULL`);
+    const columns = await database.query(`DESCRIBE FROM read_parquet(${path})`);
     const days = readShownDays(String(metadata[0]?.value ?? '')) ?? {};
-    described.push({ month, days, columns: schema.map(({ name }) => String(name)) });
+    const types = columns.map(
+      ({ column_name, column_type }) => [String(column_name), String(column_type)] as const,
+    );
+    described.push({ month, days, columns: new Map(types) });
   }
   return described;
 }

@@ -1,12 +1,19 @@
 import { Command } from 'commander';
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { openBucket } from '../bucket.ts';
-import { describeUnknown, type ExportPlace, findExports } from '../days.ts';
+import { describeDays, describeUnknown, type ExportPlace, findExports } from '../days.ts';
 import { CommandFailed, DELIVERED, FAILED, UsageError } from '../errors.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { examples, LOCAL_GROUP, option } from '../options.ts';
 import { lockFolder } from '../out-lock.ts';
-import { openWorkshop, type Rebuilding, type Rebuilt, rebuildMonths, rebuildWindows } from './rebuild.ts';
+import {
+  findSchema,
+  openScratchFolder,
+  type Rebuilding,
+  type Rebuilt,
+  rebuildMonths,
+  rebuildWindows,
+} from './rebuild.ts';
 
 interface CurateOptions extends ExportPlace {
   readonly from?: string;
@@ -25,6 +32,8 @@ export interface CurateResult {
   readonly windows: readonly Rebuilt[];
   /** Months that got the table's columns, although none of their days was written. */
   readonly months: number;
+  /** Months that have another type, and cannot get them. */
+  readonly problems: readonly string[];
 }
 
 export function createCurateCommand(): Command {
@@ -70,29 +79,32 @@ async function curate(name: string, options: CurateOptions): Promise<CurateResul
   if (!first) throw new UsageError([describeUnknown(name, options)]);
   const table = tableOf(first.request);
   if (table === undefined) throw new UsageError([`the export ${name} has no table`]);
-  await using workshop = await openWorkshop(options.local ? exports : undefined);
-  const schema = await workshop.catalog.getTable(table);
+  const schema = await findSchema(table, options.local ? exports : undefined);
   if (!schema)
     throw new CommandFailed(
       `The catalog has no table ${table}.`,
       'Add the export to cdk.json and deploy the stack.',
     );
+  using scratch = openScratchFolder();
   const { from = '', to = '9999', acceptEmpty = false } = options;
   const range = { start_date: from, end_date: to };
   const windows: Rebuilt[] = [];
+  const problems: string[] = [];
   let months = 0;
   for (const found of exports) {
-    const rebuilding: Rebuilding = { found, schema, bucket, workshop, range, acceptEmpty };
+    const rebuilding: Rebuilding = { found, schema, bucket, range, acceptEmpty, folder: scratch.folder };
     for await (const rebuilt of rebuildWindows(rebuilding)) {
       windows.push(rebuilt);
       printLines([describeWindow(rebuilt)], options.json ? process.stderr : process.stdout);
     }
-    months += await rebuildMonths(rebuilding);
+    const rebuilt = await rebuildMonths(rebuilding);
+    months += rebuilt.months;
+    problems.push(...rebuilt.problems);
   }
   const where = from === '' && to === '9999' ? '' : ' in this range';
   if (windows.length === 0) throw new UsageError([`no report or list of ${name} was delivered${where}`]);
-  const outcome = windows.some((each) => FAILURES.has(each.outcome)) ? 'failed' : 'done';
-  return { version: '1', outcome, name, table, windows, months };
+  const isFailed = problems.length > 0 || windows.some(({ outcome }) => FAILURES.has(outcome));
+  return { version: '1', outcome: isFailed ? 'failed' : 'done', name, table, windows, months, problems };
 }
 
 const FAILURES: ReadonlySet<Rebuilt['outcome']> = new Set(['failed', 'replaced']);
@@ -106,26 +118,25 @@ const OUTCOMES: Readonly<Record<Rebuilt['outcome'], string>> = {
   failed: 'left out: the table cannot take it',
 };
 
-function describeWindow(rebuilt: Rebuilt): string {
-  const { account, start_date, end_date, outcome, days, kept = 0, restated = 0, held = 0 } = rebuilt;
-  const { problem, warnings = [] } = rebuilt;
+function describeWindow({ account, outcome, table, problem, warnings = [], ...range }: Rebuilt): string {
+  const { days = 0, kept = 0, restated = 0, held = 0 } = table ?? {};
   const facts = [
-    OUTCOMES[outcome],
-    ...(days === undefined ? [] : [`${days} days`]),
+    ...(table ? [`${days} days`] : []),
     ...(kept > 0 ? [`${kept} keep a newer report`] : []),
     ...(restated > 0 ? [`${restated} have other values now`] : []),
     ...(held > 0 ? [`${held} are held, because the report has no rows for them`] : []),
     ...(problem === undefined ? [] : [problem]),
     ...warnings.map((warning) => `warning: ${warning}`),
   ];
-  return `${account} ${start_date} to ${end_date}  ${facts.join('; ')}`;
+  return `${account} ${describeDays(range)}  ${[OUTCOMES[outcome], ...facts].join('; ')}`;
 }
 
-function describeEnd({ windows, months, table }: CurateResult): string[] {
+function describeEnd({ windows, months, problems, table }: CurateResult): string[] {
   const groups = Map.groupBy(windows, ({ outcome }) => outcome);
   const counts = [...groups].map(([outcome, { length }]) => `${length} ${outcome.replace('_', ' ')}`);
   return [
     `Table ${table}: of ${windows.length} windows, ${counts.join(', ')}.`,
+    ...problems,
     ...(months > 0 ? [`Months that got the table's columns besides: ${months}`] : []),
   ];
 }

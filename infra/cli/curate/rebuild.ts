@@ -1,18 +1,19 @@
 import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
-import { type Catalog, createCatalog } from '../../../functions/aws/catalog.ts';
+import { createCatalog } from '../../../functions/aws/catalog.ts';
 import { curateReport } from '../../../functions/curate-report.ts';
 import { type DayState, judgeDays } from '../../../functions/decisions/days.ts';
 import type { StoredDelivery } from '../../../functions/decisions/deliveries.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from '../../../functions/decisions/waits.ts';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { mergeMonth } from '../../../functions/tables/days.ts';
+import { duckType, ObjectMismatch } from '../../../functions/tables/merge.ts';
 import { type CatalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
-import { ExportError, readMessage, ServiceUnavailable } from '../../../functions/workflow/errors.ts';
+import { ExportError, readMessage } from '../../../functions/workflow/errors.ts';
 import { type DateRange, daysOf } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
+import type { Curated } from '../../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { catalogName, type TableSchema, tableColumns } from '../../../functions/workflow/table.ts';
 import { MEMORY } from '../../config/cost.ts';
@@ -24,61 +25,25 @@ import { UsageError } from '../errors.ts';
 import { readMonths, readShown } from '../months.ts';
 import { loadConfig } from '../options.ts';
 
-/** What CurateReport has in its function: the catalog, and a folder of its own on the disk. */
-export interface Workshop extends AsyncDisposable {
-  readonly catalog: Catalog;
-  readonly folder: string;
-}
-
-const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-
 /**
+ * The schema of a table.
+ *
  * @param exports of a folder, whose tables are those that a local run defines. Undefined: those of the deployed stack
  * @throws UsageError if no stack with tables was deployed from here
  */
-export async function openWorkshop(exports: readonly FoundExport[] | undefined): Promise<Workshop> {
-  const catalog = exports ? defineTables(exports) : await openDeployedCatalog();
-  // The step works in the system's temporary folder. Another command must not share it.
-  const scratch = mkdtempDisposableSync(join(tmpdir(), 'curate-'));
-  process.env.TMPDIR = scratch.path;
-  // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
-  const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
-  process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(MEMORY.CurateReport, quarter));
-  const remove = () => scratch.remove();
-  // Ends the process as if nothing had handled the signal: DuckDB may be running, and an orderly exit would make it abort.
-  const stop = (signal: NodeJS.Signals) => {
-    try {
-      remove();
-    } finally {
-      process.kill(process.pid, signal);
-    }
-  };
-  process.once('exit', remove);
-  for (const signal of STOP_SIGNALS) process.once(signal, stop);
-  return {
-    catalog,
-    folder: scratch.path,
-    async [Symbol.asyncDispose]() {
-      remove();
-      process.off('exit', remove);
-      for (const signal of STOP_SIGNALS) process.off(signal, stop);
-    },
-  };
-}
-
-function defineTables(exports: readonly FoundExport[]): Catalog {
+export async function findSchema(
+  table: string,
+  exports: readonly FoundExport[] | undefined,
+): Promise<TableSchema | undefined> {
+  if (!exports) return readDeployedSchema(table);
   const tables = new Map<string, CatalogTable>();
   const define = createRequestTables({ glue: { tables }, bucket: '', config: loadConfig() });
   for (const { input, target } of exports) define(input, target);
-  return {
-    async getTable(table) {
-      const found = tables.get(catalogName(table));
-      return found && readSchema(found);
-    },
-  };
+  const found = tables.get(catalogName(table));
+  return found && readSchema(found);
 }
 
-async function openDeployedCatalog(): Promise<Catalog> {
+async function readDeployedSchema(table: string): Promise<TableSchema | undefined> {
   const GLUE_DATABASE = await readOutput('database');
   const { region } = await readDeployedPlace();
   if (GLUE_DATABASE === undefined || region === undefined)
@@ -86,24 +51,47 @@ async function openDeployedCatalog(): Promise<Catalog> {
       `${OUTPUTS_FILE} names no database: run 'npm run deploy', and do not switch tables off in cdk.json`,
     ]);
   process.env.AWS_REGION = region;
-  return createCatalog({ GLUE_DATABASE });
+  return createCatalog({ GLUE_DATABASE }).getTable(table);
 }
 
-/** The outcome of rebuilding one window. */
-export interface Rebuilt extends DateRange {
+/** Gives this process what CurateReport has in its function: memory, and a folder that no other command shares. */
+export function openScratchFolder(): Disposable & { readonly folder: string } {
+  const { path: folder, remove } = mkdtempDisposableSync(join(tmpdir(), 'curate-'));
+  process.env.TMPDIR = folder;
+  // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
+  const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
+  process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(MEMORY.CurateReport, quarter));
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  // Ends the process as if nothing had handled the signal: DuckDB may be running, and an orderly exit would make it abort.
+  const stop = (signal: NodeJS.Signals) => {
+    remove();
+    process.kill(process.pid, signal);
+  };
+  for (const signal of signals) process.once(signal, stop);
+  return {
+    folder,
+    [Symbol.dispose]() {
+      remove();
+      for (const signal of signals) process.off(signal, stop);
+    },
+  };
+}
+
+interface About extends DateRange {
   readonly account: string;
   readonly report_id?: string;
   readonly created_at: string;
+}
+
+/** The outcome of rebuilding one window. */
+export interface Rebuilt extends About {
   /**
    * `written` · `unchanged`: the table shows it already · `older`: the table shows newer reports · `other_request`: not the
    * configured one, so it may not write · `replaced`: the object is no longer the one that the manifest names · `failed`
    */
   readonly outcome: 'written' | 'unchanged' | 'older' | 'other_request' | 'replaced' | 'failed';
-  /** Days that show this report now, those that keep a newer one, those whose values changed, and those that are held. */
-  readonly days?: number;
-  readonly kept?: number;
-  readonly restated?: number;
-  readonly held?: number;
+  /** If it was written. */
+  readonly table?: NonNullable<Curated['table']>;
   /** The reason of `failed`. */
   readonly problem?: string;
   readonly warnings?: readonly string[];
@@ -113,16 +101,13 @@ export interface Rebuilding {
   readonly found: FoundExport;
   readonly schema: TableSchema;
   readonly bucket: Bucket;
-  readonly workshop: Workshop;
+  /** For files of this command. */
+  readonly folder: string;
   /** Windows that share a day with it. */
   readonly range: DateRange;
   /** Empties the held days of the range. */
   readonly acceptEmpty: boolean;
 }
-
-/** S3 and Glue are called once per try: in the workflow, the state machine repeats the step. */
-const TRIES = 4;
-const PAUSE_MS = 2_000;
 
 /** A person may stop the command at any time. */
 const NO_LIMIT_MS = 24 * 60 * 60 * 1000;
@@ -150,8 +135,8 @@ export async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Re
 async function rebuildWindow(
   delivery: StoredDelivery,
   rebuilding: Rebuilding,
-): Promise<Omit<Rebuilt, 'account' | 'created_at' | keyof DateRange>> {
-  const { found, schema, bucket, workshop, range, acceptEmpty } = rebuilding;
+): Promise<Omit<Rebuilt, keyof About>> {
+  const { found, schema, bucket, range, acceptEmpty } = rebuilding;
   const { account } = found.request;
   if (schema.requests[account] !== delivery.request_hash) return { outcome: 'other_request' };
   if (delivery.lost === 'replaced') return { outcome: 'replaced' };
@@ -170,14 +155,15 @@ async function rebuildWindow(
     return { outcome: isShown ? 'unchanged' : 'older' };
   }
   try {
-    const after = await withRetries(() =>
-      curateReport(asState(delivery, { ...found.request, ...(acceptEmpty && { accept_empty: true }) }), {
+    const after = await curateReport(
+      asState(delivery, { ...found.request, ...(acceptEmpty && { accept_empty: true }) }),
+      {
         store: bucket,
-        catalog: workshop.catalog,
+        catalog: { getTable: async () => schema },
         target: found.target,
         maxBytes: Number.POSITIVE_INFINITY,
         millisecondsLeft: () => NO_LIMIT_MS,
-      }),
+      },
     );
     return after.status === 'curated' ? describe(after as SavedWindow) : { outcome: 'replaced' };
   } catch (error) {
@@ -229,36 +215,39 @@ function describe({
   const others = warnings.filter((warning) => warning !== table_problem);
   return {
     outcome: table_problem === undefined ? 'written' : 'failed',
-    ...(table && { days: table.days, kept: table.kept, restated: table.restated, held: table.held }),
+    ...(table && { table }),
     ...(table_problem !== undefined && { problem: table_problem }),
     ...(others.length > 0 && { warnings: others }),
   };
 }
 
-async function withRetries<T>(run: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await run();
-    } catch (error) {
-      if (!(error instanceof ServiceUnavailable) || tries === TRIES) throw error;
-      await wait(PAUSE_MS * 2 ** (tries - 1));
-    }
-  }
-}
-
-/** Brings all months of an account to the table's columns, whatever the range. @returns how many changed */
-export async function rebuildMonths({ found, schema, bucket, workshop }: Rebuilding): Promise<number> {
+/** Brings all months of an account to the table's columns, whatever the range. */
+export async function rebuildMonths({
+  found,
+  schema,
+  bucket,
+  folder,
+}: Rebuilding): Promise<{ readonly months: number; readonly problems: readonly string[] }> {
   const { account } = found.request;
-  const columns = tableColumns(schema).map(({ name }) => name);
-  const months = await readMonths(bucket, { ...schema, account }, () => true);
-  const others = months.filter((month) => month.columns.join() !== columns.join());
-  if (schema.kind === 'list' || others.length === 0) return 0;
+  const columns = describeColumns(tableColumns(schema).map(({ name, type }) => [name, duckType(type)]));
+  const all = schema.kind === 'list' ? [] : await readMonths(bucket, { ...schema, account }, () => true);
+  const others = all.filter((month) => describeColumns(month.columns) !== columns);
+  const problems: string[] = [];
+  if (others.length === 0) return { months: 0, problems };
   const { signal } = new AbortController();
-  const { folder } = workshop;
   using database = await openDatabase(folder, signal);
   const version = { report_id: '', created_at: '', request_hash: found.hash };
   const offer = { version, rows: '', schema, account, acceptEmpty: false };
   for (const { month } of others)
-    await withRetries(() => mergeMonth({ database, store: bucket, folder, signal }, month, [], offer));
-  return others.length;
+    try {
+      await mergeMonth({ database, store: bucket, folder, signal }, month, [], offer);
+    } catch (error) {
+      if (!(error instanceof ObjectMismatch)) throw error;
+      problems.push(`${account} ${month}: ${error.message}`);
+    }
+  return { months: others.length - problems.length, problems };
+}
+
+function describeColumns(columns: Iterable<readonly [string, string]>): string {
+  return [...columns].map(([name, type]) => `${name} ${type}`).join();
 }

@@ -105,7 +105,7 @@ function describeHoles({ name, account, export: written, ranges }: Holes, out: s
   const shown = ranges.slice(-MAX_RANGES).map(describeDays);
   const more = ranges.length > MAX_RANGES ? `${ranges.length - MAX_RANGES} earlier ranges and ` : '';
   const folder = out === 'out' ? '' : ` --out ${quote(out)}`;
-  return `${name} has no ${more}${shown.join(', ')} of ${account}. To see why: npm run export -- missing ${written} --account ${account} --local${folder}`;
+  return `${name} has no days ${more}${shown.join(', ')} of ${account}: npm run export -- missing ${written} --account ${account} --local${folder}`;
 }
 
 /** A file whose values do not fit its table is delivered without it. */

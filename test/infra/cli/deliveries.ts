@@ -108,8 +108,14 @@ export async function curate(args: readonly string[], cwd?: string) {
   return { status, stderr, result: JSON.parse(stdout) as CurateResult & { faults?: string[] } };
 }
 
-/** The sum of each day of October, by its number. */
+/** The spend of each day of October, by its number. */
 export async function spendIn(out: string, table = 'daily'): Promise<Record<string, number>> {
-  const { rows } = await runLocalQuery(`SELECT day(date), spend FROM ${table} ORDER BY date`, out);
+  const rows = await queryRows(`SELECT day(date), spend FROM ${table} ORDER BY date`, out);
   return Object.fromEntries(rows.map(([day, spend]) => [String(day), Number(spend)]));
+}
+
+/** The rows of a query over a folder of local runs. */
+export async function queryRows(sql: string, out: string) {
+  const { rows } = await runLocalQuery(sql, out);
+  return (await Array.fromAsync(rows)).flat();
 }

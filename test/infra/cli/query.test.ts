@@ -117,7 +117,7 @@ describe('a local query', () => {
     const out = await writeTables();
     const { notes } = await ask('SELECT count(*) FROM daily_campaigns', out);
     expect(notes).toEqual([
-      `daily_campaigns has no 2026-10-02 to 2026-10-03 of 007. To see why: npm run export -- missing daily --account 007 --local --out ${out}`,
+      `daily_campaigns has no days 2026-10-02 to 2026-10-03 of 007: npm run export -- missing daily --account 007 --local --out ${out}`,
     ]);
     expect((await ask('SELECT 1', out)).notes).toEqual([]);
   });
@@ -294,7 +294,10 @@ describe('the command', () => {
       ['query', '--local', '--json', '--out', out, '-'],
       'SELECT sum(clicks) AS clicks FROM daily_campaigns',
     );
-    expect([status, stderr]).toEqual([0, expect.stringMatching(/^1 row\ndaily_campaigns has no 2026-10-02/)]);
+    expect([status, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^1 row\ndaily_campaigns has no days 2026-10-02/),
+    ]);
     expect(JSON.parse(stdout)).toEqual({
       columns: [{ name: 'clicks', type: 'HUGEINT' }],
       rows: [{ clicks: '9007199254740993' }],
