@@ -1,20 +1,21 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createCatalog } from './aws/catalog.ts';
+import { type Catalog, createCatalog } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
-import { createObjectStore } from './aws/objects.ts';
-import { type Curation, curateList, curateRows, type TableAccess } from './curate/curate-file.ts';
-import { type FoundTable, findTable } from './curate/find-table.ts';
-import { describeLimit } from './curate/problems.ts';
-import { readCopy } from './curate/read-copy.ts';
-import { CurateLimit } from './curate/report.ts';
-import { hasRows } from './curate/spool.ts';
+import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { platformName } from './decisions/platform-request.ts';
 import { type RequestTarget, requestHash } from './decisions/request-hash.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
 import { shortenWarnings } from './decisions/warnings.ts';
+import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
+import { type FoundTable, findTable, reasonOf } from './tables/find-table.ts';
+import { CurateLimit, type ReportFile } from './tables/report.ts';
+import { hasRows, readReportFile } from './tables/report-file.ts';
+import { ExportError, ServiceUnavailable } from './workflow/errors.ts';
+import type { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
+import type { StoredObject } from './workflow/state-parts.ts';
 import { type AuthorizedWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
@@ -24,15 +25,18 @@ const STOP_BEFORE_MS = 60_000;
 /** Bytes of the warnings that the step adds to the window's state. The manifest shows them. */
 const MAX_WARNINGS = 4_000;
 
-interface Dependencies extends TableAccess, Pick<Common, 'millisecondsLeft'> {
+interface Dependencies extends Pick<Common, 'millisecondsLeft'> {
+  readonly store: Pick<ObjectStore, 'open' | 'getFile' | 'putFile'>;
+  /** Undefined if the stack has no tables. */
+  readonly catalog: Catalog | undefined;
   readonly target: RequestTarget;
   /** The largest file that is read. */
   readonly maxBytes: number;
 }
 
 /**
- * Reads the rows of the file that was copied, and writes them into the export's table: one object per day. The file is
- * delivered even if the table cannot take it: the reason becomes a warning.
+ * Reads the rows of the file that was copied, and writes them into the export's table, one object per month, and into
+ * the ledger. The file is delivered even if the table cannot take it: the reason becomes a warning.
  *
  * @throws DownloadRefused if the file is not a report of this window
  * @throws ServiceUnavailable; AccessRefused if the file cannot be read
@@ -48,8 +52,9 @@ export async function curateReport(
   const unread = (reason: string) => finish(state, table, withoutRows(table, reason));
   if (request.kind === 'report' && !hasRows(request.format))
     return unread(`files of format ${request.format} cannot be read`);
-  // The rows of a list were counted when it was written, so only its table needs them.
-  if (request.kind !== 'report' && !table.schema) return finish(state, table, { curated: {}, warnings: [] });
+  // The rows of these were counted when the file was written.
+  if (request.kind === 'purchases' || (request.kind === 'list' && !catalog))
+    return finish(state, table, { curated: {}, warnings: [] });
   if (object.bytes > maxBytes)
     return unread(`the file has ${object.bytes} bytes, more than max_curate_bytes (${maxBytes}) allows`);
 
@@ -57,19 +62,14 @@ export async function curateReport(
   try {
     await using scratch = await openScratchFolder();
     const { folder } = scratch;
-    const file = await readCopy(object, request, {
-      store,
-      folder,
-      signal,
-      dateColumn: table.schema?.date_column,
-    });
+    const file = await readCopy(object, request, { store, folder, signal });
     if (file) {
       const curate = request.kind === 'list' ? curateList : curateRows;
-      const work = { file, schema: table.schema, hash, signal, folder };
-      return finish(state, table, await curate(state, work, dependencies));
+      const work = { store, catalog, file, schema: table.schema, hash, signal, folder };
+      return finish(state, table, await curate(state, work));
     }
   } catch (error) {
-    if (error instanceof CurateLimit) return unread(describeLimit(error));
+    if (error instanceof CurateLimit) return unread(reasonOf(error));
     throw error;
   }
   if ((state.replaced_copies ?? 0) < MAX_REPLACED_COPIES) return copyAgain(state);
@@ -83,6 +83,39 @@ async function openScratchFolder(): Promise<AsyncDisposable & { readonly folder:
   await remove();
   await mkdir(folder, { recursive: true });
   return { folder, [Symbol.asyncDispose]: remove };
+}
+
+/**
+ * Reads the object that was copied into a file. Another run of the window may have replaced it since: then its rows would
+ * get the label of the wrong report.
+ *
+ * @returns undefined if the object has other bytes now
+ * @throws CurateLimit, AccessRefused, ServiceUnavailable
+ */
+async function readCopy(
+  { key, version_id, crc32, bytes, ...kind }: StoredObject,
+  request: ExportRequest,
+  { store, folder, signal }: Pick<Dependencies, 'store'> & { folder: string; signal: AbortSignal },
+): Promise<ReportFile | undefined> {
+  // A list has one item per line, as its content type says.
+  const { format, rows } = request.kind === 'report' ? request : { format: 'JSON' };
+  try {
+    const body = await store.open(key, version_id, signal);
+    if (body === undefined) return undefined;
+    const { content_type, content_encoding } = kind;
+    const read = await readReportFile(body, join(folder, 'copy'), {
+      format,
+      rows,
+      content_type,
+      content_encoding,
+      signal,
+    });
+    return read.crc32 === crc32 && read.bytes === bytes ? read.file : undefined;
+  } catch (error) {
+    if (signal.aborted) throw new CurateLimit('time', { cause: error });
+    if (error instanceof ExportError || error instanceof CurateLimit) throw error;
+    throw new ServiceUnavailable(`Reading ${key} broke off.`, { key });
+  }
 }
 
 function withoutRows({ schema }: FoundTable, reason: string): Curation {
@@ -113,10 +146,10 @@ function copyAgain({ object, replaced_copies = 0, ...window }: SavedWindow): Aut
 }
 
 export const handler = createHandler(READS.CurateReport, SavedWindow, curateReport, (settings) => {
-  const { BUCKET, GLUE_DATABASE } = settings;
+  const { GLUE_DATABASE } = settings;
   return {
     store: createObjectStore(settings),
-    catalog: GLUE_DATABASE === undefined ? undefined : createCatalog({ BUCKET, GLUE_DATABASE }),
+    catalog: GLUE_DATABASE === undefined ? undefined : createCatalog({ GLUE_DATABASE }),
     target: {
       platform: platformName(settings.PLATFORM_BASE_URL),
       revision: settings.PLATFORM_REVISION,

@@ -1,35 +1,33 @@
+import { rm } from 'node:fs/promises';
 import type { Catalog } from '../aws/catalog.ts';
 import type { ObjectStore } from '../aws/objects.ts';
-import { ledgerKey } from '../workflow/keys.ts';
-import { dateIn, daysOf } from '../workflow/request/dates.ts';
-import type { ExportRequest } from '../workflow/request/request.ts';
-import type { Curated } from '../workflow/state-parts.ts';
+import { addDays, dateIn, daysOf } from '../workflow/request/dates.ts';
+import type { ListRequest, ReportRequest } from '../workflow/request/request.ts';
+import type { ReportVersion } from '../workflow/shown-days.ts';
+import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
-import { type Column, DATE_COLUMN, listKey, reportColumns, type TableSchema } from '../workflow/table.ts';
-import { partitionsOf } from './find-table.ts';
-import { createLedger, summarizeDays, type TableSummary } from './ledger.ts';
-import { openList } from './open-list.ts';
-import { openReport } from './open-report.ts';
-import { notRegistered, notWritten, partlyWritten, problemOf, reasonOf } from './problems.ts';
-import { type PublishedDay, publishDays } from './publish-days.ts';
-import { type ParquetFiles, publishObject } from './publish-object.ts';
-import type { OpenReport, ReportFacts, ReportFile } from './report.ts';
+import { type Column, DATE_COLUMN, reportColumns, type TableSchema, tableOf } from '../workflow/table.ts';
+import { openDatabase } from './database.ts';
+import { byMonth, type MergedDay, mergeMonth } from './days.ts';
+import { type FinalError, isFinal, notWritten, partlyWritten, reasonOf } from './find-table.ts';
+import { type LedgerDay, mergeLedger } from './ledger.ts';
+import { mergeList } from './list.ts';
+import type { Merging } from './merge.ts';
+import type { DayFacts, ReportFacts, ReportFile } from './report.ts';
+import { stageReport } from './stage-report.ts';
 
-/** The rows and sums of a file, and the outcome for the table. */
+/** The rows and sums of a file, and what became of them in the table. */
 export interface Curation {
   readonly rows?: number;
   readonly curated: Curated;
   readonly warnings: readonly string[];
 }
 
-/** The table's objects and partitions, and the place of the ledger. */
-export interface TableAccess {
-  readonly store: ObjectStore;
+interface Work {
+  readonly store: Pick<ObjectStore, 'getFile' | 'putFile'>;
   /** Undefined if the stack has no tables. */
   readonly catalog: Catalog | undefined;
-}
-
-interface Work {
+  /** Removed once it is read. */
   readonly file: ReportFile;
   /** Absent if nothing may be written. */
   readonly schema: TableSchema | undefined;
@@ -40,141 +38,224 @@ interface Work {
 }
 
 /**
- * Reads a report, writes the days of its window into the table, and stores the ledger beside the file.
+ * Reads a report, and writes the days of its window into the table and into the ledger.
  *
  * @throws DownloadRefused, ServiceUnavailable; CurateLimit if the rows cannot be read
  */
-export async function curateRows(state: SavedWindow, work: Work, access: TableAccess): Promise<Curation> {
-  const { request, window } = state;
-  const { file, schema, folder, signal } = work;
+export async function curateRows(state: SavedWindow, work: Work): Promise<Curation> {
+  const { window, ready_id = '' } = state;
+  const request = state.request as ReportRequest;
+  const { file, schema, hash, folder, signal } = work;
+  const created_at = createdAt(state);
+  using database = await openDatabase(folder, signal);
   const columns = columnsOf(request, schema);
-  const { granularity } = request.kind === 'report' ? request : {};
-  await using report = await openReport(file, { window, schema, columns, granularity, folder, signal });
-  const { facts } = report;
-  const { rows, sums, first_date, last_date } = facts;
-  const { problems, summary, days } = await writeDays(state, report, work, access);
-  const [table_problem] = problems;
-  const newest_day = newestDay(state, facts);
-  const hasDays = days !== undefined || facts.days.length > 0;
-  const ledger_key = ledgerKey(request, window);
-  const storeLedger = async () => {
-    if (hasDays) await access.store.putJson(ledger_key, createLedger(state, facts, summary, days));
-  };
-  const unstored = await problemOf(storeLedger, (reason) => `the ledger is not stored: ${reason}`);
+  const { granularity, account } = request;
+  const { facts, rows } = await stageReport(database, file, { window, schema, columns, granularity, folder });
+  // Makes room for the months.
+  await rm(file.path, { force: true });
+  const days = daysWithEmpty(request, window, facts);
+  const version = { report_id: ready_id, created_at, request_hash: hash };
+  const isWritten = schema && facts.table_problem === undefined;
+  const merged = isWritten
+    ? await mergeMonths(days, (month, some) => {
+        const offer = { version, rows, schema, account, acceptEmpty: request.accept_empty ?? false };
+        return mergeMonth({ ...work, database }, month, some, offer);
+      })
+    : NONE;
+  const table = describeTable(request, schema, days, merged, facts.table_problem);
+  const newest_day = newestDay(request, facts, created_at);
   return {
-    rows,
+    ...(facts.rows !== undefined && { rows: facts.rows }),
     curated: {
-      ...(first_date !== undefined && { first_date }),
-      ...(last_date !== undefined && { last_date }),
+      ...(facts.first_date !== undefined && { first_date: facts.first_date }),
+      ...(facts.last_date !== undefined && { last_date: facts.last_date }),
       ...(newest_day !== undefined && { newest_day }),
-      sums,
-      ...(hasDays && unstored === undefined && { ledger_key }),
-      ...(summary && { table: summary }),
-      ...(table_problem !== undefined && { table_problem }),
+      sums: facts.sums,
+      ...table.curated,
     },
     warnings: [
-      ...problems,
-      ...(unstored === undefined ? [] : [unstored]),
-      ...emptiedDays(summary?.name, facts, days),
-      ...takenDays(summary?.name, days),
+      ...table.warnings,
+      ...(await writeLedger(state, days, merged, version, { ...work, database })),
       ...facts.warnings,
     ],
   };
 }
 
 /** Shows the newest snapshot of a list in its table. @throws like {@link curateRows} */
-export async function curateList(state: SavedWindow, work: Work, access: TableAccess): Promise<Curation> {
-  const { request, window, object, execution } = state;
+export async function curateList(state: SavedWindow, work: Work): Promise<Curation> {
+  const { window, object, execution } = state;
+  const request = state.request as ListRequest;
   const { file, schema, hash, folder, signal } = work;
-  const { store, catalog } = access;
-  if (!schema || !catalog) return { curated: {}, warnings: [] };
-  await using list = await openList(file, { folder, signal });
-  const { rows } = list;
-  const values = { rows };
-  const snapshot = { report_id: execution, created_at: object.copied_at, request_hash: hash, values };
-  const parquet: ParquetFiles = {
-    write: (metadata) => list.write(metadata),
-    // Nothing reports what a snapshot changed.
-    readMetadata: async () => ({}),
-  };
-  const write = async () => {
-    await publishObject(store, listKey(schema.table, request.account), snapshot, parquet);
-    await catalog.registerPartitions(schema, partitionsOf(request, window));
-  };
-  const problem = await problemOf(write, (reason) => notWritten(schema.table, reason));
-  if (problem === undefined) return { rows, curated: {}, warnings: [] };
-  return { rows, curated: { table_problem: problem }, warnings: [problem] };
+  using database = await openDatabase(folder, signal);
+  const days = [{ day: window.start_date, rows: object.rows ?? 0, sums: {} }];
+  const version = { report_id: execution, created_at: object.copied_at, request_hash: hash };
+  const merged = schema
+    ? await mergeMonths(days, async () => {
+        const { account, accept_empty: acceptEmpty = false } = request;
+        const offer = { version, schema, account, acceptEmpty };
+        return [await mergeList({ ...work, database }, file, window.start_date, offer)];
+      })
+    : NONE;
+  const { curated, warnings } = describeTable(request, schema, days, merged);
+  const unlogged = await writeLedger(state, days, merged, version, { ...work, database });
+  return { curated, warnings: [...warnings, ...unlogged] };
 }
 
-/** The partition holds the date, also if it is among the dimensions. */
-function columnsOf(request: ExportRequest, schema: TableSchema | undefined): Column[] {
+/** Months that were merged before one failed. */
+interface Merged<T = MergedDay> {
+  readonly days: readonly T[];
+  readonly stopped?: FinalError;
+}
+
+const NONE: Merged = { days: [] };
+
+/** @throws any error that another try may cure */
+async function mergeMonths<T extends DayFacts, R>(
+  days: readonly T[],
+  merge: (month: string, days: readonly T[]) => Promise<readonly R[]>,
+): Promise<Merged<R>> {
+  const merged: R[] = [];
+  try {
+    for (const [month, some] of byMonth(days)) merged.push(...(await merge(month, some)));
+    return { days: merged };
+  } catch (error) {
+    if (isFinal(error)) return { days: merged, stopped: error };
+    throw error;
+  }
+}
+
+/** The date is a column of its own, also if it is among the dimensions. */
+function columnsOf(request: ReportRequest, schema: TableSchema | undefined): Column[] {
   const date = (schema?.date_column ?? DATE_COLUMN).toLowerCase();
-  return request.kind === 'report' ? reportColumns(request).filter(({ name }) => name !== date) : [];
+  return reportColumns(request).filter(({ from }) => from.toLowerCase() !== date);
 }
 
-interface WrittenDays {
-  readonly summary?: TableSummary;
-  readonly days?: readonly PublishedDay[];
-  readonly problems: readonly string[];
-}
-
-/** Writes first and registers then, so that no partition shows an object that does not exist. */
-async function writeDays(
-  { request, window, ready_id = '', reports }: SavedWindow,
-  report: OpenReport,
-  { schema, hash }: Work,
-  { store, catalog }: TableAccess,
-): Promise<WrittenDays> {
-  if (!schema || !catalog) return { problems: [] };
-  const { table } = schema;
-  const { table_problem } = report.facts;
-  if (table_problem !== undefined) return { problems: [notWritten(table, table_problem)] };
-  const created_at = createdAt({ ready_id, reports });
-  const version = { report_id: ready_id, created_at, request_hash: hash };
-  const { account } = request;
-  const { days, stopped } = await publishDays(report, { store, table, account, window, version });
-  if (stopped && days.length === 0) return { problems: [notWritten(table, reasonOf(stopped))] };
-  const values = days.map(({ day }) => [account, day]);
-  const register = () => catalog.registerPartitions(schema, values);
-  const problem = await problemOf(register, (reason) => notRegistered(table, reason));
-  const all = daysOf(window);
-  const absent = all.filter((day) => !days.some((each) => each.day === day));
-  const problems = [
-    ...(stopped ? [partlyWritten(table, absent, all.length, reasonOf(stopped))] : []),
-    ...(problem === undefined ? [] : [problem]),
-  ];
-  return { days, summary: summarizeDays(table, days), problems };
-}
-
-function createdAt({ ready_id, reports }: Pick<SavedWindow, 'ready_id' | 'reports'>): string {
+function createdAt({ ready_id, reports }: SavedWindow): string {
   const report = reports.find(({ id }) => id === ready_id);
   if (!report) throw new Error(`The state names no report ${ready_id}`);
   return report.created_at;
 }
 
-/** Warns about days that had rows until an empty report came. */
-function emptiedDays(
-  table: string | undefined,
-  { rows }: ReportFacts,
-  days: readonly PublishedDay[] = [],
+/** A report by day says of each day of its window that it has no rows, unless its rows have no dates. */
+function daysWithEmpty(
+  { granularity }: ReportRequest,
+  window: Window,
+  { rows, days }: ReportFacts,
+): readonly DayFacts[] {
+  if (granularity.toUpperCase() !== 'DAY' || (rows !== 0 && days.length === 0)) return days;
+  const found = new Map(days.map((each) => [each.day, each]));
+  return daysOf(window).map((day) => found.get(day) ?? { day, rows: 0, sums: {} });
+}
+
+/** The newest day that has rows and was over when the report was created. */
+function newestDay(
+  { time_zone = 'UTC' }: ReportRequest,
+  { days }: ReportFacts,
+  created_at: string,
+): string | undefined {
+  const today = dateIn(time_zone, new Date(created_at));
+  return days.findLast(({ day }) => day < today)?.day;
+}
+
+/** What became of the table, and the warnings about it. */
+function describeTable(
+  request: ReportRequest | ListRequest,
+  schema: TableSchema | undefined,
+  days: readonly DayFacts[],
+  { days: merged, stopped }: Merged,
+  fault?: string,
+): Pick<Curation, 'curated' | 'warnings'> {
+  if (!schema) return { curated: {}, warnings: [] };
+  const { table } = schema;
+  const reason = fault ?? (stopped && reasonOf(stopped));
+  const absent = days.slice(merged.length).map(({ day }) => day);
+  const problem =
+    reason &&
+    (merged.length === 0 ? notWritten(table, reason) : partlyWritten(table, absent, days.length, reason));
+  return {
+    curated: {
+      ...(merged.length > 0 && { table: summarize(table, merged) }),
+      ...(problem !== undefined && { table_problem: problem }),
+    },
+    warnings: [
+      ...(problem === undefined ? [] : [problem]),
+      ...describeHeld(request, table, merged),
+      ...describeTaken(table, merged),
+    ],
+  };
+}
+
+function summarize(name: string, merged: readonly MergedDay[]): NonNullable<Curated['table']> {
+  const restated = merged.filter((each) => each.restated).map(({ day }) => day);
+  const by = Map.groupBy(merged, ({ outcome }) => outcome);
+  const held = by.get('held')?.map(({ day }) => day) ?? [];
+  return {
+    name,
+    days: by.get('shown')?.length ?? 0,
+    kept: by.get('kept')?.length ?? 0,
+    restated: restated.length,
+    ...(restated[0] && { first_restated: restated[0], last_restated: restated.at(-1) }),
+    held: held.length,
+    ...(held[0] && { first_held: held[0], last_held: held.at(-1) }),
+  };
+}
+
+/** Warns about days that the report would have emptied. */
+function describeHeld(
+  { kind, name, account }: ReportRequest | ListRequest,
+  table: string,
+  merged: readonly MergedDay[],
 ): string[] {
-  const emptied = days.filter(({ before }) => before && before.rows > 0).length;
-  if (rows > 0 || emptied === 0) return [];
-  return [`the report has no rows; ${emptied} days of table ${table} that had rows have none now`];
+  const held = merged.filter(({ outcome }) => outcome === 'held');
+  const [first, last] = [held[0], held.at(-1)];
+  if (!first?.keeps || !last) return [];
+  const rows = held.reduce((sum, { keeps }) => sum + (keeps?.rows ?? 0), 0);
+  const happened =
+    kind === 'list'
+      ? `the list is empty; table ${table} keeps the ${count(rows, 'item')} of ${first.keeps.day}`
+      : `${count(held.length, 'day')} that had ${count(rows, 'row')} ${held.length === 1 ? 'has' : 'have'} none in the new report; table ${table} keeps them`;
+  const range = `--from ${first.day} --to ${addDays(last.day, 1)}`;
+  return [`${happened}. To empty it: curate ${name} --account ${account} ${range} --accept-empty`];
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 /** Warns about days of another request: rows that only it asked for, such as those of another advertiser, are gone. */
-function takenDays(table: string | undefined, days: readonly PublishedDay[] = []): string[] {
-  const taken = days.filter(({ tookOver }) => tookOver);
+function describeTaken(table: string, merged: readonly MergedDay[]): string[] {
+  const taken = merged.filter(({ tookOver }) => tookOver);
   if (taken.length === 0) return [];
   return [
     `days of table ${table} that showed another request (other advertisers, columns or options) until now: ${taken.length}, the first is ${taken[0]?.day}`,
   ];
 }
 
-/** The newest day that has rows and was over when the report was created. */
-function newestDay(state: SavedWindow, { days }: ReportFacts): string | undefined {
-  const { time_zone = 'UTC' } = state.request.kind === 'report' ? state.request : {};
-  const today = dateIn(time_zone, new Date(createdAt(state)));
-  return days.findLast(({ day }) => day < today)?.day;
+/** @returns the reason why the ledger was not written */
+async function writeLedger(
+  { request, window, object }: SavedWindow,
+  days: readonly DayFacts[],
+  { days: merged }: Merged,
+  { report_id, created_at }: ReportVersion,
+  { catalog, ...merging }: Merging & Pick<Work, 'catalog'>,
+): Promise<string[]> {
+  if (!catalog) return [];
+  const outcomes = new Map(merged.map(({ day, outcome }) => [day, outcome]));
+  const entry = {
+    account: request.account,
+    name: request.name,
+    table: tableOf(request),
+    window,
+    report_id,
+    created_at,
+    copied_at: object.copied_at,
+  };
+  const logged = days.map(
+    (each): LedgerDay => ({ ...each, outcome: outcomes.get(each.day) ?? 'not written' }),
+  );
+  const { stopped } = await mergeMonths(logged, async (month, some) => {
+    await mergeLedger(merging, month, some, entry);
+    return [];
+  });
+  return stopped ? [`the ledger is not written: ${reasonOf(stopped)}`] : [];
 }

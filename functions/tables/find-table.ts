@@ -1,9 +1,10 @@
-import type { Catalog, PartitionValues, RegisteredPartition } from '../aws/catalog.ts';
-import { daysOf } from '../workflow/request/dates.ts';
+import type { Catalog } from '../aws/catalog.ts';
+import { AccessRefused, readMessage } from '../workflow/errors.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
-import type { Window } from '../workflow/state-parts.ts';
 import { type TableSchema, tableOf } from '../workflow/table.ts';
-import { isFinal, notWritten, reasonOf } from './problems.ts';
+import { ObjectMismatch } from './merge.ts';
+import { CurateLimit } from './report.ts';
+import { UnreadableRows } from './source.ts';
 
 /** The table of an export, or the reason why nothing may be written. An export without a table has neither. */
 export interface FoundTable {
@@ -16,7 +17,6 @@ export interface FoundTable {
 
 /**
  * Only the configured request may write: another one of the same name, such as one for fewer advertisers, would erase rows.
- * Types of the table that differ from those of its objects would break every reader.
  *
  * @param hash of the request, from `requestHash`
  * @throws ServiceUnavailable
@@ -28,7 +28,11 @@ export async function findTable(
   const table = tableOf(request);
   if (catalog === undefined || table === undefined) return {};
   try {
-    return await checkTable(request, { catalog, table, hash });
+    const schema = await catalog.getTable(table);
+    if (!schema) return { warning: notWritten(table, 'the deployed config has no such table') };
+    if (schema.requests[request.account] === hash) return { schema };
+    const reason = `the request differs from the one that account ${request.account} has in the deployed config`;
+    return { warning: notWritten(table, reason) };
   } catch (error) {
     // A refusal by Glue or Lake Formation concerns the table only.
     if (isFinal(error)) return { problem: notWritten(table, reasonOf(error)) };
@@ -36,37 +40,36 @@ export async function findTable(
   }
 }
 
-async function checkTable(
-  request: ExportRequest,
-  { catalog, table, hash }: { catalog: Catalog; table: string; hash: string },
-): Promise<FoundTable> {
-  const schema = await catalog.getTable(table);
-  if (!schema) return { warning: notWritten(table, 'the deployed config has no such table') };
-  if (schema.requests[request.account] !== hash) {
-    const reason = `the request differs from the one that account ${request.account} has in the deployed config`;
-    return { warning: notWritten(table, reason) };
-  }
-  const drift = describeDrift(schema, await catalog.listPartitions(table));
-  return drift === undefined ? { schema } : { problem: notWritten(table, drift) };
+/** A person has to act: another try would end the same. */
+export type FinalError = AccessRefused | CurateLimit | ObjectMismatch | UnreadableRows;
+
+export function isFinal(error: unknown): error is FinalError {
+  return [AccessRefused, CurateLimit, ObjectMismatch, UnreadableRows].some((Class) => error instanceof Class);
 }
 
-/** The values of the partitions that a window writes: one per day, or one per list. */
-export function partitionsOf(
-  { kind, account }: Pick<ExportRequest, 'kind' | 'account'>,
-  window: Window,
-): PartitionValues[] {
-  return kind === 'list' ? [[account]] : daysOf(window).map((day) => [account, day]);
+/** By what ran out: the limit to raise. */
+const LIMITS: Readonly<Record<CurateLimit['which'], string>> = {
+  storage:
+    "the file or the table's month needs more than CurateReport's ephemeral storage; raise max_curate_bytes, which sets its size, or export shorter ranges",
+  memory:
+    "the file needs more than CurateReport's memory; raise it in infra/config/cost.ts, or export shorter ranges",
+  time: "the file takes longer than CurateReport's timeout; raise its memory in infra/config/cost.ts, which brings CPU, or export shorter ranges",
+};
+
+/** Without a full stop, because a warning goes on after it. */
+export function reasonOf(error: FinalError): string {
+  if (error instanceof CurateLimit) return LIMITS[error.which];
+  return readMessage(error.message).happened.replace(/\.$/, '');
 }
 
-/** Columns that only one of both has are no drift: the config may add and remove columns. */
-function describeDrift({ columns }: TableSchema, partitions: readonly RegisteredPartition[]) {
-  const types = new Map(columns.map(({ name, type }) => [name, type as string]));
-  for (const partition of partitions) {
-    for (const { name, type } of partition.columns) {
-      const now = types.get(name);
-      if (now !== undefined && now !== type)
-        return `column ${name} is ${now} now, but ${partition.values.join(', ')} was written as ${type}; give the export a new table name`;
-    }
-  }
-  return undefined;
+/** The section says which values of the config to change, and how to write the table then. */
+const NEXT = 'see TableProblems in infra/RUNBOOK.md';
+
+export function notWritten(table: string, reason: string): string {
+  return `table ${table} is not written: ${reason}; ${NEXT}`;
+}
+
+/** @param days those that are not written. The others are. */
+export function partlyWritten(table: string, days: readonly string[], of: number, reason: string): string {
+  return `${days.length} of ${of} days of table ${table} are not written, the first is ${days[0]}: ${reason}; ${NEXT}`;
 }

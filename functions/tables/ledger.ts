@@ -1,84 +1,102 @@
-import type { DayValues } from '../workflow/day-metadata.ts';
-import { daysOf } from '../workflow/request/dates.ts';
-import type { Curated } from '../workflow/state-parts.ts';
-import type { SavedWindow } from '../workflow/states.ts';
-import type { PublishedDay } from './publish-days.ts';
-import type { DayFacts, ReportFacts } from './report.ts';
+import type { Window } from '../workflow/state-parts.ts';
+import { LEDGER_COLUMNS, ledgerKey } from '../workflow/table.ts';
+import { literal } from './database.ts';
+import { type Merging, mergeObject, parquet, selectColumns, timestamp } from './merge.ts';
+import type { DayFacts } from './report.ts';
 
-export type TableSummary = NonNullable<Curated['table']>;
-
-/** Sums up what became of the days. */
-export function summarizeDays(name: string, days: readonly PublishedDay[]): TableSummary {
-  const restated = days.filter(({ before }) => before !== undefined);
-  const [first, last] = [restated[0]?.day, restated.at(-1)?.day];
-  const kept = days.filter((day) => day.kept).length;
-  return {
-    name,
-    days: days.length - kept,
-    kept,
-    restated: restated.length,
-    ...(first !== undefined && { first_restated: first }),
-    ...(last !== undefined && { last_restated: last }),
-  };
-}
-
-/** The document `_ledger.json`: which days the report has, and what it changed in the table. */
-interface Ledger {
-  readonly version: '1';
+/** A report, as its rows in the ledger say it. */
+export interface Entry {
   readonly account: string;
-  readonly export: string;
-  readonly start_date: string;
-  readonly end_date: string;
-  readonly report_id?: string;
-  readonly execution: string;
-  readonly rows: number;
-  readonly sums: Readonly<Record<string, string>>;
-  /** Absent if the table was not written. */
-  readonly table?: TableSummary;
-  /** With a table, every day of the window; otherwise the days that have rows. */
-  readonly days: readonly (DayFacts & {
-    /** The other values that the table showed before. */
-    readonly before?: DayValues;
-    /** The table keeps a newer report of this day. */
-    readonly kept?: true;
-    /** CurateReport stopped before this day, so the table shows what it showed before. */
-    readonly written?: false;
-  })[];
+  /** The export's name. */
+  readonly name: string;
+  /** Absent if the export has no table. */
+  readonly table: string | undefined;
+  readonly window: Window;
+  readonly report_id: string;
+  readonly created_at: string;
+  readonly copied_at: string;
 }
 
-export function createLedger(
-  {
-    request,
-    window,
-    ready_id,
-    execution,
-  }: Pick<SavedWindow, 'request' | 'window' | 'ready_id' | 'execution'>,
-  facts: ReportFacts,
-  table: TableSummary | undefined,
-  published: readonly PublishedDay[] | undefined,
-): Ledger {
-  const { rows, sums } = facts;
-  return {
-    version: '1',
-    account: request.account,
-    export: request.name,
-    ...window,
-    ...(ready_id !== undefined && { report_id: ready_id }),
-    execution,
-    rows,
-    sums,
-    ...(table && { table }),
-    days: published ? daysOf(window).map((day) => describeDay(day, facts, published)) : facts.days,
+export interface LedgerDay extends DayFacts {
+  /** See LEDGER_COLUMNS. */
+  readonly outcome: 'shown' | 'kept' | 'held' | 'not written';
+}
+
+/** A report comes again with an `accept_empty`, or once the table can take it. What was in the table once, stays a fact. */
+const CHANGEABLE = ['held', 'not written'];
+
+/**
+ * Adds a report to the ledger of a month. Rows of other reports stay.
+ *
+ * @param days of this month
+ * @throws see mergeObject
+ */
+export async function mergeLedger(
+  merging: Merging,
+  month: string,
+  days: readonly LedgerDay[],
+  entry: Entry,
+): Promise<void> {
+  const { account, name, report_id } = entry;
+  await mergeObject(merging, ledgerKey({ account, name }, month), async (old) => {
+    const own = `report_id = ${literal(report_id)}`;
+    const known = old
+      ? await merging.database.query(`SELECT date, metric, outcome FROM ${parquet(old.path)} WHERE ${own}`)
+      : [];
+    const outcomes = new Map(known.map((row) => [`${row.date} ${row.metric}`, String(row.outcome)]));
+    const offered = days.flatMap(({ day, rows, sums, outcome }) =>
+      Object.entries({ ...sums, rows: String(rows) }).map(([metric, value]) => ({
+        day,
+        metric,
+        value,
+        outcome,
+      })),
+    );
+    const changed = offered.filter(({ day, metric, outcome }) => {
+      const before = outcomes.get(`${day} ${metric}`);
+      return before === undefined || (before !== outcome && CHANGEABLE.includes(before));
+    });
+    if (changed.length === 0) return { result: undefined };
+    const replaced = changed.map(({ day, metric }) => literal(`${day} ${metric}`));
+    const others = old && [
+      `SELECT ${selectColumns(old, LEDGER_COLUMNS)} FROM ${parquet(old.path)}
+         WHERE NOT (${own} AND concat(date, ' ', metric) IN (${replaced}))`,
+    ];
+    const rows = [...(others ?? []), selectNew(changed, entry)].join(' UNION ALL ');
+    return {
+      next: { runs: [`FROM (${rows}) ORDER BY date, report_created_at, report_id, metric`] },
+      result: undefined,
+    };
+  });
+}
+
+interface Fact {
+  readonly day: string;
+  readonly metric: string;
+  readonly value: string;
+  readonly outcome: string;
+}
+
+function selectNew(
+  facts: readonly Fact[],
+  { account, name, table, window, report_id, created_at, copied_at }: Entry,
+): string {
+  const values: Readonly<Record<string, string>> = {
+    account: literal(account),
+    export: literal(name),
+    table_name: table === undefined ? 'CAST(NULL AS VARCHAR)' : literal(table),
+    start_date: `DATE ${literal(window.start_date)}`,
+    end_date: `DATE ${literal(window.end_date)}`,
+    date: 'CAST(date AS DATE)',
+    report_id: literal(report_id),
+    report_created_at: timestamp(created_at),
+    copied_at: timestamp(copied_at),
+    // NULL if it is larger.
+    value: 'TRY_CAST(value AS DECIMAL(38,10))',
   };
-}
-
-function describeDay(
-  day: string,
-  { days }: ReportFacts,
-  published: readonly PublishedDay[],
-): Ledger['days'][number] {
-  const found = published.find((each) => each.day === day);
-  if (!found) return { rows: 0, sums: {}, ...days.find((each) => each.day === day), day, written: false };
-  const { kept, tookOver: _, ...values } = found;
-  return { ...values, ...(kept && { kept: true }) };
+  const expressions = LEDGER_COLUMNS.map(({ name }) => `${values[name] ?? name} AS ${name}`);
+  const texts = facts.map(
+    ({ day, metric, value, outcome }) => `(${[day, metric, value, outcome].map(literal)})`,
+  );
+  return `SELECT ${expressions.join(', ')} FROM (VALUES ${texts}) AS facts(date, metric, value, outcome)`;
 }

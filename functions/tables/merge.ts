@@ -76,7 +76,7 @@ async function getFile(store: Merging['store'], key: string, path: string, signa
 }
 
 async function describe(database: Database, path: string): Promise<OldObject> {
-  const columns = await database.query(`DESCRIBE FROM read_parquet(${literal(path)})`);
+  const columns = await database.query(`DESCRIBE FROM ${parquet(path)}`);
   const [days] = await database.query(
     `SELECT decode(value) AS text FROM parquet_kv_metadata(${literal(path)}) WHERE decode(key) = ${literal(DAYS)}`,
   );
@@ -131,8 +131,13 @@ export function hasColumns(old: OldObject, columns: readonly TableColumn[]): boo
 }
 
 /** DuckDB's name of a type of the Data Catalog. */
-function duckType(type: TableColumn['type']): string {
+export function duckType(type: TableColumn['type']): string {
   return type === 'string' ? 'VARCHAR' : type.toUpperCase();
+}
+
+/** A file as a relation of SQL. */
+export function parquet(path: string): string {
+  return `read_parquet(${literal(path)})`;
 }
 
 /** @param time in ISO 8601 @returns a TIMESTAMP in UTC, as SQL */
