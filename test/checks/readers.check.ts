@@ -49,21 +49,23 @@ const BLOCKS = [...(SECTION ?? '').matchAll(/```(\w+)\n(.*?)```/gs)].map(([, lan
 const OUT = 'out/ad-report-export-exportsbucket';
 
 let workflow: Workflow;
-/** Has the folder `out`, in which recipes run. */
+/** Has the folder `out`. The recipes run there. */
 let folder: string;
+const ended = new AsyncDisposableStack();
 /** What the table shows, added up from the platform's own files. */
 const expected = new Map<string, DaySums>();
-/** When the first report had been delivered. */
-let afterFirst: string;
+/** What an incremental load had seen after the first run. */
+let watermark: readonly unknown[] | undefined;
 
 beforeAll(async () => {
   const report = { secondsToReady: 0, restated: { days: 10, everyHours: 1 / 36 } };
   const isEmpty = (day: string) => day === '2026-10-04' || empty.has(day);
   const empty = new Set<string>();
-  workflow = await startFastWorkflow({
+  const started = startFastWorkflow({
     now: '2026-10-08T00:00:00Z',
     sandbox: { report: { ...report, isEmpty } },
   });
+  workflow = ended.use(await started);
   const { sandbox, out, bucket, request } = workflow;
   const run = async (fields: Record<string, unknown>) =>
     expect(await workflow.run(request(fields))).toMatchObject({ status: 'SUCCEEDED' });
@@ -72,18 +74,17 @@ beforeAll(async () => {
     const newest = sandbox.reports().at(-1);
     const file = [...(newest?.file.read() ?? [])];
     for (const [day, sums] of sumDays(Buffer.concat(file).toString(), METRICS)) expected.set(day, sums);
-    if (window === FIRST)
-      afterFirst = new Date(newest?.createdAt ?? 0).toISOString().slice(0, 19).replace('T', ' ');
+    if (window === FIRST) [watermark] = await ask('SELECT max(report_created_at) FROM daily_campaigns');
   }
   empty.add(EMPTY.start_date);
   await run({ name: 'daily-campaigns', metrics: METRICS, dimensions: ['campaign_id'], ...EMPTY });
   await run({ kind: 'list', name: 'campaigns', resource: 'campaigns' });
-  folder = temporaryDirectory(afterAll);
+  folder = temporaryDirectory((remove) => ended.defer(remove));
   await mkdir(join(folder, 'out'));
   await symlink(join(out, bucket), join(folder, OUT));
 });
 
-afterAll(() => workflow.close());
+afterAll(() => ended.disposeAsync());
 
 /** Spend per day in millionths, by date. */
 function spendPerDay(): [string, bigint][] {
@@ -92,7 +93,7 @@ function spendPerDay(): [string, bigint][] {
 }
 
 async function ask(sql: string): Promise<(readonly unknown[])[]> {
-  const { rows } = await runLocalQuery(sql, join(folder, 'out'));
+  const { rows } = await runLocalQuery(sql, workflow.out);
   return (await Array.fromAsync(rows)).flat();
 }
 
@@ -189,11 +190,11 @@ describe('the saved queries', () => {
     expect(rows.map(([day]) => day)).toContain('2026-10-04');
   });
 
-  it('name the restated days, which are those that an incremental query over the table picks', async () => {
+  it('name the restated days, and an incremental query picks exactly these and the new ones', async () => {
     const restated = await ask('SELECT DISTINCT date FROM daily_campaigns_restatements ORDER BY date');
     expect(restated.flat()).toEqual(['2026-10-03', '2026-10-05']);
     const picked = await ask(
-      `SELECT DISTINCT date FROM daily_campaigns WHERE report_created_at > TIMESTAMP '${afterFirst}' ORDER BY date`,
+      `SELECT DISTINCT date FROM daily_campaigns WHERE report_created_at > TIMESTAMP '${watermark}' ORDER BY date`,
     );
     expect(picked.flat()).toEqual(['2026-10-03', '2026-10-05', '2026-10-06', '2026-10-07']);
   });
