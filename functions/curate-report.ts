@@ -32,6 +32,8 @@ interface Dependencies extends Pick<Common, 'millisecondsLeft'> {
   readonly target: RequestTarget;
   /** The largest file that is read. */
   readonly maxBytes: number;
+  /** Days of the table that a file without rows for them may empty. Default: what the request says. */
+  readonly acceptEmpty?: (day: string) => boolean;
 }
 
 /**
@@ -65,7 +67,9 @@ export async function curateReport(
     const file = await readCopy(object, request, { store, folder, signal });
     if (file) {
       const curate = request.kind === 'list' ? curateList : curateRows;
-      const work = { store, catalog, file, schema: table.schema, hash, signal, folder };
+      const { accept_empty = false } = request;
+      const { acceptEmpty = () => accept_empty } = dependencies;
+      const work = { store, catalog, file, schema: table.schema, hash, acceptEmpty, signal, folder };
       return finish(state, table, await curate(state, work));
     }
   } catch (error) {

@@ -33,6 +33,8 @@ interface Work {
   readonly schema: TableSchema | undefined;
   /** Of the request. */
   readonly hash: string;
+  /** The file may empty this day. */
+  readonly acceptEmpty: (day: string) => boolean;
   readonly folder: string;
   readonly signal: AbortSignal;
 }
@@ -45,7 +47,7 @@ interface Work {
 export async function curateRows(state: SavedWindow, work: Work): Promise<Curation> {
   const { window, ready_id = '' } = state;
   const request = state.request as ReportRequest;
-  const { file, schema, hash, folder, signal } = work;
+  const { file, schema, hash, acceptEmpty, folder, signal } = work;
   const created_at = createdAt(state);
   using database = await openDatabase(folder, signal);
   const columns = columnsOf(request, schema);
@@ -58,7 +60,7 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
   const isWritten = schema && facts.table_problem === undefined;
   const merged = isWritten
     ? await mergeMonths(days, (month, some) => {
-        const offer = { version, rows, schema, account, acceptEmpty: request.accept_empty ?? false };
+        const offer = { version, rows, schema, account, acceptEmpty };
         return mergeMonth({ ...work, database }, month, some, offer);
       })
     : NONE;
@@ -85,14 +87,13 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
 export async function curateList(state: SavedWindow, work: Work): Promise<Curation> {
   const { window, object, execution } = state;
   const request = state.request as ListRequest;
-  const { file, schema, hash, folder, signal } = work;
+  const { file, schema, hash, acceptEmpty, folder, signal } = work;
   using database = await openDatabase(folder, signal);
   const days = [{ day: window.start_date, rows: object.rows ?? 0, sums: {} }];
   const version = { report_id: execution, created_at: object.copied_at, request_hash: hash };
   const merged = schema
     ? await mergeMonths(days, async () => {
-        const { account, accept_empty: acceptEmpty = false } = request;
-        const offer = { version, schema, account, acceptEmpty };
+        const offer = { version, schema, account: request.account, acceptEmpty };
         return [await mergeList({ ...work, database }, file, window.start_date, offer)];
       })
     : NONE;

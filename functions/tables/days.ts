@@ -30,8 +30,8 @@ export interface Offer {
   readonly rows: string;
   readonly schema: TableSchema;
   readonly account: string;
-  /** The report may empty days. */
-  readonly acceptEmpty: boolean;
+  /** The report may empty this day. */
+  readonly acceptEmpty: (day: string) => boolean;
 }
 
 /** What became of a day of a report. */
@@ -98,7 +98,7 @@ async function judgeDays(
 ): Promise<JudgedDay[]> {
   const judged = days.map((each) => {
     const before = shown[each.day];
-    const verdict = judgeDay(before, { ...version, rows: each.rows }, { acceptEmpty });
+    const verdict = judgeDay(before, { ...version, rows: each.rows }, { acceptEmpty: acceptEmpty(each.day) });
     return { ...each, shown: before, verdict };
   });
   const metrics = metricsOf(schema.columns).filter(({ name }) => old?.columns.has(name));

@@ -29,7 +29,7 @@ export async function mergeList(
   return mergeObject<MergedDay>(merging, key, async (old) => {
     if (old && !old.days) throw new ObjectMismatch(`${key} was not written by this stack`);
     const [[shownDate, shown] = []] = Object.entries(old?.days ?? {});
-    const verdict = judgeDay(shown, { ...version, rows }, { acceptEmpty });
+    const verdict = judgeDay(shown, { ...version, rows }, { acceptEmpty: acceptEmpty(date) });
     if (verdict === 'keep') return { result: { ...snapshot, outcome: 'kept' } };
     if (old && shown && shownDate && (verdict === 'hold' || verdict === 'same hold')) {
       const result: MergedDay = { ...snapshot, outcome: 'held', keeps: { rows: shown.rows, day: shownDate } };

@@ -100,7 +100,6 @@ function describeDelivered(result: ExportResult, { root, ...folder }: Place): st
   return [
     ...(result.windows.length > 0 ? describeResults(result, root) : ['No window was missing.']),
     ...describeRestated(result),
-    ...describeHeld(result),
     ...(held > 0 || table_problem !== undefined
       ? [`To see the days that the table lacks or holds: ${missingCommand(result, folder)}`]
       : []),
@@ -113,20 +112,9 @@ function describeDelivered(result: ExportResult, { root, ...folder }: Place): st
 /** Conversions come late, so a report may change days that were exported before. */
 function describeRestated({ restated = 0, first_restated, last_restated }: ExportResult): string[] {
   if (restated === 0) return [];
-  return [
-    `Days of the table that show other values now: ${restated}, ${inWords(first_restated, last_restated)}`,
-  ];
-}
-
-/** The platform may have lost what it had. */
-function describeHeld({ held = 0, first_held, last_held }: ExportResult): string[] {
-  if (held === 0) return [];
-  const range = inWords(first_held, last_held);
-  return [`Days that have no rows in the new report, so that the table keeps its own: ${held}, ${range}`];
-}
-
-function inWords(first: string | undefined, last: string | undefined): string {
-  return first === last ? `on ${first}` : `from ${first} to ${last}`;
+  const range =
+    first_restated === last_restated ? `on ${first_restated}` : `from ${first_restated} to ${last_restated}`;
+  return [`Days of the table that show other values now: ${restated}, ${range}`];
 }
 
 function describeResults({ windows, bucket }: ExportResult, root: string): string[] {

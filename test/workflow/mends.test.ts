@@ -31,6 +31,8 @@ interface Folder extends CommandRun {
   readonly place: readonly string[];
   /** Runs the CLI. Default: that of this checkout. */
   cli: RunCli;
+  /** Writes the request of the next run. */
+  request(fields?: object): Promise<void>;
   /** Exports {@link WEEK}, or what the fields of the request say. */
   run(fields?: object, more?: readonly string[]): Promise<void>;
   /** Removes the objects whose keys contain a text. */
@@ -44,13 +46,15 @@ async function openFolder(): Promise<Folder> {
   const { args, out } = command;
   const input = inputOf(command);
   const first = JSON.parse(await readFile(input, 'utf8'));
+  const request = (fields = {}) => writeFile(input, JSON.stringify({ ...first, ...fields }));
   return {
     ...command,
     platform,
     place: ['--local', '--out', out],
     cli: runCommand,
+    request,
     async run(fields = {}, more = []) {
-      await writeFile(input, JSON.stringify({ ...first, ...fields }));
+      await request(fields);
       const { status, stderr } = await runCommand([...args, ...more]);
       expect([status, stderr]).toEqual([0, expect.anything()]);
     },
@@ -128,10 +132,11 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
   ],
   [
     'a run was killed before it delivered anything',
-    async ({ run, args, sandbox, platform }) => {
+    async ({ run, request, args, sandbox, platform }) => {
       await run(NEXT_WEEK);
       platform.isReady = false;
-      const { child, ended } = startCommand([...args, '--from', WEEK.start_date, '--to', WEEK.end_date]);
+      await request();
+      const { child, ended } = startCommand(args);
       await expect.poll(() => callsTo(sandbox, 'report').length).toBeGreaterThan(3);
       child.kill('SIGKILL');
       await ended;

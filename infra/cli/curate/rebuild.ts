@@ -145,26 +145,22 @@ async function rebuildWindow(
   // A window that failed since is rebuilt all the same: its file is there.
   const { lost: _, ...own } = delivery;
   const states = judgeDays(days, { deliveries: [own], shown, hash: delivery.request_hash });
-  const isWanted = (state: DayState, at: number) => {
-    const day = days[at] ?? '';
-    const isHeld = state === 'held' && range.start_date <= day && day < range.end_date;
-    return state === 'not_in_table' || (acceptEmpty && isHeld);
-  };
+  const isAccepted = (day: string) => acceptEmpty && range.start_date <= day && day < range.end_date;
+  const isWanted = (state: DayState, at: number) =>
+    state === 'not_in_table' || (state === 'held' && isAccepted(days[at] ?? ''));
   if (!states.some(isWanted)) {
     const isShown = days.some((day) => shown[day]?.report_id === versionId(delivery));
     return { outcome: isShown ? 'unchanged' : 'older' };
   }
   try {
-    const after = await curateReport(
-      asState(delivery, { ...found.request, ...(acceptEmpty && { accept_empty: true }) }),
-      {
-        store: bucket,
-        catalog: { getTable: async () => schema },
-        target: found.target,
-        maxBytes: Number.POSITIVE_INFINITY,
-        millisecondsLeft: () => NO_LIMIT_MS,
-      },
-    );
+    const after = await curateReport(asState(delivery, found.request), {
+      store: bucket,
+      catalog: { getTable: async () => schema },
+      target: found.target,
+      maxBytes: Number.POSITIVE_INFINITY,
+      millisecondsLeft: () => NO_LIMIT_MS,
+      ...(acceptEmpty && { acceptEmpty: isAccepted }),
+    });
     return after.status === 'curated' ? describe(after as SavedWindow) : { outcome: 'replaced' };
   } catch (error) {
     if (!(error instanceof ExportError)) throw error;
@@ -237,7 +233,7 @@ export async function rebuildMonths({
   const { signal } = new AbortController();
   using database = await openDatabase(folder, signal);
   const version = { report_id: '', created_at: '', request_hash: found.hash };
-  const offer = { version, rows: '', schema, account, acceptEmpty: false };
+  const offer = { version, rows: '', schema, account, acceptEmpty: () => false };
   for (const { month } of others)
     try {
       await mergeMonth({ database, store: bucket, folder, signal }, month, [], offer);

@@ -15,10 +15,8 @@ import { startTestS3 } from '../../support/s3.ts';
 
 export const BUCKET = 'bucket';
 
-/** The request of {@link deliver}, which the folder keeps as that of a local run. */
-const REQUEST = {
-  name: 'daily',
-  account: 'acme',
+/** The request of {@link deliver}, unless it is one of another kind. */
+const REPORT = {
   start_date: '2026-10-01',
   end_date: '2026-11-01',
   advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
@@ -66,7 +64,7 @@ export async function deliver({ out, put }: Folder, delivery: Delivery): Promise
   const { platform = '127.0.0.1', revision = '2026-09-01' } = delivery;
   const [first, last] = days;
   const window = { start_date: dateOf(first), end_date: dateOf(last + 1) };
-  const input = { ...REQUEST, name, account, ...delivery.request };
+  const input = { name, account, ...(delivery.request?.kind === undefined && REPORT), ...delivery.request };
   await mkdir(join(out, 'requests'), { recursive: true });
   await writeFile(join(out, `requests/${account}.${name}.json`), JSON.stringify(input));
   const { request } = parseRequest(input, new Date());
