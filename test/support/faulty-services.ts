@@ -142,7 +142,7 @@ export async function startFaultySecrets(options: SecretsManagerOptions) {
 }
 
 /** Starts Glue behind a proxy. */
-export async function startFaultyGlue(options: GlueOptions) {
+export async function startFaultyGlue(options: GlueOptions = {}) {
   await using started = new AsyncDisposableStack();
   const service = started.use(await startGlue(options));
   const proxy = started.use(await startJsonProxy(() => service.endpoint));

@@ -6,7 +6,6 @@ import { startFaultyGlue } from '../../support/faulty-services.ts';
 import { setEnvironment } from '../../support/lambda.ts';
 import { listen } from '../../support/listen.ts';
 import { BUCKET } from '../../support/s3.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const SCHEMA: TableSchema = {
   table: 'daily-spend',
@@ -14,11 +13,11 @@ const SCHEMA: TableSchema = {
   date_column: 'day',
   requests: { acme: 'hash' },
   columns: [
-    { name: 'spend', type: 'decimal(18,6)', round: true },
-    { name: 'clicks', type: 'bigint' },
+    { name: 'spend', type: 'decimal(18,6)', from: 'Spend (USD)' },
+    { name: 'clicks', type: 'bigint', from: 'clicks' },
   ],
+  currencies: { acme: 'USD' },
 };
-const DAYS = Array.from({ length: 130 }, (_, at) => ['acme', `2026-${String(at).padStart(4, '0')}`]);
 
 function useEndpoint(url: string): void {
   setEnvironment({ AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'k', AWS_SECRET_ACCESS_KEY: 's' });
@@ -26,11 +25,11 @@ function useEndpoint(url: string): void {
 }
 
 async function start() {
-  const glue = await startFaultyGlue({ directory: temporaryDirectory() });
+  const glue = await startFaultyGlue();
   onTestFinished(() => glue.close());
   useEndpoint(glue.endpoint);
-  glue.tables.set('daily_spend', catalogTable(SCHEMA, BUCKET));
-  return { glue, catalog: createCatalog({ GLUE_DATABASE: glue.database, BUCKET }) };
+  glue.tables.set('daily_spend', catalogTable(SCHEMA, BUCKET, { description: '', comments: {} }));
+  return { glue, catalog: createCatalog({ GLUE_DATABASE: glue.database }) };
 }
 
 describe('the catalog', () => {
@@ -40,23 +39,6 @@ describe('the catalog', () => {
     expect(await catalog.getTable('absent')).toBeUndefined();
     // The same name in the catalog.
     expect(await catalog.getTable('daily_spend')).toBeUndefined();
-  });
-
-  it('registers partitions by the hundred, again without a change, and updates those with other columns', async () => {
-    const { catalog, glue } = await start();
-    await catalog.registerPartitions(SCHEMA, DAYS);
-    expect(glue.partitionsOf('daily_spend')).toHaveLength(130);
-    expect((await catalog.listPartitions('daily-spend')).map(({ values }) => values)).toEqual(DAYS);
-    expect(await catalog.listPartitions('absent')).toEqual([]);
-    const before = glue.journal.length;
-    await catalog.registerPartitions(SCHEMA, DAYS);
-    expect(new Set(glue.journal.slice(before).map(({ operation }) => operation))).toEqual(
-      new Set(['BatchGetPartition']),
-    );
-    const columns = [...SCHEMA.columns, { name: 'reach', type: 'double' as const }];
-    await catalog.registerPartitions({ ...SCHEMA, columns }, DAYS.slice(0, 1));
-    const [partition] = await catalog.getPartitions('daily-spend', DAYS.slice(0, 1));
-    expect(partition?.columns.map(({ name }) => name)).toEqual(['spend', 'clicks', 'reach']);
   });
 
   it.each([
@@ -79,7 +61,7 @@ describe('the catalog', () => {
     });
     onTestFinished(() => server[Symbol.asyncDispose]());
     useEndpoint(server.url);
-    const catalog = createCatalog({ GLUE_DATABASE: 'd', BUCKET });
+    const catalog = createCatalog({ GLUE_DATABASE: 'd' });
     await expect(catalog.getTable('daily-spend')).rejects.toMatchObject({
       name: 'AccessRefused',
       message: expect.stringMatching(/Lake Formation refused .* DESCRIBE on the table/),
