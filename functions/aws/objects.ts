@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
@@ -23,6 +23,9 @@ const LIST_TIMEOUT = 60_000;
 
 /** S3 takes 1 MB/s at least. A file gets the time of a small call, and this much more. */
 const BYTES_PER_MILLISECOND = 1_000;
+
+/** The SDK repeats a PUT of a smaller file. Most months have some kilobytes. */
+const LARGE_FILE_BYTES = 8 * 1024 * 1024;
 
 export interface ObjectHead {
   /** Base64, if S3 knows it. */
@@ -172,7 +175,7 @@ export function createObjectStore(
       const command = new PutObjectCommand({
         ...at(key),
         ...(replaces === undefined ? { IfNoneMatch: '*' } : { IfMatch: replaces }),
-        Body: createReadStream(path),
+        Body: size < LARGE_FILE_BYTES ? await readFile(path) : createReadStream(path),
         ContentLength: size,
         ContentType: 'application/vnd.apache.parquet',
         ChecksumCRC32: await checksumOf(path),

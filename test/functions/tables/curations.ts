@@ -1,0 +1,174 @@
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { glob } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { createObjectStore, type ObjectStore } from '../../../functions/aws/objects.ts';
+import { curateList, curateRows } from '../../../functions/tables/curate-file.ts';
+import { readReportFile } from '../../../functions/tables/report-file.ts';
+import { addDays } from '../../../functions/workflow/request/dates.ts';
+import type { ListRequest, ReportRequest } from '../../../functions/workflow/request/request.ts';
+import { readShownDays } from '../../../functions/workflow/shown-days.ts';
+import type { SavedWindow } from '../../../functions/workflow/states.ts';
+import { LIST_COLUMNS, type TableSchema } from '../../../functions/workflow/table.ts';
+import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
+import { BUCKET, startTestS3, type TestS3Options } from '../../support/s3.ts';
+import { windowOf } from '../../support/steps.ts';
+import { query } from './reports.ts';
+
+const COPIED_AT = '2026-11-21T06:00:00.000Z';
+
+/** A table of spend by campaign. */
+export const TABLE: TableSchema = {
+  table: 'daily',
+  kind: 'report',
+  date_column: 'date',
+  columns: [
+    { name: 'campaign_id', type: 'string', from: 'campaign_id' },
+    { name: 'spend', type: 'bigint', from: 'spend' },
+  ],
+  requests: {},
+  currencies: {},
+};
+
+export const LIST: TableSchema = { ...TABLE, table: 'campaigns', kind: 'list', columns: LIST_COLUMNS };
+
+/** The spends of a report's rows, by day. */
+export type Spends = Readonly<Record<string, readonly number[]>>;
+
+export interface Report {
+  readonly id: string;
+  readonly created_at: string;
+  /** Default: from the first to the last day that has rows. */
+  readonly start_date?: string;
+  /** Days. Default: all that have rows. */
+  readonly length?: number;
+  readonly spends: Spends;
+  readonly account?: string;
+  readonly hash?: string;
+  readonly accept_empty?: boolean;
+  readonly schema?: TableSchema | undefined;
+  /** Default: the rows of `spends` as JSON. */
+  readonly body?: string;
+  readonly request?: Partial<ReportRequest>;
+}
+
+export interface Snapshot {
+  readonly execution: string;
+  readonly copied_at: string;
+  readonly items: readonly object[];
+  readonly accept_empty?: boolean;
+}
+
+/** Tables in a local S3. */
+export async function startTables(options: TestS3Options = {}) {
+  const s3 = await startTestS3({ requireOwner: true, ...options });
+  const client = {
+    endpoint: s3.endpoint,
+    region: 'eu-west-1',
+    credentials: CREDENTIALS,
+    forcePathStyle: true,
+  };
+  const store = createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }, client);
+  const catalog = { getTable: async () => TABLE };
+  const workOn = async (body: string, kind: { format: string; content_type: string }) => {
+    const folder = join(mkdtempSync(join(s3.directory, 'curate-')), 'scratch');
+    mkdirSync(folder);
+    const { signal } = new AbortController();
+    const { file } = await readReportFile(Readable.from([Buffer.from(body)]), join(folder, 'copy'), {
+      ...kind,
+      signal,
+    });
+    return { catalog, file, folder, signal };
+  };
+
+  return {
+    s3,
+    store,
+    close: () => s3.close(),
+    /** @param through the store, or one that fails */
+    async curate(report: Report, through: Pick<ObjectStore, 'getFile' | 'putFile'> = store) {
+      const { spends, hash = 'h' } = report;
+      const schema = 'schema' in report ? report.schema : TABLE;
+      const rows = Object.entries(spends).flatMap(([date, day]) =>
+        day.map((spend, at) => ({ date, campaign_id: `c${at}`, spend })),
+      );
+      const work = await workOn(report.body ?? JSON.stringify(rows), {
+        format: 'JSON',
+        content_type: 'application/json',
+      });
+      return curateRows(stateOf(report), { ...work, store: through, schema, hash });
+    },
+    async curateList({ items, ...snapshot }: Snapshot) {
+      const body = items.map((item) => `${JSON.stringify(item)}\n`).join('');
+      const work = await workOn(body, { format: 'JSON', content_type: 'application/x-ndjson' });
+      const state = listState(snapshot, items.length);
+      return curateList(state, { ...work, store, schema: LIST, hash: 'h' });
+    },
+    /** Rows of a table, as a reader sees them. */
+    async rowsOf(select: string, pattern: string) {
+      const files = await Array.fromAsync(glob(join(s3.directory, BUCKET, 'tables', pattern)));
+      return files.length === 0
+        ? []
+        : query(`${select} FROM read_parquet([${files.sort().map((file) => `'${file}'`)}])`);
+    },
+    /** The days that the objects of an account list. */
+    async shownDays(table: string, account = 'acme') {
+      const files = await Array.fromAsync(
+        glob(join(s3.directory, BUCKET, `tables/${table}/${account}.*parquet`)),
+      );
+      const lists = await Promise.all(
+        files.sort().map((file) => query(`SELECT decode(value) AS text FROM parquet_kv_metadata('${file}')`)),
+      );
+      return Object.assign({}, ...lists.map(([row]) => readShownDays(String(row?.text))));
+    },
+  };
+}
+
+function stateOf({
+  id,
+  created_at,
+  spends,
+  account = 'acme',
+  accept_empty,
+  request,
+  ...report
+}: Report): SavedWindow {
+  const days = Object.keys(spends).sort();
+  const start_date = report.start_date ?? days[0] ?? '2026-10-01';
+  const end =
+    report.length === undefined ? addDays(days.at(-1) ?? start_date, 1) : addDays(start_date, report.length);
+  const state = windowOf([]);
+  return {
+    ...state,
+    request: { ...state.request, account, ...(accept_empty !== undefined && { accept_empty }), ...request },
+    window: { start_date, end_date: end },
+    reports: [{ id, created_at, useless_answers: 0, given_up: false }],
+    ready_id: id,
+    object: objectOf(COPIED_AT),
+  };
+}
+
+function listState(
+  { execution, copied_at, accept_empty }: Omit<Snapshot, 'items'>,
+  rows: number,
+): SavedWindow {
+  const { request: _, ...state } = windowOf([]);
+  const start_date = copied_at.slice(0, 10);
+  const window = { start_date, end_date: addDays(start_date, 1) };
+  const request: ListRequest = {
+    name: 'campaigns',
+    account: 'acme',
+    kind: 'list',
+    resource: 'campaigns',
+    ...window,
+    limit: 5_000,
+    filters: {},
+    max_parallel: 1,
+    ...(accept_empty !== undefined && { accept_empty }),
+  };
+  return { ...state, execution, request, window, object: { ...objectOf(copied_at), rows } };
+}
+
+function objectOf(copied_at: string) {
+  return { key: 'report.json', bytes: 1, crc32: '', content_type: 'application/json', copied_at };
+}

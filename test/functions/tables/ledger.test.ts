@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Report, startTables, TABLE } from './curations.ts';
+
+let tables: Awaited<ReturnType<typeof startTables>>;
+let accounts = 0;
+
+beforeAll(async () => {
+  tables = await startTables();
+});
+afterAll(() => tables.close());
+
+/** Delivers reports one after the other. Each is newer than the one before it. @returns the rows of the ledger, as texts */
+async function log(...reports: readonly Partial<Report>[]) {
+  accounts += 1;
+  const account = `a${accounts}`;
+  for (const [at, report] of reports.entries()) {
+    const created_at = new Date(Date.UTC(2026, 10, 1 + at)).toISOString();
+    await tables.curate({ id: `r${at + 1}`, created_at, spends: {}, account, ...report });
+  }
+  const rows = await tables.rowsOf(
+    'SELECT date, report_id, metric, value, outcome',
+    `ledger/${account}.*.parquet`,
+  );
+  return {
+    account,
+    lines: rows.map(
+      (row) => `${row.date} ${row.report_id} ${row.metric} ${Number(row.value)} ${row.outcome}`,
+    ),
+  };
+}
+
+const DAY = { '2026-10-31': [1, 2] };
+const EMPTY = { start_date: '2026-10-31', length: 1 };
+
+describe('the ledger', () => {
+  it('has a row for each day and metric of a report, in the months of the days', async () => {
+    const { account, lines } = await log({ spends: DAY, length: 2 });
+    expect(lines).toEqual([
+      '2026-10-31 r1 rows 2 shown',
+      '2026-10-31 r1 spend 3 shown',
+      '2026-11-01 r1 rows 0 shown',
+    ]);
+    expect(await tables.rowsOf('SELECT *', `ledger/${account}.daily.2026-11.parquet`)).toEqual([
+      {
+        account,
+        export: 'daily',
+        table_name: 'daily',
+        start_date: '2026-10-31',
+        end_date: '2026-11-02',
+        date: '2026-11-01',
+        report_id: 'r1',
+        report_created_at: '2026-11-01 00:00:00',
+        copied_at: '2026-11-21 06:00:00',
+        metric: 'rows',
+        value: '0.0000000000',
+        outcome: 'shown',
+      },
+    ]);
+  });
+
+  it('keeps what other reports said, and what became of them', async () => {
+    const older = { id: 'r0', created_at: '2026-10-31T00:00:00.000Z', spends: DAY };
+    const { lines } = await log({ spends: DAY }, { spends: {}, ...EMPTY }, older);
+    expect(lines.filter((line) => line.includes('rows'))).toEqual([
+      '2026-10-31 r0 rows 2 kept',
+      '2026-10-31 r1 rows 2 shown',
+      '2026-10-31 r2 rows 0 held',
+    ]);
+  });
+
+  it('keeps a fact when the same report comes again, and only then changes what was held or not written', async () => {
+    const again = { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', ...EMPTY, accept_empty: true };
+    const first = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: DAY };
+    const { lines } = await log({ spends: DAY }, { spends: {}, ...EMPTY }, again, first);
+    expect(lines.filter((line) => line.includes('rows'))).toEqual([
+      '2026-10-31 r1 rows 2 shown',
+      '2026-10-31 r2 rows 0 shown',
+    ]);
+  });
+
+  it.each([
+    ['without a table', { schema: undefined }],
+    [
+      'whose type differs',
+      {
+        schema: {
+          ...TABLE,
+          columns: TABLE.columns.map((column) => ({ ...column, type: 'double' as const })),
+        },
+      },
+    ],
+  ])('has a report %s as not written, if its rows have days', async (_, second) => {
+    const spends = { '2026-10-31': [5] };
+    const { lines } = await log(
+      { spends: DAY },
+      { spends, body: '[{"date":"2026-10-31","campaign_id":1,"spend":5}]', ...second },
+    );
+    expect(lines.filter((line) => line.includes('r2 rows'))).toEqual(['2026-10-31 r2 rows 1 not written']);
+  });
+
+  it('has no row of a report whose rows have no days', async () => {
+    const body = '[{"spend":1},{"spend":2}]';
+    expect((await log({ body, spends: DAY, schema: undefined })).lines).toEqual([]);
+  });
+
+  it('27: costs only itself if S3 refuses it, and the warning names the permission', async () => {
+    const key = 'ledger/refused.daily.2026-10.parquet';
+    tables.s3.faults.push({ operation: 'PutObject', key, answer: 'AccessDenied' });
+    const created_at = '2026-11-01T00:00:00.000Z';
+    const { curated, warnings } = await tables.curate({
+      id: 'r1',
+      created_at,
+      spends: DAY,
+      account: 'refused',
+    });
+    expect(curated).toMatchObject({ table: { days: 1 } });
+    expect(curated).not.toHaveProperty('table_problem');
+    expect(warnings).toEqual([expect.stringMatching(/^the ledger is not written: .*s3:PutObject/)]);
+  });
+});

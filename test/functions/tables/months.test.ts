@@ -1,0 +1,245 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TableSchema } from '../../../functions/workflow/table.ts';
+import { type Report, startTables, TABLE } from './curations.ts';
+import { query } from './reports.ts';
+
+let tables: Awaited<ReturnType<typeof startTables>>;
+let accounts = 0;
+
+beforeAll(async () => {
+  tables = await startTables();
+});
+afterAll(() => tables.close());
+
+/** Delivers reports into a table of their own, one after the other. Each is newer than the one before it. */
+async function deliver(...reports: readonly Partial<Report>[]) {
+  accounts += 1;
+  const account = `a${accounts}`;
+  const results = [];
+  for (const [at, report] of reports.entries()) {
+    const created_at = new Date(Date.UTC(2026, 10, 1 + at)).toISOString();
+    results.push(await tables.curate({ id: `r${at + 1}`, created_at, spends: {}, account, ...report }));
+  }
+  const rows = await tables.rowsOf('SELECT date, spend, report_id', `daily/${account}.*.parquet`);
+  return {
+    account,
+    last: results.at(-1),
+    shown: rows.map(({ date, spend, report_id }) => `${date} ${spend} ${report_id}`),
+    days: await tables.shownDays('daily', account),
+  };
+}
+
+const OCTOBER = { '2026-10-30': [1, 2], '2026-10-31': [3] };
+const NOVEMBER = { '2026-11-01': [4] };
+const BOTH = { ...OCTOBER, ...NOVEMBER };
+const NONE = { days: 0, kept: 0, restated: 0, held: 0 };
+const OF_OCTOBER = { start_date: '2026-10-30', length: 2 };
+
+describe('P7: a table', () => {
+  it('has one object per month, with its columns, and lists days without rows too', async () => {
+    const { account, last, days } = await deliver({ spends: BOTH, start_date: '2026-10-29', length: 4 });
+    const row = (date: string, campaign_id: string, spend: string) => {
+      const report_created_at = '2026-11-01 00:00:00';
+      return { account, date, campaign_id, spend, report_id: 'r1', report_created_at };
+    };
+    expect(await tables.rowsOf('SELECT *', `daily/${account}.2026-10.parquet`)).toEqual([
+      row('2026-10-30', 'c0', '1'),
+      row('2026-10-30', 'c1', '2'),
+      row('2026-10-31', 'c0', '3'),
+    ]);
+    expect(await tables.rowsOf('SELECT *', `daily/${account}.2026-11.parquet`)).toEqual([
+      row('2026-11-01', 'c0', '4'),
+    ]);
+    expect(days).toMatchObject({ '2026-10-29': { rows: 0 }, '2026-10-30': { rows: 2 } });
+    const table = { name: 'daily', ...NONE, days: 4 };
+    expect(last).toMatchObject({ rows: 4, curated: { sums: { spend: '10' }, table }, warnings: [] });
+  });
+
+  it('is in the order of the days, and a day in that of its report', async () => {
+    const rows = [
+      ['2026-10-31', 'z', 5],
+      ['2026-10-02', 'b', 2],
+      ['2026-10-31', 'a', 4],
+      ['2026-10-02', 'a', 9],
+    ].map(([date, campaign_id, spend]) => ({ date, campaign_id, spend }));
+    const whole = { start_date: '2026-10-01', length: 31 };
+    const { shown } = await deliver(
+      { spends: { '2026-10-15': [1], '2026-10-30': [3] }, ...whole },
+      { spends: { '2026-10-02': [], '2026-10-31': [] }, body: JSON.stringify(rows), ...whole },
+      { spends: { '2026-10-15': [7] } },
+    );
+    expect(shown).toEqual([
+      '2026-10-02 2 r2',
+      '2026-10-02 9 r2',
+      '2026-10-15 7 r3',
+      '2026-10-30 3 r1',
+      '2026-10-31 5 r2',
+      '2026-10-31 4 r2',
+    ]);
+  });
+
+  it('writes nothing if it shows the report already, or a newer one', async () => {
+    const { account } = await deliver({ spends: BOTH });
+    const puts = () =>
+      tables.s3.journal.filter(({ method, key }) => method === 'PUT' && key.includes(`/${account}.`));
+    const before = puts().length;
+    const again = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: BOTH, account };
+    expect((await tables.curate(again)).curated.table).toMatchObject({ ...NONE, days: 3 });
+    expect(puts()).toHaveLength(before);
+    const older = { ...again, id: 'r0', created_at: '2026-10-31T00:00:00.000Z' };
+    expect((await tables.curate(older)).curated.table).toMatchObject({ ...NONE, kept: 3 });
+    // The ledger has a report that is not shown too.
+    expect(
+      puts()
+        .slice(before)
+        .map(({ key }) => key.split('/')[1]),
+    ).toEqual(['ledger', 'ledger']);
+  });
+
+  it('counts days that show other rows or other sums as restated, also in a retry', async () => {
+    const restating = { '2026-10-30': [1, 3], '2026-10-31': [1, 2], '2026-11-01': [4] };
+    const { account, last, shown } = await deliver({ spends: BOTH }, { spends: restating });
+    const table = {
+      ...NONE,
+      days: 3,
+      restated: 2,
+      first_restated: '2026-10-30',
+      last_restated: '2026-10-31',
+    };
+    expect(last?.curated.table).toEqual({ name: 'daily', ...table });
+    expect(shown).toHaveLength(5);
+    const retry = { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', spends: restating, account };
+    expect((await tables.curate(retry)).curated.table).toEqual({ name: 'daily', ...table });
+  });
+
+  it('does not restate a day whose sum of doubles differs in its last digits', async () => {
+    const schema = withType('double');
+    const report = (values: readonly number[]) => ({
+      schema,
+      spends: { '2026-10-30': [] },
+      body: JSON.stringify(values.map((spend, at) => ({ date: '2026-10-30', campaign_id: at, spend }))),
+    });
+    const { last } = await deliver(report([0.1, 0.2, 0.3]), report([0.6000000000000001, 0, 0]));
+    expect(last?.curated.table).toMatchObject({ days: 1, restated: 0 });
+  });
+
+  it('48: shows the newest report of each day, also one without rows, whichever comes last', async () => {
+    const newer = { id: 'r9', created_at: '2026-11-20T00:00:00.000Z' };
+    const { shown, last } = await deliver(
+      { spends: { '2026-10-30': [1] }, ...OF_OCTOBER, ...newer },
+      { spends: OCTOBER },
+    );
+    expect(shown).toEqual(['2026-10-30 1 r9']);
+    expect(last?.curated.table).toMatchObject({ ...NONE, kept: 2 });
+  });
+
+  it('warns of days that showed another request until now', async () => {
+    const { last } = await deliver({ spends: BOTH, hash: 'other' }, { spends: OCTOBER });
+    expect(last?.warnings).toEqual([
+      'days of table daily that showed another request (other advertisers, columns or options) until now: 2, the first is 2026-10-30',
+    ]);
+  });
+
+  it('has the currency of its account', async () => {
+    const schema = { ...TABLE, currencies: { [`a${accounts + 1}`]: 'EUR' } };
+    const { account } = await deliver({ spends: OCTOBER, schema });
+    const select = 'SELECT DISTINCT currency';
+    expect(await tables.rowsOf(select, `daily/${account}.*.parquet`)).toEqual([{ currency: 'EUR' }]);
+    const other = await deliver({ spends: OCTOBER, schema });
+    expect(await tables.rowsOf(select, `daily/${other.account}.*.parquet`)).toEqual([{ currency: null }]);
+  });
+});
+
+function withType(type: 'double' | 'bigint'): TableSchema {
+  const [campaign, spend] = TABLE.columns;
+  return campaign && spend ? { ...TABLE, columns: [campaign, { ...spend, type }] } : TABLE;
+}
+
+describe('47: a report without rows', () => {
+  it('holds the days that have rows, and a retry says the same', async () => {
+    const { account, last, shown, days } = await deliver({ spends: OCTOBER }, { spends: {}, ...OF_OCTOBER });
+    const table = { name: 'daily', ...NONE, held: 2, first_held: '2026-10-30', last_held: '2026-10-31' };
+    expect(last?.curated.table).toEqual(table);
+    expect(last?.warnings).toEqual([
+      `2 days that had 3 rows have none in the new report; table daily keeps them. To empty it: curate daily --account ${account} --from 2026-10-30 --to 2026-11-01 --accept-empty`,
+    ]);
+    expect(shown).toHaveLength(3);
+    expect(days['2026-10-31']).toMatchObject({ report_id: 'r1', held: { report_id: 'r2' } });
+    const retry = { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', spends: {}, ...OF_OCTOBER, account };
+    expect((await tables.curate(retry)).curated.table).toEqual(table);
+  });
+
+  it('empties them if the request says so, also when the report was held before', async () => {
+    const { account, last, shown } = await deliver(
+      { spends: OCTOBER },
+      { spends: {}, ...OF_OCTOBER },
+      { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', ...OF_OCTOBER, accept_empty: true },
+    );
+    expect(last?.curated.table).toMatchObject({ ...NONE, days: 2, restated: 2 });
+    expect(shown).toEqual([]);
+    expect(await outcomesOf(account, 'r2')).toEqual(['shown']);
+  });
+
+  it('is held no more once a newer report has rows, and still is when one comes that is older', async () => {
+    const late = { id: 'r0', created_at: '2026-11-01T12:00:00.000Z', spends: { '2026-10-31': [8] } };
+    const held = [{ spends: OCTOBER }, { spends: {}, ...OF_OCTOBER }];
+    const { days } = await deliver(...held, { spends: { '2026-10-30': [9] } }, late);
+    expect(days['2026-10-30']).not.toHaveProperty('held');
+    expect(days['2026-10-31']).toMatchObject({ report_id: 'r0', held: { report_id: 'r2' } });
+  });
+});
+
+async function outcomesOf(account: string, report_id: string) {
+  const rows = await tables.rowsOf('SELECT DISTINCT report_id, outcome', `ledger/${account}.*.parquet`);
+  return rows.filter((row) => row.report_id === report_id).map(({ outcome }) => outcome);
+}
+
+describe('the columns of a table', () => {
+  it('that were added are NULL, and those that were removed go, once a month is written', async () => {
+    const columns = [...TABLE.columns.slice(1), { name: 'clicks', type: 'bigint' as const, from: 'clicks' }];
+    const body = JSON.stringify([{ date: '2026-10-31', spend: 7, clicks: 1 }]);
+    const request = { metrics: ['spend', 'clicks'] };
+    const newer = { spends: { '2026-10-31': [7] }, body, request, schema: { ...TABLE, columns } };
+    const { account, last } = await deliver({ spends: OCTOBER }, newer);
+    expect(last?.warnings).toEqual([]);
+    expect(
+      await tables.rowsOf('SELECT * EXCLUDE (account, report_created_at)', `daily/${account}.*.parquet`),
+    ).toEqual([
+      { date: '2026-10-30', spend: '1', clicks: null, report_id: 'r1' },
+      { date: '2026-10-30', spend: '2', clicks: null, report_id: 'r1' },
+      { date: '2026-10-31', spend: '7', clicks: '1', report_id: 'r2' },
+    ]);
+  });
+
+  it('42: that have another type than those of the month refuse the report, and nothing is written', async () => {
+    const { account, last, shown } = await deliver(
+      { spends: OCTOBER },
+      { spends: OCTOBER, schema: withType('double') },
+    );
+    const problem =
+      /^table daily is not written: column spend is double now, but was written as bigint; give the export a new table name; see TableProblems/;
+    expect(last?.curated.table_problem).toMatch(problem);
+    expect(last?.warnings).toEqual([last?.curated.table_problem]);
+    expect(last).toMatchObject({ rows: 3, curated: { sums: { spend: '6' } } });
+    expect(last?.curated).not.toHaveProperty('table');
+    expect(shown.every((row) => row.endsWith('r1'))).toBe(true);
+    expect(account).toBeDefined();
+  });
+
+  it('42: refuse an object that something else wrote', async () => {
+    const { account } = await deliver({ spends: OCTOBER });
+    const key = `tables/daily/${account}.2026-10.parquet`;
+    const path = join(tables.s3.directory, 'other.parquet');
+    const etag = await tables.store.getFile(key, path, new AbortController().signal);
+    await query(`COPY (SELECT 1 AS one) TO '${path}' (FORMAT parquet)`);
+    expect(await tables.store.putFile(key, path, etag)).toBe(true);
+    const { curated } = await tables.curate({
+      id: 'r2',
+      created_at: '2026-11-02T00:00:00.000Z',
+      spends: OCTOBER,
+      account,
+    });
+    expect(curated.table_problem).toMatch(/was not written by this stack/);
+  });
+});

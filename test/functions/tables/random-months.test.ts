@@ -1,0 +1,282 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ObjectStore } from '../../../functions/aws/objects.ts';
+import { addDays, daysOf } from '../../../functions/workflow/request/dates.ts';
+import { type Report, startTables } from './curations.ts';
+
+let tables: Awaited<ReturnType<typeof startTables>>;
+let accounts = 0;
+
+beforeAll(async () => {
+  tables = await startTables();
+});
+afterAll(() => tables.close());
+
+const START = '2026-09-20';
+
+/** A report of some days. `age` orders reports as they were created; they may come in any other order. */
+interface Delivery {
+  readonly first: number;
+  readonly length: number;
+  readonly age: number;
+  readonly hash: 'h' | 'other';
+  readonly accept_empty: boolean;
+  /** The rows of its days, in turn. */
+  readonly rows: readonly number[];
+  /** PUTs after which the step is killed; then it is tried again, unless the run ends there. */
+  readonly killedAfter?: number;
+  readonly isTriedAgain: boolean;
+  /** Delivers the one before it once more. */
+  readonly isRepeated: boolean;
+  /** Runs at the same time as the one before it. */
+  readonly isParallel: boolean;
+}
+
+const deliveries: fc.Arbitrary<readonly Delivery[]> = fc.array(
+  fc.record(
+    {
+      first: fc.integer({ min: 0, max: 60 }),
+      length: fc.integer({ min: 1, max: 45 }),
+      age: fc.integer({ min: 0, max: 8 }),
+      hash: fc.constantFrom('h', 'h', 'h', 'other'),
+      accept_empty: fc.constantFrom(false, false, true),
+      rows: fc.array(fc.constantFrom(0, 1, 2), { minLength: 1, maxLength: 4 }),
+      killedAfter: fc.integer({ min: 0, max: 5 }),
+      isTriedAgain: fc.boolean(),
+      isRepeated: fc.constantFrom(false, false, true),
+      isParallel: fc.constantFrom(false, false, true),
+    },
+    {
+      requiredKeys: [
+        'first',
+        'length',
+        'age',
+        'hash',
+        'accept_empty',
+        'rows',
+        'isTriedAgain',
+        'isRepeated',
+        'isParallel',
+      ],
+    },
+  ),
+  { minLength: 1, maxLength: 6 },
+);
+
+function reportOf(
+  { first, length, age, hash, accept_empty, rows }: Delivery,
+  number: number,
+): Required<
+  Pick<Report, 'start_date' | 'length' | 'hash' | 'accept_empty' | 'id' | 'created_at' | 'spends'>
+> {
+  const start_date = addDays(START, first);
+  const days = daysOf({ start_date, end_date: addDays(start_date, length) });
+  const spends = days.map((day, at) => {
+    const count = rows[at % rows.length] ?? 0;
+    // Every other report has the sums of another one.
+    return [day, Array.from({ length: count }, (_, row) => at + row + (number % 2))] as const;
+  });
+  const created_at = new Date(Date.UTC(2026, 11, 1 + age)).toISOString();
+  return {
+    id: `r${number}`,
+    created_at,
+    start_date,
+    length,
+    hash,
+    accept_empty,
+    spends: Object.fromEntries(spends),
+  };
+}
+
+/** What a day shows. */
+interface Day {
+  readonly report: ReturnType<typeof reportOf>;
+  readonly isRestated: boolean;
+  readonly held?: string;
+}
+
+type Model = Map<string, Day>;
+
+/** Newer by the clock, and by the id if both are as old. */
+function isNewer(one: Day['report'], other: Day['report']): boolean {
+  return one.created_at === other.created_at ? one.id > other.id : one.created_at > other.created_at;
+}
+
+/** What a table should do with the days of one month. @returns what becomes of each */
+function apply(
+  model: Model,
+  reports: ReadonlyMap<string, Day['report']>,
+  report: Day['report'],
+  days: readonly string[],
+) {
+  return days.map((day) => {
+    const shown = model.get(day);
+    const rows = report.spends[day] ?? [];
+    const before = shown?.report.spends[day] ?? [];
+    const isOwn = shown?.report.hash === report.hash;
+    if (shown?.report.id === report.id) return { day, outcome: 'shown', isRestated: shown.isRestated };
+    if (shown && isOwn && isNewer(shown.report, report)) return { day, outcome: 'kept', isRestated: false };
+    const held = shown?.held === undefined ? undefined : reports.get(shown.held);
+    const staysHeld =
+      held !== undefined && held.hash === report.hash && (held.id === report.id || isNewer(held, report));
+    if (before.length > 0 && rows.length === 0 && !report.accept_empty) {
+      if (shown && !staysHeld) model.set(day, { ...shown, held: report.id });
+      return { day, outcome: 'held', isRestated: false };
+    }
+    const isRestated = shown !== undefined && before.join() !== rows.join() && !isSameSum(before, rows);
+    model.set(day, {
+      report,
+      isRestated,
+      ...(staysHeld && rows.length > 0 && held.id !== report.id && { held: held.id }),
+    });
+    return { day, outcome: 'shown', isRestated };
+  });
+}
+
+function isSameSum(one: readonly number[], other: readonly number[]): boolean {
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+  return one.length === other.length && sum(one) === sum(other);
+}
+
+function monthsOf(report: Day['report']): string[][] {
+  return [...Map.groupBy(Object.keys(report.spends), (day) => day.slice(0, 7)).values()];
+}
+
+/** Kills the step before the next PUT. */
+class Killed extends Error {
+  override readonly name = 'Killed';
+}
+
+function killedAfter(puts: number): Pick<ObjectStore, 'getFile' | 'putFile'> {
+  let left = puts;
+  return {
+    getFile: (...parameters) => tables.store.getFile(...parameters),
+    putFile: async (...parameters) => {
+      left -= 1;
+      if (left < 0) throw new Killed();
+      return tables.store.putFile(...parameters);
+    },
+  };
+}
+
+/** The days of a table, as a reader sees them. */
+async function readTable(account: string) {
+  const [rows, days] = await Promise.all([
+    tables.rowsOf('SELECT date, campaign_id, spend, report_id', `daily/${account}.*.parquet`),
+    tables.shownDays('daily', account),
+  ]);
+  const byDay = Map.groupBy(rows, ({ date }) => String(date));
+  return Object.fromEntries(
+    Object.entries(days).map(([day, { report_id, rows, restated, held }]) => {
+      const spends = (byDay.get(day) ?? []).map((row) => [row.report_id, Number(row.spend)]);
+      return [day, { report_id, rows, restated, held: held?.report_id, spends }];
+    }),
+  );
+}
+
+function describeModel(model: Model) {
+  const days = [...model].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(
+    days.map(([day, { report, isRestated, held }]) => {
+      const spends = (report.spends[day] ?? []).map((spend) => [report.id, spend]);
+      return [day, { report_id: report.id, rows: spends.length, restated: isRestated, held, spends }];
+    }),
+  );
+}
+
+function summarize(outcomes: readonly ReturnType<typeof apply>[number][]) {
+  const count = (outcome: string) => outcomes.filter((each) => each.outcome === outcome).length;
+  const restated = outcomes.filter(({ isRestated }) => isRestated).length;
+  return { days: count('shown'), kept: count('kept'), held: count('held'), restated };
+}
+
+/** The months that a killed step wrote, in order, or all of them. */
+function applyWritten(
+  model: Model,
+  reports: ReadonlyMap<string, Day['report']>,
+  report: Day['report'],
+  puts: number,
+): boolean {
+  let left = puts;
+  for (const days of monthsOf(report)) {
+    const trial = new Map(model);
+    apply(trial, reports, report, days);
+    const isWritten = days.some((day) => trial.get(day) !== model.get(day));
+    if (isWritten && left === 0) return false;
+    if (isWritten) left -= 1;
+    for (const [day, shown] of trial) model.set(day, shown);
+  }
+  return true;
+}
+
+it('P7: shows each day once, from the report that should be shown, whatever happens', async () => {
+  await fc.assert(
+    fc.asyncProperty(deliveries, async (all) => {
+      accounts += 1;
+      const account = `a${accounts}`;
+      const reports = all
+        .map(reportOf)
+        .map((report, at, some) => (all[at]?.isRepeated && some[at - 1]) || report);
+      const byId = new Map(reports.map((report) => [report.id, report]));
+      const model: Model = new Map();
+      for (let at = 0; at < all.length; at += 1) {
+        const [report, next] = [reports[at], reports[at + 1]];
+        const { killedAfter: puts, isTriedAgain } = all[at] ?? {};
+        if (!report) continue;
+        const deliver = (through?: ReturnType<typeof killedAfter>) =>
+          tables.curate({ ...report, account }, through);
+        if (next && all[at + 1]?.isParallel) {
+          await Promise.all([deliver(), tables.curate({ ...next, account })]);
+          const shown = await readTable(account);
+          // Each month has one of the two orders.
+          for (const month of new Set(
+            [...monthsOf(report), ...monthsOf(next)].map(([day = '']) => day.slice(0, 7)),
+          )) {
+            const daysIn = (each: Day['report']) =>
+              monthsOf(each).find(([day = '']) => day.startsWith(month)) ?? [];
+            const orders = [
+              [report, next],
+              [next, report],
+            ].map((order) => {
+              const trial = new Map(model);
+              for (const each of order) apply(trial, byId, each, daysIn(each));
+              return trial;
+            });
+            const ofMonth = (days: object) =>
+              Object.fromEntries(Object.entries(days).filter(([day]) => day.startsWith(month)));
+            const [one, other] = orders.map((trial) => ofMonth(describeModel(trial)));
+            const isOne = JSON.stringify(ofMonth(shown)) === JSON.stringify(one);
+            if (!isOne) expect(ofMonth(shown)).toEqual(other);
+            for (const [day, value] of orders[isOne ? 0 : 1] ?? [])
+              if (day.startsWith(month)) model.set(day, value);
+          }
+          at += 1;
+          continue;
+        }
+        if (puts !== undefined) {
+          const through = killedAfter(puts);
+          const isDone = await deliver(through).then(
+            () => true,
+            (error: unknown) => {
+              if (error instanceof Killed) return false;
+              throw error;
+            },
+          );
+          if (!isTriedAgain) {
+            applyWritten(model, byId, report, isDone ? Number.POSITIVE_INFINITY : puts);
+            expect(await readTable(account)).toEqual(describeModel(model));
+            continue;
+          }
+        }
+        const outcomes = monthsOf(report).flatMap((days) => apply(model, byId, report, days));
+        const { curated } = await deliver();
+        expect(curated.table).toMatchObject(summarize(outcomes));
+        expect(await readTable(account)).toEqual(describeModel(model));
+        const logged = await tables.rowsOf('SELECT date, metric, report_id', `ledger/${account}.*.parquet`);
+        const own = logged.filter(({ report_id, metric }) => report_id === report.id && metric === 'rows');
+        expect(own.map(({ date }) => date)).toEqual(Object.keys(report.spends));
+      }
+    }),
+    { numRuns: 20 },
+  );
+}, 120_000);
