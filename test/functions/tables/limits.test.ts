@@ -1,0 +1,194 @@
+import { existsSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, vi } from 'vitest';
+import { openDatabase } from '../../../functions/tables/database.ts';
+import { readRows } from '../../../functions/tables/source.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { factsOf, type Given, SCHEMA, stage } from './reports.ts';
+
+const { signal } = new AbortController();
+const ROW = { date: '2026-10-01', campaign_id: 'a', spend: 1, impressions: 1 };
+const BODY = JSON.stringify([ROW]);
+const AS_CSV = { format: 'CSV' };
+const LARGE = 'x'.repeat(60_000_000);
+
+describe('the work on a file is bounded, whatever it holds:', () => {
+  const names = Array.from({ length: 300_000 }, (_, index) => `name ${index}`);
+  const deep = `${'{"a":'.repeat(3000)}1${'}'.repeat(3000)}`;
+  const columns = Array.from({ length: 200 }, (_, index) => {
+    const name = `m${index}`;
+    return { name, type: 'decimal(18,6)' as const, from: name };
+  });
+  const wide = { schema: { ...SCHEMA, columns }, columns };
+
+  it.each<[string, () => string | Buffer, Given, object]>([
+    [
+      '300,000 names in a row',
+      () => JSON.stringify([{ ...Object.fromEntries(names.map((name) => [name, 1])), ...ROW }, ROW]),
+      {},
+      {
+        rows: 2,
+        warnings: [
+          expect.stringMatching(/^the table leaves out .*"name 18", "name 19" and 299980 more$/),
+          expect.any(String),
+        ],
+      },
+    ],
+    [
+      '300,000 names in as many rows',
+      () => JSON.stringify(names.map((name) => ({ ...ROW, campaign_id: name, [name]: 1 }))),
+      {},
+      { rows: 300_000, warnings: [expect.stringMatching(/^the table leaves out .* and 299980 more$/)] },
+    ],
+    [
+      '300,000 names in a header of CSV',
+      () => `${names.join()}\n`,
+      AS_CSV,
+      { table_problem: expect.stringMatching(/more than 500 fields/) },
+    ],
+    [
+      'a name with U+0000',
+      () => JSON.stringify([{ ...ROW, 'a\u0000b': 1 }]),
+      {},
+      { rows: 1, warnings: [expect.stringContaining('"a\\u0000b"')] },
+    ],
+    [
+      'a first row nested 3,000 deep',
+      () => `[${deep},${JSON.stringify(ROW)}]`,
+      {},
+      { rows: 2, table_problem: 'row 1 has no value in the column date, where a date belongs' },
+    ],
+    ['a value nested 3,000 deep', () => BODY.replace('"a"', deep), {}, { rows: 1, warnings: [] }],
+    [
+      'an object nested 3,000 deep around the rows',
+      () => `{"deep":${deep},"rows":${BODY}}`,
+      {},
+      { rows: 1, warnings: [] },
+    ],
+    [
+      'a row of 60 MB',
+      () => BODY.replace('"a"', `"${LARGE}"`),
+      {},
+      { table_problem: expect.stringMatching(/^a (row|line) of the file is longer than/) },
+    ],
+    [
+      'a row of 60 MB in an object',
+      () => `{"rows":${BODY.replace('"a"', `"${LARGE}"`)}}`,
+      {},
+      { table_problem: expect.stringMatching(/^a (row|line) of the file is longer than/) },
+    ],
+    [
+      'a line of 60 MB',
+      () => `date,campaign_id\n2026-10-01,${LARGE}\n`,
+      AS_CSV,
+      { table_problem: expect.stringMatching(/^a (row|line) of the file is longer than/) },
+    ],
+    [
+      'a quoted line of 60 MB',
+      () => `date,campaign_id\n2026-10-01,"${LARGE}"\n`,
+      AS_CSV,
+      { table_problem: expect.stringMatching(/^a (row|line) of the file is longer than/) },
+    ],
+    [
+      'an array of 60 MB on one line',
+      () => JSON.stringify(Array.from({ length: 800_000 }, () => ROW)),
+      {},
+      { rows: 800_000 },
+    ],
+    [
+      'a small gzip file of 300 MB of text',
+      () => gzipSync(Buffer.concat([Buffer.alloc(300_000_000, ' '), Buffer.from(BODY)])),
+      {},
+      { rows: 1 },
+    ],
+    [
+      '200 metrics',
+      () =>
+        JSON.stringify(
+          Array.from({ length: 5000 }, () => ({
+            date: ROW.date,
+            ...Object.fromEntries(columns.map(({ name }, at) => [name, at + 0.5])),
+          })),
+        ),
+      wide,
+      { rows: 5000 },
+    ],
+    [
+      '200 metrics in CSV',
+      () =>
+        `date,${columns.map(({ name }) => name)}\n${`${ROW.date},${columns.map((_, at) => at + 0.5)}\n`.repeat(5000)}`,
+      { ...wide, ...AS_CSV },
+      { rows: 5000 },
+    ],
+  ])('%s', async (_, body, given, expected) => {
+    expect(await factsOf(body(), given)).toMatchObject(expected);
+  });
+});
+
+it('an error of our own query does not refuse the file', async () => {
+  using database = await openDatabase(temporaryDirectory(), signal);
+  const query = readRows(database, "SELECT regexp_full_match('7', '7{1,0}')");
+  await expect(query).rejects.toThrow(/^Invalid Input Error: invalid repetition size/);
+});
+
+it('DuckDB loads no extension, and keeps its configuration', async () => {
+  using database = await openDatabase(temporaryDirectory(), signal);
+  await expect(database.query('SET threads = 2')).rejects.toThrow(/locked/);
+  await expect(database.query(`FROM 'https://127.0.0.1:9/rows.parquet'`)).rejects.toThrow(/httpfs|extension/);
+});
+
+it('46: says that the time is over, also in the middle of a query', async () => {
+  const controller = new AbortController();
+  using database = await openDatabase(temporaryDirectory(), controller.signal);
+  const long = database.query('SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b');
+  controller.abort();
+  await expect(long).rejects.toMatchObject({ name: 'CurateLimit', which: 'time' });
+  await expect(database.query('SELECT 1')).rejects.toMatchObject({ name: 'CurateLimit', which: 'time' });
+});
+
+it('46: says that the memory is not enough', async () => {
+  using database = await openDatabase(temporaryDirectory(), new AbortController().signal);
+  const huge = database.query(`SELECT length(string_agg(repeat('x', 1000000), '')) FROM range(1000)`);
+  await expect(huge).rejects.toMatchObject({ name: 'CurateLimit', which: 'memory' });
+});
+
+it('46: a larger function gives DuckDB the memory that it has beyond the default, and a smaller one less', async () => {
+  const limitOf = async (size: string) => {
+    vi.stubEnv('AWS_LAMBDA_FUNCTION_MEMORY_SIZE', size);
+    using database = await openDatabase(temporaryDirectory(), new AbortController().signal);
+    const [row] = await database.query(`SELECT current_setting('memory_limit') AS bytes`);
+    return row?.bytes;
+  };
+  expect([await limitOf('400'), await limitOf('1769'), await limitOf('2769')]).toEqual([
+    '36.2 MiB',
+    '143.0 MiB',
+    '1.0 GiB',
+  ]);
+});
+
+it.runIf(existsSync('/dev/full'))('46: says that the storage is full when rows are written', async () => {
+  const folder = temporaryDirectory();
+  symlinkSync('/dev/full', join(folder, 'rows.parquet'));
+  await expect(stage(BODY, { folder })).rejects.toMatchObject({ name: 'CurateLimit', which: 'storage' });
+});
+
+it('runs in several worker threads, and again after one has ended', async () => {
+  const program = `
+    import { workerData } from 'node:worker_threads';
+    const { openDatabase } = await import(workerData.url);
+    const database = await openDatabase(workerData.folder, new AbortController().signal);
+    const [{ answer }] = await database.query("SELECT 6 * 7 AS answer");
+    database[Symbol.dispose]();
+    if (answer !== 42) throw new Error('wrong');`;
+  const url = new URL('../../../functions/tables/database.ts', import.meta.url).href;
+  const folder = temporaryDirectory();
+  const run = () =>
+    new Promise((resolve, reject) => {
+      const code = new URL(`data:text/javascript,${encodeURIComponent(program)}`);
+      new Worker(code, { workerData: { url, folder } }).on('exit', resolve).on('error', reject);
+    });
+  expect(await Promise.all([run(), run()])).toEqual([0, 0]);
+  expect(await run()).toBe(0);
+});
