@@ -121,7 +121,7 @@ async function printed({ cli, place }: Folder): Promise<string[]> {
 
 it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
   [
-    'a run was killed between the table and the manifest',
+    '49: killed between the table and the manifest',
     async ({ run, remove }) => {
       await run(NEXT_WEEK);
       await run();
@@ -131,7 +131,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
     /^npm start /,
   ],
   [
-    'a run was killed before it delivered anything',
+    'killed before it delivered anything',
     async ({ run, request, args, sandbox, platform }) => {
       await run(NEXT_WEEK);
       platform.isReady = false;
@@ -146,7 +146,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
     /^npm start /,
   ],
   [
-    'its request has changed',
+    'another request',
     async ({ run }) => {
       await run();
       await run({ ...NEXT_WEEK, metrics: ['spend', 'impressions'] }, ['--take-over']);
@@ -155,7 +155,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
     /^npm start /,
   ],
   [
-    'its request has changed, and has another table',
+    'another request with another table',
     async ({ run }) => {
       await run();
       await run({ ...NEXT_WEEK, metrics: ['spend', 'impressions'], table: 'fresh' });
@@ -164,7 +164,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
     /^npm start /,
   ],
   [
-    'only its table is another one',
+    'the same request with another table',
     async ({ run }) => {
       await run();
       await run({ ...NEXT_WEEK, table: 'fresh' });
@@ -173,7 +173,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
     /^npm run export -- curate /,
   ],
   [
-    'the object of a month was deleted',
+    'a deleted month',
     async ({ run, remove }) => {
       await run({ ...WEEK, end_date: NEXT_WEEK.end_date });
       await remove('sandbox.2025-10.parquet');
@@ -182,7 +182,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
     /^npm run export -- curate /,
   ],
   [
-    'a newer report has no rows',
+    '47: a newer report without rows',
     async ({ run, sandbox }) => {
       await run({ ...WEEK, end_date: NEXT_WEEK.end_date });
       sandbox.faults.add({ on: 'storage', body: '[]' });
@@ -191,7 +191,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
     'held',
     /^npm run export -- curate .* --accept-empty$/,
   ],
-])('missing, status and plan agree, and the printed command mends it, if %s', async (_, leave, state, command) => {
+])('%s: missing, status and plan agree, and the printed command mends it', async (_, leave, state, command) => {
   const folder = await openFolder();
   await leave(folder);
   const { missing, held } = await judge(folder);

@@ -79,7 +79,7 @@ describe('an export of only what is missing', () => {
     await stopped.result;
     // A retry that is under way could write the manifest once S3 works again.
     await workflow.functionOf('PublishWindow').kill();
-    expect((await workflow.keys()).filter((key) => key.startsWith(`tables/${name}/`))).toHaveLength(7);
+    expect(await workflow.keys()).toContain(`tables/${name}/sandbox.2025-10.parquet`);
     workflow.s3.faults.splice(0);
     const { output } = await workflow.run(onlyMissing);
     expect(output).toMatchObject({ already_delivered: 0, windows: [{ window: OVER }] });

@@ -32,8 +32,6 @@ export interface CurateResult {
   readonly windows: readonly Rebuilt[];
   /** Months that got the table's columns, although none of their days was written. */
   readonly months: number;
-  /** Months that have another type, and cannot get them. */
-  readonly problems: readonly string[];
 }
 
 export function createCurateCommand(): Command {
@@ -61,9 +59,6 @@ export function createCurateCommand(): Command {
       ].join('\n'),
     )
     .action(async (name: string, options: CurateOptions) => {
-      const { from, to, acceptEmpty } = options;
-      if (acceptEmpty && (from === undefined || to === undefined))
-        throw new UsageError(['--accept-empty needs --from and --to']);
       const result = await curate(name, options);
       if (options.json) printDocument(result);
       else printLines(describeEnd(result));
@@ -72,6 +67,10 @@ export function createCurateCommand(): Command {
 }
 
 async function curate(name: string, options: CurateOptions): Promise<CurateResult> {
+  const { from = '', to = '9999', acceptEmpty = false } = options;
+  const range = { start_date: from, end_date: to };
+  if (acceptEmpty && (from === '' || to === '9999'))
+    throw new UsageError(['--accept-empty needs --from and --to']);
   await using bucket = await openBucket(options);
   await using _lock = options.local ? await lockFolder(options.out) : undefined;
   const exports = await findExports(name, options, bucket, new Date());
@@ -86,10 +85,7 @@ async function curate(name: string, options: CurateOptions): Promise<CurateResul
       'Add the export to cdk.json and deploy the stack.',
     );
   using scratch = openScratchFolder();
-  const { from = '', to = '9999', acceptEmpty = false } = options;
-  const range = { start_date: from, end_date: to };
   const windows: Rebuilt[] = [];
-  const problems: string[] = [];
   let months = 0;
   for (const found of exports) {
     const rebuilding: Rebuilding = { found, schema, bucket, range, acceptEmpty, folder: scratch.folder };
@@ -97,17 +93,13 @@ async function curate(name: string, options: CurateOptions): Promise<CurateResul
       windows.push(rebuilt);
       printLines([describeWindow(rebuilt)], options.json ? process.stderr : process.stdout);
     }
-    const rebuilt = await rebuildMonths(rebuilding);
-    months += rebuilt.months;
-    problems.push(...rebuilt.problems);
+    months += await rebuildMonths(rebuilding);
   }
-  const where = from === '' && to === '9999' ? '' : ' in this range';
-  if (windows.length === 0) throw new UsageError([`no report or list of ${name} was delivered${where}`]);
-  const isFailed = problems.length > 0 || windows.some(({ outcome }) => FAILURES.has(outcome));
-  return { version: '1', outcome: isFailed ? 'failed' : 'done', name, table, windows, months, problems };
+  if (windows.length === 0)
+    throw new UsageError([`no report or list of ${name} was delivered in this range`]);
+  const isFailed = windows.some(({ outcome }) => outcome === 'failed' || outcome === 'replaced');
+  return { version: '1', outcome: isFailed ? 'failed' : 'done', name, table, windows, months };
 }
-
-const FAILURES: ReadonlySet<Rebuilt['outcome']> = new Set(['failed', 'replaced']);
 
 const OUTCOMES: Readonly<Record<Rebuilt['outcome'], string>> = {
   written: 'written',
@@ -119,24 +111,22 @@ const OUTCOMES: Readonly<Record<Rebuilt['outcome'], string>> = {
 };
 
 function describeWindow({ account, outcome, table, problem, warnings = [], ...range }: Rebuilt): string {
-  const { days = 0, kept = 0, restated = 0, held = 0 } = table ?? {};
+  const { days = 0, kept = 0, restated = 0 } = table ?? {};
   const facts = [
     ...(table ? [`${days} days`] : []),
     ...(kept > 0 ? [`${kept} keep a newer report`] : []),
     ...(restated > 0 ? [`${restated} have other values now`] : []),
-    ...(held > 0 ? [`${held} are held, because the report has no rows for them`] : []),
     ...(problem === undefined ? [] : [problem]),
     ...warnings.map((warning) => `warning: ${warning}`),
   ];
   return `${account} ${describeDays(range)}  ${[OUTCOMES[outcome], ...facts].join('; ')}`;
 }
 
-function describeEnd({ windows, months, problems, table }: CurateResult): string[] {
+function describeEnd({ windows, months, table }: CurateResult): string[] {
   const groups = Map.groupBy(windows, ({ outcome }) => outcome);
   const counts = [...groups].map(([outcome, { length }]) => `${length} ${outcome.replace('_', ' ')}`);
   return [
     `Table ${table}: of ${windows.length} windows, ${counts.join(', ')}.`,
-    ...problems,
     ...(months > 0 ? [`Months that got the table's columns besides: ${months}`] : []),
   ];
 }

@@ -21,7 +21,7 @@ import { createRequestTables } from '../../local/glue.ts';
 import type { Bucket } from '../bucket.ts';
 import type { FoundExport } from '../days.ts';
 import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployment.ts';
-import { UsageError } from '../errors.ts';
+import { CommandFailed, UsageError } from '../errors.ts';
 import { readMonths, readShown } from '../months.ts';
 import { loadConfig } from '../options.ts';
 
@@ -35,15 +35,12 @@ export async function findSchema(
   table: string,
   exports: readonly FoundExport[] | undefined,
 ): Promise<TableSchema | undefined> {
-  if (!exports) return readDeployedSchema(table);
-  const tables = new Map<string, CatalogTable>();
-  const define = createRequestTables({ glue: { tables }, bucket: '', config: loadConfig() });
-  for (const { input, target } of exports) define(input, target);
-  const found = tables.get(catalogName(table));
-  return found && readSchema(found);
-}
-
-async function readDeployedSchema(table: string): Promise<TableSchema | undefined> {
+  if (exports) {
+    const tables = new Map<string, CatalogTable>();
+    const define = createRequestTables({ glue: { tables }, bucket: '', config: loadConfig() });
+    for (const { input, target } of exports) define(input, target);
+    return readSchema(tables.get(catalogName(table)) ?? {});
+  }
   const GLUE_DATABASE = await readOutput('database');
   const { region } = await readDeployedPlace();
   if (GLUE_DATABASE === undefined || region === undefined)
@@ -77,23 +74,23 @@ export function openScratchFolder(): Disposable & { readonly folder: string } {
   };
 }
 
-interface About extends DateRange {
+/** The outcome of rebuilding one window. */
+export interface Rebuilt extends DateRange, Result {
   readonly account: string;
-  readonly report_id?: string;
+  readonly report_id: string | undefined;
   readonly created_at: string;
 }
 
-/** The outcome of rebuilding one window. */
-export interface Rebuilt extends About {
+interface Result {
   /**
    * `written` · `unchanged`: the table shows it already · `older`: the table shows newer reports · `other_request`: not the
    * configured one, so it may not write · `replaced`: the object is no longer the one that the manifest names · `failed`
    */
   readonly outcome: 'written' | 'unchanged' | 'older' | 'other_request' | 'replaced' | 'failed';
   /** If it was written. */
-  readonly table?: NonNullable<Curated['table']>;
+  readonly table?: Curated['table'];
   /** The reason of `failed`. */
-  readonly problem?: string;
+  readonly problem?: string | undefined;
   readonly warnings?: readonly string[];
 }
 
@@ -121,21 +118,12 @@ export async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Re
   for (const delivery of newestFirst) {
     const { start_date, end_date, created_at, manifest } = delivery;
     const { account, report_id } = manifest;
-    const about = {
-      account,
-      start_date,
-      end_date,
-      ...(report_id !== undefined && { report_id }),
-      created_at,
-    };
-    yield { ...about, ...(await rebuildWindow(delivery, rebuilding)) };
+    const result = await rebuildWindow(delivery, rebuilding);
+    yield { account, start_date, end_date, report_id, created_at, ...result };
   }
 }
 
-async function rebuildWindow(
-  delivery: StoredDelivery,
-  rebuilding: Rebuilding,
-): Promise<Omit<Rebuilt, keyof About>> {
+async function rebuildWindow(delivery: StoredDelivery, rebuilding: Rebuilding): Promise<Result> {
   const { found, schema, bucket, range, acceptEmpty } = rebuilding;
   const { account } = found.request;
   if (schema.requests[account] !== delivery.request_hash) return { outcome: 'other_request' };
@@ -149,8 +137,9 @@ async function rebuildWindow(
   const isWanted = (state: DayState, at: number) =>
     state === 'not_in_table' || (state === 'held' && isAccepted(days[at] ?? ''));
   if (!states.some(isWanted)) {
-    const isShown = days.some((day) => shown[day]?.report_id === versionId(delivery));
-    return { outcome: isShown ? 'unchanged' : 'older' };
+    // A list's snapshot has no report; the execution that made it stands for one.
+    const { report_id = delivery.manifest.execution } = delivery.manifest;
+    return { outcome: days.some((day) => shown[day]?.report_id === report_id) ? 'unchanged' : 'older' };
   }
   try {
     const after = await curateReport(asState(delivery, found.request), {
@@ -168,18 +157,14 @@ async function rebuildWindow(
   }
 }
 
-/** A list's snapshot has no report; the execution that made it stands for one. */
-function versionId({ manifest }: StoredDelivery): string {
-  return manifest.report_id ?? manifest.execution;
-}
-
 /** The window's state after SaveReport. CurateReport calls the platform no more, so the token does not matter. */
 function asState({ manifest, created_at }: StoredDelivery, request: ExportRequest): SavedWindow {
-  const { start_date, end_date, report_id, copied_at, version_id, content_encoding } = manifest;
+  const { start_date, end_date, report_id, copied_at, checksum, execution } = manifest;
+  const { key, bytes, version_id, content_type, content_encoding } = manifest;
   // The hash leaves the format out, so that of this file may be another one.
   const { format } = manifest.request;
   return {
-    execution: manifest.execution,
+    execution,
     request: { ...request, start_date, end_date, ...(typeof format === 'string' && { format }) },
     warnings: [],
     window: { start_date, end_date },
@@ -187,63 +172,44 @@ function asState({ manifest, created_at }: StoredDelivery, request: ExportReques
     wait_seconds: MIN_WAIT,
     throttled: 0,
     reports: report_id ? [{ id: report_id, created_at, useless_answers: 0, given_up: false }] : [],
-    ...(report_id !== undefined && { ready_id: report_id }),
+    ready_id: report_id,
     token: { version: '', scope: '', expires_at: copied_at, unproven: false },
     begun_at: copied_at,
     replaced_copies: MAX_REPLACED_COPIES - 1,
-    object: {
-      key: manifest.key,
-      bytes: manifest.bytes,
-      crc32: manifest.checksum.value,
-      copied_at,
-      content_type: manifest.content_type,
-      ...(content_encoding !== undefined && { content_encoding }),
-      ...(version_id !== undefined && { version_id }),
-    },
+    object: { key, bytes, crc32: checksum.value, content_type, content_encoding, version_id, copied_at },
   };
 }
 
-function describe({
-  curated = {},
-  warnings,
-}: SavedWindow): Omit<Rebuilt, 'account' | 'created_at' | keyof DateRange> {
-  const { table, table_problem } = curated;
-  const others = warnings.filter((warning) => warning !== table_problem);
+function describe({ curated = {}, warnings }: SavedWindow): Result {
+  const { table, table_problem: problem } = curated;
   return {
-    outcome: table_problem === undefined ? 'written' : 'failed',
-    ...(table && { table }),
-    ...(table_problem !== undefined && { problem: table_problem }),
-    ...(others.length > 0 && { warnings: others }),
+    outcome: problem === undefined ? 'written' : 'failed',
+    table,
+    problem,
+    warnings: warnings.filter((warning) => warning !== problem),
   };
 }
 
-/** Brings all months of an account to the table's columns, whatever the range. */
-export async function rebuildMonths({
-  found,
-  schema,
-  bucket,
-  folder,
-}: Rebuilding): Promise<{ readonly months: number; readonly problems: readonly string[] }> {
+/**
+ * Brings all months of an account to the table's columns, whatever the range.
+ *
+ * @returns how many did not have them
+ * @throws CommandFailed if a column has another type in a month
+ */
+export async function rebuildMonths({ found, schema, bucket, folder }: Rebuilding): Promise<number> {
   const { account } = found.request;
-  const columns = describeColumns(tableColumns(schema).map(({ name, type }) => [name, duckType(type)]));
+  const columns = JSON.stringify(tableColumns(schema).map(({ name, type }) => [name, duckType(type)]));
   const all = schema.kind === 'list' ? [] : await readMonths(bucket, { ...schema, account }, () => true);
-  const others = all.filter((month) => describeColumns(month.columns) !== columns);
-  const problems: string[] = [];
-  if (others.length === 0) return { months: 0, problems };
+  const others = all.filter((month) => JSON.stringify([...month.columns]) !== columns);
   const { signal } = new AbortController();
   using database = await openDatabase(folder, signal);
   const version = { report_id: '', created_at: '', request_hash: found.hash };
   const offer = { version, rows: '', schema, account, acceptEmpty: () => false };
   for (const { month } of others)
-    try {
-      await mergeMonth({ database, store: bucket, folder, signal }, month, [], offer);
-    } catch (error) {
+    await mergeMonth({ database, store: bucket, folder, signal }, month, [], offer).catch((error) => {
       if (!(error instanceof ObjectMismatch)) throw error;
-      problems.push(`${account} ${month}: ${error.message}`);
-    }
-  return { months: others.length - problems.length, problems };
-}
-
-function describeColumns(columns: Iterable<readonly [string, string]>): string {
-  return [...columns].map(([name, type]) => `${name} ${type}`).join();
+      const happened = `The month ${month} of ${account} cannot get the columns of table ${schema.table}.`;
+      throw new CommandFailed(happened, `${error.message}. A type never changes in place.`);
+    });
+  return others.length;
 }
