@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseJson } from '../../functions/workflow/json.ts';
 import { objectKey } from '../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import { DeliveredWindow } from '../../functions/workflow/states.ts';
@@ -205,26 +206,32 @@ export function firstQuery(
   request: ExportRequest,
   { out, bucket }: { readonly out: string; readonly bucket: string },
 ): string | undefined {
-  const from =
-    request.kind === 'purchases'
-      ? purchasesFile(request, join(out, bucket))
-      : writtenTable(request, join(out, bucket));
-  if (from === undefined) return undefined;
+  const select = request.kind === 'purchases' ? selectPurchases : selectTable;
+  const sql = select(request, join(out, bucket));
+  if (sql === undefined) return undefined;
   const folder = out === 'out' ? '' : `--out ${quote(out)} `;
   // The shell changes these characters within double quotes.
-  const sql = `SELECT * FROM ${from} LIMIT 10`.replaceAll(/["$`\\]/g, '\\$&');
-  return `npm run export -- query --local ${folder}"${sql}"`;
+  return `npm run export -- query --local ${folder}"${sql.replaceAll(/["$`\\]/g, '\\$&')} LIMIT 10"`;
 }
 
-function writtenTable(request: ExportRequest, bucket: string): string | undefined {
+function selectTable(request: ExportRequest, bucket: string): string | undefined {
   const table = tableOf(request);
   if (table === undefined || !existsSync(join(bucket, TABLES_PREFIX, table))) return undefined;
   const name = catalogName(table);
-  return /^[a-z_]/.test(name) ? name : `"${name}"`;
+  return `SELECT * FROM ${/^[a-z_]/.test(name) ? name : `"${name}"`}`;
 }
 
-/** The platform's answer, whose shape the contract does not show. */
-function purchasesFile(request: ExportRequest, bucket: string): string | undefined {
+/** The contract does not show the shape of the answer: it may be a list of purchases, or have one in a field. */
+function selectPurchases(request: ExportRequest, bucket: string): string | undefined {
   const file = join(bucket, objectKey(request, request));
-  return existsSync(file) ? `read_json('${file.replaceAll("'", "''")}')` : undefined;
+  if (!existsSync(file)) return undefined;
+  const text = readFileSync(file, 'utf8');
+  const answer = Object(parseJson(text));
+  const field = Array.isArray(answer)
+    ? undefined
+    : Object.keys(answer).find((key) => Array.isArray(answer[key]));
+  const columns = field === undefined ? '*' : `unnest("${field.replaceAll('"', '""')}", max_depth := 2)`;
+  // An answer with a field is a single object, and DuckDB reads 16 MB of one by default.
+  const size = text.length > 16_000_000 ? `, maximum_object_size = ${Buffer.byteLength(text)}` : '';
+  return `SELECT ${columns} FROM read_json('${file.replaceAll("'", "''")}'${size})`;
 }

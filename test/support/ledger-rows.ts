@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { literal } from '../../functions/tables/database.ts';
 import { LEDGER_COLUMNS } from '../../functions/workflow/table.ts';
 
 /** Runs with a DuckDB of its own. */
@@ -66,8 +67,4 @@ export function ledgerRows(
 
 function cell(value: string | number | null | undefined): string {
   return typeof value === 'string' ? literal(value) : String(value ?? 'NULL');
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }

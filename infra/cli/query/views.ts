@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { identifier, literal } from '../../../functions/tables/database.ts';
 import { addDays, type DateRange, daysOf, groupDays } from '../../../functions/workflow/request/dates.ts';
 import { DAYS, readShownDays } from '../../../functions/workflow/shown-days.ts';
 import {
@@ -183,12 +184,4 @@ async function findExport(
 
 function escapeGlob(path: string): string {
   return path.replace(/[*?[]/g, '[$&]');
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
-function identifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

@@ -205,7 +205,14 @@ it.each([
   expect(firstQuery(request, { out, bucket: 'bucket' })).toBe(query);
 });
 
-it('names a query of purchases that works when it is pasted into a shell', async () => {
+it.each([
+  ['a list', (purchases: string) => purchases],
+  ['a field', (purchases: string) => `{"total":2,"it's $HOME":${purchases}}`],
+  [
+    'a field of a large answer',
+    (purchases: string) => `{"list":${purchases},"more":"${'x'.repeat(17_000_000)}"}`,
+  ],
+])('names a query of purchases in %s that works when it is pasted into a shell', async (_, answerWith) => {
   const out = join(temporaryDirectory(), "it's $HOME");
   const fields = { kind: 'purchases', name: 'p', account: 'a', advertiser_id: REQUEST.advertiser_ids[0] };
   const { request } = parseRequest(
@@ -215,9 +222,9 @@ it('names a query of purchases that works when it is pasted into a shell', async
   const file = join(out, 'bucket', objectKey(request, request));
   expect(firstQuery(request, { out, bucket: 'bucket' })).toBeUndefined();
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, '[{"id":"p-1","value":12.5},{"id":"p-2","value":1}]');
+  await writeFile(file, answerWith('[{"id":"p-1","value":12.5},{"id":"p-2","value":1}]'));
   const query = firstQuery(request, { out, bucket: 'bucket' }) ?? '';
   const words = spawnSync('sh', ['-c', query.replace('npm run export --', `printf '%s\\n'`)]).stdout;
   const { status, stdout } = await runCommand([...String(words).trim().split('\n'), '--csv']);
-  expect([status, stdout.split('\r\n')[1]]).toEqual([0, expect.stringMatching(/^p-1,12.5/)]);
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/^id,value.*\r\np-1,12.5.*\r\np-2,1/)]);
 });
