@@ -20,10 +20,9 @@ export class NotJson extends Error {
 /**
  * - `rows`: the object holds one array of objects, or the one that the request names; or its only arrays are empty
  * - `several`: it holds several arrays of objects, or others than the one that the request names
- * - `none`: it holds no array of objects
- * - `lines`: other values follow it
+ * - `lines`: it holds none, or other values follow it
  */
-export type Envelope = 'rows' | 'several' | 'none' | 'lines';
+export type Envelope = 'rows' | 'several' | 'lines';
 
 /**
  * Reads a text that begins with an object, and yields the array of its rows. Names, numbers and texts keep each character.
@@ -72,7 +71,7 @@ export async function* cutRows(
   const { chosen, empty, others } = arrays;
   if (chosen === 0) yield '[]';
   if (chosen === 1 || (chosen === 0 && empty > 0)) report('rows');
-  else report(chosen > 0 || (path !== undefined && others > 0) ? 'several' : 'none');
+  else report(chosen > 0 || (path !== undefined && others > 0) ? 'several' : 'lines');
 }
 
 /** @throws NotJson */

@@ -35,8 +35,7 @@ const SHOWN = 80;
 /** A gzip file may come without a Content-Encoding. */
 const GZIP = Buffer.from([0x1f, 0x8b]);
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
-const [LINE_FEED, CARRIAGE_RETURN, SPACE, QUOTE, COMMA] = [0x0a, 0x0d, 0x20, 0x22, 0x2c];
-const [OPEN_BRACE, CLOSE_BRACKET] = [0x7b, 0x5d];
+const [LINE_FEED, CARRIAGE_RETURN, SPACE, QUOTE, COMMA, CLOSE_BRACKET] = [0x0a, 0x0d, 0x20, 0x22, 0x2c, 0x5d];
 
 /** Leaves about a tenth of a report. */
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: BLOCK_BYTES };
@@ -56,6 +55,7 @@ interface Seen {
   goesOn?: boolean;
   /** Of CSV. */
   fault?: string;
+  isRagged?: boolean;
   hasLongLine?: boolean;
 }
 
@@ -172,29 +172,16 @@ const OF_ESCAPE = new Set(Buffer.from('\\u0123456789abcdefABCDEF'));
 async function* readJson(chunks: AsyncIterable<Buffer>, seen: Seen): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {
-    watchBrackets(chunk, seen);
+    seen.head ??= chunk;
+    if (seen.last === CLOSE_BRACKET || chunk.includes(CLOSE_BRACKET))
+      seen.goesOn ||= /\]\s*\{/.test(String.fromCharCode(seen.last ?? 0) + chunk.toString('latin1'));
+    seen.last = chunk.findLast((byte) => byte > SPACE) ?? seen.last;
     const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     const end = text.findLastIndex((byte) => !OF_ESCAPE.has(byte)) + 1;
     yield replaceLoneSurrogates(text.subarray(0, end));
     rest = text.subarray(end);
   }
   yield replaceLoneSurrogates(rest);
-}
-
-function watchBrackets(chunk: Buffer, seen: Seen): void {
-  seen.head ??= chunk;
-  const isFollowed = (at: number): boolean => {
-    const byte = chunk[at] ?? 0;
-    return at < chunk.length && byte <= SPACE ? isFollowed(at + 1) : byte === OPEN_BRACE;
-  };
-  seen.goesOn ||= seen.last === CLOSE_BRACKET && isFollowed(0);
-  for (
-    let at = chunk.indexOf(CLOSE_BRACKET);
-    at >= 0 && !seen.goesOn;
-    at = chunk.indexOf(CLOSE_BRACKET, at + 1)
-  )
-    seen.goesOn = isFollowed(at + 1);
-  seen.last = chunk.findLast((byte) => byte > SPACE) ?? seen.last;
 }
 
 function replaceLoneSurrogates(text: Buffer): Buffer {
@@ -217,6 +204,8 @@ async function* readCsv(chunks: AsyncIterable<Buffer>, seen: Seen): AsyncGenerat
   // The last byte, but not a space before a value.
   let before: number = LINE_FEED;
   let lineBytes = 0;
+  let commas = 0;
+  let expected: number | undefined;
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {
     const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
@@ -237,8 +226,10 @@ async function* readCsv(chunks: AsyncIterable<Buffer>, seen: Seen): AsyncGenerat
       if (byte === CARRIAGE_RETURN && !isQuoted && text[at + 1] === LINE_FEED) continue;
       if (byte !== SPACE || (before !== COMMA && before !== LINE_FEED)) before = byte;
       unified[length++] = byte;
-      lineBytes = byte === LINE_FEED && !isQuoted ? 0 : lineBytes + 1;
-      if (lineBytes > MAX_LINE_BYTES) seen.hasLongLine = true;
+      if (++lineBytes > MAX_LINE_BYTES) seen.hasLongLine = true;
+      if (isQuoted) continue;
+      if (byte === COMMA && ++commas > (expected ?? commas)) seen.isRagged = true;
+      if (byte === LINE_FEED) [expected, commas, lineBytes] = [expected ?? commas, 0, 0];
     }
     const lines = unified.subarray(0, length);
     seen.head ??= lines;
@@ -260,7 +251,7 @@ function isLines({ format, content_type }: Kind): boolean {
 
 async function findLayout(
   path: string,
-  { head = Buffer.alloc(0), last, goesOn, fault, hasLongLine }: Seen,
+  { head = Buffer.alloc(0), last, goesOn, fault, isRagged, hasLongLine }: Seen,
   kind: Kind,
 ): Promise<Partial<ReportFile>> {
   const text = head.toString();
@@ -273,7 +264,7 @@ async function findLayout(
     const [header = ''] = /^(?:[^"\n]|"[^"]*")*/.exec(text) ?? [];
     if (fault !== undefined) return { fault };
     const problem = `a line of the file is longer than ${MAX_LINE_BYTES} bytes`;
-    return { layout: 'csv', header, ...(hasLongLine && { problem }) };
+    return { layout: 'csv', header, ...(isRagged && { isRagged }), ...(hasLongLine && { problem }) };
   }
   if (bracket === '') return { fault: `is not JSON: it begins with ${shorten(text, SHOWN)}` };
   if (last !== Buffer.from(bracket === '[' ? ']' : '}')[0]) return { fault: 'is cut off' };
@@ -307,6 +298,6 @@ async function openEnvelope(
 }
 
 function readText(path: string): AsyncIterable<Buffer> {
-  const file = createReadStream(path, { highWaterMark: BLOCK_BYTES });
+  const file = createReadStream(path);
   return path.endsWith('.zst') ? file.pipe(createZstdDecompress()) : file;
 }

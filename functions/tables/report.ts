@@ -9,6 +9,8 @@ export interface ReportFile {
   readonly layout: 'array' | 'lines' | 'csv';
   /** The first line of CSV. */
   readonly header?: string;
+  /** Lines of CSV have more fields than the first one. */
+  readonly isRagged?: boolean;
   /** The reason why the file is no report, such as `is empty`. */
   readonly fault?: string;
   /** The reason why its rows cannot be found: the file is delivered without its table. */

@@ -15,12 +15,7 @@ export interface Source {
 
 /** The rows cannot be read into columns. The file is delivered without its table. */
 export class UnreadableRows extends Error {
-  override readonly name: string = 'UnreadableRows';
-}
-
-/** Rows of CSV have more fields than its header. Without these fields, they can be read. */
-export class MoreFields extends UnreadableRows {
-  override readonly name = 'MoreFields';
+  override readonly name = 'UnreadableRows';
 }
 
 /** Rows of JSON that show which names are usual. */
@@ -34,12 +29,19 @@ const MAX_NAMES = 20;
 export const MESSAGE_CHARACTERS = 40;
 
 /**
- * As a map, a row keeps the names that no column has; DuckDB drops them silently otherwise. Where the names are the usual ones, in
- * the usual order, a value is found by its position, which takes less time than by its name. A row that is no object has no names.
+ * Reads the names of a file.
  *
  * @throws DownloadRefused if the file does not parse; UnreadableRows, CurateLimit
  */
-export async function openJson(database: Database, file: ReportFile): Promise<Source> {
+export async function openSource(database: Database, file: ReportFile): Promise<Source> {
+  return file.layout === 'csv' ? openCsv(file) : openJson(database, file);
+}
+
+/**
+ * As a map, a row keeps the names that no column has; DuckDB drops them silently otherwise. Where the names are the usual ones, in
+ * the usual order, a value is found by its position, which takes less time than by its name. A row that is no object has no names.
+ */
+async function openJson(database: Database, file: ReportFile): Promise<Source> {
   const map = ['records=false', 'ignore_errors=true', `columns={fields: 'MAP(VARCHAR, VARCHAR)'}`];
   const rows = readJson(file, map);
   const [usual] = await readRows(
@@ -71,12 +73,10 @@ export function readJson(
 }
 
 /**
- * DuckDB maps columns by position and ignores what a header says. Its own search for the header skips odd lines.
- *
- * @param isStrict refuses fields beyond the header; they are left out otherwise
- * @throws UnreadableRows
+ * DuckDB maps columns by position and ignores what a header says. Its own search for the header skips odd lines. If it is not
+ * strict, it leaves out fields beyond the header.
  */
-export function openCsv({ path, header = '' }: ReportFile, isStrict: boolean): Source {
+function openCsv({ path, header = '', isRagged = false }: ReportFile): Source {
   const fields = header.matchAll(/(?<=^|,) *(?:"((?:[^"]|"")*)"|([^,]*)) *(?=,|$)/g);
   const names = Array.from(fields, ([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain.trim());
   if (names.length > MAX_CSV_FIELDS)
@@ -85,7 +85,7 @@ export function openCsv({ path, header = '' }: ReportFile, isStrict: boolean): S
   // Numbers as names, because two names may be equal.
   const columns = names.map((_, index) => `"${index}": 'VARCHAR'`);
   const syntax = [`delim=','`, `quote='"'`, `escape='"'`, 'auto_detect=false', 'header=true'];
-  const rows = `read_csv(${[literal(path), ...syntax, `strict_mode=${isStrict}`, `columns={${columns}}`]})`;
+  const rows = `read_csv(${[literal(path), ...syntax, `strict_mode=${!isRagged}`, `columns={${columns}}`]})`;
   const text = (key: string, index: number) =>
     `${keys.includes(key) ? identifier(String(keys.indexOf(key))) : 'NULL::VARCHAR'} AS "text ${index}"`;
   return {
@@ -113,10 +113,6 @@ function faultOf(message: string): Error | undefined {
   if (what === undefined) return undefined;
   if (message.includes('maximum_object_size'))
     return new UnreadableRows('a row of the file is longer than 16 MB');
-  const [, expected, found] = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(message) ?? [];
-  // A row with fewer fields may be cut off.
-  if (Number(found) > Number(expected))
-    return new MoreFields('rows of the CSV file have more fields than its first line');
   // About CSV, DuckDB's first line says where, a later one why. The rest is the line itself and advice about options.
   const [why = ''] = /^(Expected Number|Invalid unicode).*/m.exec(message) ?? [];
   const fault = `${what.replace(/ in file "[^"]*"|Parse errors cannot.*/g, '')} ${why}`.trim().slice(0, 300);

@@ -493,21 +493,16 @@ describe('a file is no report if it', () => {
       'is an object without rows or metrics',
       '{"error":"x","campaign_id":1,"details":["y"]}',
       {},
-      /without a requested metric: it has "error", "campaign_id", "details"/,
+      /or a requested metric: it has "error", "campaign_id", "details"/,
     ],
-    [
-      'is such a line',
-      '{"error":"x"}\n',
-      { content_type: 'application/x-ndjson' },
-      /without a requested metric/,
-    ],
+    ['is such a line', '{"error":"x"}\n', { content_type: 'application/x-ndjson' }, /or a requested metric/],
     ['is an empty object', '{}', {}, /it has no fields/],
-    ['is an object without a named array', '{"error":"x"}', { rows: 'data' }, /without a requested metric/],
+    ['is an object without a named array', '{"error":"x"}', { rows: 'data' }, /or a requested metric/],
     [
       'is an object without metrics, without a table',
       '{"error":"x"}',
       { schema: undefined },
-      /without a requested metric/,
+      /or a requested metric/,
     ],
   ])('%s', async (_, body, given, message) => {
     await expect(factsOf(body, given)).rejects.toMatchObject({
