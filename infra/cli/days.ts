@@ -29,7 +29,7 @@ export interface FoundExport {
 }
 
 /** The target of a run without --base-url. */
-const SANDBOX_TARGET: RequestTarget = {
+export const SANDBOX_TARGET: RequestTarget = {
   platform: platformName('http://127.0.0.1'),
   revision: EXAMPLE_REVISION,
 };
@@ -89,7 +89,7 @@ async function findRequests(name: string, place: ExportPlace, now: Date): Promis
     const latest = kept.find(({ request }) => request.account === account);
     const input = entry ? requestOf(entry) : latest?.input;
     const { request } = checkRequest(input, now);
-    const takesOver = findReplaced(out, request, all).length > 0;
+    const takesOver = findReplaced(out, { request }, all).length > 0;
     const named = { name, account: place.account, input: entry ? undefined : latest?.file, takesOver };
     return { request, input, named };
   });

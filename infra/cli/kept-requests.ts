@@ -3,15 +3,12 @@ import { basename, dirname, join } from 'node:path';
 import { requestHash } from '../../functions/decisions/request-hash.ts';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
-import { exportPrefix, FAILURE } from '../../functions/workflow/keys.ts';
+import { exportPrefix, FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
 
 /** In the folder of local runs. */
 const FOLDER = 'requests';
-
-/** Both requests go to the same platform. */
-const TARGET = { platform: '', revision: '' };
 
 /** A request that a local run has kept beside its results. It counts as the configured one in this folder. */
 export interface KeptRequest {
@@ -22,6 +19,8 @@ export interface KeptRequest {
   readonly request: ExportRequest;
   /** A file of its export was stored. A request that failed before that may be corrected. */
   readonly hasResults: boolean;
+  /** Of a file that was delivered (see platformName). */
+  readonly platform: string | undefined;
 }
 
 /**
@@ -44,33 +43,45 @@ async function readKept(out: string, file: string, now: Date): Promise<KeptReque
   const input = parseJson(await readFile(file, 'utf8'));
   try {
     const { request } = parseRequest(input, now);
-    return { file, input, request, hasResults: await hasResults(out, request) };
+    return { file, input, request, ...(await readResults(out, request)) };
   } catch (error) {
     if (error instanceof InvalidInput) return undefined;
     throw error;
   }
 }
 
-async function hasResults(out: string, request: ExportRequest): Promise<boolean> {
-  for await (const file of glob(`*/${exportPrefix(request)}*/*/*`, { cwd: out }))
-    if (basename(file) !== FAILURE) return true;
-  return false;
-}
-
-/** The kept requests that ask for other rows, and whose results this request would replace. */
-export function findReplaced(
+async function readResults(
   out: string,
   request: ExportRequest,
+): Promise<Pick<KeptRequest, 'hasResults' | 'platform'>> {
+  let hasResults = false;
+  for await (const file of glob(`*/${exportPrefix(request)}*/*/*`, { cwd: out })) {
+    hasResults ||= basename(file) !== FAILURE;
+    if (basename(file) !== MANIFEST) continue;
+    const { platform } = Object(parseJson(await readFile(join(out, file), 'utf8')));
+    return { hasResults, platform };
+  }
+  return { hasResults, platform: undefined };
+}
+
+/**
+ * The kept requests that ask for other rows, or another platform, and whose results this request would replace.
+ *
+ * @param platform see platformName; default: the one of the results
+ */
+export function findReplaced(
+  out: string,
+  { request, platform }: { readonly request: ExportRequest; readonly platform?: string | undefined },
   kept: readonly KeptRequest[],
 ): KeptRequest[] {
   const own = keptFile(out, request);
   const table = tableOf(request);
   const sharesResults = ({ file, request: other }: KeptRequest) =>
     file === own || (table !== undefined && other.account === request.account && tableOf(other) === table);
-  const hash = requestHash(request, TARGET);
-  return kept.filter(
-    (each) => each.hasResults && sharesResults(each) && requestHash(each.request, TARGET) !== hash,
-  );
+  const hashOf = (each: ExportRequest) => requestHash(each, { platform: '', revision: '' });
+  const isOther = (each: KeptRequest) =>
+    (platform ?? each.platform) !== (each.platform ?? platform) || hashOf(each.request) !== hashOf(request);
+  return kept.filter((each) => each.hasResults && sharesResults(each) && isOther(each));
 }
 
 /** Keeps the request of a run that is about to start. */

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { platformName } from '../../functions/decisions/platform-request.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { objectKey } from '../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
@@ -12,6 +13,7 @@ import { showProgress } from '../local/progress.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
 import { newestChange } from '../local/s3/store.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
+import { SANDBOX_TARGET } from './days.ts';
 import { UsageError } from './errors.ts';
 import { findReplaced, type KeptRequest, keepRequest, readKeptRequests } from './kept-requests.ts';
 import { printLines, warn } from './layout.ts';
@@ -128,8 +130,10 @@ async function checkAll(name: string | undefined, options: LocalRunOptions, now:
     const checked = checkRequest(input, now);
     faults.push(...columnFaults(input));
     const { out, takeOver } = options;
-    const replaced = findReplaced(out, checked.request, await readKeptRequests(out, now));
-    if (!takeOver) faults.push(...replaced.map(describeReplaced));
+    const kept = await readKeptRequests(out, now);
+    const platform = platformOf(options);
+    const replaced = findReplaced(out, { request: checked.request, platform }, kept);
+    if (!takeOver) faults.push(...replaced.map((each) => describeReplaced(each, platform)));
     if (faults.length === 0) return { input, given: withDates(given, options), replaced, ...checked };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
@@ -144,10 +148,17 @@ function columnFaults(input: unknown): string[] {
   return source ? nameFaults(source) : [];
 }
 
-function describeReplaced({ file, request }: KeptRequest): string {
+/** Undefined if --base-url is no URL, which is a fault of its own. */
+function platformOf({ baseUrl }: PlatformOptions): string | undefined {
+  if (baseUrl === undefined) return SANDBOX_TARGET.platform;
+  return URL.canParse(baseUrl) ? platformName(baseUrl) : undefined;
+}
+
+function describeReplaced({ file, request, platform }: KeptRequest, ours: string | undefined): string {
   const what = tableOf(request) === undefined ? 'files' : `days in the table ${tableOf(request)}`;
+  const other = platform === undefined || platform === ours ? 'another request' : `a request to ${platform}`;
   return (
-    `another request is kept in ${file}, and this one would replace its ${what}: give this request another name or ` +
+    `${other} is kept in ${file}, and this one would replace its ${what}: give this request another name or ` +
     'another "table", or add --take-over to replace it'
   );
 }

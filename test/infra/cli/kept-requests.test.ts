@@ -31,13 +31,13 @@ beforeEach(() => {
 });
 
 /** Keeps a request and stores a file as a run with --take-over does. @returns the kept requests that it replaced */
-async function keep(input: object, file = 'report.json'): Promise<string[]> {
+async function keep(input: object, file = 'report.json', platform = '127.0.0.1'): Promise<string[]> {
   const { request } = parseRequest(input, NOW);
-  const replaced = findReplaced(out, request, await readKeptRequests(out, NOW));
+  const replaced = findReplaced(out, { request, platform }, await readKeptRequests(out, NOW));
   await keepRequest(out, { input, request }, replaced);
   const folder = join(out, 'bucket', exportPrefix(request), 'start_date=2026-10-01/end_date=2026-10-08');
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, file), '{}');
+  await writeFile(join(folder, file), JSON.stringify({ platform }));
   return replaced.map(({ file }) => file.slice(out.length + 1));
 }
 
@@ -81,6 +81,12 @@ test('a request that failed before it stored a file may be corrected', async () 
   await keep(REQUEST, '_failure.json');
   expect(await keep(LESS)).toEqual([]);
   expect(await keep(REQUEST)).toEqual(['requests/acme.daily.json']);
+});
+
+test('the same request to another platform replaces the kept one', async () => {
+  await keep(REQUEST, '_manifest.json', 'api.example.com/v1');
+  expect(await keep(REQUEST, '_manifest.json', 'api.example.com/v1')).toEqual([]);
+  expect(await keep(REQUEST, '_manifest.json')).toEqual(['requests/acme.daily.json']);
 });
 
 test('a request replaces that of another name which fills the same table', async () => {
