@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { addDays, daysBetween } from '../../functions/workflow/request/dates.ts';
 import type { Curated } from '../../functions/workflow/state-parts.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
-import { catalogName } from '../../functions/workflow/table.ts';
 import type { HistoryEvent } from '../../infra/local/history.ts';
 import type { ReportFile } from '../../infra/sandbox/reporting/report-file.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
@@ -14,8 +13,6 @@ export interface Table {
   readonly name: string;
   readonly metrics: readonly string[];
   readonly days: ReadonlyMap<string, DaySums>;
-  /** Days that the Data Catalog knows. */
-  readonly registered: ReadonlySet<string>;
   /** Reports that these executions asked CurateReport to write. */
   readonly curations: readonly Curation[];
 }
@@ -24,22 +21,20 @@ interface Curation {
   readonly start_date: string;
   readonly end_date: string;
   readonly report: { readonly id: string; readonly created_at: string };
-  /** Absent if CurateReport was killed, failed or stopped between two days: any of the days may show the report. */
+  /** Absent if CurateReport was killed, failed or stopped between two months: any of the days may show the report. */
   readonly done?: NonNullable<Curated['table']>;
   readonly problem?: string;
 }
 
 export async function readTable(
-  { out, bucket, glue }: Workflow,
+  { out, bucket }: Workflow,
   { name, account, metrics }: { name: string; account: string; metrics: readonly string[] },
   histories: readonly (readonly HistoryEvent[])[],
 ): Promise<Table> {
-  const partitions = glue.partitionsOf(catalogName(name)).filter(({ Values }) => Values[0] === account);
   return {
     name,
     metrics,
     days: await queryDays(join(out, bucket, 'tables', name), account, metrics),
-    registered: new Set(partitions.map(({ Values }) => Values[1] ?? '')),
     curations: histories.flatMap(curationsIn),
   };
 }
@@ -58,13 +53,14 @@ function curationsIn(events: readonly HistoryEvent[]): Curation[] {
     const failed = after.slice(0, end && after.indexOf(end)).findLast(({ error }) => error !== undefined);
     const { table, table_problem: problem = failed && `${failed.error} ${failed.cause}` } = curated ?? {};
     const length = daysBetween(state.window.start_date, state.window.end_date);
-    const done = table && table.days + table.kept === length ? table : undefined;
+    const done = table && table.days + table.kept + table.held === length ? table : undefined;
     return [{ ...state.window, report, ...(done && { done }), ...(problem && { problem }) }];
   });
 }
 
 /**
- * P7: each day shows the newest report of those that were written, or one as new whose writer was killed, and no other day is there.
+ * P7: each day shows the newest report of those that were written, or one as new whose writer was killed, or an older one if those
+ * have no rows, and no other day is there.
  *
  * @param earlier reports that other executions asked CurateReport to write before
  * @param healthy nothing went wrong, so every report was written
@@ -72,7 +68,7 @@ function curationsIn(events: readonly HistoryEvent[]): Curation[] {
  */
 export function wrongDays(
   sandbox: Sandbox,
-  { name, metrics, days, registered, curations }: Table,
+  { name, metrics, days, curations }: Table,
   { earlier, healthy, emptied }: { earlier: readonly Curation[]; healthy: boolean; emptied: boolean },
 ): string[] {
   const versionsOf = memoize((id) => sumVersions(sandbox, id, metrics, emptied));
@@ -85,13 +81,11 @@ export function wrongDays(
     const shown = days.get(day);
     if (newest < 0 && !shown) return [];
     if (!shown) return [`P7: ${name} has no object of ${day}`];
-    // Glue may have refused the registration: then the window has a problem and an alarm.
-    const isRegistered = covering.some(({ done, problem }) => done && problem === undefined);
-    if (isRegistered && !registered.has(day)) return [`P7: ${name} has no partition ${day}`];
     const none = { rows: 0, sums: Object.fromEntries(metrics.map((metric) => [metric, 0n])) };
-    const possible = covering
-      .slice(Math.max(0, newest))
-      .flatMap(({ report }) => versionsOf(report.id).map((version) => version.get(day) ?? none));
+    const offered = covering.map(({ report }) => versionsOf(report.id).map((each) => each.get(day) ?? none));
+    // A report without rows is held: the day shows an older one, unless there is none.
+    const last = offered.findLastIndex((sums, at) => at <= newest && sums.every(({ rows }) => rows > 0));
+    const possible = offered.slice(Math.max(0, last)).flat();
     if (possible.some((sums) => isEqual(sums, shown))) return [];
     return [`P7: ${name} shows ${textOf(shown)} on ${day} instead of ${possible.map(textOf).join(' or ')}`];
   });

@@ -1,5 +1,7 @@
 import { globSync } from 'node:fs';
+import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
 
 /** A day's number of rows, and the exact sum of each metric in millionths. */
 export interface DaySums {
@@ -38,36 +40,54 @@ function parseKeepingDigits(json: string): unknown {
   return JSON.parse(json, revive);
 }
 
+/** The days that the months of a table list. @param folder of the table, such as `out/<bucket>/tables/daily` */
+export async function shownDays(folder: string, account: string): Promise<ShownDays> {
+  const files = monthsIn(folder, account);
+  if (files.length === 0) return {};
+  const rows = await query(
+    `SELECT decode(value) FROM parquet_kv_metadata([${files}]) WHERE decode(key) = 'days'`,
+  );
+  return Object.assign({}, ...rows.map(([text]) => readShownDays(String(text))));
+}
+
 /**
- * Reads a table with DuckDB, as a person would: the rows and the sum of each metric per day. A day whose object has no rows
+ * Reads a table with DuckDB, as a person would: the rows and the sum of each metric per day. A day that the table lists without rows
  * has zeros.
- *
- * @param folder of the table, such as `out/<bucket>/tables/daily`
  */
 export async function queryDays(
   folder: string,
   account: string,
   metrics: readonly string[],
 ): Promise<Map<string, DaySums>> {
-  const objects = globSync(`account=${account}/date=*/data.parquet`, { cwd: folder });
   const none = { rows: 0, sums: Object.fromEntries(metrics.map((metric) => [metric, 0n])) };
-  const days = new Map<string, DaySums>(objects.sort().map((key) => [key.split(/date=|\//)[2] ?? '', none]));
+  const days = new Map<string, DaySums>(
+    Object.keys(await shownDays(folder, account)).map((day) => [day, none]),
+  );
   if (days.size === 0) return days;
+  const sums = metrics.map((metric) => `sum("${metric}")::DECIMAL(38, 6)::VARCHAR`);
+  const rows = await query(
+    `SELECT ${['date::VARCHAR', 'count(*)::VARCHAR', ...sums].join()}
+     FROM read_parquet([${monthsIn(folder, account)}], union_by_name = true)
+     WHERE account = '${account}' GROUP BY date`,
+  );
+  for (const [date = '', count, ...values] of rows) {
+    const named = metrics.map((metric, index) => [metric, millionths(values[index] ?? '')]);
+    days.set(date, { rows: Number(count), sums: Object.fromEntries(named) });
+  }
+  return days;
+}
+
+/** As literals of SQL. */
+function monthsIn(folder: string, account: string): string[] {
+  const names = globSync(`${account}.*.parquet`, { cwd: folder });
+  return names.sort().map((name) => `'${join(folder, name)}'`);
+}
+
+async function query(sql: string): Promise<string[][]> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   try {
     const connection = await instance.connect();
-    const sums = metrics.map((metric) => `sum("${metric}")::DECIMAL(38, 6)::VARCHAR`);
-    const result = await connection.runAndReadAll(
-      `SELECT ${['date::VARCHAR', 'count(*)::VARCHAR', ...sums].join()}
-       FROM read_parquet('${folder}/**/*.parquet', hive_partitioning = true, union_by_name = true,
-                         hive_types = {date: DATE, account: VARCHAR})
-       WHERE account = '${account}' GROUP BY date`,
-    );
-    for (const [date, rows, ...values] of result.getRows().map((row) => row.map(String))) {
-      const named = metrics.map((metric, index) => [metric, millionths(values[index] ?? '')]);
-      days.set(date ?? '', { rows: Number(rows), sums: Object.fromEntries(named) });
-    }
-    return days;
+    return (await connection.runAndReadAll(sql)).getRows().map((row) => row.map(String));
   } finally {
     instance.closeSync();
   }

@@ -1,16 +1,12 @@
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 
-/**
- * Loaded before CurateReport's bundle, this makes the storage of its process full after FULL_AFTER_DAYS days were written. A file
- * that is written under the name of the next day then goes to /dev/full, which has no space.
- */
+/** Loaded before CurateReport's bundle, this leaves no space for the object of a month: /dev/full takes no byte. */
 const files = createRequire(import.meta.url)('node:fs/promises');
 
-let left = Number(process.env.FULL_AFTER_DAYS ?? Infinity);
-
-const { rename } = files;
-files.rename = async (from: string, to: string) => {
-  await rename(from, to);
-  left -= 1;
-  if (left === 0) await files.symlink('/dev/full', from);
+const { mkdtempDisposable } = files;
+files.mkdtempDisposable = async (...parameters: unknown[]) => {
+  const folder = await mkdtempDisposable(...parameters);
+  await files.symlink('/dev/full', join(folder.path, 'new.parquet'));
+  return folder;
 };

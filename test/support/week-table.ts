@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import type { Fault } from '../../infra/sandbox/faults/parse-fault.ts';
+import { shownDays } from './day-sums.ts';
 import type { Workflow } from './workflow.ts';
 
 /** The days of the window that a workflow's request has by default. */
@@ -12,11 +14,7 @@ export function report(spends: readonly number[]): Fault {
 
 export const ONES = report([1, 1, 1, 1, 1, 1, 1]);
 
-/** The days that a table has, and those that its partitions show. */
-export async function daysOf({ keys, glue }: Workflow, table: string) {
-  const objects = (await keys()).filter((key) => key.startsWith(`tables/${table}/`));
-  const partitions = glue.partitionsOf(table.replaceAll('-', '_')).map(({ Values }) => Values[1]);
-  return { objects: objects.map((key) => /date=([\d-]+)/.exec(key)?.[1]), partitions: partitions.sort() };
+/** The days that a table lists. */
+export async function daysOf({ out, bucket }: Workflow, table: string): Promise<string[]> {
+  return Object.keys(await shownDays(join(out, bucket, 'tables', table), 'sandbox'));
 }
-
-export const ALL = { objects: WEEK, partitions: WEEK };

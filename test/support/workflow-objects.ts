@@ -14,12 +14,6 @@ export async function encodingOf(workflow: Workflow, key: string): Promise<strin
   return (await clientOf(workflow).send(command)).ContentEncoding;
 }
 
-/** The metadata that an object's writer stored with it. */
-export async function metadataOf(workflow: Workflow, key: string): Promise<Record<string, string>> {
-  const command = new HeadObjectCommand({ ...bucketOf(workflow), Key: key });
-  return (await clientOf(workflow).send(command)).Metadata ?? {};
-}
-
 export async function replaceObject(workflow: Workflow, key: string, text: string): Promise<void> {
   await clientOf(workflow).send(new PutObjectCommand({ ...bucketOf(workflow), Key: key, Body: text }));
 }

@@ -42,8 +42,8 @@ export interface WorkflowOptions {
   readonly functionSeconds?: Readonly<Record<string, number>>;
   /** Makes the functions' own time-outs and pauses, which are real time, 20 times shorter. */
   readonly shortTimeouts?: boolean;
-  /** Days that CurateReport can write until its storage is full. Needs /dev/full. */
-  readonly storageDays?: number;
+  /** CurateReport has no space for the objects of tables. Needs /dev/full. */
+  readonly fullStorage?: boolean;
   /** MB of the functions of these steps. Default: the stack's. */
   readonly functionMemory?: Readonly<Record<string, number>>;
   /** Default: runs each function in threads of this process. */
@@ -186,19 +186,18 @@ function limitFunctions(functions: Functions, options: WorkflowOptions): Functio
 function preload(
   functions: Functions,
   out: string,
-  { shortTimeouts, storageDays }: WorkflowOptions,
+  { shortTimeouts, fullStorage }: WorkflowOptions,
 ): Functions {
   const directory = join(out, '.code');
   mkdirSync(directory);
   return functions.map((spec) => {
-    const isFull = storageDays !== undefined && spec.environment.STEP === 'CurateReport';
+    const isFull = fullStorage === true && spec.environment.STEP === 'CurateReport';
     const modules = [...(shortTimeouts ? [FAST_TIMERS] : []), ...(isFull ? [FULL_STORAGE] : [])];
     if (modules.length === 0) return spec;
     const file = join(directory, `${spec.name}.cjs`);
     const requires = modules.map((module) => `require('${module}');\n`).join('');
     writeFileSync(file, `${requires}module.exports = require('${spec.file}');\n`);
-    const environment = { ...spec.environment, ...(isFull && { FULL_AFTER_DAYS: String(storageDays) }) };
-    return { ...spec, file, environment };
+    return { ...spec, file };
   });
 }
 

@@ -1,10 +1,10 @@
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
-import { dayKey } from '../../functions/workflow/table.ts';
 import { readTable, type Table, wrongDays } from '../random/tables.ts';
+import { shownDays } from '../support/day-sums.ts';
 import { gapsIn, mostAtOnce, recordJournals, startFastWorkflow } from '../support/run-export.ts';
 import { follow } from '../support/workflow.ts';
-import { metadataOf } from '../support/workflow-objects.ts';
 
 /** The id of the newest report that covers a day. */
 function newestOf({ curations }: Table, day: string): string | undefined {
@@ -48,8 +48,7 @@ it('29: a schedule, a backfill and a manual run of one export at the same time d
   );
   expect(wrongDays(workflow.sandbox, table, { earlier: [], healthy: true, emptied: false })).toEqual([]);
   expect(table.days.size).toBe(120);
-  for (const day of [addDays(today, -14), addDays(today, -1)]) {
-    const { 'report-id': shown } = await metadataOf(workflow, dayKey(name, of.account, day));
-    expect(shown).toBe(newestOf(table, day));
-  }
+  const days = await shownDays(join(workflow.out, workflow.bucket, 'tables', name), of.account);
+  for (const day of [addDays(today, -14), addDays(today, -1)])
+    expect(days[day]?.report_id).toBe(newestOf(table, day));
 });

@@ -7,7 +7,7 @@ import { curateList, curateRows } from '../../../functions/tables/curate-file.ts
 import { readReportFile } from '../../../functions/tables/report-file.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import type { ListRequest, ReportRequest } from '../../../functions/workflow/request/request.ts';
-import { readShownDays } from '../../../functions/workflow/shown-days.ts';
+import { readShownDays, type ShownDays } from '../../../functions/workflow/shown-days.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { LIST_COLUMNS, type TableSchema } from '../../../functions/workflow/table.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
@@ -96,13 +96,15 @@ export async function startTables(options: TestS3Options = {}) {
         format: 'JSON',
         content_type: 'application/json',
       });
-      return curateRows(stateOf(report), { ...work, store: through, schema, hash });
+      const acceptEmpty = () => report.accept_empty ?? false;
+      return curateRows(stateOf(report), { ...work, store: through, schema, hash, acceptEmpty });
     },
     async curateList({ items, ...snapshot }: Snapshot) {
       const body = items.map((item) => `${JSON.stringify(item)}\n`).join('');
       const work = await workOn(body, { format: 'JSON', content_type: 'application/x-ndjson' });
       const state = listState(snapshot, items.length);
-      return curateList(state, { ...work, store, schema: LIST, hash: 'h' });
+      const acceptEmpty = () => snapshot.accept_empty ?? false;
+      return curateList(state, { ...work, store, schema: LIST, hash: 'h', acceptEmpty });
     },
     /** Rows of a table, as a reader sees them. */
     async rowsOf(select: string, pattern: string) {
@@ -112,7 +114,7 @@ export async function startTables(options: TestS3Options = {}) {
         : query(`${select} FROM read_parquet([${files.sort().map((file) => `'${file}'`)}])`);
     },
     /** The days that the objects of an account list. */
-    async shownDays(table: string, account = 'acme') {
+    async shownDays(table: string, account = 'acme'): Promise<ShownDays> {
       const files = await Array.fromAsync(
         glob(join(s3.directory, BUCKET, `tables/${table}/${account}.*parquet`)),
       );

@@ -1,13 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 import { commonWorkflow, recordJournals, runExport } from '../../support/run-export.ts';
-import { ALL, daysOf, ONES, report, WEEK } from '../../support/week-table.ts';
-import { metadataOf } from '../../support/workflow-objects.ts';
+import { daysOf, ONES, report, WEEK } from '../../support/week-table.ts';
 
 const workflow = await commonWorkflow();
 
-function dayKey(table: string, day: string): string {
-  return `tables/${table}/account=sandbox/date=${day}/data.parquet`;
-}
+/** The days of the window are in one month. */
+const MONTH = 'sandbox.2026-10.parquet';
 
 describe('41: Glue', () => {
   it('that throttles, fails or resets for a while is called again', async () => {
@@ -16,12 +14,12 @@ describe('41: Glue', () => {
       faults: [ONES],
       glue: [
         { operation: 'GetTable', answer: 'ThrottlingException' },
-        { operation: 'GetPartitions', answer: 'InternalServiceException' },
-        { operation: 'BatchCreatePartition', answer: 'reset' },
+        { operation: 'GetTable', answer: 'InternalServiceException' },
+        { operation: 'GetTable', answer: 'reset' },
       ],
     });
     expect(output).toMatchObject({ rows: 7, restated: 0, warnings: [] });
-    expect(await daysOf(workflow, 'glue')).toEqual(ALL);
+    expect(await daysOf(workflow, 'glue')).toEqual(WEEK);
   });
 
   it('that throttles for ever costs the rows, and not the file', async () => {
@@ -33,23 +31,14 @@ describe('41: Glue', () => {
     ]);
   });
 
-  it.each([
-    ['GetTable', 'unread', /^table unread is not written: .*glue:GetTable.*see TableProblems in infra/, []],
-    [
-      'BatchCreatePartition',
-      'unlisted',
-      /^table unlisted is written, but its days are not in the catalog: .*glue:BatchCreatePartition/,
-      WEEK,
-    ],
-  ] as const)('that refuses %s costs the table only, and the warning names the permission', async (operation, name, warning, objects) => {
-    const { output, manifest } = await runExport(workflow, {
-      request: { name },
-      faults: [ONES],
-      glue: [{ operation, answer: 'AccessDeniedException', times: 99 }],
-    });
+  it('that refuses costs the table only, and the warning names the permission', async () => {
+    const name = 'unread';
+    const glue = [{ operation: 'GetTable', answer: 'AccessDeniedException', times: 99 }] as const;
+    const { output, manifest } = await runExport(workflow, { request: { name }, faults: [ONES], glue });
+    const warning = /^table unread is not written: .*glue:GetTable.*see TableProblems in infra/;
     expect(output).toMatchObject({ rows: 7, warnings: [expect.stringMatching(warning)] });
     expect(manifest).toMatchObject({ rows: 7, sums: { spend: '7' } });
-    expect(await daysOf(workflow, name)).toEqual({ objects, partitions: [] });
+    expect(await daysOf(workflow, name)).toEqual([]);
   });
 });
 
@@ -58,20 +47,19 @@ describe('42: a table', () => {
     const glue = [{ operation: 'GetTable', answer: 'EntityNotFoundException', times: 99 }] as const;
     const { output } = await runExport(workflow, { request: { name: 'missing' }, faults: [ONES], glue });
     expect(output).toMatchObject({ rows: 7, warnings: [expect.stringContaining('no such table')] });
-    expect(await daysOf(workflow, 'missing')).toEqual({ objects: [], partitions: [] });
+    expect(await daysOf(workflow, 'missing')).toEqual([]);
   });
 
   it('whose types differ from those of its objects is not written', async () => {
     const request = { name: 'drift', end_date: '2026-10-03' };
     await runExport(workflow, { request, faults: [report([1, 1])] });
-    const [first] = workflow.glue.partitionsOf('drift');
-    const [column] = first?.StorageDescriptor.Columns ?? [];
-    Object.assign(column ?? {}, { Type: 'double' });
-    const before = await metadataOf(workflow, dayKey('drift', '2026-10-01'));
-    const { output } = await runExport(workflow, { request, faults: [report([2, 2])] });
-    const warning = expect.stringMatching(/column spend is decimal\(18,6\) now.*written as double/);
-    expect(output).toMatchObject({ rows: 2, warnings: [warning] });
-    expect(await metadataOf(workflow, dayKey('drift', '2026-10-01'))).toEqual(before);
+    const columns = workflow.glue.tables.get('drift')?.StorageDescriptor.Columns ?? [];
+    const meanwhile = async () => {
+      Object.assign(columns.find(({ Name }) => Name === 'spend') ?? {}, { Type: 'double' });
+    };
+    const { output } = await runExport(workflow, { request, faults: [report([2, 2])], meanwhile });
+    const warning = expect.stringMatching(/column spend is double now, but was written as decimal\(18,6\)/);
+    expect(output).toMatchObject({ rows: 2, table_problem: warning });
   });
 
   it('that showed another request warns of the days that show this one now', async () => {
@@ -96,59 +84,68 @@ describe('42: a table', () => {
   });
 });
 
-describe('43: a day', () => {
+describe('43: a month', () => {
   it('whose PUT is refused three times because of another writer is written in the end', async () => {
-    const day = { operation: 'PutObject', key: 'date=2026-10-03/data.parquet' } as const;
+    const month = { operation: 'PutObject', key: `tables/conflict/${MONTH}` } as const;
     const s3 = [
-      { ...day, answer: 'PreconditionFailed', times: 2 },
-      { ...day, answer: 'ConditionalRequestConflict' },
+      { ...month, answer: 'PreconditionFailed', times: 2 },
+      { ...month, answer: 'ConditionalRequestConflict' },
     ] as const;
     const { output } = await runExport(workflow, { request: { name: 'conflict' }, faults: [ONES], s3 });
     expect(output).toMatchObject({ restated: 0, warnings: [] });
-    expect(await daysOf(workflow, 'conflict')).toEqual(ALL);
+    expect(await daysOf(workflow, 'conflict')).toEqual(WEEK);
   });
 });
 
 describe('44: CurateReport that is killed', () => {
-  const isDay = ({ method, key, status }: { method: string; key: string; status?: number | undefined }) =>
-    method === 'PUT' && status === 200 && key.endsWith('data.parquet');
-
   it.each([
+    ['between two months', 'killed-month', 'tables/killed-month/sandbox.2026-11.parquet'],
     [
-      'between two days',
-      { s3: [{ operation: 'PutObject', key: 'date=2026-10-04/data.parquet', answer: 'stall' }] },
-      3,
+      'between the table and the ledger',
+      'killed-ledger',
+      'tables/ledger/sandbox.killed-ledger.2026-10.parquet',
     ],
-    [
-      'between the last day and the registration',
-      { glue: [{ operation: 'BatchCreatePartition', answer: 'stall' }] },
-      7,
-    ],
-  ] as const)('%s completes all days and restates the same', async (when, conditions, puts) => {
-    const name = `killed-${puts}`;
-    // Leaves objects and no partitions, so that the next run has some to register.
-    const glue = [{ operation: 'BatchCreatePartition', answer: 'AccessDeniedException', times: 99 }] as const;
-    await runExport(workflow, { request: { name }, faults: [ONES], glue });
+  ])('%s completes both and restates the same', async (when, name, key) => {
+    const request = { name, start_date: '2026-10-30', end_date: '2026-11-02' };
+    const rowsOf = (spend: number) => ({
+      on: 'storage' as const,
+      body: JSON.stringify(['2026-10-30', '2026-11-01'].map((date) => ({ date, spend }))),
+    });
+    await runExport(workflow, { request, faults: [rowsOf(1)] });
     const journals = recordJournals(workflow);
     const kill = async () => {
-      await vi.waitUntil(() => journals().s3.filter(isDay).length >= puts, { timeout: 20_000 });
-      await vi.waitUntil(() =>
-        workflow
-          .functionOf('CurateReport')
-          .kill()
-          .then((count) => count > 0),
-      );
+      const isStalled = () => journals().s3.some((call) => call.key === key && call.error === 'stall');
+      await vi.waitUntil(isStalled, { timeout: 20_000 });
+      await workflow.functionOf('CurateReport').kill();
     };
-    const restating = report([1, 2, 1, 2, 1, 2, 1]);
     const { output, manifest } = await runExport(workflow, {
-      request: { name },
-      faults: [restating],
+      request,
+      faults: [rowsOf(2)],
       meanwhile: kill,
-      ...conditions,
+      s3: [{ operation: 'PutObject', key, answer: 'stall' }],
     });
-    const restated = { restated: 3, first_restated: '2026-10-02', last_restated: '2026-10-06' };
-    expect(output, when).toMatchObject({ ...restated, rows: 7, warnings: [] });
-    expect(manifest?.table).toEqual({ name, days: 7, kept: 0, ...restated });
-    expect(await daysOf(workflow, name)).toEqual(ALL);
+    const restated = { restated: 2, first_restated: '2026-10-30', last_restated: '2026-11-01' };
+    expect(output, when).toMatchObject({ ...restated, rows: 2, held: 0, warnings: [] });
+    expect(manifest?.table).toMatchObject({ name, days: 3, kept: 0, ...restated });
+    expect(await daysOf(workflow, name)).toEqual(['2026-10-30', '2026-10-31', '2026-11-01']);
+  });
+});
+
+describe('47: a newer report', () => {
+  it('without rows is delivered and held, and let in if the request says so', async () => {
+    const request = { name: 'held' };
+    await runExport(workflow, { request, faults: [ONES] });
+    const { output } = await runExport(workflow, { request, faults: [report([])] });
+    const held = { held: 7, first_held: '2026-10-01', last_held: '2026-10-07' };
+    const warning = expect.stringMatching(
+      /^7 days that had 7 rows have none in the new report; the table keeps them/,
+    );
+    expect(output).toMatchObject({ ...held, rows: 0, restated: 0, warnings: [warning] });
+    const accepted = await runExport(workflow, {
+      request: { ...request, accept_empty: true },
+      faults: [report([])],
+    });
+    expect(accepted.output).toMatchObject({ held: 0, restated: 7, warnings: [] });
+    expect(await daysOf(workflow, 'held')).toEqual(WEEK);
   });
 });
