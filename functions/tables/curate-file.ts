@@ -8,7 +8,7 @@ import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { type Column, DATE_COLUMN, reportColumns, type TableSchema, tableOf } from '../workflow/table.ts';
 import { openDatabase } from './database.ts';
-import { byMonth, type MergedDay, mergeMonth } from './days.ts';
+import { byMonth, type MergedDay, mergeMonth, splitByDay } from './days.ts';
 import { type FinalError, isFinal, notWritten, partlyWritten, reasonOf } from './find-table.ts';
 import { type LedgerDay, mergeLedger } from './ledger.ts';
 import { mergeList } from './list.ts';
@@ -58,9 +58,11 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
   const days = daysWithEmpty(request, window, facts);
   const version = { report_id: ready_id, created_at, request_hash: hash };
   const isWritten = schema && facts.table_problem === undefined;
+  let sorted: readonly string[] | undefined;
   const merged = isWritten
-    ? await mergeMonths(days, (month, some) => {
-        const offer = { version, rows, schema, account, acceptEmpty };
+    ? await mergeMonths(days, async (month, some) => {
+        sorted ??= await splitByDay(database, rows);
+        const offer = { version, rows: sorted, schema, account, acceptEmpty };
         return mergeMonth({ ...work, database }, month, some, offer);
       })
     : NONE;

@@ -1,3 +1,5 @@
+import { glob, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   compareReports,
   judgeDay,
@@ -6,7 +8,7 @@ import {
   type ShownDays,
 } from '../workflow/shown-days.ts';
 import { monthKey, type TableColumn, type TableSchema, tableColumns } from '../workflow/table.ts';
-import { identifier, literal } from './database.ts';
+import { type Database, identifier, literal } from './database.ts';
 import {
   hasColumns,
   type Merging,
@@ -20,14 +22,11 @@ import {
 import type { DayFacts } from './report.ts';
 import { metricsOf, sumDays } from './sums.ts';
 
-/** Rows of usual width that DuckDB sorts within its memory. More of one day need no sorting. */
-const MAX_SORTED_ROWS = 200_000;
-
 /** A report, and the table that it goes into. */
 export interface Offer {
   readonly version: ReportVersion;
-  /** See StagedReport. */
-  readonly rows: string;
+  /** Of {@link splitByDay}. */
+  readonly rows: readonly string[];
   readonly schema: TableSchema;
   readonly account: string;
   /** The report may empty this day. */
@@ -56,6 +55,31 @@ interface JudgedDay extends DayFacts {
 /** Groups days by their month, in the order of both. */
 export function byMonth<T extends { readonly day: string }>(days: readonly T[]): ReadonlyMap<string, T[]> {
   return Map.groupBy(days, ({ day }) => day.slice(0, 'YYYY-MM'.length));
+}
+
+/**
+ * Splits rows by their day, unless they come day by day. Sorting a large report would take more memory than DuckDB has.
+ *
+ * @param path of a StagedReport
+ * @returns Parquet files in the order of the days; a day keeps the order of the report
+ */
+export async function splitByDay(database: Database, path: string): Promise<readonly string[]> {
+  const days = await database.query(
+    `SELECT count(*) AS rows, max(file_row_number) AS last
+       FROM read_parquet(${literal(path)}, file_row_number = true) GROUP BY date ORDER BY date`,
+  );
+  let rows = 0;
+  const isSorted = days.every((day) => {
+    rows += Number(day.rows);
+    return Number(day.last) === rows - 1;
+  });
+  if (isSorted) return [path];
+  const folder = `${path}.days`;
+  const options = '(FORMAT parquet, PARTITION_BY (date), WRITE_PARTITION_COLUMNS true)';
+  await database.query(`COPY (FROM ${literal(path)}) TO ${literal(folder)} ${options}`);
+  await rm(path);
+  const files = await Array.fromAsync(glob(join(folder, '*', '*.parquet')));
+  return files.toSorted();
 }
 
 /**
@@ -172,22 +196,19 @@ function findRuns(shown: ShownDays, judged: readonly JudgedDay[]): readonly Run[
     const isNew = written.has(day);
     const rows = written.get(day) ?? shown[day]?.rows ?? 0;
     const before = runs.at(-1);
-    const isLarge = isNew && (before?.rows ?? 0) + rows > MAX_SORTED_ROWS;
-    if (before?.isNew === isNew && !isLarge)
-      runs.splice(-1, 1, { ...before, last: day, rows: before.rows + rows });
+    if (before?.isNew === isNew) runs.splice(-1, 1, { ...before, last: day, rows: before.rows + rows });
     else runs.push({ isNew, first: day, last: day, rows });
   }
   const filled = runs.filter(({ rows }) => rows > 0);
   return filled.length > 0 ? filled : runs.slice(0, 1);
 }
 
-function selectOld({ first, last }: Run, columns = '', path = ''): string {
-  return `SELECT ${columns} FROM ${parquet(path)} WHERE date BETWEEN ${literal(first)} AND ${literal(last)}`;
+function selectOld(run: Run, columns = '', path = ''): string {
+  return `SELECT ${columns} FROM ${parquet(path)} ${between(run)}`;
 }
 
-/** A day keeps the order of the report, so that the bytes are the same each time. */
 function selectNew(
-  { first, last }: Run,
+  run: Run,
   columns: readonly TableColumn[],
   { version, rows, schema, account }: Offer,
 ): string {
@@ -199,7 +220,9 @@ function selectNew(
     report_created_at: timestamp(version.created_at),
   };
   const expressions = columns.map(({ name }) => `${values[name] ?? identifier(name)} AS ${identifier(name)}`);
-  return `SELECT ${expressions.join(', ')} FROM read_parquet(${literal(rows)}, file_row_number = true)
-    WHERE date BETWEEN ${literal(first)} AND ${literal(last)}
-    ${first === last ? '' : 'ORDER BY date, file_row_number'}`;
+  return `SELECT ${expressions.join(', ')} FROM ${parquet(...rows)} ${between(run)}`;
+}
+
+function between({ first, last }: Run): string {
+  return `WHERE date BETWEEN ${literal(first)} AND ${literal(last)}`;
 }

@@ -100,7 +100,7 @@ async function write(database: Database, folder: string, { runs, days }: NewObje
     await database.query(`COPY (${run}) TO ${literal(file)} (FORMAT parquet, COMPRESSION snappy)`);
     files.push(file);
   }
-  const rows = files.length > 0 ? `FROM read_parquet([${files.map(literal)}])` : runs[0];
+  const rows = files.length > 0 ? `FROM ${parquet(...files)}` : runs[0];
   const metadata = days ? `, KV_METADATA {${DAYS}: ${literal(JSON.stringify(days))}}` : '';
   const path = join(folder, 'new.parquet');
   await database.query(`COPY (${rows}) TO ${literal(path)} (FORMAT parquet, COMPRESSION snappy${metadata})`);
@@ -135,9 +135,9 @@ export function duckType(type: TableColumn['type']): string {
   return type === 'string' ? 'VARCHAR' : type.toUpperCase();
 }
 
-/** A file as a relation of SQL. */
-export function parquet(path: string): string {
-  return `read_parquet(${literal(path)})`;
+/** Files with the same columns, one after the other, as a relation of SQL. */
+export function parquet(...paths: readonly string[]): string {
+  return `read_parquet([${paths.map(literal)}], hive_partitioning = false)`;
 }
 
 /** @param time in ISO 8601 @returns a TIMESTAMP in UTC, as SQL */

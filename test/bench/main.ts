@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { type Sample, startServers, TRANSPORTS, type Transport } from './copy/run.ts';
 import { type Row, table } from './copy/table.ts';
-import { benchCurate } from './curate.ts';
+import { benchLarge } from './curate/large.ts';
+import { benchWorkflow } from './curate/workflow.ts';
 import { benchLocal } from './local.ts';
 import { benchTables } from './tables.ts';
 
@@ -41,8 +42,20 @@ program
   .action(benchCopy);
 program
   .command('curate')
-  .description('Runs the workflow on this machine. Measures what CurateReport adds to each window.')
-  .action(async () => console.log(await benchCurate()));
+  .description(
+    'Measures CurateReport: what it adds to each window of a workflow on this machine, and the step alone for a large report.',
+  )
+  .option('--size <bytes>', 'the size of the large report, such as 200MB', '1GB')
+  .option(
+    '--month-rows <n>',
+    'rows of the month into which a day is merged; 15000000 are 1 GB',
+    positive,
+    15_000_000,
+  )
+  .action(async ({ size, monthRows }: { size: string; monthRows: number }) => {
+    console.log(await benchWorkflow());
+    console.log(await benchLarge(bytesOf(size), monthRows));
+  });
 program
   .command('local')
   .description('Runs the workflow on this machine. Measures the time to the first request, CPU and memory.')

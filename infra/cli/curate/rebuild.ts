@@ -204,7 +204,7 @@ export async function rebuildMonths({ found, schema, bucket, folder }: Rebuildin
   const { signal } = new AbortController();
   using database = await openDatabase(folder, signal);
   const version = { report_id: '', created_at: '', request_hash: found.hash };
-  const offer = { version, rows: '', schema, account, acceptEmpty: () => false };
+  const offer = { version, rows: [], schema, account, acceptEmpty: () => false };
   for (const { month } of others)
     await mergeMonth({ database, store: bucket, folder, signal }, month, [], offer).catch((error) => {
       if (!(error instanceof ObjectMismatch)) throw error;

@@ -78,7 +78,7 @@ export async function startTables(options: TestS3Options = {}) {
       ...kind,
       signal,
     });
-    return { catalog, file, folder, signal };
+    return { catalog, file, folder, signal, hash: 'h' };
   };
 
   return {
@@ -87,7 +87,7 @@ export async function startTables(options: TestS3Options = {}) {
     close: () => s3.close(),
     /** @param through the store, or one that fails */
     async curate(report: Report, through: Pick<ObjectStore, 'getFile' | 'putFile'> = store) {
-      const { spends, hash = 'h' } = report;
+      const { spends, hash = 'h', accept_empty = false } = report;
       const schema = 'schema' in report ? report.schema : TABLE;
       const rows = Object.entries(spends).flatMap(([date, day]) =>
         day.map((spend, at) => ({ date, campaign_id: `c${at}`, spend })),
@@ -96,15 +96,19 @@ export async function startTables(options: TestS3Options = {}) {
         format: 'JSON',
         content_type: 'application/json',
       });
-      const acceptEmpty = () => report.accept_empty ?? false;
-      return curateRows(stateOf(report), { ...work, store: through, schema, hash, acceptEmpty });
+      return curateRows(stateOf(report), {
+        ...work,
+        store: through,
+        schema,
+        hash,
+        acceptEmpty: () => accept_empty,
+      });
     },
-    async curateList({ items, ...snapshot }: Snapshot) {
+    async curateList({ items, accept_empty = false, ...snapshot }: Snapshot) {
       const body = items.map((item) => `${JSON.stringify(item)}\n`).join('');
       const work = await workOn(body, { format: 'JSON', content_type: 'application/x-ndjson' });
       const state = listState(snapshot, items.length);
-      const acceptEmpty = () => snapshot.accept_empty ?? false;
-      return curateList(state, { ...work, store, schema: LIST, hash: 'h', acceptEmpty });
+      return curateList(state, { ...work, store, schema: LIST, acceptEmpty: () => accept_empty });
     },
     /** Rows of a table, as a reader sees them. */
     async rowsOf(select: string, pattern: string) {
@@ -142,7 +146,7 @@ function stateOf({
   const state = windowOf([]);
   return {
     ...state,
-    request: { ...state.request, account, ...(accept_empty !== undefined && { accept_empty }), ...request },
+    request: { ...state.request, account, ...request },
     window: { start_date, end_date: end },
     reports: [{ id, created_at, useless_answers: 0, given_up: false }],
     ready_id: id,
@@ -151,7 +155,7 @@ function stateOf({
 }
 
 function listState(
-  { execution, copied_at, accept_empty }: Omit<Snapshot, 'items'>,
+  { execution, copied_at }: Pick<Snapshot, 'execution' | 'copied_at'>,
   rows: number,
 ): SavedWindow {
   const { request: _, ...state } = windowOf([]);
@@ -166,7 +170,6 @@ function listState(
     limit: 5_000,
     filters: {},
     max_parallel: 1,
-    ...(accept_empty !== undefined && { accept_empty }),
   };
   return { ...state, execution, request, window, object: { ...objectOf(copied_at), rows } };
 }

@@ -1,11 +1,11 @@
 import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { scaledClock } from '../../infra/local/clock.ts';
-import type { HistoryEvent } from '../../infra/local/history.ts';
-import { startLocal } from '../../infra/local/run.ts';
-import { startSandbox } from '../../infra/sandbox/sandbox.ts';
-import { median } from './copy/table.ts';
+import { scaledClock } from '../../../infra/local/clock.ts';
+import type { HistoryEvent } from '../../../infra/local/history.ts';
+import { startLocal } from '../../../infra/local/run.ts';
+import { startSandbox } from '../../../infra/sandbox/sandbox.ts';
+import { median } from '../copy/table.ts';
 
 /** A report of so many rows may take at most 1 s longer with CurateReport, once its function is warm. */
 const ROWS = 10_000;
@@ -17,7 +17,7 @@ const SPEED = 20;
 const DATES = { start_date: '2025-01-01', end_date: '2026-02-01', max_parallel: 1 };
 
 /** Runs the workflow on this machine, and measures CurateReport from its state's start to its end, in real seconds. */
-export async function benchCurate(): Promise<string> {
+export async function benchWorkflow(): Promise<string> {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'bench-curate-'));
   const clock = scaledClock(SPEED);
   await using sandbox = await startSandbox({ now: clock.now, report: { rows: ROWS } });

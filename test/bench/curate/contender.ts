@@ -1,0 +1,86 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { copyFile, mkdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { curateReport } from '../../../functions/curate-report.ts';
+import { requestHash } from '../../../functions/decisions/request-hash.ts';
+import { literal, openDatabase } from '../../../functions/tables/database.ts';
+import type { SavedWindow } from '../../../functions/workflow/states.ts';
+import { reportColumns, type TableSchema } from '../../../functions/workflow/table.ts';
+import { windowOf } from '../../support/steps.ts';
+import { FIELDS, type Work } from './report.ts';
+
+const TARGET = { platform: 'platform.example', revision: '2026-09-01' };
+
+/** Does one piece of work, in a process of its own: see {@link Work}. The objects are files of a folder. */
+const { contender, path, crc32, objects, start_date, end_date, scratch } = JSON.parse(
+  process.argv[2] ?? '',
+) as Work;
+process.env.TMPDIR = scratch;
+if (contender === 'floor') await copyWithoutChecks();
+else await curate();
+
+/** Spools the file, reads its rows and writes them, and checks nothing. */
+async function copyWithoutChecks(): Promise<void> {
+  const spooled = join(scratch, 'spooled');
+  await pipeline(createReadStream(path), createWriteStream(spooled));
+  using database = await openDatabase(scratch, new AbortController().signal);
+  const columns = `{date: 'DATE', campaign_id: 'VARCHAR', campaign_name: 'VARCHAR', advertiser_id: 'VARCHAR',
+    spend: 'DECIMAL(18,6)', impressions: 'BIGINT', number_of_purchases: 'BIGINT'}`;
+  const rows = `read_json(${literal(spooled)}, format='array', columns=${columns})`;
+  await database.query(`COPY (FROM ${rows}) TO ${literal(join(scratch, 'floor.parquet'))} (FORMAT parquet)`);
+}
+
+async function curate(): Promise<void> {
+  const { request: common, ...window } = windowOf([]);
+  const request = { ...common, ...FIELDS, start_date, end_date };
+  const schema: TableSchema = {
+    table: 'bench',
+    kind: 'report',
+    date_column: 'date',
+    columns: reportColumns(request as typeof common),
+    requests: { acme: requestHash(request as typeof common, TARGET) },
+    currencies: {},
+  };
+  const state: SavedWindow = {
+    ...window,
+    request: request as typeof common,
+    window: { start_date, end_date },
+    reports: [
+      { id: basename(path), created_at: new Date().toISOString(), useless_answers: 0, given_up: false },
+    ],
+    ready_id: basename(path),
+    object: {
+      key: 'report.json',
+      bytes: (await stat(path)).size,
+      crc32,
+      content_type: 'application/json',
+      copied_at: new Date().toISOString(),
+    },
+  };
+  const fileOf = (key: string) => join(objects, key.replaceAll('/', '_'));
+  await mkdir(objects, { recursive: true });
+  const store = {
+    open: async (): Promise<Readable> => createReadStream(path),
+    getFile: async (key: string, to: string) => {
+      const isThere = await stat(fileOf(key)).catch(() => undefined);
+      if (!isThere) return undefined;
+      await pipeline(createReadStream(fileOf(key)), createWriteStream(to));
+      return 'etag';
+    },
+    putFile: async (key: string, from: string) => {
+      await copyFile(from, fileOf(key));
+      return true;
+    },
+  };
+  const after = await curateReport(state, {
+    store,
+    catalog: { getTable: async () => schema },
+    target: TARGET,
+    maxBytes: Number.POSITIVE_INFINITY,
+    millisecondsLeft: () => 24 * 60 * 60 * 1000,
+  });
+  const { curated, warnings } = after as SavedWindow;
+  if (!curated?.table) throw new Error(JSON.stringify(warnings));
+}

@@ -1,0 +1,113 @@
+import { mkdirSync, mkdtempDisposableSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { addDays } from '../../../functions/workflow/request/dates.ts';
+import { reportColumns, tableColumns } from '../../../functions/workflow/table.ts';
+import { measureCommand } from '../copy/measure-command.ts';
+import { FIELDS, type Work, writeReport } from './report.ts';
+
+const CONTENDER = fileURLToPath(new URL('contender.ts', import.meta.url));
+const START = '2026-10-01';
+
+/** Of the report that is merged into a month. */
+const DAY_BYTES = 10e6;
+
+/**
+ * Measures the step over a large report, beside a floor that spools the file, reads its rows and writes them without a check; and the
+ * merge of one day into a month that is large already.
+ *
+ * @param bytes of the report
+ * @param monthRows of the month's object; 15 million are about 1 GB
+ */
+export async function benchLarge(bytes: number, monthRows: number): Promise<string> {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'bench-curate-'));
+  const lines = [`${''.padEnd(34)}       CPU   ratio  seconds  peak memory`];
+  const measure = async (
+    name: string,
+    work: Pick<Work, 'contender' | 'path' | 'crc32' | 'objects'>,
+    days: number,
+    base?: number,
+  ) => {
+    const scratch = join(folder.path, 'scratch');
+    mkdirSync(scratch);
+    const end_date = addDays(START, days);
+    const input = JSON.stringify({ ...work, start_date: START, end_date, scratch } satisfies Work);
+    const taken = await measureCommand(`'${process.execPath}' '${CONTENDER}' '${input}'`, process.env);
+    rmSync(scratch, { recursive: true });
+    const ratio = base === undefined ? '' : (taken.cpu / base).toFixed(2);
+    lines.push(
+      `${name.padEnd(34)}  ${taken.cpu.toFixed(1).padStart(6)} s  ${ratio.padStart(6)}  ${taken.seconds.toFixed(1).padStart(7)}  ${(taken.rss / 1e6).toFixed(0).padStart(8)} MB`,
+    );
+    process.stderr.write(`${lines.at(-1)}\n`);
+    return taken.cpu;
+  };
+  for (const { name, days, isMixed } of [
+    { name: 'one day', days: 1, isMixed: false },
+    { name: '45 days', days: 45, isMixed: false },
+    { name: '45 days, mixed', days: 45, isMixed: true },
+  ]) {
+    const path = join(folder.path, 'report.json');
+    const crc32 = await writeReport(path, { bytes, start_date: START, days, isMixed });
+    const objects = join(folder.path, `objects of ${name}`);
+    const floor = await measure(
+      `${name}: without checks`,
+      { contender: 'floor', path, crc32, objects },
+      days,
+    );
+    await measure(`${name}: the step`, { contender: 'step', path, crc32, objects }, days, floor);
+    rmSync(objects, { recursive: true });
+  }
+  const objects = join(folder.path, 'objects');
+  mkdirSync(objects);
+  const object = join(objects, 'tables_bench_acme.2026-10.parquet');
+  await writeMonth(object, monthRows);
+  const path = join(folder.path, 'day.json');
+  const crc32 = await writeReport(path, { bytes: DAY_BYTES, start_date: START, days: 1 });
+  const size = (statSync(object).size / 1e9).toFixed(2);
+  await measure(`a day into a month of ${size} GB`, { contender: 'step', path, crc32, objects }, 1);
+  return lines.join('\n');
+}
+
+/** Writes the object of October. No two rows are alike. */
+async function writeMonth(path: string, rows: number): Promise<void> {
+  const instance = await DuckDBInstance.create(':memory:', { memory_limit: '1GB' });
+  const connection = await instance.connect();
+  const perDay = Math.ceil(rows / 31);
+  const shown = {
+    report_id: 'old',
+    created_at: '2026-01-01T00:00:00.000Z',
+    request_hash: 'old',
+    rows: perDay,
+    restated: false,
+  };
+  const days = Object.fromEntries(Array.from({ length: 31 }, (_, at) => [addDays(START, at), shown]));
+  const values: Readonly<Record<string, string>> = {
+    account: `'acme'`,
+    date: `DATE '${START}' + (i // ${perDay})::INTEGER`,
+    campaign_id: 'uuid()::VARCHAR',
+    campaign_name: `'Campaign ' || hash(i)::VARCHAR`,
+    advertiser_id: `'0c1ff5c1-4bd3-4fd5-8a3e-000000000001'`,
+    spend: '((hash(i + 1) % 1000000000) / 1000000)::DECIMAL(18,6)',
+    impressions: '(hash(i + 2) % 1000000)::BIGINT',
+    number_of_purchases: '(hash(i + 3) % 1000)::BIGINT',
+    report_id: `'old'`,
+    report_created_at: `TIMESTAMP '2026-01-01'`,
+  };
+  const schema = {
+    table: 'bench',
+    kind: 'report',
+    date_column: 'date',
+    columns: reportColumns(FIELDS),
+    requests: {},
+    currencies: {},
+  } as const;
+  const columns = tableColumns(schema).map(({ name }) => `${values[name]} AS ${name}`);
+  await connection.run(
+    `COPY (SELECT ${columns} FROM range(${perDay * 31}) AS numbers(i))
+       TO '${path}' (FORMAT parquet, KV_METADATA {days: '${JSON.stringify(days)}'})`,
+  );
+  connection.closeSync();
+  instance.closeSync();
+}
