@@ -51,8 +51,8 @@ describe('PlanExport', () => {
   });
 
   it('38: logs its warnings and passes them on', async () => {
-    const { planned, lines } = await plan({ metrics: ['roas'] });
-    expect(planned.warnings).toEqual([expect.stringContaining('roas')]);
+    const { planned, lines } = await plan({ metrics: ['viewability'] });
+    expect(planned.warnings).toEqual([expect.stringContaining('viewability')]);
     expect(lines).toMatchObject([{ level: 'warn', message: planned.warnings[0] }]);
   });
 

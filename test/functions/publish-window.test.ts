@@ -69,6 +69,7 @@ const manifest = {
   kind: 'report',
   ...window.window,
   request: sent,
+  request_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
   platform: 'api.platform.example/v1',
   revision: '2026-09-01',
   report_id: 'r1',
@@ -93,18 +94,33 @@ describe('PublishWindow', () => {
     restated: 2,
     first_restated: '2026-11-02',
     last_restated: '2026-11-03',
+    held: 1,
+    first_held: '2026-11-01',
+    last_held: '2026-11-01',
   };
   const curated = { first_date: '2026-11-01', last_date: '2026-11-03', sums: { spend: '1.5' }, table };
 
-  it('writes what CurateReport found into the manifest, and passes the restated days on', async () => {
-    const ledger_key = `${PREFIX}_ledger.json`;
-    const { result, manifest: written } = await publish(savedWindow({ curated: { ...curated, ledger_key } }));
-    expect(written).toEqual({ ...manifest, ...curated, ledger_key });
-    expect(result).toMatchObject({
-      restated: 2,
-      first_restated: '2026-11-02',
-      last_restated: '2026-11-03',
+  it('writes what CurateReport found into the manifest, and passes restated and held days on', async () => {
+    const { result, manifest: written } = await publish(savedWindow({ curated }));
+    expect(written).toEqual({ ...manifest, ...curated });
+    const { name, days, kept, ...changes } = table;
+    expect(result).toStrictEqual({
+      outcome: 'delivered',
+      window: window.window,
+      key: object.key,
+      manifest_key: `${PREFIX}_manifest.json`,
+      report_id: 'r1',
+      bytes: 7,
+      ...changes,
     });
+  });
+
+  it('writes a table problem into the manifest, and passes its beginning on', async () => {
+    const table_problem = `column spend: ${'x'.repeat(500)}`;
+    const { result, manifest: written } = await publish(savedWindow({ curated: { table_problem } }));
+    expect(written).toEqual({ ...manifest, table_problem });
+    expect(result.table_problem).toMatch(/^column spend: x+/);
+    expect(result.table_problem.length).toBeLessThanOrEqual(300);
   });
 
   it('delivers the file of a dead CurateReport, and warns', async () => {
@@ -117,11 +133,13 @@ describe('PublishWindow', () => {
       'the rows were not read, or the table may lack days (Sandbox.Timedout): Task timed out after 900.00 seconds';
     expect(written.warnings).toEqual(['of the request', warning]);
     expect(result.warnings).toEqual([warning]);
+    expect([written.table_problem, result.table_problem]).toEqual([warning, warning]);
   });
 
   it('returns less than 2,000 bytes, however many warnings a window has', async () => {
     const warnings = ['of the request', ...Array.from({ length: 50 }, (_, at) => `${at} ${'é'.repeat(400)}`)];
-    const { result } = await publish(savedWindow({ curated, warnings, export_warnings: 1 }));
+    const found = { ...curated, table_problem: 'é'.repeat(400) };
+    const { result } = await publish(savedWindow({ curated: found, warnings, export_warnings: 1 }));
     expect(result.warnings.at(-1)).toMatch(/^\d+ more warnings$/);
     expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(2_000);
   });

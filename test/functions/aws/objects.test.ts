@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -7,6 +9,7 @@ import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { awsEnvironment, setEnvironment, shortenTimeouts } from '../../support/lambda.ts';
 import { type Answer, listen } from '../../support/listen.ts';
 import { BUCKET, startTestS3 } from '../../support/s3.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const KEY = 'exports/account=acme/_manifest.json';
 const PATH = `/${BUCKET}/exports/account%3Dacme/_manifest.json`;
@@ -73,31 +76,26 @@ describe('the bucket', () => {
     const { store } = await startBucket();
     await store.putJson(KEY, ['é']);
     expect(await store.getText(KEY)).toBe('[\n  "é"\n]\n');
-    expect(await store.head(KEY)).toStrictEqual({
-      etag: expect.any(String),
-      crc32: base64Crc32(crc32('[\n  "é"\n]\n')),
-      metadata: {},
-    });
+    expect(await store.head(KEY)).toStrictEqual({ crc32: base64Crc32(crc32('[\n  "é"\n]\n')) });
   });
 
   it('returns an empty text for an empty object', async () => {
     const { store, put } = await startBucket();
     await put('');
     expect(await store.getText(KEY)).toBe('');
-    const etag = expect.any(String);
-    expect(await store.head(KEY)).toStrictEqual({ etag, crc32: 'AAAAAA==', metadata: {} });
+    expect(await store.head(KEY)).toStrictEqual({ crc32: 'AAAAAA==' });
   });
 
   it('returns the version in a versioned bucket', async () => {
     const { store } = await startServer((_, response) =>
       response.writeHead(200, { 'x-amz-checksum-crc32': 'c', 'x-amz-version-id': 'v1' }).end(),
     );
-    expect(await store.head(KEY)).toStrictEqual({ etag: '', crc32: 'c', version_id: 'v1', metadata: {} });
+    expect(await store.head(KEY)).toStrictEqual({ crc32: 'c', version_id: 'v1' });
   });
 
   it('returns no checksum if S3 sent none', async () => {
     const { store } = await startServer((_, response) => response.writeHead(200).end());
-    expect(await store.head(KEY)).toStrictEqual({ etag: '', metadata: {} });
+    expect(await store.head(KEY)).toStrictEqual({});
   });
 
   it('returns undefined for a missing object, and removes it without an error', async () => {
@@ -117,6 +115,68 @@ describe('the bucket', () => {
     await store.remove(KEY);
     expect(await store.getText(KEY)).toBeUndefined();
   });
+});
+
+describe('a file of this disk', () => {
+  const TABLE = 'tables/daily/acme.2026-10.parquet';
+  const { signal } = new AbortController();
+
+  /** @returns the path of a file with these bytes */
+  async function createFile(bytes: string | Buffer): Promise<string> {
+    const path = join(temporaryDirectory(), 'file');
+    await writeFile(path, bytes);
+    return path;
+  }
+
+  it('creates an object, replaces the one of its ETag, and leaves any other', async () => {
+    const { store } = await startBucket();
+    const [first, second] = [await createFile('first'), await createFile('second')];
+    const copy = await createFile('');
+    expect(await store.getFile(TABLE, copy, signal)).toBeUndefined();
+    expect(await store.putFile(TABLE, first, undefined)).toBe(true);
+    const etag = await store.getFile(TABLE, copy, signal);
+    expect(await readFile(copy, 'utf8')).toBe('first');
+    expect(await store.putFile(TABLE, second, undefined)).toBe(false);
+    expect(await store.putFile(TABLE, second, etag)).toBe(true);
+    expect(await store.putFile(TABLE, first, etag)).toBe(false);
+    expect(await store.getText(TABLE)).toBe('second');
+    await store.remove(TABLE);
+    expect(await store.putFile(TABLE, first, etag)).toBe(false);
+  });
+
+  it.each([5, 9 * 1024 * 1024])('is sent with its type and its checksum: %d bytes', async (size) => {
+    const { store, requests } = await startServer((_, response) => response.end());
+    const bytes = Buffer.alloc(size, 'a');
+    expect(await store.putFile(TABLE, await createFile(bytes), '"e"')).toBe(true);
+    expect(requests[0]?.headers).toMatchObject({
+      'content-type': 'application/vnd.apache.parquet',
+      'if-match': '"e"',
+      'x-amz-expected-bucket-owner': ACCOUNT,
+      'x-amz-checksum-crc32': base64Crc32(crc32(bytes)),
+    });
+  });
+
+  it.each([
+    'AccessDenied',
+    'SlowDown',
+  ] as const)('25, 27: is not a conflict if S3 answers %s', async (answer) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    const { store, s3 } = await startBucket();
+    s3.faults.push({ operation: 'PutObject', answer, times: 9 });
+    await expect(store.putFile(TABLE, await createFile('a'), undefined)).rejects.toMatchObject({
+      name: answer === 'SlowDown' ? 'ServiceUnavailable' : 'AccessRefused',
+    });
+  });
+});
+
+it.each([
+  [4, 'tail'],
+  [99, 'head and tail'],
+])('reads the last %d bytes of an object, and its size', async (length, end) => {
+  const { store, put } = await startBucket();
+  expect(await store.readEnd(KEY, length)).toBeUndefined();
+  await put('head and tail');
+  expect(await store.readEnd(KEY, length)).toEqual({ bytes: Buffer.from(end), size: 13 });
 });
 
 const READ = 's3:GetObject and s3:ListBucket';

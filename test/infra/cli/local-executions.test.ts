@@ -92,6 +92,7 @@ it('status shows the exports of this machine', async () => {
       running: [],
       newest_day: '2026-08-19',
       missing: [expect.objectContaining({ start_date: '2026-08-20', reason: 'absent' })],
+      held: [],
       last: expect.objectContaining({ execution: last.execution, outcome: 'delivered' }),
       failure: expect.objectContaining({ execution: failed.execution, error: 'RequestRefused' }),
     },
