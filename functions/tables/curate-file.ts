@@ -182,7 +182,7 @@ function describeTable(
     },
     warnings: [
       ...(problem === undefined ? [] : [problem]),
-      ...describeHeld(request, table, merged),
+      ...describeHeld(request, merged),
       ...describeTaken(table, merged),
     ],
   };
@@ -206,7 +206,6 @@ function summarize(name: string, merged: readonly MergedDay[]): NonNullable<Cura
 /** Warns about days that the report would have emptied. */
 function describeHeld(
   { kind, name, account }: ReportRequest | ListRequest,
-  table: string,
   merged: readonly MergedDay[],
 ): string[] {
   const held = merged.filter(({ outcome }) => outcome === 'held');
@@ -215,10 +214,10 @@ function describeHeld(
   const rows = held.reduce((sum, { keeps }) => sum + (keeps?.rows ?? 0), 0);
   const happened =
     kind === 'list'
-      ? `the list is empty; table ${table} keeps the ${count(rows, 'item')} of ${first.keeps.day}`
-      : `${count(held.length, 'day')} that had ${count(rows, 'row')} ${held.length === 1 ? 'has' : 'have'} none in the new report; table ${table} keeps them`;
+      ? `the list is empty; the table keeps the ${count(rows, 'item')} of ${first.keeps.day}`
+      : `${count(held.length, 'day')} that had ${count(rows, 'row')} ${held.length === 1 ? 'has' : 'have'} none in the new report; the table keeps them`;
   const range = `--from ${first.day} --to ${addDays(last.day, 1)}`;
-  return [`${happened}. To empty it: curate ${name} --account ${account} ${range} --accept-empty`];
+  return [`${happened}; 'curate ${name} --account ${account} ${range} --accept-empty' empties it`];
 }
 
 function count(number: number, noun: string): string {

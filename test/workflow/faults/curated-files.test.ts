@@ -37,14 +37,6 @@ describe('23: a file', () => {
     expect(manifest).not.toHaveProperty('table');
     expect(await daysOf(workflow, 'much')).toEqual([]);
   });
-
-  it('without rows empties the days of a table, and a warning counts them', async () => {
-    const request = { name: 'emptied' };
-    await runExport(workflow, { request, faults: [ONES] });
-    const { output } = await runExport(workflow, { request, faults: [{ on: 'storage', body: '[]' }] });
-    const warning = 'the report has no rows; 7 days of table emptied that had rows have none now';
-    expect(output).toMatchObject({ rows: 0, restated: 7, warnings: [warning] });
-  });
 });
 
 describe('45: a file that another run replaces before it is read', () => {
@@ -129,23 +121,4 @@ describe('46: a file that is too much for CurateReport', () => {
       expect(await daysOf(small, 'full')).toEqual([]);
     },
   );
-});
-
-it('27: a ledger that S3 refuses costs the ledger only, and the warning names the permission', async () => {
-  const { output, manifest } = await runExport(workflow, {
-    request: { name: 'unlogged' },
-    faults: [ONES],
-    s3: [
-      {
-        operation: 'PutObject',
-        key: 'tables/ledger/sandbox.unlogged.2026-10.parquet',
-        answer: 'AccessDenied',
-        times: 99,
-      },
-    ],
-  });
-  const warning = expect.stringMatching(/^the ledger is not stored: .*s3:PutObject/);
-  expect(output).toMatchObject({ rows: 7, restated: 0, warnings: [warning] });
-  expect(manifest).toMatchObject({ rows: 7, sums: { spend: '7' }, table: { days: 7 } });
-  expect(await daysOf(workflow, 'unlogged')).toEqual(WEEK);
 });

@@ -53,9 +53,9 @@ describe('42: a table', () => {
   it('whose types differ from those of its objects is not written', async () => {
     const request = { name: 'drift', end_date: '2026-10-03' };
     await runExport(workflow, { request, faults: [report([1, 1])] });
-    const columns = workflow.glue.tables.get('drift')?.StorageDescriptor.Columns ?? [];
     const meanwhile = async () => {
-      Object.assign(columns.find(({ Name }) => Name === 'spend') ?? {}, { Type: 'double' });
+      const { Columns = [] } = workflow.glue.tables.get('drift')?.StorageDescriptor ?? {};
+      Object.assign(Columns.find(({ Name }) => Name === 'spend') ?? {}, { Type: 'double' });
     };
     const { output } = await runExport(workflow, { request, faults: [report([2, 2])], meanwhile });
     const warning = expect.stringMatching(/column spend is double now, but was written as decimal\(18,6\)/);
