@@ -62,7 +62,10 @@ export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] 
 function judgeDay(day: string, { deliveries, shown, hash, timeZone }: DayFacts): DayState {
   const covering = deliveries.filter((each) => covers(each, day));
   const own = covering.filter(({ request_hash }) => request_hash === hash);
-  const there = shown?.[day]?.request_hash === hash ? shown[day] : undefined;
+  const entry = shown?.[day];
+  const there = entry?.request_hash === hash ? entry : undefined;
+  // The rows that are kept may be those of another request.
+  const held = entry?.held?.request_hash === hash ? entry.held : undefined;
   const newest = own.flatMap(({ created_at, lost }) => (lost ? [] : [created_at])).reduce(later, '');
   if (newest === '') {
     if (own.some(({ lost }) => lost === 'failed')) return 'failed';
@@ -72,9 +75,9 @@ function judgeDay(day: string, { deliveries, shown, hash, timeZone }: DayFacts):
   if (timeZone !== undefined && dateIn(timeZone, new Date(newest)) <= day) return 'unfinished';
   if (!shown) return 'present';
   // The report that the table has read last.
-  const read = there?.held ?? there;
+  const read = held ?? there;
   if (!read || Date.parse(read.created_at) < Date.parse(newest)) return 'not_in_table';
-  return there?.held ? 'held' : 'present';
+  return held ? 'held' : 'present';
 }
 
 /** A window without days, which a query for purchases may have, covers its start. */

@@ -3,14 +3,13 @@ import type { Catalog } from '../aws/catalog.ts';
 import type { ObjectStore } from '../aws/objects.ts';
 import { addDays, dateIn, daysOf } from '../workflow/request/dates.ts';
 import type { ListRequest, ReportRequest } from '../workflow/request/request.ts';
-import type { ReportVersion } from '../workflow/shown-days.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
-import { type Column, DATE_COLUMN, reportColumns, type TableSchema, tableOf } from '../workflow/table.ts';
+import { type Column, DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
 import { openDatabase } from './database.ts';
 import { byMonth, type MergedDay, mergeMonth, splitByDay } from './days.ts';
 import { type FinalError, isFinal, notWritten, partlyWritten, reasonOf } from './find-table.ts';
-import { type LedgerDay, mergeLedger } from './ledger.ts';
+import { type Entry, type LedgerDay, mergeLedger } from './ledger.ts';
 import { mergeList } from './list.ts';
 import type { Merging } from './merge.ts';
 import type { DayFacts, ReportFacts, ReportFile } from './report.ts';
@@ -79,7 +78,7 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
     },
     warnings: [
       ...table.warnings,
-      ...(await writeLedger(state, days, merged, version, { ...work, database })),
+      ...(await writeLedger(days, merged, { ...state, version }, { ...work, database })),
       ...facts.warnings,
     ],
   };
@@ -100,7 +99,7 @@ export async function curateList(state: SavedWindow, work: Work): Promise<Curati
       })
     : NONE;
   const { curated, warnings } = describeTable(request, schema, days, merged);
-  const unlogged = await writeLedger(state, days, merged, version, { ...work, database });
+  const unlogged = await writeLedger(days, merged, { ...state, version }, { ...work, database });
   return { curated, warnings: [...warnings, ...unlogged] };
 }
 
@@ -143,11 +142,12 @@ function createdAt({ ready_id, reports }: SavedWindow): string {
 function daysWithEmpty(
   { granularity }: ReportRequest,
   window: Window,
-  { rows, days }: ReportFacts,
+  { rows, sums, days }: ReportFacts,
 ): readonly DayFacts[] {
   if (granularity.toUpperCase() !== 'DAY' || (rows !== 0 && days.length === 0)) return days;
   const found = new Map(days.map((each) => [each.day, each]));
-  return daysOf(window).map((day) => found.get(day) ?? { day, rows: 0, sums: {} });
+  const none = Object.fromEntries(Object.keys(sums).map((name) => [name, '0']));
+  return daysOf(window).map((day) => found.get(day) ?? { day, rows: 0, sums: none });
 }
 
 /** The newest day that has rows and was over when the report was created. */
@@ -235,23 +235,13 @@ function describeTaken(table: string, merged: readonly MergedDay[]): string[] {
 
 /** @returns the reason why the ledger was not written */
 async function writeLedger(
-  { request, window, object }: SavedWindow,
   days: readonly DayFacts[],
   { days: merged }: Merged,
-  { report_id, created_at }: ReportVersion,
+  entry: Entry,
   { catalog, ...merging }: Merging & Pick<Work, 'catalog'>,
 ): Promise<string[]> {
   if (!catalog) return [];
   const outcomes = new Map(merged.map(({ day, outcome }) => [day, outcome]));
-  const entry = {
-    account: request.account,
-    name: request.name,
-    table: tableOf(request),
-    window,
-    report_id,
-    created_at,
-    copied_at: object.copied_at,
-  };
   const logged = days.map(
     (each): LedgerDay => ({ ...each, outcome: outcomes.get(each.day) ?? 'not written' }),
   );

@@ -1,20 +1,13 @@
-import type { Window } from '../workflow/state-parts.ts';
-import { LEDGER_COLUMNS, ledgerKey } from '../workflow/table.ts';
+import type { ReportVersion } from '../workflow/shown-days.ts';
+import type { SavedWindow } from '../workflow/states.ts';
+import { LEDGER_COLUMNS, ledgerKey, tableOf } from '../workflow/table.ts';
 import { literal } from './database.ts';
 import { type Merging, mergeObject, parquet, selectColumns, timestamp } from './merge.ts';
 import type { DayFacts } from './report.ts';
 
-/** A report, as its rows in the ledger say it. */
-export interface Entry {
-  readonly account: string;
-  /** The export's name. */
-  readonly name: string;
-  /** Absent if the export has no table. */
-  readonly table: string | undefined;
-  readonly window: Window;
-  readonly report_id: string;
-  readonly created_at: string;
-  readonly copied_at: string;
+/** The report of a window. */
+export interface Entry extends Pick<SavedWindow, 'request' | 'window' | 'object'> {
+  readonly version: ReportVersion;
 }
 
 export interface LedgerDay extends DayFacts {
@@ -37,9 +30,8 @@ export async function mergeLedger(
   days: readonly LedgerDay[],
   entry: Entry,
 ): Promise<void> {
-  const { account, name, report_id } = entry;
-  await mergeObject(merging, ledgerKey({ account, name }, month), async (old) => {
-    const own = `report_id = ${literal(report_id)}`;
+  await mergeObject(merging, ledgerKey(entry.request, month), async (old) => {
+    const own = `report_id = ${literal(entry.version.report_id)}`;
     const known = old
       ? await merging.database.query(`SELECT date, metric, outcome FROM ${parquet(old.path)} WHERE ${own}`)
       : [];
@@ -77,20 +69,18 @@ interface Fact {
   readonly outcome: string;
 }
 
-function selectNew(
-  facts: readonly Fact[],
-  { account, name, table, window, report_id, created_at, copied_at }: Entry,
-): string {
+function selectNew(facts: readonly Fact[], { request, window, object, version }: Entry): string {
+  const table = tableOf(request);
   const values: Readonly<Record<string, string>> = {
-    account: literal(account),
-    export: literal(name),
+    account: literal(request.account),
+    export: literal(request.name),
     table_name: table === undefined ? 'CAST(NULL AS VARCHAR)' : literal(table),
     start_date: `DATE ${literal(window.start_date)}`,
     end_date: `DATE ${literal(window.end_date)}`,
     date: 'CAST(date AS DATE)',
-    report_id: literal(report_id),
-    report_created_at: timestamp(created_at),
-    copied_at: timestamp(copied_at),
+    report_id: literal(version.report_id),
+    report_created_at: timestamp(version.created_at),
+    copied_at: timestamp(object.copied_at),
     // NULL if it is larger.
     value: 'TRY_CAST(value AS DECIMAL(38,10))',
   };

@@ -43,6 +43,12 @@ it.each<[DayState, string, readonly Delivery[], ShownDay | undefined]>([
   ],
   ['held', 'a delivery that the table holds', [delivery()], shown({ created_at: NOON, held: HELD })],
   [
+    'held',
+    'a delivery that the table holds for the rows of another request',
+    [delivery()],
+    shown({ request_hash: 'other', held: HELD }),
+  ],
+  [
     'not_in_table',
     'a delivery, and a table that holds an older one',
     [delivery({ created_at: '2026-10-08T00:00:00.000Z' })],

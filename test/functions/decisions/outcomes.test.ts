@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { collectOutcomes } from '../../../functions/decisions/outcomes.ts';
+import { collectOutcomes, sumChanges } from '../../../functions/decisions/outcomes.ts';
+import type { DeliveredWindow } from '../../../functions/workflow/states.ts';
 
 const windows = ['2026-10-01', '2026-10-02', '2026-10-03'].map((start_date) => ({
   start_date,
@@ -51,5 +52,31 @@ describe('collectOutcomes', () => {
 
   it('takes the first of two results of a window', () => {
     expect(collectOutcomes(windows.slice(0, 1), [first, { ...first, bytes: 2 }])).toEqual([first]);
+  });
+});
+
+describe('sumChanges', () => {
+  const delivered = (changes: object) => ({ ...second, ...changes }) as DeliveredWindow;
+
+  it('adds up the days that windows restated and held, and finds the first and the last of each', () => {
+    const windows = [
+      delivered({ restated: 2, first_restated: '2026-10-05', last_restated: '2026-10-07', held: 0 }),
+      delivered({ restated: 1, first_restated: '2026-10-01', last_restated: '2026-10-01', held: 0 }),
+      delivered({ restated: 0, held: 3, first_held: '2026-10-02', last_held: '2026-10-09' }),
+      delivered({}),
+    ];
+    expect(sumChanges(windows)).toEqual({
+      restated: 3,
+      first_restated: '2026-10-01',
+      last_restated: '2026-10-07',
+      held: 3,
+      first_held: '2026-10-02',
+      last_held: '2026-10-09',
+    });
+  });
+
+  it('has no days if nothing changed, and nothing if no table was written', () => {
+    expect(sumChanges([delivered({ restated: 0, held: 0 })])).toEqual({ restated: 0, held: 0 });
+    expect(sumChanges([delivered({})])).toEqual({});
   });
 });

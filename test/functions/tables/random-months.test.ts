@@ -277,6 +277,6 @@ it('P7: shows each day once, from the report that should be shown, whatever happ
         expect(own.map(({ date }) => date)).toEqual(Object.keys(report.spends));
       }
     }),
-    { numRuns: 20 },
+    { numRuns: 12 },
   );
 }, 120_000);
