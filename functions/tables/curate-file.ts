@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { Catalog } from '../aws/catalog.ts';
 import type { ObjectStore } from '../aws/objects.ts';
-import { addDays, dateIn, daysOf } from '../workflow/request/dates.ts';
+import { dateIn, daysOf } from '../workflow/request/dates.ts';
 import type { ListRequest, ReportRequest } from '../workflow/request/request.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
@@ -204,20 +204,16 @@ function summarize(name: string, merged: readonly MergedDay[]): NonNullable<Cura
 }
 
 /** Warns about days that the report would have emptied. */
-function describeHeld(
-  { kind, name, account }: ReportRequest | ListRequest,
-  merged: readonly MergedDay[],
-): string[] {
+function describeHeld({ kind }: ReportRequest | ListRequest, merged: readonly MergedDay[]): string[] {
   const held = merged.filter(({ outcome }) => outcome === 'held');
-  const [first, last] = [held[0], held.at(-1)];
-  if (!first?.keeps || !last) return [];
+  const [first] = held;
+  if (!first?.keeps) return [];
   const rows = held.reduce((sum, { keeps }) => sum + (keeps?.rows ?? 0), 0);
   const happened =
     kind === 'list'
       ? `the list is empty; the table keeps the ${count(rows, 'item')} of ${first.keeps.day}`
       : `${count(held.length, 'day')} that had ${count(rows, 'row')} ${held.length === 1 ? 'has' : 'have'} none in the new report; the table keeps them`;
-  const range = `--from ${first.day} --to ${addDays(last.day, 1)}`;
-  return [`${happened}; 'curate ${name} --account ${account} ${range} --accept-empty' empties it`];
+  return [`${happened}; see DaysHeld in infra/RUNBOOK.md`];
 }
 
 function count(number: number, noun: string): string {

@@ -18,8 +18,7 @@ describe('an export', () => {
     });
     expect([status, manifest?.kind, manifest?.bytes]).toEqual(['SUCCEEDED', kind, object?.length]);
     const keys = await keysOf(workflow, `a-${kind}`);
-    const ledger = kind === 'report' ? ['_ledger.json'] : [];
-    expect(keys.map((key) => key.split('/').at(-1))).toEqual([...ledger, '_manifest.json', file]);
+    expect(keys.map((key) => key.split('/').at(-1))).toEqual(['_manifest.json', file]);
     expect(announced).toMatchObject([
       { source: 'ad-report-export', 'detail-type': 'Report Exported', detail: output },
     ]);

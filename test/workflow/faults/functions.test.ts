@@ -83,7 +83,7 @@ it('29: a schedule that fires twice and an overlapping backfill leave the same b
   const keys = await keysOf(workflow, 'overlapping');
   const manifests = keys.filter((key) => key.endsWith('_manifest.json'));
   expect(manifests).toHaveLength(3);
-  expect(keys).toHaveLength(9);
+  expect(keys).toHaveLength(6);
   for (const key of manifests) {
     const manifest = JSON.parse(String(await workflow.object(key)));
     const digest = createHash('sha256').update(await workflow.object(manifest.key));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { commonWorkflow, expectFailed, keysOf, runExport } from '../../support/run-export.ts';
 
 // Faulty requests, and requests that only the platform can judge.
@@ -34,31 +34,18 @@ it('37: an old dimension is refused before any call, and the new one is named', 
   expect(outcome.calls).toEqual([]);
 });
 
-describe('38: a metric or dimension that the contract does not list', () => {
-  it('38: is delivered with a warning if the platform knows it', async () => {
-    const outcome = await runExport(workflow, {
-      request: { metrics: ['spend', 'clicks'], dimensions: ['country'] },
-    });
-    expect(outcome.status).toBe('SUCCEEDED');
-    const warnings = [expect.stringContaining('clicks'), expect.stringContaining('country')];
-    expect(outcome.output).toMatchObject({ warnings });
-    expect(outcome.manifest).toMatchObject({ warnings });
-    expect(outcome.logged.join()).toMatch(/clicks.*country/s);
-  });
-
-  it('5, 38: fails the export if the platform refuses it, with one report in Cause, event and bucket', async () => {
-    const outcome = await runExport(workflow, { request: { name: 'refused', metrics: ['no_such_metric'] } });
-    expectFailed(outcome, 'RequestRefused');
-    const { failure, announced } = outcome;
-    expect(failure).toMatchObject({ version: '1', account: 'sandbox', export: 'refused', windows_failed: 1 });
-    expect(failure.request_ids).toEqual([outcome.callsTo('create')[0]?.requestId]);
-    expect(failure.faults?.join()).toContain('no_such_metric');
-    expect(announced).toMatchObject([{ 'detail-type': 'Report Export Failed', detail: failure }]);
-    const [key = '', ...others] = await keysOf(workflow, 'refused');
-    expect(others).toEqual([]);
-    expect(key).toMatch(/_failure\.json$/);
-    expect(JSON.parse(String(await workflow.object(key)))).toEqual(failure);
-    expect(outcome.callsTo('create')).toHaveLength(1);
-    expect(outcome.logged.join()).toContain('no_such_metric');
-  });
+it('5, 38: a metric that the dictionary does not list fails the export if the platform refuses it, with one report in Cause, event and bucket', async () => {
+  const outcome = await runExport(workflow, { request: { name: 'refused', metrics: ['no_such_metric'] } });
+  expectFailed(outcome, 'RequestRefused');
+  const { failure, announced } = outcome;
+  expect(failure).toMatchObject({ version: '1', account: 'sandbox', export: 'refused', windows_failed: 1 });
+  expect(failure.request_ids).toEqual([outcome.callsTo('create')[0]?.requestId]);
+  expect(failure.faults?.join()).toContain('no_such_metric');
+  expect(announced).toMatchObject([{ 'detail-type': 'Report Export Failed', detail: failure }]);
+  const [key = '', ...others] = await keysOf(workflow, 'refused');
+  expect(others).toEqual([]);
+  expect(key).toMatch(/_failure\.json$/);
+  expect(JSON.parse(String(await workflow.object(key)))).toEqual(failure);
+  expect(outcome.callsTo('create')).toHaveLength(1);
+  expect(outcome.logged.join()).toContain('no_such_metric');
 });
