@@ -74,6 +74,7 @@ async function timeQuery(out: string): Promise<number> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
   const started = performance.now();
+  // An earlier checkout has a folder for each account and day.
   const files = `read_parquet('${out}/*/tables/bench/**/*.parquet', hive_partitioning = true)`;
   await connection.runAndReadAll(
     `SELECT account, date_trunc('month', CAST(date AS DATE)) AS month, sum(spend) FROM ${files} GROUP BY ALL`,
