@@ -45,11 +45,12 @@ export interface MergedDay extends DayFacts {
   readonly keeps?: { readonly rows: number; readonly day: string };
 }
 
-interface JudgedDay extends DayFacts {
-  /** What the table showed before. */
-  readonly shown: ShownDay | undefined;
-  readonly verdict: ReturnType<typeof judgeDay>;
-  readonly restated: boolean;
+interface JudgedDay {
+  readonly result: MergedDay;
+  /** The day of the new object, if it changes. */
+  readonly entry?: ShownDay;
+  /** The new object has the report's rows. */
+  readonly isWritten?: true;
 }
 
 /** Groups days by their month, in the order of both. */
@@ -102,80 +103,66 @@ export async function mergeMonth(
     // Refuses other types, even if nothing is written.
     const kept = old && selectColumns(old, columns);
     const shown = old?.days ?? {};
-    const judged = await judgeDays(merging, days, shown, old, offer);
-    const result = judged.map((each) => describeDay(each, offer));
-    const isSame = judged.every(({ verdict }) => /^(same|keep|same hold)$/.test(verdict));
-    if (isSame && (!old || hasColumns(old, columns))) return { result };
-    const runs = findRuns(shown, judged).map((run) =>
+    const before = old ? await sumShown(merging.database, days, shown, old, offer) : new Map();
+    const judged = days.map((each) => judge(each, shown[each.day], before.get(each.day), offer));
+    const result = judged.map((each) => each.result);
+    const changed = judged.flatMap(({ result: { day }, entry }) => (entry ? [[day, entry] as const] : []));
+    if (changed.length === 0 && (!old || hasColumns(old, columns))) return { result };
+    const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
+    const next = Object.fromEntries(listed.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+    const written = new Set(judged.flatMap((each) => (each.isWritten ? [each.result.day] : [])));
+    const runs = findRuns(next, written).map((run) =>
       run.isNew ? selectNew(run, columns, offer) : selectOld(run, kept, old?.path),
     );
-    return { next: { runs, days: listDays(shown, judged, offer) }, result };
+    return { next: { runs, days: next }, result };
   });
 }
 
-async function judgeDays(
-  { database }: Merging,
+type Sums = DayFacts['sums'];
+
+/** Adds up the rows that the object shows on these days, from other reports: the metrics that it has and the table still has. */
+async function sumShown(
+  database: Database,
   days: readonly DayFacts[],
   shown: ShownDays,
-  old: OldObject | undefined,
-  { version, schema, acceptEmpty }: Offer,
-): Promise<JudgedDay[]> {
-  const judged = days.map((each) => {
-    const before = shown[each.day];
-    const verdict = judgeDay(before, { ...version, rows: each.rows }, { acceptEmpty: acceptEmpty(each.day) });
-    return { ...each, shown: before, verdict };
-  });
-  const metrics = metricsOf(schema.columns).filter(({ name }) => old?.columns.has(name));
-  const replaced = judged.filter((each) => each.verdict === 'write' && each.shown && each.shown.rows > 0);
-  const dates = replaced.map(({ day }) => literal(day));
-  const rows = old && dates.length > 0 && `(FROM ${parquet(old.path)} WHERE date IN (${dates}))`;
-  const sums = new Map(
-    (rows ? await sumDays(database, rows, metrics) : []).map((each) => [each.day, each.sums]),
-  );
-  return judged.map((each) => {
-    const before = sums.get(each.day) ?? {};
-    const isOther =
-      each.shown?.rows !== each.rows ||
-      metrics.some(({ name }) => (before[name] ?? '0') !== (each.sums[name] ?? '0'));
-    return { ...each, restated: each.shown !== undefined && isOther };
-  });
+  { path, columns }: OldObject,
+  { schema, version }: Offer,
+): Promise<ReadonlyMap<string, Sums>> {
+  const isOther = ({ report_id, rows }: ShownDay) => report_id !== version.report_id && rows > 0;
+  const dates = days.flatMap(({ day }) => (shown[day] && isOther(shown[day]) ? [literal(day)] : []));
+  if (dates.length === 0) return new Map();
+  const metrics = metricsOf(schema.columns).filter(({ name }) => columns.has(name));
+  const sums = await sumDays(database, `(FROM ${parquet(path)} WHERE date IN (${dates}))`, metrics);
+  return new Map(sums.map((each) => [each.day, each.sums]));
 }
 
-function describeDay(
-  { shown, verdict, restated, ...day }: JudgedDay,
-  { version }: Pick<Offer, 'version'>,
-): MergedDay {
-  const none = { ...day, restated: false, tookOver: false };
-  switch (verdict) {
-    case 'keep':
-      return { ...none, outcome: 'kept' };
-    case 'hold':
-    case 'same hold':
-      return { ...none, outcome: 'held', keeps: { rows: shown?.rows ?? 0, day: day.day } };
-    case 'same':
-      return { ...none, outcome: 'shown', restated: shown?.restated ?? false };
-    case 'write': {
-      const tookOver = shown !== undefined && shown.request_hash !== version.request_hash;
-      return { ...none, outcome: 'shown', restated, tookOver };
-    }
+/** @param before the sums of the rows that the object shows */
+function judge(
+  offered: DayFacts,
+  shown: ShownDay | undefined,
+  before: Sums = {},
+  { version, acceptEmpty }: Offer,
+): JudgedDay {
+  const { day, rows, sums } = offered;
+  const none = { ...offered, restated: false, tookOver: false };
+  const verdict = judgeDay(shown, { ...version, rows }, { acceptEmpty: acceptEmpty(day) });
+  if (verdict === 'keep') return { result: { ...none, outcome: 'kept' } };
+  if (verdict === 'same')
+    return { result: { ...none, outcome: 'shown', restated: shown?.restated ?? false } };
+  if (verdict === 'hold' || verdict === 'same hold') {
+    const result: MergedDay = { ...none, outcome: 'held', keeps: { rows: shown?.rows ?? 0, day } };
+    return shown && verdict === 'hold' ? { result, entry: { ...shown, held: version } } : { result };
   }
-}
-
-/** The days of the new object, by date. */
-function listDays(
-  shown: ShownDays,
-  judged: readonly JudgedDay[],
-  { version }: Pick<Offer, 'version'>,
-): ShownDays {
-  const changed = judged.flatMap(({ day, rows, restated, verdict, shown }): [string, ShownDay][] => {
-    if (verdict === 'hold' && shown) return [[day, { ...shown, held: version }]];
-    if (verdict !== 'write') return [];
-    // A report that came late does not end the hold of one that is newer than both.
-    const isHeld = rows > 0 && shown?.held && compareReports(shown.held, version) > 0;
-    return [[day, { ...version, rows, restated, ...(isHeld && { held: shown.held }) }]];
-  });
-  const all = { ...shown, ...Object.fromEntries(changed) };
-  return Object.fromEntries(Object.entries(all).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  const isOther = Object.entries(before).some(([name, sum]) => (sums[name] ?? '0') !== sum);
+  const restated = shown !== undefined && (shown.rows !== rows || isOther);
+  const tookOver = shown !== undefined && shown.request_hash !== version.request_hash;
+  // A report that came late does not end the hold of one that is newer than both.
+  const isHeld = rows > 0 && shown?.held && compareReports(shown.held, version) > 0;
+  return {
+    result: { ...none, outcome: 'shown', restated, tookOver },
+    entry: { ...version, rows, restated, ...(isHeld && { held: shown.held }) },
+    isWritten: true,
+  };
 }
 
 /** Days in a row that come from the old object, or from the report. */
@@ -186,17 +173,13 @@ interface Run {
   readonly rows: number;
 }
 
-/** Ascending. At least one, which may have no rows. */
-function findRuns(shown: ShownDays, judged: readonly JudgedDay[]): readonly Run[] {
-  const written = new Map(
-    judged.flatMap(({ day, rows, verdict }) => (verdict === 'write' ? [[day, rows]] : [])),
-  );
+/** Ascending. At least one, which may have no rows. @param written the days that come from the report */
+function findRuns(days: ShownDays, written: ReadonlySet<string>): readonly Run[] {
   const runs: Run[] = [];
-  for (const day of new Set([...Object.keys(shown), ...written.keys()].toSorted())) {
+  for (const [day, { rows }] of Object.entries(days)) {
     const isNew = written.has(day);
-    const rows = written.get(day) ?? shown[day]?.rows ?? 0;
-    const before = runs.at(-1);
-    if (before?.isNew === isNew) runs.splice(-1, 1, { ...before, last: day, rows: before.rows + rows });
+    const last = runs.at(-1);
+    if (last?.isNew === isNew) runs.splice(-1, 1, { ...last, last: day, rows: last.rows + rows });
     else runs.push({ isNew, first: day, last: day, rows });
   }
   const filled = runs.filter(({ rows }) => rows > 0);
