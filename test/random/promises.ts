@@ -57,7 +57,8 @@ function wrongManifest(
     manifest.bytes === object.bytes.length &&
     manifest.checksum.value === base64Crc32(crc32(object.bytes)) &&
     manifest.content_encoding === object.encoding &&
-    decoded(object) !== undefined;
+    // Nobody has read a file without a number of rows, for example because Glue failed. Its warnings say so.
+    (manifest.rows === undefined || decoded(object) !== undefined);
   return same ? [] : [`P2: ${key} describes another object than the one at its key`];
 }
 

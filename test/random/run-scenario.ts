@@ -179,9 +179,9 @@ function killAtCalls(
   };
 }
 
-/** A call that concerns the table: an object of a day, or partitions. */
+/** A call that concerns the table: its schema, an object of a month, or one of the ledger. */
 function isOfTable(call: AnyCall): boolean {
-  return 'table' in call || ('key' in call && call.key.endsWith('/data.parquet'));
+  return 'table' in call || ('key' in call && call.key.endsWith('.parquet'));
 }
 
 function killAll(workflow: Workflow): void {

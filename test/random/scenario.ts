@@ -26,7 +26,7 @@ export interface Scenario {
   readonly bus: number;
   /** Kills every busy function after the nth call of the platform, S3, Secrets Manager and Glue together. */
   readonly kills: readonly number[];
-  /** Kills CurateReport after the nth of its calls that concern the table: an object of a day, or partitions. */
+  /** Kills CurateReport after the nth of its calls that concern the table: its schema, months and the ledger. */
   readonly tableKills: readonly number[];
   readonly glue: readonly Fault[];
 }
@@ -183,9 +183,9 @@ const changingReport: fc.Arbitrary<Scenario['report']> = fc.record({
 });
 
 /** The answers of an object that another run writes at the same time, and of a busy S3. */
-const dayFault = fc.record({
-  operation: fc.constantFrom('PutObject', 'HeadObject'),
-  key: fc.constant('data.parquet'),
+const monthFault = fc.record({
+  operation: fc.constantFrom('PutObject', 'GetObject'),
+  key: fc.constantFrom('.parquet', 'tables/ledger/'),
   answer: fc.constantFrom(
     ...['PreconditionFailed', 'ConditionalRequestConflict', 'SlowDown', 'InternalError', 'AccessDenied'],
     ...['reset', 'lost answer'],
@@ -194,13 +194,7 @@ const dayFault = fc.record({
 }) as fc.Arbitrary<Fault>;
 
 const glueFault: fc.Arbitrary<Fault> = fc.record({
-  operation: fc.constantFrom(
-    'GetTable',
-    'GetPartitions',
-    'BatchGetPartition',
-    'BatchCreatePartition',
-    'BatchUpdatePartition',
-  ),
+  operation: fc.constant('GetTable'),
   answer: fc.constantFrom(
     ...(['ThrottlingException', 'InternalServiceException', 'ConcurrentModificationException'] as const),
     ...(['AccessDeniedException', 'reset', 'lost answer'] as const),
@@ -221,14 +215,14 @@ const scenario: fc.Arbitrary<Scenario> = requested.chain((exports) => {
     report: changing ? changingReport : (report as fc.Arbitrary<Scenario['report']>),
     revoked: fc.boolean(),
     platform: few(changing ? 3 : 9, platformFault(callsOf(exports)), changing ? 2 : 4),
-    s3: few(3, changing ? dayFault : s3Fault, 2),
+    s3: few(3, changing ? monthFault : s3Fault, 2),
     secrets: few(2, secretsFault, 2),
     bus: fc.oneof(
       { weight: 9, arbitrary: fc.constant(0) },
       { weight: 1, arbitrary: fc.constantFrom(1, 3, 7, 20) },
     ),
     kills: few(2, fc.integer({ min: 1, max: 60 }), 2),
-    tableKills: few(changing ? 5 : 1, fc.integer({ min: 1, max: 40 }), 2),
+    tableKills: few(changing ? 5 : 1, fc.integer({ min: 1, max: 20 }), 2),
     glue: few(2, glueFault, 2),
   });
 });
