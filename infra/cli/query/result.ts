@@ -1,5 +1,4 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { once } from 'node:events';
 import stringWidth from 'string-width';
 import { toPrintable } from '../errors.ts';
 import { alignColumns, printLines } from '../layout.ts';
@@ -31,11 +30,14 @@ export async function printResult(result: QueryResult, format: Format): Promise<
   }
   const pieces = FORMATS[format]({ ...result, rows: counted() });
   try {
-    // Waits for a slow reader, so a result of any size fits into memory.
-    await pipeline(Readable.from(pieces), process.stdout, { end: false });
+    for await (const piece of pieces) {
+      if (!process.stdout.writable) return;
+      // Waits for a slow reader, so a result of any size fits into memory.
+      if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
+    }
   } catch (error) {
-    // The reader has seen enough, as with `| head`.
-    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
+    // The reader has seen enough, as with `| head`, or the disk is full, which the program says.
+    if ((error as NodeJS.ErrnoException).syscall === 'write') return;
     throw error;
   }
   printLines([count === 1 ? '1 row' : `${count} rows`, ...result.notes], process.stderr);
