@@ -15,7 +15,7 @@ export interface Delivery extends DateRange {
 }
 
 /**
- * What became of a day. The first reason that holds counts.
+ * The state of a day of an export. The first reason that holds counts.
  *
  * - `failed`: it was delivered, and a later run of its window failed
  * - `unannounced`: no manifest covers it, but the table shows it: a run ended between the two

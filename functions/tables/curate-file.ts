@@ -160,7 +160,7 @@ function newestDay(
   return days.findLast(({ day }) => day < today)?.day;
 }
 
-/** What became of the table, and the warnings about it. */
+/** Describes the changes of the table, and warns about them. */
 function describeTable(
   request: ReportRequest | ListRequest,
   schema: TableSchema | undefined,

@@ -33,7 +33,7 @@ export interface Offer {
   readonly acceptEmpty: (day: string) => boolean;
 }
 
-/** What became of a day of a report. */
+/** The outcome of one day of a report. */
 export interface MergedDay extends DayFacts {
   /** `shown` · `kept`: the table shows a newer report · `held`: the report has no rows, and the table keeps those that it shows */
   readonly outcome: 'shown' | 'kept' | 'held';

@@ -46,7 +46,7 @@ export function hasRows(format: string): boolean {
   return /^(csv|json|ndjson|jsonl)$/i.test(format);
 }
 
-/** What passed by while a text was written. */
+/** Facts about a text, found while it is written to disk. */
 interface Seen {
   head?: Buffer;
   /** The last byte that is no white space. */

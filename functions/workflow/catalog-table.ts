@@ -29,7 +29,7 @@ export interface CatalogTable {
   };
 }
 
-/** What a table and its columns mean, for people. */
+/** A table and its columns described for people. */
 export interface TableWords {
   readonly description: string;
   /** By column. */

@@ -40,7 +40,7 @@ export interface TableSchema {
   /** The part of the key after `tables/`. {@link catalogName} is its name in the Data Catalog. */
   readonly table: string;
   readonly kind: 'report' | 'list';
-  /** Those that the file has: of a report, dimensions and metrics. {@link tableColumns} has all. */
+  /** The columns of the file: dimensions and metrics of a report. {@link tableColumns} adds the others. */
   readonly columns: readonly Column[];
   /** The name of the date column in a report's file. */
   readonly date_column: string;

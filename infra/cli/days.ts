@@ -118,7 +118,7 @@ export function lastTarget(deliveries: readonly StoredDelivery[]): RequestTarget
   );
 }
 
-/** What to say if {@link findExport} finds none. */
+/** The message if {@link findExport} finds none. */
 export function describeUnknown(name: string, { account, local, out }: ExportPlace): string {
   const wanted = account === undefined ? name : `${account}/${name}`;
   return `there is no export ${wanted} in cdk.json${local ? `, and no run of it in ${out}` : ''}`;

@@ -5,7 +5,7 @@ import type { ObjectEnd, ObjectStore } from '../../functions/aws/objects.ts';
 import { DAYS, readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 
-/** What the object of a month, or of a list, says about itself. */
+/** The metadata and columns of the object of a month, or of a list. */
 export interface Month {
   /** YYYY-MM; empty for a list. */
   readonly month: string;
@@ -33,7 +33,7 @@ export interface AccountTable {
 type TableObjects = Pick<ObjectStore, 'list' | 'readEnd'>;
 
 /**
- * What a table shows on days. A list shows its only snapshot on each of them.
+ * Reads the reports that a table shows on these days. A list shows its only snapshot on each of them.
  *
  * @throws AccessRefused, ServiceUnavailable
  */

@@ -10,7 +10,7 @@ export interface SavedQuery {
   readonly sql: string;
 }
 
-/** What the queries need to know about a table. */
+/** The parts of a table that the queries use. */
 export type QueriedTable = Pick<TableSchema, 'table' | 'kind' | 'columns'> &
   Partial<Pick<TableSchema, 'currencies'>>;
 
@@ -131,7 +131,7 @@ FROM (
 WHERE "version" = 1 OR "before" IS DISTINCT FROM "value"
 GROUP BY ${DAY}`;
 
-/** What became of the newest report of each day. All its rows say the same. */
+/** The outcome of the newest report of each day. All its rows say the same. */
 const OUTCOMES = `SELECT DISTINCT ${DAY}, first_value("outcome") OVER (PARTITION BY ${DAY} ORDER BY ${NEWEST_FIRST}) AS "outcome"
 FROM "${LEDGER}"`;
 

@@ -14,7 +14,7 @@ import { type ConfiguredEntry, type TableSource, tableSource } from './exports.t
 const MAX_COMMENT = 255;
 const MAX_DESCRIPTION = 2_048;
 
-/** What a column of a table means. */
+/** The meaning of a table's column. */
 export interface DocumentedColumn extends TableColumn {
   /** One sentence, without its full stop. */
   readonly meaning: string;
@@ -69,7 +69,7 @@ export const LEDGER_WORDS: TableWords = {
     metric: 'The metric, as the column of the table; rows is the number of rows',
     value: 'The sum of the metric over the day, or its number of rows',
     outcome:
-      'What became of the day when the file arrived: shown; kept, because the table shows a newer report; held, because the report has no rows for it; or not written',
+      'The outcome of the day when the file arrived: shown; kept, because the table shows a newer report; held, because the report has no rows for it; or not written',
   },
 };
 

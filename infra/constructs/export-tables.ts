@@ -27,7 +27,7 @@ export function databaseName(stack: string): string {
 
 interface ExportTablesProps {
   readonly exports: readonly ConfiguredEntry[];
-  /** Those of the exports. */
+  /** The tables of the exports. */
   readonly tables: readonly TableSchema[];
   readonly bucket: Bucket;
   readonly encryptionKey?: IKey | undefined;

@@ -52,9 +52,9 @@ let workflow: Workflow;
 /** Has the folder `out`. The recipes run there. */
 let folder: string;
 const ended = new AsyncDisposableStack();
-/** What the table shows, added up from the platform's own files. */
+/** The sums that the table should show, added up from the platform's own files. */
 const expected = new Map<string, DaySums>();
-/** What an incremental load had seen after the first run. */
+/** The newest report that an incremental load had seen after the first run. */
 let watermark: readonly unknown[] | undefined;
 
 beforeAll(async () => {

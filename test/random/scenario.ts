@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Fault } from '../support/faulty-services.ts';
 import { platformFault } from './platform-faults.ts';
 
-/** What one run exports, and what goes wrong meanwhile. Plain data, the same for the same seed and index. */
+/** The exports of one run, and the faults meanwhile. Plain data, the same for the same seed and index. */
 export interface Scenario {
   /** Started at the same time. Two of one name are the same request. */
   readonly exports: readonly RequestedExport[];

@@ -56,7 +56,7 @@ export function waitsOf({ IntervalSeconds, MaxAttempts, BackoffRate, MaxDelaySec
   );
 }
 
-/** Whether AWS reports all errors of a Retry, so that none comes from a step. */
+/** True if AWS reports all errors of a Retry, so that none comes from a step. */
 const isFromAws = ({ ErrorEquals }: Retry) => ErrorEquals.every((name) => name.includes('.'));
 const NOT_STARTED = 'Lambda.TooManyRequestsException';
 
@@ -88,7 +88,7 @@ export function statesIn({ States }: Machine): [string, State][] {
   return Object.entries(States);
 }
 
-/** Whether the machine has a cycle that passes through none of the gates. */
+/** True if the machine has a cycle that passes through none of the gates. */
 export function hasCycleWithout({ States }: Machine, gates: readonly string[]): boolean {
   const reaches = (from: string, seen: readonly string[]): boolean =>
     following(States[from] ?? { Type: '' })

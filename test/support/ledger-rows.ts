@@ -30,7 +30,7 @@ export async function writeParquet(
   );
 }
 
-/** What one report said about one day. */
+/** The facts of one report about one day. */
 export interface DayFacts {
   readonly date: string;
   readonly report_id: string;
@@ -52,10 +52,19 @@ export function ledgerRows(
 ): string {
   const rows = facts.flatMap(({ date, report_id, at, copied_at = at, outcome = 'shown', values }) =>
     Object.entries(values).map(([metric, value]) => {
-      const row = { account, export: name, table_name, start_date: date, end_date: date, date };
       const cells: Readonly<Record<string, string | number | null>> = {
-        ...row,
-        ...{ report_id, report_created_at: at, copied_at, metric, value, outcome },
+        account,
+        export: name,
+        table_name,
+        start_date: date,
+        end_date: date,
+        date,
+        report_id,
+        report_created_at: at,
+        copied_at,
+        metric,
+        value,
+        outcome,
       };
       return `(${LEDGER_COLUMNS.map(({ name }) => cell(cells[name])).join()})`;
     }),

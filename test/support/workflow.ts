@@ -22,7 +22,7 @@ const FULL_STORAGE = fileURLToPath(new URL('./full-storage.ts', import.meta.url)
 export interface WorkflowOptions {
   /** Times faster than real time. Default 100: a wait of 10 s takes 0.1 s. */
   readonly speed?: number;
-  /** What the scaled clock shows at the start. Default: the real time. */
+  /** The time on the scaled clock at the start. Default: the real time. */
   readonly now?: string;
   readonly sandbox?: Omit<SandboxOptions, 'now'>;
   /** Seconds by which the platform's clock is ahead of the functions'. */

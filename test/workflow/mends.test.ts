@@ -25,7 +25,7 @@ type RunCli = (args: readonly string[]) => Promise<CommandEnd>;
 
 /** A folder of local runs, and the platform that they export from. */
 interface Folder extends CommandRun {
-  /** Whether reports become READY. */
+  /** True if reports become READY. */
   readonly platform: { isReady: boolean };
   /** `--local` and `--out`. */
   readonly place: readonly string[];
@@ -92,7 +92,7 @@ async function json<T>({ cli }: Folder, args: readonly string[]): Promise<T> {
   return JSON.parse(stdout);
 }
 
-/** What `missing` says, after the other commands have said the same. */
+/** Reads `missing`, after the other commands have said the same. */
 async function judge(folder: Folder): Promise<Pick<MissingDays, 'missing' | 'held'>> {
   const { place } = folder;
   const { missing, held } = await json<MissingDays>(folder, [

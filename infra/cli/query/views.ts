@@ -114,7 +114,7 @@ async function describeFiles(connection: DuckDBConnection, files: string): Promi
   return reader.getRows().map(([name, type]) => [String(name), String(type)]);
 }
 
-/** Those that the platform's file has. */
+/** The columns that come from the platform's file. */
 function ownColumns(columns: Described): Column[] {
   return columns
     .filter(([name]) => !RESERVED_COLUMNS.includes(name))

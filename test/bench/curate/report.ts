@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib';
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 
-/** What a contender does. */
+/** The work of a contender. */
 export interface Work {
   /** `floor`: spool, read_json and COPY without checks · `step`: CurateReport, with files in the place of objects */
   readonly contender: 'floor' | 'step';

@@ -24,10 +24,21 @@ function createBucket(windows: readonly Window[], changes: object = {}, delivere
   for (const window of windows) {
     const key = `${window.start_date}.json`;
     const manifest = {
-      ...{ account: delivered.account, export: delivered.name, request: {}, ...window, ...target, key },
+      account: delivered.account,
+      export: delivered.name,
+      request: {},
+      ...window,
+      ...target,
+      key,
       request_hash: requestHash(delivered, target),
-      ...{ checksum: { value: 'AA' }, version_id: 'v1', bytes: 1, content_type: 'application/json' },
-      ...{ report_created_at: PUBLISHED, copied_at: PUBLISHED, published_at: PUBLISHED, execution: 'e' },
+      checksum: { value: 'AA' },
+      version_id: 'v1',
+      bytes: 1,
+      content_type: 'application/json',
+      report_created_at: PUBLISHED,
+      copied_at: PUBLISHED,
+      published_at: PUBLISHED,
+      execution: 'e',
       ...changes,
     };
     texts.set(manifestKey(delivered, window), JSON.stringify(manifest));

@@ -88,7 +88,7 @@ function reportOf(
   };
 }
 
-/** What a day shows. */
+/** The report and rows that a day shows. */
 interface Day {
   readonly report: ReturnType<typeof reportOf>;
   readonly isRestated: boolean;
@@ -102,7 +102,7 @@ function isNewer(one: Day['report'], other: Day['report']): boolean {
   return one.created_at === other.created_at ? one.id > other.id : one.created_at > other.created_at;
 }
 
-/** What a table should do with the days of one month. @returns what becomes of each */
+/** Predicts the days of one month. @returns the outcome of each */
 function apply(
   model: Model,
   reports: ReadonlyMap<string, Day['report']>,

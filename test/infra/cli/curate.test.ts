@@ -120,7 +120,10 @@ it('shows the newest snapshot of a list', async () => {
   for (const created of [1, 3, 2]) {
     const request = { kind: 'list', resource: 'campaigns', snapshot_date: dateOf(created) };
     await deliver(folder, {
-      ...{ name: 'campaigns', days: [created, created], created, request },
+      name: 'campaigns',
+      days: [created, created],
+      created,
+      request,
       rows: [{ id: `c-${created}` }],
     });
   }

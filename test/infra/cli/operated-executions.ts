@@ -206,7 +206,7 @@ export const RUNNING: FakeExecution = {
   ],
 };
 
-/** What describes a failed export. */
+/** The parts of a failed export that its failure report describes. */
 export const FAILURE = {
   version: '1',
   error: 'ReportStuck',

@@ -31,16 +31,26 @@ function delivered(start_date: string, end_date: string): Record<string, unknown
   const prefix = `${DAILY}/start_date=${start_date}/end_date=${end_date}`;
   const at = '2026-11-01T00:00:00.000Z';
   const manifest = {
-    ...{ account: 'acme', export: 'daily-campaigns', start_date, end_date, request: {}, platform, revision },
+    account: 'acme',
+    export: 'daily-campaigns',
+    start_date,
+    end_date,
+    request: {},
+    platform,
+    revision,
     request_hash: requestHash(request, { platform, revision }),
-    ...{ key: `${prefix}/report.json`, bytes: 2, content_type: 'application/json' },
+    key: `${prefix}/report.json`,
+    bytes: 2,
+    content_type: 'application/json',
     checksum: { value: base64Crc(crc32('[]')) },
-    ...{ copied_at: at, published_at: at, execution: 'e' },
+    copied_at: at,
+    published_at: at,
+    execution: 'e',
   };
   return { [`${prefix}/report.json`]: [], [`${prefix}/_manifest.json`]: manifest };
 }
 
-/** What `status --json` prints about the exports. */
+/** Reads the exports from `status --json`. */
 async function readStatus(cwd: string, ...args: string[]): Promise<ExportStatus[]> {
   const { status, stdout, stderr } = await runCommand(['status', '--json', ...args], undefined, cwd);
   expect([status, stderr]).toEqual([0, '']);

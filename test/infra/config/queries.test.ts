@@ -24,12 +24,19 @@ const FACTS: DayFacts[] = [
   { ...THIRD, date: '2026-11-03', values: { rows: 3, spend: 15, clicks: 4 } },
   // Older than the first one, and delivered after the second.
   {
-    ...{ report_id: 'r-0', at: '2026-11-03 06:00:00', copied_at: '2026-11-09 06:00:00' },
-    ...{ date: '2026-11-03', outcome: 'kept', values: { rows: 1, spend: 1, clicks: 0 } },
+    report_id: 'r-0',
+    at: '2026-11-03 06:00:00',
+    copied_at: '2026-11-09 06:00:00',
+    date: '2026-11-03',
+    outcome: 'kept',
+    values: { rows: 1, spend: 1, clicks: 0 },
   },
   {
-    ...{ report_id: 'r-4', at: '2026-11-14 06:00:00' },
-    ...{ date: '2026-11-02', outcome: 'held', values: { rows: 0, spend: 0, clicks: 0 } },
+    report_id: 'r-4',
+    at: '2026-11-14 06:00:00',
+    date: '2026-11-02',
+    outcome: 'held',
+    values: { rows: 0, spend: 0, clicks: 0 },
   },
 ];
 

@@ -43,7 +43,7 @@ function progressAfter(...events: HistoryEvent[]): Progress {
   } as Progress);
 }
 
-/** What the first window does after each of the events. */
+/** The words for the first window after each of the events. */
 function doing(...events: HistoryEvent[]): (string | undefined)[] {
   return events.map((_, last) => progressAfter(...events.slice(0, last + 1)).windows.get(0)?.doing);
 }

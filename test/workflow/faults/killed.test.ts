@@ -12,7 +12,7 @@ import { type CommandRun, startCommandRun } from '../../support/command-run.ts';
 const BYTES = 9 * 1024 * 1024;
 const THREE_WINDOWS = { start_date: '2026-09-01', end_date: '2026-12-01' };
 
-/** What a run has done so far. */
+/** The progress of a run. */
 interface Progress {
   calls(endpoint: Endpoint): number;
   /** The events that were announced, as text. */
