@@ -5,7 +5,7 @@ import { ServiceUnavailable } from '../workflow/errors.ts';
 import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
 import type { TableColumn } from '../workflow/table.ts';
 import { type Database, identifier, literal } from './database.ts';
-import { CurateLimit } from './report.ts';
+import { limitOf } from './report.ts';
 
 /** Writers of one object are runs of the same export. Each conflict means that another one has finished its write. */
 const MAX_CONFLICTS = 10;
@@ -68,10 +68,7 @@ async function getFile(store: Merging['store'], key: string, path: string, signa
   try {
     return await store.getFile(key, path, signal);
   } catch (error) {
-    if (signal.aborted) throw new CurateLimit('time', { cause: error });
-    if ((error as NodeJS.ErrnoException).code === 'ENOSPC')
-      throw new CurateLimit('storage', { cause: error });
-    throw error;
+    throw limitOf(error, signal) ?? error;
   }
 }
 

@@ -6,7 +6,7 @@ import { constants, crc32, createGunzip, createZstdCompress, createZstdDecompres
 import { base64Crc32 } from '../copy/crc32.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
 import { checkJson, cutRows, type Envelope, NotJson } from './envelope.ts';
-import { CurateLimit, type ReportFile } from './report.ts';
+import { limitOf, type ReportFile } from './report.ts';
 import { shorten } from './source.ts';
 
 interface Kind extends Pick<StoredObject, 'content_type' | 'content_encoding'> {
@@ -97,10 +97,7 @@ export async function readReportFile(
     const file: ReportFile = { path, layout: 'lines', ...found };
     return { file, bytes: counts.bytes, crc32: base64Crc32(counts.crc) };
   } catch (error) {
-    if (signal.aborted) throw new CurateLimit('time', { cause: error });
-    if ((error as NodeJS.ErrnoException).code === 'ENOSPC')
-      throw new CurateLimit('storage', { cause: error });
-    throw error;
+    throw limitOf(error, signal) ?? error;
   } finally {
     body.destroy();
   }

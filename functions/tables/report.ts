@@ -74,3 +74,10 @@ export class CurateLimit extends Error {
     this.which = which;
   }
 }
+
+/** @returns undefined if the call met no limit */
+export function limitOf(error: unknown, signal: AbortSignal): CurateLimit | undefined {
+  if (signal.aborted) return new CurateLimit('time', { cause: error });
+  const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
+  return isFull ? new CurateLimit('storage', { cause: error }) : undefined;
+}

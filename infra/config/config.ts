@@ -5,7 +5,8 @@ import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { PART_BYTES } from '../../functions/workflow/checkpoint.ts';
 import { isCalendarDate, isTimeZone } from '../../functions/workflow/request/dates.ts';
 import { describeIssue, wordIssue } from '../../functions/workflow/request/issues.ts';
-import { accountFaults, type ConfiguredEntry, DateColumn, DeclaredColumns, exportFaults } from './exports.ts';
+import { accountFaults, exportFaults } from './export-faults.ts';
+import { type ConfiguredEntry, DateColumn, DeclaredColumns } from './exports.ts';
 
 /** The key of the config in cdk.json's context. */
 export const CONFIG_KEY = 'ad-report-export';

@@ -88,3 +88,28 @@ export async function query(sql: string) {
     instance.closeSync();
   }
 }
+
+export const ROWS = [
+  { date: '2026-10-01', campaign_id: 'b', spend: 0.1, impressions: 3 },
+  { date: '2026-10-01', campaign_id: 'a', spend: 0.2, impressions: 4 },
+  { date: '2026-10-03', campaign_id: 'a', spend: 12.345678, impressions: 5 },
+];
+export const TEXT = JSON.stringify(ROWS);
+export const LINES = ROWS.map((row) => JSON.stringify(row)).join('\n');
+export const AS_CSV = { format: 'CSV' };
+
+export const ROW = { date: '2026-10-01', campaign_id: 'a', spend: 1, impressions: 1 };
+
+export function rowsWith(last: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify([ROW, { ...ROW, ...last }]);
+}
+
+/** Two rows; the second has this JSON as the value of a column. */
+export function rowsWithJson(name: string, json: string): string {
+  return rowsWith({ [name]: '$' }).replace('"$"', json);
+}
+
+/** Two rows of CSV. */
+export function csvWith(last: string): string {
+  return `date,campaign_id,spend,impressions\n2026-10-01,b,0.1,3\n${last}\n`;
+}

@@ -2,13 +2,6 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
-import {
-  formatCsv,
-  formatJson,
-  formatTable,
-  type QueryResult,
-  type Value,
-} from '../../../infra/cli/query/result.ts';
 import { runCommand } from '../../support/cli.ts';
 import { ledgerRows, withDuckDb, writeParquet } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -151,75 +144,6 @@ describe('a local query', () => {
     ['a file of the internet', "SELECT * FROM 'https://x.example/y.parquet'", 'httpfs'],
   ])('with %s fails with a message that helps', async (_, sql, expected) => {
     await expect(runLocalQuery(sql, await writeTables())).rejects.toThrow(expected);
-  });
-});
-
-describe('the formats', () => {
-  const RESULT = {
-    columns: [
-      { name: 'name', type: 'VARCHAR' },
-      { name: 'spend', type: 'DECIMAL(18,6)' },
-      { name: 'spend', type: 'double' },
-    ],
-    rows: [
-      ['a,"b"\nc', '12.500000', 1],
-      ['', null, null],
-    ] as Value[][],
-    notes: [],
-  };
-
-  /** Sends each row as a piece of its own. */
-  const format = async (to: (result: QueryResult) => AsyncIterable<string>, rows = RESULT.rows) => {
-    async function* pieces() {
-      for (const row of rows) yield [row];
-    }
-    return (await Array.fromAsync(to({ ...RESULT, rows: pieces() }))).join('');
-  };
-
-  it('align numbers to the right in a table, and let no text move the cursor', async () => {
-    expect(await format(formatTable)).toBe(
-      ['name         spend  spend', 'a,"b" c  12.500000      1', '              NULL   NULL', ''].join('\n'),
-    );
-  });
-
-  it('widen a column of a table for a value that comes after the first piece', async () => {
-    const rows = [
-      ['a', '1', 1],
-      ['longer than all', '2', 2],
-      ['b', '3', 3],
-    ];
-    expect(await format(formatTable, rows)).toBe(
-      [
-        'name  spend  spend',
-        'a         1      1',
-        'longer than all      2      2',
-        'b                    3      3',
-        '',
-      ].join('\n'),
-    );
-  });
-
-  it('keep every column in JSON, also if two have the same name', async () => {
-    expect(JSON.parse(await format(formatJson))).toEqual({
-      columns: [
-        { name: 'name', type: 'VARCHAR' },
-        { name: 'spend', type: 'DECIMAL(18,6)' },
-        { name: 'spend_2', type: 'double' },
-      ],
-      rows: [
-        { name: 'a,"b"\nc', spend: '12.500000', spend_2: 1 },
-        { name: '', spend: null, spend_2: null },
-      ],
-    });
-  });
-
-  it('tell NULL from an empty text in CSV', async () => {
-    expect(await format(formatCsv)).toBe('name,spend,spend\r\n"a,""b""\nc",12.500000,1\r\n"",,\r\n');
-  });
-
-  it('have a header without rows', async () => {
-    expect(await format(formatTable, [])).toBe('name  spend  spend\n');
-    expect(JSON.parse(await format(formatJson, []))).toMatchObject({ rows: [] });
   });
 });
 

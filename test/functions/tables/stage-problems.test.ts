@@ -1,0 +1,265 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import {
+  AS_CSV,
+  CSV,
+  csvWith,
+  factsOf,
+  type Given,
+  LINES,
+  ROW,
+  rowsWith,
+  rowsWithJson,
+  TEXT,
+  withColumn,
+} from './reports.ts';
+
+describe('a file is delivered without its table if it has', () => {
+  const [FIRST] = CSV.split('\n');
+
+  it.each<[string, string, Given, string | RegExp]>([
+    [
+      '3.7 as a count',
+      rowsWith({ impressions: 3.7 }),
+      {},
+      'row 2 has "3.7" in the column impressions, where bigint belongs',
+    ],
+    [
+      'a count of 20 digits',
+      rowsWithJson('impressions', '12345678901234567890'),
+      {},
+      'row 2 has "12345678901234567890"',
+    ],
+    [
+      'an id of 17 digits and a point as a count',
+      rowsWithJson('impressions', '12345678901234567.0'),
+      {},
+      'row 2 has "1.2345678901234568e+16"',
+    ],
+    [
+      'such an id in CSV',
+      csvWith('2026-10-01,a,1,12345678901234567.0'),
+      AS_CSV,
+      'row 2 has "12345678901234567.0"',
+    ],
+    [
+      'money of 13 digits',
+      rowsWith({ spend: 1234567890123 }),
+      {},
+      'row 2 has "1234567890123" in the column spend',
+    ],
+    ['a text as a number', rowsWith({ spend: 'n/a' }), {}, 'row 2 has "n/a" in the column spend'],
+    ['an empty text as a number', rowsWith({ spend: '' }), {}, 'row 2 has "" in the column spend'],
+    ['a number that ends with a point', rowsWith({ spend: '1.' }), {}, 'row 2 has "1."'],
+    ['blanks around a number', rowsWith({ spend: ' 1' }), {}, 'row 2 has " 1"'],
+    ['a number in hexadecimal', rowsWith({ impressions: '0x10' }), {}, 'row 2 has "0x10"'],
+    ['a number with underscores', rowsWith({ spend: '1_000' }), {}, 'row 2 has "1_000"'],
+    ['a long text as a number', rowsWith({ spend: 'x'.repeat(50) }), {}, `row 2 has "${'x'.repeat(40)}…"`],
+    ['NaN', rowsWithJson('spend', 'NaN'), {}, 'row 2 has "NaN"'],
+    [
+      'infinity',
+      rowsWithJson('spend', '1e400'),
+      { schema: withColumn({ name: 'spend', type: 'double' }) },
+      'row 2 has "1e400"',
+    ],
+    ['a nested value as a number', rowsWith({ spend: [1] }), {}, 'row 2 has "[1]" in the column spend'],
+    [
+      'a timestamp as a date',
+      rowsWith({ date: '2026-10-01T00:00:00Z' }),
+      {},
+      'row 2 has "2026-10-01T00:00:00Z" in the column date, where a date belongs',
+    ],
+    ['February 30', rowsWith({ date: '2026-02-30' }), {}, 'row 2 has "2026-02-30" in the column date'],
+    ['no date', rowsWith({ date: null }), {}, 'row 2 has no value in the column date'],
+    ['rows that are no objects', '[1, [2]]', {}, 'no row has "date", "campaign_id", "spend", "impressions"'],
+    ['a row that is no object', JSON.stringify([ROW, 'x']), {}, 'row 2 has no value in the column date'],
+    [
+      'a missing metric',
+      JSON.stringify([{ ...ROW, impressions: undefined }]),
+      {},
+      'no row has "impressions"',
+    ],
+    ['a missing date', JSON.stringify([{ ...ROW, date: undefined }]), {}, 'no row has "date"'],
+    ['display names', JSON.stringify([{ Day: '2026-10-01', 'Spend (USD)': 5 }]), {}, 'no row has "date"'],
+    ['a list of errors', JSON.stringify({ errors: [{ code: 1 }] }), {}, 'no row has "date"'],
+    [
+      'Spend next to spend',
+      rowsWith({ Spend: 2 }),
+      {},
+      'several fields have the same name, whatever its case: "spend", "Spend"',
+    ],
+    [
+      'Spend in another row',
+      JSON.stringify([ROW, { ...ROW, spend: undefined, SPEND: 2 }]),
+      {},
+      '"spend", "SPEND"',
+    ],
+    [
+      'a repeated field',
+      rowsWith({}).replace(/"spend":1,(?=[^{]*$)/, '"spend":1,"spend":2,'),
+      {},
+      '"spend", "spend"',
+    ],
+    [
+      'a repeated field in all rows',
+      JSON.stringify([ROW]).replace('"spend":1', '"spend":1,"spend":2'),
+      {},
+      '"spend", "spend"',
+    ],
+    [
+      'several arrays of objects',
+      JSON.stringify({ a: [ROW], data: { b: [ROW] } }),
+      {},
+      /^the file is an object with several arrays of objects; set "rows" to .* It begins with "{\\"a\\":\[{/,
+    ],
+    [
+      'no array where the request says',
+      JSON.stringify({ a: [ROW] }),
+      { rows: 'data.items' },
+      'no array of objects at "data.items"; set "rows"',
+    ],
+    [
+      'CSV with other delimiters',
+      CSV.replaceAll(',', ';'),
+      AS_CSV,
+      `the first line of the CSV file names no column: "date;campaign_id;spend;impressions"`,
+    ],
+    ['CSV without a header', CSV.replace(`${FIRST}\n`, ''), AS_CSV, 'names no column: "2026-10-01,b,0.1,3"'],
+    ['a text instead of CSV', 'Service unavailable\n', AS_CSV, 'names no column: "Service unavailable"'],
+    [
+      'a CSV row with more fields',
+      csvWith('2026-10-03,a,1,2,3'),
+      AS_CSV,
+      'rows of the CSV file have more fields than its first line',
+    ],
+    [
+      'CSV with a column missing',
+      'date,campaign_id,spend\n2026-10-01,a,1\n',
+      AS_CSV,
+      'no row has "impressions"',
+    ],
+    ['an empty CSV with a column missing', 'date,campaign_id,spend\n', AS_CSV, 'no row has "impressions"'],
+    [
+      'CSV with a name twice',
+      'date,campaign_id,spend,spend,impressions\n2026-10-01,a,1,2,3\n',
+      AS_CSV,
+      '"spend", "spend"',
+    ],
+    [
+      '3.7 as a count in CSV',
+      csvWith('2026-10-01,a,1,3.7'),
+      AS_CSV,
+      'row 2 has "3.7" in the column impressions',
+    ],
+    [
+      'several of these',
+      csvWith('2026-10-01,a,x,1,2').replace('impressions', 'Spend'),
+      AS_CSV,
+      /more fields.*; several fields.*"spend", "Spend"; no row has "impressions"; row 2 has "x"/,
+    ],
+  ])('%s', async (_, body, given, problem) => {
+    const { table_problem, ...found } = await factsOf(body, given);
+    if (typeof problem === 'string') expect(table_problem).toContain(problem);
+    else expect(table_problem).toMatch(problem);
+    expect(found).toMatchObject({ sums: {}, days: [] });
+  });
+
+  it('a value that does not fit, and its rows and dates are counted all the same', async () => {
+    const facts = await factsOf(rowsWith({ date: '2026-10-03', spend: 'n/a' }));
+    expect(facts).toMatchObject({ rows: 2, first_date: '2026-10-01', last_date: '2026-10-03' });
+  });
+});
+
+describe('a file is no report if it', () => {
+  it.each<[string, string | Buffer, Given, RegExp]>([
+    ['is empty', '', {}, /is empty/],
+    ['is blank', ' \n', {}, /is empty/],
+    ['is empty CSV', '', AS_CSV, /is empty/],
+    ['is HTML', '<!DOCTYPE html><html></html>', {}, /HTML or XML/],
+    ['is XML instead of CSV', '\n<Error><Code>SlowDown</Code></Error>', AS_CSV, /HTML or XML/],
+    ['is not JSON', 'date,spend', {}, /is not JSON: it begins with "date,spend"/],
+    ['is JSON instead of CSV', ' [{"date":"2026-10-01"}]', AS_CSV, /is JSON, but CSV was requested/],
+    ['is cut after a comma', '[{"date":"2026-10-01"},', {}, /cut off/],
+    ['is cut in a row', '[{"date":"2026-10-01"},{"date":"2026-1', {}, /cut off/],
+    [
+      'is cut in a name',
+      '[{"date":"2026-10-01"},\n{"date":"2026-10-01","sp]',
+      {},
+      /unexpected end of data\. It/,
+    ],
+    ['is cut in a line', `${LINES}\n{"date":`, {}, /cut off/],
+    ['is cut in a value of a line', `${LINES}\n{"a":"}`, {}, /unexpected end of data/],
+    ['is a cut object', '{"rows":[{"date":"2026-10-01"},', {}, /cut off/],
+    ['is an object cut after a row', '{"rows":[{"date":"2026-10-01"}', {}, /cut off/],
+    ['is broken JSON', '[{"date":"2026-10-01",,}]', {}, /cannot be read: Malformed JSON, at byte 22/],
+    ['is broken beside its rows', '{"rows":[{"date":"2026-10-01"}],,"a":{}}', {}, /cannot be read/],
+    ['goes on after its array', `[${JSON.stringify(ROW)}] []`, {}, /cannot be read/],
+    ['has a row after its array', `[${JSON.stringify(ROW)}]${JSON.stringify(ROW)}]`, {}, /cannot be read/],
+    [
+      'has rows after its array',
+      `[${JSON.stringify(ROW)}]\n ${JSON.stringify(ROW)},${JSON.stringify(ROW)}]`,
+      {},
+      /cannot be read/,
+    ],
+    ['is not UTF-8', Buffer.from('[{"campaign_id":"\xff"}]', 'latin1'), {}, /UTF-8/],
+    ['is CSV that is not UTF-8', Buffer.from(csvWith('2026-10-01,\xff,1,2'), 'latin1'), AS_CSV, /unicode/],
+    ['has a CSV row with fewer fields', `${CSV}2026-10-0`, AS_CSV, /Expected Number of Columns: 4 Found: 1/],
+    [
+      'has such a row after one with more fields',
+      `${csvWith('2026-10-03,a,1,2,3')}2026-10-0`,
+      AS_CSV,
+      /Expected Number/,
+    ],
+    ['has an open quote in CSV', csvWith('2026-10-03,"a,1,2'), AS_CSV, /has a quote that is never closed/],
+    [
+      'has an open quote in its header',
+      CSV.replace('date,', 'date,"'),
+      AS_CSV,
+      /has a quote that is never closed/,
+    ],
+    [
+      'has an open quote and others',
+      csvWith('2026-10-03,"a",1,2').replace('date,', 'date,"'),
+      AS_CSV,
+      /has a quote in the middle/,
+    ],
+    ['is labeled as gzip', '[]', { content_encoding: 'gzip' }, /labeled as gzip/],
+    ['is cut gzip', gzipSync(TEXT).subarray(0, 40), {}, /labeled as gzip/],
+    [
+      'has a date before the window',
+      rowsWith({ date: '2026-09-30' }),
+      {},
+      /Row 2 .* 2026-09-30, which is outside the window/,
+    ],
+    ['has the end of the window', csvWith('2026-10-04,a,1,2'), AS_CSV, /Row 2 .* 2026-10-04/],
+    ['has another date, without a table', '[{"date":"2026-10-04"}]', { schema: undefined }, /outside/],
+    [
+      'has another date and a value that does not fit',
+      rowsWith({ date: '2026-10-04', spend: 'x', Spend: 1 }),
+      {},
+      /outside/,
+    ],
+    ['has another date and lacks a metric', '[{"date":"2026-10-04"}]', {}, /outside/],
+    ['has another date and more fields', csvWith('2026-10-04,a,1,2,3'), AS_CSV, /outside/],
+    [
+      'is an object without rows or metrics',
+      '{"error":"x","campaign_id":1,"details":["y"]}',
+      {},
+      /or a requested metric: it has "error", "campaign_id", "details"/,
+    ],
+    ['is such a line', '{"error":"x"}\n', { content_type: 'application/x-ndjson' }, /or a requested metric/],
+    ['is an empty object', '{}', {}, /it has no fields/],
+    ['is an object without a named array', '{"error":"x"}', { rows: 'data' }, /or a requested metric/],
+    [
+      'is an object without metrics, without a table',
+      '{"error":"x"}',
+      { schema: undefined },
+      /or a requested metric/,
+    ],
+  ])('%s', async (_, body, given, message) => {
+    await expect(factsOf(body, given)).rejects.toMatchObject({
+      name: 'DownloadRefused',
+      message: expect.stringMatching(message),
+    });
+  });
+});
