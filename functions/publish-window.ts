@@ -9,6 +9,7 @@ import { READS } from './workflow/settings.ts';
 import { TableChanges } from './workflow/state-parts.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
+import { tableOf } from './workflow/table.ts';
 
 /**
  * Bytes of a window's warnings and of its table problem in the export's state. Its other fields have at most 1,000 bytes, so a
@@ -35,7 +36,8 @@ export async function publishWindow(
   const { store } = dependencies;
   const death = describeDeath(state);
   const warnings = [...state.warnings, ...(death === undefined ? [] : [death])];
-  const table_problem = death ?? curated?.table_problem;
+  // An export without a table lacks no days.
+  const table_problem = (tableOf(request) && death) ?? curated?.table_problem;
   const manifest_key = manifestKey(request, window);
   await store.remove(failureKey(request, window));
   await store.putJson(manifest_key, createManifest({ ...state, warnings }, table_problem, dependencies));

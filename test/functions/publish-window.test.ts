@@ -126,14 +126,17 @@ describe('PublishWindow', () => {
   it('delivers the file of a dead CurateReport, and warns', async () => {
     const Cause = JSON.stringify({ errorMessage: 'Task timed out after 900.00 seconds' });
     const caught = { Error: 'Sandbox.Timedout', Cause };
-    const { result, manifest: written } = await publish(
-      savedWindow({ caught, warnings: ['of the request'], export_warnings: 1 }),
-    );
+    const saved = savedWindow({ caught, warnings: ['of the request'], export_warnings: 1 });
+    const { result, manifest: written } = await publish(saved);
     const warning =
       'the rows were not read, or the table may lack days (Sandbox.Timedout): Task timed out after 900.00 seconds';
     expect(written.warnings).toEqual(['of the request', warning]);
     expect(result.warnings).toEqual([warning]);
     expect([written.table_problem, result.table_problem]).toEqual([warning, warning]);
+
+    const untabled = { ...saved, request: { ...saved.request, table: false as const } };
+    const { result: other } = await publish(untabled);
+    expect([other.warnings, other.table_problem]).toEqual([[warning], undefined]);
   });
 
   it('returns less than 2,000 bytes, however many warnings a window has', async () => {
