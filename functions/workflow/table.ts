@@ -62,8 +62,11 @@ const AFTER = [
   { name: 'report_created_at', type: 'timestamp' },
 ] as const satisfies TableColumn[];
 
-/** Names that a column of the file must not have. */
-export const RESERVED_COLUMNS: readonly string[] = [...BEFORE, ...AFTER, CURRENCY].map(({ name }) => name);
+/** Names that a column of the file must not have. The last three are columns of the view `<table>_days`. */
+export const RESERVED_COLUMNS: readonly string[] = [
+  ...[...BEFORE, ...AFTER, CURRENCY].map(({ name }) => name),
+  ...['rows', 'changed_at', 'outcome'],
+];
 
 /** The columns of a list's table: those of an item that all lists are likely to have, and the whole item as JSON. */
 export const LIST_COLUMNS: readonly Column[] = ['id', 'name', 'created_at', 'item'].map((name) => ({

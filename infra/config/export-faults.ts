@@ -158,7 +158,7 @@ export function nameFaults({ columns, request }: TableSource): string[] {
       .filter(([, name]) => reserved.includes(columnName(name)))
       .map(
         ([field, name]) =>
-          `${field}: ${name} is a column that every table has or may have; set table to false`,
+          `${field}: ${name} is a column that tables or their views have already; set table to false`,
       ),
     ...[...shared].flatMap(([column, same]) => {
       const [field, ...others] = same.map(([field]) => field).toReversed();

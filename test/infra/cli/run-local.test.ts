@@ -129,7 +129,7 @@ describe('run --local', () => {
     const options = await optionsFor(platform.url, { ...REQUEST, dimensions: ['a.b', 'account', 'a_b'] });
     const { status, stderr } = await runCommand(options);
     expect(status).toBe(2);
-    expect(stderr).toContain('dimensions: account is a column that every table has or may have');
+    expect(stderr).toContain('dimensions: account is a column that tables or their views have already');
     expect(stderr).toContain('dimensions: a.b and a_b would both be the column a_b');
     expect(platform.requests).toEqual([]);
   });
