@@ -97,6 +97,16 @@ describe('CheckReport', () => {
     });
   });
 
+  it('4: names the scope that a 403 may lack, and its request_id', async () => {
+    const { access, window, sandbox } = await startCreated({ faults: ['report status=403'] });
+    const error = await checkReport(window, access).catch((thrown) => thrown);
+    expect(error).toMatchObject({
+      name: 'RequestRefused',
+      message: expect.stringContaining('reporting:read'),
+    });
+    expect(error.facts.request_id).toBe(callsTo(sandbox, 'report')[0]?.requestId);
+  });
+
   it('13: polls a report that is not there once more, then replaces it', async () => {
     const { access, window, clock } = await startCreated({ faults: ['report status=404 times=2'] });
     clock.pass(100);

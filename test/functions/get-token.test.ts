@@ -36,6 +36,9 @@ describe('GetToken', () => {
     const renewed = await getToken({ ...authorized, caught: refused }, dependencies);
     expect(renewed.token).toMatchObject({ version: 'v2', unproven: true });
     expect(renewed).not.toHaveProperty('caught');
+    // Another window had the same token.
+    const other = await getToken({ ...authorized, caught: refused }, dependencies);
+    expect(other.token).toEqual(renewed.token);
     expect(issued()).toBe(2);
   });
 

@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
 import { readTable, type Table, wrongDays } from '../random/tables.ts';
 import { shownDays } from '../support/day-sums.ts';
-import { gapsIn, mostAtOnce, recordJournals, startFastWorkflow } from '../support/run-export.ts';
+import { gapsIn, keysOf, mostAtOnce, recordJournals, startFastWorkflow } from '../support/run-export.ts';
 import { follow } from '../support/workflow.ts';
 
 /** The id of the newest report that covers a day. */
@@ -36,6 +37,14 @@ it('29: a schedule, a backfill and a manual run of one export at the same time d
   expect(journals.callsTo('token')).toHaveLength(1);
   expect(journals.reports).toHaveLength(3 + 1 + 1);
   expect(ended.map(({ events }) => mostAtOnce(events))).toEqual([2, 1, 1]);
+  // P5: the scheduled and the manual run have the same window, and so do two requests of a schedule that fires twice.
+  const manifests = (await keysOf(workflow, name)).filter((key) => key.endsWith('_manifest.json'));
+  expect(manifests).toHaveLength(3 + 1);
+  for (const key of manifests) {
+    const manifest = JSON.parse(String(await workflow.object(key)));
+    const digest = createHash('sha256').update(await workflow.object(manifest.key));
+    expect(digest.digest('hex')).toBe(workflow.sandbox.expected(manifest.report_id).sha256());
+  }
   // P3
   expect(gapsIn(journals).length).toBeGreaterThanOrEqual(2 * 5);
   expect(Math.min(...gapsIn(journals))).toBeGreaterThanOrEqual(10);

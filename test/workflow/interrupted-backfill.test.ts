@@ -1,9 +1,13 @@
-import { readdir } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
+import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import { scaledClock } from '../../infra/local/clock.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 import { startCommand } from '../support/cli.ts';
-import { startCommandRun } from '../support/command-run.ts';
+import { type CommandRun, startCommandRun } from '../support/command-run.ts';
 import { callsTo } from '../support/journal.ts';
 
 const SPEED = 500;
@@ -24,12 +28,25 @@ function requestedFrom(sandbox: Sandbox): string[] {
   return callsTo(sandbox, 'create').map(({ body }) => JSON.parse(body).start_date);
 }
 
-it('30: a backfill of two years that is interrupted twice never requests again what was delivered', async () => {
+/** Checks that the object of every manifest exists with the bytes of the platform (P2). */
+async function expectWholeObjects({ out, sandbox }: CommandRun): Promise<void> {
+  const paths = (await readdir(out, { recursive: true })).filter((path) => path.endsWith('_manifest.json'));
+  for (const path of paths.filter((each) => each.includes('/exports/'))) {
+    const { bucket, key, checksum, report_id } = JSON.parse(await readFile(join(out, path), 'utf8'));
+    const object = await readFile(join(out, bucket, key));
+    expect(base64Crc32(crc32(object))).toBe(checksum.value);
+    const digest = createHash('sha256').update(object).digest('hex');
+    expect(digest).toBe(sandbox.expected(report_id).sha256());
+  }
+}
+
+it('28, 30: a backfill of two years that is interrupted twice never requests again what was delivered', async () => {
   const now = scaledClock(SPEED).now;
   // After this many reports, none becomes READY, so a run cannot end before it is interrupted.
   let ready = 0;
   const report = { secondsToProcessing: 0, secondsToReady: () => (ready-- > 0 ? 0 : 86_400) };
-  const { sandbox, args, out } = await startCommandRun(TWO_YEARS, { now, report, tokenSeconds: 86_400 });
+  const run = await startCommandRun(TWO_YEARS, { now, report, tokenSeconds: 86_400 });
+  const { sandbox, args, out } = run;
   const command = [...args, '--speed', String(SPEED)];
 
   /** Interrupts a run after it has delivered five windows more. */
@@ -40,6 +57,7 @@ it('30: a backfill of two years that is interrupted twice never requests again w
     await expect.poll(() => deliveredIn(out), { timeout: 60_000 }).toHaveLength(count);
     child.kill(signal);
     const { status } = await ended;
+    await expectWholeObjects(run);
     return { status, delivered: await deliveredIn(out), requested: requestedFrom(sandbox).length };
   };
   const first = await interrupt([], 'SIGINT');

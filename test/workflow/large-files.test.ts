@@ -6,10 +6,8 @@ const MB = 1_000_000;
 const CSV_ROW = '2026-10-01,"Autumn, ""Sale""",12.5\n';
 
 test.each([
-  [60, 'JSON'],
   [60, 'CSV'],
   [200, 'JSON'],
-  [200, 'CSV'],
 ])('a file of %i MB (%s) arrives byte for byte', { timeout: 120_000 }, async (size, format) => {
   const isJson = format === 'JSON';
   const body = isJson ? jsonOf(size * MB) : Buffer.alloc(size * MB, CSV_ROW);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Metric, metricsIn } from '../support/emf.ts';
 import { type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
@@ -22,79 +22,62 @@ function linesOf({ logged, name }: Outcome): { lines: Line[]; metrics: Line[] } 
   return { lines: all.filter((line) => !line._aws), metrics: all.filter((line) => line._aws) };
 }
 
-describe('a log line', () => {
-  it('is one JSON object that names execution, window, report and attempt', async () => {
-    const faults = [
-      'create status=500 times=2',
-      'report nth=1 status=429 header.retry-after=10',
-      'report nth=2 status=401',
-      'storage nth=1 status=403',
-      'storage nth=2 status=503',
-    ];
-    const outcome = await runExport(workflow, { faults });
-    expect(outcome.status).toBe('SUCCEEDED');
-    const { lines, metrics } = linesOf(outcome);
-    for (const line of lines) {
-      expect(line).toMatchObject({ step: expect.any(String), attempt: expect.any(Number) });
-      if (OF_A_WINDOW.includes(String(line.step))) expect(line).toMatchObject({ window: WINDOW });
-      if (OF_A_REPORT.includes(String(line.step))) expect(line.report_id).toMatch(/^[\w-]{36}$/);
-    }
-    for (const line of metrics) expect(line).toMatchObject({ window: WINDOW, attempt: expect.any(String) });
-    const failed = lines.filter(({ step, message }) => step === 'CreateReport' && message === 'failed');
-    expect(failed.map(({ attempt }) => attempt)).toEqual([1, 2]);
-  });
+/** Checks that each metric is valid in the embedded metric format. */
+function metricsOf({ logged, name }: Outcome): Metric[] {
+  const own = logged.filter((text) => text.includes(JSON.stringify(name)));
+  return metricsIn(own.map((text) => ({ function: 'any', stream: 'stdout', text })));
+}
 
-  it('reports each request to the platform: method, path, status, request id and time', async () => {
-    const faults = ['token nth=1 status=503', 'create status=500 times=1', 'report nth=1 reset=after'];
-    await forgetTokens(workflow);
-    const outcome = await runExport(workflow, { faults });
-    const { lines } = linesOf(outcome);
-    const reported = lines.filter(({ method }) => method !== undefined);
-    const asked = outcome.calls.filter(({ endpoint }) => endpoint !== 'storage');
-    expect(reported).toHaveLength(asked.length);
-    for (const [at, { method, path, status, requestId }] of asked.entries()) {
-      const became = status
-        ? { status, request_id: requestId ?? 'absent' }
-        : { code: expect.stringMatching(/^[A-Z_]+$/) };
-      expect(reported[at]).toMatchObject({ method, path, milliseconds: expect.any(Number), ...became });
-    }
-    const [failed] = lines.filter(({ step, message }) => step === 'CreateReport' && message === 'failed');
-    expect(failed?.request_id).toMatch(/^req_/);
-  });
-});
+function total(metrics: readonly Metric[], name: string, dimensions: Readonly<Record<string, string>>) {
+  const all = { service: 'ad-report-export', ...dimensions };
+  return metrics
+    .filter((metric) => metric.name === name && JSON.stringify(metric.dimensions) === JSON.stringify(all))
+    .reduce((sum, { value }) => sum + value, 0);
+}
 
-describe('the metrics of an export', () => {
-  /** Checks that each metric is valid in the embedded metric format. */
-  function metricsOf({ logged, name }: Pick<Outcome, 'logged' | 'name'>): Metric[] {
-    const own = logged.filter((text) => text.includes(JSON.stringify(name)));
-    return metricsIn(own.map((text) => ({ function: 'any', stream: 'stdout', text })));
+it('lines name execution, window, report and attempt, and each request; metrics count deliveries and retries', async () => {
+  await forgetTokens(workflow);
+  const faults = [
+    ...['token status=503', 'create status=401', 'create nth=2 status=500 times=2'],
+    ...['report reset=after', 'report nth=2 status=429', 'storage status=403', 'storage nth=2 status=503'],
+  ];
+  const outcome = await runExport(workflow, { faults });
+  expect(outcome.status).toBe('SUCCEEDED');
+
+  const { lines, metrics } = linesOf(outcome);
+  for (const line of lines) {
+    expect(line).toMatchObject({ step: expect.any(String), attempt: expect.any(Number) });
+    if (OF_A_WINDOW.includes(String(line.step))) expect(line).toMatchObject({ window: WINDOW });
+    if (OF_A_REPORT.includes(String(line.step))) expect(line.report_id).toMatch(/^[\w-]{36}$/);
+  }
+  const ofWindow = metrics.filter(({ kind }) => kind !== 'PlatformUnavailable');
+  for (const line of ofWindow) expect(line).toMatchObject({ window: WINDOW, attempt: expect.any(String) });
+  const failed = lines.filter(({ step, message }) => step === 'CreateReport' && message === 'failed');
+  expect(failed.map(({ attempt, error }) => `${attempt} ${error}`)).toEqual([
+    '1 TokenRefused',
+    '1 PlatformUnavailable',
+    '2 PlatformUnavailable',
+  ]);
+  expect(failed[0]?.request_id).toMatch(/^req_/);
+
+  const reported = lines.filter(({ method }) => method !== undefined);
+  const asked = outcome.calls.filter(({ endpoint }) => endpoint !== 'storage');
+  expect(reported).toHaveLength(asked.length);
+  for (const [at, { method, path, status, requestId }] of asked.entries()) {
+    const became = status
+      ? { status, request_id: requestId ?? 'absent' }
+      : { code: expect.stringMatching(/^[A-Z_]+$/) };
+    expect(reported[at]).toMatchObject({ method, path, milliseconds: expect.any(Number), ...became });
   }
 
-  function total(
-    metrics: readonly Metric[],
-    name: string,
-    dimensions: Readonly<Record<string, string>> = {},
-  ) {
-    const all = { service: 'ad-report-export', ...dimensions };
-    return metrics
-      .filter((metric) => metric.name === name && JSON.stringify(metric.dimensions) === JSON.stringify(all))
-      .reduce((sum, { value }) => sum + value, 0);
-  }
-
-  it('count what was delivered and what was retried', async () => {
-    const ended = await runExport(workflow, {
-      faults: ['create nth=1 status=401', 'report nth=1 status=429', 'storage nth=1 status=403'],
-    });
-    const metrics = metricsOf(ended);
-    const { bytes, rows } = ended.output as { bytes: number; rows: number };
-    const of = { account: 'sandbox', export: String(ended.request.name) };
-    expect(total(metrics, 'Deliveries', of)).toBe(1);
-    expect(total(metrics, 'Bytes', of)).toBe(bytes);
-    expect(total(metrics, 'Rows', of)).toBe(rows);
-    expect(total(metrics, 'TimeToReady', of)).toBeGreaterThanOrEqual(10);
-    expect(total(metrics, 'Freshness', of)).toBeGreaterThan(0);
-    for (const kind of ['TokenRefused', 'Throttled', 'UrlExpired']) {
-      expect(total(metrics, 'Retries', { kind }), kind).toBe(1);
-    }
-  });
+  const counted = metricsOf(outcome);
+  const { bytes, rows } = outcome.output as { bytes: number; rows: number };
+  const of = { account: 'sandbox', export: String(outcome.request.name) };
+  expect(total(counted, 'Deliveries', of)).toBe(1);
+  expect(total(counted, 'Bytes', of)).toBe(bytes);
+  expect(total(counted, 'Rows', of)).toBe(rows);
+  expect(total(counted, 'TimeToReady', of)).toBeGreaterThanOrEqual(10);
+  expect(total(counted, 'Freshness', of)).toBeGreaterThan(0);
+  for (const kind of ['TokenRefused', 'Throttled', 'UrlExpired', 'CopyFailed'])
+    expect(total(counted, 'Retries', { kind }), kind).toBe(1);
 });

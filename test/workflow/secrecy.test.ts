@@ -3,25 +3,20 @@ import { runExport, shareWorkflow } from '../support/run-export.ts';
 import { CANARY, expectNoSecretWritten } from '../support/secrecy.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
+// Every whole run searches what it wrote for secrets. Here the platform sends some where they do not belong.
 const workflow = await shareWorkflow();
 
 it.each([
-  ['is delivered', []],
   [
-    'fails at the token, with an echo of the secret',
-    ['token status=401 body={"error":"invalid_client","error_description":"sbx_cs_x"} times=always'],
+    'the token endpoint echoes the client secret',
+    'token status=401 body={"error":"invalid_client","error_description":"sbx_cs_x"}',
   ],
-  ['fails at the report', ['create status=422 times=always']],
-  ['fails at the copy', ['storage status=404 times=always']],
-  [
-    'gets a URL with a forbidden address',
-    ['report set.download_url="https://169.254.169.254/x?sig=sbx_sig_x" times=always'],
-  ],
-  ['gets a page instead of a report', ['storage body="<html>sbx_sig_x</html>" times=always']],
-])('P6: no secret or pre-signed URL is written when an export %s', async (_, faults) => {
+  ['21: a URL has a forbidden address', 'report set.download_url="https://169.254.169.254/x?sig=sbx_sig_x"'],
+  ['a page comes instead of a report', 'storage body="<html>sbx_sig_x</html>"'],
+])('P6: no secret or pre-signed URL is written if %s', async (_, fault) => {
   await forgetTokens(workflow);
-  const { status } = await runExport(workflow, { faults });
-  expect(status).toBe(faults.length > 0 ? 'FAILED' : 'SUCCEEDED');
+  const { status } = await runExport(workflow, { faults: [`${fault} times=always`] });
+  expect(status).toBe('FAILED');
   await expectNoSecretWritten(workflow);
 });
 

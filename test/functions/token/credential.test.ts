@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseCredential, updateCredential } from '../../../functions/token/credential.ts';
-import { LOGIN, startAccount } from '../../support/secrets.ts';
+import { CREDENTIAL, LOGIN, startAccount } from '../../support/secrets.ts';
 
 describe('32: parseCredential', () => {
   it.each([
@@ -36,6 +36,12 @@ describe('32: parseCredential', () => {
     const client = { client_id: 'a b', client_secret: ascii };
     expect(parseCredential(JSON.stringify(client), 'acme')).toEqual(client);
   });
+});
+
+it('32: a credential that was never stored is named', async () => {
+  const { store } = await startAccount();
+  const message = expect.stringContaining(`The secret ${CREDENTIAL} does not exist`);
+  await expect(store.read()).rejects.toMatchObject({ name: 'CredentialUnusable', message });
 });
 
 describe('updateCredential', () => {

@@ -1,0 +1,137 @@
+import { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { base64Crc32 } from '../../functions/copy/crc32.ts';
+import { curateReport } from '../../functions/curate-report.ts';
+import { requestHash } from '../../functions/decisions/request-hash.ts';
+import { CurateLimit } from '../../functions/tables/report.ts';
+import { AccessRefused } from '../../functions/workflow/errors.ts';
+import type { SavedWindow } from '../../functions/workflow/states.ts';
+import { reportColumns, type TableSchema } from '../../functions/workflow/table.ts';
+import { windowOf } from '../support/steps.ts';
+
+const BODY = '[{"date":"2026-11-01","spend":1}]';
+const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
+const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
+const SCHEMA: TableSchema = {
+  table: 'daily',
+  kind: 'report',
+  date_column: 'date',
+  columns: reportColumns(window.request),
+  requests: { acme: requestHash(window.request, target) },
+  currencies: {},
+};
+const state: SavedWindow = {
+  ...window,
+  status: 'saved',
+  reports: [{ id: 'r1', created_at: '2026-11-21T05:00:00.000Z', useless_answers: 0, given_up: false }],
+  ready_id: 'r1',
+  object: {
+    key: 'report.json',
+    bytes: BODY.length,
+    crc32: base64Crc32(crc32(BODY)),
+    content_type: 'application/json',
+    copied_at: '2026-11-21T05:59:58.000Z',
+    version_id: 'v7',
+  },
+};
+
+interface Conditions {
+  readonly table?: () => TableSchema | undefined;
+  readonly body?: string;
+  readonly month?: () => undefined;
+  readonly maxBytes?: number;
+  readonly seconds?: number;
+  readonly replaced_copies?: number;
+}
+
+/** Curates the report, and returns what is known then and the keys that were opened and written. */
+async function curate({ table = () => SCHEMA, body = BODY, month, ...given }: Conditions = {}) {
+  const calls: string[] = [];
+  const store = {
+    open: async (key: string, version: string | undefined) => {
+      calls.push(`open ${key} ${version}`);
+      return Readable.from([Buffer.from(body)]);
+    },
+    getFile: async () => month?.(),
+    putFile: async (key: string) => calls.push(`put ${key}`) > 0,
+  };
+  const { maxBytes = 1e6, seconds = 900, replaced_copies = 0 } = given;
+  const after = await curateReport(
+    { ...state, replaced_copies },
+    {
+      store,
+      catalog: { getTable: async () => table() },
+      target,
+      maxBytes,
+      millisecondsLeft: () => 1000 * seconds,
+    },
+  );
+  return { after: after as SavedWindow, calls };
+}
+
+const LEDGER = 'put tables/ledger/acme.daily.2026-11.parquet';
+
+describe('CurateReport', () => {
+  it('45: reads the version that SaveReport stored, and writes its days', async () => {
+    const { after, calls } = await curate();
+    expect(after).toMatchObject({ status: 'curated', object: { rows: 1 }, curated: { table: { days: 1 } } });
+    expect(calls).toEqual(['open report.json v7', 'put tables/daily/acme.2026-11.parquet', LEDGER]);
+  });
+
+  const lacks = new AccessRefused('AWS refused to read table daily. The role needs glue:GetTable.');
+  it.each<[string, Conditions, RegExp, boolean]>([
+    [
+      '41: Glue refuses',
+      {
+        table: () => {
+          throw lacks;
+        },
+      },
+      /^table daily is not written: .*glue:GetTable; see TableProblems in infra/,
+      true,
+    ],
+    ['42: there is no table', { table: () => undefined }, /no such table/, false],
+    [
+      '42: another request is configured',
+      { table: () => ({ ...SCHEMA, requests: { acme: 'another' } }) },
+      /the request differs/,
+      false,
+    ],
+    [
+      '46: the storage is full',
+      {
+        month: () => {
+          throw new CurateLimit('storage');
+        },
+      },
+      /not written.*storage; raise max_curate_bytes/,
+      true,
+    ],
+  ])('counts the rows, writes no day and warns if %s', async (_, conditions, warning, isProblem) => {
+    const { after, calls } = await curate(conditions);
+    expect(after).toMatchObject({ object: { rows: 1 }, curated: { sums: { spend: '1' } } });
+    expect(after.warnings[0]).toMatch(warning);
+    expect(after.curated?.table_problem !== undefined).toBe(isProblem);
+    expect(calls.filter((call) => call.startsWith('put tables/daily'))).toEqual([]);
+  });
+
+  it.each<[string, Conditions, RegExp]>([
+    ['max_curate_bytes', { maxBytes: BODY.length - 1 }, /more than max_curate_bytes \(32\)/],
+    // The step stops itself a minute before the function's end.
+    ['its timeout', { seconds: 60 }, /timeout; raise its memory in/],
+    ['its copies', { body: '[]', replaced_copies: 3 }, /other runs replaced the file 4 times/],
+  ])('46: delivers a file without rows, and the warning names %s', async (_, conditions, limit) => {
+    const { after } = await curate(conditions);
+    expect(after.warnings).toEqual([expect.stringMatching(/^the rows were not read: /)]);
+    expect(after.warnings).toEqual([expect.stringMatching(limit)]);
+    expect(after.object).not.toHaveProperty('rows');
+  });
+
+  it('45: has a file copied again that another run has replaced', async () => {
+    const { after, calls } = await curate({ body: '[]' });
+    expect(after).toMatchObject({ status: 'ready', wait_seconds: 10, replaced_copies: 1 });
+    expect(after).not.toHaveProperty('object');
+    expect(calls).toEqual(['open report.json v7']);
+  });
+});
