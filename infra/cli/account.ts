@@ -4,15 +4,10 @@ import { createSecrets } from '../../functions/aws/secrets.ts';
 import type { Connection } from '../../functions/platform/connection.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
 import { type CredentialStore, createCredentialStore } from '../../functions/token/credential.ts';
-import {
-  AccessRefused,
-  CredentialUnusable,
-  readMessage,
-  ServiceUnavailable,
-} from '../../functions/workflow/errors.ts';
+import { CredentialUnusable } from '../../functions/workflow/errors.ts';
 import { replaceFile } from '../local/secrets-manager.ts';
 import { readDeployedPlace } from './deployment.ts';
-import { CommandFailed } from './errors.ts';
+import { CommandFailed, explainStepError } from './errors.ts';
 import { loadConfig, type PlatformOptions } from './options.ts';
 
 /** An account of the platform: a deployed one, or one with a credential file on this machine. */
@@ -50,8 +45,7 @@ export async function createAccount(name: string, options: AccountOptions): Prom
     return { name, ...platform, store: createFileStore(credential), place: credential };
   }
   const { base_url, stack } = loadConfig();
-  const { region } = await readDeployedPlace();
-  const store = createCredentialStore(createSecrets({ ...(region && { region }) }), stack, name);
+  const store = createCredentialStore(createSecrets(await readDeployedPlace()), stack, name);
   const platform = createConnection(base_url, { allowLoopback: false });
   return { name, ...platform, store, place: `the secret ${stack}/${name}/credential` };
 }
@@ -82,23 +76,10 @@ function createFileStore(file: string): CredentialStore {
   };
 }
 
-/** Rewrites an error of the account's store for a person with AWS credentials of their own. Returns others unchanged. */
+/** Like {@link explainStepError}, and says of an unusable credential where it is. */
 export function explainStoreError(error: unknown, { place }: Pick<Account, 'place'>): unknown {
-  if (error instanceof CredentialUnusable) {
-    const { faults } = error.facts as { faults?: readonly string[] };
-    const happened = faults ? `cannot be used: ${faults.join('; ')}` : 'does not exist or has no value yet';
-    return new CommandFailed(`${place} ${happened}.`, `Store {"client_id","client_secret"} in ${place}.`);
-  }
-  if (error instanceof AccessRefused) {
-    const { aws_error, permission } = error.facts;
-    return new CommandFailed(
-      `AWS denies access to ${place} (${aws_error}).`,
-      `Check your AWS credentials and Region. They need ${permission}, and the use of the secret's KMS key.`,
-    );
-  }
-  if (!(error instanceof ServiceUnavailable)) return error;
-  return new CommandFailed(
-    readMessage(error.message).happened,
-    'Try again. If it fails again, check your AWS credentials and Region.',
-  );
+  if (!(error instanceof CredentialUnusable)) return explainStepError(error);
+  const { faults } = error.facts as { faults?: readonly string[] };
+  const happened = faults ? `cannot be used: ${faults.join('; ')}` : 'does not exist or has no value yet';
+  return new CommandFailed(`${place} ${happened}.`, `Store {"client_id","client_secret"} in ${place}.`);
 }

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { createObjectStore, type ObjectStore } from '../../functions/aws/objects.ts';
 import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
 import { ACCOUNT, CREDENTIALS, startS3 } from '../local/s3/server.ts';
-import { OUTPUTS_FILE, readDeployedPlace, readOutput } from './deployment.ts';
+import { readDeployedPlace, requireOutput } from './deployment.ts';
 import { UsageError } from './errors.ts';
 
 /** The bucket of the deployed stack, or that of a local run's folder. */
@@ -61,10 +61,8 @@ async function findBucket(out: string): Promise<string | undefined> {
 }
 
 async function openDeployed(): Promise<Bucket> {
-  const BUCKET = await readOutput('bucket');
-  const { region, awsAccount } = await readDeployedPlace();
-  if (BUCKET === undefined || region === undefined || awsAccount === undefined)
-    throw new UsageError([`${OUTPUTS_FILE} names no bucket: run 'npm run deploy', or use --local`]);
-  const store = createObjectStore({ BUCKET, BUCKET_OWNER: awsAccount }, { region });
+  const BUCKET = await requireOutput('bucket', 'or use --local');
+  const { region, awsAccount = '' } = await readDeployedPlace();
+  const store = createObjectStore({ BUCKET, BUCKET_OWNER: awsAccount }, region ? { region } : {});
   return { ...store, async [Symbol.asyncDispose]() {} };
 }

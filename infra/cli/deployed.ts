@@ -1,7 +1,6 @@
 import {
   type HistoryEvent as AwsEvent,
   type DescribeExecutionOutput,
-  ExecutionDoesNotExist,
   type ExecutionListItem,
   SFN,
 } from '@aws-sdk/client-sfn';
@@ -36,18 +35,12 @@ export function hasEnded({ status }: DescribeExecutionOutput): boolean {
   return status !== 'RUNNING' && status !== 'PENDING_REDRIVE';
 }
 
-/**
- * Finds an execution by its name.
- *
- * @param instead as in {@link readStateMachineArn}
- * @throws UsageError
- */
+/** Finds an execution by its name. @throws UsageError */
 export async function findExecution(
   name: string,
   stateMachine: string | undefined,
-  instead: string,
 ): Promise<DescribeExecutionOutput> {
-  const arn = await readStateMachineArn(stateMachine, instead);
+  const arn = await readStateMachineArn(stateMachine);
   return describeExecution(`${arn.replace(':stateMachine:', ':execution:')}:${name}`);
 }
 
@@ -96,19 +89,11 @@ async function listItems(
 }
 
 async function summarizeItem(sfn: SFN, item: ExecutionListItem): Promise<ExecutionSummary> {
-  const description = await sfn
-    .describeExecution({ executionArn: item.executionArn })
-    .catch((error: unknown) => {
-      // It may have been deleted since, or may not be visible yet.
-      if (error instanceof ExecutionDoesNotExist) return item;
-      throw error;
-    });
-  return summarize(description);
+  return summarize(await sfn.describeExecution({ executionArn: item.executionArn }));
 }
 
-function summarize(execution: ExecutionListItem | DescribeExecutionOutput): ExecutionSummary {
-  const { name = '', status, startDate = new Date(0), stopDate } = execution;
-  const { input, error } = execution as DescribeExecutionOutput;
+function summarize(execution: DescribeExecutionOutput): ExecutionSummary {
+  const { name = '', status, startDate = new Date(0), stopDate, input, error } = execution;
   return {
     execution: name,
     outcome: outcomeFor(status),

@@ -7,9 +7,6 @@ export const OUTPUTS_FILE = 'cdk.out/outputs.json';
 
 const STATE_MACHINE_ARN = /^arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:stateMachine:.+$/;
 
-/** For commands that can do without a deployment. */
-export const ARN_OR_LOCAL = 'give --state-machine. For the runs of this machine, use --local';
-
 /** An output of the stack that was deployed from this checkout; undefined if none was. */
 export async function readOutput(output: keyof typeof OUTPUTS): Promise<string | undefined> {
   try {
@@ -20,21 +17,27 @@ export async function readOutput(output: keyof typeof OUTPUTS): Promise<string |
   }
 }
 
+/**
+ * Like {@link readOutput}.
+ *
+ * @param more what to do without it, after "run 'npm run deploy'"
+ * @throws UsageError if there is none
+ */
+export async function requireOutput(output: keyof typeof OUTPUTS, more: string): Promise<string> {
+  const value = await readOutput(output);
+  if (value !== undefined) return value;
+  throw new UsageError([`${OUTPUTS_FILE} has no ${OUTPUTS[output]}: run 'npm run deploy', ${more}`]);
+}
+
 /** The deployed stack's Region and AWS account; empty if they are unknown, so that the SDK uses its own settings. */
 export async function readDeployedPlace(): Promise<{ region?: string; awsAccount?: string }> {
   const [, , , region, awsAccount] = (await readOutput('stateMachine'))?.split(':') ?? [];
   return { ...(region && { region }), ...(awsAccount && { awsAccount }) };
 }
 
-/**
- * @param named the ARN in --state-machine; by default that of the deployed stack
- * @param instead what to do without a deployment, after "or"
- * @throws UsageError
- */
-export async function readStateMachineArn(named: string | undefined, instead: string): Promise<string> {
-  if (named !== undefined && !STATE_MACHINE_ARN.test(named))
-    throw new UsageError([`--state-machine ${named} is not the ARN of a state machine`]);
-  const arn = named ?? (await readOutput('stateMachine'));
-  if (arn) return arn;
-  throw new UsageError([`${OUTPUTS_FILE} names no state machine: run 'npm run deploy', or ${instead}`]);
+/** @param named the ARN in --state-machine; by default that of the deployed stack @throws UsageError */
+export async function readStateMachineArn(named: string | undefined): Promise<string> {
+  if (named === undefined) return requireOutput('stateMachine', 'or give --state-machine');
+  if (STATE_MACHINE_ARN.test(named)) return named;
+  throw new UsageError([`--state-machine ${named} is not the ARN of a state machine`]);
 }

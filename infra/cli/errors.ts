@@ -49,12 +49,13 @@ export function createAwsFailure(error: unknown, action: string, permissions: st
 export function explainStepError(error: unknown): unknown {
   if (error instanceof InvalidInput) return new UsageError(error.facts.faults as string[]);
   if (!(error instanceof ExportError)) return error;
-  const { permission = 'the permissions of the function' } = error.facts;
+  const { permission } = error.facts;
   const [happened = ''] = readMessage(error.message).happened.split('. ', 1);
-  return new CommandFailed(
-    happened.replace(/\.?$/, '.'),
-    `Check your AWS credentials and Region. They need ${permission}. Then run the command again.`,
-  );
+  const todo =
+    permission === undefined
+      ? 'Try again. If it fails again, check your AWS credentials and Region.'
+      : `Check your AWS credentials and Region. They need ${permission}, and may need the use of a KMS key.`;
+  return new CommandFailed(happened.replace(/\.?$/, '.'), todo);
 }
 
 /** The platform did not answer, or its answer is an error or cannot be read. The message contains no secret. */

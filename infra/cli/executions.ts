@@ -157,12 +157,11 @@ export async function listLocal(out: string): Promise<ExecutionSummary[]> {
   return (await readFolder(out)).map(({ summary }) => summary);
 }
 
-/** @param execution default: the newest. @throws UsageError if there is none */
-export async function readLocal(out: string, execution: string | undefined): Promise<RecordedExecution> {
-  const all = await readFolder(out);
-  const found = execution === undefined ? all[0] : all.find(({ summary }) => summary.execution === execution);
+/** @throws UsageError if the folder does not have it */
+export async function readLocal(out: string, execution: string): Promise<RecordedExecution> {
+  const found = (await readFolder(out)).find(({ summary }) => summary.execution === execution);
   if (found) return found;
-  throw new UsageError([`--out ${out} has no execution ${execution ?? ''}`.trimEnd()]);
+  throw new UsageError([`--out ${out} has no execution ${execution}`]);
 }
 
 async function readFolder(out: string): Promise<RecordedExecution[]> {

@@ -1,20 +1,13 @@
 import { Command } from 'commander';
 import { DOING, duration, size } from '../local/progress.ts';
-import { ARN_OR_LOCAL, readStateMachineArn } from './deployment.ts';
 import { UsageError } from './errors.ts';
 import { describeEnd, type RecordedExecution, readLocal, readWindows, type WindowRun } from './executions.ts';
 import { printDocument, printLines, toMinute } from './layout.ts';
+import { listExecutions } from './list.ts';
 import { resumeCommand } from './next-command.ts';
-import { examples, LOCAL_GROUP, option } from './options.ts';
-import { describeOutcome, isAtFault, type Outcome, outcomeOf } from './outcome.ts';
+import { type CommonOptions, examples, option } from './options.ts';
+import { describeOutcome, type Outcome, outcomeOf } from './outcome.ts';
 import { describeTimeline } from './timeline.ts';
-
-interface ExplainOptions {
-  readonly json?: true;
-  readonly stateMachine?: string;
-  readonly local?: true;
-  readonly out: string;
-}
 
 export function createExplainCommand(): Command {
   return new Command('explain')
@@ -23,59 +16,37 @@ export function createExplainCommand(): Command {
     .addOption(option.json())
     .addOption(option.stateMachine())
     .option('--local', 'explain a run of this machine')
-    .optionsGroup(LOCAL_GROUP)
     .addOption(option.out())
-    .addHelpText(
-      'after',
-      examples(
-        'explain',
-        'explain daily-campaigns-20261001-20261101-20261121T041500123Z --json',
-        'explain --local --out out',
-      ),
-    )
+    .addHelpText('after', examples('explain daily-campaigns-20261001-20261101-20261121T041500123Z'))
     .action(explain);
 }
 
-async function explain(execution: string | undefined, options: ExplainOptions): Promise<void> {
+/** @param named default: the execution that began last */
+async function explain(named: string | undefined, options: CommonOptions): Promise<void> {
+  const execution = named ?? (await listExecutions(options, 1))[0]?.execution;
+  if (execution === undefined) throw new UsageError(['nothing has run yet']);
   const details = options.local
     ? await readLocal(options.out, execution)
     : await findDeployed(execution, options.stateMachine);
-  const failure = readFailure(details);
-  if (options.json) {
-    const timeline = describeTimeline(details.events);
-    printDocument({ ...details.summary, failure, windows: readWindows(details), timeline });
-  } else printLines(describeExecution(details, failure, options));
+  if (!options.json) return printLines(describeExecution(details, options));
+  const { outcome: ending, ...failure } = readFailure(details) ?? {};
+  const timeline = describeTimeline(details.events);
+  const windows = readWindows(details);
+  printDocument({ ...details.summary, failure: ending && failure, windows, timeline });
 }
 
-/** @param named default: the execution that began last */
-async function findDeployed(
-  named: string | undefined,
-  stateMachine: string | undefined,
-): Promise<RecordedExecution> {
-  const deployed = await import('./deployed.ts');
-  let execution = named;
-  if (execution === undefined) {
-    const [newest] = await deployed.listDeployed(await readStateMachineArn(stateMachine, ARN_OR_LOCAL), 1);
-    if (!newest) throw new UsageError(['nothing has run yet']);
-    execution = newest.execution;
-  }
-  return deployed.readDeployed(await deployed.findExecution(execution, stateMachine, ARN_OR_LOCAL));
+async function findDeployed(execution: string, stateMachine: string | undefined): Promise<RecordedExecution> {
+  const { findExecution, readDeployed } = await import('./deployed.ts');
+  return readDeployed(await findExecution(execution, stateMachine));
 }
 
-type Failure = Omit<Extract<Outcome, { outcome: 'failed' }>, 'outcome'>;
-
-function readFailure({ summary, end }: RecordedExecution): Failure | undefined {
-  if (isUnderWay(summary) || summary.outcome === 'delivered') return undefined;
-  const { outcome: _, ...failure } = outcomeOf(end) as Failure & { outcome: 'failed' };
-  return failure;
+function readFailure({ summary, end }: RecordedExecution): Outcome | undefined {
+  return isUnderWay(summary) || summary.outcome === 'delivered' ? undefined : outcomeOf(end);
 }
 
-function describeExecution(
-  details: RecordedExecution,
-  failure: Failure | undefined,
-  { local, out }: Pick<ExplainOptions, 'local' | 'out'>,
-): string[] {
+function describeExecution(details: RecordedExecution, { local, out }: CommonOptions): string[] {
   const { summary, events } = details;
+  const failure = readFailure(details);
   const { execution, outcome, seconds, started_at, ended_at, account, start_date, end_date } = summary;
   const took = isUnderWay(summary) ? 'so far' : 'took';
   const facts = [
@@ -88,7 +59,7 @@ function describeExecution(
   const paragraphs = [
     [`${outcome.replace('_', ' ')}  ${execution}`, facts.join(', ')],
     outcome === 'unfinished' ? [`It was killed. To go on, ${next}.`] : [],
-    failure ? describeFailure(failure, local ? `${out}/` : 's3://', next) : [],
+    failure ? describeOutcome(failure, { root: local ? `${out}/` : 's3://', next }) : [],
     readWindows(details).map(describeWindow),
     describeTimeline(events),
     events.length === 0 && local ? ['A later run replaced its history in history.json.'] : [],
@@ -96,11 +67,6 @@ function describeExecution(
   return paragraphs
     .filter((lines) => lines.length > 0)
     .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
-}
-
-function describeFailure(failure: Failure, root: string, next: string): string[] {
-  const failed: Outcome = { outcome: 'failed', ...failure };
-  return describeOutcome(failed, { root, next: isAtFault(failed) ? undefined : next });
 }
 
 function describeWindow(run: WindowRun): string {

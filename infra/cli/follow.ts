@@ -1,24 +1,24 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type DescribeExecutionOutput, ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
 import { parseJson } from '../../functions/workflow/json.ts';
-import { createStepFunctions, describeExecution, hasEnded, readDeployed } from './deployed.ts';
-import { CommandFailed, createAwsFailure } from './errors.ts';
-import { printLines, warn } from './layout.ts';
+import { createStepFunctions, hasEnded } from './deployed.ts';
+import { createAwsFailure } from './errors.ts';
+import { catchInterrupt } from './interrupt.ts';
+import { warn } from './layout.ts';
 import { explainCommand } from './next-command.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { checkRequest, executionName } from './request.ts';
-import { describeTimeline } from './timeline.ts';
 
 /** DescribeExecution costs nothing, and an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
 
-/** Step Functions is eventually consistent: an execution or its output may be invisible for this many polls, one minute. */
-const MAX_STALE_POLLS = 12;
+/** Step Functions is eventually consistent: an execution may be invisible for this many polls, one minute. */
+const MAX_UNSEEN_POLLS = 12;
 
 const PERMISSIONS = 'states:DescribeExecution, states:ListMapRuns and states:DescribeMapRun';
 
 /**
- * Starts an execution and follows it until it ends. If it fails, prints its timeline.
+ * Starts an execution and follows it until it ends.
  *
  * @throws UsageError if the request has a fault; nothing is started
  * @throws CommandFailed if AWS refuses a call
@@ -38,47 +38,38 @@ export async function startAndFollow(
     throw createAwsFailure(error, `start an execution of ${stateMachineArn}`, 'states:StartExecution');
   });
   process.stderr.write(`started ${executionArn}\n`);
-  const outcome = await follow(sfn, executionArn, followEvery).catch((error) => {
+  return follow(sfn, executionArn, followEvery).catch((error) => {
     process.stderr.write(`The export continues without this command: ${executionArn}\n`);
     throw createAwsFailure(error, `describe ${executionArn}`, PERMISSIONS);
   });
-  if (outcome.outcome === 'failed') await printTimeline(executionArn);
-  return outcome;
 }
 
 async function follow(sfn: SFN, executionArn: string, every: number): Promise<Outcome> {
-  const interrupted = new AbortController();
-  const interrupt = () => interrupted.abort();
-  process.once('SIGINT', interrupt);
-  try {
-    for (let shown = '', stale = 0; ; ) {
-      const execution = await describe(sfn, executionArn, stale < MAX_STALE_POLLS);
-      if (execution && hasEnded(execution))
-        return outcomeOf({ ...execution, output: parseJson(execution.output ?? '') });
-      stale = execution ? 0 : stale + 1;
-      const progress = execution ? await describeProgress(sfn, executionArn) : shown;
-      if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
-      shown = progress;
-      await wait(every, undefined, { signal: interrupted.signal }).catch(() => undefined);
-      if (interrupted.signal.aborted) return describeInterrupted(executionArn);
-    }
-  } finally {
-    process.off('SIGINT', interrupt);
+  using interrupt = catchInterrupt();
+  const { signal } = interrupt;
+  for (let shown = '', unseen = 0; ; ) {
+    const execution = await describe(sfn, executionArn, unseen < MAX_UNSEEN_POLLS);
+    if (execution && hasEnded(execution))
+      return outcomeOf({ ...execution, output: parseJson(execution.output ?? '') });
+    unseen = execution ? 0 : unseen + 1;
+    const progress = execution ? await describeProgress(sfn, executionArn) : shown;
+    if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
+    shown = progress;
+    await wait(every, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return describeInterrupted(executionArn);
   }
 }
 
-/** @returns undefined while the execution, or the output of one that succeeded, is not visible yet */
+/** @returns undefined while the execution is not visible yet */
 async function describe(
   sfn: SFN,
   executionArn: string,
-  mayBeStale: boolean,
+  mayBeUnseen: boolean,
 ): Promise<DescribeExecutionOutput | undefined> {
   try {
-    const execution = await sfn.describeExecution({ executionArn });
-    const lacksOutput = execution.status === 'SUCCEEDED' && execution.output === undefined;
-    return lacksOutput && mayBeStale ? undefined : execution;
+    return await sfn.describeExecution({ executionArn });
   } catch (error) {
-    if (error instanceof ExecutionDoesNotExist && mayBeStale) return undefined;
+    if (error instanceof ExecutionDoesNotExist && mayBeUnseen) return undefined;
     throw error;
   }
 }
@@ -102,15 +93,4 @@ function describeInterrupted(executionArn: string): Outcome {
     continues: true,
     next: explainCommand(execution),
   };
-}
-
-/** Warns if the history cannot be read, because the command still has to print how the export failed. */
-async function printTimeline(executionArn: string): Promise<void> {
-  try {
-    const { events } = await readDeployed(await describeExecution(executionArn));
-    printLines(describeTimeline(events), process.stderr);
-  } catch (error) {
-    if (!(error instanceof CommandFailed)) throw error;
-    warn(`${error.happened} ${error.todo}`);
-  }
 }

@@ -1,52 +1,43 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { duration } from '../local/progress.ts';
-import { ARN_OR_LOCAL, readStateMachineArn } from './deployment.ts';
+import { readStateMachineArn } from './deployment.ts';
 import { describeEnd, type ExecutionSummary, listLocal } from './executions.ts';
 import { alignColumns, printDocument, printLines, toMinute } from './layout.ts';
-import { examples, LOCAL_GROUP, option } from './options.ts';
+import { type CommonOptions, examples, option, wholeNumber } from './options.ts';
 
-interface ListOptions {
+interface ListOptions extends CommonOptions {
   readonly limit: number;
-  readonly json?: true;
-  readonly stateMachine?: string;
-  readonly local?: true;
-  readonly out: string;
 }
 
-const DEFAULT_LIMIT = 20;
-
-/** Each execution is one call of DescribeExecution, of which AWS allows ten a second. */
-const MAX_LIMIT = 1_000;
+// Each execution is one call of DescribeExecution, of which AWS allows ten a second.
+const parseLimit = wholeNumber(1, 1_000);
 
 export function createListCommand(): Command {
   return new Command('list')
     .description('Show the executions that are running and those that ran last, newest first.')
-    .option('--limit <n>', `how many that have ended, 1 to ${MAX_LIMIT}`, parseLimit, DEFAULT_LIMIT)
+    .option('--limit <n>', 'how many that have ended', parseLimit, 20)
     .addOption(option.json())
     .addOption(option.stateMachine())
     .option('--local', 'show the runs of this machine')
-    .optionsGroup(LOCAL_GROUP)
     .addOption(option.out())
-    .addHelpText('after', examples('list', 'list --limit 5 --json', 'list --local'))
+    .addHelpText('after', examples('list --limit 5 --json', 'list --local'))
     .action(list);
 }
 
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (/^\d+$/.test(text) && limit >= 1 && limit <= MAX_LIMIT) return limit;
-  throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_LIMIT}.`);
-}
-
 async function list(options: ListOptions): Promise<void> {
-  const executions = await readExecutions(options);
+  const executions = await listExecutions(options, options.limit);
   if (options.json) printDocument({ outcome: 'ok', executions });
   else printLines(describeExecutions(executions));
 }
 
-async function readExecutions({ local, out, stateMachine, limit }: ListOptions): Promise<ExecutionSummary[]> {
+/** Newest first. @param limit of those that have ended */
+export async function listExecutions(
+  { local, out, stateMachine }: Omit<CommonOptions, 'json'>,
+  limit: number,
+): Promise<ExecutionSummary[]> {
   if (local) return (await listLocal(out)).slice(0, limit);
   const { listDeployed } = await import('./deployed.ts');
-  return listDeployed(await readStateMachineArn(stateMachine, ARN_OR_LOCAL), limit);
+  return listDeployed(await readStateMachineArn(stateMachine), limit);
 }
 
 function describeExecutions(executions: readonly ExecutionSummary[]): string[] {

@@ -13,7 +13,7 @@ import {
 import { UsageError } from './errors.ts';
 import { printDocument, printLines } from './layout.ts';
 import { curateCommand, exportDaysCommand } from './next-command.ts';
-import { examples, LOCAL_GROUP, option } from './options.ts';
+import { examples, option } from './options.ts';
 
 interface MissingOptions extends ExportPlace {
   readonly from?: string;
@@ -65,7 +65,6 @@ export function createMissingCommand(): Command {
     .addOption(option.to(' (default: today)'))
     .addOption(option.json())
     .option('--local', 'look at the runs of this machine')
-    .optionsGroup(LOCAL_GROUP)
     .addOption(option.out())
     .addHelpText(
       'after',

@@ -65,13 +65,9 @@ function folderOptions({ local, out }: Partial<LocalFolder> = {}): string[] {
   return ['--local', ...(out === 'out' ? [] : ['--out', out])];
 }
 
-/** This process's own command line. @param onlyMissing for the windows that are missing */
-export function repeatCommand(
-  { onlyMissing }: { onlyMissing: boolean },
-  args = process.argv.slice(2),
-): string {
-  const others = args.filter((arg) => arg !== ONLY_MISSING);
-  return commandLine(onlyMissing ? [...others, ONLY_MISSING] : args);
+/** This process's own command line, for the windows that are missing. */
+export function repeatCommand(args = process.argv.slice(2)): string {
+  return commandLine([...args.filter((arg) => arg !== ONLY_MISSING), ONLY_MISSING]);
 }
 
 const ONLY_MISSING = '--only-missing';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
-import { credentialWarnings, parseCredential } from '../../functions/token/credential.ts';
+import { parseCredential } from '../../functions/token/credential.ts';
 import { CredentialUnusable, DownloadRefused } from '../../functions/workflow/errors.ts';
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
 import { type Config, InvalidConfig, readConfig } from '../config/config.ts';
@@ -20,7 +20,15 @@ const FLAGS: Readonly<Record<keyof PlatformOptions, string>> = {
   revision: '--revision',
 };
 
-/** The heading of the options that {@link checkLocalOnly} refuses without --local. */
+/** The values of options that several commands have. */
+export interface CommonOptions {
+  readonly json?: true;
+  readonly stateMachine?: string;
+  readonly local?: true;
+  readonly out: string;
+}
+
+/** The heading of the options that need --local. */
 export const LOCAL_GROUP = 'With --local:';
 
 /** Options that several commands have. */
@@ -33,20 +41,26 @@ export const option = {
       '--state-machine <arn>',
       "the state machine (default: the one from the last 'npm run deploy')",
     ).conflicts('local'),
-  baseUrl: (more = '') => new Option('--base-url <url>', `the platform's URL${more}`),
+  baseUrl: (more = '') => localOption('--base-url <url>', `the platform's URL${more}`),
   credential: () =>
-    new Option('--credential <file>', 'the credential, a JSON file: {"client_id","client_secret"}'),
-  revision: () => new Option('--revision <date>', "the revision of the platform's API, YYYY-MM-DD"),
+    localOption('--credential <file>', 'the credential, a JSON file: {"client_id","client_secret"}'),
+  revision: () => localOption('--revision <date>', "the revision of the platform's API, YYYY-MM-DD"),
   from: (more = ', instead of the dates or the period of the request') =>
     new Option('--from <date>', `the first day${more}`).argParser(parseDate),
   to: (instead = '') =>
     new Option('--to <date>', `the day after the last one${instead}`).argParser(parseDate),
-  out: () => new Option('--out <dir>', 'the folder of the local runs').default('out'),
+  out: () => localOption('--out <dir>', 'the folder of the local runs').default('out'),
+  // Above 1,000, a wait of 10 s is shorter than a timer's precision.
   speed: () =>
-    new Option('--speed <n>', 'run n times faster than real time, 1 to 1000')
-      .argParser(parseSpeed)
+    new Option('--speed <n>', 'run n times faster than real time')
+      .argParser(wholeNumber(1, 1_000))
       .default(1),
 };
+
+/** An option that {@link checkLocalOnly} refuses without --local. */
+export function localOption(flags: string, description: string): Option {
+  return new Option(flags, description).helpGroup(LOCAL_GROUP);
+}
 
 /** The examples at the end of a command's help. @param lines such as `list --json` */
 export function examples(...lines: string[]): string {
@@ -58,11 +72,13 @@ function parseDate(text: string): string {
   return text;
 }
 
-/** Above 1,000, a wait of 10 s is shorter than a timer's precision. */
-function parseSpeed(text: string): number {
-  const speed = Number(text);
-  if (!(speed >= 1 && speed <= 1_000)) throw new InvalidArgumentError('It must be a number from 1 to 1000.');
-  return speed;
+/** Parses the value of an option. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+  };
 }
 
 /** Refuses options that were given without the --local that they need. @throws UsageError */
@@ -117,12 +133,6 @@ async function credentialFaults(file: string): Promise<string[]> {
       return (error.facts.faults as string[]).map((fault) => `--credential: ${fault}`);
     return [`--credential ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`];
   }
-}
-
-/** @param file without faults */
-export async function credentialFileWarnings(file: string): Promise<string[]> {
-  const credential = parseCredential(await readFile(file, 'utf8'), 'of --credential');
-  return credentialWarnings(credential).map((warning) => `--credential: ${warning}`);
 }
 
 /** The faults of cdk.json, for commands that report them together with those of their options. */

@@ -46,11 +46,6 @@ export function outcomeOf(end: ExecutionEnd): Outcome {
   return { outcome: 'failed', ...(readFailureReport(end.cause) ?? describeStopped(end)) };
 }
 
-/** The execution's request is at fault, so resuming it would fail again. */
-export function isAtFault(outcome: Outcome): boolean {
-  return outcome.outcome === 'failed' && outcome.error === ('InvalidInput' satisfies ErrorName);
-}
-
 /** The Cause of an export that failed is its failure report. */
 function readFailureReport(cause = ''): FailureReport | undefined {
   try {
@@ -76,8 +71,8 @@ function describeStopped({ name = '', status = '', error, cause }: ExecutionEnd)
 export interface Place extends Partial<LocalFolder> {
   /** The place of the buckets, with a slash at the end: `s3://`, or a folder. */
   readonly root: string;
-  /** The command that exports what a failed execution did not deliver; undefined if its request is at fault. */
-  readonly next: string | undefined;
+  /** The command that exports what a failed execution did not deliver. */
+  readonly next: string;
 }
 
 const STATUS = { delivered: DELIVERED, failed: FAILED, interrupted: INTERRUPTED } as const;
@@ -131,6 +126,8 @@ function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>, { root
   const report: Partial<FailureReport> = failure;
   const { faults = [], report_ids = [], request_ids = [], runbook, bucket, key } = report;
   const folder = bucket === undefined ? '' : `${root}${bucket}/`;
+  // A request that is at fault would fail again.
+  const isAtFault = failure.error === ('InvalidInput' satisfies ErrorName);
   return [
     `The export failed: ${failure.error}`,
     failure.happened,
@@ -142,7 +139,7 @@ function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>, { root
     ...(key === undefined ? [] : [`Failure report: ${folder}${key}`]),
     ...(runbook === undefined ? [] : [`More: ${runbook}`]),
     `What to do: ${failure.todo}`,
-    ...(next === undefined ? [] : [`Then: ${next}`]),
+    ...(isAtFault ? [] : [`Then: ${next}`]),
   ];
 }
 

@@ -3,15 +3,10 @@ import { findExecution, hasEnded } from './deployed.ts';
 import { UsageError } from './errors.ts';
 import { startAndFollow } from './follow.ts';
 import { resumeCommand } from './next-command.ts';
-import { examples, option } from './options.ts';
-import { isAtFault, type Outcome, printOutcome } from './outcome.ts';
+import { type CommonOptions, examples, option } from './options.ts';
+import { type Outcome, printOutcome } from './outcome.ts';
 
-interface ResumeOptions {
-  readonly json?: true;
-  readonly stateMachine?: string;
-}
-
-const INSTEAD = 'give --state-machine. To go on with a local run, repeat its command with --only-missing';
+type ResumeOptions = Pick<CommonOptions, 'json' | 'stateMachine'>;
 
 export function createResumeCommand(): Command {
   return new Command('resume')
@@ -24,7 +19,7 @@ export function createResumeCommand(): Command {
     .addHelpText('after', examples('resume daily-campaigns-20261001-20261101-20261121T041500123Z'))
     .action(async (execution: string, options: ResumeOptions) => {
       const outcome = await resume(execution, options);
-      const next = isAtFault(outcome) ? undefined : resumeCommand(outcome.execution, options.stateMachine);
+      const next = resumeCommand(outcome.execution, options.stateMachine);
       printOutcome(outcome, { ...options, root: 's3://', next });
     });
 }
@@ -40,7 +35,7 @@ export async function resume(
   { stateMachine }: ResumeOptions,
   followEvery?: number,
 ): Promise<Outcome> {
-  const earlier = await findExecution(execution, stateMachine, INSTEAD);
+  const earlier = await findExecution(execution, stateMachine);
   const { status, stateMachineArn = '', input = '', startDate = new Date() } = earlier;
   if (!hasEnded(earlier))
     throw new UsageError([`${execution} is still running (${status}); wait until it ends, or stop it`]);

@@ -16,16 +16,11 @@ import { newestChange } from '../local/s3/store.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { SANDBOX_TARGET } from './days.ts';
 import { UsageError } from './errors.ts';
+import { catchInterrupt } from './interrupt.ts';
 import { findReplaced, type KeptRequest, keepRequest, readKeptRequests } from './kept-requests.ts';
 import { printLines, warn } from './layout.ts';
 import { quote, repeatCommand } from './next-command.ts';
-import {
-  configFaults,
-  credentialFileWarnings,
-  loadConfig,
-  type PlatformOptions,
-  platformFaults,
-} from './options.ts';
+import { configFaults, loadConfig, type PlatformOptions, platformFaults } from './options.ts';
 import { lockFolder } from './out-lock.ts';
 import { type Interrupted, type Outcome, outcomeOf } from './outcome.ts';
 import {
@@ -45,9 +40,6 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions {
   /** Replaces the request that the folder keeps under this name. */
   readonly takeOver?: true;
 }
-
-/** Ctrl-C, and the signal that schedulers and containers send. Both write the history before the command ends. */
-const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 interface LocalPlatform extends AsyncDisposable {
   readonly baseUrl: string;
@@ -70,7 +62,6 @@ export async function runLocal(name: string | undefined, options: LocalRunOption
   const { clock, warnings: ofClock } = await createClock(options);
   const { input, given, request, replaced, warnings } = await checkAll(name, options, new Date(clock.now()));
   warnings.push(...ofClock);
-  if (options.credential !== undefined) warnings.push(...(await credentialFileWarnings(options.credential)));
   for (const warning of warnings) warn(warning);
 
   await using _lock = await lockFolder(options.out);
@@ -85,11 +76,10 @@ export async function runLocal(name: string | undefined, options: LocalRunOption
   });
   await using _saving = keepSaving(local.history);
   const execution = local.export(input, executionName(request, new Date(clock.now())));
-  const abort = () => execution.abort();
-  for (const signal of STOP_SIGNALS) process.once(signal, abort);
+  using interrupt = catchInterrupt();
+  interrupt.signal.addEventListener('abort', () => execution.abort());
   await showProgress(execution, local, process.stderr);
   const result = await execution.result;
-  for (const signal of STOP_SIGNALS) process.off(signal, abort);
   const { events = [] } = local.history.executions.at(-1) ?? {};
   if (result.status === 'ABORTED') return { outcome: describeInterrupted(execution.name, events) };
   const outcome = outcomeOf({ name: execution.name, ...result });
@@ -102,7 +92,7 @@ function describeInterrupted(execution: string, events: readonly HistoryEvent[])
   const windows_delivered = events.filter(
     ({ type, output }) => type === 'MapIterationSucceeded' && DeliveredWindow.safeParse(output).success,
   ).length;
-  const next = repeatCommand({ onlyMissing: true });
+  const next = repeatCommand();
   return { outcome: 'interrupted', version: '1', execution, continues: false, windows_delivered, next };
 }
 
@@ -237,13 +227,10 @@ function selectTable(request: ExportRequest, bucket: string): string | undefined
 function selectPurchases(request: ExportRequest, bucket: string): string | undefined {
   const file = join(bucket, objectKey(request, request));
   if (!existsSync(file)) return undefined;
-  const text = readFileSync(file, 'utf8');
-  const answer = Object(parseJson(text));
+  const answer = Object(parseJson(readFileSync(file, 'utf8')));
   const field = Array.isArray(answer)
     ? undefined
     : Object.keys(answer).find((key) => Array.isArray(answer[key]));
   const columns = field === undefined ? '*' : `unnest("${field.replaceAll('"', '""')}", max_depth := 2)`;
-  // An answer with a field is a single object, and DuckDB reads 16 MB of one by default.
-  const size = text.length > 16_000_000 ? `, maximum_object_size = ${Buffer.byteLength(text)}` : '';
-  return `SELECT ${columns} FROM read_json('${file.replaceAll("'", "''")}'${size})`;
+  return `SELECT ${columns} FROM read_json('${file.replaceAll("'", "''")}')`;
 }

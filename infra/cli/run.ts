@@ -1,15 +1,12 @@
 import { Command } from 'commander';
-import { ARN_OR_LOCAL, readStateMachineArn } from './deployment.ts';
+import { readStateMachineArn } from './deployment.ts';
 import { repeatCommand, resumeCommand } from './next-command.ts';
-import { examples, LOCAL_GROUP, option } from './options.ts';
-import { isAtFault, type Outcome, printOutcome } from './outcome.ts';
+import { type CommonOptions, LOCAL_GROUP, localOption, option } from './options.ts';
+import { type Outcome, printOutcome } from './outcome.ts';
 import { findRequest, type RequestOptions } from './request.ts';
 import { type LocalRunOptions, runLocal } from './run-local.ts';
 
-interface RunOptions extends LocalRunOptions {
-  readonly local?: true;
-  readonly stateMachine?: string;
-}
+type RunOptions = LocalRunOptions & CommonOptions;
 
 export function createRunCommand(): Command {
   return new Command('run')
@@ -23,43 +20,27 @@ export function createRunCommand(): Command {
     .addOption(option.json())
     .addOption(option.stateMachine())
     .option('--local', 'run the workflow on this machine, without an AWS account')
-    .optionsGroup(LOCAL_GROUP)
     .addOption(option.baseUrl(' (default: a sandbox on this machine)'))
     .addOption(option.credential())
     .addOption(option.revision())
-    .option('--out <dir>', 'the folder for objects, events.jsonl and history.json', 'out')
-    .addOption(option.speed())
-    .option('--take-over', 'replace another request that the folder keeps under this name')
-    .addHelpText(
-      'after',
-      [
-        "\n'npm start' is 'run --local'. Without a name or --input, it exports an example.",
-        examples(
-          'run --local --speed 300',
-          'run daily-campaigns --from 2026-10-01 --to 2026-11-01 --local --speed 300',
-        ),
-      ].join('\n'),
-    )
+    .addOption(option.out())
+    .addOption(option.speed().helpGroup(LOCAL_GROUP))
+    .addOption(localOption('--take-over', 'replace another request that the folder keeps under this name'))
+    .addHelpText('after', "\n'npm start' is 'run --local'. Without a name or --input, it exports an example.")
     .action(run);
 }
 
 async function run(name: string | undefined, options: RunOptions): Promise<void> {
   if (options.local) return runAndPrintLocal(name, options);
   const outcome = await runDeployed(name, options);
-  printOutcome(outcome, { ...options, root: 's3://', next: nextAfter(outcome, options) });
-}
-
-/** A request that is at fault has to be corrected, so its execution cannot be resumed. */
-function nextAfter(outcome: Outcome, { stateMachine }: RunOptions): string {
-  return isAtFault(outcome)
-    ? repeatCommand({ onlyMissing: false })
-    : resumeCommand(outcome.execution, stateMachine);
+  const next = resumeCommand(outcome.execution, options.stateMachine);
+  printOutcome(outcome, { ...options, root: 's3://', next });
 }
 
 /** The last line is a query of what was exported. With --json, it goes to stderr. */
 async function runAndPrintLocal(name: string | undefined, options: RunOptions): Promise<void> {
   const { outcome, query } = await runLocal(name, options);
-  const next = repeatCommand({ onlyMissing: true });
+  const next = repeatCommand();
   printOutcome(outcome, { ...options, root: `${options.out}/`, next });
   if (query !== undefined) (options.json ? process.stderr : process.stdout).write(`Query it:\n${query}\n`);
 }
@@ -71,7 +52,7 @@ export async function runDeployed(
   followEvery?: number,
 ): Promise<Outcome> {
   const request = await findRequest(name, options);
-  const arn = await readStateMachineArn(options.stateMachine, ARN_OR_LOCAL);
+  const arn = await readStateMachineArn(options.stateMachine);
   // A local run needs no AWS SDK for Step Functions.
   const { startAndFollow } = await import('./follow.ts');
   return startAndFollow(request, arn, followEvery);

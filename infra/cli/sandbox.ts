@@ -5,7 +5,7 @@ import { parseFault } from '../sandbox/faults/parse-fault.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { ReportSettings } from '../sandbox/settings.ts';
 import { UsageError } from './errors.ts';
-import { option } from './options.ts';
+import { option, wholeNumber } from './options.ts';
 
 interface SandboxCommandOptions {
   readonly port: number;
@@ -20,7 +20,9 @@ interface SandboxCommandOptions {
 export function createSandboxCommand(): Command {
   return new Command('sandbox')
     .description("Serve the platform's API on 127.0.0.1 with invented data, until Ctrl-C.")
-    .addOption(new Option('--port <n>', 'the port; 0 picks a free one').argParser(parsePort).default(0))
+    .addOption(
+      new Option('--port <n>', 'the port; 0 picks a free one').argParser(wholeNumber(0, 65_535)).default(0),
+    )
     .addOption(option.speed())
     .option(
       '--fault <rule>',
@@ -31,13 +33,13 @@ export function createSandboxCommand(): Command {
       new Option(
         '--restated-days <n>',
         "a day's metrics grow every day until n days after its end",
-      ).argParser(parseCount),
+      ).argParser(wholeNumber(0, 9_999)),
     )
     .addOption(
       new Option(
         '--late-hours <n>',
         'a day has no rows until it ends, then half of them for n hours',
-      ).argParser(parseCount),
+      ).argParser(wholeNumber(0, 9_999)),
     )
     .option('--empty <day|advertiser>', 'a date or an advertiser without rows; repeatable', collectEmpty)
     .option('--json', "print the client's settings as one line of JSON")
@@ -79,18 +81,6 @@ export function reportSettings({
   };
 }
 
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535)
-    throw new InvalidArgumentError('It must be a number from 0 to 65535.');
-  return port;
-}
-
-function parseCount(text: string): number {
-  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('It must be a whole number up to 9999.');
-  return Number(text);
-}
-
 function collectEmpty(value: string, earlier: string[] = []): string[] {
   if (!/^\d{4}-\d\d-\d\d$|^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value))
     throw new InvalidArgumentError('It must be a date, YYYY-MM-DD, or the id of an advertiser.');
@@ -108,6 +98,5 @@ function collectFault(rule: string, earlier: string[] = []): string[] {
 
 function refusePort(error: NodeJS.ErrnoException): never {
   if (error.syscall !== 'listen') throw error;
-  const why = error.code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used (${error.code})`;
-  throw new UsageError([`--port ${why}`]);
+  throw new UsageError([`--port cannot be used (${error.code})`]);
 }

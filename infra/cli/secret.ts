@@ -18,16 +18,6 @@ import { CommandFailed, UsageError } from './errors.ts';
 import { warn } from './layout.ts';
 import { examples, loadConfig, option } from './options.ts';
 
-/** The document that `secret set --json` prints. It names the fields of the credential, never a value. */
-interface StoredSecret {
-  readonly outcome: 'stored';
-  readonly account: string;
-  readonly secret: string;
-  readonly fields: readonly string[];
-  /** A login of the same client was kept. */
-  readonly login_kept: boolean;
-}
-
 export function createSecretCommand(): Command {
   return (
     new Command('secret')
@@ -78,15 +68,15 @@ function argumentFaults(action: string, account: string, args: readonly string[]
 /**
  * Checks a credential and stores it in Secrets Manager.
  *
+ * @returns the document of --json, which names the fields of the credential, never a value
  * @throws UsageError with the names of the wrong fields
  * @throws CommandFailed if AWS refuses the call
  */
-async function storeCredential(account: string, content: string): Promise<StoredSecret> {
+async function storeCredential(account: string, content: string) {
   const credential = checkCredential(account, content);
   for (const warning of credentialWarnings(credential)) warn(warning);
   const { stack } = loadConfig();
-  const { region } = await readDeployedPlace();
-  const secrets = createSecrets({ ...(region && { region }) });
+  const secrets = createSecrets(await readDeployedPlace());
   const store = createCredentialStore(secrets, stack, account);
   const name = `${stack}/${account}/credential`;
   try {

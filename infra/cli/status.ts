@@ -4,14 +4,14 @@ import { addDays } from '../../functions/workflow/request/dates.ts';
 import { duration } from '../local/progress.ts';
 import { type Folder, openToRead, type ReadableBucket } from './bucket.ts';
 import { describeDays, findExport, findLatestFailure, namesIn, type RemainingFailure } from './days.ts';
-import { readStateMachineArn } from './deployment.ts';
 import { UsageError } from './errors.ts';
-import { describeEnd, type ExecutionSummary, listLocal } from './executions.ts';
+import { describeEnd, type ExecutionSummary } from './executions.ts';
 import { readKeptRequests } from './kept-requests.ts';
 import { printDocument, printLines, toMinute } from './layout.ts';
+import { listExecutions } from './list.ts';
 import { findMissingDays, type MissingDays } from './missing.ts';
 import { explainCommand, type LocalFolder } from './next-command.ts';
-import { examples, LOCAL_GROUP, loadConfig, option } from './options.ts';
+import { examples, loadConfig, option } from './options.ts';
 
 interface StatusOptions extends Folder {
   readonly json?: true;
@@ -48,7 +48,6 @@ export function createStatusCommand(): Command {
     .argument('[name]', 'an export (default: all)')
     .addOption(option.json())
     .option('--local', 'look at the runs of this machine')
-    .optionsGroup(LOCAL_GROUP)
     .addOption(option.out())
     .addHelpText('after', examples('status', 'status daily-campaigns --json', 'status --local'))
     .action(status);
@@ -70,7 +69,7 @@ async function readStatus(
   now: Date,
 ): Promise<ExportStatus[]> {
   const { local, out } = options;
-  const executions = local ? await listLocal(out) : await listDeployed();
+  const executions = await listExecutions(options, RECENT);
   await using objects = await openToRead(options);
   const requests = local
     ? (await readKeptRequests(out, now)).map(({ request }) => request)
@@ -118,14 +117,6 @@ async function readDays(
 ): Promise<MissingDays | undefined> {
   const found = await findExport(name, { ...options, account }, objects, now);
   return found && found.request.kind !== 'purchases' ? findMissingDays(found, objects, {}, now) : undefined;
-}
-
-async function listDeployed(): Promise<ExecutionSummary[]> {
-  const { listDeployed } = await import('./deployed.ts');
-  return listDeployed(
-    await readStateMachineArn(undefined, 'use --local for the runs of this machine'),
-    RECENT,
-  );
 }
 
 /** @param folder of local runs */

@@ -3,14 +3,7 @@ import { createStepFunctions, findExecution, hasEnded } from './deployed.ts';
 import { createAwsFailure, UsageError } from './errors.ts';
 import { printDocument, printLines } from './layout.ts';
 import { resumeCommand } from './next-command.ts';
-import { examples, option } from './options.ts';
-
-interface StopOptions {
-  readonly json?: true;
-  readonly stateMachine?: string;
-}
-
-const INSTEAD = 'give --state-machine. A local run stops with Ctrl-C in its terminal';
+import { type CommonOptions, examples, option } from './options.ts';
 
 export function createStopCommand(): Command {
   return new Command('stop')
@@ -23,8 +16,8 @@ export function createStopCommand(): Command {
 }
 
 /** Step Functions stops the windows with their execution, within seconds. */
-async function stop(named: string, { json, stateMachine }: StopOptions): Promise<void> {
-  const found = await findExecution(named, stateMachine, INSTEAD);
+async function stop(named: string, { json, stateMachine }: CommonOptions): Promise<void> {
+  const found = await findExecution(named, stateMachine);
   const { executionArn = '', name: execution = '', status } = found;
   if (hasEnded(found)) throw new UsageError([`${named} has ended already (${status})`]);
   try {

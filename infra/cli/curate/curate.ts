@@ -4,7 +4,7 @@ import { openBucket } from '../bucket.ts';
 import { describeDays, describeUnknown, type ExportPlace, findExports } from '../days.ts';
 import { CommandFailed, DELIVERED, FAILED, UsageError } from '../errors.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { examples, LOCAL_GROUP, option } from '../options.ts';
+import { option } from '../options.ts';
 import { lockFolder } from '../out-lock.ts';
 import {
   findSchema,
@@ -49,14 +49,10 @@ export function createCurateCommand(): Command {
     )
     .addOption(option.json())
     .option('--local', 'work on the folder of local runs instead of the deployed bucket')
-    .optionsGroup(LOCAL_GROUP)
-    .option('--out <dir>', 'the folder of local runs', 'out')
+    .addOption(option.out())
     .addHelpText(
       'after',
-      [
-        '\nIt runs on this machine, and without --local reads and writes with your AWS\ncredentials.',
-        examples('curate example --local', 'curate daily-campaigns --from 2026-10-01 --to 2026-11-01'),
-      ].join('\n'),
+      '\nIt runs on this machine, and without --local reads and writes with your AWS\ncredentials.',
     )
     .action(async (name: string, options: CurateOptions) => {
       const result = await curate(name, options);

@@ -20,8 +20,8 @@ import { MEMORY } from '../../config/cost.ts';
 import { createRequestTables } from '../../local/glue.ts';
 import type { Bucket } from '../bucket.ts';
 import type { FoundExport } from '../days.ts';
-import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployment.ts';
-import { CommandFailed, UsageError } from '../errors.ts';
+import { readDeployedPlace, requireOutput } from '../deployment.ts';
+import { CommandFailed } from '../errors.ts';
 import { readMonths, readShown } from '../months.ts';
 import { loadConfig } from '../options.ts';
 
@@ -41,13 +41,9 @@ export async function findSchema(
     for (const { input, target } of exports) define(input, target);
     return readSchema(tables.get(catalogName(table)) ?? {});
   }
-  const GLUE_DATABASE = await readOutput('database');
+  const GLUE_DATABASE = await requireOutput('database', 'with tables');
   const { region } = await readDeployedPlace();
-  if (GLUE_DATABASE === undefined || region === undefined)
-    throw new UsageError([
-      `${OUTPUTS_FILE} names no database: run 'npm run deploy', and do not switch tables off in cdk.json`,
-    ]);
-  process.env.AWS_REGION = region;
+  if (region) process.env.AWS_REGION = region;
   return createCatalog({ GLUE_DATABASE }).getTable(table);
 }
 

@@ -1,12 +1,12 @@
-import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { Command } from 'commander';
 import { REPORTING, scopeOf } from '../../../functions/token/scope.ts';
+import { EXPORTS_PREFIX } from '../../../functions/workflow/keys.ts';
 import type { ConfiguredExport } from '../../config/config.ts';
 import { type AccountOptions, accountFaults, createAccount } from '../account.ts';
-import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployment.ts';
-import { FAILED, UsageError } from '../errors.ts';
+import { openBucket } from '../bucket.ts';
+import { CommandFailed, explainStepError, FAILED, UsageError } from '../errors.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { examples, LOCAL_GROUP, loadConfig, option, platformFaults } from '../options.ts';
+import { examples, loadConfig, option, platformFaults } from '../options.ts';
 import { type Check, diagnose, fault, type Needs, ok, unknown } from './checks.ts';
 
 interface DoctorOptions extends AccountOptions {
@@ -28,18 +28,10 @@ export function createDoctorCommand(): Command {
     .option('--account <name>', 'the account (default: every account in cdk.json)')
     .addOption(option.json())
     .option('--local', 'use a credential file on this machine')
-    .optionsGroup(LOCAL_GROUP)
     .addOption(option.baseUrl())
     .addOption(option.credential())
     .addOption(option.revision())
-    .addHelpText(
-      'after',
-      examples(
-        'doctor',
-        'doctor --account acme --json',
-        'doctor --local --base-url http://127.0.0.1:8080 --credential credential.json --revision 2026-09-01',
-      ),
-    )
+    .addHelpText('after', examples('doctor --account acme'))
     .action(doctor);
 }
 
@@ -73,7 +65,7 @@ async function* diagnoseAll(options: DoctorOptions): AsyncGenerator<Check, void>
     await using opened = await createAccount(name, options);
     for await (const check of diagnose(opened, readNeeds(name, options))) yield { account: name, ...check };
   }
-  yield local ? unknown('bucket', 'not used with --local') : await checkDeployedBucket();
+  yield local ? unknown('bucket', 'not used with --local') : await checkBucket();
 }
 
 /** Reads from cdk.json what the account's exports will ask for. */
@@ -99,34 +91,16 @@ function stringsIn(exports: readonly ConfiguredExport[], field: string): string[
   return exports.flatMap((entry) => entry[field] ?? []).filter((value) => typeof value === 'string');
 }
 
-async function checkDeployedBucket(): Promise<Check> {
-  const bucket = await readOutput('bucket');
-  if (bucket === undefined)
-    return unknown('bucket', `${OUTPUTS_FILE} names no bucket`, "Run 'npm run deploy' from this checkout.");
-  const { region, awsAccount } = await readDeployedPlace();
-  const s3 = new S3Client({ ...(region && { region }) });
+async function checkBucket(): Promise<Check> {
   try {
-    return await checkBucket(s3, bucket, awsAccount);
-  } finally {
-    s3.destroy();
-  }
-}
-
-/** @param owner the AWS account that must own the bucket */
-export async function checkBucket(s3: S3Client, bucket: string, owner: string | undefined): Promise<Check> {
-  try {
-    await s3.send(new HeadBucketCommand({ Bucket: bucket, ...(owner && { ExpectedBucketOwner: owner }) }));
-    return ok('bucket', `${bucket} exists; only a run shows whether SaveReport's role may write to it`);
+    await using bucket = await openBucket({ out: '' });
+    await bucket.list(`${EXPORTS_PREFIX}account=/`);
+    const found = `${bucket.bucket} exists; only a run shows whether SaveReport's role may write to it`;
+    return ok('bucket', found);
   } catch (error) {
-    const { name, $metadata } = error as Error & { $metadata?: { httpStatusCode?: number } };
-    const status = $metadata?.httpStatusCode;
-    if (status === 404) return fault('bucket', `${bucket} does not exist`, "Run 'npm run deploy'.");
-    if (status === 403)
-      return fault(
-        'bucket',
-        `access to ${bucket} is denied, or another AWS account owns it`,
-        "Use credentials of the stack's AWS account with s3:ListBucket.",
-      );
-    return unknown('bucket', `${bucket}: ${name}`, 'Check your AWS credentials and Region.');
+    if (error instanceof UsageError) return unknown('bucket', error.faults.join('; '));
+    const failure = explainStepError(error);
+    if (failure instanceof CommandFailed) return fault('bucket', failure.happened, failure.todo);
+    throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -91,20 +91,13 @@ async function exchangeAndStore(
       'Ask the platform whether this client may have refresh tokens.',
     );
   }
-  await storeRefreshToken(account, client, refreshToken);
+  await storeRefreshToken(account, refreshToken);
   return scope;
 }
 
-/** Stores a login's refresh token. @param before the credential when the login began @throws CommandFailed */
-export async function storeRefreshToken(
-  account: Account,
-  before: OAuthCredential,
-  refresh_token: string,
-): Promise<void> {
-  await updateCredential(account.store, account.name, (now) => {
-    if (isOAuth(now) && now.client_id === before.client_id) return { refresh_token };
-    throw new CommandFailed(`The client_id in ${account.place} changed during the login.`, 'Log in again.');
-  }).catch((error) => {
+/** Stores a login's refresh token. @throws CommandFailed */
+export async function storeRefreshToken(account: Account, refresh_token: string): Promise<void> {
+  await updateCredential(account.store, account.name, () => ({ refresh_token })).catch((error) => {
     throw explainStoreError(error, account);
   });
 }
@@ -195,7 +188,7 @@ async function createLoopbackReceiver(registered?: string): Promise<Receiver> {
   const { promise: redirect, resolve } = Promise.withResolvers<Redirect>();
   let isTaken = false;
   const server = createServer((request, response) => {
-    const url = readUrl(request);
+    const url = URL.parse(`http://${request.headers.host}${request.url}`);
     const isExpected = url && request.method === 'GET' && isRedirectTo(url, redirectUri);
     if (!isExpected) return void send(response, 'notFound');
     if (isTaken) return void send(response, 'failed');
@@ -232,7 +225,7 @@ async function readFirstLine(lines: AsyncIterable<string>): Promise<string> {
 }
 
 function parsePasted(line: string, redirectUri: string): URL {
-  const url = URL.canParse(line) ? new URL(line) : undefined;
+  const url = URL.parse(line);
   if (url && isRedirectTo(url, redirectUri)) return url;
   throw new CommandFailed(
     `The pasted text is not an address that begins with ${redirectUri}.`,
@@ -244,14 +237,6 @@ function parsePasted(line: string, redirectUri: string): URL {
 function isRedirectTo(url: URL, redirectUri: string): boolean {
   const { origin, pathname } = new URL(redirectUri);
   return url.origin === origin && url.pathname === pathname;
-}
-
-function readUrl({ headers, url = '' }: IncomingMessage): URL | undefined {
-  const address = `http://${headers.host ?? ''}${url}`;
-  if (!url.startsWith('/') || !URL.canParse(address)) return undefined;
-  const parsed = new URL(address);
-  // Refuses a path that matches only after its dots are resolved.
-  return parsed.pathname === url.split('?', 1)[0] ? parsed : undefined;
 }
 
 async function listen(server: Server, registered: URL | undefined): Promise<number> {

@@ -2,8 +2,9 @@ import { Command } from 'commander';
 import { REPORTING } from '../../../functions/token/scope.ts';
 import { type Account, type AccountOptions, accountFaults, createAccount } from '../account.ts';
 import { INTERRUPTED, UsageError } from '../errors.ts';
-import { warn } from '../layout.ts';
-import { LOCAL_GROUP, option, platformFaults } from '../options.ts';
+import { catchInterrupt } from '../interrupt.ts';
+import { printLines } from '../layout.ts';
+import { option, platformFaults } from '../options.ts';
 import { authorize } from './authorize.ts';
 
 const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost'];
@@ -26,7 +27,6 @@ export function createLoginCommand(): Command {
       'the browser is on another machine: read the redirected address from standard input',
     )
     .option('--local', 'store the login in a credential file on this machine')
-    .optionsGroup(LOCAL_GROUP)
     .addOption(option.baseUrl())
     .addOption(option.credential())
     .action(login);
@@ -38,19 +38,15 @@ async function login(options: LoginOptions): Promise<void> {
   const { scope, redirectUri, browser } = options;
   const paste = browser ? undefined : process.stdin;
   await using account = await createAccount(options.account, options);
-  const interrupted = new AbortController();
-  const interrupt = () => interrupted.abort();
-  process.once('SIGINT', interrupt);
-  const { signal } = interrupted;
+  using interrupt = catchInterrupt();
+  const { signal } = interrupt;
   try {
     const show = (url: string) => showUrl(url, browser);
-    report(await authorize(account, { scope, redirectUri, paste, showUrl: show, signal }), account, scope);
+    report(await authorize(account, { scope, redirectUri, paste, showUrl: show, signal }), account);
   } catch (error) {
     if (!signal.aborted || error !== signal.reason) throw error;
     process.stderr.write('Stopped. Nothing was stored.\n');
     process.exitCode = INTERRUPTED;
-  } finally {
-    process.removeListener('SIGINT', interrupt);
   }
 }
 
@@ -73,13 +69,12 @@ function redirectUriFaults(text: string, { listen }: { listen: boolean }): strin
   ];
 }
 
-function report(scope: string | undefined, { name, place }: Account, asked: string): void {
-  process.stdout.write(
-    `Account ${name} is logged in${scope === undefined ? '' : ` (${scope})`}.\nThe refresh token is in ${place}.\n`,
-  );
-  const granted = scope?.split(' ');
-  const missing = granted ? asked.split(' ').filter((one) => !granted.includes(one)) : [];
-  if (missing.length > 0) warn(`not granted: ${missing.join(' ')}`);
+/** @param granted the scopes, which may be fewer than those that were asked for */
+function report(granted: string | undefined, { name, place }: Account): void {
+  printLines([
+    `Account ${name} is logged in${granted === undefined ? '' : `. Granted: ${granted}`}.`,
+    `The refresh token is in ${place}.`,
+  ]);
 }
 
 /** @param browser false if the redirect is pasted */

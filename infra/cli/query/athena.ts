@@ -8,8 +8,9 @@ import {
   StartQueryExecutionCommand,
   StopQueryExecutionCommand,
 } from '@aws-sdk/client-athena';
-import { OUTPUTS_FILE, readDeployedPlace, readOutput } from '../deployment.ts';
-import { CommandFailed, createAwsFailure, INTERRUPTED, toPrintable, UsageError } from '../errors.ts';
+import { readDeployedPlace, requireOutput } from '../deployment.ts';
+import { CommandFailed, createAwsFailure, INTERRUPTED, toPrintable } from '../errors.ts';
+import { catchInterrupt } from '../interrupt.ts';
 import type { QueryResult, Value } from './result.ts';
 
 /** A query takes seconds, and a person waits. */
@@ -27,13 +28,10 @@ export interface AthenaPlace {
 
 /** The deployed stack's. @throws UsageError if no stack with tables was deployed from here */
 export async function readAthenaPlace(): Promise<AthenaPlace> {
-  const [workgroup, database] = [await readOutput('workgroup'), await readOutput('database')];
-  const { region } = await readDeployedPlace();
-  if (workgroup !== undefined && database !== undefined && region !== undefined)
-    return { workgroup, database, region };
-  throw new UsageError([
-    `${OUTPUTS_FILE} names no workgroup: run 'npm run deploy', and do not switch tables off in cdk.json`,
-  ]);
+  const workgroup = await requireOutput('workgroup', 'with tables');
+  const database = await requireOutput('database', 'with tables');
+  const { region = '' } = await readDeployedPlace();
+  return { workgroup, database, region };
 }
 
 /**
@@ -66,26 +64,20 @@ function describeFailure(error: unknown): CommandFailed {
 
 /** @returns the query that succeeded; undefined if Ctrl-C stopped it */
 async function follow(athena: AthenaClient, id: string, every: number): Promise<QueryExecution | undefined> {
-  const interrupted = new AbortController();
-  const interrupt = () => interrupted.abort();
-  process.once('SIGINT', interrupt);
-  try {
-    for (;;) {
-      const describe = new GetQueryExecutionCommand({ QueryExecutionId: id });
-      const { QueryExecution = {} } = await athena.send(describe);
-      const { State = '', StateChangeReason = State } = QueryExecution.Status ?? {};
-      if (State === 'SUCCEEDED') return QueryExecution;
-      if (State === 'FAILED' || State === 'CANCELLED') throw queryFailed(StateChangeReason);
-      await wait(every, undefined, { signal: interrupted.signal }).catch(() => undefined);
-      if (!interrupted.signal.aborted) continue;
-      await athena.send(new StopQueryExecutionCommand({ QueryExecutionId: id }));
-      process.stderr.write('Stopped the query.\n');
-      process.exitCode = INTERRUPTED;
-      return undefined;
-    }
-  } finally {
-    process.off('SIGINT', interrupt);
+  using interrupt = catchInterrupt();
+  const { signal } = interrupt;
+  while (!signal.aborted) {
+    const describe = new GetQueryExecutionCommand({ QueryExecutionId: id });
+    const { QueryExecution = {} } = await athena.send(describe);
+    const { State = '', StateChangeReason = State } = QueryExecution.Status ?? {};
+    if (State === 'SUCCEEDED') return QueryExecution;
+    if (State === 'FAILED' || State === 'CANCELLED') throw queryFailed(StateChangeReason);
+    await wait(every, undefined, { signal }).catch(() => undefined);
   }
+  await athena.send(new StopQueryExecutionCommand({ QueryExecutionId: id }));
+  process.stderr.write('Stopped the query.\n');
+  process.exitCode = INTERRUPTED;
+  return undefined;
 }
 
 async function readResult(

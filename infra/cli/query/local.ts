@@ -1,6 +1,5 @@
-import { existsSync, globSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckdb/node-api';
-import { EXPORTS_PREFIX, MANIFEST } from '../../../functions/workflow/keys.ts';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
 import { describeDays } from '../days.ts';
 import { CommandFailed, toPrintable, UsageError } from '../errors.ts';
@@ -10,6 +9,10 @@ import { createViews, findHoles, findTables, type Holes, type LocalTable, tables
 
 /** DuckDB must not download anything. What it needs is built in. */
 const OFFLINE = { autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' };
+
+const HOW_TO_GET_TABLES =
+  "Run 'npm start' for an example, or 'npm start -- NAME' for an export of cdk.json; or give another --out. " +
+  "'npm run export -- missing NAME --local' says why a delivered file is not in its table.";
 
 /** Ranges of days that a note names. */
 const MAX_RANGES = 3;
@@ -61,7 +64,7 @@ async function* readRows(result: DuckDBResult, close: () => void): AsyncGenerato
  */
 export async function saveDatabase(file: string, out: string): Promise<string[]> {
   const tables = findTables(out);
-  if (tables.size === 0) throw new CommandFailed(`${out} has no tables.`, howToGetTables(out));
+  if (tables.size === 0) throw new CommandFailed(`${out} has no tables.`, HOW_TO_GET_TABLES);
   const { connection, close } = await openDatabase(file).catch((error: Error) => {
     throw new UsageError([
       existsSync(file) && /not a valid DuckDB/.test(error.message)
@@ -108,14 +111,6 @@ function describeHoles({ name, account, export: written, ranges }: Holes, out: s
   return `${name} has no days ${more}${shown.join(', ')} of ${account}: npm run export -- missing ${written} --account ${account} --local${folder}`;
 }
 
-/** A file whose values do not fit its table is delivered without it. */
-function howToGetTables(out: string): string {
-  const delivered = globSync(`*/${EXPORTS_PREFIX}**/${MANIFEST}`, { cwd: out }).length > 0;
-  return delivered
-    ? "The manifest of each delivered file says in its warnings why it is not in a table. Correct that, then run 'npm run export -- curate NAME --local'."
-    : "Run 'npm start' for an example, or 'npm start -- NAME' for an export of cdk.json; or give another --out.";
-}
-
 function describeFailure(
   error: unknown,
   tables: ReadonlyMap<string, LocalTable>,
@@ -126,7 +121,7 @@ function describeFailure(
   return new CommandFailed(
     lines.map(toPrintable).join('\n'),
     names.length === 0
-      ? `${out} has no tables. ${howToGetTables(out)}`
+      ? `${out} has no tables. ${HOW_TO_GET_TABLES}`
       : `Correct the query. The tables are: ${names.join(', ')}. 'DESCRIBE ${names[0]}' lists the columns of one.`,
   );
 }

@@ -2,14 +2,11 @@ import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { examples, LOCAL_GROUP, option } from '../options.ts';
+import { type CommonOptions, examples, localOption, option } from '../options.ts';
 import { type Format, printResult, type QueryResult } from './result.ts';
 
-interface QueryOptions {
-  readonly local?: true;
-  readonly out: string;
+interface QueryOptions extends CommonOptions {
   readonly save?: string;
-  readonly json?: true;
   readonly csv?: true;
 }
 
@@ -37,9 +34,10 @@ export function createQueryCommand(): Command {
     .addOption(option.json())
     .addOption(new Option('--csv', 'print comma-separated values on stdout').conflicts('json'))
     .option('--local', 'query the tables of the runs of this machine')
-    .optionsGroup(LOCAL_GROUP)
     .addOption(option.out())
-    .option('--save <file>', 'instead of a query, write a DuckDB database with a view of each table')
+    .addOption(
+      localOption('--save <file>', 'instead of a query, write a DuckDB database with a view of each table'),
+    )
     .addHelpText('after', EXAMPLES + DIALECTS)
     .action(query);
 }

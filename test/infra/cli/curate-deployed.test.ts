@@ -1,18 +1,16 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { platformName } from '../../../functions/decisions/platform-request.ts';
 import { catalogTable } from '../../../functions/workflow/catalog-table.ts';
-import { OUTPUTS, readConfig } from '../../../infra/config/config.ts';
+import { readConfig } from '../../../infra/config/config.ts';
 import { tablesOf } from '../../../infra/config/exports.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { runCommand } from '../../support/cli.ts';
 import { startFaultyGlue } from '../../support/faulty-services.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { BUCKET, curate, deliver, type Folder, openFolder, spendIn } from './deliveries.ts';
+import { writeOutputs } from './operated-executions.ts';
 
 // A delivery of the config's first export.
-const { base_url, revision, exports, stack } = readConfig();
+const { base_url, revision, exports } = readConfig();
 const [{ name, account, advertiser_ids, metrics, dimensions } = { name: '', account: '' }] = exports;
 const request = { advertiser_ids, metrics, dimensions };
 const fields = { campaign_id: '1', campaign_name: 'c', impressions: 10, number_of_purchases: 1 };
@@ -25,14 +23,8 @@ async function deployTables({ endpoint }: Folder) {
     const table = catalogTable(schema, BUCKET, { description: '', comments: {} });
     glue.tables.set(table.Name, table);
   }
-  const cwd = temporaryDirectory();
-  const outputs = {
-    [OUTPUTS.stateMachine]: `arn:aws:states:us-east-1:${ACCOUNT}:stateMachine:exports`,
-    [OUTPUTS.bucket]: BUCKET,
-    [OUTPUTS.database]: glue.database,
-  };
-  await mkdir(join(cwd, 'cdk.out'));
-  await writeFile(join(cwd, 'cdk.out/outputs.json'), JSON.stringify({ [stack]: outputs }));
+  const stateMachine = `arn:aws:states:us-east-1:${ACCOUNT}:stateMachine:exports`;
+  const cwd = await writeOutputs({ stateMachine, bucket: BUCKET, database: glue.database });
   vi.stubEnv('AWS_ENDPOINT_URL_S3', endpoint);
   vi.stubEnv('AWS_ENDPOINT_URL_GLUE', glue.endpoint);
   vi.stubEnv('AWS_ACCESS_KEY_ID', CREDENTIALS.accessKeyId);

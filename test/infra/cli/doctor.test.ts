@@ -1,17 +1,16 @@
 import { writeFile } from 'node:fs/promises';
-import { S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
 import { createAccount } from '../../../infra/cli/account.ts';
 import { type Check, diagnose, type Needs } from '../../../infra/cli/doctor/checks.ts';
-import { checkBucket } from '../../../infra/cli/doctor/doctor.ts';
 import {
   EXAMPLE_ADVERTISERS,
   EXAMPLE_REVISION,
   type SandboxOptions,
 } from '../../../infra/sandbox/settings.ts';
 import { runCommand } from '../../support/cli.ts';
-import { json, listen } from '../../support/listen.ts';
-import { logIn, type Platform, startPlatform } from './support.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { startBucket } from './operated-executions.ts';
+import { logIn, type Platform, startDeployedAccount, startPlatform } from './support.ts';
 
 const NEEDS: Needs = {
   revisions: [EXAMPLE_REVISION],
@@ -175,19 +174,17 @@ test.each<[string, SandboxOptions, Partial<Needs>, string[]]>([
 });
 
 test.each([
-  [200, 'ok'],
-  [403, 'fault'],
-  [404, 'fault'],
-  [500, 'unknown'],
-])('the bucket: an answer of %i is %s', async (status, expected) => {
-  await using s3 = await listen((_, response) => json(response, status, {}));
-  const credentials = { accessKeyId: 'any', secretAccessKey: 'any' };
-  const client = new S3Client({ endpoint: s3.url, region: 'eu-west-1', credentials, maxAttempts: 1 });
-  expect(await checkBucket(client, 'exports', '123456789012')).toMatchObject({ status: expected });
-  expect(s3.requests).toMatchObject([
-    { method: 'HEAD', headers: { 'x-amz-expected-bucket-owner': '123456789012' } },
-  ]);
-  client.destroy();
+  ['of the stack', () => startBucket({}), { status: 'ok', found: expect.stringContaining('exports exists') }],
+  [
+    'that does not exist',
+    () => startBucket({}, 'no-such-bucket'),
+    { status: 'fault', found: expect.stringContaining('NoSuchBucket') },
+  ],
+  ['of no stack', async () => temporaryDirectory(), { status: 'unknown' }],
+])('the bucket %s', async (_, deploy, expected) => {
+  await startDeployedAccount('{}');
+  const { stdout } = await runCommand(['doctor', '--account', 'acme', '--json'], '', await deploy());
+  expect(JSON.parse(stdout).checks.at(-1)).toMatchObject({ check: 'bucket', ...expected });
 });
 
 describe('the command', () => {
@@ -212,11 +209,5 @@ describe('the command', () => {
       outcome: 'fault',
       checks: expect.arrayContaining([expect.objectContaining({ account: 'acme', check: 'revision' })]),
     });
-  });
-
-  test('exits 2 if an option needs --local', async () => {
-    const { status, stderr } = await runCommand(['doctor', '--account', 'nobody', '--revision', 'x']);
-    expect(status).toBe(2);
-    expect(stderr).toBe('error: --revision can only be used with --local\n');
   });
 });

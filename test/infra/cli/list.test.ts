@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { ExecutionSummary } from '../../../infra/cli/executions.ts';
 import { lockFolder } from '../../../infra/cli/out-lock.ts';
 import { runCommand } from '../../support/cli.ts';
-import { FAILED, NAME, RUNNING, startExecutions } from './operated-executions.ts';
-import { STATE_MACHINE } from './step-functions.ts';
+import { FAILED, NAME, RUNNING } from './operated-executions.ts';
+import { STATE_MACHINE, startExecutions } from './step-functions.ts';
 import { writeTemporary } from './support.ts';
 
 const DELIVERED = { ...FAILED, name: 'daily-0', status: 'SUCCEEDED', begun: -2_880, ended: -2_879 } as const;
@@ -70,14 +70,14 @@ describe('list', () => {
   });
 
   it.each(['ListExecutions', 'DescribeExecution'])('names the permission if %s is denied', async (denied) => {
-    await startExecutions([FAILED], denied);
+    await startExecutions([FAILED], { denied });
     expect(await list()).toMatchObject({ status: 1, todo: expect.stringContaining(`states:${denied}`) });
   });
 
   it.each([
-    [['list'], 'names no state machine'],
+    [['list'], 'has no StateMachineArn'],
     [['list', '--out', 'x'], '--out can only be used with --local'],
-    [['list', '--limit', '0'], 'It must be a number from 1 to 1000.'],
+    [['list', '--limit', '0'], 'It must be a whole number from 1 to 1000.'],
     [['list', '--local', '--out', 'nowhere'], "--out nowhere has no history.json; run 'npm start' first"],
   ])('exits 2 for %j', async (args, message) => {
     const { status, stderr } = await runCommand(args);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
-import { allow, consent, get, startLogin, startPlatform } from './support.ts';
+import { consent, get, startLogin, startPlatform } from './support.ts';
 
 describe('login', () => {
   test('exits 0, and prints no secret', async () => {
@@ -15,26 +15,6 @@ describe('login', () => {
       expect(secret).toMatch(/^sbx_/);
       expect(stdout).not.toContain(secret);
     }
-  });
-
-  test('--no-browser reads the address from standard input', async () => {
-    const platform = await startPlatform();
-    const login = startLogin(platform, ['--no-browser']);
-    login.child.stdin.write(`${(await consent(await login.url)).href}\n`);
-    const { status, stdout } = await login.ended;
-    expect(status).toBe(0);
-    expect(stdout).not.toContain('code=sbx');
-    expect(await platform.readStored()).toHaveProperty('refresh_token');
-  });
-
-  test('warns of a scope that was not granted', async () => {
-    const platform = await startPlatform({ faults: ['token set.scope="reporting:read"'] });
-    const login = startLogin(platform, ['--scope', 'reporting:read campaigns:read']);
-    await allow(await login.url);
-    expect(await login.ended).toMatchObject({
-      status: 0,
-      stderr: 'warning: not granted: campaigns:read\n',
-    });
   });
 
   test('stops at Ctrl-C', async () => {

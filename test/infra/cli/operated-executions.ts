@@ -3,39 +3,13 @@ import { join } from 'node:path';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { onTestFinished, vi } from 'vitest';
 import { OUTPUTS_FILE } from '../../../infra/cli/deployment.ts';
-import { OUTPUTS } from '../../../infra/config/config.ts';
+import { OUTPUTS, readConfig } from '../../../infra/config/config.ts';
 import { CREDENTIALS, startS3 } from '../../../infra/local/s3/server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { STATE_MACHINE, startFake } from './step-functions.ts';
-
-/** An execution in the fake Step Functions. Its windows are executions too. */
-export interface FakeExecution {
-  readonly name: string;
-  status: 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'ABORTED' | 'TIMED_OUT';
-  /** Minutes after 2026-11-21T06:00:00Z. */
-  readonly begun: number;
-  readonly ended?: number;
-  readonly input?: unknown;
-  readonly output?: unknown;
-  readonly error?: string;
-  readonly cause?: string;
-  readonly history?: readonly object[];
-  /** Present if its windows have begun. */
-  readonly windows?: readonly FakeExecution[];
-}
-
-const START = Date.UTC(2026, 10, 21, 6);
-
-/** Fewer than the tests have, so that they read several pages. */
-const PAGE = 2;
-
-/** Epoch seconds, as in an answer of AWS. @param minutes after 2026-11-21T06:00:00Z */
-export function at(minutes: number): number {
-  return START / 1_000 + minutes * 60;
-}
+import { at, type FakeExecution, STATE_MACHINE } from './step-functions.ts';
 
 /** A state's two events in AWS's history. */
-export function visit(type: string, name: string, from: number, to: number, output?: unknown): object[] {
+function visit(type: string, name: string, from: number, to: number, output?: unknown): object[] {
   return [
     { type: `${type}StateEntered`, timestamp: at(from), stateEnteredEventDetails: { name } },
     {
@@ -46,76 +20,17 @@ export function visit(type: string, name: string, from: number, to: number, outp
   ];
 }
 
-/** A Step Functions with these executions, newest first. @param denied an operation that is not allowed */
-export async function startExecutions(executions: readonly FakeExecution[], denied = '') {
-  const arnOf = (name: string) => `${STATE_MACHINE.replace('stateMachine', 'execution')}:${name}`;
-  const windowsOf = (arn: string) => executions.find(({ name }) => arn === arnOf(name))?.windows;
-  const all = executions.flatMap((execution) => [execution, ...(execution.windows ?? [])]);
-  const isWindow = (execution: FakeExecution) => !executions.includes(execution);
-  const find = (arn: string) => all.find(({ name }) => arn === arnOf(name));
-  const item = (execution: FakeExecution) => {
-    const { name, status, begun, ended } = execution;
-    return {
-      executionArn: arnOf(name),
-      name,
-      status,
-      stateMachineArn: STATE_MACHINE,
-      startDate: at(begun),
-      ...(ended !== undefined && { stopDate: at(ended) }),
-    };
-  };
-  const stop = (execution: FakeExecution) => {
-    execution.status = 'ABORTED';
-    return { stopDate: at(99) };
-  };
-  const page = <T>(items: readonly T[], field: string, token: string | undefined, size = PAGE) => {
-    const from = Number(token ?? 0);
-    const more = from + size < items.length ? { nextToken: String(from + size) } : {};
-    return { [field]: items.slice(from, from + size), ...more };
-  };
-  const called = await startFake(denied, {
-    ListExecutions: ({ mapRunArn, statusFilter, nextToken }) => {
-      const listed = mapRunArn === undefined ? executions : (windowsOf(mapRunArn) ?? []);
-      const filtered = listed.filter(({ status }) => (statusFilter ?? status) === status);
-      return page(filtered.map(item), 'executions', nextToken);
-    },
-    DescribeExecution: ({ executionArn = '' }) => {
-      const execution = find(executionArn);
-      if (!execution) return undefined;
-      const { input, output, error, cause } = execution;
-      return {
-        ...item(execution),
-        input: JSON.stringify(input),
-        ...(output !== undefined && { output: JSON.stringify(output) }),
-        ...(error !== undefined && { error }),
-        ...(cause !== undefined && { cause }),
-        ...(isWindow(execution) && { mapRunArn: 'map' }),
-      };
-    },
-    // The fake's Map Run has the ARN of its execution.
-    ListMapRuns: ({ executionArn = '' }) => ({
-      mapRuns: windowsOf(executionArn) ? [{ executionArn, mapRunArn: executionArn, startDate: at(0) }] : [],
-    }),
-    GetExecutionHistory: ({ executionArn = '', nextToken }) =>
-      page(find(executionArn)?.history ?? [], 'events', nextToken, 3),
-    StopExecution: ({ executionArn = '' }) => {
-      const execution = find(executionArn);
-      return execution && stop(execution);
-    },
-  });
-  return { called };
-}
-
 const BUCKET = { Bucket: 'exports', ExpectedBucketOwner: '123456789012' };
 
 /**
- * A deployed bucket with these objects, and a folder with the outputs of its stack.
+ * A deployed bucket with these objects.
  *
- * @returns the folder, to run commands in
+ * @param name in the outputs of the stack
+ * @returns a folder with the outputs, to run commands in
  */
 export async function startBucket(
   objects: Readonly<Record<string, unknown>>,
-  folder = temporaryDirectory(),
+  name = BUCKET.Bucket,
 ): Promise<string> {
   const server = await startS3({
     directory: temporaryDirectory(),
@@ -130,9 +45,21 @@ export async function startBucket(
   const client = new S3Client({ ...server, region: 'eu-west-1', credentials: CREDENTIALS });
   for (const [Key, content] of Object.entries(objects))
     await client.send(new PutObjectCommand({ ...BUCKET, Key, Body: JSON.stringify(content) }));
-  const outputs = { [OUTPUTS.stateMachine]: STATE_MACHINE, [OUTPUTS.bucket]: BUCKET.Bucket };
-  await mkdir(join(folder, 'cdk.out'), { recursive: true });
-  await writeFile(join(folder, OUTPUTS_FILE), JSON.stringify({ 'ad-report-export': outputs }));
+  return writeOutputs({ stateMachine: STATE_MACHINE, bucket: name });
+}
+
+/** Writes the outputs of a deployment. @returns the folder, to run commands in */
+export async function writeOutputs(
+  outputs: Readonly<Partial<Record<keyof typeof OUTPUTS, string>>>,
+): Promise<string> {
+  const folder = temporaryDirectory();
+  const named = Object.entries(outputs).map(([name, value]) => [
+    OUTPUTS[name as keyof typeof OUTPUTS],
+    value,
+  ]);
+  await mkdir(join(folder, 'cdk.out'));
+  const stacks = { [readConfig().stack]: Object.fromEntries(named) };
+  await writeFile(join(folder, OUTPUTS_FILE), JSON.stringify(stacks));
   return folder;
 }
 
@@ -170,12 +97,10 @@ export const RUNNING: FakeExecution = {
       ended: 12,
       input: { window: WINDOWS[0] },
       output: {
-        ...{
-          outcome: 'delivered',
-          window: WINDOWS[0],
-          key: 'k/report.json',
-          manifest_key: 'k/_manifest.json',
-        },
+        outcome: 'delivered',
+        window: WINDOWS[0],
+        key: 'k/report.json',
+        manifest_key: 'k/_manifest.json',
         bytes: 1_234,
         rows: 45,
       },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { resume } from '../../../infra/cli/resume.ts';
 import { runCommand } from '../../support/cli.ts';
-import { STATE_MACHINE, startStepFunctions } from './step-functions.ts';
+import { type FakeExecution, STATE_MACHINE, startExecutions } from './step-functions.ts';
 
 const EXECUTION = `${STATE_MACHINE.replace('stateMachine', 'execution')}:daily-1`;
 const NAMED = { stateMachine: STATE_MACHINE };
@@ -15,20 +15,13 @@ const REQUEST = {
 const DELIVERED = { status: 'SUCCEEDED', output: '{"version":"1","windows":[]}' };
 
 /** An execution that started at 2026-11-01T05:00:00Z. */
-function failed(input: unknown = REQUEST) {
-  return { status: 'FAILED', startDate: 1_793_509_200, input: JSON.stringify(input) };
-}
-
-/** Resumes {@link EXECUTION} and returns the inputs of the executions that it starts. */
-async function resumeAfter(earlier: Readonly<Record<string, unknown>>): Promise<unknown[]> {
-  const { started } = await startStepFunctions(DELIVERED, { earlier: { 'daily-1': earlier } });
-  await resume('daily-1', NAMED, 1);
-  return started.map(({ input }) => JSON.parse(input));
+function earlier(input: unknown = REQUEST, status: FakeExecution['status'] = 'FAILED'): FakeExecution {
+  return { name: 'daily-1', status, begun: -(20 * 24 + 1) * 60, input };
 }
 
 describe('resume', () => {
   it('starts an execution for the missing windows of another', async () => {
-    const { started } = await startStepFunctions(DELIVERED, { earlier: { 'daily-1': failed() } });
+    const { started } = await startExecutions([earlier()], { end: DELIVERED });
     expect(await resume('daily-1', NAMED, 1)).toMatchObject({ outcome: 'delivered' });
     expect(started).toHaveLength(1);
     expect(started[0]?.stateMachineArn).toBe(STATE_MACHINE);
@@ -46,18 +39,18 @@ describe('resume', () => {
     ['only_missing', true],
     ['only_missing', '2026-10-30T00:00:00Z'],
   ])('keeps the %s of the request: %s', async (field, value) => {
-    const inputs = await resumeAfter(failed({ ...REQUEST, [field]: value }));
-    expect(inputs).toMatchObject([{ [field]: value }]);
+    const { started } = await startExecutions([earlier({ ...REQUEST, [field]: value })], { end: DELIVERED });
+    await resume('daily-1', NAMED, 1);
+    expect(JSON.parse(started[0]?.input ?? '')).toMatchObject({ [field]: value });
   });
 
   it.each([
-    ['that is running', { status: 'RUNNING' }, 'is still running (RUNNING)'],
-    ['that waits for a redrive', { status: 'PENDING_REDRIVE' }, 'is still running (PENDING_REDRIVE)'],
-    ['that succeeded', { status: 'SUCCEEDED' }, 'has delivered everything'],
-    ['with a faulty request', failed({ ...REQUEST, metrics: [] }), 'metrics'],
-    ['without a request', failed('nonsense'), 'is missing'],
-  ])('refuses an execution %s, and starts nothing', async (_, earlier, expected) => {
-    const { started } = await startStepFunctions(DELIVERED, { earlier: { 'daily-1': earlier } });
+    ['that is running', earlier(REQUEST, 'RUNNING'), 'is still running (RUNNING)'],
+    ['that waits for a redrive', earlier(REQUEST, 'PENDING_REDRIVE'), 'is still running (PENDING_REDRIVE)'],
+    ['that succeeded', earlier(REQUEST, 'SUCCEEDED'), 'has delivered everything'],
+    ['with a faulty request', earlier({ ...REQUEST, metrics: [] }), 'metrics'],
+  ])('refuses an execution %s, and starts nothing', async (_, execution, expected) => {
+    const { started } = await startExecutions([execution]);
     await expect(resume('daily-1', NAMED, 1)).rejects.toMatchObject({
       name: 'UsageError',
       message: expect.stringContaining(expected),
@@ -69,7 +62,7 @@ describe('resume', () => {
     [STATE_MACHINE, `there is no execution ${EXECUTION}`],
     ['exports', '--state-machine exports is not the ARN of a state machine'],
   ])('refuses the state machine %s', async (stateMachine, message) => {
-    await startStepFunctions(DELIVERED);
+    await startExecutions([]);
     await expect(resume('daily-1', { stateMachine }, 1)).rejects.toThrow(message);
   });
 });
@@ -81,14 +74,14 @@ describe('the command', () => {
     ['delivered', DELIVERED, 0],
     ['failed', { status: 'FAILED', error: 'ReportStuck', cause: '{"happened":"x"}' }, 1],
   ])('prints one document and sets the exit status of an export that %s', async (outcome, end, expected) => {
-    await startStepFunctions(end, { polls: 0, earlier: { 'daily-1': failed() } });
+    await startExecutions([earlier()], { end, polls: 0 });
     const { status, stdout } = await command();
     expect(status).toBe(expected);
     expect(JSON.parse(stdout)).toMatchObject({ outcome });
   });
 
   it('prints a denied AWS call as one document without a stack trace', async () => {
-    await startStepFunctions(DELIVERED, { denied: 'DescribeExecution' });
+    await startExecutions([], { denied: 'DescribeExecution' });
     const { status, stdout, stderr } = await command();
     expect(status).toBe(1);
     expect(stderr).not.toContain('    at ');

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { executionName } from '../../../infra/cli/request.ts';
 import { runDeployed } from '../../../infra/cli/run.ts';
-import { startStepFunctions, STATE_MACHINE as stateMachine } from './step-functions.ts';
+import { startExecutions, STATE_MACHINE as stateMachine } from './step-functions.ts';
 import { writeTemporary } from './support.ts';
 
 const REQUEST = {
@@ -13,6 +13,8 @@ const REQUEST = {
   metrics: ['spend'],
 };
 
+const DELIVERED = { status: 'SUCCEEDED', output: '{}' };
+
 /** Runs {@link REQUEST}, polling every millisecond. */
 async function run(options: { onlyMissing?: true } = {}, changes = {}) {
   const { file: input } = await writeTemporary('request.json', JSON.stringify({ ...REQUEST, ...changes }));
@@ -20,9 +22,12 @@ async function run(options: { onlyMissing?: true } = {}, changes = {}) {
 }
 
 describe('run', () => {
-  it('starts an execution with the whole request, follows it and returns what it delivered', async () => {
+  it('starts an execution with the whole request, follows it once it is visible, and returns what it delivered', async () => {
     const output = { version: '1', execution: 'e', windows: [], bytes: 7 };
-    const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: JSON.stringify(output) });
+    const { started } = await startExecutions([], {
+      end: { status: 'SUCCEEDED', output: JSON.stringify(output) },
+      unseenPolls: 3,
+    });
     expect(await run()).toEqual({ outcome: 'delivered', ...output });
     expect(started).toEqual([
       expect.objectContaining({
@@ -34,7 +39,7 @@ describe('run', () => {
   });
 
   it('shows the warnings of the request before it starts', async () => {
-    await startStepFunctions({ status: 'SUCCEEDED', output: '{"version":"1","bytes":7}' });
+    await startExecutions([], { end: DELIVERED });
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     await run({}, { metrics: ['spent'] });
     const [warning, started] = write.mock.calls.map(([text]) => text);
@@ -43,39 +48,22 @@ describe('run', () => {
     expect(started).toMatch(/^started /);
   });
 
-  it.each([
-    ['', 'Timeline (UTC) of the export:\n  1970-01-01 00:00:01  PlanExport\n'],
-    ['GetExecutionHistory', 'warning: AWS could not read the history of '],
-  ])('prints the timeline of an execution that failed: %s', async (denied, expected) => {
-    await startStepFunctions({ status: 'FAILED', error: 'ReportStuck' }, { polls: 0, denied });
-    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-    expect(await run()).toMatchObject({ outcome: 'failed' });
-    expect(write.mock.calls.at(-1)).toEqual([expect.stringContaining(expected)]);
-    write.mockRestore();
-  });
-
-  it('waits for an execution and an output that are not visible yet', async () => {
-    const end = { status: 'SUCCEEDED', output: '{"version":"1","bytes":7}' };
-    await startStepFunctions(end, { stalePolls: 3 });
-    expect(await run()).toEqual({ outcome: 'delivered', version: '1', bytes: 7 });
-  });
-
   it('fails if an execution stays invisible for 13 polls', async () => {
-    await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { stalePolls: 13 });
+    await startExecutions([], { end: DELIVERED, unseenPolls: 13 });
     await expect(run()).rejects.toMatchObject({
       happened: expect.stringContaining('ExecutionDoesNotExist'),
     });
   });
 
   it('starts an export of the config by its name, without its schedule', async () => {
-    const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { polls: 0 });
+    const { started } = await startExecutions([], { end: DELIVERED, polls: 0 });
     await runDeployed('daily-campaigns', { stateMachine }, 1);
     expect(JSON.parse(started[0]?.input ?? '')).toMatchObject({ name: 'daily-campaigns' });
     expect(started[0]?.input).not.toContain('schedule');
   });
 
   it('asks only for missing windows with --only-missing', async () => {
-    const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { polls: 0 });
+    const { started } = await startExecutions([], { end: DELIVERED, polls: 0 });
     await run({ onlyMissing: true });
     expect(JSON.parse(started[0]?.input ?? '')).toEqual({ ...REQUEST, only_missing: true });
   });
@@ -83,9 +71,8 @@ describe('run', () => {
   it.each([
     ['StartExecution', `start an execution of ${stateMachine}`],
     ['DescribeExecution', 'describe arn:aws:states:eu-west-1:123456789012:execution:exports:daily-'],
-    ['DescribeMapRun', 'describe arn:aws:states:eu-west-1:123456789012:execution:exports:daily-'],
   ])('names the missing permission if %s is denied', async (denied, action) => {
-    await startStepFunctions({ status: 'SUCCEEDED', output: '{}' }, { denied });
+    await startExecutions([], { end: DELIVERED, denied });
     await expect(run()).rejects.toMatchObject({
       name: 'CommandFailed',
       happened: expect.stringContaining(`AWS could not ${action}`),
@@ -94,7 +81,7 @@ describe('run', () => {
   });
 
   it('36: starts no execution of a request that a state cannot carry', async () => {
-    const { started } = await startStepFunctions({ status: 'SUCCEEDED', output: '{}' });
+    const { started } = await startExecutions([], { end: DELIVERED });
     const large = JSON.stringify({ ...REQUEST, options: { filter: 'f'.repeat(255_000) } });
     const { file: input } = await writeTemporary('request.json', large);
     await expect(runDeployed(undefined, { input, stateMachine }, 1)).rejects.toMatchObject({
@@ -102,11 +89,6 @@ describe('run', () => {
       faults: [expect.stringMatching(/^the request has 255\d{3} bytes, more than the 30000 /)],
     });
     expect(started).toEqual([]);
-  });
-
-  it('refuses a name together with --input, and neither of them', async () => {
-    await expect(runDeployed('x', { input: 'y' }, 1)).rejects.toMatchObject({ name: 'UsageError' });
-    await expect(runDeployed(undefined, {}, 1)).rejects.toMatchObject({ name: 'UsageError' });
   });
 });
 

@@ -2,77 +2,118 @@ import { onTestFinished, vi } from 'vitest';
 import { listen } from '../../support/listen.ts';
 
 export const STATE_MACHINE = 'arn:aws:states:eu-west-1:123456789012:stateMachine:exports';
-const EXECUTIONS = STATE_MACHINE.replace('stateMachine', 'execution');
 
-/** Fields of DescribeExecution's answer. */
-type Description = Readonly<Record<string, unknown>>;
-
-interface Options {
-  /** Polls that see a started execution running, before it ends. */
-  readonly polls?: number;
-  /** Polls that do not see a started execution yet, and later as many that do not see its output. */
-  readonly stalePolls?: number;
-  /** Earlier executions by name. */
-  readonly earlier?: Readonly<Record<string, Description>>;
-  /** An operation that is denied. */
-  readonly denied?: string;
+/** An execution in the fake Step Functions. Its windows are executions too. */
+export interface FakeExecution {
+  readonly name: string;
+  status: 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'ABORTED' | 'TIMED_OUT' | 'PENDING_REDRIVE';
+  /** Minutes after 2026-11-21T06:00:00Z. */
+  readonly begun: number;
+  readonly ended?: number;
+  readonly input?: unknown;
+  readonly output?: unknown;
+  readonly error?: string;
+  readonly cause?: string;
+  readonly history?: readonly object[];
+  /** Present if its windows have begun. */
+  readonly windows?: readonly FakeExecution[];
 }
 
-/** The part of Step Functions that the commands use. @param end of every execution that is started */
-export async function startStepFunctions(end: Description, options: Options = {}) {
-  const { polls = 2, stalePolls = 0, earlier = {}, denied = '' } = options;
+interface Options {
+  /** An operation that is denied. */
+  readonly denied?: string;
+  /** The end of each execution that is started, as fields of DescribeExecution's answer. */
+  readonly end?: Readonly<Record<string, unknown>>;
+  /** Polls that see a started execution running, before it ends. */
+  readonly polls?: number;
+  /** Polls before those that do not see it yet. */
+  readonly unseenPolls?: number;
+}
+
+const START = Date.UTC(2026, 10, 21, 6);
+
+/** Fewer than the tests have, so that they read several pages. */
+const PAGE = 2;
+
+/** Epoch seconds, as in an answer of AWS. @param minutes after 2026-11-21T06:00:00Z */
+export function at(minutes: number): number {
+  return START / 1_000 + minutes * 60;
+}
+
+/** Starts a Step Functions with these executions, newest first. */
+export async function startExecutions(executions: readonly FakeExecution[], options: Options = {}) {
+  const { denied = '', end = {}, polls = 2, unseenPolls = 0 } = options;
   const started: { name: string; input: string; stateMachineArn: string }[] = [];
-  let poll = 0;
-  const describe = ({ executionArn = '' }: Readonly<Record<string, string>>) => {
-    const name = executionArn.split(':').at(-1) ?? '';
-    const common = { executionArn, name, stateMachineArn: STATE_MACHINE, startDate: 1 };
-    if (earlier[name]) return { ...common, ...earlier[name] };
-    if (!started.some((execution) => execution.name === name)) return undefined;
-    poll += 1;
-    if (poll <= stalePolls) return undefined;
-    if (poll <= stalePolls + polls) return { ...common, status: 'RUNNING' };
-    const { output, ...withoutOutput } = end;
-    return { ...common, ...(poll > stalePolls + polls + stalePolls ? end : withoutOutput) };
+  const arnOf = (name: string) => `${STATE_MACHINE.replace('stateMachine', 'execution')}:${name}`;
+  const all = executions.flatMap((execution) => [execution, ...(execution.windows ?? [])]);
+  const find = (arn: string) => all.find(({ name }) => arn === arnOf(name));
+  const item = ({ name, status, begun, ended }: FakeExecution) => ({
+    executionArn: arnOf(name),
+    name,
+    status,
+    stateMachineArn: STATE_MACHINE,
+    startDate: at(begun),
+    ...(ended !== undefined && { stopDate: at(ended) }),
+  });
+  const page = <T>(items: readonly T[], field: string, token: string | undefined, size = PAGE) => {
+    const from = Number(token ?? 0);
+    const more = from + size < items.length ? { nextToken: String(from + size) } : {};
+    return { [field]: items.slice(from, from + size), ...more };
   };
-  const mapRun = { executionArn: EXECUTIONS, mapRunArn: 'map', stateMachineArn: STATE_MACHINE, startDate: 1 };
-  await startFake(denied, {
+  let poll = 0;
+  const describeStarted = (executionArn: string) => {
+    const execution = started.find(({ name }) => arnOf(name) === executionArn);
+    if (execution) poll += 1;
+    if (!execution || poll <= unseenPolls) return undefined;
+    const common = { executionArn, name: execution.name, stateMachineArn: STATE_MACHINE, startDate: 1 };
+    return poll <= unseenPolls + polls ? { ...common, status: 'RUNNING' } : { ...common, ...end };
+  };
+  const called = await serve(denied, {
     StartExecution: ({ name = '', input = '', stateMachineArn = '' }) => {
       started.push({ name, input, stateMachineArn });
-      return { executionArn: `${EXECUTIONS}:${name}`, startDate: 1 };
+      return { executionArn: arnOf(name), startDate: 1 };
     },
-    DescribeExecution: describe,
-    ListExecutions: ({ statusFilter }) => {
-      const executions = Object.keys(earlier).map((name) =>
-        describe({ executionArn: `${EXECUTIONS}:${name}` }),
-      );
-      return { executions: executions.filter((one) => Object(one).status === statusFilter) };
+    ListExecutions: ({ mapRunArn, statusFilter, nextToken }) => {
+      const listed = mapRunArn === undefined ? executions : (find(mapRunArn)?.windows ?? []);
+      const filtered = listed.filter(({ status }) => (statusFilter ?? status) === status);
+      return page(filtered.map(item), 'executions', nextToken);
     },
-    ListMapRuns: () => ({ mapRuns: [mapRun] }),
-    GetExecutionHistory: () => ({
-      events: [{ type: 'TaskStateEntered', timestamp: 1, stateEnteredEventDetails: { name: 'PlanExport' } }],
-    }),
-    DescribeMapRun: () => ({ mapRunArn: 'map', itemCounts: { total: 9, succeeded: 3, running: 4 } }),
+    DescribeExecution: ({ executionArn = '' }) => {
+      const execution = find(executionArn);
+      if (!execution) return describeStarted(executionArn);
+      const { input, output, error, cause } = execution;
+      const texts = { input: JSON.stringify(input), output: output && JSON.stringify(output), error, cause };
+      return { ...item(execution), ...texts };
+    },
+    // The fake's Map Run has the ARN of its execution.
+    ListMapRuns: ({ executionArn = '' }) => {
+      const execution = find(executionArn);
+      const hasBegun = execution === undefined || execution.windows !== undefined;
+      return { mapRuns: hasBegun ? [{ executionArn, mapRunArn: executionArn, startDate: at(0) }] : [] };
+    },
+    DescribeMapRun: ({ mapRunArn }) => ({ mapRunArn, itemCounts: { total: 9, succeeded: 3, running: 4 } }),
+    GetExecutionHistory: ({ executionArn = '', nextToken }) =>
+      page(find(executionArn)?.history ?? [], 'events', nextToken, 3),
+    StopExecution: ({ executionArn = '' }) => {
+      const execution = find(executionArn);
+      if (execution) execution.status = 'ABORTED';
+      return execution && { stopDate: at(99) };
+    },
   });
-  return { started };
+  return { called, started };
 }
 
 type Operations = Readonly<Record<string, (body: Readonly<Record<string, string>>) => object | undefined>>;
 
-/**
- * Serves these operations as Step Functions.
- *
- * @param denied an operation that is not allowed
- * @returns the names of the operations that were called
- */
-export async function startFake(denied: string, operations: Operations): Promise<readonly string[]> {
+/** Serves these operations until the test ends. @returns the names of those that were called */
+async function serve(denied: string, operations: Operations): Promise<readonly string[]> {
   const called: string[] = [];
   const server = await listen(({ headers, body }, response) => {
     const operation = String(headers['x-amz-target']).split('.')[1] ?? '';
     called.push(operation);
     const answer = operation === denied ? undefined : operations[operation]?.(JSON.parse(body));
     const __type = operation === denied ? 'AccessDeniedException' : 'ExecutionDoesNotExist';
-    const status = answer && !Object.hasOwn(answer, '__type') ? 200 : 400;
-    response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' });
+    response.writeHead(answer ? 200 : 400, { 'content-type': 'application/x-amz-json-1.0' });
     response.end(JSON.stringify(answer ?? { __type }));
   });
   vi.stubEnv('AWS_ENDPOINT_URL_SFN', server.url);

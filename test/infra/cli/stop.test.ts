@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
-import { FAILED, NAME, RUNNING, startExecutions } from './operated-executions.ts';
-import { STATE_MACHINE } from './step-functions.ts';
+import { FAILED, NAME, RUNNING } from './operated-executions.ts';
+import { STATE_MACHINE, startExecutions } from './step-functions.ts';
 
 const RESUME = `npm run export -- resume ${NAME} --state-machine ${STATE_MACHINE}`;
 
@@ -35,7 +35,7 @@ it.each([
 });
 
 it('names the permission that is missing', async () => {
-  await startExecutions([RUNNING], 'StopExecution');
+  await startExecutions([RUNNING], { denied: 'StopExecution' });
   const { status, stderr } = await stop(NAME);
   expect([status, stderr]).toEqual([1, expect.stringContaining('states:StopExecution')]);
 });
