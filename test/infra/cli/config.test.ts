@@ -69,7 +69,6 @@ describe('an export of two accounts', () => {
   it.each([
     [['daily-campaigns'], 'acme and globex have an export daily-campaigns; choose one with --account'],
     [['daily-campaigns', '--account', 'x'], 'the config has no export x/daily-campaigns (it has globex/'],
-    [['--account', 'acme', '--input', 'f'], "option '--account <name>' cannot be used with option '--input"],
   ])('is not found with %j', async (args, fault) => {
     const { status, stderr } = await planIn(args);
     expect(stderr).toContain(`error: ${fault}`);

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import type { MissingDays } from '../../../infra/cli/missing.ts';
 import { runCommand } from '../../support/cli.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { curate, deliver, openFolder } from './deliveries.ts';
 
 it('names the days, why, and the commands that mend them', async () => {
@@ -74,18 +73,4 @@ it('asks which account is meant if several have the export, and repeats it in th
   const { stdout } = await runCommand([...options, '--account', 'acme']);
   expect(stdout).toContain('acme/daily, 2026-10-01 to 2026-10-02: 2 of 2 days are missing');
   expect(stdout).toContain(`curate daily --account acme --local --out ${folder.out} --from 2026-10-01`);
-});
-
-it('says what is wrong with the export or the range', async () => {
-  const out = temporaryDirectory();
-  const missing = async (...args: string[]) => {
-    const { status, stderr } = await runCommand(['missing', ...args]);
-    return { status, stderr: stderr.split('\n', 1)[0] };
-  };
-  expect(await missing('daily', '--local', '--out', out)).toMatchObject({ status: 2 });
-  expect(await missing('daily', '--out', out)).toEqual({
-    status: 2,
-    stderr: 'error: --out can only be used with --local',
-  });
-  expect(await missing('daily', '--local', '--from', '2026-13-01')).toMatchObject({ status: 2 });
 });

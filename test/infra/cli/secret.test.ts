@@ -89,11 +89,6 @@ describe('secret set', () => {
     expect(JSON.parse(stdout).todo).toContain(expected);
     expect(stdout + stderr).not.toContain('canary');
   });
-
-  it('refuses an account that the config does not have', async () => {
-    const { status, stderr } = await runCommand(['secret', 'set', 'acne'], JSON.stringify(CLIENT));
-    expect([status, stderr]).toEqual([2, 'error: the config has no account acne (it has acme, globex)\n']);
-  });
 });
 
 it.runIf(existsSync('/usr/bin/script'))(
