@@ -100,8 +100,9 @@ export async function mergeMonth(
   const columns = tableColumns(offer.schema);
   return mergeObject(merging, key, async (old) => {
     if (old && !old.days) throw new ObjectMismatch(`${key} was not written by this stack`);
+    const constants = constantsOf(offer);
     // Refuses other types, even if nothing is written.
-    const kept = old && selectColumns(old, columns);
+    const kept = old && selectColumns(old, columns, constants);
     const shown = old?.days ?? {};
     const before = old ? await sumShown(merging.database, days, shown, old, offer) : new Map();
     const judged = days.map((each) => judge(each, shown[each.day], before.get(each.day), offer));
@@ -190,15 +191,19 @@ function selectOld(run: Run, columns = '', path = ''): string {
   return `SELECT ${columns} FROM ${parquet(path)} ${between(run)}`;
 }
 
-function selectNew(
-  run: Run,
-  columns: readonly TableColumn[],
-  { version, rows, schema, account }: Offer,
-): string {
+/** Columns that have one value in all rows of an account, also in those that were written before the config had it. */
+function constantsOf({ schema, account }: Offer): Readonly<Record<string, string>> {
   const currency = schema.currencies[account];
-  const values: Readonly<Record<string, string>> = {
+  return {
     account: literal(account),
     currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : literal(currency),
+  };
+}
+
+function selectNew(run: Run, columns: readonly TableColumn[], offer: Offer): string {
+  const { version, rows } = offer;
+  const values: Readonly<Record<string, string>> = {
+    ...constantsOf(offer),
     report_id: literal(version.report_id),
     report_created_at: timestamp(version.created_at),
   };

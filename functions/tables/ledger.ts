@@ -19,7 +19,7 @@ export interface LedgerDay extends DayFacts {
 const CHANGEABLE = ['held', 'not written'];
 
 /**
- * Adds a report to the ledger of a month. Rows of other reports stay.
+ * Adds a report to the ledger of a month. Rows of other reports stay, and those of the same report about another table.
  *
  * @param days of this month
  * @throws see mergeObject
@@ -31,7 +31,8 @@ export async function mergeLedger(
   entry: Entry,
 ): Promise<void> {
   await mergeObject(merging, ledgerKey(entry.request, month), async (old) => {
-    const own = `report_id = ${literal(entry.version.report_id)}`;
+    // A report that fills another table says something else: what became of its days there.
+    const own = `report_id = ${literal(entry.version.report_id)} AND table_name IS NOT DISTINCT FROM ${tableName(entry)}`;
     const known = old
       ? await merging.database.query(`SELECT date, metric, outcome FROM ${parquet(old.path)} WHERE ${own}`)
       : [];
@@ -56,7 +57,7 @@ export async function mergeLedger(
     ];
     const rows = [...(others ?? []), selectNew(changed, entry)].join(' UNION ALL ');
     return {
-      next: { runs: [`FROM (${rows}) ORDER BY date, report_created_at, report_id, metric`] },
+      next: { runs: [`FROM (${rows}) ORDER BY date, report_created_at, report_id, table_name, metric`] },
       result: undefined,
     };
   });
@@ -69,12 +70,17 @@ interface Fact {
   readonly outcome: string;
 }
 
-function selectNew(facts: readonly Fact[], { request, window, object, version }: Entry): string {
+function tableName({ request }: Entry): string {
   const table = tableOf(request);
+  return table === undefined ? 'CAST(NULL AS VARCHAR)' : literal(table);
+}
+
+function selectNew(facts: readonly Fact[], entry: Entry): string {
+  const { request, window, object, version } = entry;
   const values: Readonly<Record<string, string>> = {
     account: literal(request.account),
     export: literal(request.name),
-    table_name: table === undefined ? 'CAST(NULL AS VARCHAR)' : literal(table),
+    table_name: tableName(entry),
     start_date: `DATE ${literal(window.start_date)}`,
     end_date: `DATE ${literal(window.end_date)}`,
     date: 'CAST(date AS DATE)',

@@ -107,10 +107,16 @@ async function write(database: Database, folder: string, { runs, days }: NewObje
 /**
  * The columns of a table in an object, as a list of SQL. Those that it lacks are NULL.
  *
+ * @param constants expressions for columns whose values do not come from the object
  * @throws ObjectMismatch if one has another type
  */
-export function selectColumns(old: OldObject, columns: readonly TableColumn[]): string {
+export function selectColumns(
+  old: OldObject,
+  columns: readonly TableColumn[],
+  constants: Readonly<Record<string, string>> = {},
+): string {
   const expressions = columns.map(({ name, type }) => {
+    if (constants[name] !== undefined) return `${constants[name]} AS ${identifier(name)}`;
     const found = old.columns.get(name);
     if (found === undefined) return `CAST(NULL AS ${duckType(type)}) AS ${identifier(name)}`;
     if (found !== duckType(type))

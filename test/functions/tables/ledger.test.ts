@@ -80,6 +80,23 @@ describe('the ledger', () => {
     ]);
   });
 
+  it('has a report once for each table that it went into', async () => {
+    const first = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: DAY };
+    const renamed = { schema: { ...TABLE, table: 'renamed' }, request: { table: 'renamed' } };
+    const { account } = await log(first, { ...first, ...renamed }, { ...first, ...renamed });
+    expect(
+      await tables.rowsOf(
+        'SELECT table_name, metric, value::INTEGER AS value, outcome',
+        `ledger/${account}.*.parquet`,
+      ),
+    ).toEqual([
+      { table_name: 'daily', metric: 'rows', value: 2, outcome: 'shown' },
+      { table_name: 'daily', metric: 'spend', value: 3, outcome: 'shown' },
+      { table_name: 'renamed', metric: 'rows', value: 2, outcome: 'shown' },
+      { table_name: 'renamed', metric: 'spend', value: 3, outcome: 'shown' },
+    ]);
+  });
+
   it.each([
     ['without a table', { schema: undefined }],
     [

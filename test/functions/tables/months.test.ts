@@ -148,6 +148,20 @@ describe('P7: a table', () => {
     expect(await tables.rowsOf(select, `daily/${account}.*.parquet`)).toEqual([{ currency: 'EUR' }]);
     const other = await deliver({ spends: OCTOBER, schema });
     expect(await tables.rowsOf(select, `daily/${other.account}.*.parquet`)).toEqual([{ currency: null }]);
+    const later = { ...TABLE, currencies: { [other.account]: 'USD' } };
+    await tables.curate({
+      id: 'r2',
+      created_at: '2026-11-02T00:00:00.000Z',
+      spends: { '2026-10-30': [5] },
+      account: other.account,
+      schema: later,
+    });
+    expect(await tables.rowsOf(`${select}, report_id`, `daily/${other.account}.*.parquet`)).toEqual(
+      expect.arrayContaining([
+        { currency: 'USD', report_id: 'r1' },
+        { currency: 'USD', report_id: 'r2' },
+      ]),
+    );
   });
 });
 
@@ -225,6 +239,28 @@ describe('the columns of a table', () => {
     expect(last?.curated).not.toHaveProperty('table');
     expect(shown.every((row) => row.endsWith('r1'))).toBe(true);
     expect(account).toBeDefined();
+  });
+
+  it('42: write the months before the one that they do not fit, and say exactly which days are missing', async () => {
+    const columns = withType('double');
+    const { account, last, shown } = await deliver({ spends: NOVEMBER }, { spends: BOTH, schema: columns });
+    expect(last?.curated).toMatchObject({
+      table: { ...NONE, days: 2 },
+      table_problem: expect.stringMatching(
+        /^1 of 3 days of table daily are not written, the first is 2026-11-01: /,
+      ),
+    });
+    expect(shown).toEqual(['2026-10-30 1 r2', '2026-10-30 2 r2', '2026-10-31 3 r2', '2026-11-01 4 r1']);
+    const logged = await tables.rowsOf(
+      'SELECT date, report_id, metric, outcome',
+      `ledger/${account}.*.parquet`,
+    );
+    const own = logged.filter(({ report_id, metric }) => report_id === 'r2' && metric === 'rows');
+    expect(own.map(({ date, outcome }) => `${date} ${outcome}`)).toEqual([
+      '2026-10-30 shown',
+      '2026-10-31 shown',
+      '2026-11-01 not written',
+    ]);
   });
 
   it('42: refuse an object that something else wrote', async () => {
