@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { CONFIG_KEY, InvalidConfig, parseConfig } from './config/config.ts';
-import { checkLimits } from './config/limits.ts';
 import { bundleFunctions, installForLambda, PackageFault } from './constructs/bundle.ts';
 import { ExportStack } from './stack.ts';
 import { addPolicyChecks, addWarnings } from './synth-checks.ts';
@@ -15,7 +14,7 @@ try {
   const stack = new ExportStack(app, config, bundles);
   addWarnings(stack, config);
   addPolicyChecks(app, stack);
-  checkLimits(app.synth().getStackByName(stack.stackName).template, config);
+  app.synth();
 } catch (error) {
   if (!(error instanceof InvalidConfig || error instanceof PackageFault)) throw error;
   process.stderr.write(`${error.message}\n`);

@@ -1,4 +1,4 @@
-import { CfnOutput, STACK_RESOURCE_LIMIT_CONTEXT, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Stack } from 'aws-cdk-lib';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import { platformName } from '../functions/decisions/platform-request.ts';
@@ -22,8 +22,6 @@ export class ExportStack extends Stack {
   /** @param bundles the folder that `bundleFunctions` filled */
   constructor(scope: Construct, config: Config, bundles: string) {
     super(scope, config.stack, { description: "Exports an advertising platform's reports to S3" });
-    // Turns off CDK's own check, which does not say which field of the config is too long. See limits.ts.
-    this.node.setContext(STACK_RESOURCE_LIMIT_CONTEXT, 0);
     const { exports, accounts } = config;
     const encryptionKey = createEncryptionKey(this, 'Key', config.kms_key);
 

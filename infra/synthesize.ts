@@ -5,7 +5,6 @@ import { App, AssetStaging } from 'aws-cdk-lib';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { DISABLE_ASSET_STAGING_CONTEXT } from 'aws-cdk-lib/cx-api';
 import { type Config, readContext } from './config/config.ts';
-import { checkLimits } from './config/limits.ts';
 import { ExportStack } from './stack.ts';
 
 type Json = ReturnType<Template['toJSON']>;
@@ -24,7 +23,6 @@ export interface Synthesized {
  * functions' code where it was bundled and deletes the assembly after reading the template.
  *
  * @param bundles the folder that `bundleFunctions` filled
- * @throws InvalidConfig if the stack exceeds a limit of AWS
  */
 export function synthesize(config: Config, bundles: string): Synthesized {
   const outdir = mkdtempSync(join(tmpdir(), 'ad-report-export-'));
@@ -33,7 +31,6 @@ export function synthesize(config: Config, bundles: string): Synthesized {
     const app = new App({ context, builtinCloudFormationValidation: false, outdir });
     const stack = new ExportStack(app, config, bundles);
     const template: Json = app.synth().getStackByName(stack.stackName).template;
-    checkLimits(template, config);
     return { template, codeOf: codeIn(stack, template) };
   } finally {
     rmSync(outdir, { recursive: true });
