@@ -108,7 +108,7 @@ export function startInstance(
 }
 
 /** DuckDB aborts its whole process if a thread is ended during a query, so these steps run in a process of their own. */
-export function runsInProcess({ environment }: FunctionSpec): boolean {
+function runsInProcess({ environment }: FunctionSpec): boolean {
   return environment.STEP === 'CurateReport';
 }
 

@@ -1,25 +1,14 @@
 import type { ClockAnchor } from './clock.ts';
-import {
-  type FunctionSpec,
-  type Instance,
-  type LogLine,
-  runsInProcess,
-  startInstance,
-} from './lambda-instance.ts';
+import { type FunctionSpec, type Instance, type LogLine, startInstance } from './lambda-instance.ts';
 
 /** Instances of a function without reserved concurrency: one for each window that runs at the same time by default. */
 const MAX_INSTANCES = 8;
 
 /**
- * Real ms. A waiting call starts another instance only if no call of the function has ended for `startAfter`: most calls end
- * within milliseconds, so one instance serves many windows, while copies take longer and run side by side. Idle instances end
- * once no call has started or ended for `endAfter`. A thread takes 25 MB and 0.1 s of CPU; a process takes 160 MB and half a
- * second.
+ * Real ms. A waiting call starts another instance only if no call of the function has ended for so long: most calls end within
+ * milliseconds, so one instance serves many windows, while copies take longer and run side by side.
  */
-const PACE = {
-  thread: { startAfter: 500, endAfter: 1_000 },
-  process: { startAfter: 5_000, endAfter: 5_000 },
-};
+const START_AFTER_MS = 1_000;
 
 export interface LocalFunction {
   readonly name: string;
@@ -33,8 +22,6 @@ export interface LocalFunction {
   invoke(event: unknown): Promise<unknown>;
   /** Kills every busy instance. Returns their number. */
   kill(): Promise<number>;
-  /** The number of instances started so far. */
-  readonly started: number;
   close(): Promise<void>;
 }
 
@@ -44,42 +31,32 @@ interface Waiting {
   fail(error: unknown): void;
 }
 
-/** @param keepIdle tests save the time of starting instances again */
+/** Instances that are idle stay until the function is closed. */
 export function createFunction(
   spec: FunctionSpec,
   clock: ClockAnchor,
   log: (line: LogLine) => void,
-  keepIdle = false,
 ): LocalFunction {
   const { name, arn } = spec;
   const limit = spec.reserved ?? MAX_INSTANCES;
-  const pace = PACE[runsInProcess(spec) ? 'process' : 'thread'];
   const waiting: Waiting[] = [];
-  let instances: Instance[] = [];
-  const all: Instance[] = [];
+  const instances: Instance[] = [];
+  const living = () => instances.filter(({ alive }) => alive);
   let starting: Instance | undefined;
   let overload: NodeJS.Timeout | undefined;
-  let idleTimer: NodeJS.Timeout | undefined;
-  const idle = () => instances.filter((instance) => instance !== starting && !instance.busy);
 
   /** Gives waiting calls to idle instances. */
   const assign = (): void => {
     clearTimeout(overload);
-    clearTimeout(idleTimer);
-    instances = instances.filter(({ alive }) => alive);
-    for (const instance of idle()) waiting.shift()?.take(instance);
-    if (!keepIdle) idleTimer = setTimeout(endIdle, pace.endAfter).unref();
-    if (waiting.length === 0 || starting || instances.length >= limit) return;
-    if (instances.length === 0) void start();
-    else overload = setTimeout(start, pace.startAfter);
-  };
-  const endIdle = () => {
-    for (const instance of idle()) void instance.kill();
+    for (const instance of living())
+      if (instance !== starting && !instance.busy) waiting.shift()?.take(instance);
+    if (waiting.length === 0 || starting || living().length >= limit) return;
+    if (living().length === 0) void start();
+    else overload = setTimeout(start, START_AFTER_MS);
   };
   const start = async () => {
     starting = startInstance(spec, clock, log);
     instances.push(starting);
-    all.push(starting);
     const failure = await starting.ready.then(
       () => undefined,
       (error: unknown) => error,
@@ -99,19 +76,15 @@ export function createFunction(
         if (waiting.length === 1) assign();
       }),
     async kill() {
-      const killed = instances.filter((instance) => instance.busy);
+      const killed = living().filter((instance) => instance.busy);
       await Promise.all(killed.map((instance) => instance.kill()));
       return killed.length;
     },
-    get started() {
-      return all.length;
-    },
     async close() {
       clearTimeout(overload);
-      clearTimeout(idleTimer);
       for (const { fail } of waiting.splice(0)) fail(new Error(`${name} was closed`));
       // Also those that a time-out has killed: one that has not ended yet still has its temporary folder.
-      await Promise.all(all.map((instance) => instance.kill()));
+      await Promise.all(instances.map((instance) => instance.kill()));
     },
   };
 }

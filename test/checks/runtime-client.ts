@@ -62,9 +62,6 @@ export function createRuntimeFunction(
   return {
     name,
     arn,
-    get started() {
-      return started ? 1 : 0;
-    },
     async invoke(event) {
       started ??= start();
       return (await started).api.invoke(event);

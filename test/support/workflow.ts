@@ -86,7 +86,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const credentials = Object.entries(options.credentials ?? credentialsOf(sandbox));
   const assembly = options.assembly ?? loadAssembly(await prepareAssembly());
   const functions = limitFunctions(assembly.functions, options);
-  const create = options.createFunction ?? keepInstances;
+  const create = options.createFunction ?? createFunction;
   const services = await startProxies(started);
   const local = started.use(
     await startLocal({
@@ -164,9 +164,6 @@ async function startProxies(started: AsyncDisposableStack) {
   };
   return { s3, secrets, glue, connect };
 }
-
-/** A run with a fast clock would start each instance again and again. */
-const keepInstances: CreateFunction = (spec, clock, log) => createFunction(spec, clock, log, true);
 
 type Functions = readonly FunctionSpec[];
 

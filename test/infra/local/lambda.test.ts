@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
 import { scaledClock } from '../../../infra/local/clock.ts';
+import type { LocalFunction } from '../../../infra/local/lambda.ts';
 import { TaskError } from '../../../infra/local/task-error.ts';
 import { create, lines } from './small-function.ts';
 
@@ -63,7 +65,6 @@ describe.each([
     expect(error).toBe('Sandbox.Timedout');
     expect(cause.errorMessage).toMatch(/Task timed out after 1\.00 seconds$/);
     expect(await step.invoke({ do: 'count' })).toBe(1);
-    expect(step.started).toBe(2);
   });
 
   test.each([
@@ -121,4 +122,34 @@ test('turns what a handler prints into log lines', async () => {
         { function: 'Talker', stream: 'stderr', text: 'to stderr' },
       ]),
     );
+});
+
+describe('an instance', () => {
+  test('handles one call at a time and is used again', async () => {
+    await using step = create({ reserved: 1 });
+    const calls = [step.invoke({ do: 'wait', ms: 20 }), step.invoke({ do: 'count' })];
+    expect(await Promise.all(calls)).toEqual(['waited', 1]);
+    expect(await step.invoke({ do: 'count' })).toBe(2);
+  });
+
+  test('is started for a call that waits for long', async () => {
+    await using step = create({ reserved: 2 });
+    const hanging = step.invoke({ do: 'hang' }).catch((error) => error);
+    expect(await step.invoke({ do: 'echo' })).toEqual({ do: 'echo' });
+    expect(await step.kill()).toBe(1);
+    expect(await hanging).toMatchObject({ name: 'Runtime.ExitError' });
+  });
+
+  test('in a process keeps its temporary files while it lives, apart from those of others', async () => {
+    const folders: string[] = [];
+    {
+      await using step = create({ environment: { STEP: 'CurateReport' } });
+      await using other = create({ environment: { STEP: 'CurateReport' } });
+      const write = async (each: LocalFunction) => (await each.invoke({ do: 'write' })) as string[];
+      folders.push(...(await write(step)), ...(await write(other)));
+      expect(new Set(folders).size).toBe(2);
+      expect(await write(step)).toEqual([folders[0], folders[0]]);
+    }
+    expect(folders.filter(existsSync)).toEqual([]);
+  });
 });

@@ -58,11 +58,5 @@ export function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFu
     ...spec,
   };
   const local = createFunction(whole, clock, (line) => lines.push(line));
-  return {
-    ...local,
-    get started() {
-      return local.started;
-    },
-    [Symbol.asyncDispose]: () => local.close(),
-  };
+  return { ...local, [Symbol.asyncDispose]: () => local.close() };
 }
