@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { platformName } from '../../functions/decisions/platform-request.ts';
@@ -11,6 +11,7 @@ import { createHistory, type ExecutionHistory, type History } from './history.ts
 import { createFunction, type LocalFunction } from './lambda.ts';
 import type { FunctionSpec, LogLine } from './lambda-instance.ts';
 import { ACCOUNT, CREDENTIALS, REGION, type Stored, startS3 } from './s3/server.ts';
+import { UPLOADS } from './s3/store.ts';
 import { createFileSecret, createMemorySecret, type Secret, startSecretsManager } from './secrets-manager.ts';
 import { createStateMachine, type Execution, type RunTask } from './step-functions.ts';
 
@@ -77,13 +78,14 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const { out, assembly = loadAssembly(await prepareAssembly()) } = options;
   const { bucket } = assembly;
   await mkdir(out, { recursive: true });
+  // Those of a killed run, which nobody can continue.
+  await rm(join(out, bucket, UPLOADS), { recursive: true, force: true });
   const arrived = new Map<string, number>();
   const s3 = started.use(
     await startS3({
       directory: out,
       buckets: [bucket],
       now: clock.now,
-      requireOwner: true,
       versioned: options.versioned ?? false,
       log: (stored) => countBytes(arrived, stored),
     }),

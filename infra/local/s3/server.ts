@@ -8,7 +8,6 @@ import { listenOnLoopback } from '../loopback.ts';
 import { type Answer, errorXml, S3Error } from './answers.ts';
 import { type Address, type Call, type Operation, readAddress, type Upload } from './call.ts';
 import { deleteObject, getObject, headObject, listObjects, putObject } from './objects.ts';
-import { removeStaleUploads } from './store.ts';
 import { abortUpload, completeUpload, createUpload, listParts, uploadPart } from './uploads.ts';
 
 /** The AWS account and Region that the local services stand for. The account owns the buckets, for ExpectedBucketOwner. */
@@ -30,8 +29,6 @@ export type S3Options = {
   now?: () => number;
   /** The account that owns the buckets. Default: {@link ACCOUNT}. */
   account?: string;
-  /** Refuses requests without ExpectedBucketOwner. */
-  requireOwner?: boolean;
   /** Keeps each version of an object, which GetObject serves by its id. Default: a new version replaces the one before. */
   versioned?: boolean;
   /** Default: S3's 5 MiB. Tests lower it to use many small parts. */
@@ -63,13 +60,11 @@ const HANDLERS: Record<Operation, (call: Call) => Promise<Answer>> = {
 
 /**
  * Starts an S3 endpoint on a local folder: path-style, on 127.0.0.1 only, with the operations that an export needs.
- * It is as strict as S3 about checksums, lengths, conditions and multipart uploads.
+ * It is as strict as S3 about checksums, lengths, conditions and multipart uploads, and refuses requests without
+ * ExpectedBucketOwner.
  */
 export async function startS3(options: S3Options): Promise<S3> {
-  for (const bucket of options.buckets) {
-    await mkdir(join(options.directory, bucket), { recursive: true });
-    await removeStaleUploads(options.directory, bucket, Date.now());
-  }
+  for (const bucket of options.buckets) await mkdir(join(options.directory, bucket), { recursive: true });
   const { now = Date.now } = options;
   const uploads = new Map<string, Upload>();
   const server = createServer((request, response) => {
@@ -114,14 +109,13 @@ function bodyBytes({ headers }: IncomingMessage): number {
 }
 
 function authorize(
-  { buckets, requireOwner, account = ACCOUNT }: S3Options,
+  { buckets, account = ACCOUNT }: S3Options,
   { bucket }: Address,
   owner: string | undefined,
 ): void {
   if (!buckets.includes(bucket)) throw new S3Error('NoSuchBucket', 'The specified bucket does not exist');
-  if (owner === undefined && requireOwner)
-    throw new S3Error('AccessDenied', 'ExpectedBucketOwner is missing');
-  if (owner !== undefined && owner !== account) throw new S3Error('AccessDenied', 'Access Denied');
+  if (owner === undefined) throw new S3Error('AccessDenied', 'ExpectedBucketOwner is missing');
+  if (owner !== account) throw new S3Error('AccessDenied', 'Access Denied');
 }
 
 /** Of a file that is sent. More and smaller writes take more CPU. */

@@ -9,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { glob, readdir, rm, stat } from 'node:fs/promises';
+import { glob, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { S3Error } from './answers.ts';
 
@@ -23,10 +23,9 @@ export type ObjectPlace = {
 
 /** Folders in each bucket's folder. No key may start with them. */
 const META = '.meta';
-const UPLOADS = '.uploads';
+export const UPLOADS = '.uploads';
 const VERSIONS = '.versions';
 const KEY_BYTES_MAX = 1024;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 export type ObjectMeta = {
   bytes: number;
@@ -151,16 +150,6 @@ export async function newestChange(directory: string): Promise<number | undefine
   }
   const newest = times.reduce((before, time) => (time > before ? time : before), -Infinity);
   return Number.isFinite(newest) ? newest : undefined;
-}
-
-/** Removes uploads that a killed run left behind more than a day ago, like the bucket's lifecycle rule. */
-export async function removeStaleUploads(directory: string, bucket: string, now: number): Promise<void> {
-  const folder = join(directory, bucket, UPLOADS);
-  for (const name of await readdir(folder).catch(() => [])) {
-    const path = join(folder, name);
-    const modified = (await stat(path).catch(() => undefined))?.mtimeMs ?? now;
-    if (now - modified > DAY_MS) await rm(path, { recursive: true, force: true });
-  }
 }
 
 /** Metadata that cannot be read counts as absent. */

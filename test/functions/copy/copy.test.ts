@@ -192,7 +192,7 @@ test('16–28: breaks, expired URLs, slow hosts, short calls and kills in any or
 
 describe('the copy that SaveReport creates', () => {
   async function start(settings: Partial<Settings>) {
-    const s3 = await startTestS3({ requireOwner: true });
+    const s3 = await startTestS3();
     onTestFinished(() => s3.close());
     const host = await startStorageHost({ body });
     onTestFinished(() => host[Symbol.asyncDispose]());

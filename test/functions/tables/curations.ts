@@ -61,7 +61,7 @@ export interface Snapshot {
 
 /** Tables in a local S3. */
 export async function startTables(options: TestS3Options = {}) {
-  const s3 = await startTestS3({ requireOwner: true, ...options });
+  const s3 = await startTestS3(options);
   const client = {
     endpoint: s3.endpoint,
     region: 'eu-west-1',

@@ -10,6 +10,7 @@ import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import type { CurateResult } from '../../../infra/cli/curate/curate.ts';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
 import { base64Crc } from '../../../infra/local/s3/body.ts';
+import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { runCommand } from '../../support/cli.ts';
 import { startTestS3 } from '../../support/s3.ts';
 
@@ -49,7 +50,9 @@ export async function openFolder() {
   const { directory: out, endpoint, client, close } = await startTestS3({ buckets: [BUCKET] });
   onTestFinished(close);
   const put = (Key: string, Body: string, ContentType = 'application/json') =>
-    client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body, ContentType }));
+    client.send(
+      new PutObjectCommand({ Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key, Body, ContentType }),
+    );
   return { out, endpoint, put };
 }
 

@@ -36,7 +36,6 @@ export async function startBucket(
     directory: temporaryDirectory(),
     buckets: [BUCKET.Bucket],
     account: BUCKET.ExpectedBucketOwner,
-    requireOwner: true,
   });
   vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
   vi.stubEnv('AWS_ACCESS_KEY_ID', CREDENTIALS.accessKeyId);

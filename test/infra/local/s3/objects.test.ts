@@ -10,11 +10,13 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
+import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
 import { newestChange } from '../../../../infra/local/s3/store.ts';
 import { BUCKET, startTestS3 } from '../../../support/s3.ts';
 
 const KEY = 'exports/account=acme/report.json';
-const at = { Bucket: BUCKET, Key: KEY };
+const bucket = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT };
+const at = { ...bucket, Key: KEY };
 
 function put({ client }: { client: S3Client }, Body: string, more: Partial<PutObjectCommandInput> = {}) {
   return client.send(new PutObjectCommand({ ...at, Body, ...more }));
@@ -34,7 +36,7 @@ test('an object is a plain file at its key, and its metadata is in another folde
   const head = await s3.client.send(new HeadObjectCommand({ ...at, ChecksumMode: 'ENABLED' }));
   const checksum = { ChecksumCRC32: expect.stringMatching(/^.{6}==$/), ChecksumType: 'FULL_OBJECT' };
   expect(head).toMatchObject({ ETag, ContentLength: 5, ...described, ...checksum });
-  const list = await s3.client.send(new ListObjectsV2Command({ Bucket: BUCKET, Prefix: 'exports/' }));
+  const list = await s3.client.send(new ListObjectsV2Command({ ...bucket, Prefix: 'exports/' }));
   expect(list.Contents?.map(({ Key, Size }) => [Key, Size])).toEqual([[KEY, 5]]);
 });
 
@@ -124,6 +126,6 @@ test('a bucket with versions serves each version of an object, and lists only th
   const { VersionId } = await s3.client.send(new HeadObjectCommand(at));
   expect(VersionId).toBe(second.VersionId);
   await expect(read('another')).rejects.toMatchObject({ name: 'NoSuchVersion' });
-  const { Contents } = await s3.client.send(new ListObjectsV2Command({ Bucket: BUCKET }));
+  const { Contents } = await s3.client.send(new ListObjectsV2Command(bucket));
   expect(Contents?.map(({ Key }) => Key)).toEqual([KEY]);
 });

@@ -13,9 +13,10 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { base64Crc } from '../../../../infra/local/s3/body.ts';
+import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
 import { BUCKET, countUploads, startTestS3 } from '../../../support/s3.ts';
 
-const at = { Bucket: BUCKET, Key: 'exports/report.json' };
+const at = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key: 'exports/report.json' };
 const parts = [randomBytes(5 * 1024 * 1024), randomBytes(5 * 1024 * 1024), randomBytes(3)];
 const whole = Buffer.concat(parts);
 const checksum = base64Crc(crc32(whole));
