@@ -10,9 +10,9 @@ export interface SecretVersion {
 export interface Secret {
   /** Oldest first. The last version is AWSCURRENT. */
   versions(): readonly SecretVersion[];
-  /** Adds a version as AWSCURRENT. Does nothing if the id already has this text. @throws JsonServiceError */
+  /** Adds a version as AWSCURRENT. Does nothing if the id is known: the SDK sends a call again if its answer was lost. */
   put(id: string, text: string): void;
-  /** Stores a version that is not AWSCURRENT. @throws JsonServiceError */
+  /** Stores a version that is not AWSCURRENT. */
   stage(id: string, text: string): void;
   /** Makes a staged version AWSCURRENT if `from` still is. @throws JsonServiceError */
   promote(id: string, from: string): void;
@@ -22,26 +22,20 @@ export function createMemorySecret(initial?: string): Secret {
   const versions: SecretVersion[] = [];
   const staged = new Map<string, string>();
   const put = (id: string, text: string) => {
-    const same = versions.find((version) => version.id === id);
-    if (same && same.text !== text) throw conflict(id);
-    if (!same) versions.push({ id, text });
-  };
-  const stage = (id: string, text: string) => {
-    if ((staged.get(id) ?? text) !== text) throw conflict(id);
-    staged.set(id, text);
-  };
-  const promote = (id: string, from: string) => {
-    const text = staged.get(id);
-    if (text === undefined || versions.at(-1)?.id !== from)
-      throw failure(
-        'InvalidParameterException',
-        `AWSCURRENT is not attached to ${from}, or there is no ${id}.`,
-      );
-    staged.delete(id);
-    put(id, text);
+    if (!versions.some((version) => version.id === id)) versions.push({ id, text });
   };
   if (initial !== undefined) put(randomUUID(), initial);
-  return { versions: () => versions, put, stage, promote };
+  return {
+    versions: () => versions,
+    put,
+    stage: (id, text) => void staged.set(id, text),
+    promote(id, from) {
+      const text = staged.get(id);
+      if (text === undefined || versions.at(-1)?.id !== from)
+        throw new JsonServiceError('InvalidParameterException', `AWSCURRENT is not attached to ${from}.`);
+      put(id, text);
+    },
+  };
 }
 
 /**
@@ -51,22 +45,18 @@ export function createMemorySecret(initial?: string): Secret {
 export function createFileSecret(file: string): Secret {
   const memory = createMemorySecret();
   const newest = () => memory.versions().at(-1)?.text;
-  const readAgain = () => {
+  const versions = () => {
     const text = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
     if (text !== undefined && text !== newest()) memory.put(randomUUID(), text);
-    return text;
+    return memory.versions();
   };
   const change = (act: () => void) => {
-    const before = readAgain();
+    versions();
     act();
-    const after = newest();
-    if (after !== undefined && after !== before) replaceFile(file, after);
+    replaceFile(file, newest() ?? '');
   };
   return {
-    versions() {
-      readAgain();
-      return memory.versions();
-    },
+    versions,
     put: (id, text) => change(() => memory.put(id, text)),
     stage: memory.stage,
     promote: (id, from) => change(() => memory.promote(id, from)),
@@ -119,7 +109,10 @@ function answerTo(operation: string, secret: Secret, parameters: Parameters): Js
   if (operation === 'PutSecretValue') return putValue(secret, parameters);
   const { VersionStage, MoveToVersionId: to = '', RemoveFromVersionId: from = '' } = parameters;
   if (operation !== 'UpdateSecretVersionStage' || VersionStage !== 'AWSCURRENT')
-    throw failure('InvalidRequestException', `The local run does not support this ${operation}.`);
+    throw new JsonServiceError(
+      'InvalidRequestException',
+      `The local run does not support this ${operation}.`,
+    );
   secret.promote(to, from);
   return {};
 }
@@ -136,20 +129,13 @@ function getValue(secret: Secret, { VersionId }: Parameters): Json {
 /** A version that is put with other labels becomes AWSCURRENT only through UpdateSecretVersionStage. */
 function putValue(secret: Secret, parameters: Parameters): Json {
   const { ClientRequestToken: id = randomUUID(), SecretString, VersionStages = ['AWSCURRENT'] } = parameters;
-  if (SecretString === undefined) throw failure('InvalidRequestException', 'SecretString is missing.');
+  if (SecretString === undefined)
+    throw new JsonServiceError('InvalidRequestException', 'SecretString is missing.');
   if (VersionStages.includes('AWSCURRENT')) secret.put(id, SecretString);
   else secret.stage(id, SecretString);
   return { VersionId: id, VersionStages };
 }
 
-function conflict(id: string): JsonServiceError {
-  return failure('ResourceExistsException', `A different version with the ID ${id} exists already.`);
-}
-
 function notFound(message: string): JsonServiceError {
-  return failure('ResourceNotFoundException', message);
-}
-
-function failure(code: string, message: string): JsonServiceError {
-  return new JsonServiceError(code, message);
+  return new JsonServiceError('ResourceNotFoundException', message);
 }

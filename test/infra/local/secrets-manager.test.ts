@@ -17,7 +17,6 @@ import {
 
 const NAME = 'stack/acme/token';
 const NOT_FOUND = { name: 'ResourceNotFoundException' };
-const CONFLICT = { name: 'ResourceExistsException' };
 
 /** Starts Secrets Manager with one secret, and a client that does not retry. */
 async function startClient(secret: Secret = createMemorySecret()) {
@@ -51,18 +50,6 @@ async function startFileClient(initial?: string) {
   if (initial !== undefined) await writeFile(file, initial, { mode: 0o644 });
   return { ...(await startClient(createFileSecret(file))), folder, file };
 }
-
-describe('versions', () => {
-  test('a repeated put adds no version, and one with another value for the same id is refused', async () => {
-    const { get, put } = await startClient();
-    const ClientRequestToken = 'a'.repeat(32);
-    await put('one', { ClientRequestToken });
-    await put('two');
-    expect(await put('one', { ClientRequestToken })).toMatchObject({ VersionId: ClientRequestToken });
-    expect(await get()).toMatchObject({ SecretString: 'two' });
-    await expect(put('other', { ClientRequestToken })).rejects.toMatchObject(CONFLICT);
-  });
-});
 
 describe('a secret in a file', () => {
   test('is read again for every request', async () => {
