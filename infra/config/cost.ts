@@ -1,7 +1,7 @@
 import { MIN_WAIT, pollWait } from '../../functions/decisions/waits.ts';
 
 /** The things that AWS bills for an execution. */
-export interface Usage {
+interface Usage {
   /** Of a Standard workflow; every entered state is one. */
   readonly transitions: number;
   /** Calls of functions. */
@@ -17,9 +17,6 @@ export const PRICES = {
   /** Lambda on arm64. */
   gigabyteSecond: 13.3334e-6,
   call: 0.2e-6,
-  /** Fargate on arm64, per second. It bills a minute at least. */
-  vcpuSecond: 0.03238 / 3600,
-  fargateGigabyteSecond: 0.00356 / 3600,
 } as const;
 
 export function dollarsOf({ transitions, calls, gigabyteSeconds }: Usage): number {
@@ -49,7 +46,7 @@ type StepName = keyof typeof MEMORY;
  * Seconds that one call of a function is billed for, by what the call does. Assumed, not measured on AWS: one request to
  * the platform takes 0.3 s, a file of some MB is copied and curated in about a second, and every call to AWS takes 0.05 s.
  */
-export const SECONDS_OF_CALL = {
+const SECONDS_OF_CALL = {
   PlanExport: 0.1,
   GetToken: 0.2,
   CreateReport: 0.4,

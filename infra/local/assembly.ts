@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { cachedFolder } from '../cache.ts';
-import type { Config } from '../config/config.ts';
 import type { Definition } from './definition.ts';
 import type { FunctionSpec } from './lambda-instance.ts';
 
@@ -35,22 +34,15 @@ const SOURCES = {
   trees: ['functions'],
 };
 
-const prepared = new Map<string, Promise<string>>();
+let prepared: Promise<string> | undefined;
 
 /**
- * Returns the folder of the assembly, which is cached on disk by a hash of the sources and settings. If the hash is new, a child
- * process synthesizes the stack, so that this process never loads CDK: its heap would make every garbage collection slower.
- *
- * @param settings replace those of cdk.json
+ * Returns the folder of the assembly, which is cached on disk by a hash of the sources. If the hash is new, a child process
+ * synthesizes the stack, so that this process never loads CDK: its heap would make every garbage collection slower.
  */
-export function prepareAssembly(settings: Partial<Config> = {}): Promise<string> {
-  const json = JSON.stringify(settings);
-  const known = prepared.get(json);
-  if (known) return known;
-  const folder = cachedFolder(hashSources(json), (draft) => makeAssembly(draft, json));
-  prepared.set(json, folder);
-  folder.catch(() => prepared.delete(json));
-  return folder;
+export function prepareAssembly(): Promise<string> {
+  prepared ??= cachedFolder(hashSources(), makeAssembly);
+  return prepared;
 }
 
 export function loadAssembly(folder: string): Assembly {
@@ -59,12 +51,12 @@ export function loadAssembly(folder: string): Assembly {
   return { ...assembly, functions, interpreter: join(folder, assembly.interpreter) };
 }
 
-async function makeAssembly(draft: string, settings: string): Promise<void> {
-  await promisify(execFile)(process.execPath, [MAKE_ASSEMBLY, draft, settings]);
+async function makeAssembly(draft: string): Promise<void> {
+  await promisify(execFile)(process.execPath, [MAKE_ASSEMBLY, draft]);
 }
 
-function hashSources(settings: string): string {
-  const hash = createHash('sha256').update(settings);
+function hashSources(): string {
+  const hash = createHash('sha256');
   const { files, folders, trees } = SOURCES;
   const sources = [
     ...folders.flatMap((folder) => sourcesIn(folder, false)),

@@ -30,11 +30,8 @@ export function scaledClock(speed: number, start = RealDate.now(), ahead = 0): C
 
 /** Returns a `Date` whose current time is the scaled one. */
 export function createScaledDate(anchor: ClockAnchor): DateConstructor {
-  return anchor.speed === 1 && !anchor.ahead ? RealDate : createDate(() => timeAt(anchor));
-}
-
-/** @param now returns epoch ms */
-export function createDate(now: () => number): DateConstructor {
+  if (anchor.speed === 1 && !anchor.ahead) return RealDate;
+  const now = () => timeAt(anchor);
   return new Proxy(RealDate, {
     construct: (target, args, newTarget) =>
       Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
@@ -54,7 +51,7 @@ export function realDelay(ms: number, speed: number): number {
   return Math.ceil(ms / speed) + READING_ERROR_MS;
 }
 
-export interface ScaledTimers {
+interface ScaledTimers {
   setTimeout(callback: (...args: unknown[]) => void, ms?: number, ...args: unknown[]): object;
   clearTimeout(timer: unknown): void;
   clearAll(): void;

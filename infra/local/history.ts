@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setInterval } from 'node:timers/promises';
 import type { StateMachine } from 'aws-local-stepfunctions';
 
 export type InterpreterEvent =
@@ -43,9 +43,6 @@ export interface ExecutionHistory {
   readonly events: HistoryEvent[];
 }
 
-/** Of more executions, only the last ones are kept. */
-const MAX_EXECUTIONS = 500;
-
 export interface History {
   readonly executions: readonly ExecutionHistory[];
   begin(execution: string): ExecutionHistory;
@@ -61,7 +58,6 @@ export function createHistory(folder: string): History {
     begin(execution) {
       const history: ExecutionHistory = { execution, events: [] };
       executions.push(history);
-      if (executions.length > MAX_EXECUTIONS) executions.shift();
       return history;
     },
     async save() {
@@ -78,20 +74,14 @@ export function createHistory(folder: string): History {
   };
 }
 
-/** The pause between two saves: at least a second, and ten times as long as the last save took. */
-const SAVE_EVERY_MS = 1_000;
-const PAUSE_PER_SAVE = 10;
+const SAVE_EVERY_MS = 2_000;
 
 /** Saves a history again and again until it is disposed of, so that a killed process leaves one behind. */
 export function keepSaving(history: Pick<History, 'save'>): AsyncDisposable {
   const ended = new AbortController();
   const save = async () => {
-    for (let pause = SAVE_EVERY_MS; ; ) {
-      await wait(pause, undefined, { signal: ended.signal });
-      const before = performance.now();
+    for await (const _ of setInterval(SAVE_EVERY_MS, undefined, { signal: ended.signal }))
       await history.save();
-      pause = Math.max(SAVE_EVERY_MS, PAUSE_PER_SAVE * (performance.now() - before));
-    }
   };
   // Ends with the abort or with an error, which the final save reports.
   const saving = save().catch(() => {});

@@ -1,17 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { StateMachine } from 'aws-local-stepfunctions';
 import { buildSync } from 'esbuild';
 import { readConfig } from '../config/config.ts';
 import { bundleFunctions } from '../constructs/bundle.ts';
 import { synthesize } from '../synthesize.ts';
 import { ASSEMBLY_FILE, type Assembly, FUNCTIONS_FOLDER, INTERPRETER_FILE } from './assembly.ts';
-import { type Definition, mapStates } from './definition.ts';
 import { readTemplate, type Template } from './template.ts';
 
-/** The child process that fills an assembly's folder: `node make-assembly.ts FOLDER SETTINGS`. */
-const [folder = '', settings = '{}'] = process.argv.slice(2);
+/** The child process that fills an assembly's folder: `node make-assembly.ts FOLDER`. */
+const [folder = ''] = process.argv.slice(2);
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -23,7 +21,7 @@ const UNUSED = ['asl-validator', '@aws-sdk/client-lambda', '@aws-sdk/credential-
 
 // The hosts belong to the platform of cdk.json.
 const { download_hosts: _, ...configured } = readConfig();
-const config = { ...configured, exports: [], ...REPLACED, ...JSON.parse(settings) };
+const config = { ...configured, exports: [], ...REPLACED };
 const bundles = join(folder, FUNCTIONS_FOLDER);
 bundleFunctions(bundles);
 bundleInterpreter();
@@ -33,7 +31,6 @@ const assembly: Assembly = {
   ...readTemplate(synthesized.template as Template, config.stack, codeOf),
   interpreter: INTERPRETER_FILE,
 };
-validateDefinition(assembly.stateMachine.definition);
 writeFileSync(join(folder, ASSEMBLY_FILE), JSON.stringify(assembly));
 
 /** Bundles the interpreter into one CommonJS file. CommonJS because the run evaluates it with its own Date and timers. */
@@ -51,22 +48,4 @@ function bundleInterpreter(): void {
     format: 'cjs',
     logLevel: 'error',
   });
-}
-
-/**
- * Checks the definition before it is cached, so that no run has to.
- *
- * @throws Error that lists what is wrong. A Task without TimeoutSeconds is wrong: the interpreter would assume 60 s, AWS waits
- * forever.
- */
-function validateDefinition(definition: Definition): void {
-  mapStates(definition, (state, name) => {
-    if (state.Type === 'Task' && state.TimeoutSeconds === undefined)
-      throw new Error(`The task ${name} has no TimeoutSeconds`);
-    return state;
-  });
-  type Interpreted = ConstructorParameters<typeof StateMachine>[0];
-  // Our ARNs have a Region and an account that checkArn refuses.
-  const validationOptions = { checkArn: false, checkPaths: true };
-  new StateMachine(definition as unknown as Interpreted, { validationOptions });
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { compileFunction } from 'node:vm';
 import type * as Interpreter from 'aws-local-stepfunctions';
-import { type ClockAnchor, createScaledDate, createScaledTimers, type ScaledTimers } from './clock.ts';
+import { type ClockAnchor, createScaledDate, createScaledTimers } from './clock.ts';
 import {
   createRetryCounter,
   type Definition,
@@ -36,20 +36,11 @@ export type RunTask = (resource: string, input: unknown) => Promise<unknown>;
 export interface StateMachineOptions {
   readonly arn: string;
   readonly name: string;
-  /** A valid definition: see `validateDefinition`. */
   readonly definition: Definition;
   /** The interpreter's bundle. */
   readonly interpreter: string;
   readonly clock: ClockAnchor;
-  /** Replace the clock's, for example to jump over waits instead of waiting. */
-  readonly time?: Time;
   readonly runTask: RunTask;
-}
-
-/** The time that the interpreter sees. */
-export interface Time {
-  readonly Date: DateConstructor;
-  readonly timers: ScaledTimers;
 }
 
 export interface LocalStateMachine extends AsyncDisposable {
@@ -64,9 +55,9 @@ type Json = Parameters<Interpreter.StateMachine['run']>[0];
 /** Runs a state machine by a scaled clock, any number of executions at once. */
 export function createStateMachine(options: StateMachineOptions): LocalStateMachine {
   const { arn, name: machineName, clock, runTask } = options;
-  const { time = { Date: createScaledDate(clock), timers: createScaledTimers(clock) } } = options;
+  const timers = createScaledTimers(clock);
   const definition = markRetryCounts(scaleTaskTimeouts(options.definition, clock.speed));
-  const { StateMachine } = loadInterpreter(options.interpreter, time);
+  const { StateMachine } = loadInterpreter(options.interpreter, { Date: createScaledDate(clock), ...timers });
   const machine = new StateMachine(definition as never, { validationOptions: { noValidate: true } });
   const resources = [...taskResources(definition)];
   const running = new Set<Execution>();
@@ -99,14 +90,13 @@ export function createStateMachine(options: StateMachineOptions): LocalStateMach
     const aborted = [...running];
     for (const execution of aborted) execution.abort();
     await Promise.all(aborted.map(({ result }) => result));
-    time.timers.clearAll();
+    timers.clearAll();
   };
   return { start, close, [Symbol.asyncDispose]: close };
 }
 
-/** Evaluates the interpreter with this Date and these timers in place of the global ones, which this process needs unscaled. */
-function loadInterpreter(file: string, time: Time): typeof Interpreter {
-  const globals = { Date: time.Date, ...time.timers };
+/** Evaluates the interpreter with a Date and timers of its own in place of the global ones, which this process needs unscaled. */
+function loadInterpreter(file: string, globals: Readonly<Record<string, unknown>>): typeof Interpreter {
   const module = { exports: {} };
   const parameters = { module, require: createRequire(file), ...globals };
   const evaluate = compileFunction(readFileSync(file, 'utf8'), Object.keys(parameters), { filename: file });

@@ -16,10 +16,6 @@ interface Resource {
 /** CDK appends this to a construct's path. */
 const LOGICAL_ID_HASH = /[0-9A-F]{8}$/;
 
-/** Lambda's default (seconds). */
-const DEFAULT_TIMEOUT = 3;
-const DEFAULT_MEMORY_MB = 128;
-
 /**
  * Reads the bucket, the functions and the state machine as CloudFormation would create them, with names made from the stack's and
  * the constructs'.
@@ -78,7 +74,7 @@ function readFunction(
   const { Environment, Timeout, MemorySize, ReservedConcurrentExecutions: reserved } = properties;
   const { Variables = {} } = Object(Environment) as { Variables?: Record<string, unknown> };
   const variables = Object.entries(Variables).map(([key, value]) => [key, resolve(value)]);
-  const memoryMb = Number(MemorySize ?? DEFAULT_MEMORY_MB);
+  const memoryMb = Number(MemorySize);
   return {
     name,
     arn,
@@ -93,7 +89,7 @@ function readFunction(
       TZ: ':UTC',
       ...Object.fromEntries(variables),
     },
-    timeoutSeconds: Number(Timeout ?? DEFAULT_TIMEOUT),
+    timeoutSeconds: Number(Timeout),
     memoryMb,
     ...(reserved !== undefined && { reserved: Number(reserved) }),
   };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { ASSEMBLY_FILE, loadAssembly, prepareAssembly } from '../../../infra/local/assembly.ts';
 
 const folder = await prepareAssembly();
@@ -19,21 +19,4 @@ test('names no platform and no account, so that a run can add its own', () => {
   const { environment } = loadAssembly(folder).functions[0] ?? {};
   expect(environment).toMatchObject({ PLATFORM_BASE_URL: 'https://platform.invalid', ACCOUNTS: 'account' });
   expect(readFileSync(join(folder, ASSEMBLY_FILE), 'utf8')).not.toMatch(/127\.0\.0\.1|localhost/);
-});
-
-test('is made again for other settings', async () => {
-  expect(await prepareAssembly()).toBe(folder);
-  const other = await prepareAssembly({ max_download_bytes: 1 });
-  expect(other).not.toBe(folder);
-  const [saveReport] = loadAssembly(other).functions.filter(
-    ({ environment }) => environment.STEP === 'SaveReport',
-  );
-  expect(saveReport?.environment.MAX_DOWNLOAD_BYTES).toBe('1');
-});
-
-test('is tried again after a failure', async () => {
-  for (const option of ['--no-such-option', '--another']) {
-    vi.stubEnv('NODE_OPTIONS', option);
-    await expect(prepareAssembly({ stack: 'never-made' })).rejects.toThrow(option);
-  }
 });

@@ -43,7 +43,6 @@ test('reads a function with the variables of the template and of the runtime', (
       },
     },
   ]);
-  expect(read({}).functions).toMatchObject([{ timeoutSeconds: 3, memoryMb: 128 }]);
 });
 
 test.each([
