@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Fault } from './faults/parse-fault.ts';
 import type { DaySettings } from './reporting/report-file.ts';
-import type { ReportRequest } from './reporting/report-request.ts';
 
 /** The areas of contract 1 that have a list (contract 4.6). */
 export const LISTS = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'];
@@ -27,27 +26,17 @@ export type Credential = {
   apiKey: string;
 };
 
-/** A number, or a function that computes it for each report. `ordinal` is 1 for the first report created. */
-export type PerReport = number | ((request: ReportRequest, ordinal: number) => number);
-
 export type ReportSettings = DaySettings & {
   /** Rows in the file, spread over its dates. Default: a few for each date, advertiser and combination of dimensions. */
-  rows?: PerReport;
+  rows?: number;
   /** Exact size of the file, instead of `rows`. The file holds as many rows as fit, then blank lines. */
-  bytes?: PerReport;
+  bytes?: number;
   /** Seconds from creation to PROCESSING. Default: about 5, different for each request. */
-  secondsToProcessing?: PerReport;
-  /** Seconds from creation to READY. Default: about 25, different for each request. */
-  secondsToReady?: PerReport;
+  secondsToProcessing?: number;
+  /** Seconds from creation to READY, of each report or of the Nth one. Default: about 25, different for each request. */
+  secondsToReady?: number | ((ordinal: number) => number);
   /** Validity of a download_url (contract 2.3). Default: 24 hours. */
   urlSeconds?: number;
-};
-
-export type ListSettings = {
-  /** Items at the start. Default: 57. GET /advertisers ignores it: it lists the account's advertisers. */
-  count?: number;
-  /** Items created after each page that is served, so that the data changes between pages. */
-  growPerPage?: number;
 };
 
 export type SandboxOptions = {
@@ -65,7 +54,8 @@ export type SandboxOptions = {
   tokenSeconds?: number;
   /** A refresh returns a new refresh token and invalidates the old one. */
   rotateRefreshTokens?: boolean;
-  lists?: Readonly<Record<string, ListSettings>>;
+  /** The number of items of each list. Default: 57. GET /advertisers ignores it: it lists the account's advertisers. */
+  lists?: Readonly<Record<string, { readonly count: number }>>;
   /** Objects, or lines of text that `parseFault` reads. */
   faults?: readonly (string | Fault)[];
 };

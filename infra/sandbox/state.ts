@@ -60,8 +60,6 @@ export type SandboxState = {
   reports: Map<string, Report>;
   /** Time of the last GET of each report, including refused ones. */
   lastGet: Map<string, number>;
-  /** Creation times of the items added since the start, by `ACCOUNT/LIST`. */
-  addedItems: Map<string, number[]>;
   journal: Call[];
   faults: FaultList;
   signingKey: string;
@@ -87,7 +85,6 @@ export function createState(options: SandboxOptions): SandboxState {
     consentedScopes: new Map(),
     reports: new Map(),
     lastGet: new Map(),
-    addedItems: new Map(),
     journal: [],
     faults: createFaultList(options.faults ?? []),
     signingKey: randomBytes(32).toString('hex'),

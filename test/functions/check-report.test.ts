@@ -59,7 +59,7 @@ describe('CheckReport', () => {
 
   it('12: still polls a report that was replaced, and the first READY one wins', async () => {
     const { access, window, clock, sandbox } = await startReplaced({
-      report: { secondsToReady: (_, ordinal) => (ordinal === 1 ? 2000 : 9000) },
+      report: { secondsToReady: (ordinal) => (ordinal === 1 ? 2000 : 9000) },
     });
     clock.pass(300);
     const state = await checkReport(window, access);

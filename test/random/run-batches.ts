@@ -61,7 +61,7 @@ function settingsOf({ delays, changing, secondsToReady, ...report }: Scenario['r
   return {
     ...report,
     ...(changing && CHANGING),
-    secondsToReady: (_, ordinal) => secondsToReady + (delays?.[ordinal % delays.length] ?? 0),
+    secondsToReady: (ordinal) => secondsToReady + (delays?.[ordinal % delays.length] ?? 0),
     secondsToProcessing: 1,
   };
 }

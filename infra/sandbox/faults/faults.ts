@@ -46,7 +46,6 @@ function combine(before: FaultEffect, { fault }: { fault: Fault }): FaultEffect 
     headers: { ...before.headers, ...effect.headers },
     set: { ...before.set, ...effect.set },
     omit: [...(before.omit ?? []), ...(effect.omit ?? [])],
-    withoutHeaders: [...(before.withoutHeaders ?? []), ...(effect.withoutHeaders ?? [])],
   };
 }
 
@@ -59,7 +58,6 @@ export function applyFault(answer: Answer, fault: FaultEffect, now: number): Ans
     ...(retryAfter ? { 'retry-after': retryAfterValue(retryAfter, now) } : {}),
     ...fault.headers,
   };
-  for (const name of fault.withoutHeaders ?? []) Reflect.deleteProperty(headers, name.toLowerCase());
   return { ...changed, status, headers };
 }
 

@@ -5,7 +5,6 @@ import { ENDPOINTS, type Endpoint } from '../exchange.ts';
 export type FaultEffect = {
   status?: number;
   headers?: Readonly<Record<string, string>>;
-  withoutHeaders?: readonly string[];
   retryAfter?: { seconds: number; as: 'seconds' | 'date' };
   body?: string;
   /** By dotted path: `{ 'error.status': 500 }`. */
@@ -69,7 +68,6 @@ export type Fault = FaultEffect & {
  *     set.PATH=JSON              sets a field of a JSON response; PATH is dotted: set.error.detail={"a": 1}
  *     omit=PATH,PATH             removes fields of a JSON response
  *     header.NAME=VALUE          adds or replaces a response header
- *     without_header=NAME,NAME   removes response headers
  *     retry_after=SECONDS        adds Retry-After; retry_after=date:SECONDS writes it as a date
  *     revoke                     first revokes every access token
  *     hang                       never responds
@@ -151,7 +149,7 @@ const VALUES: Readonly<Record<string, (value: string) => Partial<Fault>>> = {
   gzip: (value) => ({ gzip: choice(value, ['right', 'wrong']) }),
 };
 
-function readWord(word: string, { set, headers, omit = [], withoutHeaders = [] }: Fault): Partial<Fault> {
+function readWord(word: string, { set, headers, omit = [] }: Fault): Partial<Fault> {
   const [, key = '', raw] = word.match(/^([^=]+)(?:=(.*))?$/s) ?? [];
   if (raw === undefined) return known(FLAGS[key], word);
   // A quoted JSON value stays a string: expires_in="3600" differs from expires_in=3600.
@@ -159,7 +157,6 @@ function readWord(word: string, { set, headers, omit = [], withoutHeaders = [] }
   const value = raw.startsWith('"') ? String(jsonOrText(raw)) : raw;
   if (key.startsWith('header.')) return { headers: { ...headers, [key.slice(7).toLowerCase()]: value } };
   if (key === 'omit') return { omit: [...omit, ...value.split(',')] };
-  if (key === 'without_header') return { withoutHeaders: [...withoutHeaders, ...value.split(',')] };
   return known(VALUES[key], word)(value);
 }
 

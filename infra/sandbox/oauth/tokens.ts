@@ -130,16 +130,11 @@ function formDecoded(text = ''): string | undefined {
   }
 }
 
-/** @throws OAuthError invalid_request if a parameter is sent twice (RFC 6749 3.2) */
 function formOf({ headers, body }: Incoming): URLSearchParams {
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(headers['content-type'] ?? '')) {
     throw new OAuthError('invalid_request', 'Content-Type must be application/x-www-form-urlencoded.');
   }
-  const form = new URLSearchParams(body);
-  const names = [...form.keys()];
-  const repeated = names.find((name, index) => names.indexOf(name) < index);
-  if (repeated) throw new OAuthError('invalid_request', `${repeated} is sent twice.`);
-  return form;
+  return new URLSearchParams(body);
 }
 
 function required(form: URLSearchParams, name: string): string {

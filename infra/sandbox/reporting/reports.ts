@@ -3,7 +3,6 @@ import { addDays, daysBetween } from '../../../functions/workflow/request/dates.
 import { grantedAdvertisers } from '../authenticate.ts';
 import { Refusal, readJsonBody, refuseViolations } from '../envelope.ts';
 import { type Answer, type Incoming, json } from '../exchange.ts';
-import type { PerReport } from '../settings.ts';
 import type { Grant, Report, SandboxState } from '../state.ts';
 import { presign } from '../storage/signature.ts';
 import { createReportFile } from './report-file.ts';
@@ -56,23 +55,20 @@ export function queryPurchases(state: SandboxState, request: Incoming, grant: Gr
 }
 
 function newReport({ options, reports, now }: SandboxState, account: string, request: ReportRequest): Report {
-  const { rows, bytes, secondsToProcessing, secondsToReady, urlSeconds, ...days } = options.report ?? {};
+  const factor = durationFactor(request);
+  const { secondsToProcessing = 5 * factor, secondsToReady = 25 * factor, ...file } = options.report ?? {};
   const ordinal = reports.size + 1;
   const createdAt = now();
-  const forReport = (setting: PerReport): number =>
-    typeof setting === 'number' ? setting : setting(request, ordinal);
-  const after = (setting: PerReport): number => createdAt + 1000 * forReport(setting);
-  const size =
-    bytes !== undefined ? { bytes: forReport(bytes) } : rows !== undefined ? { rows: forReport(rows) } : {};
+  const untilReady = typeof secondsToReady === 'number' ? secondsToReady : secondsToReady(ordinal);
   return {
     id: randomUUID(),
     ordinal,
     account,
     request,
     createdAt,
-    processingAt: after(secondsToProcessing ?? 5 * durationFactor(request)),
-    readyAt: after(secondsToReady ?? 25 * durationFactor(request)),
-    file: createReportFile(request, { ...size, ...days, createdAt }),
+    processingAt: createdAt + 1000 * secondsToProcessing,
+    readyAt: createdAt + 1000 * untilReady,
+    file: createReportFile(request, { ...file, createdAt }),
     version: 0,
   };
 }

@@ -58,7 +58,7 @@ function readRange({ file, request }: Report, call: Call, fault: FaultEffect): A
   const type = request.format === 'CSV' ? 'text/csv' : 'application/json';
   const headers = { 'content-type': type, 'accept-ranges': 'bytes', etag: file.etag };
   const { 'if-match': ifMatch, range } = call.headers;
-  if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.split(/\s*,\s*/).includes(file.etag)) {
+  if (ifMatch !== undefined && ifMatch !== file.etag) {
     return xmlError(
       412,
       'PreconditionFailed',

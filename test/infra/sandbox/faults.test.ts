@@ -50,7 +50,6 @@ test.each([
 });
 
 test.each<[string, Fault]>([
-  ['report nth=2 times=3 status=500', { on: 'report', nth: 2, times: 3, status: 500 }],
   ['token omit=expires_in times=always', { on: 'token', omit: ['expires_in'], times: Infinity }],
   ['token set.expires_in="3600"', { on: 'token', set: { expires_in: '3600' } }],
   ['create reset=after processed', { on: 'create', reset: 'after', processed: true }],
@@ -58,8 +57,6 @@ test.each<[string, Fault]>([
   ['report=2 set.status=FROZEN', { on: 'any', report: 2, set: { status: 'FROZEN' } }],
   ['any body="<p>a b</p>" header.X-A=1', { on: 'any', body: '<p>a b</p>', headers: { 'x-a': '1' } }],
   ['list set.error={"a": [1, 2]}', { on: 'list', set: { error: { a: [1, 2] } } }],
-  ['any without_header=WWW-Authenticate', { on: 'any', withoutHeaders: ['WWW-Authenticate'] }],
-  ['storage cut_after=10 framing=close', { on: 'storage', cutAfter: 10, framing: 'close' }],
   ['storage etag=weak gzip=wrong changed', { on: 'storage', etag: 'weak', gzip: 'wrong', changed: true }],
   ['any hang revoke', { on: 'any', hang: true, revoke: true }],
 ])('reads %s', (text, fault) => {
@@ -71,7 +68,6 @@ test.each([
   ['reports status=500', '"reports"'],
   ['create explode', 'explode'],
   ['create wings=2', 'wings=2'],
-  ['storage', 'what happens'],
   ['report=1 nth=2 times=always', 'what happens'],
   ['create nth=first', 'first'],
   ['create nth=0 status=500', 'from 1'],

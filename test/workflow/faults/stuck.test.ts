@@ -9,7 +9,7 @@ const NEVER = 1e9;
 /** Runs an export whose reports are READY after these seconds. */
 function runWith(secondsToReady: (ordinal: number) => number, conditions: Conditions = {}): Promise<Outcome> {
   const before = workflow.sandbox.reports().length;
-  const report = { secondsToReady: (_: unknown, ordinal: number) => secondsToReady(ordinal - before) };
+  const report = { secondsToReady: (ordinal: number) => secondsToReady(ordinal - before) };
   return runExport(workflow, { ...conditions, sandbox: { report } });
 }
 
