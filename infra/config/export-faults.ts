@@ -3,7 +3,6 @@ import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { parseRequest } from '../../functions/workflow/request/request.ts';
 import {
   ADVERTISER_COLUMN,
-  catalogName,
   columnName,
   type DeclaredColumn,
   RESERVED_COLUMNS,
@@ -131,10 +130,10 @@ function columnFaults({ path, entry, source }: Readable): string[] {
       .filter((field) => entry[field] !== undefined)
       .map((field) => `${path}.${field}: needs a report that has a table`);
   const { metrics, dimensions = [] } = source.request;
-  const named = [...dimensions, ...metrics].map((name) => name.toLowerCase());
+  const named = [...dimensions, ...metrics, ADVERTISER_COLUMN];
   return [
     ...nameFaults(source).map((fault) => `${path}.${fault}`),
-    ...declaredFaults(entry.columns ?? {}, [...named, ADVERTISER_COLUMN], source).map(
+    ...declaredFaults(entry.columns ?? {}, named, source.date_column).map(
       (fault) => `${path}.columns.${fault}`,
     ),
   ];
@@ -171,19 +170,12 @@ export function nameFaults({ columns, request }: TableSource): string[] {
 function declaredFaults(
   declared: Readonly<Record<string, DeclaredColumn>>,
   named: readonly string[],
-  { columns, date_column }: TableSource,
+  date_column: string,
 ): string[] {
-  const spellings = Object.keys(declared);
-  const twice = repeated(spellings.map((name) => name.toLowerCase()));
-  const fields = columns.map(({ from }) => from.toLowerCase());
-  return Object.entries(declared).flatMap(([spelled, { from }]) => {
-    const name = spelled.toLowerCase();
-    if (isSame(from ?? name, date_column)) return [`${spelled}: is the date, which date_column names`];
-    if (!named.includes(name)) return [`${spelled}: is neither a metric nor a dimension of the report`];
-    if (twice.includes(name)) return [`${spelled}: is repeated in another case of letters`];
-    return from !== undefined && repeated(fields).includes(from.toLowerCase())
-      ? [`${spelled}: another column is read from ${from} too`]
-      : [];
+  return Object.entries(declared).flatMap(([name, { from = name }]) => {
+    if (isSame(from, date_column)) return [`${name}: is the date, which date_column names`];
+    if (named.some((other) => isSame(other, name))) return [];
+    return [`${name}: is neither a metric nor a dimension of the report`];
   });
 }
 
@@ -193,14 +185,10 @@ function contradictions(
   { path: other, source: earlier }: Readable,
   revision: string,
 ): string[] {
-  if (!source || !earlier || catalogName(source.table) !== catalogName(earlier.table)) return [];
+  if (!source || source.table !== earlier?.table) return [];
   const { table, request } = source;
   const isSameAccount = request.account === earlier.request.account;
   if (isSameAccount && request.name === earlier.request.name) return [];
-  if (table !== earlier.table)
-    return [
-      `${path}.table: ${table} would have the name of ${earlier.table} (${other}) in the catalog, ${catalogName(table)}`,
-    ];
   const here = describeColumns(source);
   const there = describeColumns(earlier);
   const differences = [
@@ -222,10 +210,6 @@ function describeColumns({ date_column, columns }: TableSource): string[] {
     `the date column ${date_column}`,
     ...columns.map(({ name, type, from }) => `${name} ${type}${isSame(name, from) ? '' : ` from ${from}`}`),
   ];
-}
-
-function repeated(names: readonly string[]): string[] {
-  return [...new Set(names.filter((name, at) => names.indexOf(name) < at))];
 }
 
 function fieldsOf(value: unknown): Fields {

@@ -46,11 +46,6 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 /** Milliseconds added to each wait: two readings of a clock in whole milliseconds can show 14 ms for a wait of 14.3 ms. */
 const READING_ERROR_MS = 1;
 
-/** Real milliseconds of a scaled wait. */
-export function realDelay(ms: number, speed: number): number {
-  return Math.ceil(ms / speed) + READING_ERROR_MS;
-}
-
 interface ScaledTimers {
   setTimeout(callback: (...args: unknown[]) => void, ms?: number, ...args: unknown[]): object;
   clearTimeout(timer: unknown): void;
@@ -65,7 +60,7 @@ export function createScaledTimers({ speed }: ClockAnchor): ScaledTimers {
   const running = new Map<unknown, NodeJS.Timeout>();
   return {
     setTimeout(callback, ms = 0, ...args) {
-      const deadline = realNow() + realDelay(ms, speed);
+      const deadline = realNow() + Math.ceil(ms / speed) + READING_ERROR_MS;
       const arm = () =>
         setTimeout(fire, Math.min(Math.ceil(Math.max(deadline - realNow(), 1)), MAX_DELAY_MS));
       const fire = () => {

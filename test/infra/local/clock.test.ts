@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createScaledDate, createScaledTimers, realDelay, scaledClock } from '../../../infra/local/clock.ts';
+import { createScaledDate, createScaledTimers, scaledClock } from '../../../infra/local/clock.ts';
 
 const MINUTE = 60_000;
 
@@ -18,15 +18,6 @@ describe('scaledClock', () => {
     for (const time of times) {
       expect(time - Date.now()).toBeGreaterThan(day - MINUTE);
       expect(time - Date.now()).toBeLessThan(day + 100 * MINUTE);
-    }
-  });
-});
-
-describe('realDelay', () => {
-  test.each([1, 7, 100, 700, 1000])('is never short at speed %d, measured in whole milliseconds', (speed) => {
-    for (const seconds of [10, 11, 60]) {
-      const readings = realDelay(seconds * 1000, speed) - 1;
-      expect(readings * speed).toBeGreaterThanOrEqual(seconds * 1000);
     }
   });
 });
