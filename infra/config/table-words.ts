@@ -83,7 +83,8 @@ export function tableWords(schema: TableSchema, exports: readonly ConfiguredEntr
 /** @param exports of the config; those that write the table are found among them */
 export function documentTable(schema: TableSchema, exports: readonly ConfiguredEntry[]): DocumentedTable {
   const { table, kind, currencies } = schema;
-  const sources = exports.flatMap((entry) => tableSource(entry) ?? []).filter((each) => each.table === table);
+  const sharing = exports.filter((entry) => (entry.table ?? entry.name) === table);
+  const sources = sharing.flatMap((entry) => tableSource(entry) ?? []);
   const zones = sources.flatMap(({ request }) =>
     request.kind === 'report' ? [[request.account, request.time_zone ?? 'UTC']] : [],
   );
