@@ -8,9 +8,8 @@ import type { ExportRequest } from '../../functions/workflow/request/request.ts'
 import type { FailureReport } from '../../functions/workflow/states.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
 import { requestOf } from '../config/exports.ts';
-import { EXAMPLE_REVISION } from '../sandbox/settings.ts';
 import type { Folder, ReadableBucket } from './bucket.ts';
-import { findReplaced, readKeptRequests } from './kept-requests.ts';
+import { findReplaced, lastTarget, readKeptRequests } from './kept-requests.ts';
 import { readShown } from './months.ts';
 import type { NamedExport } from './next-command.ts';
 import { loadConfig } from './options.ts';
@@ -27,12 +26,6 @@ export interface FoundExport {
   readonly deliveries: readonly StoredDelivery[];
   readonly named: NamedExport;
 }
-
-/** The target of a run without --base-url. */
-export const SANDBOX_TARGET: RequestTarget = {
-  platform: platformName('http://127.0.0.1'),
-  revision: EXAMPLE_REVISION,
-};
 
 /** An export of one name, and where to look for it. */
 export interface ExportPlace extends Folder {
@@ -72,14 +65,15 @@ export async function findExports(
   return Promise.all(found.map((each) => readExport(each, place, bucket)));
 }
 
-type FoundRequest = Pick<FoundExport, 'request' | 'input' | 'named'>;
+type FoundRequest = Pick<FoundExport, 'request' | 'input' | 'target' | 'named'>;
 
 async function findRequests(name: string, place: ExportPlace, now: Date): Promise<FoundRequest[]> {
   const { account, local, out } = place;
   const all = local ? await readKeptRequests(out, now) : [];
   const isWanted = (each: { readonly name: string; readonly account: string }) =>
     each.name === name && (account === undefined || each.account === account);
-  const configured = loadConfig().exports.filter(isWanted);
+  const { exports, base_url, revision } = loadConfig();
+  const configured = exports.filter(isWanted);
   const kept = all.filter(({ request }) => isWanted(request));
   const accounts = new Set(
     kept.length > 0 ? kept.map(({ request }) => request.account) : configured.map((entry) => entry.account),
@@ -89,9 +83,15 @@ async function findRequests(name: string, place: ExportPlace, now: Date): Promis
     const latest = kept.find(({ request }) => request.account === account);
     const input = entry ? requestOf(entry) : latest?.input;
     const { request } = checkRequest(input, now);
-    const takesOver = findReplaced(out, { request }, all).length > 0;
-    const named = { name, account: place.account, input: entry ? undefined : latest?.file, takesOver };
-    return { request, input, named };
+    const target = local ? lastTarget(all, request) : { platform: platformName(base_url), revision };
+    const named = {
+      name,
+      account: place.account,
+      input: entry ? undefined : latest?.file,
+      options: latest?.options,
+      takesOver: findReplaced(out, { request, platform: target.platform }, all).length > 0,
+    };
+    return { request, input, target, named };
   });
 }
 
@@ -101,21 +101,8 @@ async function readExport(
   bucket: ReadableBucket,
   range?: DateRange,
 ): Promise<FoundExport> {
-  const { base_url, revision } = loadConfig();
   const deliveries = await readDeliveries(bucket, found.request, local ? undefined : range);
-  const target = local ? lastTarget(deliveries) : { platform: platformName(base_url), revision };
-  return { ...found, deliveries, target, hash: requestHash(found.request, target) };
-}
-
-/** Where the last local run that delivered something sent its request. */
-export function lastTarget(deliveries: readonly StoredDelivery[]): RequestTarget {
-  const manifests = deliveries.map(({ manifest }) => manifest);
-  return (
-    manifests
-      .toSorted((one, other) => one.published_at.localeCompare(other.published_at))
-      .map(({ platform, revision }) => ({ platform, revision }))
-      .at(-1) ?? SANDBOX_TARGET
-  );
+  return { ...found, deliveries, hash: requestHash(found.request, found.target) };
 }
 
 /** The message if {@link findExport} finds none. */

@@ -1,14 +1,20 @@
 import { glob, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { requestHash } from '../../functions/decisions/request-hash.ts';
+import { platformName } from '../../functions/decisions/platform-request.ts';
+import { type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
-import { exportPrefix, FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
+import { exportPrefix, FAILURE } from '../../functions/workflow/keys.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
+import { EXAMPLE_REVISION } from '../sandbox/settings.ts';
+import { PLATFORM_FLAGS, type PlatformOptions } from './options.ts';
 
 /** In the folder of local runs. */
 const FOLDER = 'requests';
+
+/** Beside it. Has a file of the same name with the {@link PlatformOptions} of the run. */
+const PLATFORMS = 'platforms';
 
 /** A request that a local run has kept beside its results. It counts as the configured one in this folder. */
 export interface KeptRequest {
@@ -19,8 +25,22 @@ export interface KeptRequest {
   readonly request: ExportRequest;
   /** A file of its export was stored. A request that failed before that may be corrected. */
   readonly hasResults: boolean;
-  /** Of a file that was delivered (see platformName). */
-  readonly platform: string | undefined;
+  /** Of the run. The credential is a path: nothing of its content is kept. */
+  readonly options: PlatformOptions;
+}
+
+/** Without --base-url, a run exports from a sandbox. */
+export function targetOf({ baseUrl, revision = EXAMPLE_REVISION }: PlatformOptions): RequestTarget {
+  return { platform: platformName(baseUrl ?? 'http://127.0.0.1'), revision };
+}
+
+/** Where the last run of an export sent its request; a sandbox, if there was none. */
+export function lastTarget(
+  kept: readonly KeptRequest[],
+  { account, name }: Pick<ExportRequest, 'account' | 'name'>,
+): RequestTarget {
+  const last = kept.find(({ request }) => request.account === account && request.name === name);
+  return targetOf(last?.options ?? {});
 }
 
 /**
@@ -41,33 +61,28 @@ export async function readKeptRequests(out: string, now: Date): Promise<KeptRequ
 
 async function readKept(out: string, file: string, now: Date): Promise<KeptRequest | undefined> {
   const input = parseJson(await readFile(file, 'utf8'));
+  const options: PlatformOptions = Object(
+    parseJson(await readFile(platformFile(file), 'utf8').catch(() => '')),
+  );
   try {
     const { request } = parseRequest(input, now);
-    return { file, input, request, ...(await readResults(out, request)) };
+    return { file, input, request, options, hasResults: await hasResults(out, request) };
   } catch (error) {
     if (error instanceof InvalidInput) return undefined;
     throw error;
   }
 }
 
-async function readResults(
-  out: string,
-  request: ExportRequest,
-): Promise<Pick<KeptRequest, 'hasResults' | 'platform'>> {
-  let hasResults = false;
-  for await (const file of glob(`*/${exportPrefix(request)}*/*/*`, { cwd: out })) {
-    hasResults ||= basename(file) !== FAILURE;
-    if (basename(file) !== MANIFEST) continue;
-    const { platform } = Object(parseJson(await readFile(join(out, file), 'utf8')));
-    return { hasResults, platform };
-  }
-  return { hasResults, platform: undefined };
+async function hasResults(out: string, request: ExportRequest): Promise<boolean> {
+  for await (const file of glob(`*/${exportPrefix(request)}*/*/*`, { cwd: out }))
+    if (basename(file) !== FAILURE) return true;
+  return false;
 }
 
 /**
  * The kept requests that ask for other rows, or another platform, and whose results this request would replace.
  *
- * @param platform see platformName; default: the one of the results
+ * @param platform see platformName; default: the one of the kept request
  */
 export function findReplaced(
   out: string,
@@ -80,21 +95,28 @@ export function findReplaced(
     file === own || (table !== undefined && other.account === request.account && tableOf(other) === table);
   const hashOf = (each: ExportRequest) => requestHash(each, { platform: '', revision: '' });
   const isOther = (each: KeptRequest) =>
-    (platform ?? each.platform) !== (each.platform ?? platform) || hashOf(each.request) !== hashOf(request);
+    (platform !== undefined && platform !== targetOf(each.options).platform) ||
+    hashOf(each.request) !== hashOf(request);
   return kept.filter((each) => each.hasResults && sharesResults(each) && isOther(each));
 }
 
-/** Keeps the request of a run that is about to start. */
+/** Keeps the request of a run that is about to start, and its platform. */
 export async function keepRequest(
   out: string,
-  { input, request }: Pick<KeptRequest, 'input' | 'request'>,
+  { input, request, options }: Pick<KeptRequest, 'input' | 'request' | 'options'>,
   replaced: readonly KeptRequest[],
 ): Promise<void> {
-  for (const { file } of replaced) await rm(file, { force: true });
+  for (const { file } of replaced)
+    for (const each of [file, platformFile(file)]) await rm(each, { force: true });
   const file = keptFile(out, request);
+  await keepFile(platformFile(file), JSON.stringify(options, Object.keys(PLATFORM_FLAGS), 2));
+  await keepFile(file, JSON.stringify(input, null, 2));
+}
+
+async function keepFile(file: string, content: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const draft = `${file}.draft`;
-  await writeFile(draft, `${JSON.stringify(input, null, 2)}\n`);
+  await writeFile(draft, `${content}\n`);
   await rename(draft, file);
 }
 
@@ -103,4 +125,8 @@ function keptFile(out: string, request: ExportRequest): string {
   const { account, name } = request;
   const table = tableOf(request) ?? name;
   return join(out, FOLDER, [account, name, ...(table === name ? [] : [table]), 'json'].join('.'));
+}
+
+function platformFile(file: string): string {
+  return join(dirname(file), '..', PLATFORMS, basename(file));
 }

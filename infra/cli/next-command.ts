@@ -1,4 +1,5 @@
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
+import { PLATFORM_FLAGS, type PlatformOptions } from './options.ts';
 
 /** The command that exports what a deployed execution did not deliver. @param stateMachine the ARN in --state-machine, if given */
 export function resumeCommand(execution: string, stateMachine?: string): string {
@@ -24,20 +25,23 @@ export interface NamedExport {
   readonly account?: string | undefined;
   /** The request of a local run that is not in cdk.json. */
   readonly input?: string | undefined;
+  /** Of its last local run. */
+  readonly options?: PlatformOptions | undefined;
   /** Its request replaces another one that the folder keeps. */
   readonly takesOver?: boolean;
 }
 
 /** The command that exports days that are missing. */
 export function exportDaysCommand(
-  { name, account, input, takesOver }: NamedExport,
+  { name, account, input, options = {}, takesOver }: NamedExport,
   { start_date, end_date }: DateRange,
   folder: LocalFolder,
 ): string {
   const range = ['--from', start_date, '--to', end_date, ONLY_MISSING, ...(takesOver ? ['--take-over'] : [])];
-  const [, ...out] = folderOptions(folder);
-  if (input !== undefined) return commandLine(['run', '--local', '--input', input, ...out, ...range]);
-  return commandLine(['run', name, ...accountOption(account), ...folderOptions(folder), ...range]);
+  const place = [...folderOptions(folder), ...platformOptions(options)];
+  const what =
+    input === undefined ? [name, ...accountOption(account), ...place] : [...place, '--input', input];
+  return commandLine(['run', ...what, ...range]);
 }
 
 /** The command that shows which days are missing or held. */
@@ -63,6 +67,11 @@ function accountOption(account: string | undefined): string[] {
 function folderOptions({ local, out }: Partial<LocalFolder> = {}): string[] {
   if (!local || out === undefined) return [];
   return ['--local', ...(out === 'out' ? [] : ['--out', out])];
+}
+
+function platformOptions(options: PlatformOptions): string[] {
+  const names = Object.keys(PLATFORM_FLAGS) as (keyof PlatformOptions)[];
+  return names.flatMap((name) => (options[name] === undefined ? [] : [PLATFORM_FLAGS[name], options[name]]));
 }
 
 /** This process's own command line, for the windows that are missing. */

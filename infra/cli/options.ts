@@ -14,7 +14,7 @@ export interface PlatformOptions {
   readonly revision?: string;
 }
 
-const FLAGS: Readonly<Record<keyof PlatformOptions, string>> = {
+export const PLATFORM_FLAGS: Readonly<Record<keyof PlatformOptions, string>> = {
   baseUrl: '--base-url',
   credential: '--credential',
   revision: '--revision',
@@ -109,7 +109,7 @@ export async function platformFaults(
       ? []
       : [`--revision ${revision} is not a date, YYYY-MM-DD`]),
     ...(credential === undefined ? [] : await credentialFaults(credential)),
-    ...missing.map((name) => `${by} needs ${FLAGS[name]}`),
+    ...missing.map((name) => `${by} needs ${PLATFORM_FLAGS[name]}`),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { findMissing, readDeliveries } from '../../functions/decisions/deliveries.ts';
+import { findMissing } from '../../functions/decisions/deliveries.ts';
 import { platformName } from '../../functions/decisions/platform-request.ts';
 import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
@@ -8,7 +8,7 @@ import { type ExportRequest, splitRequest } from '../../functions/workflow/reque
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import { dollarsOf, PRICES, usageOf } from '../config/cost.ts';
 import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from './bucket.ts';
-import { lastTarget } from './days.ts';
+import { lastTarget, readKeptRequests } from './kept-requests.ts';
 import { printDocument, printLines } from './layout.ts';
 import { examples, loadConfig, option } from './options.ts';
 import { checkRequest, findRequest, type RequestOptions } from './request.ts';
@@ -81,7 +81,7 @@ async function planRequest(input: unknown, options: PlanOptions): Promise<Plan> 
   });
   const found = onlyMissing
     ? await findMissing(request, all, {
-        ...(await findTarget(request, store, options)),
+        ...(await findTarget(request, options, now)),
         ...onlyMissing,
         store,
       })
@@ -108,10 +108,10 @@ async function planRequest(input: unknown, options: PlanOptions): Promise<Plan> 
 /** The platform whose deliveries count. */
 async function findTarget(
   request: ExportRequest,
-  store: ReadableBucket,
-  { local }: PlanOptions,
+  { local, out }: PlanOptions,
+  now: Date,
 ): Promise<RequestTarget> {
-  if (local) return lastTarget(await readDeliveries(store, request));
+  if (local) return lastTarget(await readKeptRequests(out, now), request);
   const { base_url, revision } = loadConfig();
   return { platform: platformName(base_url), revision };
 }

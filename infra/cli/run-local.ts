@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { platformName } from '../../functions/decisions/platform-request.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { objectKey } from '../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
@@ -14,10 +13,9 @@ import { showProgress } from '../local/progress.ts';
 import { type CredentialSource, startLocal } from '../local/run.ts';
 import { newestChange } from '../local/s3/store.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
-import { SANDBOX_TARGET } from './days.ts';
 import { UsageError } from './errors.ts';
 import { catchInterrupt } from './interrupt.ts';
-import { findReplaced, type KeptRequest, keepRequest, readKeptRequests } from './kept-requests.ts';
+import { findReplaced, type KeptRequest, keepRequest, readKeptRequests, targetOf } from './kept-requests.ts';
 import { printLines, warn } from './layout.ts';
 import { quote, repeatCommand } from './next-command.ts';
 import { configFaults, loadConfig, type PlatformOptions, platformFaults } from './options.ts';
@@ -65,7 +63,7 @@ export async function runLocal(name: string | undefined, options: LocalRunOption
   for (const warning of warnings) warn(warning);
 
   await using _lock = await lockFolder(options.out);
-  await keepRequest(options.out, { input: given, request }, replaced);
+  await keepRequest(options.out, { input: given, request, options }, replaced);
   await using platform = await createPlatformAccess(options, clock);
   await using local = await startLocal({
     ...platform,
@@ -140,14 +138,15 @@ function columnFaults(input: unknown): string[] {
 }
 
 /** Undefined if --base-url is no URL, which is a fault of its own. */
-function platformOf({ baseUrl }: PlatformOptions): string | undefined {
-  if (baseUrl === undefined) return SANDBOX_TARGET.platform;
-  return URL.canParse(baseUrl) ? platformName(baseUrl) : undefined;
+function platformOf(options: PlatformOptions): string | undefined {
+  const { baseUrl } = options;
+  return baseUrl === undefined || URL.canParse(baseUrl) ? targetOf(options).platform : undefined;
 }
 
-function describeReplaced({ file, request, platform }: KeptRequest, ours: string | undefined): string {
+function describeReplaced({ file, request, options }: KeptRequest, ours: string | undefined): string {
+  const { platform } = targetOf(options);
   const what = tableOf(request) === undefined ? 'files' : `days in the table ${tableOf(request)}`;
-  const other = platform === undefined || platform === ours ? 'another request' : `a request to ${platform}`;
+  const other = ours === undefined || platform === ours ? 'another request' : `a request to ${platform}`;
   return (
     `${other} is kept in ${file}, and this one would replace its ${what}: give this request another name or ` +
     'another "table", or add --take-over to replace it'

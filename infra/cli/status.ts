@@ -69,13 +69,16 @@ async function readStatus(
   now: Date,
 ): Promise<ExportStatus[]> {
   const { local, out } = options;
-  const executions = await listExecutions(options, RECENT);
+  // An export of the config that never ran in the folder is shown only if it is asked for.
+  const executions = await listExecutions(options, RECENT).catch((error) => {
+    if (!local || name === undefined) throw error;
+    return [];
+  });
   await using objects = await openToRead(options);
-  const requests = local
-    ? (await readKeptRequests(out, now)).map(({ request }) => request)
-    : loadConfig().exports;
+  const configured = local && name === undefined ? [] : loadConfig().exports;
+  const kept = local ? (await readKeptRequests(out, now)).map(({ request }) => request) : [];
   const known = new Set([
-    ...requests.map((each) => `${each.account}/${each.name}`),
+    ...[...configured, ...kept].map((each) => `${each.account}/${each.name}`),
     ...executions.flatMap((one) => (one.account && one.export ? [`${one.account}/${one.export}`] : [])),
     ...(local ? namesIn(await objects.list(EXPORTS_PREFIX)) : []),
   ]);

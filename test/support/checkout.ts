@@ -17,7 +17,7 @@ export async function createCheckout(onEnd?: (remove: () => void) => void): Prom
   const directory = temporaryDirectory(onEnd);
   for (const folder of ['infra', 'functions'])
     cpSync(join(ROOT, folder), join(directory, folder), { recursive: true });
-  cpSync(join(ROOT, 'package.json'), join(directory, 'package.json'));
+  for (const file of ['package.json', 'tsconfig.json']) cpSync(join(ROOT, file), join(directory, file));
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
   const { href } = pathToFileURL(join(directory, 'infra/cli/program.ts'));
   const { runCommandLine } = await import(href);

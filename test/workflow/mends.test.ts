@@ -3,9 +3,9 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { TO_EXPORT } from '../../functions/decisions/days.ts';
-import { addDays } from '../../functions/workflow/request/dates.ts';
 import type { MissingDays } from '../../infra/cli/missing.ts';
 import { CONFIG_KEY } from '../../infra/config/config.ts';
+import { requestOf } from '../../infra/config/exports.ts';
 import { createCheckout } from '../support/checkout.ts';
 import { type CommandEnd, runCommand, startCommand } from '../support/cli.ts';
 import { type CommandRun, startCommandRun } from '../support/command-run.ts';
@@ -13,15 +13,8 @@ import { callsTo } from '../support/journal.ts';
 
 const WEEK = { start_date: '2025-10-01', end_date: '2025-10-08' };
 const NEXT_WEEK = { start_date: '2025-10-08', end_date: '2025-10-15' };
-
-/** Days of {@link WEEK}, with this spend. */
-function rows(spend: unknown): string {
-  return JSON.stringify(
-    Array.from({ length: 7 }, (_, at) => ({ date: addDays(WEEK.start_date, at), spend })),
-  );
-}
-
-type RunCli = (args: readonly string[]) => Promise<CommandEnd>;
+const BOTH_WEEKS = { ...WEEK, end_date: NEXT_WEEK.end_date };
+const OTHER_METRICS = ['spend', 'impressions'];
 
 /** A folder of local runs, and the platform that they export from. */
 interface Folder extends CommandRun {
@@ -30,7 +23,7 @@ interface Folder extends CommandRun {
   /** `--local` and `--out`. */
   readonly place: readonly string[];
   /** Runs the CLI. Default: that of this checkout. */
-  cli: RunCli;
+  cli: (args: readonly string[]) => Promise<CommandEnd>;
   /** Writes the request of the next run. */
   request(fields?: object): Promise<void>;
   /** Exports {@link WEEK}, or what the fields of the request say. */
@@ -77,12 +70,11 @@ function split(command: string): string[] {
   return command.trim().replace('npm start --', 'npm run export -- run --local').split(' ').slice(4);
 }
 
-/** Pastes a printed command. Only a run gets options more: the test's platform, and its clock. */
+/** Pastes a printed command. Only a run gets more: the test's clock. */
 async function paste({ args, cli }: Folder, command: string): Promise<void> {
   const words = split(command);
-  const option = (name: string) => [name, args[args.indexOf(name) + 1] ?? ''];
-  const ofTest = ['--base-url', '--revision', '--credential', '--speed'].flatMap(option);
-  const { status, stderr } = await cli([...words, ...(words[0] === 'run' ? ofTest : [])]);
+  const speed = args.slice(args.indexOf('--speed')).slice(0, 2);
+  const { status, stderr } = await cli([...words, ...(words[0] === 'run' ? speed : [])]);
   expect([status, stderr]).toEqual([0, expect.anything()]);
 }
 
@@ -128,7 +120,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       await remove('start_date=2025-10-01/end_date=2025-10-08/_manifest.json');
     },
     'unannounced',
-    /^npm start /,
+    /^npm start .* --base-url .* --credential /,
   ],
   [
     'killed before it delivered anything',
@@ -143,25 +135,37 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       platform.isReady = true;
     },
     'absent',
-    /^npm start /,
+    /^npm start .* --base-url .* --credential /,
+  ],
+  [
+    'a value that does not fit, until its column has another type',
+    async (folder) => {
+      folder.sandbox.faults.add({ on: 'storage', body: '[{"date":"2025-10-01","spend":"much"}]' });
+      await folder.run(BOTH_WEEKS);
+      const { stdout } = await folder.cli(['missing', 'daily', ...folder.place]);
+      expect(stdout).toMatch(/much.*"columns".*\nTo add them to the table:/s);
+      await configure(folder, { columns: { spend: 'string' } });
+    },
+    'not_in_table',
+    /^npm run export -- curate /,
   ],
   [
     'another request',
-    async ({ run }) => {
-      await run();
-      await run({ ...NEXT_WEEK, metrics: ['spend', 'impressions'] }, ['--take-over']);
+    async (folder) => {
+      await folder.run(BOTH_WEEKS);
+      await configure(folder, { metrics: OTHER_METRICS });
     },
     'other_request',
-    /^npm start /,
+    /^npm run export -- run daily .* --base-url .* --take-over$/,
   ],
   [
     'another request with another table',
-    async ({ run }) => {
-      await run();
-      await run({ ...NEXT_WEEK, metrics: ['spend', 'impressions'], table: 'fresh' });
+    async (folder) => {
+      await folder.run(BOTH_WEEKS);
+      await configure(folder, { metrics: OTHER_METRICS, table: 'fresh' });
     },
     'other_request',
-    /^npm start /,
+    /^npm run export -- run daily .* --base-url .* --only-missing$/,
   ],
   [
     'the same request with another table',
@@ -175,16 +179,22 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
   [
     'a deleted month',
     async ({ run, remove }) => {
-      await run({ ...WEEK, end_date: NEXT_WEEK.end_date });
+      await run(BOTH_WEEKS);
       await remove('sandbox.2025-10.parquet');
     },
     'not_in_table',
     /^npm run export -- curate /,
   ],
   [
+    'an export of the config that never ran',
+    (folder) => configure(folder, {}),
+    'absent',
+    /^npm run export -- run daily /,
+  ],
+  [
     '47: a newer report without rows',
     async ({ run, sandbox }) => {
-      await run({ ...WEEK, end_date: NEXT_WEEK.end_date });
+      await run(BOTH_WEEKS);
       sandbox.faults.add({ on: 'storage', body: '[]' });
       await run();
     },
@@ -206,47 +216,14 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
   await changesNothing(folder);
 });
 
-it('a value that does not fit is named, and mended by another type and the printed command', async () => {
-  const folder = await openFolder();
-  folder.sandbox.faults.add({ on: 'storage', body: rows('much') });
-  await folder.run();
-  const { missing } = await judge(folder);
-  expect(missing.slice(0, 1)).toMatchObject([
-    { ...WEEK, reason: 'not_in_table', problem: expect.stringMatching(/much/) },
-  ]);
-  const { stdout } = await folder.cli(['missing', 'daily', ...folder.place, '--to', WEEK.end_date]);
-  expect(stdout).toMatch(/much.*\n.*"columns".*\nTo add them to the table:/);
-  const [command = ''] = stdout.split('\n').filter((line) => line.startsWith('  npm '));
-
-  const cli = await configure(folder, { columns: { spend: 'string' } });
-  await paste({ ...folder, cli }, command);
-  const { stdout: after } = await cli(['missing', 'daily', ...folder.place, '--to', WEEK.end_date]);
-  expect(after).toContain('0 of 7 days are missing');
-});
-
-it('an export of the config that never ran is exported by the printed command', async () => {
-  const folder = await openFolder();
-  const cli = await configure(folder, {});
-  const range = ['--from', WEEK.start_date, '--to', WEEK.end_date];
-  const { stdout } = await cli(['missing', 'daily', ...folder.place, ...range]);
-  expect(stdout).toContain('sandbox/daily, 2025-10-01 to 2025-10-07: 7 of 7 days are missing');
-  const [command = ''] = stdout.split('\n').filter((line) => line.startsWith('  npm '));
-  const plan = [
-    'plan',
-    ...split(command)
-      .slice(1)
-      .filter((word) => word !== '--json'),
-  ];
-  expect((await json<{ windows: object[] }>({ ...folder, cli }, plan)).windows).toEqual([WEEK]);
-});
-
-/** The CLI of a checkout whose config has the folder's request as an export, with these fields. */
-async function configure(folder: Folder, fields: object): Promise<RunCli> {
+/** Puts the last request with these fields into the config, as an export. From then on the CLI is that of a checkout with it. */
+async function configure(folder: Folder, fields: object): Promise<void> {
   const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
-  const request = await lastRequest(folder);
-  const config = { ...context[CONFIG_KEY], accounts: ['sandbox'], exports: [{ ...request, ...fields }] };
+  const entry = { ...(await lastRequest(folder)), ...fields };
+  const config = { ...context[CONFIG_KEY], accounts: ['sandbox'], exports: [entry] };
   const checkout = await createCheckout();
-  return (commandArgs) => checkout.run(JSON.stringify({ context: { [CONFIG_KEY]: config } }), commandArgs);
+  folder.cli = (args) => checkout.run(JSON.stringify({ context: { [CONFIG_KEY]: config } }), args);
+  await folder.request(requestOf(entry));
 }
 
 /** Neither `curate` nor a run of what is missing finds anything to do. */
@@ -259,9 +236,7 @@ async function changesNothing(folder: Folder): Promise<void> {
   expect(windows.filter(({ outcome }) => !/^(unchanged|older|other_request)$/.test(outcome))).toEqual([]);
   expect(months).toBe(0);
   const before = callsTo(folder.sandbox, 'create').length;
-  await folder.run({ ...(await lastRequest(folder)), ...WEEK, end_date: NEXT_WEEK.end_date }, [
-    '--only-missing',
-  ]);
+  await folder.run({ ...(await lastRequest(folder)), ...BOTH_WEEKS }, ['--only-missing']);
   expect(callsTo(folder.sandbox, 'create')).toHaveLength(before);
 }
 

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { exportPrefix } from '../../../functions/workflow/keys.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
-import { findReplaced, keepRequest, readKeptRequests } from '../../../infra/cli/kept-requests.ts';
+import { findReplaced, keepRequest, readKeptRequests, targetOf } from '../../../infra/cli/kept-requests.ts';
+import type { PlatformOptions } from '../../../infra/cli/options.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const NOW = new Date('2026-10-08T12:00:00Z');
@@ -31,13 +32,14 @@ beforeEach(() => {
 });
 
 /** Keeps a request and stores a file as a run with --take-over does. @returns the kept requests that it replaced */
-async function keep(input: object, file = 'report.json', platform = '127.0.0.1'): Promise<string[]> {
+async function keep(input: object, file = 'report.json', options: PlatformOptions = {}): Promise<string[]> {
   const { request } = parseRequest(input, NOW);
+  const { platform } = targetOf(options);
   const replaced = findReplaced(out, { request, platform }, await readKeptRequests(out, NOW));
-  await keepRequest(out, { input, request }, replaced);
+  await keepRequest(out, { input, request, options }, replaced);
   const folder = join(out, 'bucket', exportPrefix(request), 'start_date=2026-10-01/end_date=2026-10-08');
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, file), JSON.stringify({ platform }));
+  await writeFile(join(folder, file), '');
   return replaced.map(({ file }) => file.slice(out.length + 1));
 }
 
@@ -84,9 +86,12 @@ test('a request that failed before it stored a file may be corrected', async () 
 });
 
 test('the same request to another platform replaces the kept one', async () => {
-  await keep(REQUEST, '_manifest.json', 'api.example.com/v1');
-  expect(await keep(REQUEST, '_manifest.json', 'api.example.com/v1')).toEqual([]);
-  expect(await keep(REQUEST, '_manifest.json')).toEqual(['requests/acme.daily.json']);
+  const options = { baseUrl: 'https://api.example.com/v1', revision: '2026-01-01', credential: 'c.json' };
+  await keep(REQUEST, 'report.json', options);
+  expect(await readKeptRequests(out, NOW)).toMatchObject([{ options }]);
+  expect(await keep(REQUEST, 'report.json', options)).toEqual([]);
+  expect(await keep(REQUEST)).toEqual(['requests/acme.daily.json']);
+  expect(await readKeptRequests(out, NOW)).toMatchObject([{ options: {} }]);
 });
 
 test('a request replaces that of another name which fills the same table', async () => {

@@ -41,7 +41,7 @@ it('names the days, why, and the commands that mend them', async () => {
     'To add them to the table:',
     `  npm run export -- curate daily --local --out ${out} --from 2026-10-08 --to 2026-10-10`,
     'To export them:',
-    `  npm start -- --input ${out}/requests/acme.daily.json --out ${out} --from 2026-10-01 --to 2026-10-11 --only-missing`,
+    `  npm start -- --out ${out} --input ${out}/requests/acme.daily.json --from 2026-10-01 --to 2026-10-11 --only-missing`,
     'To empty the held days in the table:',
     `  npm run export -- curate daily --local --out ${out} --from 2026-10-06 --to 2026-10-08 --accept-empty`,
     '',

@@ -98,7 +98,9 @@ describe('run --local', () => {
     expect(storage.requests[0]?.headers).not.toHaveProperty('authorization');
     expect(storage.requests[0]?.headers).not.toHaveProperty('x-service-revision');
     const written = await Promise.all(
-      ['events.jsonl', 'history.json'].map((name) => readFile(join(out, name), 'utf8')),
+      ['events.jsonl', 'history.json', 'platforms/acme.daily.json'].map((name) =>
+        readFile(join(out, name), 'utf8'),
+      ),
     );
     expect([stdout, stderr, ...written].join()).not.toContain('canary');
   });
