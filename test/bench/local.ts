@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { scaledClock } from '../../infra/local/clock.ts';
 import { type Sandbox, startSandbox } from '../../infra/sandbox/sandbox.ts';
-import { measureCommand } from './copy/measure-command.ts';
+import { formatTable, median, withRatio } from './figures.ts';
+import { measureCommand } from './measure-command.ts';
 
 /** Waits are short beside the work, and P3's 10 s still take half a second. */
 const SPEED = 20;
@@ -31,7 +32,7 @@ interface Sample {
  * @returns a table of medians; the ratios are those to the last checkout
  */
 export async function benchLocal(checkouts: readonly string[], rounds: number): Promise<string> {
-  const lines = [`${''.padEnd(50)}   first request             CPU     peak memory`];
+  const lines = [['', '', 'first request', 'CPU', 'peak memory']];
   for (const name of Object.keys(EXPORTS) as ExportName[]) {
     const rows = checkouts.map((checkout) => ({ checkout, samples: [] as Sample[] }));
     for (const { checkout } of rows) await measureExport(checkout, name);
@@ -39,13 +40,22 @@ export async function benchLocal(checkouts: readonly string[], rounds: number): 
       process.stderr.write(`${name}: round ${round} of ${rounds}\r`);
       for (const { checkout, samples } of rows) samples.push(await measureExport(checkout, name));
     }
-    const medians = rows.map(({ checkout, samples }) => ({ checkout, sample: median(samples) }));
-    for (const { checkout, sample } of medians) {
-      const figures = describe(sample, medians.at(-1)?.sample ?? sample);
-      lines.push(`${name.padEnd(20)}${checkout.slice(-29).padEnd(30)}  ${figures}`);
-    }
+    const medians = rows.map(({ samples }) => ({
+      request: median(samples.map(({ firstRequestMs }) => firstRequestMs)),
+      cpu: median(samples.map(({ cpuSeconds }) => cpuSeconds)),
+      peak: median(samples.map(({ peakMb }) => peakMb)),
+    }));
+    const base = medians.at(-1);
+    for (const [at, { request, cpu, peak }] of medians.entries())
+      lines.push([
+        name,
+        checkouts[at] ?? '',
+        withRatio(request, base?.request, 0, ' ms'),
+        withRatio(cpu, base?.cpu, 2, ' s'),
+        withRatio(peak, base?.peak, 0, ' MB'),
+      ]);
   }
-  return lines.join('\n');
+  return formatTable(lines, 2);
 }
 
 async function measureExport(checkout: string, name: ExportName): Promise<Sample> {
@@ -84,25 +94,4 @@ export async function runLocally(
   const flags = Object.entries(options).map(([option, value]) => `--${option} '${value}'`);
   const main = `'${process.execPath}' infra/cli/main.ts run --local ${flags.join(' ')}`;
   return measureCommand(`cd '${checkout}' && ${main} > /dev/null 2> '${folder}/stderr'`, process.env);
-}
-
-/** The median of each figure by itself. */
-function median(samples: readonly Sample[]): Sample {
-  const of = (figure: keyof Sample) =>
-    samples.map((sample) => sample[figure]).sort((a, b) => a - b)[samples.length >> 1] ?? Number.NaN;
-  return { firstRequestMs: of('firstRequestMs'), cpuSeconds: of('cpuSeconds'), peakMb: of('peakMb') };
-}
-
-function describe(sample: Sample, base: Sample): string {
-  const figures: [keyof Sample, number, string][] = [
-    ['firstRequestMs', 0, 'ms'],
-    ['cpuSeconds', 2, 's'],
-    ['peakMb', 0, 'MB'],
-  ];
-  return figures
-    .map(([figure, digits, unit]) => {
-      const ratio = sample === base ? '' : ` (${(sample[figure] / base[figure]).toFixed(2)})`;
-      return `${sample[figure].toFixed(digits)} ${unit}${ratio}`.padStart(14);
-    })
-    .join('  ');
 }

@@ -1,14 +1,12 @@
-import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { type Sample, startServers, TRANSPORTS, type Transport } from './copy/run.ts';
-import { type Row, table } from './copy/table.ts';
 import { benchLarge } from './curate/large.ts';
-import { benchWorkflow } from './curate/workflow.ts';
+import { formatTable, median } from './figures.ts';
 import { benchLocal } from './local.ts';
 import { benchTables } from './tables.ts';
 
-const CONTENDERS = ['raw', 'ours', 'lib-storage', 'rclone-copyurl', 'against'];
+const CONTENDERS = ['raw', 'ours', 'lib-storage', 'against'];
 
 interface Options {
   readonly sizes: string[];
@@ -42,9 +40,7 @@ program
   .action(benchCopy);
 program
   .command('curate')
-  .description(
-    'Measures CurateReport: what it adds to each window of a workflow on this machine, and the step alone for a large report.',
-  )
+  .description('Measures CurateReport for a large report, and for a day that is merged into a large month.')
   .option('--size <bytes>', 'the size of the large report, such as 200MB', '1GB')
   .option(
     '--month-rows <n>',
@@ -52,36 +48,26 @@ program
     positive,
     15_000_000,
   )
-  .action(async ({ size, monthRows }: { size: string; monthRows: number }) => {
-    console.log(await benchWorkflow());
-    console.log(await benchLarge(bytesOf(size), monthRows));
-  });
+  .action(async ({ size, monthRows }: { size: string; monthRows: number }) =>
+    console.log(await benchLarge(bytesOf(size), monthRows)),
+  );
 program
   .command('local')
   .description('Runs the workflow on this machine. Measures the time to the first request, CPU and memory.')
   .option('--rounds <n>', 'the table shows their median', positive, 7)
   .option('--against <dir>', 'another checkout to compare with')
-  .action(async ({ rounds, against }: { rounds: number; against?: string }) => {
-    const checkouts = ['.', against].filter((directory) => directory !== undefined);
-    console.log(
-      await benchLocal(
-        checkouts.map((directory) => resolve(directory)),
-        rounds,
-      ),
-    );
-  });
+  .action(async ({ rounds, against }: { rounds: number; against?: string }) =>
+    console.log(await benchLocal(checkoutsOf(against), rounds)),
+  );
 program
   .command('tables')
   .description('Exports two years of three accounts on this machine, and adds up the tables.')
   .option('--against <dir>', 'another checkout to compare with')
-  .action(async ({ against }: { against?: string }) => {
-    const checkouts = ['.', against].filter((directory) => directory !== undefined);
-    console.log(await benchTables(checkouts.map((directory) => resolve(directory))));
-  });
+  .action(async ({ against }: { against?: string }) => console.log(await benchTables(checkoutsOf(against))));
 await program.parseAsync();
 
 async function benchCopy({ sizes, oursSizes, transports, contenders, rounds, against }: Options) {
-  const names = contenders.filter((name) => isPresent(name, against));
+  const names = contenders.filter((name) => name !== 'against' || against !== undefined);
   const plan = [
     ...sizes.map((size) => ({ size, names })),
     ...oursSizes.map((size) => ({ size, names: ['ours'] })),
@@ -89,20 +75,45 @@ async function benchCopy({ sizes, oursSizes, transports, contenders, rounds, aga
   for (const transport of transports) {
     using servers = await startServers(transport, against && resolve(against));
     for (const { size, names } of plan) {
-      const rows: Row[] = names.map((contender) => ({ transport, size, contender, samples: [] as Sample[] }));
+      const rows = names.map((contender) => ({ contender, samples: [] as Sample[] }));
       for (let round = 1; round <= rounds; round++) {
         for (const { contender, samples } of rows)
           samples.push(await servers.measure(contender, bytesOf(size)));
         process.stderr.write(`${transport} ${size}: round ${round}\r`);
       }
-      console.log(`\n${table(rows)}`);
+      console.log(`\n${summarize(`${transport} ${size}`, rows)}`);
     }
   }
 }
 
-function isPresent(contender: string, against: string | undefined): boolean {
-  if (contender === 'against') return against !== undefined;
-  return contender !== 'rclone-copyurl' || spawnSync('rclone', ['version']).status === 0;
+/** Medians of all rounds, and the highest memory. The ratios compare medians of the same rounds. */
+function summarize(what: string, rows: readonly { contender: string; samples: readonly Sample[] }[]): string {
+  const figures = rows.map(({ contender, samples }) => {
+    const cpuPerGb = samples.map(({ bytes, cpu }) => (cpu * 1e9) / bytes);
+    return {
+      contender,
+      speed: median(samples.map(({ bytes, seconds }) => bytes / 1e6 / seconds)),
+      cpu: median(cpuPerGb),
+      leastCpu: Math.min(...cpuPerGb),
+      rss: Math.max(...samples.map(({ rss }) => rss)) / 1e6,
+    };
+  });
+  const references = figures.filter(({ contender }) => contender !== 'ours');
+  const divided = references.map(({ contender }) => `÷ ${contender}`);
+  const head = ['', '', 'MB/s', ...divided, 'CPU s/GB', 'least', ...divided, 'peak MB'];
+  const lines = figures.map(({ contender, speed, cpu, leastCpu, rss }) => [
+    ...[what, contender, speed.toFixed(0)],
+    ...references.map((reference) => (speed / reference.speed).toFixed(2)),
+    ...[cpu.toFixed(2), leastCpu.toFixed(2)],
+    ...references.map((reference) => (cpu / reference.cpu).toFixed(2)),
+    rss.toFixed(0),
+  ]);
+  return formatTable([head, ...lines], 2);
+}
+
+/** This checkout, and the one to compare with. */
+function checkoutsOf(against: string | undefined): string[] {
+  return ['.', against].flatMap((directory) => (directory === undefined ? [] : resolve(directory)));
 }
 
 function bytesOf(size: string): number {

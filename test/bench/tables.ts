@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { scaledClock } from '../../infra/local/clock.ts';
 import { startSandbox } from '../../infra/sandbox/sandbox.ts';
-import { median } from './copy/table.ts';
+import { formatTable, median, withRatio } from './figures.ts';
 import { runLocally } from './local.ts';
 
 /** Two years of three accounts: 17 windows of each. */
@@ -55,18 +55,14 @@ export async function benchTables(checkouts: readonly string[]): Promise<string>
     milliseconds: median(queries),
   }));
   const base = figures.at(-1);
-  const ratio = (one: number, other = one) => (one === other ? '' : ` (${(one / other).toFixed(2)})`);
-  return [
-    `${''.padEnd(30)}  objects  CPU of two years, one account  a sum per month over all`,
-    ...figures.map(({ checkout, objects, cpu, milliseconds }) =>
-      [
-        checkout.slice(-29).padEnd(30),
-        `${objects}${ratio(objects, base?.objects)}`.padStart(14),
-        `${cpu.toFixed(1)} s${ratio(cpu, base?.cpu)}`.padStart(20),
-        `${milliseconds.toFixed(0)} ms${ratio(milliseconds, base?.milliseconds)}`.padStart(20),
-      ].join('  '),
-    ),
-  ].join('\n');
+  const lines = figures.map(({ checkout, objects, cpu, milliseconds }) => [
+    checkout,
+    withRatio(objects, base?.objects, 0),
+    withRatio(cpu, base?.cpu, 1, ' s'),
+    withRatio(milliseconds, base?.milliseconds, 0, ' ms'),
+  ]);
+  const head = ['', 'objects', 'CPU of two years, one account', 'a sum per month over all'];
+  return formatTable([head, ...lines], 1);
 }
 
 /** In ms, in a new database each time: DuckDB remembers footers. */

@@ -7,8 +7,7 @@ import { createFileAgent } from '../../../functions/copy/body.ts';
 import { copyFile } from '../../../functions/copy/copy.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 
-export const BUCKET = 'bench';
-export const REGION = 'eu-west-1';
+const BUCKET = 'bench';
 
 /** Copies `url` to the bucket at `endpoint`. */
 export type Contender = (url: string, endpoint: string) => Promise<unknown>;
@@ -21,7 +20,7 @@ export const contenders: Readonly<Record<string, Contender>> = {
 };
 
 function at(endpoint: string) {
-  return { endpoint, region: REGION, forcePathStyle: true, credentials: CREDENTIALS };
+  return { endpoint, region: 'eu-west-1', forcePathStyle: true, credentials: CREDENTIALS };
 }
 
 /** The limit: undici's GET piped into undici's PUT, without a check or a retry. */

@@ -6,10 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { COPY_ENVIRONMENT } from '../../../infra/constructs/copy-environment.ts';
-import { CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { makeCertificate } from '../../support/certificate.ts';
-import { BUCKET, REGION } from './contenders.ts';
-import { measureCommand, type Taken } from './measure-command.ts';
+import type { Taken } from '../measure-command.ts';
 
 export const TRANSPORTS = ['http', 'tls'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
@@ -48,7 +46,6 @@ export async function startServers(transport: Transport, against: string | undef
     environment: (await import(join(against, 'infra/constructs/copy-environment.ts'))).COPY_ENVIRONMENT,
   };
   const measureContender = (contender: string, url: string) => {
-    if (contender === 'rclone-copyurl') return measureCommand(COPYURL, rcloneAt(s3.address, authority, url));
     const args = [url, s3.address];
     if (contender === 'against' && other)
       return measureProcess([other.program, 'ours', ...args], { ...trust, ...other.environment });
@@ -100,23 +97,4 @@ async function measureProcess(
     return JSON.parse(line) as Taken;
   }
   throw new Error(`It ended without a result: ${command.join(' ')}`);
-}
-
-const COPYURL = `rclone copyurl -q "$URL" bench:${BUCKET}/rclone-copyurl`;
-
-/** An environment in which rclone uses only the bench's S3. */
-function rcloneAt(endpoint: string, authority: string, url: string): NodeJS.ProcessEnv {
-  return {
-    PATH: process.env.PATH,
-    URL: url,
-    SSL_CERT_FILE: authority,
-    RCLONE_CONFIG: '/dev/null',
-    RCLONE_CONFIG_BENCH_TYPE: 's3',
-    RCLONE_CONFIG_BENCH_PROVIDER: 'Other',
-    RCLONE_CONFIG_BENCH_ENDPOINT: endpoint,
-    RCLONE_CONFIG_BENCH_REGION: REGION,
-    RCLONE_CONFIG_BENCH_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
-    RCLONE_CONFIG_BENCH_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
-    RCLONE_CONFIG_BENCH_NO_CHECK_BUCKET: 'true',
-  };
 }

@@ -6,7 +6,7 @@ import { finished } from 'node:stream/promises';
 import { xml } from '../../../infra/local/s3/answers.ts';
 import { type Operation, readAddress } from '../../../infra/local/s3/call.ts';
 
-// Runs in a process of its own, as `source` or as `s3`. Sends its port, and its CPU seconds whenever it is asked.
+// Runs in a process of its own, as `source` or as `s3`. Sends its port.
 
 const ROW =
   '{"date":"2026-10-01","campaign_id":"6f1d2c1e-0001-4b1f-9f60-5d2f1f0a7b11","campaign_name":"Autumn, \\"Sale\\" [EU]","spend":1234.56,"impressions":98765}';
@@ -23,16 +23,10 @@ const { key, cert } = process.env as { key?: string; cert?: string };
 const tls = key && cert ? { key, cert } : undefined;
 
 process.send?.(role === 's3' ? await startSink() : await startSource());
-process.on('message', () => {
-  const { user, system } = process.cpuUsage();
-  process.send?.((user + system) / 1e6);
-});
 process.on('disconnect', () => process.exit());
 
 /** An S3 that counts the bytes, forgets them and answers with the checksums that the client claims. It uses little CPU. */
 function startSink(): Promise<number> {
-  const objects = new Map<string, number>();
-  const uploads = new Map<string, number>();
   return start(async (request, response) => {
     const { operation, bucket, key, query } = readAddress(request);
     const crc32 = String(request.headers['x-amz-checksum-crc32'] ?? '');
@@ -46,17 +40,14 @@ function startSink(): Promise<number> {
       response.destroy();
       return;
     }
-    const id = query.get('uploadId') ?? randomUUID();
-    const names = { Bucket: bucket, Key: key, UploadId: id, ETag: '"bench"', ChecksumCRC32: crc32 };
-    if (operation === 'PutObject') objects.set(key, bytes);
-    if (operation === 'UploadPart') uploads.set(id, (uploads.get(id) ?? 0) + bytes);
-    if (operation === 'CompleteMultipartUpload') objects.set(key, uploads.get(id) ?? 0);
-    const isHead = operation === 'HeadObject';
-    response.writeHead(isHead && !objects.has(key) ? 404 : 200, {
+    const names = {
+      Bucket: bucket,
+      Key: key,
+      UploadId: query.get('uploadId') ?? randomUUID(),
       ETag: '"bench"',
-      'x-amz-checksum-crc32': crc32,
-      ...(isHead && { 'Content-Length': objects.get(key) ?? 0 }),
-    });
+      ChecksumCRC32: crc32,
+    };
+    response.writeHead(200, { ETag: '"bench"', 'x-amz-checksum-crc32': crc32 });
     const root = operation === undefined ? undefined : RESULTS[operation];
     response.end(root && xml(root, names));
   });
