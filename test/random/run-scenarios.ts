@@ -40,9 +40,8 @@ export async function runScenarios(
   report: (outcome: Outcome) => void,
 ): Promise<void> {
   const waiting = [...scenarios];
-  const share = () => Math.ceil(waiting.length / parallel);
-  const least = Math.min(SHORT_BATCH, share());
-  const next = () => takeBatch(waiting, Math.max(least, share()));
+  const size = Math.min(BATCH, Math.ceil(waiting.length / parallel));
+  const next = () => waiting.splice(0, size);
   await prepareAssembly();
   const work = async () => {
     using workflow = startProcess();
@@ -52,20 +51,8 @@ export async function runScenarios(
   await Promise.all(Array.from({ length: parallel }, work));
 }
 
-/** Scenarios of one workflow at the end, where all workflows should end at the same time. Starting one takes as long as two runs. */
-const SHORT_BATCH = 20;
-
-/** Executions of one workflow: it keeps the histories of the last 500. A scenario runs each of its exports twice. */
-const BATCH_EXECUTIONS = 480;
-
-function takeBatch(waiting: NumberedScenario[], most: number): NumberedScenario[] {
-  let executions = 0;
-  const end = waiting.slice(0, most).findIndex(({ scenario }) => {
-    executions += 2 * scenario.exports.length;
-    return executions > BATCH_EXECUTIONS;
-  });
-  return waiting.splice(0, end < 0 ? most : end);
-}
+/** Scenarios of one workflow. It keeps the histories of the last 500 executions; a scenario runs each of at most 4 exports twice. */
+const BATCH = 60;
 
 const RUN_BATCHES = new URL('./run-batches.ts', import.meta.url);
 

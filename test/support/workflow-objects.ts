@@ -1,4 +1,4 @@
-import { HeadObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { ACCOUNT, CREDENTIALS } from '../../infra/local/s3/server.ts';
 import { countUploads } from './s3.ts';
 import type { Workflow } from './workflow.ts';
@@ -6,12 +6,6 @@ import type { Workflow } from './workflow.ts';
 /** Counts the multipart uploads that are neither completed nor aborted. */
 export function openUploads({ out, bucket }: Workflow): Promise<number> {
   return countUploads(out, bucket);
-}
-
-/** The Content-Encoding with which S3 serves an object. */
-export async function encodingOf(workflow: Workflow, key: string): Promise<string | undefined> {
-  const command = new HeadObjectCommand({ ...bucketOf(workflow), Key: key });
-  return (await clientOf(workflow).send(command)).ContentEncoding;
 }
 
 export async function replaceObject(workflow: Workflow, key: string, text: string): Promise<void> {

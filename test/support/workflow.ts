@@ -17,7 +17,6 @@ import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 import { type Faulty, type JsonCall, type S3Call, startJsonProxy, startS3Proxy } from './faulty-services.ts';
 
 const FAST_TIMERS = fileURLToPath(new URL('./fast-timers.ts', import.meta.url));
-const FULL_STORAGE = fileURLToPath(new URL('./full-storage.ts', import.meta.url));
 
 export interface WorkflowOptions {
   /** Times faster than real time. Default 100: a wait of 10 s takes 0.1 s. */
@@ -42,10 +41,6 @@ export interface WorkflowOptions {
   readonly functionSeconds?: Readonly<Record<string, number>>;
   /** Makes the functions' own time-outs and pauses, which are real time, 20 times shorter. */
   readonly shortTimeouts?: boolean;
-  /** CurateReport has no space for the objects of tables. Needs /dev/full. */
-  readonly fullStorage?: boolean;
-  /** MB of the functions of these steps. Default: the stack's. */
-  readonly functionMemory?: Readonly<Record<string, number>>;
   /** Default: runs each function in threads of this process. */
   readonly createFunction?: CreateFunction;
 }
@@ -95,7 +90,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
       baseUrl: options.baseUrl ?? sandbox.baseUrl,
       revision: options.revision ?? sandbox.revision,
       credentials: Object.fromEntries(credentials.map(([account, text]) => [account, { text }])),
-      assembly: { ...assembly, functions: preload(functions, out, options) },
+      assembly: { ...assembly, functions: options.shortTimeouts ? preload(functions, out) : functions },
       ...(options.settings && { settings: options.settings }),
       ...(options.versioned && { versioned: true }),
       createFunction: (spec, ...rest) => create(services.connect(spec), ...rest),
@@ -167,33 +162,20 @@ async function startProxies(started: AsyncDisposableStack) {
 
 type Functions = readonly FunctionSpec[];
 
-function limitFunctions(functions: Functions, options: WorkflowOptions): Functions {
-  const { functionSeconds = {}, functionMemory = {} } = options;
-  return functions.map((spec) => {
-    const { STEP = '' } = spec.environment;
-    return {
-      ...spec,
-      timeoutSeconds: functionSeconds[STEP] ?? spec.timeoutSeconds,
-      memoryMb: functionMemory[STEP] ?? spec.memoryMb,
-    };
-  });
+function limitFunctions(functions: Functions, { functionSeconds = {} }: WorkflowOptions): Functions {
+  return functions.map((spec) => ({
+    ...spec,
+    timeoutSeconds: functionSeconds[spec.environment.STEP ?? ''] ?? spec.timeoutSeconds,
+  }));
 }
 
-/** Loads fast-timers.ts and full-storage.ts before the bundles of functions that need them. */
-function preload(
-  functions: Functions,
-  out: string,
-  { shortTimeouts, fullStorage }: WorkflowOptions,
-): Functions {
+/** Loads fast-timers.ts before the bundles of the functions. */
+function preload(functions: Functions, out: string): Functions {
   const directory = join(out, '.code');
   mkdirSync(directory);
   return functions.map((spec) => {
-    const isFull = fullStorage === true && spec.environment.STEP === 'CurateReport';
-    const modules = [...(shortTimeouts ? [FAST_TIMERS] : []), ...(isFull ? [FULL_STORAGE] : [])];
-    if (modules.length === 0) return spec;
     const file = join(directory, `${spec.name}.cjs`);
-    const requires = modules.map((module) => `require('${module}');\n`).join('');
-    writeFileSync(file, `${requires}module.exports = require('${spec.file}');\n`);
+    writeFileSync(file, `require('${FAST_TIMERS}');\nmodule.exports = require('${spec.file}');\n`);
     return { ...spec, file };
   });
 }
