@@ -17,7 +17,10 @@ function newestOf({ curations }: Table, day: string): string | undefined {
 }
 
 it('29: a schedule, a backfill and a manual run of one export at the same time deliver, with one token', async () => {
-  await using workflow = await startFastWorkflow({ sandbox: { report: { secondsToReady: 100 } } });
+  await using workflow = await startFastWorkflow({
+    versioned: true,
+    sandbox: { report: { secondsToReady: 100 } },
+  });
   const now = new Date(workflow.clock.now());
   const today = dateIn('UTC', now);
   const name = 'daily';
@@ -42,7 +45,7 @@ it('29: a schedule, a backfill and a manual run of one export at the same time d
   expect(manifests).toHaveLength(3 + 1);
   for (const key of manifests) {
     const manifest = JSON.parse(String(await workflow.object(key)));
-    const digest = createHash('sha256').update(await workflow.object(manifest.key));
+    const digest = createHash('sha256').update(await workflow.object(manifest.key, manifest.version_id));
     expect(digest.digest('hex')).toBe(workflow.sandbox.expected(manifest.report_id).sha256());
   }
   // P3

@@ -41,11 +41,6 @@ async function startServer(answer: Answer) {
 }
 
 describe('the bucket', () => {
-  it('is the bucket of the settings', async () => {
-    const { store } = await startBucket();
-    expect(store.bucket).toBe(BUCKET);
-  });
-
   it('gets JSON with a trailing line break, its type, its checksum and the expected owner', async () => {
     const { store, requests } = await startServer((_, response) => response.end());
     await store.putJson(KEY, { version: '1', rows: [1, 'é'] });
@@ -63,27 +58,27 @@ describe('the bucket', () => {
 
   it.each<[string, string, (store: ObjectStore) => Promise<unknown>]>([
     ['read', 'GET', (store) => store.getText(KEY)],
+    ['opened', 'GET', (store) => store.open(KEY, 'v7', new AbortController().signal)],
     ['looked at', 'HEAD', (store) => store.head(KEY)],
     ['removed from', 'DELETE', (store) => store.remove(KEY)],
-  ])('is %s by key and with the expected owner', async (_, method, call) => {
+  ])('is %s by key and with the expected owner', async (name, method, call) => {
     const { store, requests } = await startServer((_seen, response) => response.end());
     await call(store);
     expect(requests).toMatchObject([{ method, headers: { 'x-amz-expected-bucket-owner': ACCOUNT } }]);
     expect(requests[0]?.path.split('?')[0]).toBe(PATH);
+    expect(requests[0]?.path.includes('versionId=v7')).toBe(name === 'opened');
   });
 
-  it('returns the text and the checksum of a stored object', async () => {
-    const { store } = await startBucket();
-    await store.putJson(KEY, ['é']);
-    expect(await store.getText(KEY)).toBe('[\n  "é"\n]\n');
-    expect(await store.head(KEY)).toStrictEqual({ crc32: base64Crc32(crc32('[\n  "é"\n]\n')) });
-  });
-
-  it('returns an empty text for an empty object', async () => {
+  it.each([
+    'é',
+    '',
+  ])('returns the text and the checksum of a stored object, until it is removed: "%s"', async (text) => {
     const { store, put } = await startBucket();
-    await put('');
-    expect(await store.getText(KEY)).toBe('');
-    expect(await store.head(KEY)).toStrictEqual({ crc32: 'AAAAAA==' });
+    await put(text);
+    expect(await store.getText(KEY)).toBe(text);
+    expect(await store.head(KEY)).toStrictEqual({ crc32: base64Crc32(crc32(text)) });
+    await store.remove(KEY);
+    expect(await store.getText(KEY)).toBeUndefined();
   });
 
   it('returns the version in a versioned bucket', async () => {
@@ -107,13 +102,6 @@ describe('the bucket', () => {
       ['HeadObject', 404],
       ['DeleteObject', 204],
     ]);
-  });
-
-  it('removes an object', async () => {
-    const { store } = await startBucket();
-    await store.putJson(KEY, {});
-    await store.remove(KEY);
-    expect(await store.getText(KEY)).toBeUndefined();
   });
 });
 
