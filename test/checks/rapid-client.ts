@@ -1,9 +1,8 @@
 import { registerHooks } from 'node:module';
-import { createScaledDate } from '../../infra/local/clock.ts';
 
 /**
  * Loaded before Lambda's runtime client. Replaces its native part, the HTTP client in rapid-client.node, which an install script
- * would have to compile, and sets the scaled clock.
+ * would have to compile.
  *
  * The native `done` and `error` block until the Runtime API has answered. Here `next` waits for them, which is all that the
  * runtime client can tell.
@@ -12,9 +11,6 @@ registerHooks({
   resolve: (specifier, context, next) =>
     next(specifier === './rapid-client.node' ? import.meta.filename : specifier, context),
 });
-
-globalThis.Date = createScaledDate(JSON.parse(process.env.CLOCK ?? ''));
-delete process.env.CLOCK;
 
 const INVOCATIONS = `http://${process.env.AWS_LAMBDA_RUNTIME_API}/2018-06-01/runtime/invocation`;
 

@@ -1,59 +1,86 @@
-import { beforeEach, expect, it } from 'vitest';
-import type { CreateFunction } from '../../infra/local/run.ts';
-import { runExport, shareWorkflow } from '../support/run-export.ts';
-import { forgetTokens } from '../support/workflow-secrets.ts';
-import { createRuntimeFunction, installRuntimeClient } from './runtime-client.ts';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { cachedFolder } from '../../infra/cache.ts';
+import { loadAssembly, prepareAssembly } from '../../infra/local/assembly.ts';
+import type { FunctionSpec } from '../../infra/local/lambda-instance.ts';
+import { awsEnvironment, SETTINGS } from '../support/lambda.ts';
+import { listen } from '../support/listen.ts';
+import { NORMALIZED_REPORT } from '../support/requests.ts';
+
+const RUNTIME_CLIENT = 'aws-lambda-ric@4.0.2';
+
+const RAPID_CLIENT = fileURLToPath(new URL('rapid-client.ts', import.meta.url));
+
+/**
+ * Installs AWS's runtime client, the program that loads a handler on Lambda, and returns its main file.
+ *
+ * It is not a devDependency, because its install script compiles curl. Its JavaScript is one bundled file, which needs no script.
+ */
+async function installRuntimeClient(): Promise<string> {
+  const folder = await cachedFolder(RUNTIME_CLIENT, async (draft) => {
+    const options = ['--prefix', draft, '--ignore-scripts', '--no-audit'];
+    await promisify(execFile)('npm', ['install', ...options, RUNTIME_CLIENT]);
+  });
+  return join(folder, 'node_modules/aws-lambda-ric/index.mjs');
+}
 
 const client = await installRuntimeClient();
+const { functions } = loadAssembly(await prepareAssembly());
 
-/** How each invocation ended: the step, and `returned` or the error's name. */
-const endings: string[] = [];
+/** Runs a function in a process of its own, by the runtime client, and returns what it reports to the Runtime API about this event. */
+async function invoke({ file, name, arn, environment }: FunctionSpec, event: object) {
+  const reported = Promise.withResolvers<{ result: string | undefined; body: unknown }>();
+  const events = [JSON.stringify({ retry_count: 0, ...event })];
+  await using api = await listen(({ method, path, body }, response) => {
+    const next = method === 'GET' ? events.shift() : undefined;
+    if (method === 'POST') reported.resolve({ result: path.split('/').at(-1), body: JSON.parse(body) });
+    if (next === undefined) return;
+    response.writeHead(200, {
+      'lambda-runtime-aws-request-id': 'invocation-1',
+      'lambda-runtime-deadline-ms': Date.now() + 60_000,
+      'lambda-runtime-invoked-function-arn': arn,
+      'lambda-runtime-trace-id': 'Root=1-00000000-000000000000000000000000;Sampled=0',
+    });
+    response.end(next);
+  });
+  const runtime = spawn(process.execPath, ['--import', RAPID_CLIENT, client], {
+    stdio: 'ignore',
+    env: {
+      ...awsEnvironment({}),
+      ...environment,
+      ...SETTINGS,
+      STEP: environment.STEP,
+      _HANDLER: `${basename(file, '.cjs')}.handler`,
+      LAMBDA_TASK_ROOT: dirname(file),
+      AWS_LAMBDA_RUNTIME_API: api.url.slice('http://'.length),
+      AWS_LAMBDA_LOG_FORMAT: 'JSON',
+      // The client does not start without these.
+      AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+      AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${name}`,
+      AWS_LAMBDA_LOG_STREAM_NAME: 'local',
+    },
+  });
+  const exited = once(runtime, 'exit').then(([status]) => ({ result: 'exit', body: status }));
+  const first = await Promise.race([reported.promise, exited]);
+  runtime.kill();
+  return first;
+}
 
-const createFunction: CreateFunction = (spec, clock, log) => {
-  const created = createRuntimeFunction(client, spec, clock, log);
-  const end = (how: string) => void endings.push(`${spec.environment.STEP} ${how}`);
-  const invoke = async (event: unknown) => {
-    try {
-      const output = await created.invoke(event);
-      end('returned');
-      return output;
-    } catch (error) {
-      end((error as Error).name);
-      throw error;
-    }
-  };
-  return { ...created, invoke };
-};
-
-// Slower than other whole runs: starting a process takes 0.2 s, which is 40 s of this clock.
-const workflow = await shareWorkflow({ speed: 200, createFunction });
-const [advertiser_id] = workflow.sandbox.advertiserIds;
-
-const NO_REPORT = { advertiser_ids: undefined, metrics: undefined };
-const PURCHASES = { kind: 'purchases', ...NO_REPORT, advertiser_id };
-const LIST = {
-  kind: 'list',
-  ...NO_REPORT,
-  start_date: undefined,
-  end_date: undefined,
-  resource: 'campaigns',
-};
-
-beforeEach(() => forgetTokens(workflow));
-
-it("each function's bundle loads in AWS's runtime client and returns", async () => {
-  for (const request of [{ kind: 'report' }, PURCHASES, LIST]) {
-    expect(await runExport(workflow, { request })).toMatchObject({ status: 'SUCCEEDED' });
-  }
-  const { failure } = await runExport(workflow, { request: { end_date: 'never' } });
-  expect(failure?.error).toBe('InvalidInput');
-  const steps = workflow.assembly.functions.map(({ environment }) => `${environment.STEP} returned`);
-  expect(endings).toEqual(expect.arrayContaining(steps));
+it.each(
+  functions.map((spec) => [spec.environment.STEP, spec] as const),
+)("%s: the bundle loads in AWS's runtime client, which reports its error by name", async (_, spec) => {
+  const { result, body } = await invoke(spec, { state: 'no state' });
+  expect([result, body]).toMatchObject(['error', { errorType: '$ZodError' }]);
 });
 
-it('an error that a Catch names is caught: a token refused while polling is renewed', async () => {
-  const { status, callsTo } = await runExport(workflow, { faults: ['report status=401'] });
-  expect(status).toBe('SUCCEEDED');
-  expect(callsTo('token')).toHaveLength(2);
-  expect(endings).toContain('CheckReport TokenRefused');
+it("PlanExport returns its plan through AWS's runtime client", async () => {
+  const [spec] = functions.filter(({ environment }) => environment.STEP === 'PlanExport');
+  if (!spec) throw new Error('There is no PlanExport');
+  const state = { execution: 'e', started_at: '2026-11-21T06:00:00Z', request: NORMALIZED_REPORT };
+  const { result, body } = await invoke(spec, { state });
+  expect([result, body]).toMatchObject(['response', { windows: [expect.anything()] }]);
 });

@@ -9,7 +9,7 @@ import type { EventBus } from '../../infra/local/events.ts';
 import type { ExecutionResult, HistoryEvent } from '../../infra/local/history.ts';
 import { createFunction } from '../../infra/local/lambda.ts';
 import type { FunctionSpec } from '../../infra/local/lambda-instance.ts';
-import { type CreateFunction, type LocalRun, type SettingTexts, startLocal } from '../../infra/local/run.ts';
+import { type LocalRun, type SettingTexts, startLocal } from '../../infra/local/run.ts';
 import type { Execution } from '../../infra/local/step-functions.ts';
 import { TaskError } from '../../infra/local/task-error.ts';
 import { type Sandbox, startSandbox } from '../../infra/sandbox/sandbox.ts';
@@ -41,8 +41,6 @@ export interface WorkflowOptions {
   readonly functionSeconds?: Readonly<Record<string, number>>;
   /** Makes the functions' own time-outs and pauses, which are real time, 20 times shorter. */
   readonly shortTimeouts?: boolean;
-  /** Default: runs each function in threads of this process. */
-  readonly createFunction?: CreateFunction;
 }
 
 /** How an execution ended, and its history. */
@@ -81,7 +79,6 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const credentials = Object.entries(options.credentials ?? credentialsOf(sandbox));
   const assembly = options.assembly ?? loadAssembly(await prepareAssembly());
   const functions = limitFunctions(assembly.functions, options);
-  const create = options.createFunction ?? createFunction;
   const services = await startProxies(started);
   const local = started.use(
     await startLocal({
@@ -93,7 +90,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
       assembly: { ...assembly, functions: options.shortTimeouts ? preload(functions, out) : functions },
       ...(options.settings && { settings: options.settings }),
       ...(options.versioned && { versioned: true }),
-      createFunction: (spec, ...rest) => create(services.connect(spec), ...rest),
+      createFunction: (spec, ...rest) => createFunction(services.connect(spec), ...rest),
     }),
   );
   const { s3, secrets } = services;
