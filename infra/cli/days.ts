@@ -144,6 +144,12 @@ export function describeDays({ start_date, end_date }: DateRange): string {
   return last === start_date ? last : `${start_date} to ${last}`;
 }
 
+/** The last ranges of days, in words. @param max how many are named */
+export function describeRanges(ranges: readonly DateRange[], max: number): string {
+  const more = ranges.length > max ? `${ranges.length - max} earlier ranges and ` : '';
+  return more + ranges.slice(-max).map(describeDays).join(', ');
+}
+
 /** The exports that have objects, as `account/name`. */
 export function namesIn(keys: readonly string[]): Set<string> {
   const found = keys.map((key) => /^exports\/account=([^/]+)\/export=([^/]+)\//.exec(key));

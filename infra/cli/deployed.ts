@@ -18,17 +18,13 @@ import {
   secondsBetween,
 } from './executions.ts';
 
-/** Calls at the same time. In most Regions, DescribeExecution allows 250 at once and 10 a second, GetExecutionHistory 250 and 5. */
-const DESCRIPTIONS = 10;
-const HISTORIES = 5;
-
 const LIST_PERMISSIONS = 'states:ListExecutions and states:DescribeExecution';
 const HISTORY_PERMISSIONS =
   'states:GetExecutionHistory, states:ListMapRuns, states:ListExecutions and states:DescribeExecution';
 
-/** A client for the Region of an ARN. */
+/** A client for the Region of an ARN. Its operations allow 250 calls at once, and then 5 or 10 a second: the SDK tries again. */
 export function createStepFunctions(arn: string): SFN {
-  return new SFN({ region: arn.split(':')[3] ?? '' });
+  return new SFN({ region: arn.split(':')[3] ?? '', maxAttempts: 10 });
 }
 
 export function hasEnded({ status }: DescribeExecutionOutput): boolean {
@@ -68,7 +64,10 @@ export async function listDeployed(stateMachineArn: string, limit: number): Prom
     // The last ones include the running ones, unless these began long ago.
     const last = await listItems(sfn, { stateMachineArn }, limit + running.length);
     const ended = last.filter(({ status }) => status !== 'RUNNING').slice(0, limit);
-    return await inBatches(DESCRIPTIONS, [...running, ...ended], (item) => summarizeItem(sfn, item));
+    const descriptions = [...running, ...ended].map(({ executionArn }) =>
+      sfn.describeExecution({ executionArn }),
+    );
+    return (await Promise.all(descriptions)).map(summarize);
   } catch (error) {
     throw createAwsFailure(error, `list the executions of ${stateMachineArn}`, LIST_PERMISSIONS);
   }
@@ -86,10 +85,6 @@ async function listItems(
     if (items.length >= limit) break;
   }
   return items.slice(0, limit);
-}
-
-async function summarizeItem(sfn: SFN, item: ExecutionListItem): Promise<ExecutionSummary> {
-  return summarize(await sfn.describeExecution({ executionArn: item.executionArn }));
 }
 
 function summarize(execution: DescribeExecutionOutput): ExecutionSummary {
@@ -114,7 +109,7 @@ export async function readDeployed(execution: DescribeExecutionOutput): Promise<
     const { mapRuns = [] } = await sfn.listMapRuns({ executionArn });
     const children = await Promise.all(mapRuns.map(({ mapRunArn }) => listItems(sfn, { mapRunArn })));
     const plan = plannedWindows(own);
-    const windows = await inBatches(HISTORIES, children.flat(), (child) => readWindow(sfn, child, plan));
+    const windows = await Promise.all(children.flat().map((child) => readWindow(sfn, child, plan)));
     return {
       summary: summarize(execution),
       end: { ...execution, output: parseJson(execution.output ?? '') },
@@ -157,19 +152,13 @@ async function readHistory(sfn: SFN, executionArn: string, window?: number): Pro
 /** The events of a Lambda or a task name no state; they belong to the one that was entered last. */
 function toEvents(history: readonly AwsEvent[], window: number | undefined): ExecutionEvent[] {
   let at: Pick<ExecutionEvent, 'state' | 'stateType'> = {};
-  let tries = 0;
   return history.flatMap((event): ExecutionEvent[] => {
     const { type = '', timestamp = new Date(0), stateExitedEventDetails: exited } = event;
     const time = timestamp.toISOString();
     const [, stateType, change] = /^(\w+)(StateEntered|StateExited)$/.exec(type) ?? [];
     if (change !== undefined) {
       at = { state: (event.stateEnteredEventDetails ?? exited)?.name, stateType };
-      tries = 0;
       return [{ type: change, time, window, ...at, output: parseJson(exited?.output ?? '') }];
-    }
-    if (/^(LambdaFunction|Task)Scheduled$/.test(type)) {
-      tries += 1;
-      return tries > 1 ? [{ type: 'StateRetried', time, window, ...at }] : [];
     }
     if (!/^(LambdaFunction|Task).*(Failed|TimedOut)$/.test(type)) return [];
     return [{ type: 'StateFailed', time, window, ...at, ...failureOf(event) }];
@@ -180,16 +169,4 @@ function toEvents(history: readonly AwsEvent[], window: number | undefined): Exe
 function failureOf(event: AwsEvent): { error: string; cause?: string } {
   const details = Object.values(event).find((value) => typeof Object(value).error === 'string');
   return details ?? { error: event.type ?? '' };
-}
-
-/** Does something with each item, with `size` of them at the same time. */
-async function inBatches<T, R>(
-  size: number,
-  items: readonly T[],
-  work: (item: T) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = [];
-  for (let start = 0; start < items.length; start += size)
-    results.push(...(await Promise.all(items.slice(start, start + size).map(work))));
-  return results;
 }

@@ -2,16 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
-import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
+import { parseRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import { WindowResult } from '../../functions/workflow/states.ts';
 import type { BusEvent } from '../local/events.ts';
 import type { ExecutionHistory } from '../local/history.ts';
 import { UsageError } from './errors.ts';
-import { isRunning } from './out-lock.ts';
 import type { ExecutionEnd } from './outcome.ts';
 
-/** The end of an execution or a window. `unfinished`: a local run that was killed. */
+/** The end of an execution or a window. `unfinished`: a local run that is running or was killed. */
 export type ExecutionOutcome = 'running' | 'delivered' | 'failed' | 'stopped' | 'timed_out' | 'unfinished';
 
 /** An execution of the state machine, deployed or local: an entry of `list --json`. */
@@ -35,8 +34,6 @@ export interface ExecutionSummary {
 export interface WindowRun {
   readonly window: Window;
   readonly outcome: ExecutionOutcome | 'waiting';
-  /** Until its turn came. */
-  readonly waited_seconds?: number | undefined;
   readonly seconds?: number | undefined;
   readonly bytes?: number | undefined;
   readonly rows?: number | undefined;
@@ -119,7 +116,6 @@ export function plannedWindows(events: readonly ExecutionEvent[]): readonly Wind
 }
 
 export function readWindows({ events, summary, until }: RecordedExecution): WindowRun[] {
-  const map = events.find(({ type, stateType }) => type === 'StateEntered' && stateType === 'Map');
   const byWindow = Map.groupBy(events, ({ window }) => window);
   return plannedWindows(events).map(({ start_date, end_date }, place) => {
     const window = { start_date, end_date };
@@ -131,7 +127,6 @@ export function readWindows({ events, summary, until }: RecordedExecution): Wind
     return {
       window,
       outcome: summary.outcome,
-      waited_seconds: secondsBetween(map?.time ?? begun, begun),
       seconds: secondsBetween(begun, ended),
       ...(end ? readResult(end) : { state: own.findLast(({ type }) => type === 'StateEntered')?.state }),
     };
@@ -171,8 +166,7 @@ async function readFolder(out: string): Promise<RecordedExecution[]> {
   if (history === undefined && events === undefined)
     throw new UsageError([`--out ${out} has no history.json; run 'npm start' first, or name another folder`]);
   const { executions = [] } = Object(parseJson(history ?? '')) as { executions?: ExecutionHistory[] };
-  const withoutEnd = (await isRunning(out)) ? 'running' : 'unfinished';
-  const recorded = executions.map((one) => readRecorded(one, withoutEnd));
+  const recorded = executions.map(readRecorded);
   const names = new Set(recorded.map(({ summary }) => summary.execution));
   const announced = (events ?? '')
     .split('\n')
@@ -182,16 +176,12 @@ async function readFolder(out: string): Promise<RecordedExecution[]> {
   return [...announced, ...recorded].reverse();
 }
 
-/** @param withoutEnd the outcome of an execution that has not ended */
-function readRecorded(
-  { execution, result, events }: ExecutionHistory,
-  withoutEnd: ExecutionOutcome,
-): RecordedExecution {
+function readRecorded({ execution, result, events }: ExecutionHistory): RecordedExecution {
   const [first] = events;
   const until = events.at(-1)?.time ?? '';
   const summary = {
     execution,
-    outcome: result ? outcomeFor(result.status) : withoutEnd,
+    outcome: result ? outcomeFor(result.status) : ('unfinished' as const),
     ...(first && describeInput(first.input, new Date(first.time))),
     started_at: first?.time,
     ended_at: result && until,
@@ -204,26 +194,19 @@ function readRecorded(
 /** The event tells neither when the execution started nor what its states did. */
 function readAnnounced(event: unknown): RecordedExecution[] {
   const { 'detail-type': type, detail, time } = Object(event) as BusEvent;
-  const isDelivered = type === 'Report Exported';
-  if (!isDelivered && type !== 'Report Export Failed') return [];
-  const fields = Object(detail) as Partial<ExportRequest> & {
-    execution: string;
-    export?: string;
-    error?: string;
-  };
-  const { execution, account, name, start_date, end_date, error } = fields;
+  const status = { 'Report Exported': 'SUCCEEDED', 'Report Export Failed': 'FAILED' }[type];
+  if (status === undefined) return [];
+  const { execution, account, name, export: failed, start_date, end_date, error } = Object(detail);
   const summary = {
     execution,
-    outcome: isDelivered ? ('delivered' as const) : ('failed' as const),
+    outcome: outcomeFor(status),
     account,
-    export: name ?? fields.export,
+    export: name ?? failed,
     start_date,
     end_date,
     ended_at: time,
     error,
   };
-  const end = isDelivered
-    ? { name: execution, status: 'SUCCEEDED', output: detail }
-    : { name: execution, status: 'FAILED', error, cause: JSON.stringify(detail) };
+  const end = { name: execution, status, output: detail, error, cause: JSON.stringify(detail) };
   return [{ summary, end, events: [], until: time }];
 }

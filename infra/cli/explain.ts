@@ -58,7 +58,7 @@ function describeExecution(details: RecordedExecution, { local, out }: CommonOpt
   const next = local ? `repeat the command with --only-missing --out ${out}` : resumeCommand(execution);
   const paragraphs = [
     [`${outcome.replace('_', ' ')}  ${execution}`, facts.join(', ')],
-    outcome === 'unfinished' ? [`It was killed. To go on, ${next}.`] : [],
+    outcome === 'unfinished' ? [`It is still running, or it was killed. To go on after that, ${next}.`] : [],
     failure ? describeOutcome(failure, { root: local ? `${out}/` : 's3://', next }) : [],
     readWindows(details).map(describeWindow),
     describeTimeline(events),
@@ -70,14 +70,13 @@ function describeExecution(details: RecordedExecution, { local, out }: CommonOpt
 }
 
 function describeWindow(run: WindowRun): string {
-  const { window, outcome, error, rows, bytes, seconds, waited_seconds = 0, state = '' } = run;
+  const { window, outcome, error, rows, bytes, seconds, state = '' } = run;
   const doing = isUnderWay(run) ? (DOING[state as keyof typeof DOING] ?? state) : undefined;
   const facts = [
     `${window.start_date} to ${window.end_date}  ${describeEnd({ outcome, error: error ?? doing })}`,
     rows === undefined ? [] : `${rows} rows`,
     bytes === undefined ? [] : size(bytes),
     seconds === undefined ? [] : `${isUnderWay(run) ? 'so far' : 'took'} ${duration(seconds * 1_000)}`,
-    waited_seconds < 1 ? [] : `waited its turn ${duration(waited_seconds * 1_000)}`,
   ];
   return facts.flat().join(', ');
 }

@@ -5,13 +5,12 @@ import { catalogName } from '../../functions/workflow/table.ts';
 import { tablesOf } from '../config/exports.ts';
 import { type DocumentedTable, documentTable } from '../config/table-words.ts';
 import { alignColumns, printDocument, printLines } from './layout.ts';
-import { examples, loadConfig, option } from './options.ts';
+import { loadConfig, option } from './options.ts';
 
 export function createFieldsCommand(): Command {
   return new Command('fields')
     .description('Show the metrics and dimensions that are known, and what each column of the tables means.')
     .addOption(option.json())
-    .addHelpText('after', examples('fields', 'fields --json'))
     .action(({ json }: { readonly json?: true }) => {
       const tables = documentTables();
       if (json) printDocument({ outcome: 'ok', ...DICTIONARY, tables });

@@ -3,24 +3,23 @@ import { duration } from '../local/progress.ts';
 import { readStateMachineArn } from './deployment.ts';
 import { describeEnd, type ExecutionSummary, listLocal } from './executions.ts';
 import { alignColumns, printDocument, printLines, toMinute } from './layout.ts';
-import { type CommonOptions, examples, option, wholeNumber } from './options.ts';
+import { type CommonOptions, option, wholeNumber } from './options.ts';
 
 interface ListOptions extends CommonOptions {
   readonly limit: number;
 }
 
-// Each execution is one call of DescribeExecution, of which AWS allows ten a second.
-const parseLimit = wholeNumber(1, 1_000);
+/** Each execution is one call of DescribeExecution, of which AWS allows 250 at once. */
+const MAX_LIMIT = 100;
 
 export function createListCommand(): Command {
   return new Command('list')
     .description('Show the executions that are running and those that ran last, newest first.')
-    .option('--limit <n>', 'how many that have ended', parseLimit, 20)
+    .option('--limit <n>', 'how many that have ended', wholeNumber(1, MAX_LIMIT), 20)
     .addOption(option.json())
     .addOption(option.stateMachine())
     .option('--local', 'show the runs of this machine')
     .addOption(option.out())
-    .addHelpText('after', examples('list --limit 5 --json', 'list --local'))
     .action(list);
 }
 

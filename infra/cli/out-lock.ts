@@ -1,4 +1,4 @@
-import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UsageError } from './errors.ts';
 
@@ -26,14 +26,6 @@ export async function lockFolder(out: string): Promise<AsyncDisposable> {
       throw new UsageError([`--out ${out} is used by another run that began just now`]);
   }
   return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };
-}
-
-/** A run is under way in this folder: the lock's owner lives, and has written the history since. `curate` writes none. */
-export async function isRunning(out: string): Promise<boolean> {
-  const lock = join(out, LOCK);
-  const times = [lock, join(out, 'history.json')].map(async (file) => (await stat(file)).mtimeMs);
-  const [locked, written] = await Promise.all(times).catch(() => [1, 0] as const);
-  return (written ?? 0) >= (locked ?? 1) && isAlive(await readOwner(lock));
 }
 
 async function readOwner(lock: string): Promise<number> {

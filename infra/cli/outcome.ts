@@ -24,13 +24,9 @@ export interface Interrupted {
 }
 
 /** An execution that ended without a failure report: stopped, timed out, or unable to write one. */
-interface Stopped {
-  readonly version: '1';
+type Stopped = Pick<FailureReport, 'version' | 'happened' | 'todo' | 'execution'> & {
   readonly error: string;
-  readonly happened: string;
-  readonly todo: string;
-  readonly execution: string;
-}
+};
 
 /** The end of an execution as Step Functions describes it. */
 export interface ExecutionEnd {

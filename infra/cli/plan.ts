@@ -5,7 +5,6 @@ import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { exportPrefix, MANIFEST } from '../../functions/workflow/keys.ts';
 import { type ExportRequest, splitRequest } from '../../functions/workflow/request/request.ts';
-import type { Window } from '../../functions/workflow/state-parts.ts';
 import { dollarsOf, PRICES, usageOf } from '../config/cost.ts';
 import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from './bucket.ts';
 import { lastTarget, readKeptRequests } from './kept-requests.ts';
@@ -23,25 +22,6 @@ interface PlanOptions extends RequestOptions, Folder {
   readonly json?: true;
 }
 
-/** The work that an export would do, and its time and cost. */
-interface Plan {
-  readonly outcome: 'ok';
-  readonly account: string;
-  readonly name: string;
-  readonly windows: readonly Window[];
-  /** With --only-missing, the number of windows that are already there. */
-  readonly already_delivered?: number | undefined;
-  /** Reports to create, if the platform answers at the first try. */
-  readonly reports: number;
-  readonly minutes: number;
-  /** Median of the latest deliveries, from the report's creation to the manifest. Absent if there are none. */
-  readonly seconds_per_report?: number | undefined;
-  readonly transitions: number;
-  readonly lambda_gb_seconds: number;
-  readonly dollars: number;
-  readonly warnings: readonly string[];
-}
-
 export function createPlanCommand(): Command {
   return new Command('plan')
     .description(
@@ -55,14 +35,8 @@ export function createPlanCommand(): Command {
     .option('--only-missing', 'leave out windows that the same request has already delivered')
     .addOption(option.json())
     .option('--local', 'look at the folder of local runs instead of the deployed bucket')
-    .option('--out <dir>', 'the folder of local runs', 'out')
-    .addHelpText(
-      'after',
-      examples(
-        'plan daily-campaigns --local',
-        'plan daily-campaigns --from 2024-01-01 --to 2026-01-01 --local --json',
-      ),
-    )
+    .addOption(option.out())
+    .addHelpText('after', examples('plan daily-campaigns --from 2024-01-01 --to 2026-01-01'))
     .action(async (name: string | undefined, options: PlanOptions) => {
       const plan = await planRequest(await findRequest(name, options), options);
       if (options.json) printDocument(plan);
@@ -70,7 +44,8 @@ export function createPlanCommand(): Command {
     });
 }
 
-async function planRequest(input: unknown, options: PlanOptions): Promise<Plan> {
+/** @returns the document that --json prints */
+async function planRequest(input: unknown, options: PlanOptions) {
   const now = new Date();
   const { request, warnings, onlyMissing } = checkRequest(input, now);
   const all = splitRequest(request);
@@ -90,16 +65,15 @@ async function planRequest(input: unknown, options: PlanOptions): Promise<Plan> 
   const rounds = Math.ceil(found.windows.length / request.max_parallel);
   const usage = usageOf(request.kind, found.windows.length, seconds ?? ASSUMED_SECONDS);
   return {
-    outcome: 'ok',
+    outcome: 'ok' as const,
     account: request.account,
     name: request.name,
     windows: found.windows,
     already_delivered: found.already_delivered,
+    // If the platform answers at the first try.
     reports: request.kind === 'report' ? found.windows.length : 0,
     minutes: Math.ceil((rounds * (seconds ?? ASSUMED_SECONDS)) / 60),
     seconds_per_report: seconds,
-    transitions: usage.transitions,
-    lambda_gb_seconds: Number(usage.gigabyteSeconds.toFixed(1)),
     dollars: Number(dollarsOf(usage).toFixed(4)),
     warnings: [...warnings, ...found.warnings],
   };
@@ -129,7 +103,7 @@ async function medianSeconds(store: ReadableBucket, request: ExportRequest): Pro
   return seconds.sort((one, other) => one - other)[seconds.length >> 1];
 }
 
-function describePlan(plan: Plan): string[] {
+function describePlan(plan: Awaited<ReturnType<typeof planRequest>>): string[] {
   const { windows, already_delivered: already, seconds_per_report: seconds } = plan;
   const [first, last] = [windows[0], windows.at(-1)];
   const basis =
@@ -142,8 +116,6 @@ function describePlan(plan: Plan): string[] {
     `windows            ${windows.length}${already ? ` (and ${already} already delivered)` : ''}`,
     `reports to create  ${plan.reports}`,
     `expected time      ${plan.minutes} min, ${basis}`,
-    `state transitions  ${plan.transitions}`,
-    `Lambda             ${plan.lambda_gb_seconds} GB-seconds`,
     `AWS charges about  $${plan.dollars.toFixed(4)} (Step Functions and Lambda, list prices of ${PRICES.as_of})`,
     ...plan.warnings.map((warning) => `warning: ${warning}`),
   ];

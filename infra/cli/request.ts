@@ -61,11 +61,17 @@ export interface RequestOptions {
 
 /** The request that the options name. @throws UsageError */
 export async function findRequest(name: string | undefined, options: RequestOptions): Promise<unknown> {
-  const { input, account } = options;
+  return withOptions(await findGivenRequest(name, options), options);
+}
+
+/** The request before {@link withOptions}. @throws UsageError */
+export async function findGivenRequest(
+  name: string | undefined,
+  { input, account }: Pick<RequestOptions, 'input' | 'account'>,
+): Promise<unknown> {
   if ((name === undefined) === (input === undefined))
     throw new UsageError(['give the name of an export in cdk.json, or its request with --input']);
-  const request = input === undefined ? findConfiguredRequest(name ?? '', account) : await readRequest(input);
-  return withOptions(request, options);
+  return input === undefined ? findConfiguredRequest(name ?? '', account) : readRequest(input);
 }
 
 /**
@@ -82,14 +88,11 @@ export function withOptions(request: unknown, { from, to, onlyMissing }: Request
   return onlyMissing ? { ...ranged, only_missing: true } : ranged;
 }
 
-/** The name of the export of {@link exampleRequest}. */
-export const EXAMPLE = 'example';
-
 /** The request of `npm start`: the last week of the sandbox's advertisers, by campaign. */
 export function exampleRequest(now: Date): unknown {
   const today = now.toISOString().slice(0, 10);
   return {
-    name: EXAMPLE,
+    name: 'example',
     account: 'sandbox',
     kind: 'report',
     start_date: addDays(today, -7),

@@ -7,10 +7,10 @@ import { DeliveredWindow } from '../../functions/workflow/states.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../functions/workflow/table.ts';
 import { nameFaults } from '../config/export-faults.ts';
 import { tableSource, withColumns } from '../config/exports.ts';
-import { type Clock, type ClockAnchor, scaledClock } from '../local/clock.ts';
+import { type Clock, scaledClock } from '../local/clock.ts';
 import { type HistoryEvent, keepSaving } from '../local/history.ts';
 import { showProgress } from '../local/progress.ts';
-import { type CredentialSource, startLocal } from '../local/run.ts';
+import { startLocal } from '../local/run.ts';
 import { newestChange } from '../local/s3/store.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { UsageError } from './errors.ts';
@@ -25,7 +25,7 @@ import {
   checkRequest,
   exampleRequest,
   executionName,
-  findRequest,
+  findGivenRequest,
   type RequestOptions,
   withOptions,
 } from './request.ts';
@@ -39,24 +39,16 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions {
   readonly takeOver?: true;
 }
 
-interface LocalPlatform extends AsyncDisposable {
-  readonly baseUrl: string;
-  readonly revision: string;
-  readonly credential: CredentialSource;
-}
-
-export interface LocalOutcome {
-  readonly outcome: Outcome;
-  /** A command that queries the export's table, if it was written. */
-  readonly query?: string;
-}
-
 /**
  * Runs the workflow on this machine, against the platform that the options name or against a sandbox.
  *
+ * @returns its outcome, and a command that queries what was delivered
  * @throws UsageError with every fault of the command line, the request and cdk.json, before anything is started
  */
-export async function runLocal(name: string | undefined, options: LocalRunOptions): Promise<LocalOutcome> {
+export async function runLocal(
+  name: string | undefined,
+  options: LocalRunOptions,
+): Promise<{ readonly outcome: Outcome; readonly query?: string | undefined }> {
   const { clock, warnings: ofClock } = await createClock(options);
   const { input, given, request, replaced, warnings } = await checkAll(name, options, new Date(clock.now()));
   warnings.push(...ofClock);
@@ -82,8 +74,8 @@ export async function runLocal(name: string | undefined, options: LocalRunOption
   if (result.status === 'ABORTED') return { outcome: describeInterrupted(execution.name, events) };
   const outcome = outcomeOf({ name: execution.name, ...result });
   if (outcome.outcome === 'failed') printLines(describeTimeline(events), process.stderr);
-  const query = firstQuery(request, { out: options.out, bucket: local.bucket });
-  return { outcome, ...(outcome.outcome === 'delivered' && query !== undefined && { query }) };
+  if (outcome.outcome !== 'delivered') return { outcome };
+  return { outcome, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
 }
 
 function describeInterrupted(execution: string, events: readonly HistoryEvent[]): Interrupted {
@@ -169,29 +161,22 @@ async function findPlatformFaults(options: PlatformOptions): Promise<string[]> {
     .map((name) => `--${name} needs --base-url`);
 }
 
-/** The request as it was given, before {@link withOptions}. */
+/** The request as it was given; without one, the example. */
 async function findLocalRequest(
   name: string | undefined,
-  { input, account, baseUrl }: LocalRunOptions,
+  options: LocalRunOptions,
   now: Date,
 ): Promise<unknown> {
-  if (name !== undefined || input !== undefined)
-    return findRequest(name, {
-      ...(input !== undefined && { input }),
-      ...(account !== undefined && { account }),
-    });
-  if (baseUrl !== undefined) throw new UsageError(['--base-url needs --input, or the name of an export']);
-  if (account !== undefined) throw new UsageError(['--account needs the name of an export']);
+  if (name !== undefined || options.input !== undefined) return findGivenRequest(name, options);
+  if (options.baseUrl !== undefined)
+    throw new UsageError(['--base-url needs --input, or the name of an export']);
+  if (options.account !== undefined) throw new UsageError(['--account needs the name of an export']);
   return exampleRequest(now);
 }
 
-async function createPlatformAccess(
-  { baseUrl, revision, credential }: PlatformOptions,
-  clock: ClockAnchor & { now(): number },
-): Promise<LocalPlatform> {
-  if (baseUrl !== undefined && revision !== undefined && credential !== undefined) {
+async function createPlatformAccess({ baseUrl, revision, credential }: PlatformOptions, clock: Clock) {
+  if (baseUrl !== undefined && revision !== undefined && credential !== undefined)
     return { baseUrl, revision, credential: { file: credential }, async [Symbol.asyncDispose]() {} };
-  }
   const sandbox = await startSandbox({ now: clock.now });
   const secret = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
   return {

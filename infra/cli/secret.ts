@@ -8,7 +8,6 @@ import {
   credentialWarnings,
   isOAuth,
   parseCredential,
-  readCredential,
   updateCredential,
 } from '../../functions/token/credential.ts';
 import { AccessRefused, CredentialUnusable } from '../../functions/workflow/errors.ts';
@@ -111,8 +110,6 @@ async function replaceClient(store: CredentialStore, account: string, next: Cred
   const hasLogin = (stored: Credential) =>
     isOAuth(stored) && stored.client_id === next.client_id && stored.refresh_token !== undefined;
   try {
-    const { credential } = await readCredential(store, account);
-    if (!hasLogin(credential)) return false;
     return await updateCredential(store, account, (stored) => (hasLogin(stored) ? next : undefined));
   } catch (error) {
     if (error instanceof CredentialUnusable) return false;

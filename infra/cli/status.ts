@@ -3,7 +3,7 @@ import { EXPORTS_PREFIX, exportPrefix, FAILURE, MANIFEST, windowOf } from '../..
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { duration } from '../local/progress.ts';
 import { type Folder, openToRead, type ReadableBucket } from './bucket.ts';
-import { describeDays, findExport, findLatestFailure, namesIn, type RemainingFailure } from './days.ts';
+import { describeRanges, findExport, findLatestFailure, namesIn, type RemainingFailure } from './days.ts';
 import { UsageError } from './errors.ts';
 import { describeEnd, type ExecutionSummary } from './executions.ts';
 import { readKeptRequests } from './kept-requests.ts';
@@ -11,7 +11,7 @@ import { printDocument, printLines, toMinute } from './layout.ts';
 import { listExecutions } from './list.ts';
 import { findMissingDays, type MissingDays } from './missing.ts';
 import { explainCommand, type LocalFolder } from './next-command.ts';
-import { examples, loadConfig, option } from './options.ts';
+import { loadConfig, option } from './options.ts';
 
 interface StatusOptions extends Folder {
   readonly json?: true;
@@ -49,7 +49,6 @@ export function createStatusCommand(): Command {
     .addOption(option.json())
     .option('--local', 'look at the runs of this machine')
     .addOption(option.out())
-    .addHelpText('after', examples('status', 'status daily-campaigns --json', 'status --local'))
     .action(status);
 }
 
@@ -131,9 +130,9 @@ export function describeStatus(one: ExportStatus, folder?: LocalFolder): string[
     ...running.map((execution): [string, string] => ['running', execution]),
     ['last run', last ? describeLast(last) : 'none'],
     ['newest day', newest_day ?? 'none'],
-    ['missing', missing && describeRanges(missing.filter((range) => !isInFile(range)))],
-    ['not in table', inFiles.length > 0 ? describeRanges(inFiles) : undefined],
-    ['held', held.length > 0 ? describeRanges(held) : undefined],
+    ['missing', missing && describeMany(missing.filter((range) => !isInFile(range)))],
+    ['not in table', inFiles.length > 0 ? describeMany(inFiles) : undefined],
+    ['held', held.length > 0 ? describeMany(held) : undefined],
     ['failure', failure && describeFailure(failure)],
     ['more', failure && explainCommand(failure.execution, folder)],
   ];
@@ -149,12 +148,10 @@ function describeLast(last: ExecutionSummary): string {
   return `${describeEnd(last)}, ${toMinute(started_at ?? ended_at)} UTC${took}, ${execution}`;
 }
 
-function describeRanges(ranges: MissingDays['held']): string {
+function describeMany(ranges: MissingDays['held']): string {
   if (ranges.length === 0) return 'none';
   const days = ranges.reduce((sum, range) => sum + range.days, 0);
-  const shown = ranges.slice(-MAX_RANGES).map(describeDays);
-  const more = ranges.length > MAX_RANGES ? `${ranges.length - MAX_RANGES} earlier ranges and ` : '';
-  return `${days} ${days === 1 ? 'day' : 'days'}: ${more}${shown.join(', ')}`;
+  return `${days} ${days === 1 ? 'day' : 'days'}: ${describeRanges(ranges, MAX_RANGES)}`;
 }
 
 function describeFailure({ at, error, happened, todo }: RemainingFailure): string {

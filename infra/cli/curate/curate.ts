@@ -23,16 +23,7 @@ interface CurateOptions extends ExportPlace {
 }
 
 /** The document that `--json` prints. */
-export interface CurateResult {
-  readonly version: '1';
-  readonly outcome: 'done' | 'failed';
-  readonly name: string;
-  readonly table: string;
-  /** The newest data first. */
-  readonly windows: readonly Rebuilt[];
-  /** Months that got the table's columns, although none of their days was written. */
-  readonly months: number;
-}
+export type CurateResult = Awaited<ReturnType<typeof curate>>;
 
 export function createCurateCommand(): Command {
   return new Command('curate')
@@ -62,7 +53,7 @@ export function createCurateCommand(): Command {
     });
 }
 
-async function curate(name: string, options: CurateOptions): Promise<CurateResult> {
+async function curate(name: string, options: CurateOptions) {
   const { from = '', to = '9999', acceptEmpty = false } = options;
   const range = { start_date: from, end_date: to };
   if (acceptEmpty && (from === '' || to === '9999'))
@@ -82,9 +73,10 @@ async function curate(name: string, options: CurateOptions): Promise<CurateResul
     );
   using scratch = openScratchFolder();
   const windows: Rebuilt[] = [];
+  // Those that got the table's columns, although none of their days was written.
   let months = 0;
   for (const found of exports) {
-    const rebuilding: Rebuilding = { found, schema, bucket, range, acceptEmpty, folder: scratch.folder };
+    const rebuilding: Rebuilding = { found, schema, bucket, range, acceptEmpty, folder: scratch.path };
     for await (const rebuilt of rebuildWindows(rebuilding)) {
       windows.push(rebuilt);
       printLines([describeWindow(rebuilt)], options.json ? process.stderr : process.stdout);
@@ -94,7 +86,8 @@ async function curate(name: string, options: CurateOptions): Promise<CurateResul
   if (windows.length === 0)
     throw new UsageError([`no report or list of ${name} was delivered in this range`]);
   const isFailed = windows.some(({ outcome }) => outcome === 'failed' || outcome === 'replaced');
-  return { version: '1', outcome: isFailed ? 'failed' : 'done', name, table, windows, months };
+  const outcome: 'failed' | 'done' = isFailed ? 'failed' : 'done';
+  return { version: '1', outcome, name, table, windows, months };
 }
 
 const OUTCOMES: Readonly<Record<Rebuilt['outcome'], string>> = {

@@ -48,26 +48,13 @@ export async function findSchema(
 }
 
 /** Gives this process what CurateReport has in its function: memory, and a folder that no other command shares. */
-export function openScratchFolder(): Disposable & { readonly folder: string } {
-  const { path: folder, remove } = mkdtempDisposableSync(join(tmpdir(), 'curate-'));
-  process.env.TMPDIR = folder;
+export function openScratchFolder(): Disposable & { readonly path: string } {
+  const folder = mkdtempDisposableSync(join(tmpdir(), 'curate-'));
+  process.env.TMPDIR = folder.path;
   // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
   const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
   process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(MEMORY.CurateReport, quarter));
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  // Ends the process as if nothing had handled the signal: DuckDB may be running, and an orderly exit would make it abort.
-  const stop = (signal: NodeJS.Signals) => {
-    remove();
-    process.kill(process.pid, signal);
-  };
-  for (const signal of signals) process.once(signal, stop);
-  return {
-    folder,
-    [Symbol.dispose]() {
-      remove();
-      for (const signal of signals) process.off(signal, stop);
-    },
-  };
+  return folder;
 }
 
 /** The outcome of rebuilding one window. */

@@ -6,7 +6,7 @@ import { type AccountOptions, accountFaults, createAccount } from '../account.ts
 import { openBucket } from '../bucket.ts';
 import { CommandFailed, explainStepError, FAILED, UsageError } from '../errors.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { examples, loadConfig, option, platformFaults } from '../options.ts';
+import { loadConfig, option, platformFaults } from '../options.ts';
 import { type Check, diagnose, fault, type Needs, ok, unknown } from './checks.ts';
 
 interface DoctorOptions extends AccountOptions {
@@ -31,7 +31,6 @@ export function createDoctorCommand(): Command {
     .addOption(option.baseUrl())
     .addOption(option.credential())
     .addOption(option.revision())
-    .addHelpText('after', examples('doctor --account acme'))
     .action(doctor);
 }
 

@@ -19,15 +19,8 @@ const POLL_EVERY_MS = 1_000;
 const PERMISSIONS =
   "athena:StartQueryExecution, athena:GetQueryExecution and athena:GetQueryResults on the workgroup, the use of its database, and access to the bucket's tables/ and to the results";
 
-/** Where the tables are. */
-export interface AthenaPlace {
-  readonly workgroup: string;
-  readonly database: string;
-  readonly region: string;
-}
-
-/** The deployed stack's. @throws UsageError if no stack with tables was deployed from here */
-export async function readAthenaPlace(): Promise<AthenaPlace> {
+/** Where the tables of the deployed stack are. @throws UsageError if no stack with tables was deployed from here */
+export async function readAthenaPlace() {
   const workgroup = await requireOutput('workgroup', 'with tables');
   const database = await requireOutput('database', 'with tables');
   const { region = '' } = await readDeployedPlace();
@@ -42,7 +35,7 @@ export async function readAthenaPlace(): Promise<AthenaPlace> {
  */
 export async function runAthenaQuery(
   sql: string,
-  { workgroup: WorkGroup, database: Database, region }: AthenaPlace,
+  { workgroup: WorkGroup, database: Database, region }: Awaited<ReturnType<typeof readAthenaPlace>>,
   pollEvery = POLL_EVERY_MS,
 ): Promise<QueryResult | undefined> {
   const athena = new AthenaClient({ region });

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckdb/node-api';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
-import { describeDays } from '../days.ts';
+import { describeRanges } from '../days.ts';
 import { CommandFailed, toPrintable, UsageError } from '../errors.ts';
-import { quote } from '../next-command.ts';
+import { missingCommand } from '../next-command.ts';
 import type { QueryResult, Value } from './result.ts';
 import { createViews, findHoles, findTables, type Holes, type LocalTable, tablesNamedIn } from './views.ts';
 
@@ -105,10 +105,8 @@ async function checkCount(connection: DuckDBConnection, sql: string): Promise<vo
 }
 
 function describeHoles({ name, account, export: written, ranges }: Holes, out: string): string {
-  const shown = ranges.slice(-MAX_RANGES).map(describeDays);
-  const more = ranges.length > MAX_RANGES ? `${ranges.length - MAX_RANGES} earlier ranges and ` : '';
-  const folder = out === 'out' ? '' : ` --out ${quote(out)}`;
-  return `${name} has no days ${more}${shown.join(', ')} of ${account}: npm run export -- missing ${written} --account ${account} --local${folder}`;
+  const missing = missingCommand({ name: written, account }, { local: true, out });
+  return `${name} has no days ${describeRanges(ranges, MAX_RANGES)} of ${account}: ${missing}`;
 }
 
 function describeFailure(

@@ -10,13 +10,9 @@ interface QueryOptions extends CommonOptions {
   readonly csv?: true;
 }
 
-const SPEND = 'SELECT date, campaign_name, sum(spend) AS spend FROM example GROUP BY ALL ORDER BY ALL';
-
 const EXAMPLES = examples(
   `query "SELECT max(date) FROM daily_campaigns WHERE account = 'acme'"`,
   'query --local "SHOW TABLES"',
-  'query --local "DESCRIBE example"',
-  `query --local "${SPEND}"`,
   'query --local "SELECT * FROM example_restatements"',
   'query --local --csv - < spend.sql',
   'query --local --save ads.duckdb',

@@ -1,11 +1,7 @@
-import { utimes, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import type { ExecutionSummary } from '../../../infra/cli/executions.ts';
-import { lockFolder } from '../../../infra/cli/out-lock.ts';
 import { runCommand } from '../../support/cli.ts';
 import { FAILED, NAME, RUNNING } from './operated-executions.ts';
 import { STATE_MACHINE, startExecutions } from './step-functions.ts';
-import { writeTemporary } from './support.ts';
 
 const DELIVERED = { ...FAILED, name: 'daily-0', status: 'SUCCEEDED', begun: -2_880, ended: -2_879 } as const;
 const OLD_BACKFILL = { ...RUNNING, name: 'backfill', begun: -9_000 };
@@ -77,25 +73,10 @@ describe('list', () => {
   it.each([
     [['list'], 'has no StateMachineArn'],
     [['list', '--out', 'x'], '--out can only be used with --local'],
-    [['list', '--limit', '0'], 'It must be a whole number from 1 to 1000.'],
+    [['list', '--limit', '0'], 'It must be a whole number from 1 to 100.'],
     [['list', '--local', '--out', 'nowhere'], "--out nowhere has no history.json; run 'npm start' first"],
   ])('exits 2 for %j', async (args, message) => {
     const { status, stderr } = await runCommand(args);
     expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
-  });
-
-  it('--local shows a run as running while its process lives, and not while another command uses the folder', async () => {
-    const events = [{ type: 'ExecutionStarted', time: '2026-11-21T06:00:00.000Z', input: {} }];
-    const history = { executions: [{ execution: 'begun', events }] };
-    const { directory: out, file } = await writeTemporary('history.json', JSON.stringify(history));
-    await using _ = await lockFolder(out);
-    const shown = async () => {
-      const { stdout } = await runCommand(['list', '--local', '--out', out, '--json']);
-      return JSON.parse(stdout).executions.map((one: ExecutionSummary) => one.outcome);
-    };
-    await utimes(file, 1, 1);
-    expect(await shown()).toEqual(['unfinished']);
-    await writeFile(file, JSON.stringify(history));
-    expect(await shown()).toEqual(['running']);
   });
 });

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { Interrupted } from '../../../infra/cli/outcome.ts';
-import { type CommandEnd, MAIN, runCommand, startCommand } from '../../support/cli.ts';
-import { type CommandRun, startCommandRun } from '../../support/command-run.ts';
+import { MAIN, runCommand, startCommand } from '../../support/cli.ts';
+import { startCommandRun } from '../../support/command-run.ts';
 import { callsTo } from '../../support/journal.ts';
 import { expectNoSecretIn } from '../../support/secrecy.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -48,32 +48,24 @@ async function readFiles(directory: string): Promise<string> {
   return (await Promise.all(texts)).join('\n');
 }
 
-/** The document that `run --local --json` printed is also the event, the cause and an object, and no secret is anywhere (P6). */
-async function expectFailureReport(
-  { stdout, stderr }: CommandEnd,
-  { out, sandbox }: Pick<CommandRun, 'out' | 'sandbox'>,
-): Promise<void> {
-  expectNoSecretIn([stdout, stderr, await readFiles(out)].join('\n'), { sandbox });
-  const { outcome, ...report } = JSON.parse(stdout);
-  expect(outcome).toBe('failed');
-  const read = async (path = '') => JSON.parse(await readFile(join(out, path), 'utf8'));
-
-  const events = (await readFile(join(out, 'events.jsonl'), 'utf8')).trim().split('\n');
-  expect(events.map((event) => JSON.parse(event).detail)).toEqual([report]);
-  const { error, cause } = (await read('history.json')).executions[0].result;
-  expect([error, JSON.parse(cause)]).toEqual([report.error, report]);
-  expect(await read(join(report.bucket, report.key))).toEqual(report);
-}
-
 describe('a failed run', () => {
   it('P6: has one failure report, a timeline, and no secret anywhere', async () => {
     const faults = ['report nth=2 status=401', 'storage body="<html>sbx_sig_x</html>" times=always'];
     const { args, out, sandbox } = await startCommandRun(ONE_WINDOW, { faults });
-    const ended = await runCommand(args);
-    expect(ended.status).toBe(1);
-    await expectFailureReport(ended, { out, sandbox });
+    const { status, stdout, stderr } = await runCommand(args);
+    expect(status).toBe(1);
+    expectNoSecretIn([stdout, stderr, await readFiles(out)].join('\n'), { sandbox });
+    // The printed document is also the event, the cause and an object.
+    const { outcome, ...report } = JSON.parse(stdout);
+    expect(outcome).toBe('failed');
+    const read = async (path: string) => JSON.parse(await readFile(join(out, path), 'utf8'));
+    expect((await read('events.jsonl')).detail).toEqual(report);
+    const { error, cause } = (await read('history.json')).executions[0].result;
+    expect([error, JSON.parse(cause)]).toEqual([report.error, report]);
+    expect(await read(join(report.bucket, report.key))).toEqual(report);
+
     const refused = callsTo(sandbox, 'report').find(({ status }) => status === 401);
-    const [, timeline] = ended.stderr.split('Timeline (UTC) of the export and its window ');
+    const [, timeline] = stderr.split('Timeline (UTC) of the export and its window ');
     expect(timeline).toMatch(new RegExp(`Report failed: TokenRefused, request_id ${refused?.requestId}\n`));
   });
 });

@@ -6,13 +6,8 @@ import { startExecutions } from './step-functions.ts';
 
 const DAILY = 'exports/account=acme/export=daily-campaigns';
 
-function range(
-  start_date: string,
-  end_date: string,
-  days: number,
-  reason = 'absent' as 'absent' | 'not_in_table',
-) {
-  return { start_date, end_date, days, reason };
+function range(start_date: string, end_date: string, days: number) {
+  return { start_date, end_date, days, reason: 'absent' as const };
 }
 
 /** Reads the exports from `status --json`. */
@@ -87,7 +82,10 @@ it('the text has a line for each fact, and ends with the command that explains t
       seconds: 5_400,
       started_at: '2026-11-20T06:00:00.000Z',
     },
-    missing: [range('2026-10-01', '2026-10-03', 2, 'not_in_table'), range('2026-11-01', '2026-11-03', 2)],
+    missing: [
+      { ...range('2026-10-01', '2026-10-03', 2), reason: 'not_in_table' },
+      range('2026-11-01', '2026-11-03', 2),
+    ],
     held: [{ start_date: '2026-10-05', end_date: '2026-10-06', days: 1 }],
     failure: {
       at: '2026-11-20T07:30:00Z',
