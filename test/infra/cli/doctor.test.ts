@@ -81,13 +81,6 @@ describe('the secret', () => {
     expect(checks[1]?.found).toContain('10 days are left');
     expect(JSON.stringify(checks)).not.toContain('canary');
   });
-
-  test('9.6: an API key is a fault from 2027-01-01 on and is not sent', async () => {
-    const now = new Date('2027-01-01T00:00:00Z');
-    const { checks, sandbox } = await examine({}, { credential: { api_key: 'key' }, now });
-    expect(summarize(checks)).toEqual(['secret ok', 'token fault']);
-    expect(sandbox.journal).toEqual([]);
-  });
 });
 
 describe('the token', () => {

@@ -16,7 +16,6 @@ const REQUEST = {
   metrics: ['spend', 'impressions'],
 };
 const LESS = { ...REQUEST, metrics: ['spend'] };
-const LIST = { name: 'daily', account: 'acme', kind: 'list', resource: 'campaigns' };
 const PURCHASES = {
   name: 'daily',
   account: 'acme',
@@ -53,7 +52,6 @@ test('a request is kept as it was given, with its period, at a path that --input
 });
 
 test.each<[string, object, object]>([
-  ['in another order', { ...REQUEST, metrics: ['impressions', 'spend'] }, REQUEST],
   ['for other days', { ...REQUEST, period: 'yesterday' }, REQUEST],
   ['under another name', { ...LESS, name: 'spend' }, REQUEST],
   ['of another account', { ...LESS, account: 'globex' }, REQUEST],
@@ -68,7 +66,6 @@ test.each<[string, object, object]>([
 test.each<[string, object, object]>([
   ['other metrics', LESS, REQUEST],
   ['another revision', { ...REQUEST, revision: '2026-01-01' }, REQUEST],
-  ['another kind', LIST, REQUEST],
   ['purchases', PURCHASES, REQUEST],
   ['no table', { ...LESS, table: false }, REQUEST],
   ['a table that was not wanted before', LESS, { ...REQUEST, table: false }],

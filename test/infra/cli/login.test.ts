@@ -19,12 +19,11 @@ describe('login', () => {
 
   test('stops at Ctrl-C', async () => {
     const platform = await startPlatform();
-    const login = startLogin(platform, ['--no-browser']);
+    const login = startLogin(platform);
     await login.url;
     login.child.kill('SIGINT');
     expect(await login.ended).toMatchObject({
       status: 130,
-      signal: null,
       stderr: 'Stopped. Nothing was stored.\n',
     });
     expect(await platform.readStored()).not.toHaveProperty('refresh_token');

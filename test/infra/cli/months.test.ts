@@ -72,11 +72,6 @@ it('reads a footer of many row groups with a second call, and never the rows', a
   expect(lengths[1]).toBeLessThan(size / 10);
 });
 
-it('takes a month whose list of days something else wrote to show none', async () => {
-  const { store } = await createStore({ 'tables/daily/acme.2026-10.parquet': { '2026-10-01': 1 } });
-  expect(await readShown(store, TABLE, ['2026-10-01'])).toEqual({});
-});
-
 it('shows the snapshot of a list on each day', async () => {
   const { store } = await createStore({ 'tables/campaigns/acme.parquet': { '2026-10-01': DAY } });
   const list = { table: 'campaigns', account: 'acme', kind: 'list' } as const;

@@ -57,14 +57,6 @@ describe('resume', () => {
     });
     expect(started).toEqual([]);
   });
-
-  it.each([
-    [STATE_MACHINE, `there is no execution ${EXECUTION}`],
-    ['exports', '--state-machine exports is not the ARN of a state machine'],
-  ])('refuses the state machine %s', async (stateMachine, message) => {
-    await startExecutions([]);
-    await expect(resume('daily-1', { stateMachine }, 1)).rejects.toThrow(message);
-  });
 });
 
 describe('the command', () => {

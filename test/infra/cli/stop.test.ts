@@ -25,11 +25,12 @@ it('stops an execution, and prints the command that goes on', async () => {
 });
 
 it.each([
-  ['daily-1', 'daily-1 has ended already (FAILED)'],
-  ['nobody', 'there is no execution'],
-])('refuses %s and stops nothing', async (name, message) => {
+  [STATE_MACHINE, 'daily-1', 'daily-1 has ended already (FAILED)'],
+  [STATE_MACHINE, 'nobody', 'there is no execution'],
+  ['exports', NAME, '--state-machine exports is not the ARN of a state machine'],
+])('refuses with %s the execution %s, and stops nothing', async (stateMachine, name, message) => {
   const { called } = await startExecutions([RUNNING, FAILED]);
-  const { status, stderr } = await stop(name);
+  const { status, stderr } = await runCommand(['stop', name, '--state-machine', stateMachine]);
   expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
   expect(called).not.toContain('StopExecution');
 });

@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
 import { request } from 'undici';
 import { onTestFinished, vi } from 'vitest';
 import { createAccount } from '../../../infra/cli/account.ts';
@@ -11,7 +9,7 @@ import { readConfig } from '../../../infra/config/config.ts';
 import { createMemorySecret } from '../../../infra/local/secrets-manager.ts';
 import { type Sandbox, startSandbox } from '../../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
-import { MAIN } from '../../support/cli.ts';
+import { startCommand } from '../../support/cli.ts';
 import { startFaultySecrets } from '../../support/faulty-services.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -111,22 +109,10 @@ export async function logIn(
 }
 
 /** Starts the login command. `url` is the consent screen's URL as soon as the command prints it. */
-export function startLogin({ sandbox, file }: Platform, more: readonly string[] = []) {
+export function startLogin({ sandbox, file }: Platform) {
   const args = ['login', '--account', 'acme', '--local', '--base-url', sandbox.baseUrl, '--credential', file];
-  const child = spawn(process.execPath, [MAIN, ...args, ...more]);
-  const url = Promise.withResolvers<string>();
-  let printed = '';
-  child.stdout.on('data', (piece) => {
-    printed += piece;
-    const found = printed.match(/^(http\S+)\n/m)?.[1];
-    if (found) url.resolve(found);
-  });
-  const output = Promise.all([text(child.stdout), text(child.stderr)]);
-  const ended = once(child, 'close').then(async ([status, signal]) => {
-    const [stdout, stderr] = await output;
-    url.reject(new Error(`The command ended without a URL: ${stderr}`));
-    return { status: status as number | null, signal: signal as string | null, stdout, stderr };
-  });
-  url.promise.catch(() => undefined);
-  return { child, ended, url: url.promise };
+  const { child, ended } = startCommand(args);
+  const { promise: url, resolve } = Promise.withResolvers<string>();
+  createInterface(child.stdout).on('line', (line) => /^http/.test(line) && resolve(line));
+  return { child, ended, url };
 }
