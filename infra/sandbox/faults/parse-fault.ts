@@ -1,7 +1,7 @@
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { ENDPOINTS, type Endpoint } from '../exchange.ts';
 
-/** The effects of a fault on a request. The docstring of `parseFault` explains each of them. */
+/** The effects of a fault on a request. functions/README.md (The sandbox) explains each of them. */
 export type FaultEffect = {
   status?: number;
   headers?: Readonly<Record<string, string>>;
@@ -53,43 +53,7 @@ export type Fault = FaultEffect & {
  *     storage cut_after=1000 framing=close                one download ends after 1,000 bytes without an error
  *     any body="<html>Bad gateway</html>" status=502      one request, of any kind, gets an HTML page
  *
- * The line starts with an endpoint, or with report=N:
- *
- *     token, authorize, create, report, purchases, list, storage, or any
- *     report=N                   only polls and downloads of the Nth report created
- *     nth=N                      starts with the Nth matching request (default 1)
- *     times=N                    affects N matching requests in a row (default 1), or all with times=always
- *
- * Effects on any endpoint:
- *
- *     status=N                   responds with this status, and processes the request only if it is below 300
- *     processed                  processes the request although status or hang hides that from the client
- *     body=TEXT                  replaces the response body
- *     set.PATH=JSON              sets a field of a JSON response; PATH is dotted: set.error.detail={"a": 1}
- *     omit=PATH,PATH             removes fields of a JSON response
- *     header.NAME=VALUE          adds or replaces a response header
- *     retry_after=SECONDS        adds Retry-After; retry_after=date:SECONDS writes it as a date
- *     revoke                     first revokes every access token
- *     hang                       never responds
- *     trickle=MS                 sends the body one byte at a time, with this pause in real milliseconds
- *     reset=before               resets the connection and does not process the request
- *     reset=after                processes the request, then resets the connection
- *
- * Effects on storage only (the download of a report's file):
- *
- *     reset_after=BYTES          resets the connection after this many bytes
- *     cut_after=BYTES            closes the connection normally after this many bytes
- *     stall_after=BYTES          sends this many bytes, then nothing more
- *     framing=chunked            sends chunks instead of Content-Length (framing=length)
- *     framing=close              sends neither: a body that is cut looks complete
- *     etag=weak, etag=none       sends a weak ETag, or none
- *     changed                    replaces the file for good: same length, other bytes, new ETag
- *     ignore_range               responds to a Range request with the whole file
- *     gzip=right, gzip=wrong     sends Content-Encoding: gzip, with a body that is gzip or is not
- *     endless                    never ends the body
- *
- * Words are separated by spaces. Put a value that contains spaces in double quotes. If several faults affect a request,
- * their effects are combined, and a later fault overrides an earlier one.
+ * functions/README.md (The sandbox) explains every word.
  *
  * @throws TypeError that names the word that cannot be read, or says that the line has no effect
  */
