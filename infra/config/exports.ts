@@ -58,9 +58,7 @@ const Type = z
 const Declared = z.union(
   [
     Type.transform((type): DeclaredColumn => ({ type })),
-    z.strictObject({ type: Type, from: FieldOfFile }),
-    z.strictObject({ type: Type }),
-    z.strictObject({ from: FieldOfFile }),
+    z.strictObject({ type: Type.exactOptional(), from: FieldOfFile.exactOptional() }),
   ],
   FORM,
 );

@@ -36,15 +36,7 @@ describe('columns', () => {
     expect(faultsOf([{ ...DAILY, columns: { spend: column } }])).toEqual([]);
   });
 
-  it.each([
-    'int',
-    'decimal',
-    'decimal(39,0)',
-    'decimal(0,0)',
-    'decimal(10,11)',
-    7,
-    {},
-  ])('refuse %j', (column) => {
+  it.each(['int', 'decimal', 'decimal(39,0)', 'decimal(0,0)', 'decimal(10,11)', 7])('refuse %j', (column) => {
     expect(faultsOf([{ ...DAILY, columns: { spend: column } }])).toEqual([
       expect.stringMatching(
         /^exports\[0\]\.columns\.spend: must be "bigint", "double", "string" or "decimal\(.*, or have/,
