@@ -35,30 +35,27 @@ export interface StorageHost extends AsyncDisposable {
   /** With a query that no message may show. */
   readonly url: string;
   readonly requests: { readonly range: string | undefined; readonly headers: IncomingMessage['headers'] }[];
-  /** Bytes of the file that were written to sockets. Some of them may never arrive. */
-  sent(): number;
 }
 
 /** Starts a storage host with one file, which serves ranges as S3 does. */
 export async function startStorageHost(file: FileOptions): Promise<StorageHost> {
   const requests: StorageHost['requests'] = [];
-  let sent = 0;
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     const turn = file.turns?.[requests.length] ?? {};
     requests.push({ range: request.headers.range, headers: request.headers });
-    sent += answer({ ...file, ...turn, headers: { ...file.headers, ...turn.headers } }, request, response);
+    answer({ ...file, ...turn, headers: { ...file.headers, ...turn.headers } }, request, response);
   };
   const { certificate } = file;
   const { port, ...server } = await startServer(
     certificate ? createTlsServer(certificate, listener) : createServer(listener),
   );
   const url = `${certificate ? 'https' : 'http'}://127.0.0.1:${port}/report.json?X-Amz-Signature=canary`;
-  return { ...server, url, requests, sent: () => sent };
+  return { ...server, url, requests };
 }
 
 type Plan = FileOptions & Turn;
 
-function answer(plan: Plan, request: IncomingMessage, response: ServerResponse): number {
+function answer(plan: Plan, request: IncomingMessage, response: ServerResponse): void {
   const { etag = '"one"', framing = 'length', ranges = true } = plan;
   const match = request.headers['if-match'];
   const [, from, last] = /^bytes=(\d+)-(\d*)$/.exec((ranges && request.headers.range) || '') ?? [];
@@ -82,11 +79,10 @@ function answer(plan: Plan, request: IncomingMessage, response: ServerResponse):
   response.writeHead(status, head);
   if (plan.by === undefined || plan.after === undefined) {
     response.end(body);
-    return body.length;
+    return;
   }
   response.write(body.subarray(0, plan.after), () => breakOff(response, plan.by));
   if (plan.by === 'trickle') trickle(response, body.subarray(plan.after));
-  return Math.min(plan.after, body.length);
 }
 
 function breakOff(response: ServerResponse, how: Turn['by']): void {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { COPY_ENVIRONMENT } from '../../../infra/constructs/copy-environment.ts';
-import { makeCertificate } from '../../support/certificate.ts';
+import { CERTIFICATE } from '../../support/certificate.ts';
 import type { Taken } from '../measure-command.ts';
 
 export const TRANSPORTS = ['http', 'tls'] as const;
@@ -30,7 +30,7 @@ const here = import.meta.dirname;
  */
 export async function startServers(transport: Transport, against: string | undefined): Promise<Servers> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-'));
-  const certificate = transport === 'tls' ? makeCertificate() : undefined;
+  const certificate = transport === 'tls' ? CERTIFICATE : undefined;
   const authority = join(directory, 'ca.pem');
   writeFileSync(authority, certificate?.cert ?? '');
   const trust = certificate ? { NODE_EXTRA_CA_CERTS: authority } : {};

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createCopy } from '../../../functions/copy/copy.ts';
 import type { Settings } from '../../../functions/workflow/settings.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
-import { makeCertificate } from '../../support/certificate.ts';
+import { CERTIFICATE } from '../../support/certificate.ts';
 import {
   type Cut,
   copyOnce,
@@ -35,7 +35,7 @@ describe('a file', () => {
   });
 
   test('arrives byte for byte over TLS', async () => {
-    expectDelivered(await copyOnce({ body, certificate: makeCertificate() }), body);
+    expectDelivered(await copyOnce({ body, certificate: CERTIFICATE }), body);
   });
 
   test.each([1, PART - 1, PART, PART + 1, 2 * PART, 3 * PART])('of %i bytes arrives', async (bytes) => {
