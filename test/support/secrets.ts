@@ -28,7 +28,6 @@ export async function startAccount({ credential, token }: { credential?: string;
   });
   onTestFinished(() => manager.close());
   setEnvironment(awsEnvironment({ SECRETS_MANAGER: manager.endpoint }));
-  const idOf = async (secret: keyof typeof stored) => stored[secret].versions().at(-1)?.id ?? '';
   const textOf = async (secret: keyof typeof stored) => stored[secret].versions().at(-1)?.text;
   const fail = (operation: string, answer: Fault['answer'], times = 1) =>
     manager.faults.push({ operation, answer, times });
@@ -38,7 +37,6 @@ export async function startAccount({ credential, token }: { credential?: string;
     secrets,
     manager,
     stored,
-    idOf,
     textOf,
     fail,
     calls,

@@ -1,36 +1,8 @@
-import { GetTableCommand, GetTablesCommand, GlueClient } from '@aws-sdk/client-glue';
 import { describe, expect, test } from 'vitest';
-import { catalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
-import type { TableSchema } from '../../../functions/workflow/table.ts';
+import { readSchema } from '../../../functions/workflow/catalog-table.ts';
 import { createRequestTables, startGlue, type TableConfig } from '../../../infra/local/glue.ts';
 
 const BUCKET = 'exports';
-const SCHEMA: TableSchema = {
-  table: 'daily-campaigns',
-  kind: 'report',
-  columns: [{ name: 'spend_usd', type: 'decimal(18,6)', from: 'Spend (USD)' }],
-  date_column: 'day',
-  requests: { acme: 'a'.repeat(64) },
-  currencies: { acme: 'USD' },
-};
-
-test('GetTable answers with the schema of a table, and nothing else is answered', async () => {
-  await using glue = await startGlue();
-  const table = catalogTable(SCHEMA, BUCKET, { description: 'Spend by day', comments: {} });
-  glue.tables.set(table.Name, table);
-  const { endpoint } = glue;
-  const credentials = { accessKeyId: 'any', secretAccessKey: 'any' };
-  const client = new GlueClient({ endpoint, region: 'eu-west-1', credentials, maxAttempts: 1 });
-  const get = (Name: string, DatabaseName = glue.database) =>
-    client.send(new GetTableCommand({ DatabaseName, Name }));
-  const { Table } = await get('daily_campaigns');
-  expect(readSchema(Table ?? {})).toEqual(SCHEMA);
-  for (const absent of [get('daily'), get('daily_campaigns', 'other')])
-    await expect(absent).rejects.toMatchObject({ name: 'EntityNotFoundException' });
-  const others = client.send(new GetTablesCommand({ DatabaseName: glue.database }));
-  await expect(others).rejects.toMatchObject({ name: 'InvalidInputException' });
-  client.destroy();
-});
 
 describe('the table of a request', () => {
   const REQUEST = {

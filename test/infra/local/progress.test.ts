@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { PlatformUnavailable, RequestRefused } from '../../../functions/workflow/errors.ts';
-import { loadAssembly, prepareAssembly } from '../../../infra/local/assembly.ts';
 import { scaledClock } from '../../../infra/local/clock.ts';
-import { mapStates } from '../../../infra/local/definition.ts';
 import type { HistoryEvent } from '../../../infra/local/history.ts';
-import { advance, DOING, type Progress, type Screen, showProgress } from '../../../infra/local/progress.ts';
+import { advance, type Progress, type Screen, showProgress } from '../../../infra/local/progress.ts';
 import type { Execution } from '../../../infra/local/step-functions.ts';
 import { setFaults, shareWorkflow } from '../../support/run-export.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
@@ -34,18 +32,12 @@ const entered = (seconds: number, state: string, input: object = {}): HistoryEve
   input,
 });
 
-const { definition } = loadAssembly(await prepareAssembly()).stateMachine;
 const workflow = await shareWorkflow({ speed: 100 });
 
 function progressAfter(...events: HistoryEvent[]): Progress {
   return events.reduce((progress, event) => advance(progress, event), {
     windows: new Map(),
   } as Progress);
-}
-
-/** The words for the first window after each of the events. */
-function doing(...events: HistoryEvent[]): (string | undefined)[] {
-  return events.map((_, last) => progressAfter(...events.slice(0, last + 1)).windows.get(0)?.doing);
 }
 
 function failed(seconds: number, state: string, error: Error): HistoryEvent {
@@ -56,23 +48,6 @@ function failed(seconds: number, state: string, error: Error): HistoryEvent {
 const NO_HOST = new PlatformUnavailable('No answer.', { code: 'ENOTFOUND', host: 'api.platfrom.example' });
 
 describe('advance', () => {
-  test('has words for every state that takes time', () => {
-    const timed: string[] = [];
-    mapStates(definition, (state, name) => {
-      if (state.Type === 'Task' || state.Type === 'Wait') timed.push(name);
-      return state;
-    });
-    expect(Object.keys(DOING).sort()).toEqual(timed.sort());
-  });
-
-  test('knows every window from the plan on', () => {
-    const { windows } = progressAfter(PLANNED);
-    expect([...windows.values()].map(({ window, doing }) => [window, doing])).toEqual(
-      WINDOWS.map((window) => [window, 'waits its turn']),
-    );
-    expect(windows.get(0)?.key).toBe(KEY);
-  });
-
   test('says what the export does before its windows begin and after they have ended', () => {
     const { window: _, ...getToken } = entered(1, 'GetToken');
     const map: HistoryEvent = { type: 'StateEntered', time: at(2), state: 'ExportWindows', stateType: 'Map' };
@@ -93,7 +68,8 @@ describe('advance', () => {
   });
 
   test('says what a wait is for', () => {
-    const wait = (input: object) => doing(PLANNED, entered(1, 'WaitForReport', input)).at(-1);
+    const wait = (input: object) =>
+      progressAfter(PLANNED, entered(1, 'WaitForReport', input)).windows.get(0)?.doing;
     const request = { kind: 'report' };
     expect(wait({ throttled: 0, request, reports: [{}] })).toBe('waits for the report');
     expect(wait({ throttled: 0, request, reports: [] })).toBe('waits before it creates the report');
@@ -117,26 +93,6 @@ describe('advance', () => {
     const refused = failed(75, 'CheckReport', new RequestRefused('No.', { status: 422 }));
     const { windows } = progressAfter(PLANNED, entered(1, 'CheckReport'), ...tries, refused);
     expect(windows.get(0)?.failures).toEqual({ count: 4, last: 'RequestRefused (422)' });
-  });
-
-  test('a window ends as it says', () => {
-    const ended = (output: object): HistoryEvent => ({
-      type: 'MapIterationSucceeded',
-      time: at(9),
-      state: 'ExportWindows',
-      window: 0,
-      output,
-    });
-    expect(doing(PLANNED, entered(1, 'SaveReport'), ended({ outcome: 'delivered' }))).toEqual([
-      'waits its turn',
-      'copies the file',
-      'delivered',
-    ]);
-    const failure = { error: 'ReportStuck' };
-    expect(doing(PLANNED, ended({ outcome: 'failed', failure }))).toEqual([
-      'waits its turn',
-      'failed: ReportStuck',
-    ]);
   });
 });
 
@@ -197,28 +153,6 @@ describe('showProgress', () => {
       '2026-11-15 to 2026-11-20  waits its turn, 1 min 16 s',
       '0 of 2 windows done, 1 running',
     ]);
-  });
-
-  test('shows the windows under way if not all fit, and counts all', async () => {
-    const windows = Array.from({ length: 26 }, (_, month) => {
-      const start = new Date(Date.UTC(2024, month, 1)).toISOString().slice(0, 10);
-      return { start_date: start, end_date: `${start.slice(0, 8)}28` };
-    });
-    const planned = { ...PLANNED, output: { request: REQUEST, windows } };
-    const started = [20, 21].map((window) => ({ ...entered(1, 'CreateReport'), window }));
-    const delivered = [0, 1, 2, 3, 4].map(
-      (window): HistoryEvent => ({
-        type: 'MapIterationSucceeded',
-        time: at(5),
-        state: 'ExportWindows',
-        window,
-        output: { outcome: 'delivered', bytes: 1 },
-      }),
-    );
-    const lines = await drawnLines([planned, ...started, ...delivered], { columns: 80, rows: 24 });
-    expect(lines).toHaveLength(23);
-    expect(lines.filter((line) => line.includes('creates the report'))).toHaveLength(2);
-    expect(lines.at(-1)).toBe('5 of 26 windows done, 2 running');
   });
 
   test('redraws in place: clears the end of each line, and nothing below', async () => {
