@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { DICTIONARY, type Metric } from '../../../functions/workflow/request/dictionary.ts';
 import {
   createReportFile,
   type DaySettings,
@@ -62,16 +61,6 @@ test.each([0, 3, 500, 5_000_003])('a file of %i bytes has that size (at least 2)
   expect(rowsOf({}, { bytes })).toHaveLength(fileOf({}, { bytes }).rows);
 });
 
-test.each([
-  [['campaign_id'], 6],
-  [['event_source_platform'], 3],
-  [['country', 'event_source_platform'], 6],
-])('a day has different rows for each advertiser by %j', (dimensions, count) => {
-  const keys = rowsOf({ dimensions }).map(({ spend, impressions, ...key }) => JSON.stringify(key));
-  expect(new Set(keys).size).toBe(10 * 2 * count);
-  expect(keys).toHaveLength(10 * 2 * count);
-});
-
 test('the same request gives the same bytes; a version or an option gives others', () => {
   const bytes = bytesOf();
   expect(bytesOf({}, { createdAt: Date.parse('2026-10-20') }).equals(bytes)).toBe(true);
@@ -79,22 +68,6 @@ test('the same request gives the same bytes; a version or an option gives others
   expect(bytesOf({}, {}, 1)).toHaveLength(bytes.length);
   expect(fileOf({}, {}, 1).etag).not.toBe(fileOf().etag);
   expect(bytesOf({ attribution_window: '7d' }).equals(bytes)).toBe(false);
-});
-
-test('each metric of the dictionary has values of its unit', () => {
-  const forms: Readonly<Record<Metric['unit'], RegExp>> = {
-    count: /^[1-9]\d*$/,
-    money: /^[1-9]\d*\.\d{6}$/,
-    number: /^\d+\.\d{2}$/,
-    ratio: /^\d\.\d{6}$/,
-  };
-  const names = DICTIONARY.metrics.map(({ name }) => name.replace('*', 'cart'));
-  const csv = bytesOf({ metrics: names, dimensions: ['campaign_id'], format: 'CSV' }, CHANGING).toString();
-  const [header = '', ...rows] = csv.trimEnd().split('\n');
-  expect(header).toBe(`date,advertiser_id,campaign_id,${names}`);
-  for (const row of rows)
-    for (const [at, value] of row.split(',').slice(3).entries())
-      expect(value).toMatch(forms[DICTIONARY.metrics[at]?.unit ?? 'count']);
 });
 
 test('a range has the bytes that the whole file has there', () => {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { DICTIONARY } from '../../../functions/workflow/request/dictionary.ts';
 import { apiKeyHeaders, type Reply, send, startClient, startReport } from './client.ts';
 
 /** The fields in detail.validation. */
@@ -22,12 +21,8 @@ test.each([
   ['30 February', { start_date: '2026-02-30', end_date: '2026-03-10' }, ['start_date']],
   ['no dates', { start_date: undefined, end_date: undefined }, ['start_date', 'end_date']],
   ['an id that is not a UUID', { advertiser_ids: ['42'] }, ['advertiser_ids[0]']],
-  ['no metrics', { metrics: undefined }, ['metrics']],
   ['an unknown metric', { metrics: ['spend', 'joy'] }, ['metrics[1]']],
-  ['a duplicate metric', { metrics: ['spend', 'spend'] }, ['metrics[1]']],
-  ['a metric in another case of letters', { metrics: ['Spend'] }, ['metrics[0]']],
   ['an unknown dimension', { dimensions: ['weather'] }, ['dimensions[0]']],
-  ['an unknown granularity', { granularity: 'CENTURY' }, ['granularity']],
   ['an unknown format', { format: 'PDF' }, ['format']],
   [
     'several violations',
@@ -37,13 +32,6 @@ test.each([
 ])('%s: 422 with every violation under detail.validation (contract 7.1)', async (_, changes, fields) => {
   const { create } = await startClient();
   expect(violations(await create(changes))).toEqual(fields);
-});
-
-test('the metrics and dimensions of the dictionary are served, and names that have one of its forms', async () => {
-  const { create } = await startClient();
-  const metrics = DICTIONARY.metrics.map(({ name }) => name.replace('*', 'likes'));
-  const dimensions = DICTIONARY.dimensions.map(({ name }) => name);
-  expect((await create({ metrics, dimensions })).status).toBe(201);
 });
 
 test('a renamed dimension is refused with its new name (contract 9.5)', async () => {
