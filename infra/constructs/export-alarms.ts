@@ -124,7 +124,7 @@ export class ExportAlarms extends Construct {
  * Hours without a delivery after which a scheduled export is overdue; undefined without a schedule that is
  * enabled, and where CloudWatch does not look back far enough.
  */
-export function overdueAfter({ schedule }: ConfiguredExport): number | undefined {
+function overdueAfter({ schedule }: ConfiguredExport): number | undefined {
   if (!schedule?.enabled) return undefined;
   const hours = schedule.expect_every_hours + MARGIN_HOURS;
   return hours <= LONGEST_HOURS ? hours : undefined;

