@@ -18,38 +18,38 @@ import {
   secondsBetween,
 } from './executions.ts';
 
-const LIST_PERMISSIONS = 'states:ListExecutions and states:DescribeExecution';
-const HISTORY_PERMISSIONS =
-  'states:GetExecutionHistory, states:ListMapRuns, states:ListExecutions and states:DescribeExecution';
-
-/** A client for the Region of an ARN. Its operations allow 250 calls at once, and then 5 or 10 a second: the SDK tries again. */
+/**
+ * A client for the Region of an ARN. Its operations allow 250 calls at once, and then 5 or 10 a second: the SDK tries again.
+ * A failure is a CommandFailed that names the permission.
+ */
 export function createStepFunctions(arn: string): SFN {
-  return new SFN({ region: arn.split(':')[3] ?? '', maxAttempts: 10 });
+  const sfn = new SFN({ region: arn.split(':')[3] ?? '', maxAttempts: 10 });
+  sfn.middlewareStack.add((next, { commandName = '' }) => async (call) => {
+    const operation = commandName.replace(/Command$/, '');
+    return next(call).catch((error) => {
+      throw createAwsFailure(error, `answer ${operation} for ${arn}`, `states:${operation}`);
+    });
+  });
+  return sfn;
 }
 
 export function hasEnded({ status }: DescribeExecutionOutput): boolean {
   return status !== 'RUNNING' && status !== 'PENDING_REDRIVE';
 }
 
-/** Finds an execution by its name. @throws UsageError */
+/** Finds an execution by its name. @throws UsageError if there is none */
 export async function findExecution(
   name: string,
   stateMachine: string | undefined,
 ): Promise<DescribeExecutionOutput> {
   const arn = await readStateMachineArn(stateMachine);
-  return describeExecution(`${arn.replace(':stateMachine:', ':execution:')}:${name}`);
-}
-
-/** @throws UsageError if there is no such execution */
-export async function describeExecution(executionArn: string): Promise<DescribeExecutionOutput> {
-  try {
-    return await createStepFunctions(executionArn).describeExecution({ executionArn });
-  } catch (error) {
-    const name = error instanceof Error ? error.name : '';
-    if (!/^(ExecutionDoesNotExist|InvalidArn|ValidationException)$/.test(name))
-      throw createAwsFailure(error, `describe ${executionArn}`, 'states:DescribeExecution');
+  const executionArn = `${arn.replace(':stateMachine:', ':execution:')}:${name}`;
+  const finding = createStepFunctions(executionArn).describeExecution({ executionArn });
+  return finding.catch((error: Error) => {
+    const { name } = Object(error.cause);
+    if (!/^(ExecutionDoesNotExist|InvalidArn|ValidationException)$/.test(name)) throw error;
     throw new UsageError([`there is no execution ${executionArn} (${name})`]);
-  }
+  });
 }
 
 /**
@@ -59,18 +59,12 @@ export async function describeExecution(executionArn: string): Promise<DescribeE
  */
 export async function listDeployed(stateMachineArn: string, limit: number): Promise<ExecutionSummary[]> {
   const sfn = createStepFunctions(stateMachineArn);
-  try {
-    const running = await listItems(sfn, { stateMachineArn, statusFilter: 'RUNNING' });
-    // The last ones include the running ones, unless these began long ago.
-    const last = await listItems(sfn, { stateMachineArn }, limit + running.length);
-    const ended = last.filter(({ status }) => status !== 'RUNNING').slice(0, limit);
-    const descriptions = [...running, ...ended].map(({ executionArn }) =>
-      sfn.describeExecution({ executionArn }),
-    );
-    return (await Promise.all(descriptions)).map(summarize);
-  } catch (error) {
-    throw createAwsFailure(error, `list the executions of ${stateMachineArn}`, LIST_PERMISSIONS);
-  }
+  const running = await listItems(sfn, { stateMachineArn, statusFilter: 'RUNNING' });
+  // The last ones include the running ones, unless these began long ago.
+  const last = await listItems(sfn, { stateMachineArn }, limit + running.length);
+  const ended = last.filter(({ status }) => status !== 'RUNNING').slice(0, limit);
+  const found = [...running, ...ended].map(({ executionArn }) => sfn.describeExecution({ executionArn }));
+  return (await Promise.all(found)).map(summarize);
 }
 
 /** Newest first. */
@@ -104,21 +98,17 @@ function summarize(execution: DescribeExecutionOutput): ExecutionSummary {
 export async function readDeployed(execution: DescribeExecutionOutput): Promise<RecordedExecution> {
   const { executionArn = '', stopDate = new Date() } = execution;
   const sfn = createStepFunctions(executionArn);
-  try {
-    const own = await readHistory(sfn, executionArn);
-    const { mapRuns = [] } = await sfn.listMapRuns({ executionArn });
-    const children = await Promise.all(mapRuns.map(({ mapRunArn }) => listItems(sfn, { mapRunArn })));
-    const plan = plannedWindows(own);
-    const windows = await Promise.all(children.flat().map((child) => readWindow(sfn, child, plan)));
-    return {
-      summary: summarize(execution),
-      end: { ...execution, output: parseJson(execution.output ?? '') },
-      events: [...own, ...windows.flat()],
-      until: stopDate.toISOString(),
-    };
-  } catch (error) {
-    throw createAwsFailure(error, `read the history of ${executionArn}`, HISTORY_PERMISSIONS);
-  }
+  const own = await readHistory(sfn, executionArn);
+  const { mapRuns = [] } = await sfn.listMapRuns({ executionArn });
+  const children = await Promise.all(mapRuns.map(({ mapRunArn }) => listItems(sfn, { mapRunArn })));
+  const plan = plannedWindows(own);
+  const windows = await Promise.all(children.flat().map((child) => readWindow(sfn, child, plan)));
+  return {
+    summary: summarize(execution),
+    end: { ...execution, output: parseJson(execution.output ?? '') },
+    events: [...own, ...windows.flat()],
+    until: stopDate.toISOString(),
+  };
 }
 
 /** The events of a window's execution, as those of a Map's iteration. */

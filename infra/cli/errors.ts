@@ -25,8 +25,8 @@ export class CommandFailed extends Error {
   readonly happened: string;
   readonly todo: string;
 
-  constructor(happened: string, todo: string) {
-    super(`${happened}\nWhat to do: ${todo}`);
+  constructor(happened: string, todo: string, options?: ErrorOptions) {
+    super(`${happened}\nWhat to do: ${todo}`, options);
     this.happened = happened;
     this.todo = todo;
   }
@@ -42,6 +42,7 @@ export function createAwsFailure(error: unknown, action: string, permissions: st
   return new CommandFailed(
     `AWS could not ${action} (${(error as Error).name}).`,
     `Check your AWS credentials and Region. They need ${permissions}.`,
+    { cause: error },
   );
 }
 

@@ -2,7 +2,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type DescribeExecutionOutput, ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { createStepFunctions, hasEnded } from './deployed.ts';
-import { createAwsFailure } from './errors.ts';
 import { catchInterrupt } from './interrupt.ts';
 import { warn } from './layout.ts';
 import { explainCommand } from './next-command.ts';
@@ -14,8 +13,6 @@ const FOLLOW_EVERY_MS = 5_000;
 
 /** Step Functions is eventually consistent: an execution may be invisible for this many polls, one minute. */
 const MAX_UNSEEN_POLLS = 12;
-
-const PERMISSIONS = 'states:DescribeExecution, states:ListMapRuns and states:DescribeMapRun';
 
 /**
  * Starts an execution and follows it until it ends.
@@ -33,14 +30,12 @@ export async function startAndFollow(
   for (const warning of warnings) warn(warning);
   const sfn = createStepFunctions(stateMachineArn);
   const input = JSON.stringify(request);
-  const starting = sfn.startExecution({ stateMachineArn, name: executionName(checked, now), input });
-  const { executionArn = '' } = await starting.catch((error) => {
-    throw createAwsFailure(error, `start an execution of ${stateMachineArn}`, 'states:StartExecution');
-  });
+  const name = executionName(checked, now);
+  const { executionArn = '' } = await sfn.startExecution({ stateMachineArn, name, input });
   process.stderr.write(`started ${executionArn}\n`);
   return follow(sfn, executionArn, followEvery).catch((error) => {
     process.stderr.write(`The export continues without this command: ${executionArn}\n`);
-    throw createAwsFailure(error, `describe ${executionArn}`, PERMISSIONS);
+    throw error;
   });
 }
 
@@ -66,12 +61,10 @@ async function describe(
   executionArn: string,
   mayBeUnseen: boolean,
 ): Promise<DescribeExecutionOutput | undefined> {
-  try {
-    return await sfn.describeExecution({ executionArn });
-  } catch (error) {
-    if (error instanceof ExecutionDoesNotExist && mayBeUnseen) return undefined;
+  return sfn.describeExecution({ executionArn }).catch((error: Error) => {
+    if (error.cause instanceof ExecutionDoesNotExist && mayBeUnseen) return undefined;
     throw error;
-  }
+  });
 }
 
 async function describeProgress(sfn: SFN, executionArn: string): Promise<string> {

@@ -57,19 +57,12 @@ export function createMissingCommand(): Command {
     )
     .argument('<name>', 'the export')
     .addOption(option.account())
-    .addOption(
-      option.from(
-        ' (default: the first day that was delivered, or the first one of the request if none was)',
-      ),
-    )
+    .addOption(option.from(' (default: the first one that was delivered, or else of the request)'))
     .addOption(option.to(' (default: today)'))
     .addOption(option.json())
     .option('--local', 'look at the runs of this machine')
     .addOption(option.out())
-    .addHelpText(
-      'after',
-      examples('missing daily-campaigns', 'missing example --local --from 2026-10-01 --to 2026-11-01 --json'),
-    )
+    .addHelpText('after', examples('missing example --local --from 2026-10-01 --to 2026-11-01'))
     .action(async (name: string, options: MissingOptions) => {
       await using bucket = await openToRead(options);
       const now = new Date();
@@ -108,13 +101,8 @@ export async function findMissingDays(
   const alike = Map.groupBy(judged, ({ state, problem }) => `${state} ${problem}`);
   const ranges = [...alike.values()].flatMap((each) =>
     groupDays(each.map(({ day }) => day)).map((range) => {
-      const { state = 'absent', problem } = each[0] ?? {};
-      return {
-        ...range,
-        days: daysOf(range).length,
-        reason: state,
-        ...(problem !== undefined && { problem }),
-      };
+      const { state: reason = 'absent', problem } = each[0] ?? {};
+      return { ...range, days: daysOf(range).length, reason, ...(problem !== undefined && { problem }) };
     }),
   );
   ranges.sort((one, other) => one.start_date.localeCompare(other.start_date));
@@ -161,6 +149,7 @@ function describeMissing(
   folder: Folder,
 ): string[] {
   const count = missing.reduce((sum, { days }) => sum + days, 0);
+  const toExport = missing.filter(({ reason }) => TO_EXPORT.has(reason));
   const inFiles = missing.filter(({ reason }) => !TO_EXPORT.has(reason));
   const hasProblem = inFiles.some(({ problem }) => problem !== undefined);
   const curate = (acceptEmpty: boolean) => (range: DateRange) =>
@@ -176,11 +165,7 @@ function describeMissing(
     ),
     ...(hasProblem ? [COLUMNS_HINT] : []),
     ...commandFor('To add them to the table:', inFiles, curate(false)),
-    ...commandFor(
-      'To export them:',
-      missing.filter(({ reason }) => TO_EXPORT.has(reason)),
-      (each) => exportDaysCommand(named, each, folder),
-    ),
+    ...commandFor('To export them:', toExport, (each) => exportDaysCommand(named, each, folder)),
     ...commandFor('To empty the held days in the table:', held, curate(true)),
   ];
 }
@@ -190,11 +175,7 @@ const COLUMNS_HINT =
   'such as {"spend": "double"}, and another "table" if the table has days already.';
 
 /** A command to paste, for the days from the first range to the last one. */
-function commandFor(
-  aim: string,
-  ranges: readonly DateRange[],
-  commandOf: (range: DateRange) => string,
-): string[] {
+function commandFor(aim: string, ranges: readonly DateRange[], commandOf: (range: DateRange) => string) {
   const [first, last] = [ranges[0], ranges.at(-1)];
   if (!first || !last) return [];
   return [aim, `  ${commandOf({ start_date: first.start_date, end_date: last.end_date })}`];

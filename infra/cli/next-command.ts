@@ -1,4 +1,5 @@
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
+import type { Folder } from './bucket.ts';
 import { PLATFORM_FLAGS, type PlatformOptions } from './options.ts';
 
 /** The command that exports what a deployed execution did not deliver. @param stateMachine the ARN in --state-machine, if given */
@@ -7,14 +8,8 @@ export function resumeCommand(execution: string, stateMachine?: string): string 
   return commandLine(['resume', execution, ...named]);
 }
 
-/** The folder of a local run. */
-export interface LocalFolder {
-  readonly local?: true;
-  readonly out: string;
-}
-
 /** The command that shows how an execution is doing, or why it failed. */
-export function explainCommand(execution: string, folder?: LocalFolder): string {
+export function explainCommand(execution: string, folder?: Folder): string {
   return commandLine(['explain', execution, ...folderOptions(folder)]);
 }
 
@@ -35,7 +30,7 @@ export interface NamedExport {
 export function exportDaysCommand(
   { name, account, input, options = {}, takesOver }: NamedExport,
   { start_date, end_date }: DateRange,
-  folder: LocalFolder,
+  folder: Folder,
 ): string {
   const range = ['--from', start_date, '--to', end_date, ONLY_MISSING, ...(takesOver ? ['--take-over'] : [])];
   const place = [...folderOptions(folder), ...platformOptions(options)];
@@ -45,7 +40,7 @@ export function exportDaysCommand(
 }
 
 /** The command that shows which days are missing or held. */
-export function missingCommand({ name, account }: NamedExport, folder: Partial<LocalFolder>): string {
+export function missingCommand({ name, account }: NamedExport, folder: Partial<Folder>): string {
   return commandLine(['missing', name, ...accountOption(account), ...folderOptions(folder)]);
 }
 
@@ -53,7 +48,7 @@ export function missingCommand({ name, account }: NamedExport, folder: Partial<L
 export function curateCommand(
   { name, account }: NamedExport,
   { start_date, end_date }: DateRange,
-  folder: LocalFolder,
+  folder: Folder,
   { acceptEmpty }: { readonly acceptEmpty: boolean },
 ): string {
   const range = ['--from', start_date, '--to', end_date, ...(acceptEmpty ? ['--accept-empty'] : [])];
@@ -64,7 +59,7 @@ function accountOption(account: string | undefined): string[] {
   return account === undefined ? [] : ['--account', account];
 }
 
-function folderOptions({ local, out }: Partial<LocalFolder> = {}): string[] {
+function folderOptions({ local, out }: Partial<Folder> = {}): string[] {
   if (!local || out === undefined) return [];
   return ['--local', ...(out === 'out' ? [] : ['--out', out])];
 }

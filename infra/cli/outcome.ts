@@ -1,8 +1,9 @@
 import { type ErrorName, readCause } from '../../functions/workflow/errors.ts';
 import type { ExportResult, FailureReport } from '../../functions/workflow/states.ts';
+import type { Folder } from './bucket.ts';
 import { DELIVERED, FAILED, INTERRUPTED } from './errors.ts';
 import { alignColumns, printDocument, printLines } from './layout.ts';
-import { type LocalFolder, missingCommand } from './next-command.ts';
+import { missingCommand } from './next-command.ts';
 
 /** The end of an export, deployed or local: the document that `--json` prints. */
 export type Outcome =
@@ -17,8 +18,6 @@ export interface Interrupted {
   readonly execution: string;
   /** A deployed execution continues without the command; a local one has stopped. */
   readonly continues: boolean;
-  /** Of a local execution. */
-  readonly windows_delivered?: number;
   /** The command that shows how the execution is doing, or that exports the rest of it. */
   readonly next: string;
 }
@@ -64,7 +63,7 @@ function describeStopped({ name = '', status = '', error, cause }: ExecutionEnd)
 }
 
 /** Where the objects of an outcome are, and how to go on after a failure. `local` and `out` name the folder of a local run. */
-export interface Place extends Partial<LocalFolder> {
+export interface Place extends Partial<Folder> {
   /** The place of the buckets, with a slash at the end: `s3://`, or a folder. */
   readonly root: string;
   /** The command that exports what a failed execution did not deliver. */
@@ -139,12 +138,10 @@ function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>, { root
   ];
 }
 
-function describeInterrupted({ execution, continues, windows_delivered = 0, next }: Interrupted): string[] {
-  if (continues) return [`The export continues without this command: ${execution}`, `To follow it: ${next}`];
-  return [
-    `Stopped ${execution}. Windows that were delivered, and stay: ${windows_delivered}`,
-    `To export the rest: ${next}`,
-  ];
+function describeInterrupted({ execution, continues, next }: Interrupted): string[] {
+  return continues
+    ? [`The export continues without this command: ${execution}`, `To follow it: ${next}`]
+    : [`Stopped ${execution}. Windows that were delivered stay.`, `To export the rest: ${next}`];
 }
 
 /** Names the windows of an export with several. The failure report lists only the first ten that failed. */

@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { objectKey } from '../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
-import { DeliveredWindow } from '../../functions/workflow/states.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../functions/workflow/table.ts';
 import { nameFaults } from '../config/export-faults.ts';
 import { tableSource, withColumns } from '../config/exports.ts';
 import { type Clock, scaledClock } from '../local/clock.ts';
-import { type HistoryEvent, keepSaving } from '../local/history.ts';
+import { keepSaving } from '../local/history.ts';
 import { showProgress } from '../local/progress.ts';
 import { startLocal } from '../local/run.ts';
 import { newestChange } from '../local/s3/store.ts';
@@ -70,20 +69,17 @@ export async function runLocal(
   interrupt.signal.addEventListener('abort', () => execution.abort());
   await showProgress(execution, local, process.stderr);
   const result = await execution.result;
-  const { events = [] } = local.history.executions.at(-1) ?? {};
-  if (result.status === 'ABORTED') return { outcome: describeInterrupted(execution.name, events) };
+  if (result.status === 'ABORTED') return { outcome: describeInterrupted(execution.name) };
   const outcome = outcomeOf({ name: execution.name, ...result });
-  if (outcome.outcome === 'failed') printLines(describeTimeline(events), process.stderr);
-  if (outcome.outcome !== 'delivered') return { outcome };
-  return { outcome, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
+  if (outcome.outcome === 'delivered')
+    return { outcome, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
+  const { events = [] } = local.history.executions.at(-1) ?? {};
+  printLines(describeTimeline(events), process.stderr);
+  return { outcome };
 }
 
-function describeInterrupted(execution: string, events: readonly HistoryEvent[]): Interrupted {
-  const windows_delivered = events.filter(
-    ({ type, output }) => type === 'MapIterationSucceeded' && DeliveredWindow.safeParse(output).success,
-  ).length;
-  const next = repeatCommand();
-  return { outcome: 'interrupted', version: '1', execution, continues: false, windows_delivered, next };
+function describeInterrupted(execution: string): Interrupted {
+  return { outcome: 'interrupted', version: '1', execution, continues: false, next: repeatCommand() };
 }
 
 /**

@@ -10,7 +10,7 @@ import { readKeptRequests } from './kept-requests.ts';
 import { printDocument, printLines, toMinute } from './layout.ts';
 import { listExecutions } from './list.ts';
 import { findMissingDays, type MissingDays } from './missing.ts';
-import { explainCommand, type LocalFolder } from './next-command.ts';
+import { explainCommand } from './next-command.ts';
 import { loadConfig, option } from './options.ts';
 
 interface StatusOptions extends Folder {
@@ -122,7 +122,7 @@ async function readDays(
 }
 
 /** @param folder of local runs */
-export function describeStatus(one: ExportStatus, folder?: LocalFolder): string[] {
+export function describeStatus(one: ExportStatus, folder?: Folder): string[] {
   const { running, last, newest_day, missing, held = [], failure } = one;
   const isInFile = ({ reason }: { reason: string }) => reason === 'not_in_table';
   const inFiles = missing?.filter(isInFile) ?? [];

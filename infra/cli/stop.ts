@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { createStepFunctions, findExecution, hasEnded } from './deployed.ts';
-import { createAwsFailure, UsageError } from './errors.ts';
+import { UsageError } from './errors.ts';
 import { printDocument, printLines } from './layout.ts';
 import { resumeCommand } from './next-command.ts';
 import { type CommonOptions, examples, option } from './options.ts';
@@ -20,12 +20,8 @@ async function stop(named: string, { json, stateMachine }: CommonOptions): Promi
   const found = await findExecution(named, stateMachine);
   const { executionArn = '', name: execution = '', status } = found;
   if (hasEnded(found)) throw new UsageError([`${named} has ended already (${status})`]);
-  try {
-    // Without an error and a cause, the caller needs no permission on the key of an encrypted state machine.
-    await createStepFunctions(executionArn).stopExecution({ executionArn });
-  } catch (error) {
-    throw createAwsFailure(error, `stop ${executionArn}`, 'states:StopExecution');
-  }
+  // Without an error and a cause, the caller needs no permission on the key of an encrypted state machine.
+  await createStepFunctions(executionArn).stopExecution({ executionArn });
   const resume = resumeCommand(execution, stateMachine);
   if (json) printDocument({ outcome: 'stopped', execution, resume });
   else

@@ -41,10 +41,6 @@ export function createCurateCommand(): Command {
     .addOption(option.json())
     .option('--local', 'work on the folder of local runs instead of the deployed bucket')
     .addOption(option.out())
-    .addHelpText(
-      'after',
-      '\nIt runs on this machine, and without --local reads and writes with your AWS\ncredentials.',
-    )
     .action(async (name: string, options: CurateOptions) => {
       const result = await curate(name, options);
       if (options.json) printDocument(result);

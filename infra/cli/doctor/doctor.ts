@@ -14,12 +14,6 @@ interface DoctorOptions extends AccountOptions {
   readonly json?: true;
 }
 
-/** Of the lines below a check's first one. */
-const INDENT = ' '.repeat(8);
-
-/** The account's name in a local diagnosis without --account. */
-const UNNAMED = 'local';
-
 export function createDoctorCommand(): Command {
   return new Command('doctor')
     .description(
@@ -54,12 +48,13 @@ async function doctor(options: DoctorOptions): Promise<void> {
 /** Columns for a terminal, with the advice on a second line. */
 function describeCheck({ account = '', check, status, found, todo }: Check): string[] {
   const line = `${status.padEnd(8)}${account ? `${account}  ` : ''}${check.padEnd(12)}${found}`;
-  return todo === undefined ? [line] : [line, `${INDENT}What to do: ${todo}`];
+  return todo === undefined ? [line] : [line, `${' '.repeat(8)}What to do: ${todo}`];
 }
 
 async function* diagnoseAll(options: DoctorOptions): AsyncGenerator<Check, void> {
   const { account, local } = options;
-  const names = account === undefined ? (local ? [UNNAMED] : loadConfig().accounts) : [account];
+  const all = local ? ['local'] : loadConfig().accounts;
+  const names = account === undefined ? all : [account];
   for (const name of names) {
     await using opened = await createAccount(name, options);
     for await (const check of diagnose(opened, readNeeds(name, options))) yield { account: name, ...check };

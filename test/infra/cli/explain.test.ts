@@ -73,12 +73,6 @@ describe('explain', () => {
     await startExecutions([]);
     expect(await explain()).toMatchObject({ status: 2, stderr: 'error: nothing has run yet\n' });
   });
-
-  it('names the permissions that the histories need', async () => {
-    await startExecutions([RUNNING], { denied: 'GetExecutionHistory' });
-    const { status, stderr } = await explain(NAME);
-    expect([status, stderr]).toEqual([1, expect.stringContaining('states:GetExecutionHistory')]);
-  });
 });
 
 describe('explain --local', () => {

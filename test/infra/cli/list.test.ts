@@ -9,9 +9,9 @@ const OLD_BACKFILL = { ...RUNNING, name: 'backfill', begun: -9_000 };
 async function list(...options: string[]) {
   const { status, stdout } = await runCommand([
     'list',
+    '--json',
     '--state-machine',
     STATE_MACHINE,
-    '--json',
     ...options,
   ]);
   return { status, ...JSON.parse(stdout) };
@@ -25,18 +25,6 @@ describe('list', () => {
     expect(executions.map(({ execution }: { execution: string }) => execution)).toEqual([
       ...[NAME, 'backfill', 'daily-1', 'daily-0'],
     ]);
-    expect(executions[2]).toEqual({
-      execution: 'daily-1',
-      outcome: 'failed',
-      error: 'ReportStuck',
-      account: 'acme',
-      export: 'daily-campaigns',
-      start_date: '2026-10-01',
-      end_date: '2026-12-01',
-      started_at: '2026-11-20T06:00:00.000Z',
-      ended_at: '2026-11-20T07:30:00.000Z',
-      seconds: 5_400,
-    });
     expect(executions[3]).toMatchObject({ outcome: 'delivered', seconds: 60 });
     expect((await list('--limit', '1')).executions).toHaveLength(3);
   });
@@ -63,11 +51,6 @@ describe('list', () => {
     const [execution] = (await list()).executions;
     expect(execution).toMatchObject({ ...fields, outcome: 'failed' });
     expect(execution).not.toHaveProperty('start_date');
-  });
-
-  it.each(['ListExecutions', 'DescribeExecution'])('names the permission if %s is denied', async (denied) => {
-    await startExecutions([FAILED], { denied });
-    expect(await list()).toMatchObject({ status: 1, todo: expect.stringContaining(`states:${denied}`) });
   });
 
   it.each([

@@ -5,20 +5,14 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const RANGE = ['--from', '2026-01-01', '--to', '2026-04-01'];
 
-async function plan(args: readonly string[]) {
-  const { status, stdout, stderr } = await runCommand(['plan', ...args]);
-  return { status, stderr, stdout };
+function plan(args: readonly string[]) {
+  return runCommand(['plan', ...args]);
 }
 
 describe('plan', () => {
   it('shows windows, reports, time and cost before anything was exported', async () => {
-    const { status, stdout } = await plan([
-      'daily-campaigns',
-      ...RANGE,
-      '--local',
-      '--out',
-      temporaryDirectory(),
-    ]);
+    const place = ['--local', '--out', temporaryDirectory()];
+    const { status, stdout } = await plan(['daily-campaigns', ...RANGE, ...place]);
     expect(status).toBe(0);
     expect(stdout).toContain('acme/daily-campaigns: 2026-01-01 to 2026-04-01');
     expect(stdout).toMatch(/^windows +2$/m);
@@ -32,8 +26,6 @@ describe('plan', () => {
     expect(status).toBe(2);
     expect(stderr).toContain('the config has no export nothing');
     expect(await plan([])).toMatchObject({ status: 2, stderr: expect.stringContaining('give the name') });
-    const invalid = await plan(['daily-campaigns', '--from', '2026-02-30', '--to', '2026-03-01']);
-    expect(invalid.stderr).toContain('It must be a date that exists');
   });
 
   it('estimates from the latest deliveries, and leaves out what was delivered', async () => {

@@ -80,7 +80,7 @@ describe('the command', () => {
     expect(JSON.parse(stdout)).toEqual({
       outcome: 'failed',
       error: 'CommandFailed',
-      happened: `AWS could not describe ${EXECUTION} (AccessDeniedException).`,
+      happened: `AWS could not answer DescribeExecution for ${EXECUTION} (AccessDeniedException).`,
       todo: 'Check your AWS credentials and Region. They need states:DescribeExecution.',
     });
   });

@@ -68,14 +68,11 @@ describe('run', () => {
     expect(JSON.parse(started[0]?.input ?? '')).toEqual({ ...REQUEST, only_missing: true });
   });
 
-  it.each([
-    ['StartExecution', `start an execution of ${stateMachine}`],
-    ['DescribeExecution', 'describe arn:aws:states:eu-west-1:123456789012:execution:exports:daily-'],
-  ])('names the missing permission if %s is denied', async (denied, action) => {
+  it.each(['StartExecution', 'DescribeExecution'])('names the permission if %s is denied', async (denied) => {
     await startExecutions([], { end: DELIVERED, denied });
     await expect(run()).rejects.toMatchObject({
       name: 'CommandFailed',
-      happened: expect.stringContaining(`AWS could not ${action}`),
+      happened: `AWS could not answer ${denied} for ${stateMachine} (AccessDeniedException).`,
       todo: expect.stringContaining(`states:${denied}`),
     });
   });

@@ -34,9 +34,3 @@ it.each([
   expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
   expect(called).not.toContain('StopExecution');
 });
-
-it('names the permission that is missing', async () => {
-  await startExecutions([RUNNING], { denied: 'StopExecution' });
-  const { status, stderr } = await stop(NAME);
-  expect([status, stderr]).toEqual([1, expect.stringContaining('states:StopExecution')]);
-});
