@@ -20,11 +20,8 @@ function faultyConfig(): string {
 }
 
 describe('a faulty cdk.json', () => {
-  it.each([
-    [['run', '--local', '--speed', '1000']],
-    [['doctor']],
-  ])('makes %j exit 2 with every fault and no stack trace', async (args) => {
-    const { status, stdout, stderr } = await checkout.run(faultyConfig(), args);
+  it('makes a command exit 2 with every fault and no stack trace', async () => {
+    const { status, stdout, stderr } = await checkout.run(faultyConfig(), ['doctor']);
     expect(stderr.trim().split('\n')).toEqual([
       'error: cdk.json: stack: must be 1 to 63 letters, digits and -, the first a letter',
       'error: cdk.json: revision: must be a date that exists, written YYYY-MM-DD',
@@ -33,13 +30,8 @@ describe('a faulty cdk.json', () => {
   });
 
   it('is reported together with other faults, and as JSON with --json', async () => {
-    const { status, stdout } = await checkout.run(faultyConfig(), [
-      'run',
-      '--local',
-      '--json',
-      '--input',
-      '/no/such/file',
-    ]);
+    const run = ['run', '--local', '--json', '--input', '/no/such/file'];
+    const { status, stdout } = await checkout.run(faultyConfig(), run);
     expect(status).toBe(2);
     expect(JSON.parse(stdout)).toEqual({
       outcome: 'failed',

@@ -73,15 +73,7 @@ it('says which permission is missing, without a stack trace', async () => {
   await deliver(folder, { name, account, days: [1, 1], created: 1 });
   const { glue, cwd } = await deployTables(folder);
   glue.faults.push({ operation: 'GetTable', answer: 'AccessDeniedException' });
-  const { status, stdout, stderr } = await runCommand(['curate', name, '--json'], '', cwd);
-  expect([status, JSON.parse(stdout)]).toEqual([
-    1,
-    {
-      outcome: 'failed',
-      error: 'CommandFailed',
-      happened: expect.stringMatching(/^AWS refused to read table /),
-      todo: expect.stringContaining('They need glue:GetTable'),
-    },
-  ]);
-  expect(stderr).not.toContain('    at ');
+  const { status, stderr } = await runCommand(['curate', name], '', cwd);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^AWS refused to read table .*\nWhat to do: .* They need glue:GetTable.*\n$/);
 });

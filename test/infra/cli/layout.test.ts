@@ -20,13 +20,4 @@ it('columns are aligned as a terminal shows them', () => {
     '😀        1  12',
     'E\u0301te\u0301       1  12',
   ]);
-  expect(
-    alignColumns(
-      [
-        ['a', 'rows'],
-        ['b', '1'],
-      ],
-      [1],
-    ),
-  ).toEqual(['a  rows', 'b     1']);
 });

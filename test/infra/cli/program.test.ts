@@ -1,26 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import project from '../../../package.json' with { type: 'json' };
 import { runCommand } from '../../support/cli.ts';
 
-describe('a command line that cannot be parsed', () => {
-  const unknownOption = ['run', '--bogus'];
-
-  it('exits 2 with the fault on stderr', async () => {
-    expect(await runCommand(unknownOption)).toEqual({
-      status: 2,
-      stdout: '',
-      stderr: "error: unknown option '--bogus'\n",
-    });
-  });
-
-  it('is one document with --json', async () => {
-    const { status, stdout } = await runCommand([...unknownOption, '--json']);
-    expect(status).toBe(2);
-    expect(JSON.parse(stdout)).toEqual({
-      outcome: 'failed',
-      error: 'InvalidInput',
-      faults: ["unknown option '--bogus'"],
-    });
+it('a command line that cannot be parsed exits 2 with the fault, also as a document', async () => {
+  const { status, stdout, stderr } = await runCommand(['run', '--bogus', '--json']);
+  expect([status, stderr]).toEqual([2, "error: unknown option '--bogus'\n"]);
+  expect(JSON.parse(stdout)).toEqual({
+    outcome: 'failed',
+    error: 'InvalidInput',
+    faults: ["unknown option '--bogus'"],
   });
 });
 

@@ -30,7 +30,7 @@ describe('sandbox', () => {
       isEmpty?.(day, 'a', 0),
       isEmpty?.('2026-10-03', day, 0),
       isEmpty?.('2026-10-03', 'a', 0),
-    ]).toEqual([...[true, true, false]]);
+    ]).toEqual([true, true, false]);
   });
 
   it.each([
