@@ -8,7 +8,6 @@ const STATUS = {
   InvalidArgument: 400,
   InvalidPart: 400,
   InvalidPartOrder: 400,
-  InvalidRange: 416,
   InvalidRequest: 400,
   MalformedXML: 400,
   MissingContentLength: 411,

