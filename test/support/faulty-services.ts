@@ -132,19 +132,20 @@ export async function startJsonProxy(target: () => string): Promise<Faulty<JsonC
 }
 
 /** Starts Secrets Manager behind a proxy. */
-export async function startFaultySecrets(options: SecretsManagerOptions) {
-  await using started = new AsyncDisposableStack();
-  const service = started.use(await startSecretsManager(options));
-  const proxy = started.use(await startJsonProxy(() => service.endpoint));
-  const running = started.move();
-  const close = () => running.disposeAsync();
-  return { ...proxy, close, [Symbol.asyncDispose]: close };
+export function startFaultySecrets(options: SecretsManagerOptions) {
+  return startFaulty(startSecretsManager(options));
 }
 
 /** Starts Glue behind a proxy. */
-export async function startFaultyGlue(options: GlueOptions = {}) {
+export function startFaultyGlue(options: GlueOptions = {}) {
+  return startFaulty(startGlue(options));
+}
+
+async function startFaulty<Service extends AsyncDisposable & { readonly endpoint: string }>(
+  starting: Promise<Service>,
+) {
   await using started = new AsyncDisposableStack();
-  const service = started.use(await startGlue(options));
+  const service = started.use(await starting);
   const proxy = started.use(await startJsonProxy(() => service.endpoint));
   const running = started.move();
   const close = () => running.disposeAsync();

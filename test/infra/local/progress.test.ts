@@ -48,35 +48,11 @@ function failed(seconds: number, state: string, error: Error): HistoryEvent {
 const NO_HOST = new PlatformUnavailable('No answer.', { code: 'ENOTFOUND', host: 'api.platfrom.example' });
 
 describe('advance', () => {
-  test('says what the export does before its windows begin and after they have ended', () => {
-    const { window: _, ...getToken } = entered(1, 'GetToken');
-    const map: HistoryEvent = { type: 'StateEntered', time: at(2), state: 'ExportWindows', stateType: 'Map' };
-    expect(progressAfter(PLANNED, getToken).export).toMatchObject({ doing: 'gets a token' });
-    expect(progressAfter(PLANNED, getToken, map).export).toBeUndefined();
-    const ended: HistoryEvent = { type: 'ExecutionSucceeded', time: at(3) };
-    expect(progressAfter(PLANNED, getToken, ended).export).toBeUndefined();
-    expect(progressAfter(PLANNED, map, { ...getToken, state: 'PublishExport' }).export).toMatchObject({
-      doing: 'sums up the windows',
-    });
-  });
-
   test('a check of the report does not interrupt the wait, which keeps its start time', () => {
     const events = [entered(1, 'WaitForReport'), entered(11, 'CheckReport'), entered(12, 'WaitForReport')];
     const { windows } = progressAfter(PLANNED, ...events);
     expect(windows.get(0)).toMatchObject({ doing: 'waits for the report', since: Date.parse(at(1)) });
     expect(windows.get(1)?.doing).toBe('waits its turn');
-  });
-
-  test('says what a wait is for', () => {
-    const wait = (input: object) =>
-      progressAfter(PLANNED, entered(1, 'WaitForReport', input)).windows.get(0)?.doing;
-    const request = { kind: 'report' };
-    expect(wait({ throttled: 0, request, reports: [{}] })).toBe('waits for the report');
-    expect(wait({ throttled: 0, request, reports: [] })).toBe('waits before it creates the report');
-    expect(wait({ throttled: 2, request, reports: [{}] })).toBe('waits after too many requests (429)');
-    expect(wait({ throttled: 0, request: { kind: 'list' }, reports: [] })).toBe(
-      'waits before the next request',
-    );
   });
 
   test('a failure is shown until the window continues', () => {

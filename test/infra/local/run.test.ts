@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runExport, shareWorkflow } from '../../support/run-export.ts';
@@ -54,18 +54,5 @@ describe('a run', () => {
     expect(written).toContain('a token was issued');
     expect(written).toContain('"reserved":1');
     for (const canary of SECRET_CANARIES) expect(written).not.toContain(canary);
-  });
-
-  test('records an aborted execution as ABORTED in history.json', async () => {
-    const workflow = await startWorkflow({ speed: 1 });
-    const execution = workflow.export(workflow.request());
-    for await (const { state } of execution.events) if (state === 'WaitForReport') break;
-    execution.abort();
-    expect(await execution.result).toEqual({ status: 'ABORTED' });
-    await workflow.history.save();
-    const { executions } = JSON.parse(await readFile(join(workflow.out, 'history.json'), 'utf8'));
-    expect(executions).toMatchObject([{ result: { status: 'ABORTED' } }]);
-    await workflow.close();
-    await expect(readdir(workflow.out)).rejects.toThrow('ENOENT');
   });
 });
