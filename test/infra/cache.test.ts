@@ -23,18 +23,6 @@ it('makes a folder once, and shows it only when it is complete', async () => {
   expect(readFileSync(join(folder, 'made'), 'utf8')).toBe('whole');
 });
 
-it('leaves nothing behind when making it fails', async () => {
-  const cache = temporaryDirectory();
-  const drafts: string[] = [];
-  const fail = async (draft: string) => {
-    drafts.push(draft);
-    await write('half')(draft);
-    throw new Error('no such function');
-  };
-  await expect(cachedFolder('a', fail, cache)).rejects.toThrow('no such function');
-  expect([join(cache, 'a'), ...drafts].map((path) => existsSync(path))).toEqual([false, false]);
-});
-
 it('keeps the folder that another process made in the meantime', async () => {
   const cache = temporaryDirectory();
   const folder = await cachedFolder(

@@ -49,7 +49,6 @@ function lengths(stack: Stack, type: string, property: string): number[] {
 const LIMITS: [string, number, (stack: Stack) => number[]][] = [
   ['resources of a stack', 500, ({ template }) => [Object.keys(template.Resources).length]],
   ['template', 1_000_000, ({ template }) => [JSON.stringify(template, undefined, 1).length]],
-  ['logical id', 255, ({ template }) => Object.keys(template.Resources).map((id) => id.length)],
   ['inline policies of a role', 10_240, inlinePolicies],
   [
     'environment of a function',

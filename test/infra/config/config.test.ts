@@ -145,14 +145,6 @@ describe('the config', () => {
   });
 
   it.each([
-    ['only_missing without a schedule', { exports: [{ ...backfill, only_missing: true }] }],
-    ['only_missing false with a schedule', { exports: [{ ...daily, only_missing: false }] }],
-    ['one name in two accounts', { exports: [daily, { ...backfill, name: 'daily' }] }],
-  ])('accepts %s', (_, changes) => {
-    expect(faultsWith(changes)).toEqual([]);
-  });
-
-  it.each([
     'http://api.platform.example',
     'https://127.0.0.1/v1',
     'https://user:hunter2@api.platform.example/v1',

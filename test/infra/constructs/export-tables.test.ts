@@ -62,17 +62,6 @@ describe('the catalog', () => {
     const created = tablesIn(synthesizeStack({ exports })).map(({ TableInput }) => TableInput.Name);
     expect(created).toEqual([...taken.map((name) => name.replaceAll('-', '_')), 'ledger']);
   });
-
-  it('has the same hashes for another stack on the same platform and revision, and others for another one', () => {
-    const hashes = (changes: object) => {
-      const [table] = tablesIn(synthesizeStack({ ...changes }));
-      return readSchema(table?.TableInput)?.requests;
-    };
-    const own = hashes({});
-    expect(hashes({ stack: 'other' })).toEqual(own);
-    expect(hashes({ revision: '2026-10-01' })).not.toEqual(own);
-    expect(hashes({ base_url: 'https://api.platform.example/v2' })).not.toEqual(own);
-  });
 });
 
 describe('the workgroup', () => {
