@@ -24,7 +24,7 @@ it('25, 30: only_missing exports the windows that failed with a fresh token, and
   ]);
 
   // The SDK gives up after five tries.
-  workflow.s3.faults.push({ operation: 'GetObject', answer: 'SlowDown', times: 6 });
+  workflow.s3.faults.push({ operation: 'ListObjectsV2', answer: 'SlowDown', times: 6 });
   const { status, output } = await workflow.run({ ...request, only_missing: true });
   expect([status, workflow.s3.faults.splice(0)]).toMatchObject(['SUCCEEDED', [{ times: 0 }]]);
   expect(output).toMatchObject({
