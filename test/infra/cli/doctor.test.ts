@@ -66,10 +66,12 @@ describe('the secret', () => {
     expect(sandbox.journal).toEqual([]);
   });
 
-  test('that begins or ends with a space causes a warning and is used', async () => {
+  test('7.3: that begins or ends with a space causes a warning, and is a fault if the client is refused', async () => {
     const { checks } = await examine({}, { credential: { client_id: 'id', client_secret: 'canary ' } });
     expect(summarize(checks)).toEqual(['secret ok', 'secret unknown', 'token fault']);
     expect(checks[1]?.found).toContain('client_secret begins or ends with a space');
+    expect(checks[2]?.found).toContain('401 invalid_client');
+    expect(JSON.stringify(checks)).not.toContain('canary');
   });
 
   test('5.7, 9.6: with an API key, the days left are named and the revision is checked', async () => {
@@ -84,14 +86,6 @@ describe('the secret', () => {
 });
 
 describe('the token', () => {
-  test('7.3: is a fault if the client is refused', async () => {
-    const credential = { client_id: 'nobody', client_secret: 'canary' };
-    const { checks } = await examine({}, { credential });
-    expect(summarize(checks)).toEqual(['secret ok', 'token fault']);
-    expect(checks[1]?.found).toContain('401 invalid_client');
-    expect(JSON.stringify(checks)).not.toContain('canary');
-  });
-
   test('5.2: a dead refresh token asks for a new login', async () => {
     const { file, sandbox, readStored } = await startPlatform();
     await writeFile(file, JSON.stringify({ ...(await readStored()), refresh_token: 'canary-dead' }));

@@ -66,10 +66,7 @@ it('explain shows how long each window of the last run took, and the timeline', 
   const { windows, timeline, ...summary } = await show('explain');
   expect(summary).toMatchObject({ execution: last.execution, outcome: 'delivered', export: 'daily' });
   expect(windows).toHaveLength(2);
-  for (const { seconds, outcome } of windows) {
-    expect(outcome).toBe('delivered');
-    expect(seconds).toBeGreaterThan(20);
-  }
+  for (const { seconds } of windows) expect(seconds).toBeGreaterThan(20);
   expect(timeline[0]).toMatch(/^Timeline .UTC. of the export and its window 2026-/);
   expect(timeline.join('\n')).toMatch(/PlanExport.*CreateReport.*CheckReport.*PublishWindow.*PublishExport/s);
 });

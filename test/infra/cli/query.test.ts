@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
 import { runCommand } from '../../support/cli.ts';
@@ -91,12 +91,6 @@ describe('a local query', () => {
       `daily_campaigns has no days 2026-10-02 to 2026-10-03 of 007: npm run export -- missing daily --account 007 --local --out ${out}`,
     ]);
     expect((await ask('SELECT 1', out)).notes).toEqual([]);
-  });
-
-  it('reads a file of the folder, also if there are no tables', async () => {
-    const file = join(temporaryDirectory(), 'purchases.json');
-    writeFileSync(file, '[{"id":"p-1"}]');
-    expect((await ask(`SELECT id FROM read_json('${file}')`, dirname(file))).rows).toEqual([{ id: 'p-1' }]);
   });
 
   it('fails also if only the last of many rows fails', async () => {

@@ -62,14 +62,11 @@ describe('resume', () => {
 describe('the command', () => {
   const command = () => runCommand(['resume', 'daily-1', '--state-machine', STATE_MACHINE, '--json']);
 
-  it.each([
-    ['delivered', DELIVERED, 0],
-    ['failed', { status: 'FAILED', error: 'ReportStuck', cause: '{"happened":"x"}' }, 1],
-  ])('prints one document and sets the exit status of an export that %s', async (outcome, end, expected) => {
+  it('prints one document and sets the exit status', async () => {
+    const end = { status: 'FAILED', error: 'ReportStuck', cause: '{"happened":"x"}' };
     await startExecutions([earlier()], { end, polls: 0 });
     const { status, stdout } = await command();
-    expect(status).toBe(expected);
-    expect(JSON.parse(stdout)).toMatchObject({ outcome });
+    expect([status, JSON.parse(stdout).outcome]).toEqual([1, 'failed']);
   });
 
   it('prints a denied AWS call as one document without a stack trace', async () => {
