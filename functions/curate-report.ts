@@ -9,8 +9,8 @@ import { type RequestTarget, requestHash } from './decisions/request-hash.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
 import { shortenWarnings } from './decisions/warnings.ts';
 import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
-import { type FoundTable, findTable, reasonOf } from './tables/find-table.ts';
-import { CurateLimit, type ReportFile } from './tables/report.ts';
+import { type FoundTable, findTable } from './tables/find-table.ts';
+import { limitOf, type ReportFile, TableProblem } from './tables/report.ts';
 import { hasRows, readReportFile } from './tables/report-file.ts';
 import { ExportError, ServiceUnavailable } from './workflow/errors.ts';
 import type { ExportRequest } from './workflow/request/request.ts';
@@ -73,7 +73,7 @@ export async function curateReport(
       return finish(state, table, await curate(state, work));
     }
   } catch (error) {
-    if (error instanceof CurateLimit) return unread(reasonOf(error));
+    if (error instanceof TableProblem) return unread(error.message);
     throw error;
   }
   if ((state.replaced_copies ?? 0) < MAX_REPLACED_COPIES) return copyAgain(state);
@@ -94,7 +94,7 @@ async function openScratchFolder(): Promise<AsyncDisposable & { readonly folder:
  * get the label of the wrong report.
  *
  * @returns undefined if the object has other bytes now
- * @throws CurateLimit, AccessRefused, ServiceUnavailable
+ * @throws TableProblem at a limit; AccessRefused, ServiceUnavailable
  */
 async function readCopy(
   { key, version_id, crc32, bytes, ...kind }: StoredObject,
@@ -116,15 +116,15 @@ async function readCopy(
     });
     return read.crc32 === crc32 && read.bytes === bytes ? read.file : undefined;
   } catch (error) {
-    if (signal.aborted) throw new CurateLimit('time', { cause: error });
-    if (error instanceof ExportError || error instanceof CurateLimit) throw error;
-    throw new ServiceUnavailable(`Reading ${key} broke off.`, { key });
+    const limit = limitOf(error, signal);
+    if (limit) throw limit;
+    throw error instanceof ExportError ? error : new ServiceUnavailable(`Reading ${key} broke off.`, { key });
   }
 }
 
 function withoutRows({ schema }: FoundTable, reason: string): Curation {
   const warning = `the rows were not read: ${reason}`;
-  return { curated: { ...(schema && { table_problem: warning }) }, warnings: [warning] };
+  return { curated: { table_problem: schema && warning }, warnings: [warning] };
 }
 
 function finish(
@@ -134,12 +134,11 @@ function finish(
 ): SavedWindow {
   const refused = problem ?? warning;
   const added = [...(refused === undefined ? [] : [refused]), ...warnings];
-  const table_problem = problem ?? curated.table_problem;
   return {
     ...state,
     status: 'curated',
-    object: { ...state.object, ...(rows !== undefined && { rows }) },
-    curated: { ...curated, ...(table_problem !== undefined && { table_problem }) },
+    object: { ...state.object, rows: rows ?? state.object.rows },
+    curated: { ...curated, table_problem: problem ?? curated.table_problem },
     warnings: [...state.warnings, ...shortenWarnings(added, MAX_WARNINGS)],
   };
 }

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance, type Json } from '@duckdb/node-api';
-import { CurateLimit } from './report.ts';
+import { DuckDBInstance, type Json } from '@duckdb/node-api';
+import { limitOf } from './report.ts';
 
 export type Row = Readonly<Record<string, Json>>;
 
 export interface Database extends Disposable {
   /**
    * @returns the rows; numbers of more than 32 bits and dates are strings
-   * @throws CurateLimit, and DuckDB's own error
+   * @throws TableProblem at a limit; otherwise DuckDB's own error
    */
   query(sql: string): Promise<readonly Row[]>;
 }
@@ -21,14 +21,9 @@ const MEMORY_LIMIT_MB = 150;
 /** MB of the function by default, because they bring a whole CPU. */
 const DEFAULT_MEMORY_MB = 1_769;
 
-/** MB that a function smaller than 512 MB keeps for the rest. */
-const OTHERS_MB = 362;
-
 /** A larger function gives DuckDB all that it has beyond the default. Lambda sets the variable. */
 function memoryLimit({ AWS_LAMBDA_FUNCTION_MEMORY_SIZE: size = DEFAULT_MEMORY_MB } = process.env): string {
-  const memory = Number(size);
-  const limit = Math.max(MEMORY_LIMIT_MB, MEMORY_LIMIT_MB + memory - DEFAULT_MEMORY_MB);
-  return `${Math.max(1, Math.min(limit, memory - OTHERS_MB))}MB`;
+  return `${Math.max(MEMORY_LIMIT_MB, MEMORY_LIMIT_MB + Number(size) - DEFAULT_MEMORY_MB)}MB`;
 }
 
 /**
@@ -57,43 +52,24 @@ export async function openDatabase(folder: string, signal: AbortSignal): Promise
     lock_configuration: 'true',
   });
   const connection = await instance.connect();
-  let interrupting: NodeJS.Timeout | undefined;
-  const interrupt = () => {
-    interrupting = setInterval(() => connection.interrupt(), INTERRUPT_MS);
-  };
-  signal.addEventListener('abort', interrupt);
+  const interrupting = setInterval(() => signal.aborted && connection.interrupt(), INTERRUPT_MS);
   return {
-    query: (sql) => query(connection, sql, signal),
+    async query(sql) {
+      try {
+        signal.throwIfAborted();
+        const reader = await connection.runAndReadAll(sql);
+        return reader.getRowObjectsJson();
+      } catch (error) {
+        throw limitOf(error, signal) ?? error;
+      }
+    },
     [Symbol.dispose]() {
-      signal.removeEventListener('abort', interrupt);
       clearInterval(interrupting);
       // Without these, DuckDB keeps its threads and its files until the garbage collector finds it.
       connection.closeSync();
       instance.closeSync();
     },
   };
-}
-
-async function query(
-  connection: DuckDBConnection,
-  sql: string,
-  signal: AbortSignal,
-): Promise<readonly Row[]> {
-  if (signal.aborted) throw new CurateLimit('time');
-  try {
-    const reader = await connection.runAndReadAll(sql);
-    return reader.getRowObjectsJson();
-  } catch (error) {
-    const which = signal.aborted ? 'time' : limitOf(error);
-    throw which === undefined ? error : new CurateLimit(which, { cause: error });
-  }
-}
-
-/** DuckDB has no codes, only the beginnings of messages. A full temp directory is an `Out of Memory Error` too. */
-function limitOf(error: unknown): CurateLimit['which'] | undefined {
-  const { message } = error as Error;
-  if (/No space left on device|max_temp_directory_size/i.test(message)) return 'storage';
-  return message.startsWith('Out of Memory Error') ? 'memory' : undefined;
 }
 
 /** A text as a literal of SQL. */

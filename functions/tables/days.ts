@@ -7,20 +7,20 @@ import {
   type ShownDay,
   type ShownDays,
 } from '../workflow/shown-days.ts';
-import { monthKey, type TableColumn, type TableSchema, tableColumns } from '../workflow/table.ts';
+import { monthKey, type TableSchema, tableColumns } from '../workflow/table.ts';
 import { type Database, identifier, literal } from './database.ts';
 import {
   hasColumns,
   type Merging,
   mergeObject,
-  ObjectMismatch,
   type OldObject,
   parquet,
   selectColumns,
+  shownIn,
   timestamp,
 } from './merge.ts';
 import type { DayFacts } from './report.ts';
-import { metricsOf, sumDays } from './sums.ts';
+import { metricsOf, readSums, sumExpressions } from './sums.ts';
 
 /** A report, and the table that it goes into. */
 export interface Offer {
@@ -41,8 +41,8 @@ export interface MergedDay extends DayFacts {
   readonly restated: boolean;
   /** The table showed another request before. A retry does not know it. */
   readonly tookOver: boolean;
-  /** The rows that the table keeps if it is held, and their day. Of a list, an earlier one. */
-  readonly keeps?: { readonly rows: number; readonly day: string };
+  /** The number of rows that the table keeps if the day is held. */
+  readonly keeps: number;
 }
 
 interface JudgedDay {
@@ -53,28 +53,19 @@ interface JudgedDay {
   readonly isWritten?: true;
 }
 
-/** Groups days by their month, in the order of both. */
-export function byMonth<T extends { readonly day: string }>(days: readonly T[]): ReadonlyMap<string, T[]> {
-  return Map.groupBy(days, ({ day }) => day.slice(0, 'YYYY-MM'.length));
-}
-
 /**
  * Splits rows by their day, unless they come day by day. Sorting a large report would take more memory than DuckDB has.
  *
- * @param path of a StagedReport
+ * @param path of the file that stageReport wrote
  * @returns Parquet files in the order of the days; a day keeps the order of the report
  */
 export async function splitByDay(database: Database, path: string): Promise<readonly string[]> {
-  const days = await database.query(
-    `SELECT count(*) AS rows, max(file_row_number) AS last
-       FROM read_parquet(${literal(path)}, file_row_number = true) GROUP BY date ORDER BY date`,
+  const [found] = await database.query(
+    `SELECT bool_and(last + 1 = rows) AS sorted FROM (
+       SELECT max(file_row_number) AS last, sum(count(*)) OVER (ORDER BY date) AS rows
+         FROM read_parquet(${literal(path)}, file_row_number = true) GROUP BY date)`,
   );
-  let rows = 0;
-  const isSorted = days.every((day) => {
-    rows += Number(day.rows);
-    return Number(day.last) === rows - 1;
-  });
-  if (isSorted) return [path];
+  if (found?.sorted !== false) return [path];
   const folder = `${path}.days`;
   const options = '(FORMAT parquet, PARTITION_BY (date), WRITE_PARTITION_COLUMNS true)';
   await database.query(`COPY (FROM ${literal(path)}) TO ${literal(folder)} ${options}`);
@@ -98,25 +89,43 @@ export async function mergeMonth(
 ): Promise<MergedDay[]> {
   const key = monthKey(offer.schema.table, offer.account, month);
   const columns = tableColumns(offer.schema);
+  const constants = constantsOf(offer);
   return mergeObject(merging, key, async (old) => {
-    if (old && !old.days) throw new ObjectMismatch(`${key} was not written by this stack`);
-    const constants = constantsOf(offer);
+    const shown = shownIn(old, key);
     // Refuses other types, even if nothing is written.
-    const kept = old && selectColumns(old, columns, constants);
-    const shown = old?.days ?? {};
-    const before = old ? await sumShown(merging.database, days, shown, old, offer) : new Map();
-    const judged = days.map((each) => judge(each, shown[each.day], before.get(each.day), offer));
+    const kept = old && `SELECT ${selectColumns(old, columns, constants)} FROM ${parquet(old.path)}`;
+    const before = old && (await sumShown(merging.database, days, shown, old, offer));
+    const judged = days.map((each) => judge(each, shown[each.day], offer, before?.get(each.day)));
     const result = judged.map((each) => each.result);
     const changed = judged.flatMap(({ result: { day }, entry }) => (entry ? [[day, entry] as const] : []));
     if (changed.length === 0 && (!old || hasColumns(old, columns))) return { result };
     const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
     const next = Object.fromEntries(listed.toSorted(([one], [other]) => (one < other ? -1 : 1)));
     const written = new Set(judged.flatMap((each) => (each.isWritten ? [each.result.day] : [])));
-    const runs = findRuns(next, written).map((run) =>
-      run.isNew ? selectNew(run, columns, offer) : selectOld(run, kept, old?.path),
+    const values: Readonly<Record<string, string>> = {
+      ...constants,
+      report_id: literal(offer.version.report_id),
+      report_created_at: timestamp(offer.version.created_at),
+    };
+    const expressions = columns.map(
+      ({ name }) => `${values[name] ?? identifier(name)} AS ${identifier(name)}`,
+    );
+    const added = `SELECT ${expressions} FROM ${parquet(...offer.rows)}`;
+    const runs = findRuns(Object.keys(next), written).map(
+      ({ isNew, first, last }) =>
+        `${isNew ? added : kept} WHERE date BETWEEN ${literal(first)} AND ${literal(last)}`,
     );
     return { next: { runs, days: next }, result };
   });
+}
+
+/** Columns that have one value in all rows of an account, also in those that were written before the config had it. */
+function constantsOf({ schema, account }: Offer): Readonly<Record<string, string>> {
+  const currency = schema.currencies[account];
+  return {
+    account: literal(account),
+    currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : literal(currency),
+  };
 }
 
 type Sums = DayFacts['sums'];
@@ -133,26 +142,27 @@ async function sumShown(
   const dates = days.flatMap(({ day }) => (shown[day] && isOther(shown[day]) ? [literal(day)] : []));
   if (dates.length === 0) return new Map();
   const metrics = metricsOf(schema.columns).filter(({ name }) => columns.has(name));
-  const sums = await sumDays(database, `(FROM ${parquet(path)} WHERE date IN (${dates}))`, metrics);
-  return new Map(sums.map((each) => [each.day, each.sums]));
+  const sums = await database.query(
+    `SELECT ${['date', ...sumExpressions(metrics)]} FROM ${parquet(path)} WHERE date IN (${dates}) GROUP BY date`,
+  );
+  return new Map(sums.map((row) => [String(row.date), readSums(row, metrics)]));
 }
 
 /** @param before the sums of the rows that the object shows */
-function judge(
+export function judge(
   offered: DayFacts,
   shown: ShownDay | undefined,
+  { version, acceptEmpty }: Pick<Offer, 'version' | 'acceptEmpty'>,
   before: Sums = {},
-  { version, acceptEmpty }: Offer,
 ): JudgedDay {
   const { day, rows, sums } = offered;
-  const none = { ...offered, restated: false, tookOver: false };
+  const none = { ...offered, restated: false, tookOver: false, keeps: 0 };
   const verdict = judgeDay(shown, { ...version, rows }, { acceptEmpty: acceptEmpty(day) });
   if (verdict === 'keep') return { result: { ...none, outcome: 'kept' } };
-  if (verdict === 'same')
-    return { result: { ...none, outcome: 'shown', restated: shown?.restated ?? false } };
-  if (verdict === 'hold' || verdict === 'same hold') {
-    const result: MergedDay = { ...none, outcome: 'held', keeps: { rows: shown?.rows ?? 0, day } };
-    return shown && verdict === 'hold' ? { result, entry: { ...shown, held: version } } : { result };
+  if (shown && verdict === 'same') return { result: { ...none, outcome: 'shown', restated: shown.restated } };
+  if (shown && verdict !== 'write') {
+    const result: MergedDay = { ...none, outcome: 'held', keeps: shown.rows };
+    return verdict === 'hold' ? { result, entry: { ...shown, held: version } } : { result };
   }
   const isOther = Object.entries(before).some(([name, sum]) => (sums[name] ?? '0') !== sum);
   const restated = shown !== undefined && (shown.rows !== rows || isOther);
@@ -170,47 +180,17 @@ function judge(
 interface Run {
   readonly isNew: boolean;
   readonly first: string;
-  readonly last: string;
-  readonly rows: number;
+  last: string;
 }
 
-/** Ascending. At least one, which may have no rows. @param written the days that come from the report */
-function findRuns(days: ShownDays, written: ReadonlySet<string>): readonly Run[] {
+/** @param days ascending @param written those that come from the report */
+function findRuns(days: readonly string[], written: ReadonlySet<string>): readonly Run[] {
   const runs: Run[] = [];
-  for (const [day, { rows }] of Object.entries(days)) {
+  for (const day of days) {
     const isNew = written.has(day);
-    const last = runs.at(-1);
-    if (last?.isNew === isNew) runs.splice(-1, 1, { ...last, last: day, rows: last.rows + rows });
-    else runs.push({ isNew, first: day, last: day, rows });
+    const run = runs.at(-1);
+    if (run?.isNew === isNew) run.last = day;
+    else runs.push({ isNew, first: day, last: day });
   }
-  const filled = runs.filter(({ rows }) => rows > 0);
-  return filled.length > 0 ? filled : runs.slice(0, 1);
-}
-
-function selectOld(run: Run, columns = '', path = ''): string {
-  return `SELECT ${columns} FROM ${parquet(path)} ${between(run)}`;
-}
-
-/** Columns that have one value in all rows of an account, also in those that were written before the config had it. */
-function constantsOf({ schema, account }: Offer): Readonly<Record<string, string>> {
-  const currency = schema.currencies[account];
-  return {
-    account: literal(account),
-    currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : literal(currency),
-  };
-}
-
-function selectNew(run: Run, columns: readonly TableColumn[], offer: Offer): string {
-  const { version, rows } = offer;
-  const values: Readonly<Record<string, string>> = {
-    ...constantsOf(offer),
-    report_id: literal(version.report_id),
-    report_created_at: timestamp(version.created_at),
-  };
-  const expressions = columns.map(({ name }) => `${values[name] ?? identifier(name)} AS ${identifier(name)}`);
-  return `SELECT ${expressions.join(', ')} FROM ${parquet(...rows)} ${between(run)}`;
-}
-
-function between({ first, last }: Run): string {
-  return `WHERE date BETWEEN ${literal(first)} AND ${literal(last)}`;
+  return runs;
 }

@@ -1,5 +1,7 @@
+import { pick } from 'stream-json/filters/pick.js';
 import { jsonParser, type Token } from 'stream-json/parser.js';
 import { stringer } from 'stream-json/stringer.js';
+import { refused } from './report.ts';
 
 /** Keys of the path to the rows, such as `data.rows`, if the request does not name it. */
 const MAX_KEYS = 2;
@@ -12,11 +14,6 @@ const OPENS: Partial<Record<Token['name'], number>> = {
   endArray: -1,
 };
 
-/** The text is not JSON. */
-export class NotJson extends Error {
-  override readonly name = 'NotJson';
-}
-
 /**
  * - `rows`: the object holds one array of objects, or the one that the request names; or its only arrays are empty
  * - `several`: it holds several arrays of objects, or others than the one that the request names
@@ -27,69 +24,61 @@ export type Envelope = 'rows' | 'several' | 'lines';
 /**
  * Reads a text that begins with an object, and yields the array of its rows. Names, numbers and texts keep each character.
  *
- * @param path to the array, such as `data.items` @param report called at the end. Only `rows` have a text of use
- * @throws NotJson
+ * @param path to the array of the rows, such as `data.items` @param report called at the end. Only `rows` have a text of use
+ * @throws DownloadRefused if the text is not JSON
  */
 export async function* cutRows(
   text: AsyncIterable<Buffer>,
   path: string | undefined,
   report: (found: Envelope) => void,
 ): AsyncGenerator<string> {
-  const write = stringer({ useValues: true });
-  const arrays = { chosen: 0, empty: 0, others: 0 };
-  // The key that was read last, in each object around the token.
-  const keys: string[] = [];
-  // Open objects and arrays in an array.
-  let depth = 0;
-  let isFirst = false;
-  let isCopied = false;
-  let isOver = false;
-  for await (const tokens of tokensOf(text)) {
-    let copied = '';
-    for (const token of tokens) {
-      if (isOver) return report('lines');
-      const { name } = token;
-      if (isFirst) {
-        const isPlace = path === undefined ? keys.length <= MAX_KEYS : keys.join('.') === path;
-        if (name === 'startObject') arrays[isPlace ? 'chosen' : 'others']++;
-        else if (name === 'endArray' && isPlace) arrays.empty++;
-        isCopied = isPlace && name === 'startObject' && arrays.chosen === 1;
-        if (isCopied) copied += String(write({ name: 'startArray' }));
-      }
-      isFirst = depth === 0 && name === 'startArray';
-      if (isCopied) copied += String(write(token));
-      if (depth > 0 || isFirst) depth += OPENS[name] ?? 0;
-      else if (name === 'startObject') keys.push('');
-      else if (name === 'keyValue') keys[keys.length - 1] = token.value;
-      else if (name === 'endObject') keys.pop();
-      isCopied &&= depth > 0;
-      isOver = keys.length === 0;
-    }
-    if (copied !== '') yield copied;
-  }
-  if (!isOver) throw new NotJson('it is cut off');
-  const { chosen, empty, others } = arrays;
-  if (chosen === 0) yield '[]';
-  if (chosen === 1 || (chosen === 0 && empty > 0)) report('rows');
-  else report(chosen > 0 || (path !== undefined && others > 0) ? 'several' : 'lines');
-}
-
-/** @throws NotJson */
-export async function checkJson(text: AsyncIterable<Buffer>): Promise<void> {
-  for await (const _ of tokensOf(text, false));
-}
-
-/** @param isStream whether other values may follow the first one */
-async function* tokensOf(text: AsyncIterable<Buffer>, isStream = true): AsyncGenerator<readonly Token[]> {
-  const parse = jsonParser({ streamValues: false, jsonStreaming: isStream });
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const read = (chunk: Buffer) => {
-    try {
-      const tokens = parse(decoder.decode(chunk, { stream: true }));
-      return typeof tokens === 'object' ? tokens.values : [];
-    } catch (error) {
-      throw new NotJson((error as Error).message, { cause: error });
-    }
+  const chosen = new Set<string>();
+  const empty = new Set<string>();
+  let hasOthers = false;
+  let values = 0;
+  // Sees each value that is not in a row, with the keys and positions that lead to it.
+  const filter = (stack: (string | number | null)[], { name }: Token) => {
+    if (stack.length === 0 && ++values > 1) throw new Error('another value follows');
+    const isItem = typeof stack.at(-1) === 'number';
+    const keys = isItem ? stack.slice(0, -1) : stack;
+    if (keys.length === 0 || keys.some((key) => typeof key === 'number')) return false;
+    const key = keys.join('.');
+    const isPlace = path === undefined ? keys.length <= MAX_KEYS : key === path;
+    if (!isItem && name === 'startArray' && isPlace) empty.add(key);
+    if (!isItem) return false;
+    empty.delete(key);
+    if (name !== 'startObject') return false;
+    if (isPlace) chosen.add(key);
+    else hasOthers = true;
+    return isPlace;
   };
-  for await (const chunk of text) yield read(chunk);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const parse = jsonParser({ streamValues: false, jsonStreaming: true });
+  const select = pick({ filter, maxDepth: Number.POSITIVE_INFINITY });
+  const write = stringer({ useValues: true });
+  // Open objects and arrays.
+  let depth = 0;
+  yield String(write({ name: 'startArray' }));
+  try {
+    for await (const chunk of text) {
+      const tokens = parse(decoder.decode(chunk, { stream: true }));
+      let array = '';
+      for (const token of typeof tokens === 'object' ? tokens.values : []) {
+        depth += OPENS[token.name] ?? 0;
+        const selected = select(token);
+        if (typeof selected !== 'object') continue;
+        for (const each of 'values' in selected ? selected.values : [selected]) array += String(write(each));
+      }
+      yield array;
+    }
+    if (depth > 0) throw new Error('it is cut off');
+  } catch (error) {
+    if (values > 1) return report('lines');
+    // The parser's errors have no code.
+    if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
+    throw refused(`cannot be read: ${(error as Error).message}`);
+  }
+  yield String(write({ name: 'endArray' }));
+  if (chosen.size === 1 || (chosen.size === 0 && empty.size > 0)) report('rows');
+  else report(chosen.size > 1 || (path !== undefined && hasOthers) ? 'several' : 'lines');
 }

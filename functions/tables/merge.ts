@@ -5,7 +5,7 @@ import { ServiceUnavailable } from '../workflow/errors.ts';
 import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
 import type { TableColumn } from '../workflow/table.ts';
 import { type Database, identifier, literal } from './database.ts';
-import { limitOf } from './report.ts';
+import { limitOf, TableProblem } from './report.ts';
 
 /** Writers of one object are runs of the same export. Each conflict means that another one has finished its write. */
 const MAX_CONFLICTS = 10;
@@ -34,17 +34,12 @@ export interface NewObject {
   readonly days?: ShownDays;
 }
 
-/** The object that is there cannot become one of this table. The message says why. */
-export class ObjectMismatch extends Error {
-  override readonly name = 'ObjectMismatch';
-}
-
 /**
  * Replaces an object of a table by one that is made of it, unless another writer does so meanwhile: then again. A reader sees the
  * old object or the new one.
  *
  * @param merge `next` is absent if the object stays as it is
- * @throws CurateLimit, ObjectMismatch, AccessRefused; ServiceUnavailable if other writers are always faster
+ * @throws TableProblem, AccessRefused; ServiceUnavailable if other writers are always faster
  */
 export async function mergeObject<T>(
   { database, store, folder, signal }: Merging,
@@ -55,21 +50,15 @@ export async function mergeObject<T>(
     // A path of its own, because DuckDB may remember what it read from a path.
     await using scratch = await mkdtempDisposable(join(folder, 'merge-'));
     const path = join(scratch.path, 'old.parquet');
-    const etag = await getFile(store, key, path, signal);
+    const etag = await store.getFile(key, path, signal).catch((error) => {
+      throw limitOf(error, signal) ?? error;
+    });
     const { next, result } = await merge(etag === undefined ? undefined : await describe(database, path));
     if (!next) return result;
     const written = await write(database, scratch.path, next);
     if (await store.putFile(key, written, etag)) return result;
   }
   throw new ServiceUnavailable(`Other runs replaced ${key} ${MAX_CONFLICTS} times in a row.`, { key });
-}
-
-async function getFile(store: Merging['store'], key: string, path: string, signal: AbortSignal) {
-  try {
-    return await store.getFile(key, path, signal);
-  } catch (error) {
-    throw limitOf(error, signal) ?? error;
-  }
 }
 
 async function describe(database: Database, path: string): Promise<OldObject> {
@@ -108,7 +97,7 @@ async function write(database: Database, folder: string, { runs, days }: NewObje
  * The columns of a table in an object, as a list of SQL. Those that it lacks are NULL.
  *
  * @param constants expressions for columns whose values do not come from the object
- * @throws ObjectMismatch if one has another type
+ * @throws TableProblem if one has another type
  */
 export function selectColumns(
   old: OldObject,
@@ -120,12 +109,18 @@ export function selectColumns(
     const found = old.columns.get(name);
     if (found === undefined) return `CAST(NULL AS ${duckType(type)}) AS ${identifier(name)}`;
     if (found !== duckType(type))
-      throw new ObjectMismatch(
+      throw new TableProblem(
         `column ${name} is ${type} now, but was written as ${found.toLowerCase()}; give the export a new table name`,
       );
     return identifier(name);
   });
   return expressions.join(', ');
+}
+
+/** @returns the days that an object shows @throws TableProblem if something else wrote it */
+export function shownIn(old: OldObject | undefined, key: string): ShownDays {
+  if (old && !old.days) throw new TableProblem(`${key} was not written by this stack`);
+  return old?.days ?? {};
 }
 
 /** True if the object has exactly these columns, in this order. */

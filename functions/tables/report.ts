@@ -1,3 +1,4 @@
+import { DownloadRefused } from '../workflow/errors.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { Column, TableSchema } from '../workflow/table.ts';
 
@@ -5,16 +6,14 @@ import type { Column, TableSchema } from '../workflow/table.ts';
 export interface ReportFile {
   /** Ends with `.zst` if the text is compressed. */
   readonly path: string;
-  /** A JSON array of objects, JSON objects one after the other, or CSV with commas. */
-  readonly layout: 'array' | 'lines' | 'csv';
+  /** A JSON array of objects, JSON objects one after the other, or CSV: for each line, a JSON array of its fields. */
+  readonly layout: 'array' | 'lines' | 'csv' | 'empty';
   /** The first line of CSV. */
-  readonly header?: string;
+  readonly header?: readonly string[];
   /** Lines of CSV have more fields than the first one. */
   readonly isRagged?: boolean;
-  /** The reason why the file is no report, such as `is empty`. */
-  readonly fault?: string;
-  /** The reason why its rows cannot be found: the file is delivered without its table. */
-  readonly problem?: string;
+  /** The reason why the file is no report, or why its rows cannot be found. */
+  readonly error?: DownloadRefused | TableProblem;
 }
 
 export interface ReportOptions {
@@ -26,8 +25,6 @@ export interface ReportOptions {
   readonly columns: readonly Column[];
   /** Default: DAY. With another one, the date of a row may be the first day of its month, which is before the window. */
   readonly granularity?: string | undefined;
-  /** Takes files of about a tenth of the report's size, and what DuckDB cannot hold in memory. */
-  readonly folder: string;
 }
 
 /** One day's rows. */
@@ -54,30 +51,52 @@ export interface ReportFacts {
   readonly table_problem?: string;
 }
 
-/** A report whose rows were read: what `stageReport(database, file, options)` resolves to. */
-export interface StagedReport {
-  readonly facts: ReportFacts;
-  /**
-   * A Parquet file on this disk, in the order of the report: `date` (DATE), the columns of the schema by name and type, and others
-   * whose names have a blank. Only without a table problem.
-   */
-  readonly rows: string;
+/**
+ * The table cannot take the file, or a part of it: a person has to act. The file is delivered all the same. The message says why,
+ * without a full stop, because a warning goes on after it.
+ */
+export class TableProblem extends Error {
+  override readonly name = 'TableProblem';
 }
 
-/** The step ran out of something that a setting can raise. */
-export class CurateLimit extends Error {
-  override readonly name = 'CurateLimit';
-  readonly which: 'storage' | 'memory' | 'time';
+const OUT_OF_TIME =
+  "the file takes longer than CurateReport's timeout; raise its memory in infra/config/cost.ts, which brings CPU, or export shorter ranges";
 
-  constructor(which: CurateLimit['which'], options?: ErrorOptions) {
-    super(`CurateReport ran out of ${which}`, options);
-    this.which = which;
-  }
-}
+/** The limit to raise, by the beginning of an error. DuckDB has no codes. A full temp directory is an `Out of Memory Error` too. */
+const LIMITS: readonly (readonly [RegExp, string])[] = [
+  [
+    /no space left on device|max_temp_directory_size/i,
+    "the file or the table's month needs more than CurateReport's ephemeral storage; raise max_curate_bytes, which sets its size, or export shorter ranges",
+  ],
+  [
+    /^Out of Memory Error/,
+    "the file needs more than CurateReport's memory; raise it in infra/config/cost.ts, or export shorter ranges",
+  ],
+];
 
 /** @returns undefined if the call met no limit */
-export function limitOf(error: unknown, signal: AbortSignal): CurateLimit | undefined {
-  if (signal.aborted) return new CurateLimit('time', { cause: error });
-  const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
-  return isFull ? new CurateLimit('storage', { cause: error }) : undefined;
+export function limitOf(error: unknown, signal: AbortSignal): TableProblem | undefined {
+  const [, limit] = LIMITS.find(([pattern]) => pattern.test((error as Error).message)) ?? [];
+  const reason = signal.aborted ? OUT_OF_TIME : limit;
+  return reason === undefined ? undefined : new TableProblem(reason, { cause: error });
+}
+
+export function refused(fault: string): DownloadRefused {
+  return new DownloadRefused(`The file ${fault}. It is not a report.`);
+}
+
+/** A message names so many fields, and shortens each name and value. */
+const MAX_NAMES = 20;
+export const MESSAGE_CHARACTERS = 40;
+
+/** Names for a message. @param unseen the number of other names */
+export function list(names: readonly string[], unseen = 0): string {
+  const shown = names.slice(0, MAX_NAMES).map((name) => shorten(name));
+  const rest = names.length - shown.length + unseen;
+  return shown.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}
+
+/** A name or a value for a message, as JSON, so that line breaks are visible. */
+export function shorten(text: string, length = MESSAGE_CHARACTERS): string {
+  return JSON.stringify(text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text);
 }

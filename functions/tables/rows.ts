@@ -1,31 +1,41 @@
 import type { Column, ColumnType } from '../workflow/table.ts';
-import { type Database, identifier, literal } from './database.ts';
-import { MESSAGE_CHARACTERS, readRows, type Source } from './source.ts';
+import { type Database, identifier, literal, type Row } from './database.ts';
+import { MESSAGE_CHARACTERS, type ReportFile, refused, TableProblem } from './report.ts';
+
+/** Rows of JSON that show which names are usual. */
+const FIRST_ROWS = 1000;
 
 /** Names of unusual rows that are looked at, those of columns first. */
 const MAX_OTHER_NAMES = 1000;
 
 /**
  * Reads the texts of a file and writes their values into a Parquet file, in the order of the report: the columns by name, NULL where
- * a text does not fit; `bad column`, the number of the first column that does not fit, and `bad value`, its text; and `other names`.
+ * a text does not fit; `bad column`, the number of the first column that does not fit, and `bad value`, its text; and `other names`,
+ * those of a row whose names are not the usual ones.
  *
  * @param columns the first is the date @param isDated whether each row must have a date
  * @returns the names of the file, twice those that a row repeats, and the number of other names
- * @throws DownloadRefused if the file does not parse; UnreadableRows, CurateLimit
+ * @throws DownloadRefused if the file does not parse; TableProblem
  */
 export async function stageRows(
   database: Database,
-  source: Source,
+  file: ReportFile,
   { path, columns, isDated }: { path: string; columns: readonly Column[]; isDated: boolean },
 ): Promise<{ readonly names: readonly string[]; readonly unseen: number }> {
+  const { names, rows } = await openRows(database, file);
   const keys = columns.map(({ from }) => from.toLowerCase());
+  const usualKeys = names.map((name) => name.toLowerCase());
   const values = columns.map(({ name, type }, at) => {
+    const key = keys[at] ?? '';
     const text = `"text ${at}"`;
     const value = identifier(name);
     const isBad = at === 0 ? String(isDated) : `${text} IS NOT NULL`;
     const cast = at === 0 ? castToDate(text) : castTo(type, text);
     return {
       text,
+      // By its position, which takes less time than by its name.
+      found: `CASE WHEN is_usual THEN texts[${usualKeys.indexOf(key) + 1}]
+        ELSE texts[list_position(keys, ${literal(key)})] END AS ${text}`,
       value,
       cast: `${cast} AS ${value}`,
       isBad: type === 'string' && at > 0 ? 'false' : `${value} IS NULL AND ${isBad}`,
@@ -38,7 +48,10 @@ export async function stageRows(
     `COPY (
       SELECT ${values.map(({ value }) => value)}, ${pick((at) => at)} AS "bad column",
         ${pick((at) => `left(${values[at]?.text}, ${MESSAGE_CHARACTERS + 1})`)} AS "bad value", "other names"
-      FROM (SELECT *, ${values.map(({ cast }) => cast)} FROM (${source.select(keys)}))
+      FROM (SELECT *, ${values.map(({ cast }) => cast)}
+        FROM (SELECT ${values.map(({ found }) => found)}, CASE WHEN NOT is_usual THEN names END AS "other names"
+          FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
+            FROM (${rows}))))
     ) TO ${literal(path)} (FORMAT parquet)`,
   );
   const others = await database.query(
@@ -51,11 +64,67 @@ export async function stageRows(
      GROUP BY name ORDER BY lower(name) IN (${keys.map(literal)}) DESC, name LIMIT ${MAX_OTHER_NAMES}`,
   );
   const added = others.flatMap(({ name, times }) => {
-    const known = source.names.filter((other) => other === name).length;
+    const known = names.filter((other) => other === name).length;
     return Array<string>(Math.max(0, Math.min(2, Number(times)) - known)).fill(String(name));
   });
   const unseen = Number(others[0]?.total ?? 0) - others.length;
-  return { names: [...source.names, ...added], unseen };
+  return { names: [...names, ...added], unseen };
+}
+
+/**
+ * As a map, a row keeps the names that no column has; DuckDB drops them silently otherwise. A row that is no object has no names.
+ *
+ * @returns the names of the header, or of most of the first rows, twice one that is there twice; and a query of the rows: their
+ *   `names` and `texts`, and whether they have the usual names in the usual order
+ */
+async function openRows(
+  database: Database,
+  file: ReportFile,
+): Promise<{ readonly names: readonly string[]; readonly rows: string }> {
+  const { layout, header = [] } = file;
+  const type = layout === 'csv' ? 'VARCHAR[]' : 'MAP(VARCHAR, VARCHAR)';
+  const json = readJson(file, ['records=false', 'ignore_errors=true', `columns={fields: '${type}'}`]);
+  if (layout === 'csv')
+    return {
+      names: header,
+      rows: `SELECT NULL::VARCHAR[] AS names, fields AS texts, true AS is_usual FROM ${json}`,
+    };
+  const [usual] = await readRows(
+    database,
+    `SELECT map_keys(fields) AS names, hash(map_keys(fields))::VARCHAR AS hash
+       FROM (SELECT fields FROM ${json} LIMIT ${FIRST_ROWS}) GROUP BY ALL ORDER BY count(*) DESC, hash LIMIT 1`,
+  );
+  const rows = `SELECT *, hash(names) = ${usual?.hash ?? 0}::UBIGINT AS is_usual
+    FROM (SELECT map_keys(fields) AS names, map_values(fields) AS texts FROM ${json})`;
+  return { names: (usual?.names ?? []) as string[], rows };
+}
+
+/** A table function. */
+export function readJson(
+  { path, layout }: ReportFile,
+  options: readonly string[],
+  name = 'read_json',
+): string {
+  const format = layout === 'array' ? 'array' : 'unstructured';
+  return `${name}(${[literal(path), `format='${format}'`, ...options]})`;
+}
+
+/**
+ * Queries a file.
+ *
+ * @throws DownloadRefused if it does not parse; TableProblem
+ */
+export async function readRows(database: Database, sql: string): Promise<readonly Row[]> {
+  try {
+    return await database.query(sql);
+  } catch (error) {
+    const { message } = error as Error;
+    if (message.includes('maximum_object_size'))
+      throw new TableProblem('a row of the file is longer than 16 MB');
+    const [, fault] =
+      /^Invalid Input Error: (Malformed JSON.*?)\W*(?:Parse errors cannot.*)?$/m.exec(message) ?? [];
+    throw fault === undefined ? error : refused(`cannot be read: ${fault.replace(/ in file "[^"]*"/, '')}`);
+  }
 }
 
 /** Casts also accept blanks, `1_000`, `0x10` and `inf`. */

@@ -1,37 +1,38 @@
-import { join } from 'node:path';
 import { DownloadRefused } from '../workflow/errors.ts';
 import { ADVERTISER_COLUMN, type Column, DATE_COLUMN } from '../workflow/table.ts';
 import { type Database, identifier, literal, type Row } from './database.ts';
-import type { ReportFacts, ReportFile, ReportOptions, StagedReport } from './report.ts';
+import {
+  list,
+  type ReportFacts,
+  type ReportFile,
+  type ReportOptions,
+  refused,
+  shorten,
+  TableProblem,
+} from './report.ts';
 import { stageRows } from './rows.ts';
-import { list, openSource, refused, shorten, UnreadableRows } from './source.ts';
 import { metricsOf, readSums, sumExpressions } from './sums.ts';
 
 /**
  * Reads a report once: checks its texts, casts them and adds them up. All checks run, whatever another one finds.
  *
+ * @param path the Parquet file to write, in the order of the report: `date` (DATE), the columns of the schema by name and type, and
+ *   others whose names have a blank. Of use only without a table problem
  * @throws DownloadRefused if the file is no report of this window
- * @throws CurateLimit
  */
 export async function stageReport(
   database: Database,
   file: ReportFile,
+  path: string,
   options: ReportOptions,
-): Promise<StagedReport> {
-  if (file.fault !== undefined) throw refused(file.fault);
-  const rows = join(options.folder, 'rows.parquet');
-  const read = async (): Promise<Readable> => {
-    if (file.problem !== undefined) throw new UnreadableRows(file.problem);
-    return readFacts(database, file, rows, options);
-  };
-  const { problems, ...facts } = await read().catch(unreadable);
-  if (problems.length === 0) return { facts, rows };
+): Promise<ReportFacts> {
+  const { problems, ...facts } = await readFacts(database, file, path, options).catch(asProblem);
+  if (problems.length === 0) return facts;
   const table_problem = problems.join('; ');
   const none = { ...facts, sums: {}, days: [] };
-  if (options.schema) return { facts: { ...none, table_problem }, rows };
+  if (options.schema) return { ...none, table_problem };
   // Without a table, they only explain why there are no sums.
-  const warnings = [...facts.warnings, `the report has no sums: ${table_problem}`];
-  return { facts: { ...none, warnings }, rows };
+  return { ...none, warnings: [...facts.warnings, `the report has no sums: ${table_problem}`] };
 }
 
 interface Readable extends ReportFacts {
@@ -39,8 +40,8 @@ interface Readable extends ReportFacts {
   readonly problems: readonly string[];
 }
 
-function unreadable(error: unknown): Readable {
-  if (!(error instanceof UnreadableRows)) throw error;
+function asProblem(error: unknown): Readable {
+  if (!(error instanceof TableProblem)) throw error;
   return { sums: {}, days: [], warnings: [], problems: [error.message] };
 }
 
@@ -54,18 +55,16 @@ async function readFacts(
   const date: Column = { name: 'date', type: 'string', from: schema?.date_column ?? DATE_COLUMN };
   const columns = schema?.columns ?? metricsOf(options.columns);
   const all = [date, ...columns];
-  const source = await openSource(database, file);
-  const { names, unseen } = await stageRows(database, source, {
-    path,
-    columns: all,
-    isDated: schema !== undefined,
-  });
+  if (file.error) throw file.error;
+  if (file.layout === 'empty') throw refused('is empty');
+  const staged = await stageRows(database, file, { path, columns: all, isDated: schema !== undefined });
+  const { names, unseen } = staged;
   // The Data Catalog has only lower case.
   const byKey = Map.groupBy(names, (name) => name.toLowerCase());
   const fieldsOf = ({ from }: Column) => byKey.get(from.toLowerCase()) ?? [];
   const isMissing = (column: Column) => fieldsOf(column).length === 0;
   if (file.layout === 'csv' && all.every(isMissing))
-    throw new UnreadableRows(`the first line of the CSV file names no column: ${shorten(file.header ?? '')}`);
+    throw new TableProblem(`the first line of the CSV file names no column: ${list(names)}`);
 
   const metrics = metricsOf(columns);
   const [total = {}, ...days] = await addUp(database, path, metrics, options);

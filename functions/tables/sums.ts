@@ -1,5 +1,5 @@
 import type { Column, TableColumn } from '../workflow/table.ts';
-import { type Database, identifier, type Row } from './database.ts';
+import { identifier, type Row } from './database.ts';
 import type { DayFacts } from './report.ts';
 
 /** A double has 15 digits, but the last ones of a sum depend on the order of the rows, which may change. */
@@ -29,25 +29,4 @@ function plainSum(sum: string, type: Column['type']): string {
   if (type === 'double') return String(Number(Number(sum).toPrecision(DOUBLE_DIGITS)));
   // DuckDB writes a decimal(38,38) without the zero before its point.
   return sum.includes('.') ? sum.replace(/(?<!\d)\./, '0.').replace(/\.?0+$/, '') : sum;
-}
-
-/**
- * Adds up the rows of each day.
- *
- * @param from a relation of SQL that has the column `date` and the metrics
- */
-export async function sumDays(
-  database: Database,
-  from: string,
-  metrics: readonly Column[],
-): Promise<DayFacts[]> {
-  const days = await database.query(
-    `SELECT ${['date', 'count(*) AS "rows of day"', ...sumExpressions(metrics)].join(', ')}
-       FROM ${from} GROUP BY date ORDER BY date`,
-  );
-  return days.map((row) => ({
-    day: String(row.date),
-    rows: Number(row['rows of day']),
-    sums: readSums(row, metrics),
-  }));
 }

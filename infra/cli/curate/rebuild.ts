@@ -8,7 +8,8 @@ import type { StoredDelivery } from '../../../functions/decisions/deliveries.ts'
 import { MAX_REPLACED_COPIES, MIN_WAIT } from '../../../functions/decisions/waits.ts';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { mergeMonth } from '../../../functions/tables/days.ts';
-import { duckType, ObjectMismatch } from '../../../functions/tables/merge.ts';
+import { duckType } from '../../../functions/tables/merge.ts';
+import { TableProblem } from '../../../functions/tables/report.ts';
 import { type CatalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
 import { ExportError, readMessage } from '../../../functions/workflow/errors.ts';
 import { type DateRange, daysOf } from '../../../functions/workflow/request/dates.ts';
@@ -186,11 +187,11 @@ export async function rebuildMonths({ found, schema, bucket, folder }: Rebuildin
   const others = all.filter((month) => JSON.stringify([...month.columns]) !== columns);
   const { signal } = new AbortController();
   using database = await openDatabase(folder, signal);
-  const version = { report_id: '', created_at: '', request_hash: found.hash };
+  const version = { report_id: '', created_at: new Date(0).toISOString(), request_hash: found.hash };
   const offer = { version, rows: [], schema, account, acceptEmpty: () => false };
   for (const { month } of others)
     await mergeMonth({ database, store: bucket, folder, signal }, month, [], offer).catch((error) => {
-      if (!(error instanceof ObjectMismatch)) throw error;
+      if (!(error instanceof TableProblem)) throw error;
       const happened = `The month ${month} of ${account} cannot get the columns of table ${schema.table}.`;
       throw new CommandFailed(happened, `${error.message}. A type never changes in place.`);
     });

@@ -176,7 +176,7 @@ describe('47: a report without rows', () => {
     const table = { name: 'daily', ...NONE, held: 2, first_held: '2026-10-30', last_held: '2026-10-31' };
     expect(last?.curated.table).toEqual(table);
     expect(last?.warnings).toEqual([
-      '2 days that had 3 rows have none in the new report; the table keeps them; see DaysHeld in infra/RUNBOOK.md',
+      'the new report has none of the 3 rows of days that table daily shows: 2, the first is 2026-10-30; the table keeps them; see DaysHeld in infra/RUNBOOK.md',
     ]);
     expect(shown).toHaveLength(3);
     expect(days['2026-10-31']).toMatchObject({ report_id: 'r1', held: { report_id: 'r2' } });
@@ -236,7 +236,7 @@ describe('the columns of a table', () => {
     expect(last?.curated.table_problem).toMatch(problem);
     expect(last?.warnings).toEqual([last?.curated.table_problem]);
     expect(last).toMatchObject({ rows: 3, curated: { sums: { spend: '6' } } });
-    expect(last?.curated).not.toHaveProperty('table');
+    expect(last?.curated.table).toBeUndefined();
     expect(shown.every((row) => row.endsWith('r1'))).toBe(true);
     expect(account).toBeDefined();
   });
@@ -247,7 +247,7 @@ describe('the columns of a table', () => {
     expect(last?.curated).toMatchObject({
       table: { ...NONE, days: 2 },
       table_problem: expect.stringMatching(
-        /^1 of 3 days of table daily are not written, the first is 2026-11-01: /,
+        /^table daily is not written from 2026-11-01 on \(1 of 3 days\): /,
       ),
     });
     expect(shown).toEqual(['2026-10-30 1 r2', '2026-10-30 2 r2', '2026-10-31 3 r2', '2026-11-01 4 r1']);

@@ -26,9 +26,9 @@ async function read(body: Buffer | string, { size = 7, ...given }: Given = {}) {
   );
   const base = join(temporaryDirectory(), 'report');
   const result = await readReportFile(Readable.from(pieces), base, { ...JSON_FILE, ...given }, size);
-  const { path, fault } = result.file;
-  const written = fault === undefined ? readFileSync(path) : Buffer.alloc(0);
-  const text = path.endsWith('.zst') && fault === undefined ? zstdDecompressSync(written) : written;
+  const { path, error } = result.file;
+  const written = error ? Buffer.alloc(0) : readFileSync(path);
+  const text = path.endsWith('.zst') && !error ? zstdDecompressSync(written) : written;
   return { ...result, text: text.toString() };
 }
 
@@ -91,23 +91,17 @@ describe('knows the layout of', () => {
     ['an array deeper than two keys', '{"a":{"b":{"c":[{}]}}}', {}, { layout: 'lines' }],
     ['an array in an array', '{"a":[["x",{"b":[{}]}]]}', {}, { layout: 'lines' }],
     [
-      'the same array twice',
-      '{"a":[{}],"a":[{}]}',
-      {},
-      { problem: expect.stringContaining('several arrays') },
-    ],
-    [
       'a header with a line break',
       '"a\n""b",c\n1,2\n',
       { format: 'CSV' },
-      { layout: 'csv', header: '"a\n""b",c' },
+      { layout: 'csv', header: ['a\n"b', 'c'] },
     ],
     ['brackets in texts', '[{"a":"] {"},{"b":"]{"}]', {}, { layout: 'array' }],
   ])('%s', async (_, body, given, expected) => {
     for (const size of [1, 1000]) {
       const { file } = await read(body, { size, ...given });
       expect(file).toMatchObject(expected);
-      expect(file).not.toHaveProperty('fault');
+      expect(file).not.toHaveProperty('error');
     }
   });
 });
@@ -115,14 +109,14 @@ describe('knows the layout of', () => {
 it('finds a row after the end of its array, also at the border of two pieces', async () => {
   const body = '[{"a":1}] {"a":2}]';
   for (let size = 1; size <= body.length; size++)
-    expect((await read(body, { size })).file.fault).toMatch(/^cannot be read/);
+    expect((await read(body, { size })).file.error?.message).toMatch(/^The file cannot be read/);
 });
 
 it('still counts all bytes of a file that gzip cannot decode', async () => {
   const body = Buffer.concat([gzipSync(ROWS).subarray(0, 20), Buffer.alloc(300_000, 'x')]);
   const { file, bytes } = await read(body, { content_encoding: 'gzip', size: 65_536 });
   expect(bytes).toBe(body.length);
-  expect(file.fault).toMatch(/labeled as gzip/);
+  expect(file.error?.message).toMatch(/labeled as gzip/);
 });
 
 it('compresses the text of a compressed body, and an array that is cut out', async () => {
@@ -141,15 +135,15 @@ it('passes on the error of a body that breaks off', async () => {
   await expect(readReportFile(Readable.from(broken()), base, JSON_FILE)).rejects.toThrow('reset');
 });
 
-it.runIf(existsSync('/dev/full'))('46: says that the storage is full, and closes the body', async () => {
+it.runIf(existsSync('/dev/full'))('46: ends when the storage is full, and closes the body', async () => {
   const base = join(temporaryDirectory(), 'report');
   symlinkSync('/dev/full', base);
   const body = Readable.from(Array.from({ length: 10 }, () => Buffer.from(JSON.stringify(MANY))));
-  await expect(readReportFile(body, base, JSON_FILE)).rejects.toMatchObject({ which: 'storage' });
+  await expect(readReportFile(body, base, JSON_FILE)).rejects.toThrow(/^ENOSPC/);
   expect(body.destroyed).toBe(true);
 });
 
-it('46: says that the time is over, also in an endless text of a small gzip file', async () => {
+it('46: ends when the time is over, also in an endless text of a small gzip file', async () => {
   const member = gzipSync(Buffer.alloc(50_000_000, ' '));
   const controller = new AbortController();
   async function* bomb() {
@@ -160,7 +154,7 @@ it('46: says that the time is over, also in an endless text of a small gzip file
   }
   const base = join(temporaryDirectory(), 'report');
   const reading = readReportFile(Readable.from(bomb()), base, { ...JSON_FILE, signal: controller.signal });
-  await expect(reading).rejects.toMatchObject({ name: 'CurateLimit', which: 'time' });
+  await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
 });
 
 it.each([
@@ -172,19 +166,20 @@ it.each([
   expect(hasRows(format)).toBe(expected);
 });
 
-it('leaves texts of CSV as they are that look like escapes of JSON', async () => {
-  const text = 'date,campaign_id\n2026-10-01,\\ud83d\n';
-  expect((await read(text, { size: 3, format: 'CSV' })).text).toBe(text);
-});
-
-it.each([1, 2, 1000])('makes all line ends of CSV the same, in pieces of %i bytes', async (size) => {
-  const { text } = await read('a,b\r\n1,"x\r\n""\r\n"\n2,"y"\r\n3,z\r\n', { size, format: 'CSV' });
-  expect(text).toBe('a,b\n1,"x\r\n""\r\n"\n2,"y"\n3,z\n');
-});
-
-it.each([1, 2, 1000])('knows an inch from a quote around a value, in pieces of %i bytes', async (size) => {
-  const body = 'a,b\r\n1,5" tv\r\n2,"5"" tv,\r\n"\r\n3, """x"\r\n';
+it.each([1, 2, 5, 1000])('reads CSV in pieces of %i bytes', async (size) => {
+  const body = [
+    '\ufeffa, b\r\n\r\n1,"x\r\n""\r\n"\n2,5" tv',
+    '3,"5"" tv,\r\n春" \r\n4,\\ud83d,5',
+    '"",\u0000',
+  ].join('\r\n');
   const { text, file } = await read(body, { size, format: 'CSV' });
-  expect(text).toBe('a,b\n1,5" tv\n2,"5"" tv,\r\n"\n3, """x"\n');
-  expect(file).not.toHaveProperty('fault');
+  expect(file).toMatchObject({ layout: 'csv', header: ['a', 'b'], isRagged: true });
+  expect(text.split('\n').map((line) => line && JSON.parse(line))).toEqual([
+    ['1', 'x\r\n"\r\n'],
+    ['2', '5" tv'],
+    ['3', '5" tv,\r\n春'],
+    ['4', '\\ud83d', '5'],
+    [null, '\u0000'],
+    '',
+  ]);
 });

@@ -1,9 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { openDatabase } from '../../../functions/tables/database.ts';
-import type { ReportOptions, StagedReport } from '../../../functions/tables/report.ts';
+import type { ReportFacts, ReportOptions } from '../../../functions/tables/report.ts';
 import { readReportFile } from '../../../functions/tables/report-file.ts';
 import { stageReport } from '../../../functions/tables/stage-report.ts';
 import type { Column, TableSchema } from '../../../functions/workflow/table.ts';
@@ -35,6 +34,7 @@ export interface Given extends Partial<ReportOptions> {
   readonly content_encoding?: string;
   /** The path to the rows. */
   readonly rows?: string;
+  readonly folder?: string;
 }
 
 /** SCHEMA with another column of this name. */
@@ -45,23 +45,29 @@ export function withColumn(column: Partial<Column>): Schema {
   return { ...SCHEMA, columns };
 }
 
+interface Staged {
+  readonly facts: ReportFacts;
+  /** The Parquet file. */
+  readonly path: string;
+}
+
 /** Stages a report with the table SCHEMA. */
-export async function stage(body: string | Buffer, given: Given = {}): Promise<StagedReport> {
-  const folder = join(temporaryDirectory(), 'scratch');
-  mkdirSync(folder);
-  const { format = 'JSON', content_type = 'application/json', content_encoding, rows, ...options } = given;
+export async function stage(body: string | Buffer, given: Given = {}): Promise<Staged> {
+  const { folder = temporaryDirectory(), ...options } = given;
+  const { format = 'JSON', content_type = 'application/json', content_encoding, rows, ...others } = options;
   const { signal } = new AbortController();
-  const kind = {
-    format,
-    content_type,
-    rows,
-    signal,
-    ...(content_encoding !== undefined && { content_encoding }),
-  };
+  const kind = { format, content_type, content_encoding, rows, signal };
   const { file } = await readReportFile(Readable.from([Buffer.from(body)]), join(folder, 'report'), kind);
   using database = await openDatabase(folder, signal);
-  const columns = options.schema?.columns ?? SCHEMA.columns;
-  return await stageReport(database, file, { window: WINDOW, schema: SCHEMA, columns, folder, ...options });
+  const columns = given.schema?.columns ?? SCHEMA.columns;
+  const path = join(folder, 'rows.parquet');
+  const facts = await stageReport(database, file, path, {
+    window: WINDOW,
+    schema: SCHEMA,
+    columns,
+    ...others,
+  });
+  return { facts, path };
 }
 
 /** The facts of a report. */
@@ -71,10 +77,10 @@ export async function factsOf(body: string | Buffer, given: Given = {}) {
 
 /** The rows of a report that its table takes, by column. */
 export async function rowsOf(body: string | Buffer, given: Given = {}) {
-  const { facts, rows } = await stage(body, given);
+  const { facts, path } = await stage(body, given);
   if (facts.table_problem !== undefined) throw new Error(facts.table_problem);
   const columns = ['date', ...(given.schema ?? SCHEMA).columns.map(({ name }) => `"${name}"`)];
-  return query(`SELECT ${columns} FROM '${rows}'`);
+  return query(`SELECT ${columns} FROM '${path}'`);
 }
 
 /** Queries DuckDB. */
