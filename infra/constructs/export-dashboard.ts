@@ -43,7 +43,7 @@ interface ExportDashboardProps {
 export class ExportDashboard extends Construct {
   constructor(scope: Construct, id: string, { stateMachine }: ExportDashboardProps) {
     super(scope, id);
-    const { stackName } = Stack.of(this);
+    const { stackName, region } = Stack.of(this);
     const metrics = Object.entries(GRAPHS) as [MetricName, Graph][];
     const graphs = metrics.map(([metric, graph]) => widget(metric, graph, stackName));
     const executions = new GraphWidget({
@@ -56,7 +56,8 @@ export class ExportDashboard extends Construct {
       ],
     });
     new Dashboard(this, 'Dashboard', {
-      dashboardName: stackName,
+      // Dashboards have no Region: their names are unique in an AWS account.
+      dashboardName: `${stackName}-${region}`,
       defaultInterval: Duration.days(7),
     }).addWidgets(...graphs, executions);
   }

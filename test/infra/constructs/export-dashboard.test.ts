@@ -21,6 +21,10 @@ const searches = widgets.flatMap(({ properties }) =>
 );
 
 describe('the dashboard', () => {
+  it('has the Region in its name, because its name is taken in all Regions of an AWS account', () => {
+    expect(readable(dashboard?.Properties.DashboardName)).toBe('exports-test-<AWS::Region>');
+  });
+
   it('searches each metric by the dimensions that it is written with', () => {
     const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
     const now = new Date('2026-11-02T06:00:00Z');
