@@ -14,7 +14,8 @@ interface AccountSecretsProps {
 
 /**
  * Two secrets per account: the credential, which an operator stores, and the token, which GetToken caches. The stack
- * creates them empty, so that no value is ever in a template, and leaves them behind when it is deleted.
+ * creates them empty, so that no value is ever in a template. The token goes with its account or the stack, and the
+ * credential stays.
  */
 export class AccountSecrets extends Construct {
   private readonly prefix: string;
@@ -25,8 +26,18 @@ export class AccountSecrets extends Construct {
     this.prefix = prefix;
     this.key = encryptionKey;
     for (const account of accounts) {
-      this.secret(`${account}/credential`, 'Requests the tokens of the account; stored by an operator');
-      this.secret(`${account}/token`, 'The current token of the account; written by GetToken');
+      this.secret(
+        `${account}/credential`,
+        'Requests the tokens of the account; stored by an operator',
+        // A creation that is rolled back deletes the secret. If it stayed, the next deployment would fail because the name is taken.
+        RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+      );
+      this.secret(
+        `${account}/token`,
+        'The current token of the account; written by GetToken',
+        // CloudFormation deletes it without a recovery window, so the name is free at once.
+        RemovalPolicy.DESTROY,
+      );
     }
   }
 
@@ -47,11 +58,10 @@ export class AccountSecrets extends Construct {
   }
 
   /** The L2 construct would generate a value. */
-  private secret(name: string, description: string): void {
+  private secret(name: string, description: string, removal: RemovalPolicy): void {
     const kmsKeyId = this.key && { kmsKeyId: this.key.keyArn };
     const secret = new CfnSecret(this, name, { name: `${this.prefix}/${name}`, description, ...kmsKeyId });
-    // A creation that is rolled back deletes the secret. If it stayed, the next deployment would fail because the name is taken.
-    secret.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
+    secret.applyRemovalPolicy(removal);
   }
 
   /**

@@ -101,10 +101,15 @@ describe('the secrets', () => {
     ]);
   });
 
-  it('are created without a value, and stay when the stack is deleted but not when their creation is rolled back', () => {
-    for (const [id, { Properties, DeletionPolicy, UpdateReplacePolicy }] of secrets) {
+  it('are created without a value', () => {
+    for (const [id, { Properties }] of secrets)
       expect(Object.keys(Properties).sort(), id).toEqual(['Description', 'Name']);
-      expect([DeletionPolicy, UpdateReplacePolicy], id).toEqual(KEPT);
+  });
+
+  it('of credentials stay without their account or stack, but not when their creation is rolled back; tokens go', () => {
+    for (const [id, { DeletionPolicy, UpdateReplacePolicy }] of secrets) {
+      const expected = id.endsWith('credential') ? KEPT : ['Delete', 'Delete'];
+      expect([DeletionPolicy, UpdateReplacePolicy], id).toEqual(expected);
     }
   });
 
