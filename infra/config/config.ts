@@ -95,7 +95,8 @@ const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/;
 export const ConfigFile = z.strictObject({
   stack: z
     .string()
-    .regex(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be 1 to 63 letters, digits and -, the first a letter')
+    // In lower case, as its Glue database is: the stacks Ads and ads would share one.
+    .regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be 1 to 63 characters of a-z, 0-9 and -, the first a letter')
     .default('ad-report-export'),
   base_url: z
     .string()

@@ -22,7 +22,7 @@ const MAX_BYTES_SCANNED = 100 * 1000 ** 3;
 
 /** Known before the deployment, because a setting and the permissions of CurateReport contain it. */
 export function databaseName(stack: string): string {
-  return catalogName(stack.toLowerCase());
+  return catalogName(stack);
 }
 
 interface ExportTablesProps {

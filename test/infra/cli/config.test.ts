@@ -23,7 +23,7 @@ describe('a faulty cdk.json', () => {
   it('makes a command exit 2 with every fault and no stack trace', async () => {
     const { status, stdout, stderr } = await checkout.run(faultyConfig(), ['doctor']);
     expect(stderr.trim().split('\n')).toEqual([
-      'error: cdk.json: stack: must be 1 to 63 letters, digits and -, the first a letter',
+      'error: cdk.json: stack: must be 1 to 63 characters of a-z, 0-9 and -, the first a letter',
       'error: cdk.json: revision: must be a date that exists, written YYYY-MM-DD',
     ]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

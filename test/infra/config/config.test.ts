@@ -99,6 +99,11 @@ describe('the config', () => {
   });
 
   it.each([
+    [
+      'capitals in the name of the stack, which would share its database with another one',
+      { stack: 'Ads' },
+      'stack: must be 1 to 63 characters of a-z, 0-9 and -, the first a letter',
+    ],
     ['an unknown field', { basurl: 'x' }, 'basurl: is not a setting (did you mean base_url?)'],
     [
       'an export of an account that is not listed',
