@@ -65,8 +65,10 @@ interface AlarmCondition {
   readonly metric: IMetric;
   /** One or two sentences for the person on call. */
   readonly description: string;
-  /** Periods in a row; 1 by default. */
+  /** Periods that raise the alarm; 1 by default. */
   readonly periods?: number;
+  /** The last periods, among which these are; as many by default. */
+  readonly outOf?: number;
   /** Raises the alarm at values below 1, and when there is no data. */
   readonly below?: boolean;
 }
@@ -89,13 +91,14 @@ export class ExportAlarms extends Construct {
 
   /** @param name the heading of the alarm's section in the runbook, followed by `-` and the export if each export has this alarm */
   private alarm(name: string, condition: AlarmCondition, { topic, runbookUrl }: ExportAlarmsProps): void {
-    const { metric, description, periods = 1, below = false } = condition;
+    const { metric, description, periods = 1, outOf = periods, below = false } = condition;
     const [section = name] = name.split('-');
     const alarm = new Alarm(this, name, {
       alarmName: `${Stack.of(this).stackName}-${name}`,
       alarmDescription: `${description} What to do: ${runbookLink(section, runbookUrl)}`,
       metric,
-      evaluationPeriods: periods,
+      evaluationPeriods: outOf,
+      datapointsToAlarm: periods,
       threshold: 1,
       comparisonOperator: below
         ? ComparisonOperator.LESS_THAN_THRESHOLD
@@ -164,6 +167,8 @@ function alarmConditions(
       metric: sumOfThrottles(functions),
       description: 'Lambda has throttled functions for 15 minutes.',
       periods: LASTING,
+      // FILL makes the newest period 0 until Lambda's metrics arrive.
+      outOf: LASTING + 1,
     },
     ExportsNotStarted: {
       metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({ period, statistic: 'Maximum' }),

@@ -20,8 +20,9 @@ export interface Fresh {
 }
 
 /**
- * 1 in a period in which the export delivered fresh data, otherwise 0. Without FILL, CloudWatch would use an older value for a
- * period without data.
+ * 1 in a period in which the export delivered fresh data, otherwise less. Between two series, CloudWatch takes a missing value as 0,
+ * so an export that never had an empty delivery or rows of a known age is right too. Without FILL, it would use an older value for
+ * a period without deliveries. If there never was one, there is no value, and the alarm goes off as well.
  */
 export function freshDeliveriesOf(
   { account, name }: ConfiguredExport,
@@ -29,9 +30,9 @@ export function freshDeliveriesOf(
   of: MetricScope,
 ): MathExpression {
   const dimensions = { account, export: name };
-  const counted = mayBeEmpty ? 'FILL(deliveries, 0)' : 'FILL(deliveries, 0) - FILL(empty, 0)';
+  const counted = mayBeEmpty ? 'FILL(deliveries, 0)' : '(FILL(deliveries, 0) - empty)';
   return new MathExpression({
-    expression: `IF(${counted} >= 1 AND FILL(age, 0) <= ${maxAge}, 1, 0)`,
+    expression: `(${counted} >= 1) - (age > ${maxAge})`,
     usingMetrics: {
       deliveries: metric('Deliveries', dimensions, of),
       // The newest data counts: a backfill in the same period is older.

@@ -62,9 +62,11 @@ describe('the alarms', () => {
   });
 
   it('watch the throttling of every step that windows run, except GetToken', () => {
-    const { Metrics } = alarms.get('FunctionsThrottled') ?? {};
+    const { Metrics, DatapointsToAlarm, EvaluationPeriods } = alarms.get('FunctionsThrottled') ?? {};
     // A function that was not called has no data.
     expect(Metrics[0].Expression).toBe('SUM(FILL(METRICS(), 0))');
+    // The newest period is 0 until its data arrives.
+    expect([DatapointsToAlarm, EvaluationPeriods]).toEqual([3, 4]);
     const [, ...throttles] = readable(Metrics) as {
       MetricStat: { Metric: { Dimensions: { Value: string }[] } };
     }[];
@@ -106,7 +108,7 @@ describe('a scheduled export', () => {
 
   it('counts a delivery as fresh if its newest rows are at most three days old, or of unknown age', () => {
     expect(alarms.get('NoFreshData-acme.daily')?.Metrics).toMatchObject([
-      { Expression: 'IF(FILL(deliveries, 0) >= 1 AND FILL(age, 0) <= 259200, 1, 0)' },
+      { Expression: '(FILL(deliveries, 0) >= 1) - (age > 259200)' },
       metricOf('deliveries', 'Deliveries', 'Sum'),
       metricOf('age', 'Freshness', 'Minimum'),
     ]);
@@ -118,9 +120,7 @@ describe('a scheduled export', () => {
     ['previous_month', 3 + 31],
   ])('of %s must deliver rows, at most %i days old', (period, days) => {
     expect(freshnessOf({ period })).toMatchObject([
-      {
-        Expression: `IF(FILL(deliveries, 0) - FILL(empty, 0) >= 1 AND FILL(age, 0) <= ${days * 86_400}, 1, 0)`,
-      },
+      { Expression: `((FILL(deliveries, 0) - empty) >= 1) - (age > ${days * 86_400})` },
       metricOf('deliveries', 'Deliveries', 'Sum'),
       metricOf('age', 'Freshness', 'Minimum'),
       metricOf('empty', 'EmptyDeliveries', 'Sum'),
