@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Cron } from 'croner';
 import * as z from 'zod';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { PART_BYTES } from '../../functions/workflow/checkpoint.ts';
@@ -59,7 +60,7 @@ const Host = z
     'must be a host name, such as files.platform.example or *.platform.example',
   );
 
-/** Checks the form only; EventBridge Scheduler checks the values when the stack is deployed. */
+/** The form of an expression. {@link parseCron} reads the values of a cron. */
 const EXPRESSION =
   /^(cron\(([\d*,/-]+ ){2}([\d*,/LW-]+ [\w*,/-]+ \?|\? [\w*,/-]+ [\w*,/#-]+) [\d*,/-]+\)|rate\([1-9]\d* (minute|hour|day)s?\))$/;
 
@@ -75,10 +76,12 @@ const Currency = z
 export const Schedule = z.strictObject({
   expression: z
     .string()
-    .regex(
-      EXPRESSION,
-      'must be cron(minutes hours day-of-month month day-of-week year), one of the two days being ?, or rate(N minutes), rate(N hours) or rate(N days)',
-    ),
+    .regex(EXPRESSION, {
+      error:
+        'must be cron(minutes hours day-of-month month day-of-week year), one of the two days being ?, or rate(N minutes), rate(N hours) or rate(N days)',
+      abort: true,
+    })
+    .superRefine(checkCron),
   time_zone: TimeZone.optional(),
   /** The longest time between two starts. The alarm NoFreshData goes off four hours later. */
   expect_every_hours: z.int().min(1).default(24),
@@ -216,6 +219,32 @@ function withTimeZone(
 
 function isDistinct(names: readonly string[]): boolean {
   return new Set(names).size === names.length;
+}
+
+/**
+ * Reads a cron like EventBridge Scheduler: Sunday is 1, and L is the last day of the month or the week.
+ *
+ * @throws Error that says which value is wrong
+ */
+function parseCron(expression: string, timezone = 'UTC'): Cron {
+  const fields = expression.slice('cron('.length, -1).replace(/ L (\S+)$/, ' SAT $1');
+  const options = { mode: '7-part', alternativeWeekdays: true, sloppyRanges: true, timezone } as const;
+  return new Cron(`0 ${fields}`, options);
+}
+
+function checkCron(expression: string, context: z.core.$RefinementCtx<string>): void {
+  if (!expression.startsWith('cron')) return;
+  try {
+    if (!parseCron(expression).nextRun(new Date(0))) context.addIssue('names no day that exists');
+  } catch (error) {
+    context.addIssue(`cannot be read: ${(error as Error).message.replace('CronPattern: ', '')}`);
+  }
+}
+
+/** The next starts of a schedule, in ms. One with a rate starts first when it is deployed. */
+export function nextStarts({ expression, time_zone }: Schedule, count: number): number[] {
+  if (!expression.startsWith('cron')) return [0];
+  return parseCron(expression, time_zone).nextRuns(count).map(Number);
 }
 
 /** Refuses plain http and loopback. The local run allows them: it replaces base_url after this check. */

@@ -166,6 +166,8 @@ describe('the config', () => {
     'cron(0 6 * * ? *)',
     'cron(0/15 6-9,18 ? JAN-NOV MON#1,5L 2026-2030)',
     'cron(0 6 L,15W * ? *)',
+    'cron(0 6 ? * L *)',
+    'cron(0 6 29 2 ? *)',
     'rate(12 hours)',
   ])('accepts the schedule %s', (expression) => {
     expect(faultsWith({ exports: [{ ...daily, schedule: { expression } }] })).toEqual([]);
@@ -183,6 +185,17 @@ describe('the config', () => {
   ])('refuses the schedule %s', (expression) => {
     expect(faultsWith({ exports: [{ ...daily, schedule: { expression } }] })).toEqual([
       expect.stringMatching(/^exports\[0\]\.schedule\.expression: must be cron\(/),
+    ]);
+  });
+
+  it.each([
+    ['cron(0 25 * * ? *)', 'cannot be read: Invalid value for hour: 25'],
+    ['cron(60 6 * * ? *)', 'cannot be read: Invalid value for minute: 60'],
+    ['cron(0 6 ? * MOON *)', 'cannot be read: '],
+    ['cron(0 6 31 2 ? *)', 'names no day that exists'],
+  ])('refuses the values of %s', (expression, fault) => {
+    expect(faultsWith({ exports: [{ ...daily, schedule: { expression } }] })).toEqual([
+      expect.stringContaining(`exports[0].schedule.expression: ${fault}`),
     ]);
   });
 
