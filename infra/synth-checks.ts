@@ -5,7 +5,7 @@ import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../functions/workflow/keys.ts';
 import { metricType, TABLES_PREFIX } from '../functions/workflow/table.ts';
-import type { Config, ConfiguredExport } from './config/config.ts';
+import { type Config, type ConfiguredExport, nextStarts } from './config/config.ts';
 import { tableSource } from './config/exports.ts';
 import { databaseName } from './constructs/export-tables.ts';
 import type { ExportStack } from './stack.ts';
@@ -86,8 +86,21 @@ function logicalIds(stack: ExportStack, type: abstract new (...args: never[]) =>
   return resources.map((resource) => stack.resolve(resource.logicalId));
 }
 
-/** Warns about metrics whose type is a guess. */
-export function addWarnings(stack: ExportStack, { exports, tables }: Config): void {
+/** Starts of a schedule that are compared with those of others: a month of daily ones. */
+const STARTS = 31;
+
+/** Warns about metrics whose type is a guess, and about schedules that start together. */
+export function addWarnings(stack: ExportStack, config: Config): void {
+  const { exports, tables, accounts } = config;
+  for (const account of config.reserve_token_concurrency ? [] : accounts) {
+    const names = startingTogether(exports.filter((each) => each.account === account));
+    if (names.length === 0) continue;
+    Annotations.of(stack).addWarningV2(
+      `ad-report-export:starts:${account}`,
+      `exports ${names.join(', ')} of account ${account} start together, so each may request a token. Schedule them some ` +
+        'minutes apart, or set reserve_token_concurrency to true if the quota of the AWS account allows it.',
+    );
+  }
   for (const each of tables ? exports : []) {
     const guessed = guessedMetrics(each);
     if (guessed.length === 0) continue;
@@ -98,6 +111,15 @@ export function addWarnings(stack: ExportStack, { exports, tables }: Config): vo
         'type. Set each type in columns now: it can only be changed with a new table.',
     );
   }
+}
+
+/** The names of exports that a schedule starts in the same minute as another one. */
+function startingTogether(exports: readonly ConfiguredExport[]): string[] {
+  const starts = exports.flatMap(({ name, schedule }) =>
+    schedule?.enabled ? nextStarts(schedule, STARTS).map((at) => ({ name, at })) : [],
+  );
+  const together = [...Map.groupBy(starts, ({ at }) => at).values()].filter(({ length }) => length > 1);
+  return [...new Set(together.flat().map(({ name }) => name))];
 }
 
 /** Metrics of an export's table whose type follows neither from the config nor from their name. */

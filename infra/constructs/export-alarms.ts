@@ -35,8 +35,8 @@ const PERIOD = Duration.minutes(5);
 const LASTING = 3;
 
 /**
- * Steps whose throttling raises an alarm: those that windows run, many at a time. GetToken is throttled by design,
- * because it runs one at a time. An alarm accepts ten metrics.
+ * Steps whose throttling raises an alarm: those that windows run, many at a time. With
+ * reserve_token_concurrency, GetToken is throttled by design. An alarm accepts ten metrics.
  */
 const WATCH_THROTTLING: Readonly<Record<StepName, boolean>> = {
   PlanExport: false,

@@ -77,7 +77,7 @@ const unavailableSoon = retry(UNAVAILABLE, { first: 1, times: 11, longest: 120 }
 const killedOnce = retry(KILLED, { first: MIN_WAIT, times: 1 });
 
 /**
- * GetToken runs one at a time (reserved concurrency 1), so many calls queue: usually for a second each, for a minute each
+ * With reserve_token_concurrency, GetToken runs one at a time, so many calls queue: usually for a second each, for a minute each
  * while the platform does not answer. 1 + 2 + 4 + 8 + 16 + 20 × 55 = 1,131 s at most, and half of it on average,
  * because FULL jitter spreads calls that arrived together.
  */

@@ -103,7 +103,7 @@ export class WorkflowFunctions extends Construct {
       ...this.roleAndLogs(step, props),
       // Makes what the runtime prints JSON as well, such as an uncaught error.
       loggingFormat: LoggingFormat.JSON,
-      // Sends one token request at a time. The quota of a new AWS account may not allow the reservation.
+      // Sends one token request at a time.
       ...(step === 'GetToken' && config.reserve_token_concurrency && { reservedConcurrentExecutions: 1 }),
       environment: {
         ...this.settings(step, props),

@@ -14,7 +14,12 @@ const [folder = ''] = process.argv.slice(2);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A run replaces these, so that one assembly serves every platform and account. */
-const REPLACED = { base_url: 'https://platform.invalid', accounts: ['account'] };
+const REPLACED = {
+  base_url: 'https://platform.invalid',
+  accounts: ['account'],
+  // This machine has no quota, and one instance of GetToken is enough.
+  reserve_token_concurrency: true,
+};
 
 /** Packages that aws-local-stepfunctions loads but never calls here. They take most of its load time. */
 const UNUSED = ['asl-validator', '@aws-sdk/client-lambda', '@aws-sdk/credential-providers'];

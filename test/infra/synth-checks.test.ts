@@ -48,11 +48,30 @@ describe("cdk-nag's AwsSolutions pack", () => {
 describe('the warnings', () => {
   const [daily] = CONTEXT.exports;
   const metrics = ['spend', 'Joy', 'number_of_purchases', 'frequency', 'mood'];
+  const at = (name: string, expression: string) => ({ ...daily, name, schedule: { expression } });
+  const inVienna = { expression: 'cron(30 0 L * ? *)', time_zone: 'Europe/Vienna' };
+  const monthly = { ...daily, name: 'monthly', schedule: inVienna };
+  const together = [daily, monthly, at('late', 'cron(31 0 * * ? *)')];
   const guessed = { ...daily, metrics, columns: { MOOD: 'double', frequency: { from: 'Freq.' } } };
 
   it.each([
     ['a metric whose type is a guess', { exports: [guessed] }, [/stores Joy, frequency as double/]],
     ['none without a table', { exports: [{ ...guessed, table: false, columns: undefined }] }, []],
+    [
+      'schedules of an account that start in the same minute, also in other time zones',
+      { exports: together, time_zones: { acme: 'Europe/Berlin' } },
+      [/^exports daily, monthly of account acme start together, so each may request a token/],
+    ],
+    [
+      'two schedules with a rate',
+      { exports: [at('a', 'rate(1 day)'), at('b', 'rate(2 hours)')] },
+      [/exports a, b/],
+    ],
+    [
+      'no schedules with one token request at a time',
+      { exports: together, reserve_token_concurrency: true },
+      [],
+    ],
     ['none in a stack without tables', { exports: [guessed], tables: false }, []],
   ])('are about %s', (_, changes, expected) => {
     const { stack } = stackWithChecks(changes);

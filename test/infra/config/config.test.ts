@@ -35,7 +35,7 @@ describe('the config', () => {
       accounts,
       stack: 'ad-report-export',
       exports: [],
-      reserve_token_concurrency: true,
+      reserve_token_concurrency: false,
       max_download_bytes: 53_687_091_200,
       max_curate_bytes: 4_294_967_296,
       tables: true,
