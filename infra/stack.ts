@@ -65,6 +65,7 @@ export class ExportStack extends Stack {
     if (!tables) return;
     new CfnOutput(this, OUTPUTS.database, { value: tables.database });
     new CfnOutput(this, OUTPUTS.workgroup, { value: tables.workgroup });
+    new CfnOutput(this, OUTPUTS.readerPolicy, { value: tables.readerPolicy });
   }
 
   private tables(config: Config, { bucket }: ExportBucket, encryptionKey: IKey | undefined): ExportTables {

@@ -7,7 +7,7 @@ import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../functions/workflow/keys.ts
 import { metricType, TABLES_PREFIX } from '../functions/workflow/table.ts';
 import { type Config, type ConfiguredExport, nextStarts } from './config/config.ts';
 import { tableSource } from './config/exports.ts';
-import { databaseName } from './constructs/export-tables.ts';
+import { databaseName, RESULTS_PREFIX } from './constructs/export-tables.ts';
 import type { ExportStack } from './stack.ts';
 
 // The checks of `cdk synth` that a local run leaves out.
@@ -71,6 +71,12 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
     ['Workflow', '*', deliveries],
     ...childExecutions(stack).map((arn) => ['Workflow', arn, children] as const),
   ];
+  if (stack.node.tryFindChild('Tables'))
+    allowed.push(
+      ['Tables', `<${bucket}.Arn>/${TABLES_PREFIX}*`, months],
+      ['Tables', `<${bucket}.Arn>/${RESULTS_PREFIX}*`, 'The results of all queries of the workgroup.'],
+      ['Tables', `${catalog}/${databaseName(stack.stackName)}/*`, tables],
+    );
   return allowed.map(([construct, resource, reason]) => [construct, `IAM5[Resource::${resource}]`, reason]);
 }
 

@@ -17,9 +17,10 @@ export const OUTPUTS = {
   stateMachine: 'StateMachineArn',
   bucket: 'BucketName',
   deadLetterQueue: 'DeadLetterQueueUrl',
-  /** Absent, like the database, in a stack without tables. */
+  /** Absent, like those that follow, in a stack without tables. */
   workgroup: 'AthenaWorkgroup',
   database: 'GlueDatabase',
+  readerPolicy: 'ReaderPolicyArn',
 } as const;
 
 const CDK_JSON = new URL('../../cdk.json', import.meta.url);

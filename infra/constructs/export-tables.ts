@@ -1,4 +1,4 @@
-import { ArnFormat, CfnResource, Duration, Stack } from 'aws-cdk-lib';
+import { CfnResource, Duration, Stack } from 'aws-cdk-lib';
 import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
 import { CfnDatabase, CfnTable } from 'aws-cdk-lib/aws-glue';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
@@ -10,9 +10,10 @@ import { catalogName, LEDGER, LEDGER_COLUMNS, type TableSchema } from '../../fun
 import type { ConfiguredEntry } from '../config/exports.ts';
 import { savedQueries } from '../config/queries.ts';
 import { LEDGER_WORDS, tableWords } from '../config/table-words.ts';
+import { createReaderPolicy, glueArns } from './reader-policy.ts';
 
 /** Athena stores the result of each query under this prefix. */
-const RESULTS_PREFIX = 'query-results/';
+export const RESULTS_PREFIX = 'query-results/';
 
 /** A result can be fetched again for as long as Athena keeps the query's history. */
 const KEEP_RESULTS = Duration.days(45);
@@ -40,6 +41,8 @@ interface ExportTablesProps {
 export class ExportTables extends Construct {
   readonly database: string;
   readonly workgroup: string;
+  /** The ARN of the managed policy for whoever queries the tables. */
+  readonly readerPolicy: string;
 
   constructor(scope: Construct, id: string, props: ExportTablesProps) {
     super(scope, id);
@@ -50,6 +53,12 @@ export class ExportTables extends Construct {
       databaseInput: { name: this.database, description: `The tables of the exports of ${stackName}` },
     });
     this.workgroup = this.workGroup(props).ref;
+    this.readerPolicy = createReaderPolicy(this, 'Reader', {
+      ...props,
+      database: this.database,
+      workgroup: this.workgroup,
+      results: RESULTS_PREFIX,
+    }).managedPolicyArn;
     const { bucketName } = props.bucket;
     // A scope of their own, because a table may have any name that this construct uses.
     const tables = new Construct(this, 'Tables');
@@ -69,20 +78,8 @@ export class ExportTables extends Construct {
 
   /** To read the schema of a table. */
   grantRead(grantee: IGrantable): void {
-    const arn = (resource: string, resourceName?: string) =>
-      Stack.of(this).formatArn({
-        service: 'glue',
-        resource,
-        ...(resourceName === undefined
-          ? { arnFormat: ArnFormat.NO_RESOURCE_NAME }
-          : { resourceName, arnFormat: ArnFormat.SLASH_RESOURCE_NAME }),
-      });
-    Grant.addToPrincipal({
-      grantee,
-      actions: ['glue:GetTable'],
-      // Glue checks a table's catalog and database too.
-      resourceArns: [arn('catalog'), arn('database', this.database), arn('table', `${this.database}/*`)],
-    });
+    const resourceArns = glueArns(this, this.database);
+    Grant.addToPrincipal({ grantee, actions: ['glue:GetTable'], resourceArns });
   }
 
   private workGroup({ bucket, encryptionKey }: ExportTablesProps): CfnWorkGroup {

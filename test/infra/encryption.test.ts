@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StepName } from '../../infra/constructs/retries.ts';
-import { allowedIn, readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
+import { allowedIn, permissionsOf, readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
 
 const KEY_ARN = 'arn:aws:kms:eu-central-1:111122223333:key/1a2b3c4d-0000-1111-2222-333344445555';
 
@@ -109,6 +109,12 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
 describe('with the key', () => {
   it.each(Object.entries(PERMISSIONS))('%s can make its calls', (step, actions) => {
     expect(allowed(`Functions${step}Role`)).toEqual(actions);
+  });
+
+  it('whoever queries the tables can read them and the results', () => {
+    const [policy] = resourcesOf(stack, 'AWS::IAM::ManagedPolicy').values();
+    const lines = permissionsOf(policy?.Properties.PolicyDocument.Statement);
+    expect(lines.filter((line) => line.startsWith('kms:'))).toEqual([DECRYPT('s3'), GENERATE('s3')]);
   });
 
   it('schedules can send to the dead-letter queue', () => {

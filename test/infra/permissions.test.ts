@@ -1,7 +1,7 @@
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import type { StepName } from '../../infra/constructs/retries.ts';
-import { allowedIn, readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
+import { allowedIn, permissionsOf, readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
 
 const stack = synthesizeStack();
 const roles = resourcesOf(stack, 'AWS::IAM::Role');
@@ -121,6 +121,35 @@ describe('permissions', () => {
         Principal: { Service: 'scheduler.amazonaws.com' },
       },
     ]);
+  });
+
+  it('let whoever has the managed policy query the tables in the workgroup, and nothing else', () => {
+    const [policy] = resourcesOf(stack, 'AWS::IAM::ManagedPolicy').values();
+    // IAM has no Regions, so another Region's stack would have the same name.
+    expect(readable(policy?.Properties.ManagedPolicyName)).toBe('exports-test-reader-<AWS::Region>');
+    const glue = 'arn:<AWS::Partition>:glue:<AWS::Region>:<AWS::AccountId>';
+    const results = '<ExportsBucket.Arn>/query-results/*';
+    const queries = ['StartQueryExecution', 'StopQueryExecution', 'GetQueryExecution', 'GetQueryResults'];
+    const saved = ['GetWorkGroup', 'ListNamedQueries', 'GetNamedQuery', 'BatchGetNamedQuery'];
+    const workgroup =
+      'arn:<AWS::Partition>:athena:<AWS::Region>:<AWS::AccountId>:workgroup/<TablesWorkgroup>';
+    const tables = [`${glue}:catalog`, `${glue}:database/exports_test`, `${glue}:table/exports_test/*`];
+    expect(permissionsOf(policy?.Properties.PolicyDocument.Statement)).toEqual(
+      [
+        ...[...queries, ...saved].map((action) => `athena:${action} ${workgroup}`),
+        ...['GetDatabase', 'GetTable', 'GetTables'].flatMap((action) =>
+          tables.map((resource) => `glue:${action} ${resource}`),
+        ),
+        `glue:GetDatabase ${glue}:database/default`,
+        's3:GetBucketLocation <ExportsBucket.Arn>',
+        's3:ListBucket <ExportsBucket.Arn>',
+        `s3:GetObject ${TABLES}`,
+        `s3:GetObject ${results}`,
+        ...['PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'].map(
+          (action) => `s3:${action} ${results}`,
+        ),
+      ].sort(),
+    );
   });
 
   it.each([

@@ -228,7 +228,7 @@ describe('the log groups', () => {
 });
 
 describe('the outputs', () => {
-  it('are the state machine, the bucket, the dead-letter queue, the database and the workgroup, under the names that commands use', () => {
+  it('are what commands and people need to find, under the names that commands use', () => {
     const values = Object.entries(stack.template.Outputs).map(([id, output]) => [
       id,
       readable((output as { Value: unknown }).Value),
@@ -239,6 +239,7 @@ describe('the outputs', () => {
       [OUTPUTS.deadLetterQueue]: '<SchedulesDeadLetterQueue>',
       [OUTPUTS.database]: 'exports_test',
       [OUTPUTS.workgroup]: '<TablesWorkgroup>',
+      [OUTPUTS.readerPolicy]: '<TablesReader>',
     });
   });
 });

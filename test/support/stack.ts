@@ -95,7 +95,11 @@ export function allowedIn(stack: Synthesized, role: string): string[] {
   const attached = [...resourcesOf(stack, 'AWS::IAM::Policy').values()].filter(({ Properties }) =>
     (readable(Properties.Roles) as string[]).includes(`<${role}>`),
   );
-  const statements: Statement[] = attached.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
+  return permissionsOf(attached.flatMap(({ Properties }) => Properties.PolicyDocument.Statement));
+}
+
+/** The permissions of statements, as {@link allowedIn} has them. */
+export function permissionsOf(statements: readonly Statement[]): string[] {
   return statements
     .flatMap(({ Effect, Action, Resource, Condition, ...rest }) => {
       expect(rest).toEqual({});

@@ -16,8 +16,7 @@ import type { QueryResult, Value } from './result.ts';
 /** A query takes seconds, and a person waits. */
 const POLL_EVERY_MS = 1_000;
 
-const PERMISSIONS =
-  "athena:StartQueryExecution, athena:GetQueryExecution and athena:GetQueryResults on the workgroup, the use of its database, and access to the bucket's tables/ and to the results";
+const PERMISSIONS = "what the managed policy of the stack's output ReaderPolicyArn allows";
 
 /** Where the tables of the deployed stack are. @throws UsageError if no stack with tables was deployed from here */
 export async function readAthenaPlace() {
