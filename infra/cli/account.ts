@@ -6,7 +6,7 @@ import { safeAgent } from '../../functions/platform/safe-agent.ts';
 import { type CredentialStore, createCredentialStore } from '../../functions/token/credential.ts';
 import { CredentialUnusable } from '../../functions/workflow/errors.ts';
 import { replaceFile } from '../local/secrets-manager.ts';
-import { readDeployedPlace } from './deployment.ts';
+import { readRegion, stackName } from './deployment.ts';
 import { CommandFailed, explainStepError } from './errors.ts';
 import { loadConfig, type PlatformOptions } from './options.ts';
 
@@ -44,8 +44,9 @@ export async function createAccount(name: string, options: AccountOptions): Prom
     const platform = createConnection(baseUrl, { allowLoopback: true });
     return { name, ...platform, store: createFileStore(credential), place: credential };
   }
-  const { base_url, stack } = loadConfig();
-  const store = createCredentialStore(createSecrets(await readDeployedPlace()), stack, name);
+  const { base_url } = loadConfig();
+  const stack = stackName();
+  const store = createCredentialStore(createSecrets(await readRegion()), stack, name);
   const platform = createConnection(base_url, { allowLoopback: false });
   return { name, ...platform, store, place: `the secret ${stack}/${name}/credential` };
 }

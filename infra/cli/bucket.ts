@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { createObjectStore, type ObjectStore } from '../../functions/aws/objects.ts';
 import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
 import { ACCOUNT, CREDENTIALS, startS3 } from '../local/s3/server.ts';
-import { readDeployedPlace, requireOutput } from './deployment.ts';
+import { readDeployment, requireOutput } from './deployment.ts';
 import { UsageError } from './errors.ts';
 
 /** The bucket of the deployed stack, or that of a local run's folder. */
@@ -61,8 +61,9 @@ async function findBucket(out: string): Promise<string | undefined> {
 }
 
 async function openDeployed(): Promise<Bucket> {
-  const BUCKET = await requireOutput('bucket', 'or use --local');
-  const { region, awsAccount = '' } = await readDeployedPlace();
-  const store = createObjectStore({ BUCKET, BUCKET_OWNER: awsAccount }, region ? { region } : {});
+  const deployment = await readDeployment();
+  const { region, awsAccount: BUCKET_OWNER } = deployment;
+  const BUCKET = requireOutput(deployment, 'bucket');
+  const store = createObjectStore({ BUCKET, BUCKET_OWNER }, { region });
   return { ...store, async [Symbol.asyncDispose]() {} };
 }

@@ -1,43 +1,115 @@
 import { readFile } from 'node:fs/promises';
-import { OUTPUTS, readConfig } from '../config/config.ts';
-import { UsageError } from './errors.ts';
+import { OUTPUTS } from '../config/config.ts';
+import { createAwsFailure, UsageError } from './errors.ts';
+import { loadConfig } from './options.ts';
 
-/** `npm run deploy` writes the stack's outputs to this file. */
+/** `npm run deploy` writes the outputs of its stack to this file, which spares commands a call of CloudFormation. */
 export const OUTPUTS_FILE = 'cdk.out/outputs.json';
 
 const STATE_MACHINE_ARN = /^arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:stateMachine:.+$/;
 
-/** An output of the stack that was deployed from this checkout; undefined if none was. */
-export async function readOutput(output: keyof typeof OUTPUTS): Promise<string | undefined> {
+const INSTEAD =
+  "run 'npm run deploy', or give --stack and --region. For the runs of this machine, use --local";
+
+/** The options --stack and --region. */
+interface Target {
+  readonly stack?: string;
+  readonly region?: string;
+}
+
+type Outputs = Readonly<Record<string, string | undefined>>;
+
+/** A deployed stack. */
+interface Deployment {
+  /** For messages: its name, Region and AWS account, and the file that says so. */
+  readonly place: string;
+  readonly region: string;
+  readonly awsAccount: string;
+  readonly outputs: Outputs;
+}
+
+let target: Target = {};
+
+/** Sets the stack that this process's command works on. */
+export function setTarget({ stack, region }: Target): void {
+  target = { ...(stack !== undefined && { stack }), ...(region !== undefined && { region }) };
+}
+
+/** The options with which another command works on the same stack. */
+export function targetOptions(): string[] {
+  return Object.entries(target).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+/** The name in --stack, or else in cdk.json. @throws UsageError if cdk.json is faulty */
+export function stackName(): string {
+  return target.stack ?? loadConfig().stack;
+}
+
+/** For the SDK: the Region in --region or of the last deployment from this folder; empty for that of the environment. */
+export async function readRegion(): Promise<{ region?: string }> {
+  const { region = regionOf(await readOutputsFile(stackName())) } = target;
+  return region === undefined ? {} : { region };
+}
+
+/**
+ * Finds the stack: in the file of the last deployment from this folder, if it is the same stack and Region, or else by
+ * CloudFormation.
+ *
+ * @throws UsageError if there is no such stack
+ * @throws CommandFailed if AWS refuses the call
+ */
+export async function readDeployment(): Promise<Deployment> {
+  const stack = stackName();
+  const kept = await readOutputsFile(stack);
+  const isKept = kept !== undefined && (target.region ?? regionOf(kept)) === regionOf(kept);
+  const outputs = isKept ? kept : await describeStack(stack);
+  const [, , , region = '', awsAccount = ''] = outputs[OUTPUTS.stateMachine]?.split(':') ?? [];
+  const source = isKept ? ` (${OUTPUTS_FILE})` : '';
+  const place = `the stack ${stack} in ${region} of AWS account ${awsAccount}${source}`;
+  return { place, region, awsAccount, outputs };
+}
+
+/** @throws UsageError if the stack has no such output */
+export function requireOutput({ place, outputs }: Deployment, output: keyof typeof OUTPUTS): string {
+  const value = outputs[OUTPUTS[output]];
+  if (value !== undefined) return value;
+  throw new UsageError([
+    `${place} has no ${OUTPUTS[output]}: deploy it with tables, or give another --stack`,
+  ]);
+}
+
+/** @param named the ARN in --state-machine; by default that of the deployed stack @throws UsageError */
+export async function readStateMachineArn(named: string | undefined): Promise<string> {
+  if (named === undefined) return requireOutput(await readDeployment(), 'stateMachine');
+  if (STATE_MACHINE_ARN.test(named)) return named;
+  throw new UsageError([`--state-machine ${named} is not the ARN of a state machine`]);
+}
+
+async function readOutputsFile(stack: string): Promise<Outputs | undefined> {
   try {
-    const outputs: Record<string, Record<string, string>> = JSON.parse(await readFile(OUTPUTS_FILE, 'utf8'));
-    return outputs[readConfig().stack]?.[OUTPUTS[output]];
+    return JSON.parse(await readFile(OUTPUTS_FILE, 'utf8'))[stack];
   } catch {
     return undefined;
   }
 }
 
-/**
- * Like {@link readOutput}.
- *
- * @param more what to do without it, after "run 'npm run deploy'"
- * @throws UsageError if there is none
- */
-export async function requireOutput(output: keyof typeof OUTPUTS, more: string): Promise<string> {
-  const value = await readOutput(output);
-  if (value !== undefined) return value;
-  throw new UsageError([`${OUTPUTS_FILE} has no ${OUTPUTS[output]}: run 'npm run deploy', ${more}`]);
+function regionOf(outputs: Outputs | undefined): string | undefined {
+  return outputs?.[OUTPUTS.stateMachine]?.split(':')[3];
 }
 
-/** The deployed stack's Region and AWS account; empty if they are unknown, so that the SDK uses its own settings. */
-export async function readDeployedPlace(): Promise<{ region?: string; awsAccount?: string }> {
-  const [, , , region, awsAccount] = (await readOutput('stateMachine'))?.split(':') ?? [];
-  return { ...(region && { region }), ...(awsAccount && { awsAccount }) };
-}
-
-/** @param named the ARN in --state-machine; by default that of the deployed stack @throws UsageError */
-export async function readStateMachineArn(named: string | undefined): Promise<string> {
-  if (named === undefined) return requireOutput('stateMachine', 'or give --state-machine');
-  if (STATE_MACHINE_ARN.test(named)) return named;
-  throw new UsageError([`--state-machine ${named} is not the ARN of a state machine`]);
+async function describeStack(stack: string): Promise<Outputs> {
+  // Loaded only here: most commands find the file.
+  const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
+  const cloudFormation = new CloudFormation(target.region === undefined ? {} : { region: target.region });
+  const region = await cloudFormation.config.region().catch(() => undefined);
+  if (region === undefined) throw new UsageError([`there is no AWS Region: ${INSTEAD}`]);
+  try {
+    const { Stacks: [found] = [] } = await cloudFormation.describeStacks({ StackName: stack });
+    const outputs = found?.Outputs ?? [];
+    return Object.fromEntries(outputs.map(({ OutputKey = '', OutputValue }) => [OutputKey, OutputValue]));
+  } catch (error) {
+    if ((error as Error).name === 'ValidationError')
+      throw new UsageError([`there is no stack ${stack} in ${region}: ${INSTEAD}`]);
+    throw createAwsFailure(error, `describe the stack ${stack}`, 'cloudformation:DescribeStacks');
+  }
 }

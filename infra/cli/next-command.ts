@@ -1,11 +1,12 @@
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
 import type { Folder } from './bucket.ts';
+import { targetOptions } from './deployment.ts';
 import { PLATFORM_FLAGS, type PlatformOptions } from './options.ts';
 
 /** The command that exports what a deployed execution did not deliver. @param stateMachine the ARN in --state-machine, if given */
 export function resumeCommand(execution: string, stateMachine?: string): string {
   const named = stateMachine === undefined ? [] : ['--state-machine', stateMachine];
-  return commandLine(['resume', execution, ...named]);
+  return commandLine(['resume', execution, ...named, ...targetOptions()]);
 }
 
 /** The command that shows how an execution is doing, or why it failed. */
@@ -60,7 +61,7 @@ function accountOption(account: string | undefined): string[] {
 }
 
 function folderOptions({ local, out }: Partial<Folder> = {}): string[] {
-  if (!local || out === undefined) return [];
+  if (!local || out === undefined) return targetOptions();
   return ['--local', ...(out === 'out' ? [] : ['--out', out])];
 }
 

@@ -37,9 +37,13 @@ export const option = {
     new Option('--account <name>', 'the account, if several have an export of this name').conflicts('input'),
   json: () => new Option('--json', 'print one JSON document on stdout and everything else on stderr'),
   stateMachine: () =>
+    new Option('--state-machine <arn>', 'the state machine (default: that of the stack)').conflicts('local'),
+  stack: () =>
+    new Option('--stack <name>', 'the deployed stack (default: that of cdk.json)').conflicts('local'),
+  region: () =>
     new Option(
-      '--state-machine <arn>',
-      "the state machine (default: the one from the last 'npm run deploy')",
+      '--region <region>',
+      "the stack's Region (default: that of the last 'npm run deploy' here, or of the AWS environment)",
     ).conflicts('local'),
   baseUrl: (more = '') => localOption('--base-url <url>', `the platform's URL${more}`),
   credential: () =>

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { setTarget } from './deployment.ts';
 import { BAD_USAGE, CommandFailed, explainStepError, FAILED, UsageError } from './errors.ts';
 import { printMessage } from './layout.ts';
-import { checkLocalOnly } from './options.ts';
+import { checkLocalOnly, option } from './options.ts';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
@@ -25,6 +26,9 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   sandbox: async () => (await import('./sandbox.ts')).createSandboxCommand(),
 };
 
+/** Commands that need no deployed stack. */
+const NO_STACK = ['fields', 'sandbox'];
+
 async function createProgram(name: string | undefined): Promise<Command> {
   const program = new Command('npm run export --')
     .description("Export an advertising platform's reports to S3.")
@@ -34,10 +38,15 @@ async function createProgram(name: string | undefined): Promise<Command> {
       '\nExit status: 0 delivered or done, 1 failed, 2 bad usage or input, 130 after Ctrl-C.',
     )
     .exitOverride()
-    .hook('preAction', (_, command) => checkLocalOnly(command));
+    .hook('preAction', (_, command) => {
+      checkLocalOnly(command);
+      setTarget(command.opts());
+    });
   const named = Object.entries(COMMANDS).filter(([command]) => command === name);
-  for (const [, create] of named.length > 0 ? named : Object.entries(COMMANDS)) {
-    program.addCommand((await create()).exitOverride());
+  for (const [command, create] of named.length > 0 ? named : Object.entries(COMMANDS)) {
+    const added = (await create()).exitOverride();
+    if (!NO_STACK.includes(command)) added.addOption(option.stack()).addOption(option.region());
+    program.addCommand(added);
   }
   return program;
 }

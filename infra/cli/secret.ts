@@ -12,10 +12,10 @@ import {
 } from '../../functions/token/credential.ts';
 import { AccessRefused, CredentialUnusable } from '../../functions/workflow/errors.ts';
 import { accountFaults, explainStoreError } from './account.ts';
-import { readDeployedPlace } from './deployment.ts';
+import { readRegion, stackName } from './deployment.ts';
 import { CommandFailed, UsageError } from './errors.ts';
 import { warn } from './layout.ts';
-import { examples, loadConfig, option } from './options.ts';
+import { examples, option } from './options.ts';
 
 export function createSecretCommand(): Command {
   return (
@@ -74,8 +74,8 @@ function argumentFaults(action: string, account: string, args: readonly string[]
 async function storeCredential(account: string, content: string) {
   const credential = checkCredential(account, content);
   for (const warning of credentialWarnings(credential)) warn(warning);
-  const { stack } = loadConfig();
-  const secrets = createSecrets(await readDeployedPlace());
+  const stack = stackName();
+  const secrets = createSecrets(await readRegion());
   const store = createCredentialStore(secrets, stack, account);
   const name = `${stack}/${account}/credential`;
   try {

@@ -21,7 +21,7 @@ import { MEMORY } from '../../config/cost.ts';
 import { createRequestTables } from '../../local/glue.ts';
 import type { Bucket } from '../bucket.ts';
 import type { FoundExport } from '../days.ts';
-import { readDeployedPlace, requireOutput } from '../deployment.ts';
+import { readDeployment, requireOutput } from '../deployment.ts';
 import { CommandFailed } from '../errors.ts';
 import { readMonths, readShown } from '../months.ts';
 import { loadConfig } from '../options.ts';
@@ -42,9 +42,9 @@ export async function findSchema(
     for (const { input, target } of exports) define(input, target);
     return readSchema(tables.get(catalogName(table)) ?? {});
   }
-  const GLUE_DATABASE = await requireOutput('database', 'with tables');
-  const { region } = await readDeployedPlace();
-  if (region) process.env.AWS_REGION = region;
+  const deployment = await readDeployment();
+  const GLUE_DATABASE = requireOutput(deployment, 'database');
+  process.env.AWS_REGION = deployment.region;
   return createCatalog({ GLUE_DATABASE }).getTable(table);
 }
 

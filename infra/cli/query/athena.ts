@@ -8,7 +8,7 @@ import {
   StartQueryExecutionCommand,
   StopQueryExecutionCommand,
 } from '@aws-sdk/client-athena';
-import { readDeployedPlace, requireOutput } from '../deployment.ts';
+import { readDeployment, requireOutput } from '../deployment.ts';
 import { CommandFailed, createAwsFailure, INTERRUPTED, toPrintable } from '../errors.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import type { QueryResult, Value } from './result.ts';
@@ -20,10 +20,9 @@ const PERMISSIONS = "what the managed policy of the stack's output ReaderPolicyA
 
 /** Where the tables of the deployed stack are. @throws UsageError if no stack with tables was deployed from here */
 export async function readAthenaPlace() {
-  const workgroup = await requireOutput('workgroup', 'with tables');
-  const database = await requireOutput('database', 'with tables');
-  const { region = '' } = await readDeployedPlace();
-  return { workgroup, database, region };
+  const deployment = await readDeployment();
+  const workgroup = requireOutput(deployment, 'workgroup');
+  return { workgroup, database: requireOutput(deployment, 'database'), region: deployment.region };
 }
 
 /**

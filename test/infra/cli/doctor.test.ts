@@ -9,7 +9,7 @@ import {
 } from '../../../infra/sandbox/settings.ts';
 import { runCommand } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { startBucket } from './operated-executions.ts';
+import { startBucket, startCloudFormation } from './operated-executions.ts';
 import { logIn, type Platform, startDeployedAccount, startPlatform } from './support.ts';
 
 const NEEDS: Needs = {
@@ -167,7 +167,11 @@ test.each([
     () => startBucket({}, 'no-such-bucket'),
     { status: 'fault', found: expect.stringContaining('NoSuchBucket') },
   ],
-  ['of no stack', async () => temporaryDirectory(), { status: 'unknown' }],
+  [
+    'of no stack',
+    () => startCloudFormation('other').then(() => temporaryDirectory()),
+    { status: 'unknown', found: expect.stringContaining('there is no stack ad-report-export') },
+  ],
 ])('the bucket %s', async (_, deploy, expected) => {
   await startDeployedAccount('{}');
   const { stdout } = await runCommand(['doctor', '--account', 'acme', '--json'], '', await deploy());

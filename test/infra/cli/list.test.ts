@@ -54,7 +54,6 @@ describe('list', () => {
   });
 
   it.each([
-    [['list'], 'has no StateMachineArn'],
     [['list', '--out', 'x'], '--out can only be used with --local'],
     [['list', '--limit', '0'], 'It must be a whole number from 1 to 100.'],
     [['list', '--local', '--out', 'nowhere'], "--out nowhere has no history.json; run 'npm start' first"],

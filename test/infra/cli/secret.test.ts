@@ -78,6 +78,12 @@ describe('secret set', () => {
     expect(stdout + stderr).not.toContain('canary');
   });
 
+  it('stores it for the stack in --stack', async () => {
+    await startDeployedAccount('');
+    const { stdout } = await setSecret(CLIENT, '--stack', 'ads');
+    expect(JSON.parse(stdout).happened).toBe('There is no secret ads/acme/credential.');
+  });
+
   it.each([
     ['PutSecretValue', 'AccessDeniedException', 'secretsmanager:PutSecretValue'],
     ['PutSecretValue', 'ResourceNotFoundException', "Run 'npm run deploy'"],
