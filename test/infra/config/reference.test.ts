@@ -5,7 +5,9 @@ import { ListInput } from '../../../functions/workflow/request/list.ts';
 import { PurchasesInput } from '../../../functions/workflow/request/purchases.ts';
 import { ReportInput } from '../../../functions/workflow/request/report.ts';
 import { metricType } from '../../../functions/workflow/table.ts';
-import { ConfigFile } from '../../../infra/config/config.ts';
+import { CONFIG_KEY, ConfigFile, readContext } from '../../../infra/config/config.ts';
+import { dollarsOf, usageOf } from '../../../infra/config/cost.ts';
+import { resourcesOf, synthesizeStack } from '../../support/stack.ts';
 
 const REFERENCE = readFileSync(new URL('../../../functions/README.md', import.meta.url), 'utf8');
 
@@ -46,6 +48,35 @@ describe('the reference has', () => {
     const ofExports = Object.keys(ConfigFile.shape.exports.unwrap().element.shape);
     const names = [...Object.keys(ConfigFile.shape), ...ofExports.map((name) => `exports[].${name}`)];
     expect(settings?.sort()).toEqual(names.sort());
+  });
+
+  it('what a stack and its exports cost', () => {
+    const perMonth = (changes: object) => {
+      const stack = synthesizeStack({ ...changes });
+      const alarms = [...resourcesOf(stack, 'AWS::CloudWatch::Alarm').values()];
+      // An alarm on an expression is billed by its metrics.
+      const metrics = alarms.map(({ Properties }) => Properties.Metrics?.length - 1 || 1);
+      return (
+        0.1 * metrics.reduce((sum, count) => sum + count, 0) +
+        0.4 * resourcesOf(stack, 'AWS::SecretsManager::Secret').size +
+        3 * resourcesOf(stack, 'AWS::CloudWatch::Dashboard').size
+      );
+    };
+    const idle = perMonth({ exports: [] });
+    const account = idle - perMonth({ exports: [], accounts: ['acme'] });
+    const { stack: _, ...shipped } = Object(readContext()[CONFIG_KEY]);
+    const run = (windows: number) => dollarsOf(usageOf('report', windows, 180));
+    const [rows = []] = tablesOf('### Costs');
+    expect(rows.slice(0, 8).map(([what, dollars]) => [what?.trim(), dollars?.trim()])).toEqual([
+      ['the stack, a month', (idle - 2 * account).toFixed(2)],
+      ['each account, a month', account.toFixed(2)],
+      ['each scheduled export, a month', (perMonth({ exports: shipped.exports }) - idle).toFixed(2)],
+      ['the shipped `cdk.json`, a month', perMonth(shipped).toFixed(2)],
+      ['a report of one window, READY after three minutes', run(1).toFixed(4)],
+      ['a daily report, a month', (30 * run(1)).toFixed(2)],
+      ['an hourly report, a month', (30 * 24 * run(1)).toFixed(2)],
+      ['two years in 17 windows', run(17).toFixed(2)],
+    ]);
   });
 
   it('metrics of the dictionary with their units and types, and all dimensions', () => {
