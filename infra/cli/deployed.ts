@@ -38,11 +38,8 @@ export function hasEnded({ status }: DescribeExecutionOutput): boolean {
 }
 
 /** Finds an execution by its name. @throws UsageError if there is none */
-export async function findExecution(
-  name: string,
-  stateMachine: string | undefined,
-): Promise<DescribeExecutionOutput> {
-  const arn = await readStateMachineArn(stateMachine);
+export async function findExecution(name: string): Promise<DescribeExecutionOutput> {
+  const arn = await readStateMachineArn();
   const executionArn = `${arn.replace(':stateMachine:', ':execution:')}:${name}`;
   const finding = createStepFunctions(executionArn).describeExecution({ executionArn });
   return finding.catch((error: Error) => {

@@ -6,8 +6,6 @@ import { loadConfig } from './options.ts';
 /** `npm run deploy` writes the outputs of its stack to this file, which spares commands a call of CloudFormation. */
 export const OUTPUTS_FILE = 'cdk.out/outputs.json';
 
-const STATE_MACHINE_ARN = /^arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:stateMachine:.+$/;
-
 const INSTEAD =
   "run 'npm run deploy', or give --stack and --region. For the runs of this machine, use --local";
 
@@ -78,11 +76,9 @@ export function requireOutput({ place, outputs }: Deployment, output: keyof type
   ]);
 }
 
-/** @param named the ARN in --state-machine; by default that of the deployed stack @throws UsageError */
-export async function readStateMachineArn(named: string | undefined): Promise<string> {
-  if (named === undefined) return requireOutput(await readDeployment(), 'stateMachine');
-  if (STATE_MACHINE_ARN.test(named)) return named;
-  throw new UsageError([`--state-machine ${named} is not the ARN of a state machine`]);
+/** The deployed stack's. @throws UsageError */
+export async function readStateMachineArn(): Promise<string> {
+  return requireOutput(await readDeployment(), 'stateMachine');
 }
 
 async function readOutputsFile(stack: string): Promise<Outputs | undefined> {

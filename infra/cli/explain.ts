@@ -14,7 +14,6 @@ export function createExplainCommand(): Command {
     .description('Show why an execution failed, how long each of its windows took, and what it did when.')
     .argument('[execution]', 'the name of an execution (default: the one that began last)')
     .addOption(option.json())
-    .addOption(option.stateMachine())
     .option('--local', 'explain a run of this machine')
     .addOption(option.out())
     .addHelpText('after', examples('explain daily-campaigns-20261001-20261101-20261121T041500123Z'))
@@ -25,9 +24,7 @@ export function createExplainCommand(): Command {
 async function explain(named: string | undefined, options: CommonOptions): Promise<void> {
   const execution = named ?? (await listExecutions(options, 1))[0]?.execution;
   if (execution === undefined) throw new UsageError(['nothing has run yet']);
-  const details = options.local
-    ? await readLocal(options.out, execution)
-    : await findDeployed(execution, options.stateMachine);
+  const details = options.local ? await readLocal(options.out, execution) : await findDeployed(execution);
   if (!options.json) return printLines(describeExecution(details, options));
   const { outcome: ending, ...failure } = readFailure(details) ?? {};
   const timeline = describeTimeline(details.events);
@@ -35,9 +32,9 @@ async function explain(named: string | undefined, options: CommonOptions): Promi
   printDocument({ ...details.summary, failure: ending && failure, windows, timeline });
 }
 
-async function findDeployed(execution: string, stateMachine: string | undefined): Promise<RecordedExecution> {
+async function findDeployed(execution: string): Promise<RecordedExecution> {
   const { findExecution, readDeployed } = await import('./deployed.ts');
-  return readDeployed(await findExecution(execution, stateMachine));
+  return readDeployed(await findExecution(execution));
 }
 
 function readFailure({ summary, end }: RecordedExecution): Outcome | undefined {

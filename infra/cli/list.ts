@@ -17,7 +17,6 @@ export function createListCommand(): Command {
     .description('Show the executions that are running and those that ran last, newest first.')
     .option('--limit <n>', 'how many that have ended', wholeNumber(1, MAX_LIMIT), 20)
     .addOption(option.json())
-    .addOption(option.stateMachine())
     .option('--local', 'show the runs of this machine')
     .addOption(option.out())
     .action(list);
@@ -31,12 +30,12 @@ async function list(options: ListOptions): Promise<void> {
 
 /** Newest first. @param limit of those that have ended */
 export async function listExecutions(
-  { local, out, stateMachine }: Omit<CommonOptions, 'json'>,
+  { local, out }: Omit<CommonOptions, 'json'>,
   limit: number,
 ): Promise<ExecutionSummary[]> {
   if (local) return (await listLocal(out)).slice(0, limit);
   const { listDeployed } = await import('./deployed.ts');
-  return listDeployed(await readStateMachineArn(stateMachine), limit);
+  return listDeployed(await readStateMachineArn(), limit);
 }
 
 function describeExecutions(executions: readonly ExecutionSummary[]): string[] {

@@ -3,10 +3,9 @@ import type { Folder } from './bucket.ts';
 import { targetOptions } from './deployment.ts';
 import { PLATFORM_FLAGS, type PlatformOptions } from './options.ts';
 
-/** The command that exports what a deployed execution did not deliver. @param stateMachine the ARN in --state-machine, if given */
-export function resumeCommand(execution: string, stateMachine?: string): string {
-  const named = stateMachine === undefined ? [] : ['--state-machine', stateMachine];
-  return commandLine(['resume', execution, ...named, ...targetOptions()]);
+/** The command that exports what a deployed execution did not deliver. */
+export function resumeCommand(execution: string): string {
+  return commandLine(['resume', execution, ...targetOptions()]);
 }
 
 /** The command that shows how an execution is doing, or why it failed. */

@@ -23,7 +23,6 @@ export const PLATFORM_FLAGS: Readonly<Record<keyof PlatformOptions, string>> = {
 /** The values of options that several commands have. */
 export interface CommonOptions {
   readonly json?: true;
-  readonly stateMachine?: string;
   readonly local?: true;
   readonly out: string;
 }
@@ -36,8 +35,6 @@ export const option = {
   account: () =>
     new Option('--account <name>', 'the account, if several have an export of this name').conflicts('input'),
   json: () => new Option('--json', 'print one JSON document on stdout and everything else on stderr'),
-  stateMachine: () =>
-    new Option('--state-machine <arn>', 'the state machine (default: that of the stack)').conflicts('local'),
   stack: () =>
     new Option('--stack <name>', 'the deployed stack (default: that of cdk.json)').conflicts('local'),
   region: () =>

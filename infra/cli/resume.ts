@@ -6,8 +6,6 @@ import { resumeCommand } from './next-command.ts';
 import { type CommonOptions, examples, option } from './options.ts';
 import { type Outcome, printOutcome } from './outcome.ts';
 
-type ResumeOptions = Pick<CommonOptions, 'json' | 'stateMachine'>;
-
 export function createResumeCommand(): Command {
   return new Command('resume')
     .description(
@@ -15,11 +13,10 @@ export function createResumeCommand(): Command {
     )
     .argument('<execution>', 'the name of an execution that failed or was stopped')
     .addOption(option.json())
-    .addOption(option.stateMachine())
     .addHelpText('after', examples('resume daily-campaigns-20261001-20261101-20261121T041500123Z'))
-    .action(async (execution: string, options: ResumeOptions) => {
-      const outcome = await resume(execution, options);
-      const next = resumeCommand(outcome.execution, options.stateMachine);
+    .action(async (execution: string, options: Pick<CommonOptions, 'json'>) => {
+      const outcome = await resume(execution);
+      const next = resumeCommand(outcome.execution);
       printOutcome(outcome, { ...options, root: 's3://', next });
     });
 }
@@ -30,12 +27,8 @@ export function createResumeCommand(): Command {
  * @throws UsageError if there is nothing to resume
  * @throws CommandFailed if AWS refuses a call
  */
-export async function resume(
-  execution: string,
-  { stateMachine }: ResumeOptions,
-  followEvery?: number,
-): Promise<Outcome> {
-  const earlier = await findExecution(execution, stateMachine);
+export async function resume(execution: string, followEvery?: number): Promise<Outcome> {
+  const earlier = await findExecution(execution);
   const { status, stateMachineArn = '', input = '', startDate = new Date() } = earlier;
   if (!hasEnded(earlier))
     throw new UsageError([`${execution} is still running (${status}); wait until it ends, or stop it`]);

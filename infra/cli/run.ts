@@ -18,7 +18,6 @@ export function createRunCommand(): Command {
     .addOption(option.to())
     .option('--only-missing', 'leave out windows that the same request has already delivered')
     .addOption(option.json())
-    .addOption(option.stateMachine())
     .option('--local', 'run the workflow on this machine, without an AWS account')
     .addOption(option.baseUrl(' (default: a sandbox on this machine)'))
     .addOption(option.credential())
@@ -33,7 +32,7 @@ export function createRunCommand(): Command {
 async function run(name: string | undefined, options: RunOptions): Promise<void> {
   if (options.local) return runAndPrintLocal(name, options);
   const outcome = await runDeployed(name, options);
-  const next = resumeCommand(outcome.execution, options.stateMachine);
+  const next = resumeCommand(outcome.execution);
   printOutcome(outcome, { ...options, root: 's3://', next });
 }
 
@@ -48,11 +47,11 @@ async function runAndPrintLocal(name: string | undefined, options: RunOptions): 
 /** Starts the export in the deployed state machine and follows it. */
 export async function runDeployed(
   name: string | undefined,
-  options: RequestOptions & { readonly stateMachine?: string },
+  options: RequestOptions,
   followEvery?: number,
 ): Promise<Outcome> {
   const request = await findRequest(name, options);
-  const arn = await readStateMachineArn(options.stateMachine);
+  const arn = await readStateMachineArn();
   // A local run needs no AWS SDK for Step Functions.
   const { startAndFollow } = await import('./follow.ts');
   return startAndFollow(request, arn, followEvery);

@@ -1,24 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { NAME, RUNNING, startCloudFormation, writeOutputs } from './operated-executions.ts';
-import { STATE_MACHINE, startExecutions } from './step-functions.ts';
+import { writeOutputs } from './operated-executions.ts';
+import { STATE_MACHINE, startCloudFormation, startExecutions } from './step-functions.ts';
 
 describe('a command finds the stack', () => {
-  it('by CloudFormation where nothing was deployed from, and prints commands that find it too', async () => {
-    await startExecutions([RUNNING]);
-    const calls = await startCloudFormation('ads');
-    const args = ['stop', NAME, '--stack', 'ads', '--region', 'eu-west-1'];
-    const { status, stdout, stderr } = await runCommand(args, '', temporaryDirectory());
-    expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toContain(
-      `To export the rest: npm run export -- resume ${NAME} --stack ads --region eu-west-1\n`,
-    );
-    expect(calls).toEqual(['ads eu-west-1']);
-  });
-
-  it('in the file of the last deployment, unless it is in another Region', async () => {
-    await startExecutions([RUNNING]);
+  it('in the file of the last deployment, or by CloudFormation in another Region', async () => {
+    await startExecutions([]);
     const calls = await startCloudFormation('ad-report-export');
     const cwd = await writeOutputs({ stateMachine: STATE_MACHINE });
     const list = async (...more: string[]) => (await runCommand(['list', ...more], '', cwd)).status;

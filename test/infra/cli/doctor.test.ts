@@ -9,7 +9,8 @@ import {
 } from '../../../infra/sandbox/settings.ts';
 import { runCommand } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { startBucket, startCloudFormation } from './operated-executions.ts';
+import { startBucket } from './operated-executions.ts';
+import { startCloudFormation } from './step-functions.ts';
 import { logIn, type Platform, startDeployedAccount, startPlatform } from './support.ts';
 
 const NEEDS: Needs = {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
 import { FAILED, FAILURE, NAME, RUNNING } from './operated-executions.ts';
-import { STATE_MACHINE, startExecutions } from './step-functions.ts';
+import { STACK, startExecutions } from './step-functions.ts';
 import { writeTemporary } from './support.ts';
 
 function explain(...args: string[]) {
-  return runCommand(['explain', '--state-machine', STATE_MACHINE, ...args]);
+  return runCommand(['explain', ...STACK, ...args]);
 }
 
 describe('explain', () => {

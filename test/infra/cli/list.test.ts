@@ -1,19 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
 import { FAILED, NAME, RUNNING } from './operated-executions.ts';
-import { STATE_MACHINE, startExecutions } from './step-functions.ts';
+import { STACK, startExecutions } from './step-functions.ts';
 
 const DELIVERED = { ...FAILED, name: 'daily-0', status: 'SUCCEEDED', begun: -2_880, ended: -2_879 } as const;
 const OLD_BACKFILL = { ...RUNNING, name: 'backfill', begun: -9_000 };
 
 async function list(...options: string[]) {
-  const { status, stdout } = await runCommand([
-    'list',
-    '--json',
-    '--state-machine',
-    STATE_MACHINE,
-    ...options,
-  ]);
+  const { status, stdout } = await runCommand(['list', '--json', ...STACK, ...options]);
   return { status, ...JSON.parse(stdout) };
 }
 
@@ -31,16 +25,14 @@ describe('list', () => {
 
   it('prints a line for each execution, and nothing but that if nothing has run', async () => {
     await startExecutions([FAILED]);
-    const { stdout } = await runCommand(['list', '--state-machine', STATE_MACHINE]);
+    const { stdout } = await runCommand(['list', ...STACK]);
     expect(stdout.split('\n')).toEqual([
       'UTC               outcome              took        export                days                      execution',
       '2026-11-20 06:00  failed: ReportStuck  1 h 30 min  acme/daily-campaigns  2026-10-01 to 2026-12-01  daily-1',
       '',
     ]);
     await startExecutions([]);
-    expect((await runCommand(['list', '--state-machine', STATE_MACHINE])).stdout).toBe(
-      'Nothing has run yet.\n',
-    );
+    expect((await runCommand(['list', ...STACK])).stdout).toBe('Nothing has run yet.\n');
   });
 
   it.each([

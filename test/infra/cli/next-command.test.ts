@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { repeatCommand, resumeCommand } from '../../../infra/cli/next-command.ts';
+import { repeatCommand } from '../../../infra/cli/next-command.ts';
 
 it.each([
   [['run', '--local', '--speed', '300'], 'npm start -- --speed 300 --only-missing'],
@@ -10,9 +10,4 @@ it.each([
   ],
 ])('the command %j is repeated for the missing windows, quoted for the shell', (args, expected) => {
   expect(repeatCommand(args)).toBe(expected);
-});
-
-it('an execution of another state machine is resumed there', () => {
-  expect(resumeCommand('daily-1')).toBe('npm run export -- resume daily-1');
-  expect(resumeCommand('daily-1', 'arn:x')).toBe('npm run export -- resume daily-1 --state-machine arn:x');
 });

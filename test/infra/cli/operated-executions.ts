@@ -5,7 +5,6 @@ import { onTestFinished, vi } from 'vitest';
 import { OUTPUTS_FILE } from '../../../infra/cli/deployment.ts';
 import { OUTPUTS, readConfig } from '../../../infra/config/config.ts';
 import { CREDENTIALS, startS3 } from '../../../infra/local/s3/server.ts';
-import { listen } from '../../support/listen.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { at, type FakeExecution, STATE_MACHINE } from './step-functions.ts';
 
@@ -61,29 +60,6 @@ export async function writeOutputs(
   const stacks = { [readConfig().stack]: Object.fromEntries(named) };
   await writeFile(join(folder, OUTPUTS_FILE), JSON.stringify(stacks));
   return folder;
-}
-
-/** The part of CloudFormation that commands use, with one stack. @returns `stack Region` of each call */
-export async function startCloudFormation(stack: string) {
-  const calls: string[] = [];
-  const service = await listen(({ headers, body }, response) => {
-    const [, region] = /Credential=\w+\/\d+\/([\w-]+)\//.exec(String(headers.authorization)) ?? [];
-    const name = new URLSearchParams(body).get('StackName');
-    calls.push(`${name} ${region}`);
-    response.writeHead(name === stack ? 200 : 400, { 'content-type': 'text/xml' });
-    response.end(
-      name === stack
-        ? `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>${name}</StackName>
-           <CreationTime>2026-11-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>
-           <member><OutputKey>${OUTPUTS.stateMachine}</OutputKey><OutputValue>${STATE_MACHINE}</OutputValue></member>
-           </Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
-        : '<ErrorResponse><Error><Code>ValidationError</Code><Message>No such stack</Message></Error></ErrorResponse>',
-    );
-  });
-  vi.stubEnv('AWS_ENDPOINT_URL_CLOUDFORMATION', service.url);
-  vi.stubEnv('AWS_REGION', 'us-east-2');
-  onTestFinished(() => service[Symbol.asyncDispose]());
-  return calls;
 }
 
 const REQUEST = {

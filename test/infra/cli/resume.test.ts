@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { resume } from '../../../infra/cli/resume.ts';
 import { runCommand } from '../../support/cli.ts';
-import { type FakeExecution, STATE_MACHINE, startExecutions } from './step-functions.ts';
+import { type FakeExecution, STACK, STATE_MACHINE, startExecutions } from './step-functions.ts';
 
 const EXECUTION = `${STATE_MACHINE.replace('stateMachine', 'execution')}:daily-1`;
-const NAMED = { stateMachine: STATE_MACHINE };
 const REQUEST = {
   name: 'daily',
   account: 'acme',
@@ -22,7 +21,7 @@ function earlier(input: unknown = REQUEST, status: FakeExecution['status'] = 'FA
 describe('resume', () => {
   it('starts an execution for the missing windows of another', async () => {
     const { started } = await startExecutions([earlier()], { end: DELIVERED });
-    expect(await resume('daily-1', NAMED, 1)).toMatchObject({ outcome: 'delivered' });
+    expect(await resume('daily-1', 1)).toMatchObject({ outcome: 'delivered' });
     expect(started).toHaveLength(1);
     expect(started[0]?.stateMachineArn).toBe(STATE_MACHINE);
     expect(started[0]?.name).toMatch(/^daily-20261031-20261101-/);
@@ -40,7 +39,7 @@ describe('resume', () => {
     ['only_missing', '2026-10-30T00:00:00Z'],
   ])('keeps the %s of the request: %s', async (field, value) => {
     const { started } = await startExecutions([earlier({ ...REQUEST, [field]: value })], { end: DELIVERED });
-    await resume('daily-1', NAMED, 1);
+    await resume('daily-1', 1);
     expect(JSON.parse(started[0]?.input ?? '')).toMatchObject({ [field]: value });
   });
 
@@ -51,7 +50,7 @@ describe('resume', () => {
     ['with a faulty request', earlier({ ...REQUEST, metrics: [] }), 'metrics'],
   ])('refuses an execution %s, and starts nothing', async (_, execution, expected) => {
     const { started } = await startExecutions([execution]);
-    await expect(resume('daily-1', NAMED, 1)).rejects.toMatchObject({
+    await expect(resume('daily-1', 1)).rejects.toMatchObject({
       name: 'UsageError',
       message: expect.stringContaining(expected),
     });
@@ -60,7 +59,7 @@ describe('resume', () => {
 });
 
 describe('the command', () => {
-  const command = () => runCommand(['resume', 'daily-1', '--state-machine', STATE_MACHINE, '--json']);
+  const command = () => runCommand(['resume', 'daily-1', ...STACK, '--json']);
 
   it('prints one document and sets the exit status', async () => {
     const end = { status: 'FAILED', error: 'ReportStuck', cause: '{"happened":"x"}' };

@@ -11,7 +11,7 @@ import { startCommandRun } from '../../support/command-run.ts';
 import { callsTo } from '../../support/journal.ts';
 import { expectNoSecretIn } from '../../support/secrecy.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { STATE_MACHINE, startExecutions } from './step-functions.ts';
+import { STACK, startExecutions } from './step-functions.ts';
 
 const ONE_WINDOW = { start_date: '2026-10-01', end_date: '2026-10-08', table: false };
 const TWO_WINDOWS = { start_date: '2026-09-04', end_date: '2026-10-20', max_parallel: 1, table: false };
@@ -112,7 +112,7 @@ describe('an interrupted run', () => {
 
   it('continues in AWS after Ctrl-C, and says how to see it', async () => {
     const { started } = await startExecutions([], { polls: Number.POSITIVE_INFINITY });
-    const args = ['run', 'daily-campaigns', '--state-machine', STATE_MACHINE, '--json'];
+    const args = ['run', 'daily-campaigns', ...STACK, '--json'];
     const { child, ended } = startCommand(args);
     const shown = Promise.withResolvers<void>();
     // By then the command listens to the signal.
@@ -127,7 +127,7 @@ describe('an interrupted run', () => {
       version: '1',
       execution,
       continues: true,
-      next: `npm run export -- explain ${execution}`,
+      next: `npm run export -- explain ${execution} --stack exports`,
     });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { executionName } from '../../../infra/cli/request.ts';
 import { runDeployed } from '../../../infra/cli/run.ts';
-import { startExecutions, STATE_MACHINE as stateMachine } from './step-functions.ts';
+import { STATE_MACHINE, startExecutions } from './step-functions.ts';
 import { writeTemporary } from './support.ts';
 
 const REQUEST = {
@@ -18,7 +18,7 @@ const DELIVERED = { status: 'SUCCEEDED', output: '{}' };
 /** Runs {@link REQUEST}, polling every millisecond. */
 async function run(options: { onlyMissing?: true } = {}, changes = {}) {
   const { file: input } = await writeTemporary('request.json', JSON.stringify({ ...REQUEST, ...changes }));
-  return runDeployed(undefined, { input, stateMachine, ...options }, 1);
+  return runDeployed(undefined, { input, ...options }, 1);
 }
 
 describe('run', () => {
@@ -31,7 +31,7 @@ describe('run', () => {
     expect(await run()).toEqual({ outcome: 'delivered', ...output });
     expect(started).toEqual([
       expect.objectContaining({
-        stateMachineArn: stateMachine,
+        stateMachineArn: STATE_MACHINE,
         name: expect.stringMatching(/^daily-20261001-20261101-\d{8}T\d{9}Z$/),
       }),
     ]);
@@ -57,7 +57,7 @@ describe('run', () => {
 
   it('starts an export of the config by its name, without its schedule', async () => {
     const { started } = await startExecutions([], { end: DELIVERED, polls: 0 });
-    await runDeployed('daily-campaigns', { stateMachine }, 1);
+    await runDeployed('daily-campaigns', {}, 1);
     expect(JSON.parse(started[0]?.input ?? '')).toMatchObject({ name: 'daily-campaigns' });
     expect(started[0]?.input).not.toContain('schedule');
   });
@@ -72,7 +72,7 @@ describe('run', () => {
     await startExecutions([], { end: DELIVERED, denied });
     await expect(run()).rejects.toMatchObject({
       name: 'CommandFailed',
-      happened: `AWS could not answer ${denied} for ${stateMachine} (AccessDeniedException).`,
+      happened: `AWS could not answer ${denied} for ${STATE_MACHINE} (AccessDeniedException).`,
       todo: expect.stringContaining(`states:${denied}`),
     });
   });
@@ -81,7 +81,7 @@ describe('run', () => {
     const { started } = await startExecutions([], { end: DELIVERED });
     const large = JSON.stringify({ ...REQUEST, options: { filter: 'f'.repeat(255_000) } });
     const { file: input } = await writeTemporary('request.json', large);
-    await expect(runDeployed(undefined, { input, stateMachine }, 1)).rejects.toMatchObject({
+    await expect(runDeployed(undefined, { input }, 1)).rejects.toMatchObject({
       name: 'UsageError',
       faults: [expect.stringMatching(/^the request has 255\d{3} bytes, more than the 30000 /)],
     });

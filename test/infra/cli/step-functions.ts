@@ -1,7 +1,12 @@
 import { onTestFinished, vi } from 'vitest';
+import { setTarget } from '../../../infra/cli/deployment.ts';
+import { OUTPUTS } from '../../../infra/config/config.ts';
 import { listen } from '../../support/listen.ts';
 
 export const STATE_MACHINE = 'arn:aws:states:eu-west-1:123456789012:stateMachine:exports';
+
+/** Options with which a command finds it. */
+export const STACK = ['--stack', 'exports'] as const;
 
 /** An execution in the fake Step Functions. Its windows are executions too. */
 export interface FakeExecution {
@@ -40,8 +45,11 @@ export function at(minutes: number): number {
   return START / 1_000 + minutes * 60;
 }
 
-/** Starts a Step Functions with these executions, newest first. */
+/** Starts a Step Functions with these executions, newest first. Commands find it with {@link STACK}, and functions without. */
 export async function startExecutions(executions: readonly FakeExecution[], options: Options = {}) {
+  await startCloudFormation('exports');
+  setTarget({ stack: 'exports' });
+  onTestFinished(() => setTarget({}));
   const { denied = '', end = {}, polls = 2, unseenPolls = 0 } = options;
   const started: { name: string; input: string; stateMachineArn: string }[] = [];
   const arnOf = (name: string) => `${STATE_MACHINE.replace('stateMachine', 'execution')}:${name}`;
@@ -104,6 +112,29 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
 }
 
 type Operations = Readonly<Record<string, (body: Readonly<Record<string, string>>) => object | undefined>>;
+
+/** The part of CloudFormation that commands use, with one stack. @returns `stack Region` of each call */
+export async function startCloudFormation(stack: string) {
+  const calls: string[] = [];
+  const service = await listen(({ headers, body }, response) => {
+    const [, region] = /Credential=\w+\/\d+\/([\w-]+)\//.exec(String(headers.authorization)) ?? [];
+    const name = new URLSearchParams(body).get('StackName');
+    calls.push(`${name} ${region}`);
+    response.writeHead(name === stack ? 200 : 400, { 'content-type': 'text/xml' });
+    response.end(
+      name === stack
+        ? `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>${name}</StackName>
+           <CreationTime>2026-11-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>
+           <member><OutputKey>${OUTPUTS.stateMachine}</OutputKey><OutputValue>${STATE_MACHINE}</OutputValue></member>
+           </Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
+        : '<ErrorResponse><Error><Code>ValidationError</Code><Message>No such stack</Message></Error></ErrorResponse>',
+    );
+  });
+  vi.stubEnv('AWS_ENDPOINT_URL_CLOUDFORMATION', service.url);
+  vi.stubEnv('AWS_REGION', 'us-east-2');
+  onTestFinished(() => service[Symbol.asyncDispose]());
+  return calls;
+}
 
 /** Serves these operations until the test ends. @returns the names of those that were called */
 async function serve(denied: string, operations: Operations): Promise<readonly string[]> {

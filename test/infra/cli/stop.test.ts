@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
 import { FAILED, NAME, RUNNING } from './operated-executions.ts';
-import { STATE_MACHINE, startExecutions } from './step-functions.ts';
+import { STACK, startExecutions } from './step-functions.ts';
 
-const RESUME = `npm run export -- resume ${NAME} --state-machine ${STATE_MACHINE}`;
+const RESUME = `npm run export -- resume ${NAME} --stack exports --region eu-west-1`;
 
 function stop(name: string, ...more: string[]) {
-  return runCommand(['stop', name, '--state-machine', STATE_MACHINE, ...more]);
+  return runCommand(['stop', name, ...STACK, '--region', 'eu-west-1', ...more]);
 }
 
 it('stops an execution, and prints the command that goes on', async () => {
@@ -25,12 +25,11 @@ it('stops an execution, and prints the command that goes on', async () => {
 });
 
 it.each([
-  [STATE_MACHINE, 'daily-1', 'daily-1 has ended already (FAILED)'],
-  [STATE_MACHINE, 'nobody', 'there is no execution'],
-  ['exports', NAME, '--state-machine exports is not the ARN of a state machine'],
-])('refuses with %s the execution %s, and stops nothing', async (stateMachine, name, message) => {
+  ['daily-1', 'daily-1 has ended already (FAILED)'],
+  ['nobody', 'there is no execution'],
+])('refuses the execution %s, and stops nothing', async (name, message) => {
   const { called } = await startExecutions([RUNNING, FAILED]);
-  const { status, stderr } = await runCommand(['stop', name, '--state-machine', stateMachine]);
+  const { status, stderr } = await stop(name);
   expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
   expect(called).not.toContain('StopExecution');
 });
