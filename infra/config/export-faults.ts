@@ -62,9 +62,12 @@ function requestFaults(request: Fields): readonly string[] {
   }
 }
 
-function scheduleFaults({ period, only_missing }: Fields): string[] {
+function scheduleFaults({ kind, period, snapshot_date, only_missing }: Fields): string[] {
   const faults = [];
-  if (period === undefined)
+  if (snapshot_date !== undefined)
+    faults.push('snapshot_date: a schedule would export the same day every time');
+  // A list is a snapshot of the day on which it is made.
+  if (kind !== 'list' && period === undefined)
     faults.push('period: is missing; a schedule with fixed dates would export the same days every time');
   if (only_missing)
     faults.push(

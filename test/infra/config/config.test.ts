@@ -21,6 +21,7 @@ function faultsWith(changes: Readonly<Record<string, unknown>>): readonly string
 
 const [daily, backfill] = CONTEXT.exports;
 const RATE = { expression: 'rate(1 day)' };
+const LIST = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns', schedule: RATE };
 
 describe('the config', () => {
   it('of cdk.json can be deployed as it is', () => {
@@ -135,6 +136,11 @@ describe('the config', () => {
       { exports: [{ ...backfill, schedule: RATE }] },
       'exports[0].period: is missing; a schedule with fixed dates would export the same days every time',
     ],
+    [
+      'a schedule with a fixed day of the snapshot',
+      { exports: [{ ...LIST, snapshot_date: '2026-10-01' }] },
+      'exports[0].snapshot_date: a schedule would export the same day every time',
+    ],
     ...[true, '2026-11-21T06:00:00Z'].map((only_missing): [string, object, string] => [
       `a schedule with only_missing ${only_missing}`,
       { exports: [{ ...daily, only_missing }] },
@@ -147,6 +153,10 @@ describe('the config', () => {
     ]),
   ])('refuses %s', (_, changes, fault) => {
     expect(faultsWith({ ...changes })).toEqual([fault]);
+  });
+
+  it('accepts the schedule of a list, which is a snapshot of the day on which it is made', () => {
+    expect(faultsWith({ exports: [LIST] })).toEqual([]);
   });
 
   it.each([
