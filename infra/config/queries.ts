@@ -173,8 +173,9 @@ function sumType(type: Column['type']): string {
   return type.replace(/^decimal\(\d+,/, 'decimal(38,');
 }
 
+/** A file of a local run may have any name of a column. */
 function quoted(name: string): string {
-  return `"${name}"`;
+  return `"${name.replaceAll('"', '""')}"`;
 }
 
 function literal(text: string): string {

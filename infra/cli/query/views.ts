@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { identifier, literal } from '../../../functions/tables/database.ts';
 import { addDays, type DateRange, daysOf, groupDays } from '../../../functions/workflow/request/dates.ts';
+import { name as tableName } from '../../../functions/workflow/request/fields.ts';
 import { DAYS, readShownDays } from '../../../functions/workflow/shown-days.ts';
 import {
   type Column,
@@ -34,12 +35,13 @@ export interface Holes {
   readonly ranges: readonly DateRange[];
 }
 
-/** @returns by name, the ledger too @throws UsageError if two folders have the same table */
+/** @returns by name, the ledger too; other folders are left out @throws UsageError if two folders have the same table */
 export function findTables(out: string): ReadonlyMap<string, LocalTable> {
   const folders = globSync(`*/${TABLES_PREFIX}*/*.parquet`, { cwd: out }).map(dirname);
   const found = new Map<string, LocalTable & { readonly folder: string }>();
   for (const each of [...new Set(folders)].sort()) {
     const [table, folder] = [basename(each), join(out, each)];
+    if (!tableName.safeParse(table).success) continue;
     const name = catalogName(table);
     const other = found.get(name);
     if (other)

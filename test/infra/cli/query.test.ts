@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
@@ -103,6 +103,22 @@ describe('a local query', () => {
     expect((await ask('SELECT spend FROM daily_campaigns', out)).rows).toHaveLength(2);
   });
 
+  it('runs no SQL that is in the name of a folder or a column', async () => {
+    const out = await writeTables();
+    const folder = join(out, "bucket/tables/x'; COPY (SELECT 1) TO 'written");
+    await writeParquet(join(folder, '007.2026-10.parquet'), 'SELECT 1 AS spend');
+    const file = join(out, 'written');
+    const column = `x"" FROM ledger GROUP BY ALL; COPY (SELECT 1) TO '${file}'; SELECT account, date, 1 AS ""y`;
+    await writeParquet(
+      join(out, 'bucket/tables/hostile/007.2026-10.parquet'),
+      `SELECT '007' AS account, DATE '2026-10-01' AS date, 1 AS "${column}", 'r-1' AS report_id`,
+    );
+    const { rows } = await ask('SHOW TABLES', out);
+    expect(rows.map(({ name }) => name)).toContain('hostile_days');
+    expect(rows.filter(({ name }) => /COPY/.test(String(name)))).toEqual([]);
+    expect(existsSync(file)).toBe(false);
+  });
+
   it('refuses a folder in which two stacks left the same table, because each day would count twice', async () => {
     const out = await writeTables();
     await writeParquet(join(out, 'other/tables/daily_campaigns/a.2026-10.parquet'), 'SELECT 1 AS x');
@@ -182,6 +198,11 @@ describe('the command', () => {
       columns: [{ name: 'clicks', type: 'HUGEINT' }],
       rows: [{ clicks: '9007199254740993' }],
     });
+  });
+
+  it('prints more rows than a call of a function may have arguments', async () => {
+    const { status, stdout } = await runCommand(['query', '--local', 'SELECT range FROM range(130000)']);
+    expect([status, stdout.split('\n').length]).toEqual([0, 130_002]);
   });
 
   it.each([
