@@ -1,66 +1,42 @@
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { SCRATCH } from '../local/lambda-instance.ts';
 import { UsageError } from './errors.ts';
 
-const LOCK = '.run.lock';
+const LOCK = '.lock';
+const SQLITE_BUSY = 5;
 
 /**
  * Reserves a folder for this command until it is disposed of. A second run is refused, and not only warned: each run has an S3 of its
  * own on the folder, whose conditional writes do not see those of the other, so an older report could replace a newer one (P7);
- * and both would write history.json. Takes over the lock of a process that is dead.
+ * and both would write history.json. The lock is that of an empty SQLite database: the operating system releases it when
+ * the process ends in any way, and other containers on the same disk see it. Removes the scratch files of a run that was killed.
  *
  * @throws UsageError if another run uses the folder, or nobody can write to it
  */
 export async function lockFolder(out: string): Promise<AsyncDisposable> {
-  const file = join(out, LOCK);
-  const isCreated = await mkdir(out, { recursive: true })
-    .then(() => create(file))
+  await mkdir(out, { recursive: true })
+    .then(() => access(out, constants.W_OK))
     .catch(({ code }: NodeJS.ErrnoException) => {
       throw new UsageError([`--out ${out} cannot be written (${code})`]);
     });
-  if (!isCreated) {
-    const owner = await readOwner(file);
-    if (isAlive(owner)) throw new UsageError([describeOwner(out, file, owner)]);
-    await rm(file, { force: true });
-    if (!(await create(file)))
-      throw new UsageError([`--out ${out} is used by another run that began just now`]);
-  }
-  return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };
-}
-
-async function readOwner(lock: string): Promise<number> {
-  return Number(await readFile(lock, 'utf8').catch(() => ''));
-}
-
-function describeOwner(out: string, file: string, owner: number): string {
-  return (
-    `--out ${out} is used by another run (process ${owner}): wait until it ends, or name another folder. ` +
-    `If that process is no run, remove ${file}`
-  );
-}
-
-/** A link, because it appears together with its content. @returns false if the file exists */
-async function create(file: string): Promise<boolean> {
-  const draft = `${file}.${process.pid}`;
-  await writeFile(draft, `${process.pid}\n`);
+  const database = new DatabaseSync(join(out, LOCK));
   try {
-    await link(draft, file);
-    return true;
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  } finally {
-    await rm(draft, { force: true });
+    database.close();
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
+    throw new UsageError([`--out ${out} is used by another run: wait until it ends, or name another folder`]);
   }
-}
-
-function isAlive(pid: number): boolean {
-  // 0 would be this process's own group.
-  if (!(pid > 0)) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+  const removeScratch = () => rm(join(out, SCRATCH), { recursive: true, force: true });
+  await removeScratch();
+  return {
+    async [Symbol.asyncDispose]() {
+      await removeScratch();
+      // The file stays: another command may be about to lock this very file.
+      database.close();
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempDisposableSync } from 'node:fs';
+import { mkdirSync, mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -22,7 +22,12 @@ export interface FunctionSpec {
   readonly memoryMb: number;
   /** ReservedConcurrentExecutions, if the template sets it. */
   readonly reserved?: number;
+  /** Takes the temporary folder of each process. Default: the system's. */
+  readonly scratch?: string;
 }
+
+/** The folder of `--out` for {@link FunctionSpec.scratch}: rows of reports must not stay elsewhere if the machine is switched off. */
+export const SCRATCH = '.scratch';
 
 /** One line that a function wrote. */
 export interface LogLine {
@@ -130,7 +135,7 @@ function startRunner(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine
   const cache = NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE };
   const env = { ...environment, ...cache, AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb) };
   const runner = runsInProcess(spec)
-    ? startProcess(data, env, memoryMb)
+    ? startProcess(data, env, spec)
     : startThread(data, env, heapLimits(memoryMb, NODE_OPTIONS));
   for (const stream of ['stdout', 'stderr'] as const) {
     createInterface({ input: runner[stream] }).on('line', (text) => log({ function: name, stream, text }));
@@ -148,8 +153,13 @@ function startThread(
 }
 
 /** The process has its own temporary folder, as each instance on Lambda has its own /tmp. */
-function startProcess(data: FunctionData, env: NodeJS.ProcessEnv, memoryMb: number): Runner {
-  const scratch = mkdtempDisposableSync(join(tmpdir(), 'lambda-'));
+function startProcess(
+  data: FunctionData,
+  env: NodeJS.ProcessEnv,
+  { memoryMb, scratch: parent = tmpdir() }: FunctionSpec,
+): Runner {
+  mkdirSync(parent, { recursive: true });
+  const scratch = mkdtempDisposableSync(join(parent, 'lambda-'));
   const execArgv = [`--max-old-space-size=${memoryMb}`];
   const child = fork(WORKER, [JSON.stringify({ ...data, scratch: scratch.path })], {
     env: { ...env, TMPDIR: scratch.path },

@@ -9,7 +9,7 @@ import { createEventBus, type EventBus } from './events.ts';
 import { createRequestTables, type Glue, startGlue, type TableConfig } from './glue.ts';
 import { createHistory, type ExecutionHistory, type History } from './history.ts';
 import { createFunction, type LocalFunction } from './lambda.ts';
-import type { FunctionSpec, LogLine } from './lambda-instance.ts';
+import { type FunctionSpec, type LogLine, SCRATCH } from './lambda-instance.ts';
 import { ACCOUNT, CREDENTIALS, REGION, type Stored, startS3 } from './s3/server.ts';
 import { UPLOADS } from './s3/store.ts';
 import { createFileSecret, createMemorySecret, type Secret, startSecretsManager } from './secrets-manager.ts';
@@ -107,7 +107,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const create = options.createFunction ?? createFunction;
   const functions = assembly.functions.map((spec) =>
     create(
-      { ...spec, environment: { ...spec.environment, ...environment } },
+      { ...spec, environment: { ...spec.environment, ...environment }, scratch: join(out, SCRATCH) },
       clock,
       (line) => void logs.push(line),
     ),

@@ -67,7 +67,7 @@ async function curate(name: string, options: CurateOptions) {
       `The catalog has no table ${table}.`,
       'Add the export to cdk.json and deploy the stack.',
     );
-  using scratch = openScratchFolder();
+  using scratch = openScratchFolder(options);
   const windows: Rebuilt[] = [];
   // Those that got the table's columns, although none of their days was written.
   let months = 0;

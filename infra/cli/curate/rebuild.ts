@@ -1,4 +1,4 @@
-import { mkdtempDisposableSync } from 'node:fs';
+import { mkdirSync, mkdtempDisposableSync } from 'node:fs';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createCatalog } from '../../../functions/aws/catalog.ts';
@@ -19,7 +19,8 @@ import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { catalogName, type TableSchema, tableColumns } from '../../../functions/workflow/table.ts';
 import { MEMORY } from '../../config/cost.ts';
 import { createRequestTables } from '../../local/glue.ts';
-import type { Bucket } from '../bucket.ts';
+import { SCRATCH } from '../../local/lambda-instance.ts';
+import type { Bucket, Folder } from '../bucket.ts';
 import type { FoundExport } from '../days.ts';
 import { readDeployment, requireOutput } from '../deployment.ts';
 import { CommandFailed } from '../errors.ts';
@@ -49,8 +50,10 @@ export async function findSchema(
 }
 
 /** Gives this process what CurateReport has in its function: memory, and a folder that no other command shares. */
-export function openScratchFolder(): Disposable & { readonly path: string } {
-  const folder = mkdtempDisposableSync(join(tmpdir(), 'curate-'));
+export function openScratchFolder({ local, out }: Folder): Disposable & { readonly path: string } {
+  const parent = local ? join(out, SCRATCH) : tmpdir();
+  mkdirSync(parent, { recursive: true });
+  const folder = mkdtempDisposableSync(join(parent, 'curate-'));
   process.env.TMPDIR = folder.path;
   // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
   const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
