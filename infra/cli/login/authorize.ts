@@ -44,11 +44,11 @@ const STATE_BYTES = 32;
 export async function authorize(account: Account, options: AuthorizeOptions): Promise<string | undefined> {
   const client = await readClient(account);
   const { paste, scope } = options;
+  const state = randomBytes(STATE_BYTES).toString('base64url');
   await using receiver = paste
     ? createPasteReceiver(paste, options.redirectUri)
-    : await createLoopbackReceiver(options.redirectUri);
+    : await createLoopbackReceiver(state, options.redirectUri);
   const { redirectUri } = receiver;
-  const state = randomBytes(STATE_BYTES).toString('base64url');
   const asked = { clientId: client.client_id, redirectUri, scope, state };
   options.showUrl(consentUrl(account.platform, asked).href);
   const redirect = await untilAborted(receiver.redirect, options.signal);
@@ -115,14 +115,13 @@ function describeRefusal(error: unknown): unknown {
  *
  * @throws CommandFailed
  */
-function readCode({ searchParams }: URL, state: string): string {
-  const states = searchParams.getAll('state');
-  if (states.length !== 1 || !areEqual(states[0] ?? '', state)) {
+function readCode(url: URL, state: string): string {
+  if (!hasState(url, state))
     throw new CommandFailed(
-      'The redirect was refused: it does not have the state that this login sent.',
-      'Log in again. If this happens again, another page or program is sending redirects to this login.',
+      'The pasted address does not have the state that this login sent.',
+      'Log in again, and paste the address that the browser shows after this login.',
     );
-  }
+  const { searchParams } = url;
   const error = searchParams.get('error');
   if (error !== null) {
     throw new CommandFailed(
@@ -133,6 +132,11 @@ function readCode({ searchParams }: URL, state: string): string {
   const [code, ...others] = searchParams.getAll('code');
   if (code && others.length === 0) return code;
   throw new CommandFailed('The redirect has neither exactly one code nor an error.', 'Log in again.');
+}
+
+function hasState({ searchParams }: URL, state: string): boolean {
+  const [found = '', ...others] = searchParams.getAll('state');
+  return others.length === 0 && areEqual(found, state);
 }
 
 /** Compares in constant time. The digests have equal lengths, as timingSafeEqual requires. */
@@ -148,7 +152,7 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([work, aborted]);
 }
 
-/** Waits for the browser's redirect. Only the first one counts. */
+/** Waits for the browser's redirect. */
 interface Receiver extends AsyncDisposable {
   readonly redirectUri: string;
   readonly redirect: Promise<Redirect>;
@@ -164,6 +168,7 @@ interface Redirect {
 const PAGES = {
   done: { status: 200, title: 'Logged in', text: 'You can close this page.' },
   failed: { status: 400, title: 'Not logged in', text: 'The terminal says why. You can close this page.' },
+  foreign: { status: 400, title: 'Not logged in', text: 'No login is waiting for this address.' },
   notFound: { status: 404, title: 'Not found', text: 'There is no page at this address.' },
 };
 
@@ -179,19 +184,20 @@ const HEADERS = {
 
 /**
  * Listens on loopback for a GET of exactly the redirect URI. The Host header must match too, so that a page cannot reach the
- * listener through another name that resolves to this machine.
+ * listener through another name that resolves to this machine. Only the first redirect with the login's state counts: another page or
+ * program must not be able to end the login.
  *
  * @param registered the registered redirect URI; by default a free port on 127.0.0.1
  * @throws CommandFailed if the port is taken
  */
-async function createLoopbackReceiver(registered?: string): Promise<Receiver> {
+async function createLoopbackReceiver(state: string, registered?: string): Promise<Receiver> {
   const { promise: redirect, resolve } = Promise.withResolvers<Redirect>();
   let isTaken = false;
   const server = createServer((request, response) => {
     const url = URL.parse(`http://${request.headers.host}${request.url}`);
     const isExpected = url && request.method === 'GET' && isRedirectTo(url, redirectUri);
     if (!isExpected) return void send(response, 'notFound');
-    if (isTaken) return void send(response, 'failed');
+    if (isTaken || !hasState(url, state)) return void send(response, 'foreign');
     isTaken = true;
     resolve({ url, answer: (page) => send(response, page) });
   });
