@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { parseCredential } from '../../functions/token/credential.ts';
@@ -6,6 +6,7 @@ import { CredentialUnusable, DownloadRefused } from '../../functions/workflow/er
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
 import { type Config, InvalidConfig, readConfig } from '../config/config.ts';
 import { UsageError } from './errors.ts';
+import { warn } from './layout.ts';
 
 /** Names a platform and a credential file instead of the deployed ones. */
 export interface PlatformOptions {
@@ -124,10 +125,15 @@ function urlFaults(baseUrl: string): string[] {
   }
 }
 
-/** Names the fields that are wrong, never a value. */
+/** The bit of a file's mode with which every user may read it. */
+const READABLE_BY_ALL = 0o004;
+
+/** Names the fields that are wrong, never a value. Warns of a file that everybody may read. */
 async function credentialFaults(file: string): Promise<string[]> {
   try {
     parseCredential(await readFile(file, 'utf8'), 'of --credential');
+    if ((await stat(file)).mode & READABLE_BY_ALL)
+      warn(`every user of this machine can read ${file}; change its mode to 600`);
     return [];
   } catch (error) {
     if (error instanceof CredentialUnusable)

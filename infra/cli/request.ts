@@ -18,10 +18,29 @@ async function readRequest(file: string): Promise<unknown> {
     throw new UsageError([`--input ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`]);
   });
   try {
-    return JSON.parse(content);
+    const request: unknown = JSON.parse(content);
+    const repeated = repeatedNames(content);
+    if (repeated.length === 0) return request;
+    throw new UsageError(repeated.map((name) => `--input ${file} has "${name}" twice in one object`));
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     throw new UsageError([`--input ${file} is not JSON: ${(error as Error).message}`]);
   }
+}
+
+/** The names that an object has twice, of which JSON.parse takes the last. @param json that is valid */
+function repeatedNames(json: string): string[] {
+  const repeated: string[] = [];
+  const open: Set<string>[] = [];
+  for (const [token, text, colon] of json.matchAll(/[{}]|("(?:\\.|[^"\\])*")\s*(:?)/g)) {
+    if (token === '{') open.push(new Set());
+    if (token === '}') open.pop();
+    if (text === undefined || !colon) continue;
+    const name: string = JSON.parse(text);
+    if (open.at(-1)?.has(name)) repeated.push(name);
+    open.at(-1)?.add(name);
+  }
+  return repeated;
 }
 
 /** The request of an export in cdk.json. @throws UsageError */

@@ -31,7 +31,7 @@ export async function startCommandRun(
   const directory = temporaryDirectory(onEnd);
   const { clientId: client_id, clientSecret: client_secret, advertiserIds } = sandbox;
   const file = async (name: string, content: unknown) => {
-    await writeFile(join(directory, name), JSON.stringify(content));
+    await writeFile(join(directory, name), JSON.stringify(content), { mode: 0o600 });
     return join(directory, name);
   };
   const advertiser_ids = advertiserIds.slice(0, 1);

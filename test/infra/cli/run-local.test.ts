@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { objectKey } from '../../../functions/workflow/keys.ts';
@@ -172,10 +172,25 @@ describe('run --local', () => {
     for (const fault of expected) expect(stderr).toContain(fault);
   });
 
-  it('reads a request from standard input and refuses it if it is not JSON', async () => {
-    const { status, stderr } = await runCommand(['run', '--local', '--input', '-'], '{"name":');
-    expect(status).toBe(2);
-    expect(stderr).toContain('--input - is not JSON');
+  it.each([
+    ['{"name":', 'is not JSON'],
+    [
+      '{"name": "a", "filters": {"name": "\\"name\\":"}, "n\\u0061me": "b"}',
+      'has "name" twice in one object',
+    ],
+  ])('refuses the request %s from standard input', async (text, expected) => {
+    const { status, stderr } = await runCommand(['run', '--local', '--input', '-'], text);
+    expect([status, stderr]).toEqual([2, expect.stringContaining(`error: --input - ${expected}`)]);
+  });
+
+  it.each([
+    [0o644, 'warning: every user of this machine can read'],
+    [0o640, ''],
+  ])('says if everybody may read the credential: mode %o', async (mode, expected) => {
+    const options = await optionsFor('http://127.0.0.1:9', { ...REQUEST, metrics: [] });
+    await chmod(join(directory, 'credential.json'), mode);
+    const { stderr } = await runCommand(options);
+    expect(/^warning.*can read/m.exec(stderr)?.[0] ?? '').toBe(expected);
   });
 });
 

@@ -19,7 +19,7 @@ export type Platform = Awaited<ReturnType<typeof startPlatform>>;
 export async function writeTemporary(name: string, content: string) {
   const directory = temporaryDirectory();
   const file = join(directory, name);
-  await writeFile(file, content);
+  await writeFile(file, content, { mode: 0o600 });
   return { directory, file };
 }
 
