@@ -51,7 +51,10 @@ export function loadAssembly(folder: string): Assembly {
   return { ...assembly, functions, interpreter: join(folder, assembly.interpreter) };
 }
 
-async function makeAssembly(draft: string): Promise<void> {
+/** Fills a folder with the assembly. */
+export async function makeAssembly(draft: string): Promise<void> {
+  process.stderr.write('Prepares the workflow, which takes some seconds after each change of its code
+');
   await promisify(execFile)(process.execPath, [MAKE_ASSEMBLY, draft]);
 }
 

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
-import { ASSEMBLY_FILE, loadAssembly, prepareAssembly } from '../../../infra/local/assembly.ts';
+import { expect, test, vi } from 'vitest';
+import { ASSEMBLY_FILE, loadAssembly, makeAssembly, prepareAssembly } from '../../../infra/local/assembly.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const folder = await prepareAssembly();
 
@@ -19,4 +20,11 @@ test('names no platform and no account, so that a run can add its own', () => {
   const { environment } = loadAssembly(folder).functions[0] ?? {};
   expect(environment).toMatchObject({ PLATFORM_BASE_URL: 'https://platform.invalid', ACCOUNTS: 'account' });
   expect(readFileSync(join(folder, ASSEMBLY_FILE), 'utf8')).not.toMatch(/127\.0\.0\.1|localhost/);
+});
+
+test('is announced before it is made', async () => {
+  const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  vi.stubEnv('NODE_OPTIONS', '--no-such-option');
+  await expect(makeAssembly(temporaryDirectory())).rejects.toThrow('--no-such-option');
+  expect(stderr.mock.calls.join('')).toMatch(/^Prepares the workflow/);
 });
