@@ -37,7 +37,7 @@ export function parseCredential(text: string, account: string): Credential {
   const result = schema.safeParse(parsed, { error: () => 'is not a JSON object' });
   if (result.success) return result.data;
   const faults = result.error.issues.map(
-    (issue) => `${issue.path.join('.') || 'the secret'} ${issue.message}`,
+    (issue) => `${issue.path.join('.') || 'the credential'} ${issue.message}`,
   );
   throw new CredentialUnusable(
     `The credential of account ${account} cannot be used: ${faults.join('; ')}. Store it as {"client_id","client_secret"}.`,

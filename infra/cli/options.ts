@@ -137,7 +137,7 @@ async function credentialFaults(file: string): Promise<string[]> {
     return [];
   } catch (error) {
     if (error instanceof CredentialUnusable)
-      return (error.facts.faults as string[]).map((fault) => `--credential: ${fault}`);
+      return (error.facts.faults as string[]).map((fault) => `--credential ${file}: ${fault}`);
     return [`--credential ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`];
   }
 }

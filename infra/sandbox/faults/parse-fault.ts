@@ -118,7 +118,7 @@ function readWord(word: string, { set, headers, omit = [] }: Fault): Partial<Fau
   if (raw === undefined) return known(FLAGS[key], word);
   // A quoted JSON value stays a string: expires_in="3600" differs from expires_in=3600.
   if (key.startsWith('set.')) return { set: { ...set, [key.slice(4)]: jsonOrText(raw) } };
-  const value = raw.startsWith('"') ? String(jsonOrText(raw)) : raw;
+  const value = raw.startsWith('"') ? String(jsonOrText(escapeLineBreaks(raw))) : raw;
   if (key.startsWith('header.')) return { headers: { ...headers, [key.slice(7).toLowerCase()]: value } };
   if (key === 'omit') return { omit: [...omit, ...value.split(',')] };
   return known(VALUES[key], word)(value);
@@ -150,6 +150,11 @@ function choice<Name extends string>(value: string, names: readonly Name[]): Nam
 function retryAfter(value: string): Partial<Fault> {
   const [, date, seconds = ''] = value.match(/^(date:)?(.*)$/) ?? [];
   return { retryAfter: { seconds: wholeNumber(seconds), as: date === undefined ? 'seconds' : 'date' } };
+}
+
+/** A text of JSON has no line breaks and tabs of its own. */
+function escapeLineBreaks(text: string): string {
+  return text.replace(/[\n\r\t]/g, (character) => JSON.stringify(character).slice(1, -1));
 }
 
 function jsonOrText(value: string): unknown {

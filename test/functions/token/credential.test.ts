@@ -4,8 +4,8 @@ import { CREDENTIAL, LOGIN, startAccount } from '../../support/secrets.ts';
 
 describe('32: parseCredential', () => {
   it.each([
-    ['text that is not JSON', 'canary', 'the secret is not a JSON object'],
-    ['a list', '["canary"]', 'the secret is not a JSON object'],
+    ['text that is not JSON', 'canary', 'the credential is not a JSON object'],
+    ['a list', '["canary"]', 'the credential is not a JSON object'],
     ['a missing field', '{"client_id":"canary"}', 'client_secret is missing or not a string'],
     ['an empty value', '{"client_id":"","client_secret":"canary"}', 'client_id is empty'],
     [

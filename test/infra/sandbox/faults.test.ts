@@ -34,6 +34,7 @@ test('reset=before loses the request, reset=after only the response', async () =
 
 test.each([
   ['create body="<h1>Bad gateway</h1>"', { status: 201, text: '<h1>Bad gateway</h1>' }],
+  ['create body="a\r\n\tb"', { text: 'a\r\n\tb' }],
   ['create omit=id', { text: '{"status":"CREATED"}' }],
   [
     'create status=422 set.error.detail={"validation":"all wrong"}',
