@@ -2,11 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type DescribeExecutionOutput, ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { createStepFunctions, hasEnded } from './deployed.ts';
+import { UsageError } from './errors.ts';
 import { catchInterrupt } from './interrupt.ts';
 import { warn } from './layout.ts';
 import { explainCommand } from './next-command.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
-import { checkRequest, executionName } from './request.ts';
+import { checkRequest, executionName, futureFaults } from './request.ts';
 
 /** DescribeExecution costs nothing, and an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
@@ -27,6 +28,8 @@ export async function startAndFollow(
 ): Promise<Outcome> {
   const now = new Date();
   const { request: checked, warnings } = checkRequest(request, now);
+  const faults = futureFaults(checked, now);
+  if (faults.length > 0) throw new UsageError(faults);
   for (const warning of warnings) warn(warning);
   const sfn = createStepFunctions(stateMachineArn);
   const input = JSON.stringify(request);

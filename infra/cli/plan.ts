@@ -7,7 +7,7 @@ import { exportPrefix, MANIFEST } from '../../functions/workflow/keys.ts';
 import { type ExportRequest, splitRequest } from '../../functions/workflow/request/request.ts';
 import { dollarsOf, PRICES, usageOf } from '../config/cost.ts';
 import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from './bucket.ts';
-import { lastTarget, readKeptRequests } from './kept-requests.ts';
+import { lastTarget, readKeptRequests, targetOf } from './kept-requests.ts';
 import { printDocument, printLines } from './layout.ts';
 import { examples, loadConfig, option } from './options.ts';
 import { checkRequest, findRequest, type RequestOptions } from './request.ts';
@@ -90,13 +90,17 @@ async function findTarget(
   return { platform: platformName(base_url), revision };
 }
 
-/** The median time from a report's creation to its manifest, over the latest manifests of the export. */
+/**
+ * The median time from a report's creation to its manifest, over the latest manifests of the export. A sandbox says nothing about
+ * the platform's time, and its clock may be faster.
+ */
 async function medianSeconds(store: ReadableBucket, request: ExportRequest): Promise<number | undefined> {
   const keys = await store.list(exportPrefix(request));
   const latest = keys.filter((key) => key.endsWith(`/${MANIFEST}`)).slice(-RECENT);
   const texts = await Promise.all(latest.map((key) => store.getText(key)));
   const seconds = texts.flatMap((text = '') => {
-    const { report_created_at, copied_at, published_at } = Object(parseJson(text));
+    const { platform, report_created_at, copied_at, published_at } = Object(parseJson(text));
+    if (platform === targetOf({}).platform) return [];
     const took = (Date.parse(published_at) - Date.parse(report_created_at ?? copied_at)) / 1000;
     return Number.isFinite(took) ? [Math.round(took)] : [];
   });

@@ -132,6 +132,14 @@ export function checkRequest(request: unknown, now: Date): ReturnType<typeof par
   }
 }
 
+/** A person who starts an export of days that are all to come mistyped the year. */
+export function futureFaults({ kind, start_date, end_date }: ExportRequest, now: Date): string[] {
+  // Days begin up to 14 hours before those of UTC.
+  const tomorrow = addDays(now.toISOString().slice(0, 10), 1);
+  if (kind === 'list' || start_date <= tomorrow) return [];
+  return [`start_date: all days from ${start_date} to ${end_date} are still to come`];
+}
+
 /**
  * The name of an execution: export, range and start, such as `daily-campaigns-20261001-20261101-20261121T041500123Z`. The
  * start makes it unique, because Step Functions refuses a name that was used in the last 90 days.

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ErrorName } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { objectKey } from '../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
@@ -25,9 +26,11 @@ import {
   exampleRequest,
   executionName,
   findGivenRequest,
+  futureFaults,
   type RequestOptions,
   withOptions,
 } from './request.ts';
+import { servingOptions } from './sandbox.ts';
 import { describeTimeline } from './timeline.ts';
 
 export interface LocalRunOptions extends PlatformOptions, RequestOptions {
@@ -36,6 +39,8 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions {
   readonly speed: number;
   /** Replaces the request that the folder keeps under this name. */
   readonly takeOver?: true;
+  /** Of the sandbox. */
+  readonly restatedDays?: number;
 }
 
 /**
@@ -55,7 +60,7 @@ export async function runLocal(
 
   await using _lock = await lockFolder(options.out);
   await keepRequest(options.out, { input: given, request, options }, replaced);
-  await using platform = await createPlatformAccess(options, clock);
+  await using platform = await createPlatformAccess(options, clock, request);
   await using local = await startLocal({
     ...platform,
     credentials: { [request.account]: platform.credential },
@@ -70,12 +75,28 @@ export async function runLocal(
   await showProgress(execution, local, process.stderr);
   const result = await execution.result;
   if (result.status === 'ABORTED') return { outcome: describeInterrupted(execution.name) };
-  const outcome = outcomeOf({ name: execution.name, ...result });
+  const outcome = adviseLocally(outcomeOf({ name: execution.name, ...result }), options);
   if (outcome.outcome === 'delivered')
     return { outcome, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
   const { events = [] } = local.history.executions.at(-1) ?? {};
   printLines(describeTimeline(events), process.stderr);
   return { outcome };
+}
+
+/** The next step of a failure whose cause is on this machine. */
+export function adviseLocally(
+  outcome: Outcome,
+  { speed, credential }: Pick<LocalRunOptions, 'speed' | 'credential'>,
+): Outcome {
+  if (outcome.outcome !== 'failed') return outcome;
+  const error = outcome.error as ErrorName;
+  if (error === 'OutOfTime' && speed > 1) {
+    const slower = `--speed ${Math.ceil(speed / 10)}`;
+    return { ...outcome, todo: `At --speed ${speed}, this machine may be too slow: run it with ${slower}.` };
+  }
+  if (error === 'CredentialUnusable' && credential !== undefined)
+    return { ...outcome, todo: `Correct ${credential}, or name another file with --credential.` };
+  return outcome;
 }
 
 function describeInterrupted(execution: string): Interrupted {
@@ -105,7 +126,7 @@ async function checkAll(name: string | undefined, options: LocalRunOptions, now:
     const given = await findLocalRequest(name, options, now);
     const input = withOptions(given, options);
     const checked = checkRequest(input, now);
-    faults.push(...columnFaults(input));
+    faults.push(...columnFaults(input), ...futureFaults(checked.request, now));
     const { out, takeOver } = options;
     const kept = await readKeptRequests(out, now);
     const platform = platformOf(options);
@@ -150,8 +171,14 @@ function withDates(given: unknown, { from, to }: LocalRunOptions): unknown {
 }
 
 /** Without --base-url, the platform is a sandbox, which has its own credential and revision. */
-async function findPlatformFaults(options: PlatformOptions): Promise<string[]> {
-  if (options.baseUrl !== undefined) return platformFaults(options, '--base-url', ['revision', 'credential']);
+async function findPlatformFaults(options: LocalRunOptions): Promise<string[]> {
+  if (options.baseUrl !== undefined)
+    return [
+      ...(await platformFaults(options, '--base-url', ['revision', 'credential'])),
+      ...(options.restatedDays === undefined
+        ? []
+        : ['--restated-days changes the sandbox, which --base-url replaces']),
+    ];
   return (['credential', 'revision'] as const)
     .filter((name) => options[name] !== undefined)
     .map((name) => `--${name} needs --base-url`);
@@ -170,10 +197,21 @@ async function findLocalRequest(
   return exampleRequest(now);
 }
 
-async function createPlatformAccess({ baseUrl, revision, credential }: PlatformOptions, clock: Clock) {
+/** A minute: two runs, one after the other, show restated days. */
+const RESTATED_EVERY_HOURS = 1 / 60;
+
+async function createPlatformAccess(
+  { baseUrl, revision, credential, restatedDays: days }: LocalRunOptions,
+  clock: Clock,
+  request: ExportRequest,
+) {
   if (baseUrl !== undefined && revision !== undefined && credential !== undefined)
     return { baseUrl, revision, credential: { file: credential }, async [Symbol.asyncDispose]() {} };
-  const sandbox = await startSandbox({ now: clock.now });
+  const sandbox = await startSandbox({
+    ...servingOptions(clock.speed, [request]),
+    ...(days !== undefined && { report: { restated: { days, everyHours: RESTATED_EVERY_HOURS } } }),
+    now: clock.now,
+  });
   const secret = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
   return {
     baseUrl: sandbox.baseUrl,

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { readStateMachineArn } from './deployment.ts';
 import { repeatCommand, resumeCommand } from './next-command.ts';
-import { type CommonOptions, LOCAL_GROUP, localOption, option } from './options.ts';
+import { type CommonOptions, LOCAL_GROUP, localOption, option, wholeNumber } from './options.ts';
 import { type Outcome, printOutcome } from './outcome.ts';
 import { findRequest, type RequestOptions } from './request.ts';
 import { type LocalRunOptions, runLocal } from './run-local.ts';
@@ -24,6 +24,12 @@ export function createRunCommand(): Command {
     .addOption(option.revision())
     .addOption(option.out())
     .addOption(option.speed().helpGroup(LOCAL_GROUP))
+    .addOption(
+      localOption(
+        '--restated-days <n>',
+        "each run changes the sandbox's days until n days after their end",
+      ).argParser(wholeNumber(0, 9_999)),
+    )
     .addOption(localOption('--take-over', 'replace another request that the folder keeps under this name'))
     .addHelpText('after', "\n'npm start' is 'run --local'. Without a name or --input, it exports an example.")
     .action(run);

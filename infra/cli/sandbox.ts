@@ -3,9 +3,10 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { scaledClock } from '../local/clock.ts';
 import { parseFault } from '../sandbox/faults/parse-fault.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
-import type { ReportSettings } from '../sandbox/settings.ts';
+import { EXAMPLE_ADVERTISERS, type ReportSettings, type SandboxOptions } from '../sandbox/settings.ts';
 import { UsageError } from './errors.ts';
-import { option, wholeNumber } from './options.ts';
+import { catchInterrupt } from './interrupt.ts';
+import { configFaults, loadConfig, option, wholeNumber } from './options.ts';
 
 interface SandboxCommandOptions {
   readonly port: number;
@@ -50,9 +51,15 @@ async function sandbox(options: SandboxCommandOptions): Promise<void> {
   const { port, speed, json, fault = [] } = options;
   const clock = scaledClock(speed);
   const report = reportSettings(options);
-  await using platform = await startSandbox({ port, report, faults: fault, now: clock.now }).catch(
-    refusePort,
-  );
+  const exports = configFaults().length === 0 ? loadConfig().exports : [];
+  using interrupt = catchInterrupt();
+  await using platform = await startSandbox({
+    ...servingOptions(speed, exports),
+    port,
+    report,
+    faults: fault,
+    now: clock.now,
+  }).catch(refusePort);
   const settings = {
     base_url: platform.baseUrl,
     client_id: platform.clientId,
@@ -66,7 +73,30 @@ async function sandbox(options: SandboxCommandOptions): Promise<void> {
   process.stdout.write(
     json ? `${JSON.stringify(settings)}\n` : `${lines.join('\n')}\nPress Ctrl-C to stop.\n`,
   );
-  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  if (!interrupt.signal.aborted) await once(interrupt.signal, 'abort');
+}
+
+const TOKEN_SECONDS = 3_600;
+
+/** At 1,000 times the speed, an hour is 3.6 s. */
+const MIN_REAL_TOKEN_SECONDS = 10;
+
+/** @param requests whose advertisers the sandbox has besides its own */
+export function servingOptions(
+  speed: number,
+  requests: readonly object[],
+): Pick<SandboxOptions, 'tokenSeconds' | 'advertiserIds'> {
+  const ids = requests.flatMap((request) => {
+    const { advertiser_ids = [], advertiser_id = [] } = request as {
+      readonly advertiser_ids?: readonly string[];
+      readonly advertiser_id?: string;
+    };
+    return [...advertiser_ids].concat(advertiser_id);
+  });
+  return {
+    tokenSeconds: Math.max(TOKEN_SECONDS, speed * MIN_REAL_TOKEN_SECONDS),
+    advertiserIds: [...new Set([...EXAMPLE_ADVERTISERS, ...ids.map((id) => id.toLowerCase())])],
+  };
 }
 
 export function reportSettings({

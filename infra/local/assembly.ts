@@ -53,8 +53,7 @@ export function loadAssembly(folder: string): Assembly {
 
 /** Fills a folder with the assembly. */
 export async function makeAssembly(draft: string): Promise<void> {
-  process.stderr.write('Prepares the workflow, which takes some seconds after each change of its code
-');
+  process.stderr.write('Prepares the workflow, which takes some seconds after each change of its code\n');
   await promisify(execFile)(process.execPath, [MAKE_ASSEMBLY, draft]);
 }
 

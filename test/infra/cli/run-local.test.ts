@@ -3,8 +3,9 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { objectKey } from '../../../functions/workflow/keys.ts';
+import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
-import { firstQuery } from '../../../infra/cli/run-local.ts';
+import { adviseLocally, firstQuery } from '../../../infra/cli/run-local.ts';
 import { runCommand } from '../../support/cli.ts';
 import { listen } from '../../support/listen.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -165,6 +166,14 @@ describe('run --local', () => {
     [['--input', '/no/such/file'], ['cannot be read (ENOENT)']],
     [['--out', `${import.meta.filename}/out`], ['run-local.test.ts/out cannot be written (ENOTDIR)']],
     [['no-such-export'], ['the config has no export no-such-export']],
+    [
+      ['monthly-totals', '--from', '2126-10-01', '--to', '2126-11-01'],
+      ['start_date: all days from 2126-10-01 to 2126-11-01 are'],
+    ],
+    [
+      ['--base-url', 'http://127.0.0.1:9', '--restated-days', '3'],
+      ['--restated-days changes the sandbox, which --base-url replaces'],
+    ],
   ])('exits 2 with the arguments %j', async (args, expected) => {
     const { status, stdout, stderr } = await runCommand(['run', '--local', ...args]);
     expect(status).toBe(2);
@@ -192,6 +201,32 @@ describe('run --local', () => {
     const { stderr } = await runCommand(options);
     expect(/^warning.*can read/m.exec(stderr)?.[0] ?? '').toBe(expected);
   });
+});
+
+it('a sandbox has the advertisers of the request, and restates days from run to run if it is told to', async () => {
+  const out = temporaryDirectory();
+  const day = addDays(new Date().toISOString().slice(0, 10), -2);
+  const range = ['--from', day, '--to', addDays(day, 1)];
+  const args = ['monthly-totals', ...range, '--out', out, '--speed', '300', '--restated-days', '3'];
+  const run = async () => JSON.parse((await runCommand(['run', '--local', '--json', ...args])).stdout);
+  expect(await run()).toMatchObject({ outcome: 'delivered', restated: 0 });
+  expect(await run()).toMatchObject({ outcome: 'delivered', restated: 1 });
+});
+
+it.each([
+  ['OutOfTime', 1, 'Do this.'],
+  ['OutOfTime', 1_000, 'At --speed 1000, this machine may be too slow: run it with --speed 100.'],
+  ['CredentialUnusable', 1, 'Correct wrong.json, or name another file with --credential.'],
+])('after %s at %i times the speed, says what to change on this machine', (error, speed, todo) => {
+  const outcome = {
+    outcome: 'failed',
+    version: '1',
+    error,
+    happened: '',
+    todo: 'Do this.',
+    execution: 'e',
+  } as const;
+  expect(adviseLocally(outcome, { speed, credential: 'wrong.json' })).toEqual({ ...outcome, todo });
 });
 
 it.each([

@@ -1,8 +1,9 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { reportSettings } from '../../../infra/cli/sandbox.ts';
-import { runCommand, startCommand } from '../../support/cli.ts';
+import { reportSettings, servingOptions } from '../../../infra/cli/sandbox.ts';
+import { MAIN, runCommand, startCommand } from '../../support/cli.ts';
 import { listen } from '../../support/listen.ts';
 
 describe('sandbox', () => {
@@ -11,7 +12,8 @@ describe('sandbox', () => {
     const [line] = await once(createInterface(child.stdout), 'line');
     const { base_url, client_id, client_secret, revision, advertiser_ids } = JSON.parse(line);
     expect(revision).toMatch(/^\d{4}-\d{2}-\d{2}$/);
-    expect(advertiser_ids).toHaveLength(3);
+    // Of the export monthly-totals in cdk.json.
+    expect(advertiser_ids).toContain('0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02');
     const token = await fetch(`${base_url}/oauth2/token`, {
       method: 'POST',
       headers: { authorization: `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}` },
@@ -20,6 +22,23 @@ describe('sandbox', () => {
     expect(token.status).toBe(200);
     child.kill('SIGINT');
     expect((await ended).status).toBe(0);
+  });
+
+  it('ends when npm ends, which passes SIGTERM to its shell only', async () => {
+    const command = `"${process.execPath}" "${MAIN}" sandbox; exit`;
+    const env = { ...process.env, npm_lifecycle_event: 'export' };
+    const shell = spawn('sh', ['-c', command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(shell.stdout, 'data');
+    shell.kill('SIGTERM');
+    // Both have this output.
+    await once(shell, 'close');
+  });
+
+  it.each([
+    [1, 3_600],
+    [1_000, 10_000],
+  ])('at %i times the speed, gives tokens for %i s', (speed, tokenSeconds) => {
+    expect(servingOptions(speed, [])).toMatchObject({ tokenSeconds });
   });
 
   it('has late and empty days as its options say', () => {
