@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Catalog } from '../aws/catalog.ts';
 import { dateIn, daysOf } from '../workflow/request/dates.ts';
-import type { ReportRequest } from '../workflow/request/request.ts';
+import type { ExportRequest, ReportRequest } from '../workflow/request/request.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { type Column, DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
@@ -126,7 +126,7 @@ async function writeDays(
   const logged = days.map((each): LedgerDay => written.get(each.day) ?? { ...each, outcome: 'not written' });
   const unlogged =
     catalog && (await eachMonth(logged, (month, some) => mergeLedger(merging, month, some, entry)));
-  const { curated, warnings } = describe(schema?.table, days, merged, problem);
+  const { curated, warnings } = describe(request.kind, schema?.table, days, merged, problem);
   return {
     curated,
     warnings: [...warnings, ...(unlogged === undefined ? [] : [`the ledger is not written: ${unlogged}`])],
@@ -150,6 +150,7 @@ async function eachMonth<T extends DayFacts>(
 
 /** Describes the changes of the table, and warns about them. */
 function describe(
+  kind: ExportRequest['kind'],
   table: string | undefined,
   days: readonly DayFacts[],
   merged: readonly MergedDay[],
@@ -181,11 +182,13 @@ function describe(
     first_held: held[0]?.day,
     last_held: held.at(-1)?.day,
   };
-  if (held[0]) {
+  if (held.length > 0) {
     const rows = held.reduce((sum, { keeps }) => sum + keeps, 0);
-    warnings.push(
-      `the new report has none of the ${rows} rows of days that table ${table} shows: ${held.length}, the first is ${held[0].day}; the table keeps them; see DaysHeld in infra/RUNBOOK.md`,
-    );
+    const happened =
+      kind === 'list'
+        ? `the list is empty; the table keeps the ${count(rows, 'item')} that it shows`
+        : `${count(held.length, 'day')} that had ${count(rows, 'row')} ${held.length === 1 ? 'has' : 'have'} none in the new report; the table keeps them`;
+    warnings.push(`${happened}; see DaysHeld in infra/RUNBOOK.md`);
   }
   // Rows that only the other request asked for, such as those of another advertiser, are gone.
   if (taken[0])
@@ -193,4 +196,8 @@ function describe(
       `days of table ${table} that showed another request (other advertisers, columns or options) until now: ${taken.length}, the first is ${taken[0].day}`,
     );
   return { curated, warnings };
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

@@ -32,8 +32,10 @@ export async function* cutRows(
   path: string | undefined,
   report: (found: Envelope) => void,
 ): AsyncGenerator<string> {
-  const chosen = new Set<string>();
-  const empty = new Set<string>();
+  // Numbers of arrays, because an object may have two of one name.
+  const chosen = new Set<number>();
+  const empty = new Set<number>();
+  let arrays = 0;
   let hasOthers = false;
   let values = 0;
   // Sees each value that is not in a row, with the keys and positions that lead to it.
@@ -42,13 +44,12 @@ export async function* cutRows(
     const isItem = typeof stack.at(-1) === 'number';
     const keys = isItem ? stack.slice(0, -1) : stack;
     if (keys.length === 0 || keys.some((key) => typeof key === 'number')) return false;
-    const key = keys.join('.');
-    const isPlace = path === undefined ? keys.length <= MAX_KEYS : key === path;
-    if (!isItem && name === 'startArray' && isPlace) empty.add(key);
+    const isPlace = path === undefined ? keys.length <= MAX_KEYS : keys.join('.') === path;
+    if (!isItem && name === 'startArray' && isPlace) empty.add(++arrays);
     if (!isItem) return false;
-    empty.delete(key);
+    if (isPlace) empty.delete(arrays);
     if (name !== 'startObject') return false;
-    if (isPlace) chosen.add(key);
+    if (isPlace) chosen.add(arrays);
     else hasOthers = true;
     return isPlace;
   };

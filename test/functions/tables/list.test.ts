@@ -53,7 +53,7 @@ describe('the table of a list', () => {
     const { curated, warnings } = await snapshot('05', []);
     expect(curated.table).toMatchObject({ held: 1, first_held: '2026-11-05' });
     expect(warnings).toEqual([
-      'the new report has none of the 2 rows of days that table campaigns shows: 1, the first is 2026-11-05; the table keeps them; see DaysHeld in infra/RUNBOOK.md',
+      'the list is empty; the table keeps the 2 items that it shows; see DaysHeld in infra/RUNBOOK.md',
     ]);
     expect(await ids()).toEqual(['1', '2']);
     expect(await tables.shownDays('campaigns')).toMatchObject({

@@ -113,6 +113,12 @@ describe('a file is delivered without its table if it has', () => {
       /^the file is an object with several arrays of objects; set "rows" to .* It begins with "{\\"a\\":\[{/,
     ],
     [
+      'several arrays of objects under one name',
+      `{"a":[${JSON.stringify(ROW)}],"a":[${JSON.stringify(ROW)}]}`,
+      {},
+      'several arrays of objects',
+    ],
+    [
       'no array where the request says',
       JSON.stringify({ a: [ROW] }),
       { rows: 'data.items' },
@@ -221,6 +227,12 @@ describe('a file is no report if it', () => {
       /fewer fields/,
     ],
     ['has an open quote in CSV', csvWith('2026-10-03,"a,1,2'), AS_CSV, /Quoted field unterminated/],
+    [
+      'has an open quote before 3 million characters',
+      csvWith(`2026-10-03,"${'a,1,2\n'.repeat(500_000)}`),
+      AS_CSV,
+      /Quoted field unterminated/,
+    ],
     ['has an open quote in its header', CSV.replace('date,', 'date,"'), AS_CSV, /Quoted field unterminated/],
     [
       'has an open quote and others',
