@@ -69,7 +69,7 @@ async function curate(name: string, options: CurateOptions) {
     );
   using scratch = openScratchFolder(options);
   const windows: Rebuilt[] = [];
-  // Those that got the table's columns, although none of their days was written.
+  // Counts the months that were rewritten only to bring them to the table's columns.
   let months = 0;
   for (const found of exports) {
     const rebuilding: Rebuilding = { found, schema, bucket, range, acceptEmpty, folder: scratch.path };

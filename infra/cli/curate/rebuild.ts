@@ -24,6 +24,7 @@ import type { Bucket, Folder } from '../bucket.ts';
 import type { FoundExport } from '../days.ts';
 import { readDeployment, requireOutput } from '../deployment.ts';
 import { CommandFailed } from '../errors.ts';
+import { SIGNALS } from '../interrupt.ts';
 import { readMonths, readShown } from '../months.ts';
 import { loadConfig } from '../options.ts';
 
@@ -58,7 +59,19 @@ export function openScratchFolder({ local, out }: Folder): Disposable & { readon
   // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
   const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
   process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(MEMORY.CurateReport, quarter));
-  return folder;
+  // Ends the process as if nothing had handled the signal: DuckDB may be running, and an orderly exit would make it abort.
+  const stop = (signal: NodeJS.Signals) => {
+    folder.remove();
+    process.kill(process.pid, signal);
+  };
+  for (const signal of SIGNALS) process.once(signal, stop);
+  return {
+    path: folder.path,
+    [Symbol.dispose]() {
+      folder.remove();
+      for (const signal of SIGNALS) process.off(signal, stop);
+    },
+  };
 }
 
 /** The outcome of rebuilding one window. */

@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { BUCKET, curate, dateOf, deliver, openFolder, queryRows, spendIn } from './deliveries.ts';
 
 const MONTH = join(BUCKET, 'tables/daily/acme.2026-10.parquet');
@@ -149,4 +152,17 @@ it.each([
   await deliver(folder, { days: [1, 1], created: 1 });
   const { status, stderr } = await runCommand(['curate', ...args, '--local', '--out', folder.out]);
   expect([status, stderr]).toEqual([2, expect.stringContaining(expected)]);
+});
+
+it.each(['SIGINT', 'SIGTERM'])('removes its files of report rows when %s stops it', async (signal) => {
+  const folder = temporaryDirectory();
+  const rebuild = new URL('../../../infra/cli/curate/rebuild.ts', import.meta.url).href;
+  const program = `
+    const { openScratchFolder } = await import('${rebuild}');
+    openScratchFolder({ out: 'out' });
+    setInterval(() => process.kill(process.pid, '${signal}'), 10);`;
+  const options = { env: { ...process.env, TMPDIR: folder } };
+  const child = spawnSync(process.execPath, ['--input-type=module', '--eval', program], options);
+  expect(child.signal).toBe(signal);
+  expect(readdirSync(folder)).toEqual([]);
 });
