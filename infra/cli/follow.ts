@@ -1,13 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type DescribeExecutionOutput, ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
 import { parseJson } from '../../functions/workflow/json.ts';
-import { createStepFunctions, hasEnded } from './deployed.ts';
-import { UsageError } from './errors.ts';
+import { createStepFunctions, hasEnded, readDeployed } from './deployed.ts';
+import { CommandFailed, UsageError } from './errors.ts';
 import { catchInterrupt } from './interrupt.ts';
-import { warn } from './layout.ts';
+import { printLines, warn } from './layout.ts';
 import { explainCommand } from './next-command.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { checkRequest, executionName, futureFaults } from './request.ts';
+import { describeTimeline } from './timeline.ts';
 
 /** DescribeExecution costs nothing, and an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
@@ -16,7 +17,7 @@ const FOLLOW_EVERY_MS = 5_000;
 const MAX_UNSEEN_POLLS = 12;
 
 /**
- * Starts an execution and follows it until it ends.
+ * Starts an execution and follows it until it ends. If it fails, prints its timeline.
  *
  * @throws UsageError if the request has a fault; nothing is started
  * @throws CommandFailed if AWS refuses a call
@@ -36,10 +37,12 @@ export async function startAndFollow(
   const name = executionName(checked, now);
   const { executionArn = '' } = await sfn.startExecution({ stateMachineArn, name, input });
   process.stderr.write(`started ${executionArn}\n`);
-  return follow(sfn, executionArn, followEvery).catch((error) => {
+  const outcome = await follow(sfn, executionArn, followEvery).catch((error) => {
     process.stderr.write(`The export continues without this command: ${executionArn}\n`);
     throw error;
   });
+  if (outcome.outcome === 'failed') await printTimeline(sfn, executionArn);
+  return outcome;
 }
 
 async function follow(sfn: SFN, executionArn: string, every: number): Promise<Outcome> {
@@ -89,4 +92,15 @@ function describeInterrupted(executionArn: string): Outcome {
     continues: true,
     next: explainCommand(execution),
   };
+}
+
+/** Warns if the history cannot be read, because the command still has to print how the export failed. */
+async function printTimeline(sfn: SFN, executionArn: string): Promise<void> {
+  try {
+    const { events } = await readDeployed(await sfn.describeExecution({ executionArn }));
+    printLines(describeTimeline(events), process.stderr);
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    warn(`${error.happened} ${error.todo}`);
+  }
 }

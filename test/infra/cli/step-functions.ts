@@ -29,6 +29,8 @@ interface Options {
   readonly denied?: string;
   /** The end of each execution that is started, as fields of DescribeExecution's answer. */
   readonly end?: Readonly<Record<string, unknown>>;
+  /** The history of each execution that is started. */
+  readonly history?: readonly object[];
   /** Polls that see a started execution running, before it ends. */
   readonly polls?: number;
   /** Polls before those that do not see it yet. */
@@ -50,7 +52,7 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
   await startCloudFormation('exports');
   setTarget({ stack: 'exports' });
   onTestFinished(() => setTarget({}));
-  const { denied = '', end = {}, polls = 2, unseenPolls = 0 } = options;
+  const { denied = '', end = {}, history = [], polls = 2, unseenPolls = 0 } = options;
   const started: { name: string; input: string; stateMachineArn: string }[] = [];
   const arnOf = (name: string) => `${STATE_MACHINE.replace('stateMachine', 'execution')}:${name}`;
   const all = executions.flatMap((execution) => [execution, ...(execution.windows ?? [])]);
@@ -101,7 +103,7 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
     },
     DescribeMapRun: ({ mapRunArn }) => ({ mapRunArn, itemCounts: { total: 9, succeeded: 3, running: 4 } }),
     GetExecutionHistory: ({ executionArn = '', nextToken }) =>
-      page(find(executionArn)?.history ?? [], 'events', nextToken, 3),
+      page(find(executionArn)?.history ?? history, 'events', nextToken, 3),
     StopExecution: ({ executionArn = '' }) => {
       const execution = find(executionArn);
       if (execution) execution.status = 'ABORTED';
