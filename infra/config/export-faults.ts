@@ -3,6 +3,7 @@ import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { parseRequest } from '../../functions/workflow/request/request.ts';
 import {
   ADVERTISER_COLUMN,
+  catalogName,
   columnName,
   type DeclaredColumn,
   RESERVED_COLUMNS,
@@ -188,10 +189,14 @@ function contradictions(
   { path: other, source: earlier }: Readable,
   revision: string,
 ): string[] {
-  if (!source || source.table !== earlier?.table) return [];
+  if (!source || !earlier || catalogName(source.table) !== catalogName(earlier.table)) return [];
   const { table, request } = source;
   const isSameAccount = request.account === earlier.request.account;
   if (isSameAccount && request.name === earlier.request.name) return [];
+  if (table !== earlier.table)
+    return [
+      `${path}.table: ${table} would have the name of ${earlier.table} (${other}) in the catalog, ${catalogName(table)}`,
+    ];
   const here = describeColumns(source);
   const there = describeColumns(earlier);
   const differences = [

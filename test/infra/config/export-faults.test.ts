@@ -186,6 +186,13 @@ describe('a table', () => {
     ]);
   });
 
+  it('has a name of its own in the catalog, where a hyphen is an underscore', () => {
+    const alike = { ...DAILY, name: 'a', table: 'by-day_1' };
+    expect(faultsOf([alike, { ...DAILY, name: 'by_day-1' }])).toEqual([
+      'exports[1].table: by_day-1 would have the name of by-day_1 (exports[0]) in the catalog, by_day_1',
+    ]);
+  });
+
   it('is left out of a stack without tables, so nothing is wrong with it', () => {
     const other = { ...DAILY, account: 'globex', metrics: ['clicks'] };
     expect(faultsOf([DAILY, other], { tables: false })).toEqual([]);
