@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { type Sample, startServers, TRANSPORTS, type Transport } from './copy/run.ts';
 import { benchLarge } from './curate/large.ts';
+import { benchWorkflow } from './curate/workflow.ts';
 import { formatTable, median } from './figures.ts';
 import { benchLocal } from './local.ts';
 import { benchTables } from './tables.ts';
@@ -40,7 +41,9 @@ program
   .action(benchCopy);
 program
   .command('curate')
-  .description('Measures CurateReport for a large report, and for a day that is merged into a large month.')
+  .description(
+    'Measures CurateReport: its part of each window of a workflow on this machine, and the step alone for a large report and a large month.',
+  )
   .option('--size <bytes>', 'the size of the large report, such as 200MB', '1GB')
   .option(
     '--month-rows <n>',
@@ -48,9 +51,10 @@ program
     positive,
     15_000_000,
   )
-  .action(async ({ size, monthRows }: { size: string; monthRows: number }) =>
-    console.log(await benchLarge(bytesOf(size), monthRows)),
-  );
+  .action(async ({ size, monthRows }: { size: string; monthRows: number }) => {
+    console.log(await benchWorkflow());
+    console.log(await benchLarge(bytesOf(size), monthRows));
+  });
 program
   .command('local')
   .description('Runs the workflow on this machine. Measures the time to the first request, CPU and memory.')
