@@ -15,7 +15,7 @@ interface ReaderPolicyProps {
   readonly encryptionKey?: IKey | undefined;
 }
 
-/** What a person or a tool needs to query the tables in Athena. Whoever owns the AWS account attaches it. */
+/** Creates a policy that allows queries of the tables in Athena. The owner of the AWS account attaches it to a person or a tool. */
 export function createReaderPolicy(scope: Construct, id: string, props: ReaderPolicyProps): ManagedPolicy {
   const { database, workgroup, bucket, results, encryptionKey } = props;
   const { stackName, region } = Stack.of(scope);

@@ -16,7 +16,7 @@ describe('an export of one window', () => {
     const outcome = await runExport(workflow, { request });
     const { name, status, output, s3, announced, manifest, reports, events } = outcome;
     expect(status).toBe('SUCCEEDED');
-    // What `plan` counts.
+    // `plan` counts these states and calls to estimate the cost.
     const entered = events.filter(({ type }) => type === 'StateEntered');
     expect(entered).toHaveLength(usageOf('report', 1, 0).transitions);
     const prefix = prefixOf('one');
