@@ -63,6 +63,11 @@ describe('the warnings', () => {
       [/^exports daily, monthly of account acme start together, so each may request a token/],
     ],
     [
+      'two schedules on Sundays, which are day 1 of the week',
+      { exports: [at('a', 'cron(0 6 ? * 1 *)'), at('b', 'cron(0 6 ? * SUN *)')] },
+      [/exports a, b/],
+    ],
+    [
       'two schedules with a rate',
       { exports: [at('a', 'rate(1 day)'), at('b', 'rate(2 hours)')] },
       [/exports a, b/],
