@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { lockFolder } from '../../../infra/cli/out-lock.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -31,6 +31,7 @@ it('the lock of a killed process is free at once, and the next one removes its s
   const child = spawn(process.execPath, ['--input-type=module', '-e', lock], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  onTestFinished(() => void child.kill('SIGKILL'));
   await once(child.stdout, 'data');
   await expect(lockFolder(out)).rejects.toMatchObject(IN_USE);
   mkdirSync(join(out, '.scratch/lambda-1'), { recursive: true });
