@@ -1,0 +1,109 @@
+import type { DayState } from '../../functions/decisions/days.ts';
+import type { DateRange } from '../../functions/workflow/request/dates.ts';
+import type { RemainingFailure } from '../cli/days.ts';
+import type { ExecutionSummary } from '../cli/executions.ts';
+import type { DocumentedTable } from '../config/table-words.ts';
+
+/**
+ * What the page shows. The command reads it (`infra/cli/page.ts`), and `render.ts` draws it. Texts are those of the platform, the
+ * config and the manifests, unchanged: only the drawing escapes them.
+ */
+export interface PageContents {
+  /** ISO 8601, UTC. */
+  readonly made_at: string;
+  /** The folder of local runs, or the stack with its Region and AWS account. */
+  readonly place: string;
+  /** Worst first: failed, then missing, then held days, then the others by name. */
+  readonly exports: readonly PageExport[];
+}
+
+export interface PageExport {
+  readonly account: string;
+  readonly name: string;
+  readonly kind: 'report' | 'list' | 'purchases';
+  /** Absent for purchases, which have no days, or if the request is not known. The days that `missing` judges, by date. */
+  readonly days?: readonly PageDay[] | undefined;
+  /** As `missing` prints them, with the commands that mend them. */
+  readonly ranges: readonly PageRange[];
+  /** Absent if the table has no days. */
+  readonly sums?: PageSums | undefined;
+  /** Newest first. */
+  readonly restatements: readonly Restatement[];
+  /** Restatements that `restatements` leaves out. */
+  readonly older_restatements: number;
+  readonly freshness: Freshness;
+  /** The last deliveries and failures, newest first. */
+  readonly executions: readonly ExecutionSummary[];
+  readonly failure?: (RemainingFailure & { readonly command: string }) | undefined;
+  /** The dictionary of its table. */
+  readonly table?: DocumentedTable | undefined;
+  /** SQL of each figure, to copy: for `query`, on this machine or in Athena. */
+  readonly queries: { readonly days?: string; readonly sums?: string; readonly restatements?: string };
+}
+
+/** A day of the calendar. `running`: an execution that runs exports it now. `empty`: delivered, and it has no rows. */
+export interface PageDay {
+  /** YYYY-MM-DD */
+  readonly date: string;
+  readonly state: Exclude<DayState, 'present'> | 'rows' | 'empty' | 'running';
+  /** Of the table. Absent if the table does not have the day. */
+  readonly rows?: number | undefined;
+  /** How often a newer report changed what the table shows of the day. */
+  readonly restated: number;
+}
+
+/** Days in the same state, which need the same command. `end_date` is exclusive. */
+export interface PageRange extends DateRange {
+  readonly days: number;
+  /** In words, such as "not exported". */
+  readonly reason: string;
+  readonly command: string;
+}
+
+/** Sums of the table over time. */
+export interface PageSums {
+  /** A point is a day, a week from Monday, or a month, so that there are at most about 100 points. */
+  readonly unit: 'day' | 'week' | 'month';
+  /** The first day of each point. */
+  readonly starts: readonly string[];
+  /** The dimension that splits them; absent if the table has none. */
+  readonly dimension?: string | undefined;
+  /** `spend` first, if there is one, and at most two others. */
+  readonly metrics: readonly PageMetric[];
+}
+
+export interface PageMetric {
+  readonly name: string;
+  /** `count`, `number`, `ratio` or a currency such as `EUR`; absent if it is not known. */
+  readonly unit?: string | undefined;
+  /** The largest values of the dimension first, and all others together as the last one. One without a dimension. */
+  readonly series: readonly {
+    readonly label: string;
+    /** The label stands for all other values of the dimension. */
+    readonly others?: true;
+    /** One for each of `starts`; null where the table has no day. Decimal text, as `query` prints it. */
+    readonly values: readonly (string | null)[];
+    readonly total: string;
+  }[];
+  /** Over all series, decimal text: the same as `SELECT sum(metric)`. */
+  readonly total: string;
+}
+
+export interface Restatement {
+  readonly date: string;
+  readonly metric: string;
+  /** Decimal text. Absent if the day was not shown before. */
+  readonly before?: string | undefined;
+  readonly after: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+}
+
+export interface Freshness {
+  /** The last day that a manifest covers. */
+  readonly newest_day?: string | undefined;
+  /** When the newest manifest was written, ISO 8601, UTC. */
+  readonly delivered_at?: string | undefined;
+  /** Whole days from the end of the newest day to `made_at`, in the export's time zone. */
+  readonly days_behind?: number | undefined;
+}
