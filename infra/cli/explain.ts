@@ -11,7 +11,6 @@ import { describeTimeline } from './timeline.ts';
 
 export function createExplainCommand(): Command {
   return new Command('explain')
-    .description('Show why an execution failed, how long each of its windows took, and what it did when.')
     .argument('[execution]', 'the name of an execution (default: the one that began last)')
     .addOption(option.json())
     .option('--local', 'explain a run of this machine')

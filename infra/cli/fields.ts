@@ -8,14 +8,11 @@ import { alignColumns, printDocument, printLines } from './layout.ts';
 import { loadConfig, option } from './options.ts';
 
 export function createFieldsCommand(): Command {
-  return new Command('fields')
-    .description('Show the metrics and dimensions that are known, and what each column of the tables means.')
-    .addOption(option.json())
-    .action(({ json }: { readonly json?: true }) => {
-      const tables = documentTables();
-      if (json) printDocument({ outcome: 'ok', ...DICTIONARY, tables });
-      else printLines([...describeDictionary(), ...tables.flatMap(describeTable)]);
-    });
+  return new Command('fields').addOption(option.json()).action(({ json }: { readonly json?: true }) => {
+    const tables = documentTables();
+    if (json) printDocument({ outcome: 'ok', ...DICTIONARY, tables });
+    else printLines([...describeDictionary(), ...tables.flatMap(describeTable)]);
+  });
 }
 
 function documentTables(): DocumentedTable[] {

@@ -14,7 +14,6 @@ const MAX_LIMIT = 100;
 
 export function createListCommand(): Command {
   return new Command('list')
-    .description('Show the executions that are running and those that ran last, newest first.')
     .option('--limit <n>', 'how many that have ended', wholeNumber(1, MAX_LIMIT), 20)
     .addOption(option.json())
     .option('--local', 'show the runs of this machine')

@@ -52,9 +52,6 @@ const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
 
 export function createMissingCommand(): Command {
   return new Command('missing')
-    .description(
-      'Show the days of an export that were not delivered or are not in its table, why, and the commands that bring them.',
-    )
     .argument('<name>', 'the export')
     .addOption(option.account())
     .addOption(option.from(' (default: the first one that was delivered, or else of the request)'))

@@ -24,9 +24,6 @@ interface PlanOptions extends RequestOptions, Folder {
 
 export function createPlanCommand(): Command {
   return new Command('plan')
-    .description(
-      'Show what an export would do, how long it would take and what AWS would charge. Starts nothing.',
-    )
     .argument('[name]', 'an export in cdk.json; without one, use --input')
     .option('--input <file>', 'the request, a JSON file; - reads standard input')
     .addOption(option.account())

@@ -1,35 +1,88 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { setTarget } from './deployment.ts';
 import { BAD_USAGE, CommandFailed, explainStepError, FAILED, UsageError } from './errors.ts';
 import { printMessage } from './layout.ts';
-import { checkLocalOnly, option } from './options.ts';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
-/** Only the command that runs is loaded: each AWS SDK client takes tens of milliseconds. */
-export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  run: async () => (await import('./run.ts')).createRunCommand(),
-  missing: async () => (await import('./missing.ts')).createMissingCommand(),
-  plan: async () => (await import('./plan.ts')).createPlanCommand(),
-  resume: async () => (await import('./resume.ts')).createResumeCommand(),
-  curate: async () => (await import('./curate/curate.ts')).createCurateCommand(),
-  query: async () => (await import('./query/query.ts')).createQueryCommand(),
-  status: async () => (await import('./status.ts')).createStatusCommand(),
-  list: async () => (await import('./list.ts')).createListCommand(),
-  stop: async () => (await import('./stop.ts')).createStopCommand(),
-  explain: async () => (await import('./explain.ts')).createExplainCommand(),
-  login: async () => (await import('./login/login.ts')).createLoginCommand(),
-  doctor: async () => (await import('./doctor/doctor.ts')).createDoctorCommand(),
-  secret: async () => (await import('./secret.ts')).createSecretCommand(),
-  fields: async () => (await import('./fields.ts')).createFieldsCommand(),
-  sandbox: async () => (await import('./sandbox.ts')).createSandboxCommand(),
+/** Only the code of the command that runs is loaded: zod and each AWS SDK client take tens of milliseconds. */
+const COMMANDS: Readonly<
+  Record<string, { readonly description: string; readonly load: () => Promise<Command> }>
+> = {
+  run: {
+    description: 'Start an export and follow it until it ends.',
+    load: async () => (await import('./run.ts')).createRunCommand(),
+  },
+  missing: {
+    description:
+      'Show the days of an export that were not delivered or are not in its table, why, and the commands that bring them.',
+    load: async () => (await import('./missing.ts')).createMissingCommand(),
+  },
+  plan: {
+    description:
+      'Show what an export would do, how long it would take and what AWS would charge. Starts nothing.',
+    load: async () => (await import('./plan.ts')).createPlanCommand(),
+  },
+  resume: {
+    description:
+      'Export the windows that an execution did not deliver, and follow the new execution until it ends.',
+    load: async () => (await import('./resume.ts')).createResumeCommand(),
+  },
+  curate: {
+    description:
+      "Rebuild an export's table from the files that were delivered, and bring all of its months to the table's columns. Days that show the same report or a newer one stay, so a command that was stopped can be repeated.",
+    load: async () => (await import('./curate/curate.ts')).createCurateCommand(),
+  },
+  query: {
+    description: 'Run SQL on the tables of the exports: in Athena, or with --local on those of this machine.',
+    load: async () => (await import('./query/query.ts')).createQueryCommand(),
+  },
+  status: {
+    description:
+      'Show of each export what runs, how the last run ended, the newest day, the missing days and the last failure.',
+    load: async () => (await import('./status.ts')).createStatusCommand(),
+  },
+  list: {
+    description: 'Show the executions that are running and those that ran last, newest first.',
+    load: async () => (await import('./list.ts')).createListCommand(),
+  },
+  stop: {
+    description: 'Stop an execution and its windows. What was delivered stays, and resume exports the rest.',
+    load: async () => (await import('./stop.ts')).createStopCommand(),
+  },
+  explain: {
+    description: 'Show why an execution failed, how long each of its windows took, and what it did when.',
+    load: async () => (await import('./explain.ts')).createExplainCommand(),
+  },
+  login: {
+    description: "Log in to the platform in a browser, and store the login in an account's credential.",
+    load: async () => (await import('./login/login.ts')).createLoginCommand(),
+  },
+  doctor: {
+    description:
+      'Check credential, token, scopes, revision, advertisers and bucket, without creating a report.',
+    load: async () => (await import('./doctor/doctor.ts')).createDoctorCommand(),
+  },
+  secret: {
+    description: "Store an account's credential, which is read from standard input.",
+    load: async () => (await import('./secret.ts')).createSecretCommand(),
+  },
+  fields: {
+    description: 'Show the metrics and dimensions that are known, and what each column of the tables means.',
+    load: async () => (await import('./fields.ts')).createFieldsCommand(),
+  },
+  sandbox: {
+    description: "Serve the platform's API on 127.0.0.1 with invented data, until Ctrl-C.",
+    load: async () => (await import('./sandbox.ts')).createSandboxCommand(),
+  },
 };
 
 /** Commands that need no deployed stack. */
 const NO_STACK = ['fields', 'sandbox'];
 
-async function createProgram(name: string | undefined): Promise<Command> {
+/** @param args `help run` is `run --help` */
+async function createProgram(args: readonly string[]): Promise<Command> {
+  const named = args[0] === 'help' ? args[1] : args[0];
   const program = new Command('npm run export --')
     .description("Export an advertising platform's reports to S3.")
     .version(JSON.parse(readFileSync(PACKAGE, 'utf8')).version)
@@ -37,18 +90,24 @@ async function createProgram(name: string | undefined): Promise<Command> {
       'after',
       '\nExit status: 0 delivered or done, 1 failed, 2 bad usage or input, 130 after Ctrl-C.',
     )
-    .exitOverride()
-    .hook('preAction', (_, command) => {
-      checkLocalOnly(command);
-      setTarget(command.opts());
-    });
-  const named = Object.entries(COMMANDS).filter(([command]) => command === name);
-  for (const [command, create] of named.length > 0 ? named : Object.entries(COMMANDS)) {
-    const added = (await create()).exitOverride();
-    if (!NO_STACK.includes(command)) added.addOption(option.stack()).addOption(option.region());
-    program.addCommand(added);
+    .exitOverride();
+  for (const [name, { description, load }] of Object.entries(COMMANDS)) {
+    const command = name === named ? await prepare(await load()) : new Command(name);
+    program.addCommand(command.description(description).exitOverride());
   }
   return program;
+}
+
+async function prepare(command: Command): Promise<Command> {
+  const [{ setTarget }, { checkLocalOnly, option }] = await Promise.all([
+    import('./deployment.ts'),
+    import('./options.ts'),
+  ]);
+  if (!NO_STACK.includes(command.name())) command.addOption(option.stack()).addOption(option.region());
+  return command.hook('preAction', () => {
+    checkLocalOnly(command);
+    setTarget(command.opts());
+  });
 }
 
 /** Prints an error, also as a JSON document with `--json`, and returns the exit status. */
@@ -95,7 +154,7 @@ export function continueWithoutOutput(): void {
 /** Runs this process's command line, and sets the exit status. */
 export async function runCommandLine(): Promise<void> {
   try {
-    const program = await createProgram(process.argv[2]);
+    const program = await createProgram(process.argv.slice(2));
     await program.parseAsync();
   } catch (error) {
     process.exitCode = reportError(error);

@@ -8,9 +8,6 @@ import { type Outcome, printOutcome } from './outcome.ts';
 
 export function createResumeCommand(): Command {
   return new Command('resume')
-    .description(
-      'Export the windows that an execution did not deliver, and follow the new execution until it ends.',
-    )
     .argument('<execution>', 'the name of an execution that failed or was stopped')
     .addOption(option.json())
     .addHelpText('after', examples('resume daily-campaigns-20261001-20261101-20261121T041500123Z'))

@@ -10,7 +10,6 @@ type RunOptions = LocalRunOptions & CommonOptions;
 
 export function createRunCommand(): Command {
   return new Command('run')
-    .description('Start an export and follow it until it ends.')
     .argument('[name]', 'an export in cdk.json; without one, use --input')
     .option('--input <file>', 'the request, a JSON file; - reads standard input')
     .addOption(option.account())

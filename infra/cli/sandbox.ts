@@ -20,7 +20,6 @@ interface SandboxCommandOptions {
 
 export function createSandboxCommand(): Command {
   return new Command('sandbox')
-    .description("Serve the platform's API on 127.0.0.1 with invented data, until Ctrl-C.")
     .addOption(
       new Option('--port <n>', 'the port; 0 picks a free one').argParser(wholeNumber(0, 65_535)).default(0),
     )

@@ -21,7 +21,6 @@ export function createSecretCommand(): Command {
   return (
     new Command('secret')
       .usage('set <account> [options]')
-      .description("Store an account's credential, which is read from standard input.")
       // Not one of `choices`, whose error would quote a credential.
       .argument('<action>')
       .argument('<account>', 'an account in cdk.json')

@@ -42,9 +42,6 @@ const MAX_RANGES = 10;
 
 export function createStatusCommand(): Command {
   return new Command('status')
-    .description(
-      'Show of each export what runs, how the last run ended, the newest day, the missing days and the last failure.',
-    )
     .argument('[name]', 'an export (default: all)')
     .addOption(option.json())
     .option('--local', 'look at the runs of this machine')

@@ -7,7 +7,6 @@ import { type CommonOptions, examples, option } from './options.ts';
 
 export function createStopCommand(): Command {
   return new Command('stop')
-    .description('Stop an execution and its windows. What was delivered stays, and resume exports the rest.')
     .argument('<execution>', 'the name of an execution that is running')
     .addOption(option.json())
     .addHelpText('after', examples('stop daily-campaigns-20261001-20261101-20261121T041500123Z'))

@@ -27,9 +27,6 @@ export type CurateResult = Awaited<ReturnType<typeof curate>>;
 
 export function createCurateCommand(): Command {
   return new Command('curate')
-    .description(
-      "Rebuild an export's table from the files that were delivered, and bring all of its months to the table's columns. Days that show the same report or a newer one stay, so a command that was stopped can be repeated.",
-    )
     .argument('<name>', 'the export')
     .option('--account <name>', 'only this account (default: all that have the export)')
     .addOption(option.from(' of the windows (default: all)'))

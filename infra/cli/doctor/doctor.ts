@@ -16,9 +16,6 @@ interface DoctorOptions extends AccountOptions {
 
 export function createDoctorCommand(): Command {
   return new Command('doctor')
-    .description(
-      'Check credential, token, scopes, revision, advertisers and bucket, without creating a report.',
-    )
     .option('--account <name>', 'the account (default: every account in cdk.json)')
     .addOption(option.json())
     .option('--local', 'use a credential file on this machine')

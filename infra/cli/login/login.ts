@@ -18,7 +18,6 @@ interface LoginOptions extends AccountOptions {
 
 export function createLoginCommand(): Command {
   return new Command('login')
-    .description("Log in to the platform in a browser, and store the login in an account's credential.")
     .requiredOption('--account <name>', 'the account')
     .option('--scope <scopes>', 'the scopes to ask for, separated by spaces', REPORTING)
     .option('--redirect-uri <url>', 'the registered redirect URI (default: a free port on 127.0.0.1)')

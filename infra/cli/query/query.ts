@@ -25,7 +25,6 @@ and with --local DuckDB. Athena has no GROUP BY ALL.`;
 
 export function createQueryCommand(): Command {
   return new Command('query')
-    .description('Run SQL on the tables of the exports: in Athena, or with --local on those of this machine.')
     .argument('[sql]', 'one statement; - reads it from standard input')
     .addOption(option.json())
     .addOption(new Option('--csv', 'print comma-separated values on stdout').conflicts('json'))

@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import project from '../../../package.json' with { type: 'json' };
-import { runCommand } from '../../support/cli.ts';
+import { runCommand, startCommand } from '../../support/cli.ts';
 
 it('a command line that cannot be parsed exits 2 with the fault, also as a document', async () => {
   const { status, stdout, stderr } = await runCommand(['run', '--bogus', '--json']);
@@ -20,4 +20,22 @@ it('--help lists every command and exits 0', async () => {
 
 it('--version prints the version and exits 0', async () => {
   expect(await runCommand(['--version'])).toEqual({ status: 0, stdout: `${project.version}\n`, stderr: '' });
+});
+
+it.each(['stop --help', 'help stop'])('%s shows the options of the command', async (line) => {
+  const { status, stdout } = await runCommand(line.split(' '));
+  expect([status, stdout]).toEqual([
+    0,
+    expect.stringMatching(/stop \[options\] <execution>.*--stack <name>/s),
+  ]);
+});
+
+it.each(['--help', '--version'])('%s loads neither zod nor the AWS SDK', async (flag) => {
+  const hook =
+    'import { registerHooks } from "node:module";' +
+    'registerHooks({ load: (url, context, next) => { console.error(url); return next(url, context); } });';
+  vi.stubEnv('NODE_OPTIONS', `--import=data:text/javascript,${encodeURIComponent(hook)}`);
+  const { stderr } = await startCommand([flag]).ended;
+  expect(stderr).toMatch('/commander/');
+  expect(stderr).not.toMatch(/zod|aws-sdk/);
 });
