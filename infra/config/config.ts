@@ -95,7 +95,7 @@ const NOT_OURS = /^(?!(grant_type|refresh_token|client_secret)$)/;
 
 const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/;
 
-/** The config as cdk.json has it, without its defaults. functions/README.md describes each field. */
+/** The config as cdk.json has it, without its defaults. infra/CONFIG.md describes each field. */
 export const ConfigFile = z.strictObject({
   stack: z
     .string()

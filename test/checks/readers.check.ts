@@ -35,8 +35,8 @@ const SECOND = { start_date: '2026-10-03', end_date: '2026-10-08' };
 const EMPTY = { start_date: '2026-10-05', end_date: '2026-10-06' };
 
 /** The blocks of code in the reference, as they are written there. */
-const SECTION = readFileSync(new URL('../../functions/README.md', import.meta.url), 'utf8').split(
-  /\n### Reading them\n|\n## Failures\n/,
+const SECTION = readFileSync(new URL('../../functions/TABLES.md', import.meta.url), 'utf8').split(
+  '\n## Reading them\n',
 )[1];
 const BLOCKS = [...(SECTION ?? '').matchAll(/```(\w+)\n(.*?)```/gs)].map(([, language, code = '']) => ({
   language,

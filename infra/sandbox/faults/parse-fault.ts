@@ -1,7 +1,7 @@
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { ENDPOINTS, type Endpoint } from '../exchange.ts';
 
-/** The effects of a fault on a request. functions/README.md (The sandbox) explains each of them. */
+/** The effects of a fault on a request. infra/COMMANDS.md (The sandbox) explains each of them. */
 export type FaultEffect = {
   status?: number;
   headers?: Readonly<Record<string, string>>;
@@ -53,7 +53,7 @@ export type Fault = FaultEffect & {
  *     storage cut_after=1000 framing=close                one download ends after 1,000 bytes without an error
  *     any body="<html>Bad gateway</html>" status=502      one request, of any kind, gets an HTML page
  *
- * functions/README.md (The sandbox) explains every word.
+ * infra/COMMANDS.md (The sandbox) explains every word.
  *
  * @throws TypeError that names the word that cannot be read, or says that the line has no effect
  */

@@ -81,7 +81,7 @@ it.each([
 });
 
 it('the reference has as-of as it is', () => {
-  const reference = readFileSync(new URL('../../../functions/README.md', import.meta.url), 'utf8');
+  const reference = readFileSync(new URL('../../../functions/TABLES.md', import.meta.url), 'utf8');
   expect(reference).toContain(`\n${QUERIES['as-of']?.sql}\n`);
 });
 

@@ -9,16 +9,29 @@ import { CONFIG_KEY, ConfigFile, readContext } from '../../../infra/config/confi
 import { dollarsOf, usageOf } from '../../../infra/config/cost.ts';
 import { resourcesOf, synthesizeStack } from '../../support/stack.ts';
 
-const REFERENCE = readFileSync(new URL('../../../functions/README.md', import.meta.url), 'utf8');
+const REQUESTS = readFileSync(new URL('../../../functions/REQUESTS.md', import.meta.url), 'utf8');
+const CONFIG = readFileSync(new URL('../../../infra/CONFIG.md', import.meta.url), 'utf8');
 
-/** The tables of a section: cells of each row, without the head. */
-function tablesOf(heading: string): string[][][] {
-  const [, text = ''] = REFERENCE.split(`\n${heading}\n`);
+/** The tables and lists of a section: cells of each row without the head, or what is before and after an item's colon. */
+function tablesOf(file: string, heading: string): string[][][] {
+  const [, text = ''] = file.split(`${heading}\n`);
   const [section = ''] = text.split(/\n##+ /);
-  return section.split(/\n(?!\|)/).flatMap((block) => {
-    const lines = block.split('\n').filter((line) => line.startsWith('|'));
-    const rows = lines.slice(2).map((line) => line.split('|').slice(1, -1));
-    return rows.length > 0 ? [rows] : [];
+  return section.split(/\n\n+/).flatMap((block) => {
+    if (block.startsWith('- '))
+      return [
+        block
+          .split(/^- /m)
+          .slice(1)
+          .map((item) => item.split(/: /s)),
+      ];
+    return block.startsWith('|')
+      ? [
+          block
+            .split('\n')
+            .slice(2)
+            .map((line) => line.split('|').slice(1, -1)),
+        ]
+      : [];
   });
 }
 
@@ -33,7 +46,7 @@ function namesIn(rows: readonly string[][] = []): string[] {
 
 describe('the reference has', () => {
   it('each field of a request', () => {
-    const [report, purchases, list] = tablesOf('## The request').map(namesIn);
+    const [report, purchases, list] = tablesOf(REQUESTS, '\n## The request').map(namesIn);
     const [ofReport, ofPurchases, ofList] = [ReportInput, PurchasesInput, ListInput].map(({ shape }) =>
       Object.keys(shape),
     );
@@ -44,7 +57,7 @@ describe('the reference has', () => {
   });
 
   it('each setting', () => {
-    const [settings] = tablesOf('## The config').map(namesIn);
+    const [settings] = tablesOf(CONFIG, '# The config').map(namesIn);
     const ofExports = Object.keys(ConfigFile.shape.exports.unwrap().element.shape);
     const names = [...Object.keys(ConfigFile.shape), ...ofExports.map((name) => `exports[].${name}`)];
     expect(settings?.sort()).toEqual(names.sort());
@@ -66,7 +79,7 @@ describe('the reference has', () => {
     const account = idle - perMonth({ exports: [], accounts: ['acme'] });
     const { stack: _, ...shipped } = Object(readContext()[CONFIG_KEY]);
     const run = (windows: number) => dollarsOf(usageOf('report', windows, 180));
-    const [rows = []] = tablesOf('### Costs');
+    const [rows = []] = tablesOf(CONFIG, '\n## Costs');
     expect(rows.slice(0, 8).map(([what, dollars]) => [what?.trim(), dollars?.trim()])).toEqual([
       ['the stack, a month', (idle - 2 * account).toFixed(2)],
       ['each account, a month', account.toFixed(2)],
@@ -80,7 +93,7 @@ describe('the reference has', () => {
   });
 
   it('metrics of the dictionary with their units and types, and all dimensions', () => {
-    const [rows = []] = tablesOf('### The dictionary');
+    const [rows = []] = tablesOf(REQUESTS, '\n### The dictionary');
     for (const [unit, names, type, sum] of rows)
       for (const name of codeIn(names)) {
         const { unit: itsUnit, adds_up } = findMetric(name) ?? {};
@@ -97,6 +110,6 @@ describe('the reference has', () => {
       .map(({ name }) => name);
     // They have the form of others.
     expect(missing).toEqual(['number_of_purchases', 'purchase_value']);
-    for (const { name } of DICTIONARY.dimensions) expect(REFERENCE).toContain(`\`${name}\``);
+    for (const { name } of DICTIONARY.dimensions) expect(REQUESTS).toContain(`\`${name}\``);
   });
 });

@@ -1,0 +1,47 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '..');
+const DOCUMENTS = globSync(['*.md', '.github/**/*.md', '{functions,infra,test}/**/*.md'], {
+  cwd: ROOT,
+}).sort();
+const REFERENCE = DOCUMENTS.filter(
+  (path) => /^(functions|infra)\b/.test(path) && !path.endsWith('RUNBOOK.md'),
+);
+
+function linesOf(path: string): string[] {
+  return readFileSync(join(ROOT, path), 'utf8').trimEnd().split('\n');
+}
+
+/** The anchors that GitHub gives the headings. */
+function anchorsOf(path: string): string[] {
+  const headings = linesOf(path).flatMap((line) => /^#+ (.+)$/.exec(line)?.[1] ?? []);
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9 _-]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+it.each(REFERENCE)('%s has no line of more than 160 characters', (path) => {
+  expect(linesOf(path).filter((line) => line.length > 160)).toEqual([]);
+});
+
+describe.each(DOCUMENTS)('%s', (path) => {
+  const links = [
+    ...linesOf(path)
+      .join('\n')
+      .matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g),
+  ];
+
+  it('links to files and sections that exist', () => {
+    for (const [link, file = '', anchor] of links) {
+      const target = file === '' ? path : normalize(join(path, '..', file));
+      expect([link, existsSync(join(ROOT, target))]).toEqual([link, true]);
+      if (anchor !== undefined)
+        expect([link, anchorsOf(target)]).toEqual([link, expect.arrayContaining([anchor])]);
+    }
+  });
+});
