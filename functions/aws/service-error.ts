@@ -24,9 +24,10 @@ export function asServiceError(error: unknown, doing: string, permission: string
     return new AccessRefused(
       `AWS refused to ${doing} (${name}). The function's role needs ${permission}, and the key that encrypts it.`,
       { ...facts, permission },
+      { cause: error },
     );
   }
-  return new ServiceUnavailable(`AWS could not ${doing} (${name}).`, facts);
+  return new ServiceUnavailable(`AWS could not ${doing} (${name}).`, facts, { cause: error });
 }
 
 /** Keeps names and numbers only: an SDK error's message may quote the request. */

@@ -25,11 +25,12 @@ export abstract class ExportError extends Error {
    * @param happened one or two sentences: what happened, to which id, and what to do next
    * @param facts the most important first. They become the last line of the message, because Lambda passes only an
    *   error's name and message to Step Functions.
+   * @param options with the error of AWS, whose message only the CLI shows
    */
-  constructor(happened: string, facts: Facts = {}) {
+  constructor(happened: string, facts: Facts = {}, options?: ErrorOptions) {
     // The cut may split a surrogate pair.
     const sentence = happened.slice(0, MAX_MESSAGE / 2).toWellFormed();
-    super(`${sentence}\n${JSON.stringify(shorten(facts, MAX_MESSAGE / 2))}`);
+    super(`${sentence}\n${JSON.stringify(shorten(facts, MAX_MESSAGE / 2))}`, options);
     this.facts = facts;
   }
 }

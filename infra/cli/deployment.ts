@@ -104,7 +104,7 @@ async function describeStack(stack: string): Promise<Outputs> {
     const outputs = found?.Outputs ?? [];
     return Object.fromEntries(outputs.map(({ OutputKey = '', OutputValue }) => [OutputKey, OutputValue]));
   } catch (error) {
-    if ((error as Error).name === 'ValidationError')
+    if (/does not exist/.test((error as Error).message))
       throw new UsageError([`there is no stack ${stack} in ${region}: ${INSTEAD}`]);
     throw createAwsFailure(error, `describe the stack ${stack}`, 'cloudformation:DescribeStacks');
   }

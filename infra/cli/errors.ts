@@ -32,31 +32,72 @@ export class CommandFailed extends Error {
   }
 }
 
+/** What to do about an AWS call that failed, by the name of its error. */
+const AWS_ADVICE: readonly (readonly [names: RegExp, todo: string])[] = [
+  [
+    /Credentials|TokenProvider|ExpiredToken|InvalidClientTokenId|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClient/,
+    "Sign in to AWS, such as with 'aws sso login', or set AWS_PROFILE. Then repeat the command.",
+  ],
+  [
+    /NotFound|DoesNotExist|NoSuchBucket|PermanentRedirect/,
+    "Run 'npm run deploy', or give another --stack or --region.",
+  ],
+  [
+    /Throttling|TooManyRequests|SlowDown/,
+    'AWS limits the calls of your account. Repeat the command in a minute.',
+  ],
+];
+
 /**
- * The failure of a command's AWS call. Takes only the name from the SDK's error, because its message may quote the request.
+ * The failure of a command's AWS call, with AWS's message.
  *
  * @param action continues "AWS could not …", such as "read the secret x"
  * @param permissions such as "secretsmanager:GetSecretValue"
  */
 export function createAwsFailure(error: unknown, action: string, permissions: string): CommandFailed {
-  return new CommandFailed(
-    `AWS could not ${action} (${(error as Error).name}).`,
-    `Check your AWS credentials and Region. They need ${permissions}.`,
-    { cause: error },
-  );
+  const todo = adviseOnAws(error as AwsError, permissions) ?? "Correct what AWS's message names.";
+  const happened = `AWS could not ${action} (${(error as Error).name})`;
+  return new CommandFailed(quoteAws(happened, error as Error), todo, { cause: error });
+}
+
+/** An error of AWS's SDK. Without a status, AWS did not answer. */
+interface AwsError extends Error {
+  readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+function adviseOnAws({ name, message, $metadata }: AwsError, permissions: string): string | undefined {
+  // The SDK has no name for it.
+  if (message.startsWith('Region is missing')) return 'Set AWS_REGION, or give --region.';
+  const advice = AWS_ADVICE.find(([names]) => names.test(name))?.[1];
+  if (advice !== undefined) return advice;
+  const { httpStatusCode: status } = $metadata ?? {};
+  if (status === 403 || /AccessDenied/.test(name)) return needs(permissions);
+  if (status === undefined) return 'Check that this machine reaches AWS, then repeat the command.';
+  return status >= 500 ? 'AWS has a problem. Repeat the command in a minute.' : undefined;
+}
+
+function needs(permissions: string): string {
+  return `Your AWS user or role needs ${permissions}.`;
+}
+
+/** @param happened ends with the error's name, which is just `Error` if the SDK has none */
+function quoteAws(happened: string, { name, message }: Error): string {
+  const said = message === name ? '' : `: ${toPrintable(message).replace(/\.$/, '')}`;
+  return `${happened.replace(/ \(Error\)$/, '')}${said}.`;
 }
 
 /** An error of a step speaks of the function's role. Here it is this person. Returns others unchanged. */
 export function explainStepError(error: unknown): unknown {
   if (error instanceof InvalidInput) return new UsageError(error.facts.faults as string[]);
   if (!(error instanceof ExportError)) return error;
-  const { permission } = error.facts;
-  const [happened = ''] = readMessage(error.message).happened.split('. ', 1);
-  const todo =
-    permission === undefined
-      ? 'Try again. If it fails again, check your AWS credentials and Region.'
-      : `Check your AWS credentials and Region. They need ${permission}, and may need the use of a KMS key.`;
-  return new CommandFailed(happened.replace(/\.?$/, '.'), todo);
+  const [happened = ''] = readMessage(error.message).happened.split(/\. |\.$/, 1);
+  const { facts, cause } = error;
+  const permissions = facts.permission && `${facts.permission}, and may need the use of a KMS key`;
+  const todo = cause instanceof Error ? adviseOnAws(cause, `${permissions}`) : undefined;
+  // The message of any other error may quote what a call was to write, such as a secret.
+  if (todo === undefined)
+    return new CommandFailed(`${happened}.`, permissions ? needs(permissions) : 'Repeat the command.');
+  return new CommandFailed(quoteAws(happened, cause as Error), todo);
 }
 
 /** The platform did not answer, or its answer is an error or cannot be read. The message contains no secret. */

@@ -75,5 +75,7 @@ it('says which permission is missing, without a stack trace', async () => {
   glue.faults.push({ operation: 'GetTable', answer: 'AccessDeniedException' });
   const { status, stderr } = await runCommand(['curate', name], '', cwd);
   expect(status).toBe(1);
-  expect(stderr).toMatch(/^AWS refused to read table .*\nWhat to do: .* They need glue:GetTable.*\n$/);
+  expect(stderr).toMatch(
+    /^AWS refused to read table .*: A fault was set\.\nWhat to do: .* needs glue:GetTable.*\n$/,
+  );
 });

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createAccount } from '../../../infra/cli/account.ts';
 import { type Check, diagnose, type Needs } from '../../../infra/cli/doctor/checks.ts';
 import {
@@ -180,6 +180,24 @@ test.each([
 });
 
 describe('the command', () => {
+  test.each([
+    ['credentials', 'Could not load credentials from any providers', 'Sign in to AWS', 'AWS_ACCESS_KEY_ID'],
+    ['a Region', 'Region is missing', 'Set AWS_REGION, or give --region.', 'AWS_REGION'],
+  ])('says in words that there are not %s', async (_, found, todo, variable) => {
+    vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+    vi.stubEnv('AWS_CONFIG_FILE', 'none');
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', 'none');
+    await startDeployedAccount('{}');
+    vi.stubEnv(variable, undefined);
+    const { stdout } = await runCommand(['doctor', '--account', 'acme', '--json'], '', temporaryDirectory());
+    expect(JSON.parse(stdout).checks[0]).toMatchObject({
+      check: 'secret',
+      found: expect.stringContaining(found),
+      todo: expect.stringContaining(todo),
+    });
+    expect(stdout).not.toContain('(Error)');
+  });
+
   const argsFor = ({ sandbox, file }: Platform, revision: string) => [
     ...['doctor', '--local', '--base-url', sandbox.baseUrl, '--credential', file, '--revision', revision],
   ];

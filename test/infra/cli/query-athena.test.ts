@@ -100,7 +100,11 @@ describe('a query of the deployed tables', () => {
 
   it.each([
     ['InvalidRequestException', "line 1:1: mismatched input 'SELEC'", "line 1:1: mismatched input 'SELEC'"],
-    ['AccessDeniedException', 'User x may not', 'AWS could not run the query (AccessDeniedException).'],
+    [
+      'AccessDeniedException',
+      'User x may not',
+      'AWS could not run the query (AccessDeniedException): User x may not.',
+    ],
   ])('that AWS refuses with %s fails with plain words', async (__type, message, happened) => {
     await startAthena({ refused: { __type, message, Message: message } });
     await expect(runAthenaQuery(SELECT, PLACE, 1)).rejects.toMatchObject({ name: 'CommandFailed', happened });

@@ -76,8 +76,8 @@ describe('the command', () => {
     expect(JSON.parse(stdout)).toEqual({
       outcome: 'failed',
       error: 'CommandFailed',
-      happened: `AWS could not answer DescribeExecution for ${EXECUTION} (AccessDeniedException).`,
-      todo: 'Check your AWS credentials and Region. They need states:DescribeExecution.',
+      happened: `AWS could not answer DescribeExecution for ${EXECUTION} (AccessDeniedException): User x may not call DescribeExecution.`,
+      todo: 'Your AWS user or role needs states:DescribeExecution.',
     });
   });
 });

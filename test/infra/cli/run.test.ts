@@ -88,7 +88,7 @@ describe('run', () => {
     await startExecutions([], { end: DELIVERED, denied });
     await expect(run()).rejects.toMatchObject({
       name: 'CommandFailed',
-      happened: `AWS could not answer ${denied} for ${STATE_MACHINE} (AccessDeniedException).`,
+      happened: `AWS could not answer ${denied} for ${STATE_MACHINE} (AccessDeniedException): User x may not call ${denied}.`,
       todo: expect.stringContaining(`states:${denied}`),
     });
   });

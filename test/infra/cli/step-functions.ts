@@ -129,7 +129,7 @@ export async function startCloudFormation(stack: string) {
            <CreationTime>2026-11-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>
            <member><OutputKey>${OUTPUTS.stateMachine}</OutputKey><OutputValue>${STATE_MACHINE}</OutputValue></member>
            </Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
-        : '<ErrorResponse><Error><Code>ValidationError</Code><Message>No such stack</Message></Error></ErrorResponse>',
+        : '<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack with id x does not exist</Message></Error></ErrorResponse>',
     );
   });
   vi.stubEnv('AWS_ENDPOINT_URL_CLOUDFORMATION', service.url);
@@ -147,7 +147,7 @@ async function serve(denied: string, operations: Operations): Promise<readonly s
     const answer = operation === denied ? undefined : operations[operation]?.(JSON.parse(body));
     const __type = operation === denied ? 'AccessDeniedException' : 'ExecutionDoesNotExist';
     response.writeHead(answer ? 200 : 400, { 'content-type': 'application/x-amz-json-1.0' });
-    response.end(JSON.stringify(answer ?? { __type }));
+    response.end(JSON.stringify(answer ?? { __type, message: `User x may not call ${operation}.` }));
   });
   vi.stubEnv('AWS_ENDPOINT_URL_SFN', server.url);
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
