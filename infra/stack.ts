@@ -46,7 +46,11 @@ export class ExportStack extends Stack {
       encryptionKey,
     });
 
-    const topic = createAlarmTopic(this, 'AlarmTopic', { emails: config.alarm_emails, encryptionKey });
+    const topic = createAlarmTopic(this, 'AlarmTopic', {
+      arn: config.alarm_topic_arn,
+      emails: config.alarm_emails,
+      encryptionKey,
+    });
     const runbookUrl = config.runbook_url;
     new ExportAlarms(this, 'Alarms', {
       exports,
@@ -62,6 +66,7 @@ export class ExportStack extends Stack {
     new CfnOutput(this, OUTPUTS.stateMachine, { value: stateMachine.stateMachineArn });
     new CfnOutput(this, OUTPUTS.bucket, { value: bucket.bucket.bucketName });
     new CfnOutput(this, OUTPUTS.deadLetterQueue, { value: deadLetterQueue.queueUrl });
+    new CfnOutput(this, OUTPUTS.alarmTopic, { value: topic.topicArn });
     if (!tables) return;
     new CfnOutput(this, OUTPUTS.database, { value: tables.database });
     new CfnOutput(this, OUTPUTS.workgroup, { value: tables.workgroup });

@@ -95,9 +95,19 @@ function logicalIds(stack: ExportStack, type: abstract new (...args: never[]) =>
 /** Starts of a schedule that are compared with those of others: a month of daily ones. */
 const STARTS = 31;
 
-/** Warns about metrics whose type is a guess, and about schedules that start together. */
+/**
+ * Warns about metrics whose type is a guess, about schedules that start together, and about what an existing topic has to
+ * allow: without it, alarms are lost, and only their own history says so.
+ */
 export function addWarnings(stack: ExportStack, config: Config): void {
-  const { exports, tables, accounts } = config;
+  const { exports, tables, accounts, alarm_topic_arn } = config;
+  if (alarm_topic_arn !== undefined)
+    Annotations.of(stack).addWarningV2(
+      'ad-report-export:topic',
+      `alarms notify ${alarm_topic_arn}, which the stack does not change. Its policy must allow cloudwatch.amazonaws.com ` +
+        `sns:Publish for the alarms ${stack.stackName}-*. If it is encrypted, the policy of its key must allow ` +
+        'cloudwatch.amazonaws.com kms:Decrypt and kms:GenerateDataKey*, which the key that AWS manages for SNS does not.',
+    );
   for (const account of config.reserve_token_concurrency ? [] : accounts) {
     const names = startingTogether(exports.filter((each) => each.account === account));
     if (names.length === 0) continue;

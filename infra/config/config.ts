@@ -6,7 +6,7 @@ import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { PART_BYTES } from '../../functions/workflow/checkpoint.ts';
 import { isCalendarDate, isTimeZone } from '../../functions/workflow/request/dates.ts';
 import { describeIssue, wordIssue } from '../../functions/workflow/request/issues.ts';
-import { accountFaults, exportFaults } from './export-faults.ts';
+import { accountFaults, alarmFaults, exportFaults } from './export-faults.ts';
 import { type ConfiguredEntry, DateColumn, DeclaredColumns } from './exports.ts';
 
 /** The key of the config in cdk.json's context. */
@@ -17,6 +17,7 @@ export const OUTPUTS = {
   stateMachine: 'StateMachineArn',
   bucket: 'BucketName',
   deadLetterQueue: 'DeadLetterQueueUrl',
+  alarmTopic: 'AlarmTopicArn',
   /** Absent, like those that follow, in a stack without tables. */
   workgroup: 'AthenaWorkgroup',
   database: 'GlueDatabase',
@@ -93,6 +94,9 @@ export const Schedule = z.strictObject({
 /** The export sends these parameters of a refresh itself. A secret here would also end up in the template. */
 const NOT_OURS = /^(?!(grant_type|refresh_token|client_secret)$)/;
 
+/** Of a standard topic. A message to a FIFO topic needs a group, which alarms do not name. */
+const TOPIC_ARN = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/;
+
 const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/;
 
 /** The config as cdk.json has it, without its defaults. infra/CONFIG.md describes each field. */
@@ -139,6 +143,8 @@ export const ConfigFile = z.strictObject({
     .array(z.email('must be an e-mail address'))
     .refine(isDistinct, 'must not repeat an address')
     .default([]),
+  /** Default: the stack creates a topic for its alarms. */
+  alarm_topic_arn: z.string().regex(TOPIC_ARN, 'must be the ARN of a standard SNS topic').optional(),
   /** The runbook's address in alarms and failure reports. Default: its path in the repository. */
   runbook_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
   /** `create`, or the ARN of a key. Default: keys that AWS manages, which cost nothing per month. */
@@ -192,8 +198,11 @@ export function readConfig(): Config {
   return parseConfig(readContext()[CONFIG_KEY]);
 }
 
-/** @throws InvalidConfig with every fault, including those of the exports' requests */
-export function parseConfig(context: unknown): Config {
+/**
+ * @param region to which the stack would be deployed, if it is known
+ * @throws InvalidConfig with every fault, including those of the exports' requests
+ */
+export function parseConfig(context: unknown, region?: string): Config {
   const parsed = ConfigFile.safeParse(context, { error: wordIssue });
   const issues = parsed.error?.issues ?? [];
   const faults = [
@@ -202,6 +211,7 @@ export function parseConfig(context: unknown): Config {
     ),
     ...exportFaults(context),
     ...accountFaults(context),
+    ...alarmFaults(context, region),
   ];
   if (!parsed.success || faults.length > 0) throw new InvalidConfig(faults);
   const { exports, time_zones } = parsed.data;

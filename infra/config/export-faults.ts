@@ -53,6 +53,23 @@ export function accountFaults(context: unknown): string[] {
   );
 }
 
+/** Faults of the topic that alarms notify. @param region to which the stack would be deployed, if it is known */
+export function alarmFaults(context: unknown, region?: string): string[] {
+  const { alarm_topic_arn, alarm_emails } = fieldsOf(context);
+  if (alarm_topic_arn === undefined) return [];
+  const [, , , itsRegion] = String(alarm_topic_arn).split(':');
+  const faults = [];
+  if (Array.isArray(alarm_emails) && alarm_emails.length > 0)
+    faults.push(
+      'alarm_emails: cannot be combined with alarm_topic_arn; subscribe the addresses to that topic',
+    );
+  if (region && itsRegion && itsRegion !== region)
+    faults.push(
+      `alarm_topic_arn: the topic is in ${itsRegion}, but the stack would be deployed to ${region}, and alarms notify only topics in their own Region`,
+    );
+  return faults;
+}
+
 function requestFaults(request: Fields): readonly string[] {
   try {
     parseRequest(request, new Date());

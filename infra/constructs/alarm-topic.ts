@@ -1,23 +1,26 @@
 import { Stack } from 'aws-cdk-lib';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { Topic } from 'aws-cdk-lib/aws-sns';
+import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
 
 interface AlarmTopicProps {
+  /** An existing topic, which the stack leaves as it is. By default it creates one. */
+  readonly arn?: string | undefined;
   /** Each address gets an e-mail that asks for confirmation. */
   readonly emails: readonly string[];
   /** CloudWatch cannot use the key that AWS manages for SNS. Without this key, SNS still encrypts its disks. */
   readonly encryptionKey?: IKey | undefined;
 }
 
-/** The topic to which the stack's alarms, and nothing else, may publish. */
+/** The topic that alarms notify. If the stack creates it, nothing but its alarms may publish to it. */
 export function createAlarmTopic(
   scope: Construct,
   id: string,
-  { emails, encryptionKey }: AlarmTopicProps,
-): Topic {
+  { arn, emails, encryptionKey }: AlarmTopicProps,
+): ITopic {
+  if (arn !== undefined) return Topic.fromTopicArn(scope, id, arn);
   const topic = new Topic(scope, id, {
     enforceSSL: true,
     ...(encryptionKey && { masterKey: encryptionKey }),

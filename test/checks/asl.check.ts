@@ -30,7 +30,8 @@ const EVERY_OPTION = {
   download_hosts: ['*.files.platform.example'],
   log_retention_days: 30,
   currency: { acme: 'EUR' },
-  alarm_emails: ['ops@example.com'],
+  alarm_emails: [],
+  alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call',
   runbook_url: 'https://wiki.example.com/exports',
   kms_key: 'create',
 } satisfies Record<Option, unknown>;

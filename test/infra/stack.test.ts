@@ -237,6 +237,7 @@ describe('the outputs', () => {
       [OUTPUTS.stateMachine]: '<WorkflowStateMachine>',
       [OUTPUTS.bucket]: '<ExportsBucket>',
       [OUTPUTS.deadLetterQueue]: '<SchedulesDeadLetterQueue>',
+      [OUTPUTS.alarmTopic]: '<AlarmTopic>',
       [OUTPUTS.database]: 'exports_test',
       [OUTPUTS.workgroup]: '<TablesWorkgroup>',
       [OUTPUTS.readerPolicy]: '<TablesReader>',

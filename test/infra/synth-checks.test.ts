@@ -77,6 +77,11 @@ describe('the warnings', () => {
       { exports: together, reserve_token_concurrency: true },
       [],
     ],
+    [
+      'what an existing topic must allow',
+      { alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call' },
+      [/on-call, .* sns:Publish for the alarms exports-test-\*.* kms:Decrypt/],
+    ],
     ['none in a stack without tables', { exports: [guessed], tables: false }, []],
   ])('are about %s', (_, changes, expected) => {
     const { stack } = stackWithChecks(changes);

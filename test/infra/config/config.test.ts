@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { CONFIG_KEY, InvalidConfig, parseConfig, readConfig } from '../../../infra/config/config.ts';
 import { CONTEXT } from '../../support/stack.ts';
 
-function faultsOf(context: unknown): readonly string[] {
+function faultsOf(context: unknown, region?: string): readonly string[] {
   try {
-    parseConfig(context);
+    parseConfig(context, region);
   } catch (error) {
     if (error instanceof InvalidConfig) return error.faults;
     throw error;
@@ -65,6 +65,7 @@ describe('the config', () => {
       download_hosts: ['https://files.example'],
       log_retention_days: 91,
       alarm_emails: ['ops@example.com', 'nobody'],
+      alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call.fifo',
       runbook_url: 'http://wiki.example/runbook',
       kms_key: 'alias/exports',
       basurl: 'x',
@@ -92,6 +93,8 @@ describe('the config', () => {
         'download_hosts[0]',
         'log_retention_days',
         'alarm_emails[1]',
+        'alarm_emails',
+        'alarm_topic_arn',
         'runbook_url',
         'kms_key',
         'basurl',
@@ -153,6 +156,19 @@ describe('the config', () => {
     ]),
   ])('refuses %s', (_, changes, fault) => {
     expect(faultsWith({ ...changes })).toEqual([fault]);
+  });
+
+  it.each([
+    [
+      'us-east-1',
+      [expect.stringMatching(/^alarm_topic_arn: the topic is in eu-central-1, but .* us-east-1/)],
+    ],
+    ['eu-central-1', []],
+    ['', []],
+    [undefined, []],
+  ])('refuses the topic of another Region, if it is known to which one the stack goes: %j', (region, faults) => {
+    const topic = { alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call' };
+    expect(faultsOf({ ...CONTEXT, ...topic }, region)).toEqual(faults);
   });
 
   it('accepts the schedule of a list, which is a snapshot of the day on which it is made', () => {
@@ -222,15 +238,18 @@ describe('the config', () => {
 
 describe('the CDK app', () => {
   it('fails the synth of an invalid config with its faults and without a stack trace', () => {
-    const context = { [CONFIG_KEY]: { ...CONTEXT, revision: 'latest', accounts: [] } };
+    const alarm_topic_arn = 'arn:aws:sns:eu-central-1:111122223333:on-call';
+    const context = { [CONFIG_KEY]: { ...CONTEXT, revision: 'latest', accounts: [], alarm_topic_arn } };
+    const target = { CDK_DEFAULT_ACCOUNT: '111122223333', CDK_DEFAULT_REGION: 'us-east-1' };
     const app = fileURLToPath(new URL('../../../infra/app.ts', import.meta.url));
     const { status, stderr } = spawnSync(process.execPath, [app], {
-      env: { ...process.env, CDK_CONTEXT_JSON: JSON.stringify(context) },
+      env: { ...process.env, ...target, CDK_CONTEXT_JSON: JSON.stringify(context) },
       encoding: 'utf8',
     });
     expect(status).toBe(1);
     expect(stderr).toContain('\n  revision: must be');
     expect(stderr).toContain('\n  accounts: must not be empty');
+    expect(stderr).toContain('\n  alarm_topic_arn: the topic is in eu-central-1');
     expect(stderr).not.toContain('    at ');
   });
 });
