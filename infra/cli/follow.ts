@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type DescribeExecutionOutput, ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
+import { ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { createStepFunctions, hasEnded, readDeployed } from './deployed.ts';
 import { CommandFailed, UsageError } from './errors.ts';
@@ -13,14 +13,16 @@ import { describeTimeline } from './timeline.ts';
 /** DescribeExecution costs nothing, and an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
 
-/** Step Functions is eventually consistent: an execution may be invisible for this many polls, one minute. */
-const MAX_UNSEEN_POLLS = 12;
+/**
+ * Polls that may fail in a row, one minute: Step Functions may not know a new execution yet, and the export goes on without an answer.
+ */
+const MAX_FAILED_POLLS = 12;
 
 /**
  * Starts an execution and follows it until it ends. If it fails, prints its timeline.
  *
  * @throws UsageError if the request has a fault; nothing is started
- * @throws CommandFailed if AWS refuses a call
+ * @throws CommandFailed if AWS refuses to start it, or all polls of a minute fail
  */
 export async function startAndFollow(
   request: unknown,
@@ -37,10 +39,7 @@ export async function startAndFollow(
   const name = executionName(checked, now);
   const { executionArn = '' } = await sfn.startExecution({ stateMachineArn, name, input });
   process.stderr.write(`started ${executionArn}\n`);
-  const outcome = await follow(sfn, executionArn, followEvery).catch((error) => {
-    process.stderr.write(`The export continues without this command: ${executionArn}\n`);
-    throw error;
-  });
+  const outcome = await follow(sfn, executionArn, followEvery);
   if (outcome.outcome === 'failed') await printTimeline(sfn, executionArn);
   return outcome;
 }
@@ -48,29 +47,39 @@ export async function startAndFollow(
 async function follow(sfn: SFN, executionArn: string, every: number): Promise<Outcome> {
   using interrupt = catchInterrupt();
   const { signal } = interrupt;
-  for (let shown = '', unseen = 0; ; ) {
-    const execution = await describe(sfn, executionArn, unseen < MAX_UNSEEN_POLLS);
-    if (execution && hasEnded(execution))
-      return outcomeOf({ ...execution, output: parseJson(execution.output ?? '') });
-    unseen = execution ? 0 : unseen + 1;
-    const progress = execution ? await describeProgress(sfn, executionArn) : shown;
+  let shown = '';
+  const show = (progress: string) => {
     if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
     shown = progress;
+  };
+  for (let failed = 0; ; ) {
+    try {
+      const execution = await sfn.describeExecution({ executionArn });
+      if (hasEnded(execution)) return outcomeOf({ ...execution, output: parseJson(execution.output ?? '') });
+      show(await describeProgress(sfn, executionArn));
+      failed = 0;
+    } catch (error) {
+      if (!(error instanceof CommandFailed)) throw error;
+      failed += 1;
+      if (failed > MAX_FAILED_POLLS) throw describeUnseen(error, executionArn);
+      if (!(error.cause instanceof ExecutionDoesNotExist)) show(`${error.happened} Will ask again.`);
+    }
     await wait(every, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return describeInterrupted(executionArn);
   }
 }
 
-/** @returns undefined while the execution is not visible yet */
-async function describe(
-  sfn: SFN,
-  executionArn: string,
-  mayBeUnseen: boolean,
-): Promise<DescribeExecutionOutput | undefined> {
-  return sfn.describeExecution({ executionArn }).catch((error: Error) => {
-    if (error.cause instanceof ExecutionDoesNotExist && mayBeUnseen) return undefined;
-    throw error;
-  });
+function describeUnseen({ happened, todo, cause }: CommandFailed, executionArn: string): CommandFailed {
+  const next = explainCommand(nameOf(executionArn));
+  return new CommandFailed(
+    happened,
+    `${todo} The export continues without this command. To follow it: ${next}`,
+    { cause },
+  );
+}
+
+function nameOf(executionArn: string): string {
+  return executionArn.split(':').at(-1) ?? '';
 }
 
 async function describeProgress(sfn: SFN, executionArn: string): Promise<string> {
@@ -84,7 +93,7 @@ async function describeProgress(sfn: SFN, executionArn: string): Promise<string>
 }
 
 function describeInterrupted(executionArn: string): Outcome {
-  const execution = executionArn.split(':').at(-1) ?? '';
+  const execution = nameOf(executionArn);
   return {
     outcome: 'interrupted',
     version: '1',

@@ -26,7 +26,7 @@ describe('run', () => {
     const output = { version: '1', execution: 'e', windows: [], bytes: 7 };
     const { started } = await startExecutions([], {
       end: { status: 'SUCCEEDED', output: JSON.stringify(output) },
-      unseenPolls: 3,
+      failedPolls: 3,
     });
     expect(await run()).toEqual({ outcome: 'delivered', ...output });
     expect(started).toEqual([
@@ -64,10 +64,30 @@ describe('run', () => {
     expect(write.mock.calls.at(-1)).toEqual([expect.stringContaining(expected)]);
   });
 
-  it('fails if an execution stays invisible for 13 polls', async () => {
-    await startExecutions([], { end: DELIVERED, unseenPolls: 13 });
-    await expect(run()).rejects.toMatchObject({
-      happened: expect.stringContaining('ExecutionDoesNotExist'),
+  it('goes on after polls that fail for a minute, and shows why they fail', async () => {
+    const pollError = 'UnrecognizedClientException';
+    await startExecutions([], { end: DELIVERED, failedPolls: 12, pollError });
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    expect(await run()).toMatchObject({ outcome: 'delivered' });
+    const shown = write.mock.calls.flatMap(([text]) =>
+      `${text}`.includes('DescribeExecution') ? [text] : [],
+    );
+    expect(shown).toEqual([
+      expect.stringMatching(/ \(UnrecognizedClientException\): .*\. Will ask again\.\n$/),
+    ]);
+  });
+
+  it.each([
+    'ExecutionDoesNotExist',
+    'UnrecognizedClientException',
+  ])('stops after 13 polls that fail with %s, and says how to follow the export', async (pollError) => {
+    const { started } = await startExecutions([], { end: DELIVERED, failedPolls: 13, pollError });
+    const failure = await run().catch((error) => error);
+    const next = `npm run export -- explain ${started[0]?.name} --stack exports`;
+    expect(failure).toMatchObject({
+      name: 'CommandFailed',
+      happened: expect.stringContaining(pollError),
+      todo: expect.stringContaining(`The export continues without this command. To follow it: ${next}`),
     });
   });
 

@@ -33,8 +33,10 @@ interface Options {
   readonly history?: readonly object[];
   /** Polls that see a started execution running, before it ends. */
   readonly polls?: number;
-  /** Polls before those that do not see it yet. */
-  readonly unseenPolls?: number;
+  /** Polls before those that fail. */
+  readonly failedPolls?: number;
+  /** Their error. Default: the execution is not visible yet. */
+  readonly pollError?: string;
 }
 
 const START = Date.UTC(2026, 10, 21, 6);
@@ -52,7 +54,14 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
   await startCloudFormation('exports');
   setTarget({ stack: 'exports' });
   onTestFinished(() => setTarget({}));
-  const { denied = '', end = {}, history = [], polls = 2, unseenPolls = 0 } = options;
+  const {
+    denied = '',
+    end = {},
+    history = [],
+    polls = 2,
+    failedPolls = 0,
+    pollError = 'ExecutionDoesNotExist',
+  } = options;
   const started: { name: string; input: string; stateMachineArn: string }[] = [];
   const arnOf = (name: string) => `${STATE_MACHINE.replace('stateMachine', 'execution')}:${name}`;
   const all = executions.flatMap((execution) => [execution, ...(execution.windows ?? [])]);
@@ -74,42 +83,50 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
   const describeStarted = (executionArn: string) => {
     const execution = started.find(({ name }) => arnOf(name) === executionArn);
     if (execution) poll += 1;
-    if (!execution || poll <= unseenPolls) return undefined;
+    if (!execution || poll <= failedPolls) return undefined;
     const common = { executionArn, name: execution.name, stateMachineArn: STATE_MACHINE, startDate: 1 };
-    return poll <= unseenPolls + polls ? { ...common, status: 'RUNNING' } : { ...common, ...end };
+    return poll <= failedPolls + polls ? { ...common, status: 'RUNNING' } : { ...common, ...end };
   };
-  const called = await serve(denied, {
-    StartExecution: ({ name = '', input = '', stateMachineArn = '' }) => {
-      started.push({ name, input, stateMachineArn });
-      return { executionArn: arnOf(name), startDate: 1 };
+  const called = await serve(
+    { denied, otherwise: pollError },
+    {
+      StartExecution: ({ name = '', input = '', stateMachineArn = '' }) => {
+        started.push({ name, input, stateMachineArn });
+        return { executionArn: arnOf(name), startDate: 1 };
+      },
+      ListExecutions: ({ mapRunArn, statusFilter, nextToken }) => {
+        const listed = mapRunArn === undefined ? executions : (find(mapRunArn)?.windows ?? []);
+        const filtered = listed.filter(({ status }) => (statusFilter ?? status) === status);
+        return page(filtered.map(item), 'executions', nextToken);
+      },
+      DescribeExecution: ({ executionArn = '' }) => {
+        const execution = find(executionArn);
+        if (!execution) return describeStarted(executionArn);
+        const { input, output, error, cause } = execution;
+        const texts = {
+          input: JSON.stringify(input),
+          output: output && JSON.stringify(output),
+          error,
+          cause,
+        };
+        return { ...item(execution), ...texts };
+      },
+      // The fake's Map Run has the ARN of its execution.
+      ListMapRuns: ({ executionArn = '' }) => {
+        const execution = find(executionArn);
+        const hasBegun = execution === undefined || execution.windows !== undefined;
+        return { mapRuns: hasBegun ? [{ executionArn, mapRunArn: executionArn, startDate: at(0) }] : [] };
+      },
+      DescribeMapRun: ({ mapRunArn }) => ({ mapRunArn, itemCounts: { total: 9, succeeded: 3, running: 4 } }),
+      GetExecutionHistory: ({ executionArn = '', nextToken }) =>
+        page(find(executionArn)?.history ?? history, 'events', nextToken, 3),
+      StopExecution: ({ executionArn = '' }) => {
+        const execution = find(executionArn);
+        if (execution) execution.status = 'ABORTED';
+        return execution && { stopDate: at(99) };
+      },
     },
-    ListExecutions: ({ mapRunArn, statusFilter, nextToken }) => {
-      const listed = mapRunArn === undefined ? executions : (find(mapRunArn)?.windows ?? []);
-      const filtered = listed.filter(({ status }) => (statusFilter ?? status) === status);
-      return page(filtered.map(item), 'executions', nextToken);
-    },
-    DescribeExecution: ({ executionArn = '' }) => {
-      const execution = find(executionArn);
-      if (!execution) return describeStarted(executionArn);
-      const { input, output, error, cause } = execution;
-      const texts = { input: JSON.stringify(input), output: output && JSON.stringify(output), error, cause };
-      return { ...item(execution), ...texts };
-    },
-    // The fake's Map Run has the ARN of its execution.
-    ListMapRuns: ({ executionArn = '' }) => {
-      const execution = find(executionArn);
-      const hasBegun = execution === undefined || execution.windows !== undefined;
-      return { mapRuns: hasBegun ? [{ executionArn, mapRunArn: executionArn, startDate: at(0) }] : [] };
-    },
-    DescribeMapRun: ({ mapRunArn }) => ({ mapRunArn, itemCounts: { total: 9, succeeded: 3, running: 4 } }),
-    GetExecutionHistory: ({ executionArn = '', nextToken }) =>
-      page(find(executionArn)?.history ?? history, 'events', nextToken, 3),
-    StopExecution: ({ executionArn = '' }) => {
-      const execution = find(executionArn);
-      if (execution) execution.status = 'ABORTED';
-      return execution && { stopDate: at(99) };
-    },
-  });
+  );
   return { called, started };
 }
 
@@ -139,13 +156,16 @@ export async function startCloudFormation(stack: string) {
 }
 
 /** Serves these operations until the test ends. @returns the names of those that were called */
-async function serve(denied: string, operations: Operations): Promise<readonly string[]> {
+async function serve(
+  { denied, otherwise }: { readonly denied: string; readonly otherwise: string },
+  operations: Operations,
+): Promise<readonly string[]> {
   const called: string[] = [];
   const server = await listen(({ headers, body }, response) => {
     const operation = String(headers['x-amz-target']).split('.')[1] ?? '';
     called.push(operation);
     const answer = operation === denied ? undefined : operations[operation]?.(JSON.parse(body));
-    const __type = operation === denied ? 'AccessDeniedException' : 'ExecutionDoesNotExist';
+    const __type = operation === denied ? 'AccessDeniedException' : otherwise;
     response.writeHead(answer ? 200 : 400, { 'content-type': 'application/x-amz-json-1.0' });
     response.end(JSON.stringify(answer ?? { __type, message: `User x may not call ${operation}.` }));
   });
