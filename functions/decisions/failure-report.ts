@@ -7,7 +7,7 @@ import { truncate, truncateAll } from './warnings.ts';
 const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   InvalidInput: 'Correct the request and start it again.',
   CredentialUnusable: "Correct the account's credential secret and run the export again.",
-  LoginRequired: 'Sign in to the platform again, then run the export again.',
+  LoginRequired: 'Sign in again (npm run export -- login --account ACCOUNT), then run the export again.',
   TokenRefusedAgain: 'Check the credential, its scope and base_url, then run the export again.',
   RequestRefused: 'Correct what the message names, then run the export again.',
   RateLimited: 'Lower max_parallel or run fewer exports at a time, then run the export again.',
@@ -103,7 +103,7 @@ export function createFailureReport(caught: Caught, subject: Subject): FailureRe
   const failure = {
     error,
     happened: happened || 'Nothing more is known.',
-    todo: nextStep(error),
+    todo: nextStep(error, account),
     report_ids: [...(subject.report_ids ?? [])],
     request_ids: typeof facts.request_id === 'string' ? [facts.request_id] : [],
     ...(Array.isArray(facts.faults) && facts.faults.length > 0 && { faults: facts.faults }),
@@ -137,8 +137,8 @@ function shorten(failure: Failure, limits: Limits): Failure {
   };
 }
 
-function nextStep(error: string): string {
-  return isExportError(error) ? NEXT_STEP[error] : NEXT_STEP_AFTER_UNEXPECTED;
+function nextStep(error: string, account = 'ACCOUNT'): string {
+  return isExportError(error) ? NEXT_STEP[error].replace('ACCOUNT', account) : NEXT_STEP_AFTER_UNEXPECTED;
 }
 
 /** A link to the runbook's section about an error. */

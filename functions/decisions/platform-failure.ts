@@ -94,11 +94,7 @@ export function toGrantError(error: unknown, account: string): unknown {
     return toExportError(error, { doing, creates: false, revision: '', facts: { account } });
   const facts: Facts = { account, status: error.status, type: error.error, request_id: error.requestId };
   if (error.error === 'invalid_grant') {
-    return new LoginRequired(
-      `The platform no longer accepts the login of account ${account}. ` +
-        `Sign in again: npm run export -- login --account ${account}`,
-      facts,
-    );
+    return new LoginRequired(`The platform no longer accepts the login of account ${account}.`, facts);
   }
   return new CredentialUnusable(
     `The token endpoint answered ${error.status} (${error.error}) when ${doing}.`,

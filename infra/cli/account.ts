@@ -8,6 +8,7 @@ import { CredentialUnusable } from '../../functions/workflow/errors.ts';
 import { replaceFile } from '../local/secrets-manager.ts';
 import { readRegion, stackName } from './deployment.ts';
 import { CommandFailed, explainStepError } from './errors.ts';
+import { loginCommand } from './next-command.ts';
 import { loadConfig, type PlatformOptions } from './options.ts';
 
 /** An account of the platform: a deployed one, or one with a credential file on this machine. */
@@ -18,6 +19,8 @@ export interface Account extends AsyncDisposable {
   readonly store: CredentialStore;
   /** The name of the secret or the file, for messages. */
   readonly place: string;
+  /** The command that logs in to it. */
+  readonly login: string;
 }
 
 export interface AccountOptions extends PlatformOptions {
@@ -42,13 +45,15 @@ export async function createAccount(name: string, options: AccountOptions): Prom
   const { local, baseUrl, credential } = options;
   if (local && baseUrl !== undefined && credential !== undefined) {
     const platform = createConnection(baseUrl, { allowLoopback: true });
-    return { name, ...platform, store: createFileStore(credential), place: credential };
+    const login = loginCommand(name, { baseUrl, credential });
+    return { name, ...platform, store: createFileStore(credential), place: credential, login };
   }
   const { base_url } = loadConfig();
   const stack = stackName();
   const store = createCredentialStore(createSecrets(await readRegion()), stack, name);
   const platform = createConnection(base_url, { allowLoopback: false });
-  return { name, ...platform, store, place: `the secret ${stack}/${name}/credential` };
+  const place = `the secret ${stack}/${name}/credential`;
+  return { name, ...platform, store, place, login: loginCommand(name) };
 }
 
 function createConnection(

@@ -9,7 +9,7 @@ import type { FailureReport } from '../../functions/workflow/states.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
 import { requestOf } from '../config/exports.ts';
 import type { Folder, ReadableBucket } from './bucket.ts';
-import { findReplaced, lastTarget, readKeptRequests } from './kept-requests.ts';
+import { findReplaced, lastPlatform, readKeptRequests, targetOf } from './kept-requests.ts';
 import { readShown } from './months.ts';
 import type { NamedExport } from './next-command.ts';
 import { loadConfig } from './options.ts';
@@ -83,7 +83,9 @@ async function findRequests(name: string, place: ExportPlace, now: Date): Promis
     const latest = kept.find(({ request }) => request.account === account);
     const input = entry ? requestOf(entry) : latest?.input;
     const { request } = checkRequest(input, now);
-    const target = local ? lastTarget(all, request) : { platform: platformName(base_url), revision };
+    const target = local
+      ? targetOf(lastPlatform(all, request))
+      : { platform: platformName(base_url), revision };
     const named = {
       name,
       account: place.account,

@@ -6,7 +6,7 @@ import { parseRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import { WindowResult } from '../../functions/workflow/states.ts';
 import type { BusEvent } from '../local/events.ts';
-import type { ExecutionHistory } from '../local/history.ts';
+import type { ExecutionHistory, History } from '../local/history.ts';
 import { UsageError } from './errors.ts';
 import type { ExecutionEnd } from './outcome.ts';
 
@@ -67,6 +67,8 @@ export interface RecordedExecution {
   readonly events: readonly ExecutionEvent[];
   /** The end of the execution, or the last that is known of it. ISO 8601. */
   readonly until: string;
+  /** The command that exports the rest of a local run, if its history has it. */
+  readonly next?: string | undefined;
 }
 
 const OUTCOMES: Readonly<Record<string, ExecutionOutcome>> = {
@@ -165,8 +167,8 @@ async function readFolder(out: string): Promise<RecordedExecution[]> {
   );
   if (history === undefined && events === undefined)
     throw new UsageError([`--out ${out} has no history.json; run 'npm start' first, or name another folder`]);
-  const { executions = [] } = Object(parseJson(history ?? '')) as { executions?: ExecutionHistory[] };
-  const recorded = executions.map(readRecorded);
+  const { executions = [], next } = Object(parseJson(history ?? '')) as Partial<History>;
+  const recorded = executions.map((each) => ({ ...readRecorded(each), next }));
   const names = new Set(recorded.map(({ summary }) => summary.execution));
   const announced = (events ?? '')
     .split('\n')

@@ -2,11 +2,12 @@ import { Command } from 'commander';
 import { DOING, duration, size } from '../local/progress.ts';
 import { UsageError } from './errors.ts';
 import { describeEnd, type RecordedExecution, readLocal, readWindows, type WindowRun } from './executions.ts';
+import { lastPlatform, readKeptRequests } from './kept-requests.ts';
 import { printDocument, printLines, toMinute } from './layout.ts';
 import { listExecutions } from './list.ts';
-import { resumeCommand } from './next-command.ts';
+import { missingCommand, resumeCommand } from './next-command.ts';
 import { type CommonOptions, examples, option } from './options.ts';
-import { describeOutcome, type Outcome, outcomeOf } from './outcome.ts';
+import { adviseLocally, describeOutcome, type Outcome, outcomeOf } from './outcome.ts';
 import { describeTimeline } from './timeline.ts';
 
 export function createExplainCommand(): Command {
@@ -24,8 +25,9 @@ async function explain(named: string | undefined, options: CommonOptions): Promi
   const execution = named ?? (await listExecutions(options, 1))[0]?.execution;
   if (execution === undefined) throw new UsageError(['nothing has run yet']);
   const details = options.local ? await readLocal(options.out, execution) : await findDeployed(execution);
-  if (!options.json) return printLines(describeExecution(details, options));
-  const { outcome: ending, ...failure } = readFailure(details) ?? {};
+  const failed = options.local ? await readLocalFailure(details, options) : readFailure(details);
+  if (!options.json) return printLines(describeExecution(details, failed, options));
+  const { outcome: ending, ...failure } = failed ?? {};
   const timeline = describeTimeline(details.events);
   const windows = readWindows(details);
   printDocument({ ...details.summary, failure: ending && failure, windows, timeline });
@@ -40,9 +42,39 @@ function readFailure({ summary, end }: RecordedExecution): Outcome | undefined {
   return isUnderWay(summary) || summary.outcome === 'delivered' ? undefined : outcomeOf(end);
 }
 
-function describeExecution(details: RecordedExecution, { local, out }: CommonOptions): string[] {
-  const { summary, events } = details;
+/** A run that was interrupted says how to continue it. */
+async function readLocalFailure(
+  details: RecordedExecution,
+  { out }: CommonOptions,
+): Promise<Outcome | undefined> {
+  const { execution, outcome, account = '', export: name = '' } = details.summary;
+  if (outcome === 'stopped')
+    return {
+      outcome: 'interrupted',
+      version: '1',
+      execution,
+      continues: false,
+      next: nextLocal(details, out),
+    };
   const failure = readFailure(details);
+  if (failure?.outcome !== 'failed') return failure;
+  const platform = lastPlatform(await readKeptRequests(out, new Date()), { account, name });
+  return adviseLocally(failure, { ...platform, account, out });
+}
+
+/** The history keeps the command of its run only; `missing` prints one for the days of an earlier run. */
+function nextLocal({ next, summary }: RecordedExecution, out: string): string {
+  return (
+    next ?? missingCommand({ name: summary.export ?? '', account: summary.account }, { local: true, out })
+  );
+}
+
+function describeExecution(
+  details: RecordedExecution,
+  failure: Outcome | undefined,
+  { local, out }: CommonOptions,
+): string[] {
+  const { summary, events } = details;
   const { execution, outcome, seconds, started_at, ended_at, account, start_date, end_date } = summary;
   const took = isUnderWay(summary) ? 'so far' : 'took';
   const facts = [
@@ -51,10 +83,12 @@ function describeExecution(details: RecordedExecution, { local, out }: CommonOpt
     started_at === undefined ? `ended ${toMinute(ended_at ?? '')} UTC` : `began ${toMinute(started_at)} UTC`,
     seconds === undefined ? [] : `${took} ${duration(seconds * 1_000)}`,
   ].flat();
-  const next = local ? `repeat the command with --only-missing --out ${out}` : resumeCommand(execution);
+  const next = local ? nextLocal(details, out) : resumeCommand(execution);
   const paragraphs = [
     [`${outcome.replace('_', ' ')}  ${execution}`, facts.join(', ')],
-    outcome === 'unfinished' ? [`It is still running, or it was killed. To go on after that, ${next}.`] : [],
+    outcome === 'unfinished'
+      ? ['It is still running, or it was killed. If it was killed, export the rest:', `  ${next}`]
+      : [],
     failure ? describeOutcome(failure, { root: local ? `${out}/` : 's3://', next }) : [],
     readWindows(details).map(describeWindow),
     describeTimeline(events),

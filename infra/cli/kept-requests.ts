@@ -34,13 +34,13 @@ export function targetOf({ baseUrl, revision = EXAMPLE_REVISION }: PlatformOptio
   return { platform: platformName(baseUrl ?? 'http://127.0.0.1'), revision };
 }
 
-/** Where the last run of an export sent its request; a sandbox, if there was none. */
-export function lastTarget(
+/** The platform of an export's last run; a sandbox, if there was none. */
+export function lastPlatform(
   kept: readonly KeptRequest[],
   { account, name }: Pick<ExportRequest, 'account' | 'name'>,
-): RequestTarget {
+): PlatformOptions {
   const last = kept.find(({ request }) => request.account === account && request.name === name);
-  return targetOf(last?.options ?? {});
+  return last?.options ?? {};
 }
 
 /**

@@ -13,6 +13,13 @@ export function explainCommand(execution: string, folder?: Folder): string {
   return commandLine(['explain', execution, ...folderOptions(folder)]);
 }
 
+/** The command that logs in to an account of the platform, or of a credential file on this machine. */
+export function loginCommand(account: string, local?: PlatformOptions): string {
+  const place =
+    local === undefined ? targetOptions() : ['--local', ...platformOptions(local, ['baseUrl', 'credential'])];
+  return commandLine(['login', '--account', account, ...place]);
+}
+
 /** An export as a command names it. */
 export interface NamedExport {
   readonly name: string;
@@ -64,8 +71,10 @@ function folderOptions({ local, out }: Partial<Folder> = {}): string[] {
   return ['--local', ...(out === 'out' ? [] : ['--out', out])];
 }
 
-function platformOptions(options: PlatformOptions): string[] {
-  const names = Object.keys(PLATFORM_FLAGS) as (keyof PlatformOptions)[];
+function platformOptions(
+  options: PlatformOptions,
+  names = Object.keys(PLATFORM_FLAGS) as (keyof PlatformOptions)[],
+): string[] {
   return names.flatMap((name) => (options[name] === undefined ? [] : [PLATFORM_FLAGS[name], options[name]]));
 }
 

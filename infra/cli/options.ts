@@ -51,6 +51,14 @@ export const option = {
     new Option('--from <date>', `the first day${more}`).argParser(parseDate),
   to: (instead = '') =>
     new Option('--to <date>', `the day after the last one${instead}`).argParser(parseDate),
+  /** Refuses --local. @param instead what to do with a run of this machine */
+  deployedOnly: (instead: string) =>
+    new Option('--local')
+      .hideHelp()
+      .preset(true)
+      .argParser(() => {
+        throw new UsageError([`this command is for deployed executions: ${instead}`]);
+      }),
   out: () => localOption('--out <dir>', 'the folder of the local runs').default('out'),
   // Above 1,000, a wait of 10 s is shorter than a timer's precision.
   speed: () =>

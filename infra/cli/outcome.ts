@@ -1,9 +1,10 @@
-import { type ErrorName, readCause } from '../../functions/workflow/errors.ts';
+import { type ErrorName, errors, readCause } from '../../functions/workflow/errors.ts';
 import type { ExportResult, FailureReport } from '../../functions/workflow/states.ts';
 import type { Folder } from './bucket.ts';
 import { DELIVERED, FAILED, INTERRUPTED } from './errors.ts';
 import { alignColumns, printDocument, printLines } from './layout.ts';
-import { missingCommand } from './next-command.ts';
+import { loginCommand, missingCommand } from './next-command.ts';
+import type { PlatformOptions } from './options.ts';
 
 /** The end of an export, deployed or local: the document that `--json` prints. */
 export type Outcome =
@@ -159,4 +160,37 @@ function describeWindows(report: Partial<FailureReport>): string[] {
     ...(unnamed > 0 ? [`  and ${unnamed} more`] : []),
     ...(windows_delivered > 0 ? [`Windows that were delivered, and stay: ${windows_delivered}`] : []),
   ];
+}
+
+/** A run of this machine, for {@link adviseLocally}. */
+export interface LocalRunFacts extends PlatformOptions {
+  readonly account: string;
+  readonly out: string;
+  readonly speed?: number;
+}
+
+/** Says what to do next on this machine. A failure report speaks of secrets, functions and AWS. */
+export function adviseLocally<Failed extends { readonly error: string; readonly todo: string }>(
+  failure: Failed,
+  run: LocalRunFacts,
+): Failed {
+  return { ...failure, todo: localStep(failure.error, run) ?? failure.todo };
+}
+
+/** @returns undefined if the step of the failure report fits */
+function localStep(error: string, run: LocalRunFacts): string | undefined {
+  const { account, out, speed = 1, credential = 'the credential file' } = run;
+  const checkFolder = `No AWS is involved: check that ${out} can be read and written, then run the export again.`;
+  const steps: { readonly [name in ErrorName]?: string } = {
+    ...(speed > 1 && {
+      OutOfTime: `At --speed ${speed}, this machine may be too slow: run it with --speed ${Math.ceil(speed / 10)}.`,
+    }),
+    CredentialUnusable: `Correct ${credential}, or name another file with --credential.`,
+    LoginRequired: `Log in again (${loginCommand(account, run)}), then run the export again.`,
+    AccessRefused: checkFolder,
+    ServiceUnavailable: checkFolder,
+    ExportIncomplete: 'Read the failures of the windows, then run the export again with --only-missing.',
+  };
+  if (Object.hasOwn(errors, error)) return steps[error as ErrorName];
+  return `Run the export again. If it fails again, give ${out}/history.json to the maintainers.`;
 }

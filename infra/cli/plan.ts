@@ -7,7 +7,7 @@ import { exportPrefix, MANIFEST } from '../../functions/workflow/keys.ts';
 import { type ExportRequest, splitRequest } from '../../functions/workflow/request/request.ts';
 import { dollarsOf, PRICES, usageOf } from '../config/cost.ts';
 import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from './bucket.ts';
-import { lastTarget, readKeptRequests, targetOf } from './kept-requests.ts';
+import { lastPlatform, readKeptRequests, targetOf } from './kept-requests.ts';
 import { printDocument, printLines } from './layout.ts';
 import { examples, loadConfig, option } from './options.ts';
 import { checkRequest, findRequest, type RequestOptions } from './request.ts';
@@ -82,7 +82,7 @@ async function findTarget(
   { local, out }: PlanOptions,
   now: Date,
 ): Promise<RequestTarget> {
-  if (local) return lastTarget(await readKeptRequests(out, now), request);
+  if (local) return targetOf(lastPlatform(await readKeptRequests(out, now), request));
   const { base_url, revision } = loadConfig();
   return { platform: platformName(base_url), revision };
 }

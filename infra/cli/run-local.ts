@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ErrorName } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { objectKey } from '../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
@@ -20,7 +19,7 @@ import { printLines, warn } from './layout.ts';
 import { quote, repeatCommand } from './next-command.ts';
 import { configFaults, loadConfig, type PlatformOptions, platformFaults } from './options.ts';
 import { lockFolder } from './out-lock.ts';
-import { type Interrupted, type Outcome, outcomeOf } from './outcome.ts';
+import { adviseLocally, type Interrupted, type Outcome, outcomeOf } from './outcome.ts';
 import {
   checkRequest,
   exampleRequest,
@@ -68,6 +67,7 @@ export async function runLocal(
     clock,
     config: loadConfig(),
   });
+  local.history.next = repeatCommand();
   await using _saving = keepSaving(local.history);
   const execution = local.export(input, executionName(request, new Date(clock.now())));
   using interrupt = catchInterrupt();
@@ -75,28 +75,12 @@ export async function runLocal(
   await showProgress(execution, local, process.stderr);
   const result = await execution.result;
   if (result.status === 'ABORTED') return { outcome: describeInterrupted(execution.name) };
-  const outcome = adviseLocally(outcomeOf({ name: execution.name, ...result }), options);
-  if (outcome.outcome === 'delivered')
+  const outcome = outcomeOf({ name: execution.name, ...result });
+  if (outcome.outcome !== 'failed')
     return { outcome, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
   const { events = [] } = local.history.executions.at(-1) ?? {};
   printLines(describeTimeline(events), process.stderr);
-  return { outcome };
-}
-
-/** The next step of a failure whose cause is on this machine. */
-export function adviseLocally(
-  outcome: Outcome,
-  { speed, credential }: Pick<LocalRunOptions, 'speed' | 'credential'>,
-): Outcome {
-  if (outcome.outcome !== 'failed') return outcome;
-  const error = outcome.error as ErrorName;
-  if (error === 'OutOfTime' && speed > 1) {
-    const slower = `--speed ${Math.ceil(speed / 10)}`;
-    return { ...outcome, todo: `At --speed ${speed}, this machine may be too slow: run it with ${slower}.` };
-  }
-  if (error === 'CredentialUnusable' && credential !== undefined)
-    return { ...outcome, todo: `Correct ${credential}, or name another file with --credential.` };
-  return outcome;
+  return { outcome: adviseLocally(outcome, { ...options, account: request.account }) };
 }
 
 function describeInterrupted(execution: string): Interrupted {

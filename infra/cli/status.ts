@@ -6,12 +6,13 @@ import { type Folder, openToRead, type ReadableBucket } from './bucket.ts';
 import { describeRanges, findExport, findLatestFailure, namesIn, type RemainingFailure } from './days.ts';
 import { UsageError } from './errors.ts';
 import { describeEnd, type ExecutionSummary } from './executions.ts';
-import { readKeptRequests } from './kept-requests.ts';
+import { lastPlatform, readKeptRequests } from './kept-requests.ts';
 import { printDocument, printLines, toMinute } from './layout.ts';
 import { listExecutions } from './list.ts';
 import { findMissingDays, type MissingDays } from './missing.ts';
 import { explainCommand } from './next-command.ts';
 import { loadConfig, option } from './options.ts';
+import { adviseLocally } from './outcome.ts';
 
 interface StatusOptions extends Folder {
   readonly json?: true;
@@ -72,9 +73,9 @@ async function readStatus(
   });
   await using objects = await openToRead(options);
   const configured = local && name === undefined ? [] : loadConfig().exports;
-  const kept = local ? (await readKeptRequests(out, now)).map(({ request }) => request) : [];
+  const kept = local ? await readKeptRequests(out, now) : [];
   const known = new Set([
-    ...[...configured, ...kept].map((each) => `${each.account}/${each.name}`),
+    ...[...configured, ...kept.map(({ request }) => request)].map((each) => `${each.account}/${each.name}`),
     ...executions.flatMap((one) => (one.account && one.export ? [`${one.account}/${one.export}`] : [])),
     ...(local ? namesIn(await objects.list(EXPORTS_PREFIX)) : []),
   ]);
@@ -91,6 +92,8 @@ async function readStatus(
       .sort()
       .at(-1);
     const failures = keys.filter((key) => key.endsWith(`/${FAILURE}`));
+    const failure = await findLatestFailure(objects, failures);
+    const run = { ...lastPlatform(kept, { account, name }), account, out };
     const days = await readDays(account, name, options, objects, now);
     statuses.push({
       account,
@@ -100,7 +103,7 @@ async function readStatus(
       newest_day: end && addDays(end, -1),
       missing: days?.missing,
       held: days?.held,
-      failure: await findLatestFailure(objects, failures),
+      failure: failure && local ? adviseLocally(failure, run) : failure,
     });
   }
   return statuses;

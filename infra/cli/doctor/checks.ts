@@ -150,7 +150,7 @@ function describeTokenFault(error: unknown, account: Account): Check {
   if (error instanceof OAuthError) {
     const todo =
       error.error === 'invalid_grant'
-        ? `Log in again: npm run export -- login --account ${account.name}`
+        ? `Log in again: ${account.login}`
         : 'Check client_id and client_secret with the platform.';
     return fault('token', error.message, todo);
   }

@@ -34,10 +34,11 @@ describe('createFailureReport', () => {
 
   it.each([
     ['ReportStuck', 'Give the platform the report ids', 'reportstuck'],
+    ['LoginRequired', 'npm run export -- login --account acme', 'loginrequired'],
     ['SomethingNew', "Read the execution's history", 'othererror'],
     ['constructor', "Read the execution's history", 'othererror'],
   ])('says what to do after %s, and links to its section of the runbook', (name, todo, section) => {
-    const report = createFailureReport({ Error: name }, subject);
+    const report = createFailureReport({ Error: name }, { ...subject, account: 'acme' });
     expect(report.todo).toContain(todo);
     expect(report.runbook).toBe(`infra/RUNBOOK.md#${section}`);
   });

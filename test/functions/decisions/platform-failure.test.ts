@@ -106,10 +106,10 @@ describe('toGrantError (contract 7.3)', () => {
       'The token endpoint answered 401 (invalid_client) when requesting a token for account acme.',
     ],
     [
-      '3: a dead refresh token is LoginRequired and names the command to run',
+      '3: a dead refresh token is LoginRequired',
       oauthError('invalid_grant'),
       'LoginRequired',
-      'The platform no longer accepts the login of account acme. Sign in again: npm run export -- login --account acme',
+      'The platform no longer accepts the login of account acme.',
     ],
     [
       '9: silence is PlatformUnavailable',

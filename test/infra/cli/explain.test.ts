@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
 import { FAILED, FAILURE, NAME, RUNNING } from './operated-executions.ts';
@@ -78,14 +80,48 @@ describe('explain', () => {
 describe('explain --local', () => {
   it('says of an unfinished run what to do if it was killed', async () => {
     const events = [{ type: 'ExecutionStarted', time: '2026-11-21T06:00:00.000Z', input: {} }];
-    const history = { executions: [{ execution: 'killed', events }] };
+    const history = { next: 'npm start -- --only-missing', executions: [{ execution: 'killed', events }] };
     const { directory } = await writeTemporary('history.json', JSON.stringify(history));
     const { stdout } = await runCommand(['explain', '--local', '--out', directory]);
     expect(stdout).toMatch(
-      /^unfinished {2}killed\n.*, so far 0 s\n\nIt is still running, or.*--only-missing/s,
+      /^unfinished {2}killed\n.*, so far 0 s\n\nIt is still running, or .*:\n {2}npm start -- --only-missing\n/s,
     );
     const { status } = await runCommand(['status', '--local', '--out', directory]);
     expect(status).toBe(0);
+  });
+
+  it('advises what fits this machine, and status too', async () => {
+    const { directory: out } = await writeTemporary('history.json', '');
+    const write = async (path: string, content: unknown) => {
+      await mkdir(dirname(join(out, path)), { recursive: true });
+      await writeFile(join(out, path), JSON.stringify(content));
+    };
+    const detail = { ...FAILURE, error: 'LoginRequired', account: 'acme', export: 'daily' };
+    const prefix = 'bucket/exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-02';
+    await write('events.jsonl', {
+      'detail-type': 'Report Export Failed',
+      detail,
+      time: '2026-11-20T07:30:00Z',
+    });
+    await write(`${prefix}/_failure.json`, detail);
+    await write('requests/acme.daily.json', {
+      name: 'daily',
+      account: 'acme',
+      start_date: '2026-10-01',
+      end_date: '2026-10-02',
+      metrics: ['spend'],
+      advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+    });
+    await write('platforms/acme.daily.json', { baseUrl: 'https://ads.example', credential: 'c.json' });
+    for (const command of ['explain', 'status']) {
+      const { stdout } = await runCommand([command, '--local', '--out', out]);
+      expect(stdout).toContain(
+        'What to do: Log in again (npm run export -- login --account acme --local ' +
+          '--base-url https://ads.example --credential c.json), then run the export again.\n',
+      );
+    }
+    const { stdout } = await runCommand(['explain', '--local', '--out', out]);
+    expect(stdout).toContain(`\nThen: npm run export -- missing daily --account acme --local --out ${out}\n`);
   });
 
   it('exits 2 if the folder does not have the execution', async () => {

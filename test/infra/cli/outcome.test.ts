@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeOutcome, outcomeOf } from '../../../infra/cli/outcome.ts';
+import { adviseLocally, describeOutcome, outcomeOf } from '../../../infra/cli/outcome.ts';
 
 const NEXT = 'npm run export -- resume daily-1';
 
@@ -119,4 +119,32 @@ describe('the printed outcome', () => {
       'The platform had no rows for this request.',
     ]);
   });
+});
+
+it.each([
+  ['RequestRefused', 1, 'Do this.'],
+  ['OutOfTime', 1, 'Do this.'],
+  ['OutOfTime', 1_000, 'At --speed 1000, this machine may be too slow: run it with --speed 100.'],
+  ['CredentialUnusable', 1, 'Correct c.json, or name another file with --credential.'],
+  [
+    'LoginRequired',
+    1,
+    'Log in again (npm run export -- login --account acme --local --base-url http://127.0.0.1:80 --credential c.json), ' +
+      'then run the export again.',
+  ],
+  [
+    'ServiceUnavailable',
+    1,
+    'No AWS is involved: check that out can be read and written, then run the export again.',
+  ],
+  ['ExportIncomplete', 1, 'Read the failures of the windows, then run the export again with --only-missing.'],
+  [
+    'Sandbox.Timedout',
+    1,
+    'Run the export again. If it fails again, give out/history.json to the maintainers.',
+  ],
+])('after %s at %i times the speed, says what to do on this machine', (error, speed, todo) => {
+  const run = { account: 'acme', out: 'out', speed, baseUrl: 'http://127.0.0.1:80', credential: 'c.json' };
+  const failure = { error, happened: 'No.', todo: 'Do this.' };
+  expect(adviseLocally(failure, run)).toEqual({ ...failure, todo });
 });

@@ -108,6 +108,8 @@ describe('an interrupted run', () => {
 
     // None of the arguments has a space.
     expect(interrupted.next).toBe(`npm start -- ${args.slice(2).join(' ')} --only-missing`);
+    const explained = await runCommand(['explain', '--local', '--out', out]);
+    expect(explained.stdout).toContain(`To export the rest: ${interrupted.next}\n`);
   });
 
   it('continues in AWS after Ctrl-C, and says how to see it', async () => {

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { objectKey } from '../../../functions/workflow/keys.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
-import { adviseLocally, firstQuery } from '../../../infra/cli/run-local.ts';
+import { firstQuery } from '../../../infra/cli/run-local.ts';
 import { runCommand } from '../../support/cli.ts';
 import { listen } from '../../support/listen.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -211,22 +211,6 @@ it('a sandbox has the advertisers of the request, and restates days from run to 
   const run = async () => JSON.parse((await runCommand(['run', '--local', '--json', ...args])).stdout);
   expect(await run()).toMatchObject({ outcome: 'delivered', restated: 0 });
   expect(await run()).toMatchObject({ outcome: 'delivered', restated: 1 });
-});
-
-it.each([
-  ['OutOfTime', 1, 'Do this.'],
-  ['OutOfTime', 1_000, 'At --speed 1000, this machine may be too slow: run it with --speed 100.'],
-  ['CredentialUnusable', 1, 'Correct wrong.json, or name another file with --credential.'],
-])('after %s at %i times the speed, says what to change on this machine', (error, speed, todo) => {
-  const outcome = {
-    outcome: 'failed',
-    version: '1',
-    error,
-    happened: '',
-    todo: 'Do this.',
-    execution: 'e',
-  } as const;
-  expect(adviseLocally(outcome, { speed, credential: 'wrong.json' })).toEqual({ ...outcome, todo });
 });
 
 it.each([
