@@ -6,6 +6,9 @@ import { refused } from './report.ts';
 /** Keys of the path to the rows, such as `data.rows`, if the request does not name it. */
 const MAX_KEYS = 2;
 
+/** Keys and positions that a request's path may have. Deeper values are not looked at: that would take longer with each level. */
+const MAX_DEPTH = 100;
+
 /** Objects and arrays that a token opens. */
 const OPENS: Partial<Record<Token['name'], number>> = {
   startObject: 1,
@@ -41,6 +44,7 @@ export async function* cutRows(
   // Sees each value that is not in a row, with the keys and positions that lead to it.
   const filter = (stack: (string | number | null)[], { name }: Token) => {
     if (stack.length === 0 && ++values > 1) throw new Error('another value follows');
+    if (stack.length > MAX_DEPTH) return false;
     const isItem = typeof stack.at(-1) === 'number';
     const keys = isItem ? stack.slice(0, -1) : stack;
     if (keys.length === 0 || keys.some((key) => typeof key === 'number')) return false;
