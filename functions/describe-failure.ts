@@ -101,7 +101,7 @@ async function describeExport(state: ExportFailure, dependencies: Dependencies):
   };
 }
 
-/** If all windows failed with the same error, the export gets that error and what to do about it. */
+/** If the windows that failed have the same error, the export gets that error and what to do about it. */
 function describeFailed(
   failed: NonNullable<FailureReport['failed_windows']>,
   windows: number,

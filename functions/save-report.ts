@@ -15,8 +15,8 @@ import type { Common } from './workflow/step.ts';
 const STOP_BEFORE_MS = 60_000;
 
 /**
- * Calls that left a checkpoint. A window's 12 h hold 51 calls of 14 min. More calls mean that the host breaks off after every few
- * parts, and each break costs a call and 20 s of waiting: 60 × 20 s = 20 min.
+ * Calls that left a checkpoint, over all reports of the window. Its 12 h hold 51 calls of 14 min. More calls mean that the host
+ * breaks off after every few parts, and each break costs a call and 10 s of waiting: 60 × 10 s = 10 min.
  */
 export const MAX_CALLS = 60;
 

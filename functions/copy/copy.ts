@@ -60,7 +60,7 @@ export async function copyFile(options: CopyOptions): Promise<WrittenObject | Co
   } catch (error) {
     const failure = explain(error, deadline);
     if (copying === undefined) throw failure;
-    if (canResume(failure, isDownloaded)) {
+    if (mayKeepUpload(failure, isDownloaded)) {
       const checkpoint = await suspend(copying);
       if (checkpoint) return checkpoint;
       if (stored) throw failure;
@@ -87,9 +87,10 @@ function explain(error: unknown, deadline: AbortSignal): unknown {
   );
 }
 
-/** After the download has ended, CopyFailed means that S3 rejected the bytes. */
-function canResume(failure: unknown, isDownloaded: boolean): boolean {
+/** The next call can continue the upload, also one that S3 could not complete, and one whose URL expired before a byte came. */
+function mayKeepUpload(failure: unknown, isDownloaded: boolean): boolean {
   if (failure instanceof ServiceUnavailable || failure instanceof UrlExpired) return true;
+  // After the download has ended, CopyFailed means that S3 rejected the bytes.
   return failure instanceof CopyFailed && !(failure instanceof RemainderRefused) && !isDownloaded;
 }
 

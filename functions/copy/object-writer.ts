@@ -82,7 +82,7 @@ export function createObjectWriter(
     if (used < partBytes) return undefined;
     dispatch();
     const rest = Buffer.from(chunk.subarray(copied));
-    // The other buffer may still be on its way.
+    // Returned after each part. It waits only while the other buffer is still on its way.
     return sending[index]?.then(() => (rest.length > 0 ? write(rest) : undefined));
   }
 

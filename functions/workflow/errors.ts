@@ -1,8 +1,9 @@
 import { isObject, parseJson } from './json.ts';
 
 /**
- * The errors that a step can throw: one class per decision of the state machine (retry soon, retry later, renew, replace,
- * give up), not one per HTTP status. infra/constructs/retries.ts says what each decision does.
+ * The errors that a step can throw: one class per decision of the state machine (retry later, renew, replace, give up), not one
+ * per HTTP status. infra/constructs/retries.ts has the Retries, and infra/constructs/export-workflow.ts what a Catch leads to. A step
+ * that catches an error itself says so: createReport repeats a call after an AnswerLost.
  *
  * `name` is a literal on the class, because Step Functions matches it in a Retry or a Catch, and a minifier shortens the
  * names of classes.
@@ -116,7 +117,7 @@ export class AccessRefused extends ExportError {
   override readonly name = 'AccessRefused';
 }
 
-/** Some windows were not delivered. Each has its own failure report. */
+/** Some windows were not delivered, for different reasons. With one reason, the export fails with that error instead. */
 export class ExportIncomplete extends ExportError {
   override readonly name = 'ExportIncomplete';
 }
@@ -135,7 +136,7 @@ export class UrlExpired extends ExportError {
 
 // Retry later.
 
-/** The platform did not answer, or answered 5xx. Nothing was created. */
+/** The platform did not answer, or answered 5xx; the token endpoint also 408 or 429. Nothing was created. */
 export class PlatformUnavailable extends ExportError {
   override readonly name = 'PlatformUnavailable';
 }

@@ -135,6 +135,7 @@ export class ExportWorkflow extends Construct {
     getWindowToken.next(whatNext);
     whatNext
       .when(caught('TokenRefused'), getWindowToken)
+      // Gives the report up, without a GET.
       .when(caught('UrlExpired'), checkReport)
       .when(isKind('purchases'), queryPurchases)
       .when(isKind('list'), exportList)

@@ -38,7 +38,7 @@ export interface LocalOptions {
   readonly versioned?: boolean;
   /** Replace settings of all functions. */
   readonly settings?: SettingTexts;
-  /** Default: runs each function in threads of this process. */
+  /** Default: runs CurateReport in processes, and each other function in threads of this process. */
   readonly createFunction?: CreateFunction;
 }
 
@@ -70,7 +70,14 @@ export interface LocalRun extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Starts the stack on this machine. The platform is the only thing outside that it talks to. */
+/**
+ * Starts the stack on this machine. The platform is the only thing outside that it talks to.
+ *
+ * It runs the definition and the bundled handlers that are deployed. These differ: a window is an iteration in the history of its
+ * export, not an execution; calls queue where Lambda would throttle them; the limits of a function's time count real time, whatever
+ * the clock's speed; there is no redrive, IAM, KMS or lifecycle rule; and make-assembly.ts replaces the config's platform, accounts
+ * and exports, so that one assembly serves every run.
+ */
 export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   await using started = new AsyncDisposableStack();
   const { speed = 1, start, ahead } = options.clock ?? {};
