@@ -6,7 +6,7 @@ import type { Config } from './config/config.ts';
 import { OUTPUTS } from './config/config.ts';
 import { tablesOf } from './config/exports.ts';
 import { AccountSecrets } from './constructs/account-secrets.ts';
-import { createAlarmTopic } from './constructs/alarm-topic.ts';
+import { createAlarmTopic, notifySlack } from './constructs/alarm-topic.ts';
 import { createEncryptionKey, encryptExecutions } from './constructs/encryption-key.ts';
 import { createExecutionLogs } from './constructs/execution-logs.ts';
 import { ExportAlarms } from './constructs/export-alarms.ts';
@@ -51,6 +51,7 @@ export class ExportStack extends Stack {
       emails: config.alarm_emails,
       encryptionKey,
     });
+    if (config.slack) notifySlack(this, 'Slack', { ...config.slack, topic });
     const runbookUrl = config.runbook_url;
     new ExportAlarms(this, 'Alarms', {
       exports,

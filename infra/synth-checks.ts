@@ -7,6 +7,7 @@ import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../functions/workflow/keys.ts
 import { metricType, TABLES_PREFIX } from '../functions/workflow/table.ts';
 import { type Config, type ConfiguredExport, nextStarts } from './config/config.ts';
 import { tableSource } from './config/exports.ts';
+import { CLOUDWATCH_READS } from './constructs/alarm-topic.ts';
 import { databaseName, RESULTS_PREFIX } from './constructs/export-tables.ts';
 import type { ExportStack } from './stack.ts';
 
@@ -36,7 +37,7 @@ const ACKNOWLEDGED: readonly Acknowledgement[] = [
 /** Fails the synth on every finding of cdk-nag's AwsSolutions pack that is not acknowledged here. */
 export function addPolicyChecks(app: App, stack: ExportStack): void {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-  for (const [construct, rule, reason] of [...ACKNOWLEDGED, ...wildcards(stack)])
+  for (const [construct, rule, reason] of [...ACKNOWLEDGED, ...wildcards(stack), ...wildcardsOfSlack(stack)])
     Validations.of(stack.node.findChild(construct)).acknowledge({
       id: `AwsSolutions::AwsSolutions-${rule}`,
       reason,
@@ -78,6 +79,16 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
       ['Tables', `${catalog}/${databaseName(stack.stackName)}/*`, tables],
     );
   return allowed.map(([construct, resource, reason]) => [construct, `IAM5[Resource::${resource}]`, reason]);
+}
+
+function wildcardsOfSlack(stack: ExportStack): Acknowledgement[] {
+  if (!stack.node.tryFindChild('Slack')) return [];
+  const reason = 'AWS documents these permissions for alarms in a chat. They only read CloudWatch.';
+  return ['Resource::*', ...CLOUDWATCH_READS.map((action) => `Action::${action}`)].map((wildcard) => [
+    'Slack',
+    `IAM5[${wildcard}]`,
+    reason,
+  ]);
 }
 
 function childExecutions(stack: ExportStack): string[] {

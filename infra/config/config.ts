@@ -145,6 +145,17 @@ export const ConfigFile = z.strictObject({
     .default([]),
   /** Default: the stack creates a topic for its alarms. */
   alarm_topic_arn: z.string().regex(TOPIC_ARN, 'must be the ARN of a standard SNS topic').optional(),
+  /** Shows alarms in a Slack channel. Someone has to authorize the workspace in the console of AWS first. */
+  slack: z
+    .strictObject({
+      workspace_id: z
+        .string()
+        .regex(/^T[A-Z0-9]{1,254}$/, 'must be the id of a Slack workspace, such as T0123ABCD'),
+      channel_id: z
+        .string()
+        .regex(/^[CG][A-Z0-9]{1,254}$/, 'must be the id of a Slack channel, such as C0123ABCD'),
+    })
+    .optional(),
   /** The runbook's address in alarms and failure reports. Default: its path in the repository. */
   runbook_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
   /** `create`, or the ARN of a key. Default: keys that AWS manages, which cost nothing per month. */

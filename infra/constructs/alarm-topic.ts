@@ -1,9 +1,13 @@
 import { Stack } from 'aws-cdk-lib';
-import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { SlackChannelConfiguration } from 'aws-cdk-lib/aws-chatbot';
+import { ManagedPolicy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
+
+/** What AWS documents for alarms in a chat. */
+export const CLOUDWATCH_READS = ['cloudwatch:Describe*', 'cloudwatch:Get*', 'cloudwatch:List*'];
 
 interface AlarmTopicProps {
   /** An existing topic, which the stack leaves as it is. By default it creates one. */
@@ -40,4 +44,29 @@ export function createAlarmTopic(
   );
   for (const email of emails) topic.addSubscription(new EmailSubscription(email));
   return topic;
+}
+
+interface SlackProps {
+  readonly workspace_id: string;
+  readonly channel_id: string;
+  readonly topic: ITopic;
+}
+
+/** Shows the topic's alarms in a Slack channel, with their graphs. Its members can read metrics and alarms, and nothing else. */
+export function notifySlack(
+  scope: Construct,
+  id: string,
+  { workspace_id, channel_id, topic }: SlackProps,
+): void {
+  const { stackName, region } = Stack.of(scope);
+  const channel = new SlackChannelConfiguration(scope, id, {
+    // Chat configurations have no Region: their names are unique in an AWS account.
+    slackChannelConfigurationName: `${stackName}-${region}`,
+    slackWorkspaceId: workspace_id,
+    slackChannelId: channel_id,
+    notificationTopics: [topic],
+    // Limits every command that a member gives. The default is AdministratorAccess.
+    guardrailPolicies: [ManagedPolicy.fromAwsManagedPolicyName('CloudWatchReadOnlyAccess')],
+  });
+  channel.addToRolePolicy(new PolicyStatement({ actions: CLOUDWATCH_READS, resources: ['*'] }));
 }

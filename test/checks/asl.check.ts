@@ -32,6 +32,7 @@ const EVERY_OPTION = {
   currency: { acme: 'EUR' },
   alarm_emails: [],
   alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call',
+  slack: { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' },
   runbook_url: 'https://wiki.example.com/exports',
   kms_key: 'create',
 } satisfies Record<Option, unknown>;

@@ -28,6 +28,7 @@ describe("cdk-nag's AwsSolutions pack", () => {
     ['without a KMS key', {}],
     ['without tables', { tables: false }],
     ['with a KMS key and an e-mail address', { kms_key: 'create', alarm_emails: ['ops@example.com'] }],
+    ['with a Slack channel', { slack: { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' } }],
   ])('finds nothing unacknowledged in the stack %s', (_, changes) => {
     const { app } = stackWithChecks(changes);
     expect(() => app.synth()).not.toThrow();
