@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { createFailureReport, sectionLink, summarizeReport } from './decisions/failure-report.ts';
-import { collectOutcomes } from './decisions/outcomes.ts';
+import { collectOutcomes, countUndelivered } from './decisions/outcomes.ts';
 import { failureKey } from './workflow/keys.ts';
 import { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
@@ -115,9 +115,7 @@ function describeFailed(
   return {
     ...(isSameError && { error, todo, runbook: sectionLink(error, runbookUrl), ...(faults && { faults }) }),
     happened:
-      windows === 1
-        ? first.happened
-        : `${failed.length} of ${windows} windows were not delivered. ${first.happened}`,
+      windows === 1 ? first.happened : `${countUndelivered(failed.length, windows)}. ${first.happened}`,
     report_ids: failed_windows.flatMap(({ report_ids }) => report_ids),
     request_ids: [...new Set(failed_windows.flatMap(({ request_ids }) => request_ids))],
     failed_windows,

@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { collectOutcomes, sumChanges } from './decisions/outcomes.ts';
+import { collectOutcomes, countUndelivered, sumChanges } from './decisions/outcomes.ts';
 import { shortenWarnings } from './decisions/warnings.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { failureKey } from './workflow/keys.ts';
@@ -30,8 +30,10 @@ export async function publishExport(
   const delivered = outcomes.filter((outcome) => outcome.outcome === 'delivered');
   const failed = outcomes.length - delivered.length;
   if (failed > 0) {
-    const happened = `${failed} of ${outcomes.length} windows were not delivered.`;
-    throw new ExportIncomplete(happened, { failed, delivered: delivered.length });
+    throw new ExportIncomplete(`${countUndelivered(failed, outcomes.length)}.`, {
+      failed,
+      delivered: delivered.length,
+    });
   }
   // If the one window is the whole range, PublishWindow has already deleted it.
   if (!delivered.some(({ window }) => failureKey(request, window) === failureKey(request, request)))

@@ -38,6 +38,11 @@ export function collectOutcomes(
   });
 }
 
+/** Such as `1 of 3 windows was not delivered`. */
+export function countUndelivered(failed: number, windows: number): string {
+  return `${failed} of ${windows} windows ${failed === 1 ? 'was' : 'were'} not delivered`;
+}
+
 /** Adds up what windows changed in their table. Returns nothing if none was written. */
 export function sumChanges(windows: readonly DeliveredWindow[]): Partial<TableChanges> {
   const written = windows.filter(({ restated }) => restated !== undefined);

@@ -21,6 +21,8 @@ export interface HistoryEvent {
   readonly window?: number;
   /** The number of the try, in StateRetried. */
   readonly attempt?: number;
+  /** In StateFailed: how many tries the state has for this error. */
+  readonly tries?: number;
   readonly input?: unknown;
   readonly output?: unknown;
   readonly error?: string;

@@ -1,4 +1,4 @@
-import { readCause } from '../../functions/workflow/errors.ts';
+import { type ErrorName, readCause } from '../../functions/workflow/errors.ts';
 import { objectKey } from '../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
@@ -33,8 +33,11 @@ export interface Activity {
   readonly doing: string;
   /** When it began to do that, in epoch ms by the run's clock. */
   readonly since: number;
-  /** Set while a state is tried again. `last` is such as `ENOTFOUND api.example.com`, `PlatformUnavailable (503)`, or a name. */
-  readonly failures?: { readonly count: number; readonly last: string };
+  /**
+   * Set after a try of the state has failed, until it goes on. `tries` is the most that it has; `last` is such as
+   * `ENOTFOUND api.example.com`, `PlatformUnavailable (503)`, or a name.
+   */
+  readonly failures?: { readonly count: number; readonly tries: number; readonly last: string };
 }
 
 export interface WindowProgress extends Activity {
@@ -103,11 +106,13 @@ function nextOfWindow(before: WindowProgress, event: HistoryEvent): WindowProgre
 }
 
 function next(before: Activity | undefined, event: HistoryEvent): Activity | undefined {
-  const { type, state = '', time, error = '', cause = '' } = event;
+  const { type, state = '', time, error = '', cause = '', tries = 1 } = event;
   // A Fail state fails too, and a Map fails with its windows.
   if (type === 'StateFailed' && before && Object.hasOwn(DOING, state)) {
-    const count = (before.failures?.count ?? 0) + 1;
-    return { doing: before.doing, since: before.since, failures: { count, last: nameOf(error, cause) } };
+    // Errors of one Retry are counted together.
+    const count = 1 + (before.failures?.tries === tries ? before.failures.count : 0);
+    const { doing, since } = before;
+    return { doing, since, failures: { count, tries, last: sayError(error, cause) } };
   }
   const doing = type === 'StateEntered' ? wordsFor(state, event.input) : undefined;
   if (doing === undefined || (doing === before?.doing && !before.failures)) return before;
@@ -123,10 +128,13 @@ function wordsFor(state: string, input: unknown): string | undefined {
 }
 
 /** The code of a lost connection and the host say most, then the status of an answer. */
-function nameOf(error: string, cause: string): string {
-  const { code, host, status } = readCause(cause).facts;
+function sayError(error: string, cause: string): string {
+  const { happened, facts } = readCause(cause);
+  if (error === ('ExportIncomplete' satisfies ErrorName)) return happened.replace(/\.$/, '');
+  const { code, host, status } = facts;
   if (typeof code === 'string') return typeof host === 'string' ? `${code} ${host}` : code;
-  return typeof status === 'number' ? `${error} (${status})` : error;
+  const words = error === ('RequestRefused' satisfies ErrorName) ? 'refused' : error;
+  return typeof status === 'number' ? `${words} (${status})` : words;
 }
 
 /** The output for the progress. A terminal has `isTTY`. */
@@ -183,13 +191,13 @@ function describe(
 ): string {
   const { doing, since, failures, stage, bytes = live?.arrived } = activity;
   const isOver = stage === 'delivered' || stage === 'failed';
-  const times = failures && failures.count > 1 ? `failed ${failures.count} times` : 'failed';
-  return [
+  const { count, tries, last } = failures ?? { count: 0, tries: 0, last: '' };
+  const words = [
     doing,
     ...(live && !isOver ? [duration(live.now - since)] : []),
-    ...(failures ? [`${times}: ${failures.last}`] : []),
-    ...(bytes === undefined ? [] : [size(bytes)]),
+    ...(tries > 1 ? [`try ${count} of ${tries} failed`] : []),
   ].join(', ');
+  return [failures ? `${words}: ${last}` : words, ...(bytes === undefined ? [] : [size(bytes)])].join(', ');
 }
 
 /**

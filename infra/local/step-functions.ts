@@ -5,6 +5,7 @@ import type * as Interpreter from 'aws-local-stepfunctions';
 import { type ClockAnchor, createScaledDate, createScaledTimers } from './clock.ts';
 import {
   createRetryCounter,
+  createTryCounter,
   type Definition,
   markRetryCounts,
   scaleTaskTimeouts,
@@ -60,6 +61,7 @@ export function createStateMachine(options: StateMachineOptions): LocalStateMach
   const { StateMachine } = loadInterpreter(options.interpreter, { Date: createScaledDate(clock), ...timers });
   const machine = new StateMachine(definition as never, { validationOptions: { noValidate: true } });
   const resources = [...taskResources(definition)];
+  const countTries = createTryCounter(definition);
   const running = new Set<Execution>();
 
   const start = (name: string, input: unknown): Execution => {
@@ -81,7 +83,7 @@ export function createStateMachine(options: StateMachineOptions): LocalStateMach
         StateMachine: { Id: arn, Name: machineName },
       },
     });
-    const execution = follow(name, run, ended);
+    const execution = follow(name, run, ended, countTries);
     running.add(execution);
     void execution.result.then(() => running.delete(execution));
     return execution;
@@ -132,10 +134,12 @@ class DataLimitExceeded extends TaskError {
 
 type Run = ReturnType<Interpreter.StateMachine['run']>;
 
-function follow(name: string, run: Run, ended: AbortController): Execution {
+type CountTries = ReturnType<typeof createTryCounter>;
+
+function follow(name: string, run: Run, ended: AbortController, countTries: CountTries): Execution {
   const events = createEventLog();
   const logged = (async () => {
-    for await (const event of run.eventLogs) events.push(toHistoryEvent(event));
+    for await (const event of run.eventLogs) events.push(toHistoryEvent(event, countTries));
   })();
   const result = run.result
     .then((output): ExecutionResult => ({ status: 'SUCCEEDED', output }), toFailedResult)
@@ -160,7 +164,7 @@ function toFailedResult(error: unknown): ExecutionResult {
   return { status: 'FAILED', error: name, cause: message };
 }
 
-function toHistoryEvent(event: InterpreterEvent): HistoryEvent {
+function toHistoryEvent(event: InterpreterEvent, countTries: CountTries): HistoryEvent {
   const about = 'state' in event ? event.state : 'parentState' in event ? event.parentState : undefined;
   // The event of a Map's iteration has the iteration's input; its parent state has that of the whole Map.
   const { input, output } = 'state' in event ? event.state : (event as { input?: unknown; output?: unknown });
@@ -172,6 +176,7 @@ function toHistoryEvent(event: InterpreterEvent): HistoryEvent {
     ...('retry' in event && { attempt: event.retry.attempt }),
     ...(input !== undefined && { input }),
     ...(output !== undefined && { output }),
+    ...(event.type === 'StateFailed' && { tries: countTries(event.state.name, event.Error) }),
     ...('Error' in event && {
       error: event.Error,
       cause: event.Cause instanceof Error ? event.Cause.message : String(event.Cause),

@@ -121,7 +121,7 @@ describe('PublishExport', () => {
     const { result, removed } = await publish([delivered('2026-10-01'), ...results]);
     expect(result).toMatchObject({
       name: 'ExportIncomplete',
-      message: expect.stringContaining('1 of 2 windows were not delivered.'),
+      message: expect.stringContaining('1 of 2 windows was not delivered.'),
       facts: { failed: 1, delivered: 1 },
     });
     expect(removed).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PlatformUnavailable, RequestRefused } from '../../../functions/workflow/errors.ts';
+import { CopyFailed, PlatformUnavailable } from '../../../functions/workflow/errors.ts';
 import { scaledClock } from '../../../infra/local/clock.ts';
 import type { HistoryEvent } from '../../../infra/local/history.ts';
 import { advance, type Progress, type Screen, showProgress } from '../../../infra/local/progress.ts';
@@ -40,9 +40,9 @@ function progressAfter(...events: HistoryEvent[]): Progress {
   } as Progress);
 }
 
-function failed(seconds: number, state: string, error: Error): HistoryEvent {
+function failed(seconds: number, state: string, error: Error, tries = 1): HistoryEvent {
   const cause = JSON.stringify({ errorType: error.name, errorMessage: error.message });
-  return { ...entered(seconds, state), type: 'StateFailed', error: error.name, cause };
+  return { ...entered(seconds, state), type: 'StateFailed', error: error.name, cause, tries };
 }
 
 const NO_HOST = new PlatformUnavailable('No answer.', { code: 'ENOTFOUND', host: 'api.platfrom.example' });
@@ -64,11 +64,12 @@ describe('advance', () => {
     expect(progressAfter(announce, failState).export?.failures).toBeUndefined();
   });
 
-  test('counts the failures of a state', () => {
-    const tries = [2, 13, 34].map((seconds) => failed(seconds, 'CheckReport', NO_HOST));
-    const refused = failed(75, 'CheckReport', new RequestRefused('No.', { status: 422 }));
-    const { windows } = progressAfter(PLANNED, entered(1, 'CheckReport'), ...tries, refused);
-    expect(windows.get(0)?.failures).toEqual({ count: 4, last: 'RequestRefused (422)' });
+  test('counts the tries of a state that one Retry repeats', () => {
+    const events = [2, 13, 34].map((seconds) => failed(seconds, 'CheckReport', NO_HOST, 7));
+    const tried = progressAfter(PLANNED, entered(1, 'CheckReport'), ...events);
+    expect(tried.windows.get(0)?.failures).toMatchObject({ count: 3, tries: 7 });
+    const { windows } = advance(tried, failed(75, 'CheckReport', new CopyFailed('No.'), 5));
+    expect(windows.get(0)?.failures).toEqual({ count: 1, tries: 5, last: 'CopyFailed' });
   });
 });
 
@@ -101,7 +102,7 @@ async function drawnLines(events: readonly HistoryEvent[], size: { columns: numb
 describe('showProgress', () => {
   const withoutTime = (line: string) => line.replace(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /, '');
 
-  test('7: writes a line for each change without a terminal, and says how often a state failed', async () => {
+  test('7: writes a line for each change without a terminal, and says which try of a state failed', async () => {
     await forgetTokens(workflow);
     setFaults(workflow, { faults: ['token times=2 status=503'] });
     const screen = recorder();
@@ -114,13 +115,24 @@ describe('showProgress', () => {
       ['export', 'plans the export'],
       ['export', 'planned, windows: 1'],
       ['export', 'gets a token'],
-      ['export', 'gets a token, failed: PlatformUnavailable (503)'],
-      ['export', 'gets a token, failed 2 times: PlatformUnavailable (503)'],
+      ['export', 'gets a token, try 1 of 12 failed: PlatformUnavailable (503)'],
+      ['export', 'gets a token, try 2 of 12 failed: PlatformUnavailable (503)'],
       ...[...ofWindow, 'reads the rows', 'writes the manifest'].map((words) => [range, words]),
       [range, expect.stringMatching(/^delivered, [\d.]+ k?B$/)],
       ['export', 'sums up the windows'],
       ['export', 'announces the export'],
     ]);
+  });
+
+  test('a failure that is final does not look like one that is tried again', async () => {
+    await forgetTokens(workflow);
+    setFaults(workflow, { faults: ['create nth=2 status=422'] });
+    const screen = recorder();
+    const request = { ...workflow.request(), start_date: '2026-09-01', end_date: '2026-10-31' };
+    await showProgress(workflow.export(request), workflow, screen);
+    const lines = screen.writes.map((line) => withoutTime(line.trimEnd()).replace(/^.*? {2}/, ''));
+    expect(lines).toContain('creates the report: refused (422)');
+    expect(lines).toContain('sums up the windows: 1 of 2 windows was not delivered');
   });
 
   test('draws a terminal, never wider than it is', async () => {
