@@ -1,0 +1,112 @@
+import type { PageDay, PageExport } from './contents.ts';
+import { count, formatNumber, monthName } from './format.ts';
+import { type Html, html } from './html.ts';
+
+type State = PageDay['state'];
+
+/** In the order of the legend. The style sheet has a mark and a colour for each: `.rows`, `.absent` … */
+const WORDS: Readonly<Record<State, string>> = {
+  rows: 'with rows',
+  empty: 'delivered without rows',
+  running: 'being exported now',
+  held: 'held: the newest report has no rows, the table keeps its own',
+  unfinished: 'missing: exported before the day was over',
+  not_in_table: 'missing: exported, but not in the table',
+  unannounced: 'missing: in the table, but a run ended before its manifest',
+  other_request: 'missing: exported by another request',
+  failed: 'missing: a later export of it failed',
+  absent: 'missing: not exported',
+};
+
+const STATES = Object.keys(WORDS) as readonly State[];
+
+/** A newer report, or a decision, is needed. `missing` names the same days. */
+const THERE: ReadonlySet<State> = new Set(['rows', 'empty', 'running', 'held']);
+
+export interface DayCounts {
+  readonly days: number;
+  readonly missing: number;
+  readonly held: number;
+  readonly running: number;
+}
+
+/** @returns undefined if the export has no days, or if they are not known */
+export function countDays({ days }: Pick<PageExport, 'days'>): DayCounts | undefined {
+  if (!days) return undefined;
+  const counts = countBy(days);
+  const missing = days.filter(({ state }) => !THERE.has(state)).length;
+  return { days: days.length, missing, held: counts.get('held') ?? 0, running: counts.get('running') ?? 0 };
+}
+
+/** The days, a column for each week from Monday and a block for each month, with a legend and a table of the months. */
+export function drawCalendar(days: readonly PageDay[]): Html {
+  const months = [...Map.groupBy(days, ({ date }) => date.slice(0, 7))];
+  const [first, last] = [days[0]?.date, days.at(-1)?.date];
+  const label = `A calendar of the days from ${first} to ${last}. The table of the months below says the same.`;
+  return html`<div class=months role=img aria-label="${label}">${months.map(drawMonth)}</div>
+${drawLegend(days)}
+<details><summary>Days by month</summary>${tabulateMonths(months)}</details>`;
+}
+
+type Month = readonly [month: string, days: readonly PageDay[]];
+
+/** The end tags of items may be left out, which makes the page of many exports a fifth smaller. */
+function drawMonth([month, days]: Month, at: number): Html {
+  const year = at === 0 || month.endsWith('-01') ? ` ${month.slice(0, 4)}` : '';
+  return html`<div><b>${monthName(month)}${year}</b><ol class="from-${weekday(days[0]?.date)}">${days.map(drawDay)}</ol></div>
+`;
+}
+
+function drawDay(day: PageDay): Html {
+  const { date, state, restated } = day;
+  const names = [...(state === 'rows' ? [] : [state]), ...(restated > 0 ? ['restated'] : [])].join(' ');
+  const marks = names === '' ? undefined : html` class="${names}"`;
+  return html`<li${marks} title="${date}: ${describeDay(day)}">`;
+}
+
+function describeDay({ state, rows, restated }: PageDay): string {
+  const parts = [
+    ...(state === 'rows' ? [] : [WORDS[state]]),
+    ...(rows ? [count(rows, 'row')] : []),
+    ...(restated > 0 ? [`restated ${restated === 1 ? 'once' : count(restated, 'time')}`] : []),
+  ];
+  return parts.join(', ');
+}
+
+function drawLegend(days: readonly PageDay[]): Html {
+  const counts = countBy(days);
+  const states = STATES.flatMap((state) => {
+    const many = counts.get(state);
+    return many ? [html`<li><i class="day ${state}"></i>${many} ${WORDS[state]}</li>`] : [];
+  });
+  const restated = days.filter((day) => day.restated > 0).length;
+  const mark = html`<li><i class="day rows restated"></i>${restated} restated by a newer report</li>`;
+  return html`<ul class=legend>${states}${restated > 0 ? mark : undefined}</ul>`;
+}
+
+function tabulateMonths(months: readonly Month[]): Html {
+  const present = STATES.filter((state) =>
+    months.some(([, days]) => days.some((day) => day.state === state)),
+  );
+  const rows = months.map(([month, days]) => {
+    const counts = countBy(days);
+    const sum = days.reduce((total, day) => total + (day.rows ?? 0), 0);
+    const restated = days.filter((day) => day.restated > 0).length;
+    const numbers = [days.length, ...present.map((state) => counts.get(state) ?? 0), restated, sum];
+    return html`<tr><th scope=row>${month}${numbers.map((each) => html`<td>${formatNumber(String(each))}`)}
+`;
+  });
+  const heads = ['Days', ...present.map((state) => WORDS[state]), 'restated', 'Rows'];
+  return html`<div class=wide role=region tabindex=0 aria-label="Days by month"><table class=numbers><thead><tr><th scope=col>Month${heads.map((each) => html`<th scope=col>${each}`)}<tbody>
+${rows}</table></div>`;
+}
+
+function countBy(days: readonly PageDay[]): Map<State, number> {
+  const groups = Map.groupBy(days, ({ state }) => state);
+  return new Map([...groups].map(([state, each]) => [state, each.length]));
+}
+
+/** 1 is Monday. */
+function weekday(date = ''): number {
+  return new Date(date).getUTCDay() || 7;
+}

@@ -1,0 +1,73 @@
+/** Characters of a text that the page shows. Names and messages are shorter, so only a hostile or broken one is cut. */
+const MAX_CHARACTERS = 400;
+
+/** What {@link html} returns. Only this module makes it, so that no text reaches the page unescaped. */
+export interface Html {
+  readonly markup: string;
+}
+
+class Markup implements Html {
+  readonly markup: string;
+
+  constructor(markup: string) {
+    this.markup = markup;
+  }
+}
+
+/** Undefined and empty lists leave nothing. */
+export type Content = string | number | Html | undefined | readonly Content[];
+
+/**
+ * Markup with values in it. A value is escaped, unless it is itself the result of this function. It may stand between tags and in a
+ * quoted attribute. Escaped texts are cut, and their invisible characters are shown.
+ */
+export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
+  return new Markup(parts.map((part, at) => part + toMarkup(values[at])).join(''));
+}
+
+/** A command or a query, which one click selects. It is whole, because a part of it would be another one. Line breaks and tabs stay. */
+export function copyable(text: string): Html {
+  const shown = text.replace(/[^\n\t]+/g, showInvisible);
+  return new Markup(`<pre class=copy>${escapeMarkup(shown)}</pre>`);
+}
+
+/** The content of a style element, which has no escapes. @param css of this repository */
+export function styleSheet(css: string): Html {
+  if (/<\//.test(css)) throw new TypeError('a style sheet cannot contain </');
+  return new Markup(css);
+}
+
+function toMarkup(value: Content): string {
+  if (value === undefined) return '';
+  if (value instanceof Markup) return value.markup;
+  if (Array.isArray(value)) return value.map(toMarkup).join('');
+  return escapeMarkup(showInvisible(cut(String(value))));
+}
+
+function cut(text: string): string {
+  if (text.length <= MAX_CHARACTERS) return text;
+  const characters = [...text];
+  const left = characters.length - MAX_CHARACTERS;
+  return left > 0 ? `${characters.slice(0, MAX_CHARACTERS).join('')}… (${left} more characters)` : text;
+}
+
+/** Controls become pictures such as ␊. What reverses the direction of writing, or has no width, becomes its number. */
+function showInvisible(text: string): string {
+  return text.toWellFormed().replace(/[\p{Cc}\p{Bidi_Control}\u200b\u2028\u2029\ufeff]/gu, (character) => {
+    const code = character.charCodeAt(0);
+    if (code < 0x20) return String.fromCharCode(0x2400 + code);
+    return `[U+${code.toString(16).toUpperCase().padStart(4, '0')}]`;
+  });
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escapeMarkup(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+}
