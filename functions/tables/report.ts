@@ -66,7 +66,7 @@ const OUT_OF_TIME =
 const LIMITS: readonly (readonly [RegExp, string])[] = [
   [
     /no space left on device|max_temp_directory_size/i,
-    "the file or the table's month needs more than CurateReport's ephemeral storage; raise max_curate_bytes, which sets its size, or export shorter ranges",
+    "the file or the table's month needs more than CurateReport's ephemeral storage (in a local run: than the disk); raise max_curate_bytes, which sets its size, or export shorter ranges",
   ],
   [
     /^Out of Memory Error/,

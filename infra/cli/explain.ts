@@ -92,7 +92,9 @@ function describeExecution(
     failure ? describeOutcome(failure, { root: local ? `${out}/` : 's3://', next }) : [],
     readWindows(details).map(describeWindow),
     describeTimeline(events),
-    events.length === 0 && local ? ['A later run replaced its history in history.json.'] : [],
+    events.length === 0 && local
+      ? ['history.json does not have it: a later run replaced it, or it could not be written.']
+      : [],
   ];
   return paragraphs
     .filter((lines) => lines.length > 0)

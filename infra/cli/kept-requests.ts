@@ -8,6 +8,7 @@ import { exportPrefix, FAILURE } from '../../functions/workflow/keys.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
 import { EXAMPLE_REVISION } from '../sandbox/settings.ts';
+import { UsageError } from './errors.ts';
 import { PLATFORM_FLAGS, type PlatformOptions } from './options.ts';
 
 /** In the folder of local runs. */
@@ -100,17 +101,21 @@ export function findReplaced(
   return kept.filter((each) => each.hasResults && sharesResults(each) && isOther(each));
 }
 
-/** Keeps the request of a run that is about to start, and its platform. */
+/** Keeps the request of a run that is about to start, and its platform. @throws UsageError if nobody can write to the folder */
 export async function keepRequest(
   out: string,
   { input, request, options }: Pick<KeptRequest, 'input' | 'request' | 'options'>,
   replaced: readonly KeptRequest[],
 ): Promise<void> {
-  for (const { file } of replaced)
-    for (const each of [file, platformFile(file)]) await rm(each, { force: true });
   const file = keptFile(out, request);
-  await keepFile(platformFile(file), JSON.stringify(options, Object.keys(PLATFORM_FLAGS), 2));
-  await keepFile(file, JSON.stringify(input, null, 2));
+  try {
+    for (const { file } of replaced)
+      for (const each of [file, platformFile(file)]) await rm(each, { force: true });
+    await keepFile(platformFile(file), JSON.stringify(options, Object.keys(PLATFORM_FLAGS), 2));
+    await keepFile(file, JSON.stringify(input, null, 2));
+  } catch (error) {
+    throw new UsageError([`--out ${out} cannot be written (${(error as NodeJS.ErrnoException).code})`]);
+  }
 }
 
 async function keepFile(file: string, content: string): Promise<void> {

@@ -1,7 +1,12 @@
-/** S3's error codes and their HTTP statuses. */
+/** S3's error codes and their HTTP statuses. Those of the disk are a 403, because they last until a person acts. */
 const STATUS = {
   AccessDenied: 403,
   BadDigest: 400,
+  EACCES: 403,
+  EDQUOT: 403,
+  ENOSPC: 403,
+  EPERM: 403,
+  EROFS: 403,
   EntityTooSmall: 400,
   IncompleteBody: 400,
   InternalError: 500,
@@ -31,6 +36,13 @@ export class S3Error extends Error {
     this.code = code;
     this.status = STATUS[code];
   }
+}
+
+/** The error of a call that failed in any way. */
+export function asS3Error(error: unknown): S3Error {
+  if (error instanceof S3Error) return error;
+  const { code } = Object(error) as { readonly code?: ErrorCode };
+  return new S3Error(code && Object.hasOwn(STATUS, code) ? code : 'InternalError', String(error));
 }
 
 export type Answer = {

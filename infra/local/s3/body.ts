@@ -1,8 +1,9 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { crc32 } from 'node:zlib';
-import { S3Error } from './answers.ts';
+import { asS3Error, S3Error } from './answers.ts';
+import type { Call } from './call.ts';
 
 export type Received = { bytes: number; crc32: number };
 
@@ -13,23 +14,26 @@ export type Received = { bytes: number; crc32: number };
  * @throws S3Error as {@link receiveBody}
  */
 export async function receiveFile<Result>(
-  request: IncomingMessage,
+  call: Pick<Call, 'request' | 'write'>,
   path: string,
   use: (received: Received) => Result,
 ): Promise<Result> {
   try {
-    return use(await writeBody(request, path));
+    return use(await writeBody(call, path));
   } catch (error) {
     await rm(path, { force: true });
     throw error;
   }
 }
 
-async function writeBody(request: IncomingMessage, path: string): Promise<Received> {
+async function writeBody(
+  { request, write }: Pick<Call, 'request' | 'write'>,
+  path: string,
+): Promise<Received> {
   const file = openSync(path, 'wx');
   try {
     return await receiveBody(request, (chunk) => {
-      for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at);
+      for (let at = 0; at < chunk.length; ) at += write(file, chunk, at);
     });
   } finally {
     closeSync(file);
@@ -64,7 +68,9 @@ async function receiveBody(
   const claims = readClaims(request);
   const received: Received = { bytes: 0, crc32: 0 };
   const trailers = new Map<string, string>();
-  const chunks = claims.isChunked ? decodeAwsChunked(request, trailers) : request;
+  // The client of a body that is refused reads the answer, if the connection stays open.
+  const body = request.iterator({ destroyOnReturn: false });
+  const chunks = claims.isChunked ? decodeAwsChunked(body, trailers) : body;
   try {
     for await (const chunk of chunks as AsyncIterable<Buffer>) {
       received.bytes += chunk.length;
@@ -72,7 +78,8 @@ async function receiveBody(
       write(chunk);
     }
   } catch (error) {
-    if (error instanceof S3Error) throw error;
+    const refused = asS3Error(error);
+    if (refused.code !== 'InternalError') throw refused;
     throw new S3Error('IncompleteBody', 'The connection broke before the end of the body');
   }
   if (received.bytes !== claims.bytes) throw new S3Error('IncompleteBody');

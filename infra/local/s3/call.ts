@@ -26,6 +26,9 @@ export type Upload = {
   parts: Map<number, Part>;
 };
 
+/** Writes bytes from `offset` on, as writeSync does. @returns how many it has written */
+export type Write = (file: number, bytes: Buffer, offset: number) => number;
+
 /** A request whose body is not read yet, with the state of the endpoint that it needs. */
 export type Call = ObjectPlace & {
   request: IncomingMessage;
@@ -34,6 +37,7 @@ export type Call = ObjectPlace & {
   uploads: Map<string, Upload>;
   minPartBytes: number;
   now: () => number;
+  write: Write;
 };
 
 export type Address = {

@@ -16,7 +16,7 @@ import {
 export async function putObject(call: Call): Promise<Answer> {
   objectPath(call);
   const temporary = temporaryPath(call);
-  return receiveFile(call.request, temporary, ({ bytes, crc32 }) => {
+  return receiveFile(call, temporary, ({ bytes, crc32 }) => {
     checkConditions(call);
     const meta: ObjectMeta = {
       ...describedBy(call),

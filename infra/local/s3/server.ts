@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { listenOnLoopback } from '../loopback.ts';
-import { type Answer, errorXml, S3Error } from './answers.ts';
-import { type Address, type Call, type Operation, readAddress, type Upload } from './call.ts';
+import { type Answer, asS3Error, errorXml, S3Error } from './answers.ts';
+import { type Address, type Call, type Operation, readAddress, type Upload, type Write } from './call.ts';
 import { deleteObject, getObject, headObject, listObjects, putObject } from './objects.ts';
 import { abortUpload, completeUpload, createUpload, listParts, uploadPart } from './uploads.ts';
 
@@ -33,6 +33,8 @@ export type S3Options = {
   versioned?: boolean;
   /** Default: S3's 5 MiB. Tests lower it to use many small parts. */
   minPartBytes?: number;
+  /** Default: that of `node:fs`. Tests fill the disk. */
+  write?: Write;
 };
 
 /** A request that succeeded. */
@@ -90,14 +92,22 @@ async function serve(
     const header = (name: string) => [request.headers[name]].flat()[0];
     authorize(options, address, header('x-amz-expected-bucket-owner'));
     const { directory, versioned = false, minPartBytes = MIN_PART_BYTES, now = Date.now } = options;
+    const { write = writeSync } = options;
     const place = { directory, versioned, ...address };
-    const answer = await HANDLERS[operation]({ ...place, request, header, uploads, minPartBytes, now });
+    const answer = await HANDLERS[operation]({
+      ...place,
+      request,
+      header,
+      uploads,
+      minPartBytes,
+      now,
+      write,
+    });
     options.log?.({ operation, key, bytes: bodyBytes(request) });
     await send(response, answer);
   } catch (error) {
     if (response.headersSent) throw error;
-    const { status, code, message } =
-      error instanceof S3Error ? error : new S3Error('InternalError', String(error));
+    const { status, code, message } = asS3Error(error);
     request.resume(); // Reads the rest of the body, so that the client reads the response.
     await send(response, { status, ...(request.method !== 'HEAD' && { body: errorXml(code, message) }) });
   }

@@ -42,7 +42,7 @@ export async function uploadPart(call: Call): Promise<Answer> {
   const number = Number(call.query.get('partNumber'));
   if (!Number.isInteger(number) || number < 1 || number > PARTS_MAX) throw new S3Error('InvalidArgument');
   const path = join(upload.folder, randomUUID());
-  return receiveFile(call.request, path, ({ bytes, crc32 }) => {
+  return receiveFile(call, path, ({ bytes, crc32 }) => {
     findUpload(call); // The upload may have been aborted in the meantime.
     const previous = upload.parts.get(number);
     const etag = etagOf(`${upload.id}-${number}-${bytes}-${crc32}`);

@@ -108,3 +108,8 @@ test('the latest run comes first, and a file that is no request counts for nothi
   expect(await files()).toEqual([undefined, 'daily-2']);
   expect(await readKeptRequests(join(out, 'absent'), NOW)).toEqual([]);
 });
+
+test('a folder that cannot be written is refused', async () => {
+  await writeFile(join(out, 'platforms'), '');
+  await expect(keep(REQUEST)).rejects.toThrow(`--out ${out} cannot be written (`);
+});

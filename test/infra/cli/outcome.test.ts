@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { asServiceError } from '../../../functions/aws/service-error.ts';
 import { adviseLocally, describeOutcome, outcomeOf } from '../../../infra/cli/outcome.ts';
 
 const NEXT = 'npm run export -- resume daily-1';
@@ -147,4 +148,18 @@ it.each([
   const run = { account: 'acme', out: 'out', speed, baseUrl: 'http://127.0.0.1:80', credential: 'c.json' };
   const failure = { error, happened: 'No.', todo: 'Do this.' };
   expect(adviseLocally(failure, run)).toEqual({ ...failure, todo });
+});
+
+it.each([
+  ['ENOSPC', 'is full (ENOSPC).', 'Make room in it, then run the export again.'],
+  ['EROFS', 'cannot be written (EROFS).', 'Let this user write to it, then run the export again.'],
+])('says after %s that the folder of the run %s', (code, what, todo) => {
+  const { message } = asServiceError(Object.assign(new Error(), { name: code }), 'write k to bucket b', 'p');
+  const failure = {
+    error: 'AccessRefused',
+    happened: `1 of 2 windows were not delivered. ${message}`,
+    todo: '',
+  };
+  const happened = `The folder o ${what}`;
+  expect(adviseLocally(failure, { account: 'acme', out: 'o' })).toEqual({ ...failure, happened, todo });
 });

@@ -1,3 +1,4 @@
+import { fstatSync, writeSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -112,4 +113,23 @@ test('a bucket with versions serves each version of an object, and lists only th
   await expect(read('another')).rejects.toMatchObject({ name: 'NoSuchVersion' });
   const { Contents } = await s3.client.send(new ListObjectsV2Command(bucket));
   expect(Contents?.map(({ Key }) => Key)).toEqual([KEY]);
+});
+
+const MANY_BYTES = Buffer.alloc(4 * 1024 * 1024);
+
+test.each([
+  ['at once', () => MANY_BYTES],
+  ['as a stream', () => Readable.from([MANY_BYTES])],
+])('an object sent %s that the disk has no room for is refused with ENOSPC, and nothing is stored', async (_, body) => {
+  const write = (file: number, bytes: Buffer, offset: number) => {
+    if (fstatSync(file).size > 100_000) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+    return writeSync(file, bytes, offset);
+  };
+  await using s3 = await startTestS3({ write });
+  const command = new PutObjectCommand({ ...at, Body: body(), ContentLength: MANY_BYTES.length });
+  await expect(s3.client.send(command)).rejects.toMatchObject({
+    name: 'ENOSPC',
+    $metadata: { httpStatusCode: 403 },
+  });
+  expect(await filesIn(s3.directory)).toEqual([]);
 });
