@@ -17,6 +17,12 @@ export const PRICES = {
   /** Lambda on arm64. */
   gigabyteSecond: 13.3334e-6,
   call: 0.2e-6,
+  /** Each, a month. CloudWatch bills an alarm by the metrics that it watches, and a metric by the hours that have data. */
+  watchedMetric: 0.1,
+  metric: 0.3,
+  dashboard: 3,
+  secret: 0.4,
+  key: 1,
 } as const;
 
 export function dollarsOf({ transitions, calls, gigabyteSeconds }: Usage): number {

@@ -6,7 +6,7 @@ import { PurchasesInput } from '../../../functions/workflow/request/purchases.ts
 import { ReportInput } from '../../../functions/workflow/request/report.ts';
 import { metricType } from '../../../functions/workflow/table.ts';
 import { CONFIG_KEY, ConfigFile, readContext } from '../../../infra/config/config.ts';
-import { dollarsOf, usageOf } from '../../../infra/config/cost.ts';
+import { dollarsOf, PRICES, usageOf } from '../../../infra/config/cost.ts';
 import { resourcesOf, synthesizeStack } from '../../support/stack.ts';
 
 const REQUESTS = readFileSync(new URL('../../../functions/REQUESTS.md', import.meta.url), 'utf8');
@@ -64,31 +64,46 @@ describe('the reference has', () => {
   });
 
   it('what a stack and its exports cost', () => {
-    const perMonth = (changes: object) => {
+    const billed = (changes: object) => {
       const stack = synthesizeStack({ ...changes });
+      const count = (type: string) => resourcesOf(stack, type).size;
       const alarms = [...resourcesOf(stack, 'AWS::CloudWatch::Alarm').values()];
-      // An alarm on an expression is billed by its metrics.
-      const metrics = alarms.map(({ Properties }) => Properties.Metrics?.length - 1 || 1);
-      return (
-        0.1 * metrics.reduce((sum, count) => sum + count, 0) +
-        0.4 * resourcesOf(stack, 'AWS::SecretsManager::Secret').size +
-        3 * resourcesOf(stack, 'AWS::CloudWatch::Dashboard').size
-      );
+      // An alarm on an expression watches each of its metrics.
+      const watched = alarms.map(({ Properties }) => Properties.Metrics?.length - 1 || 1);
+      const ofAlarms = PRICES.watchedMetric * watched.reduce((sum, metrics) => sum + metrics, 0);
+      const ofDashboards = PRICES.dashboard * count('AWS::CloudWatch::Dashboard');
+      const kept = PRICES.secret * count('AWS::SecretsManager::Secret') + PRICES.key * count('AWS::KMS::Key');
+      return { alarms: alarms.length, ofAlarms, ofDashboards, total: ofAlarms + ofDashboards + kept };
     };
-    const idle = perMonth({ exports: [] });
-    const account = idle - perMonth({ exports: [], accounts: ['acme'] });
+    const idle = billed({ exports: [] });
+    const account = idle.total - billed({ exports: [], accounts: ['acme'] }).total;
     const { stack: _, ...shipped } = Object(readContext()[CONFIG_KEY]);
+    const cents = (dollars: number) => dollars.toFixed(2);
     const run = (windows: number) => dollarsOf(usageOf('report', windows, 180));
+    // Deliveries, Bytes, Rows, Freshness, DaysRestated and TimeToReady, in as many hours of a month as there are runs.
+    const metrics = (runs: number) =>
+      `its metrics cost ${cents((6 * PRICES.metric * runs) / (30 * 24))} more`;
+    const alarms = `the dashboard ${cents(idle.ofDashboards)}, ${idle.alarms} alarms ${cents(idle.ofAlarms)}`;
+    const secrets = `two secrets. A credential that is kept costs ${cents(PRICES.secret)}`;
     const [rows = []] = tablesOf(CONFIG, '\n## Costs');
-    expect(rows.slice(0, 8).map(([what, dollars]) => [what?.trim(), dollars?.trim()])).toEqual([
-      ['the stack, a month', (idle - 2 * account).toFixed(2)],
-      ['each account, a month', account.toFixed(2)],
-      ['each scheduled export, a month', (perMonth({ exports: shipped.exports }) - idle).toFixed(2)],
-      ['the shipped `cdk.json`, a month', perMonth(shipped).toFixed(2)],
-      ['a report of one window, READY after three minutes', run(1).toFixed(4)],
-      ['a daily report, a month', (30 * run(1)).toFixed(2)],
-      ['an hourly report, a month', (30 * 24 * run(1)).toFixed(2)],
-      ['two years in 17 windows', run(17).toFixed(2)],
+    expect(rows.slice(0, 9).map((cells) => cells.map((cell) => cell.trim()))).toEqual([
+      ['the stack, a month', cents(idle.total - 2 * account), alarms],
+      ['each account, a month', cents(account), secrets],
+      [
+        'each scheduled export, a month',
+        cents(billed({ exports: shipped.exports }).total - idle.total),
+        expect.anything(),
+      ],
+      ['the shipped `cdk.json`, a month', cents(billed(shipped).total), expect.anything()],
+      ['a report of one window, READY after three minutes', run(1).toFixed(4), expect.anything()],
+      ['a daily report, a month', cents(30 * run(1)), metrics(30)],
+      ['an hourly report, a month', cents(30 * 24 * run(1)), metrics(30 * 24)],
+      ['two years in 17 windows', cents(run(17)), ''],
+      [
+        '`kms_key: "create"`, a month',
+        cents(billed({ exports: [], kms_key: 'create' }).total - idle.total),
+        expect.anything(),
+      ],
     ]);
   });
 
