@@ -150,37 +150,38 @@ async function* watchStart(chunks: AsyncIterable<Buffer>, seen: Seen, kind: Kind
   }
 }
 
-/** A pair of surrogates, a lone one, or another escape: in `\\ud800`, the first backslash escapes the second. */
-const ESCAPES = /\\(u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)/gs;
+/**
+ * An escape that may go on in the next block, a pair of surrogates, a lone one, or another escape: in `\\\\ud800`, the first backslash
+ * escapes the second.
+ */
+const ESCAPES =
+  /\\(?:((?:u[dD][89abAB]..(?:\\(?:u.{0,3})?)?|u.{0,3})?$)|u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)/gs;
 
-/** Characters of an escape. A chunk may be cut after any other. */
-const OF_ESCAPE = new Set(Buffer.from('\\u0123456789abcdefABCDEF'));
+/** Bytes of the longest escape that may go on: a pair without its last digit. */
+const CUT_BYTES = 11;
 
 /**
  * Replaces the escape of each lone surrogate (`\ud800`) by that of U+FFFD, as String.toWellFormed does. JSON allows them, but
  * UTF-8 cannot hold them, so DuckDB refuses the whole file.
  */
 async function* readJson(chunks: AsyncIterable<Buffer>, seen: Seen): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
+  let cut = '';
+  const replace = (whole: string, end?: string, lone?: string) => {
+    if (end === undefined) return lone === undefined ? whole : '\\ufffd';
+    cut = whole;
+    return '';
+  };
   for await (const chunk of chunks) {
     if (seen.last === CLOSE_BRACKET || chunk.includes(CLOSE_BRACKET))
       seen.goesOn ||= /\]\s*\{/.test(String.fromCharCode(seen.last ?? 0) + chunk.toString('latin1'));
     seen.last = chunk.findLast((byte) => byte > SPACE) ?? seen.last;
-    const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    const end = text.findLastIndex((byte) => !OF_ESCAPE.has(byte)) + 1;
-    yield replaceLoneSurrogates(text.subarray(0, end));
-    rest = text.subarray(end);
+    const text = cut === '' ? chunk : Buffer.concat([Buffer.from(cut, 'latin1'), chunk]);
+    cut = '';
+    // Most blocks have no escape of this kind: these searches are enough for them.
+    const isPlain = text.indexOf('\\', -CUT_BYTES) < 0 && !text.includes('\\ud') && !text.includes('\\uD');
+    yield isPlain ? text : Buffer.from(text.toString('latin1').replace(ESCAPES, replace), 'latin1');
   }
-  yield replaceLoneSurrogates(rest);
-}
-
-function replaceLoneSurrogates(text: Buffer): Buffer {
-  // Most files have no escape of this kind: one search is enough for them.
-  if (!text.includes('\\u') || (!text.includes('\\ud') && !text.includes('\\uD'))) return text;
-  const replaced = text
-    .toString('latin1')
-    .replace(ESCAPES, (whole: string, _, lone?: string) => (lone === undefined ? whole : '\\ufffd'));
-  return Buffer.from(replaced, 'latin1');
+  yield Buffer.from(cut, 'latin1');
 }
 
 /** With `\n`, a line may end with a carriage return too. Given `\r\n`, the parser would not end a line at a line feed alone. */

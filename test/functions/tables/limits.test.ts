@@ -69,6 +69,12 @@ describe('the work on a file is bounded, whatever it holds:', () => {
       { rows: 1, warnings: [] },
     ],
     [
+      'a number of 120 MB',
+      () => gzipSync(BODY.replace('"a"', '7'.repeat(120_000_000))),
+      {},
+      { table_problem: expect.stringMatching(/^a (row|line) of the file is longer than/) },
+    ],
+    [
       'a row of 60 MB',
       () => BODY.replace('"a"', `"${LARGE}"`),
       {},
