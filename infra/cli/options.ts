@@ -156,14 +156,20 @@ export function configFaults(): string[] {
     readConfig();
     return [];
   } catch (error) {
-    if (error instanceof InvalidConfig) return error.faults.map((fault) => `cdk.json: ${fault}`);
+    if (error instanceof InvalidConfig) return describeFaults(error);
     throw error;
   }
 }
 
 /** The config in cdk.json. @throws UsageError with every fault */
 export function loadConfig(): Config {
-  const faults = configFaults();
-  if (faults.length > 0) throw new UsageError(faults);
-  return readConfig();
+  try {
+    return readConfig();
+  } catch (error) {
+    throw error instanceof InvalidConfig ? new UsageError(describeFaults(error)) : error;
+  }
+}
+
+function describeFaults({ faults }: InvalidConfig): string[] {
+  return faults.map((fault) => `cdk.json: ${fault}`);
 }

@@ -1,7 +1,9 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { MissingDays } from '../../../infra/cli/missing.ts';
 import { runCommand } from '../../support/cli.ts';
-import { curate, deliver, openFolder } from './deliveries.ts';
+import { BUCKET, curate, deliver, openFolder } from './deliveries.ts';
 
 it('names the days, why, and the commands that mend them', async () => {
   const folder = await openFolder();
@@ -73,4 +75,16 @@ it('asks which account is meant if several have the export, and repeats it in th
   const { stdout } = await runCommand([...options, '--account', 'acme']);
   expect(stdout).toContain('acme/daily, 2026-10-01 to 2026-10-02: 2 of 2 days are missing');
   expect(stdout).toContain(`curate daily --account acme --local --out ${folder.out} --from 2026-10-01`);
+});
+
+it('a manifest whose key leads out of the bucket delivers nothing', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 2], created: 1 });
+  const [manifest = ''] = globSync('*/exports/**/_manifest.json', { cwd: folder.out });
+  const { key, ...fields } = JSON.parse(readFileSync(join(folder.out, manifest), 'utf8'));
+  const outside = `../${BUCKET}/${key}`;
+  await folder.put(manifest.slice(`${BUCKET}/`.length), JSON.stringify({ ...fields, key: outside }));
+  const options = ['missing', 'daily', '--local', '--out', folder.out, '--to', '2026-10-03', '--json'];
+  const { status, stdout } = await runCommand(options);
+  expect([status, JSON.parse(stdout).missing]).toMatchObject([0, [{ reason: 'absent', days: 2 }]]);
 });
