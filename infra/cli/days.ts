@@ -9,8 +9,8 @@ import type { FailureReport } from '../../functions/workflow/states.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
 import { requestOf } from '../config/exports.ts';
 import type { Folder, ReadableBucket } from './bucket.ts';
-import { findReplaced, lastPlatform, readKeptRequests, targetOf } from './kept-requests.ts';
-import { readShown } from './months.ts';
+import { findReplaced, type KeptRequest, lastPlatform, readKeptRequests, targetOf } from './kept-requests.ts';
+import type { AccountTable, ShownReader } from './months.ts';
 import type { NamedExport } from './next-command.ts';
 import { loadConfig } from './options.ts';
 import { checkOneAccount, checkRequest } from './request.ts';
@@ -24,12 +24,16 @@ export interface FoundExport {
   /** Of the request. */
   readonly hash: string;
   readonly deliveries: readonly StoredDelivery[];
+  /** The part of its table that it fills; undefined if it has none. */
+  readonly table: AccountTable | undefined;
   readonly named: NamedExport;
 }
 
 /** An export of one name, and where to look for it. */
 export interface ExportPlace extends Folder {
   readonly account?: string;
+  /** The kept requests of the folder, for a command that has read them. */
+  readonly kept?: readonly KeptRequest[];
 }
 
 /**
@@ -65,14 +69,14 @@ export async function findExports(
   return Promise.all(found.map((each) => readExport(each, place, bucket)));
 }
 
-type FoundRequest = Pick<FoundExport, 'request' | 'input' | 'target' | 'named'>;
+type FoundRequest = Pick<FoundExport, 'request' | 'input' | 'target' | 'table' | 'named'>;
 
 async function findRequests(name: string, place: ExportPlace, now: Date): Promise<FoundRequest[]> {
   const { account, local, out } = place;
-  const all = local ? await readKeptRequests(out, now) : [];
+  const all = place.kept ?? (local ? await readKeptRequests(out, now) : []);
   const isWanted = (each: { readonly name: string; readonly account: string }) =>
     each.name === name && (account === undefined || each.account === account);
-  const { exports, base_url, revision } = loadConfig();
+  const { exports, base_url, revision, tables } = loadConfig();
   const configured = exports.filter(isWanted);
   const kept = all.filter(({ request }) => isWanted(request));
   const accounts = new Set(
@@ -83,6 +87,8 @@ async function findRequests(name: string, place: ExportPlace, now: Date): Promis
     const latest = kept.find(({ request }) => request.account === account);
     const input = entry ? requestOf(entry) : latest?.input;
     const { request } = checkRequest(input, now);
+    const { kind } = request;
+    const table = tables ? tableOf(request) : undefined;
     const target = local
       ? targetOf(lastPlatform(all, request))
       : { platform: platformName(base_url), revision };
@@ -93,7 +99,8 @@ async function findRequests(name: string, place: ExportPlace, now: Date): Promis
       options: latest?.options,
       takesOver: findReplaced(out, { request, platform: target.platform }, all).length > 0,
     };
-    return { request, input, target, named };
+    const filled = table === undefined || kind === 'purchases' ? undefined : { table, account, kind };
+    return { request, input, target, table: filled, named };
   });
 }
 
@@ -115,15 +122,12 @@ export function describeUnknown(name: string, { account, local, out }: ExportPla
 
 /** Judges days of an export by its deliveries and by what its table shows. */
 export async function judgeExport(
-  { request, deliveries, hash }: FoundExport,
+  { deliveries, hash, table }: FoundExport,
   days: readonly string[],
-  bucket: ReadableBucket,
+  readShown: ShownReader,
   timeZone?: string,
 ): Promise<DayState[]> {
-  const { account, kind } = request;
-  const table = loadConfig().tables ? tableOf(request) : undefined;
-  const hasTable = table !== undefined && kind !== 'purchases';
-  const shown = hasTable ? await readShown(bucket, { table, account, kind }, days) : undefined;
+  const shown = table && (await readShown(table, days));
   return judgeDays(days, { deliveries, shown, hash, timeZone });
 }
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { covers, type DayState, type Delivery, TO_EXPORT } from '../../functions/decisions/days.ts';
 import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
-import { type Folder, openToRead, type ReadableBucket } from './bucket.ts';
+import { type Folder, openToRead } from './bucket.ts';
 import {
   describeDays,
   describeUnknown,
@@ -12,7 +12,8 @@ import {
 } from './days.ts';
 import { UsageError } from './errors.ts';
 import { printDocument, printLines } from './layout.ts';
-import { curateCommand, exportDaysCommand } from './next-command.ts';
+import { type ShownReader, shownReader } from './months.ts';
+import { curateCommand, exportDaysCommand, type NamedExport } from './next-command.ts';
 import { examples, option } from './options.ts';
 
 interface MissingOptions extends ExportPlace {
@@ -25,9 +26,19 @@ interface Days extends DateRange {
   readonly days: number;
 }
 
+/** A range that was asked for, with the state of each day. */
+interface JudgedRange extends DateRange {
+  readonly days: readonly {
+    readonly day: string;
+    readonly state: DayState;
+    /** The reason why the table could not take the day, if it is known. */
+    readonly problem: string | undefined;
+  }[];
+}
+
 interface MissingRange extends Days {
   readonly reason: Exclude<DayState, 'present' | 'held'>;
-  /** The reason why the table could not take the days, if it is known. */
+  /** Of the table, if it is known. */
   readonly problem?: string;
 }
 
@@ -66,27 +77,27 @@ export function createMissingCommand(): Command {
       const range = options.from && { start_date: options.from, end_date: options.to ?? '9999' };
       const found = await findExport(name, options, bucket, now, range || undefined);
       if (!found) throw new UsageError([describeUnknown(name, options)]);
-      const missing = await findMissingDays(found, bucket, options, now);
+      const missing = groupMissing(found, await judgeRange(found, shownReader(bucket), options, now));
       if (options.json) printDocument(missing);
       else printLines(describeMissing(missing, found, options));
     });
 }
 
 /** @param options their range is for a report only @throws UsageError if the export has no days, or if `to` is before `from` */
-export async function findMissingDays(
+export async function judgeRange(
   found: FoundExport,
-  bucket: ReadableBucket,
+  readShown: ShownReader,
   options: Pick<MissingOptions, 'from' | 'to'>,
   now: Date,
-): Promise<MissingDays> {
+): Promise<JudgedRange> {
   const { request, deliveries, hash } = found;
-  const { account, name, kind } = request;
+  const { name, kind } = request;
   if (kind === 'purchases') throw new UsageError([`${name} is a query for purchases, so it has no days`]);
   // A snapshot is made during its day.
   const timeZone = kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
   const { start_date, end_date } = kind === 'report' ? findRange(found, options, now) : newestSnapshot(found);
   const days = daysOf({ start_date, end_date });
-  const states = await judgeExport(found, days, bucket, timeZone);
+  const states = await judgeExport(found, days, readShown, timeZone);
   const newestFirst = deliveries
     .filter(({ request_hash, lost }) => request_hash === hash && !lost)
     .toSorted(byNewest);
@@ -95,7 +106,14 @@ export async function findMissingDays(
     const state = states[at] ?? 'absent';
     return { day, state, problem: state === 'not_in_table' ? problemOf(day) : undefined };
   });
-  const alike = Map.groupBy(judged, ({ state, problem }) => `${state} ${problem}`);
+  return { start_date, end_date, days: judged };
+}
+
+export function groupMissing(
+  { request: { account, name } }: FoundExport,
+  { start_date, end_date, days }: JudgedRange,
+): MissingDays {
+  const alike = Map.groupBy(days, ({ state, problem }) => `${state} ${problem}`);
   const ranges = [...alike.values()].flatMap((each) =>
     groupDays(each.map(({ day }) => day)).map((range) => {
       const { state: reason = 'absent', problem } = each[0] ?? {};
@@ -140,30 +158,17 @@ function byNewest(one: Delivery, other: Delivery): number {
   return Date.parse(other.created_at) - Date.parse(one.created_at);
 }
 
-function describeMissing(
-  { account, name, missing, held, days, ...range }: MissingDays,
-  { named }: FoundExport,
-  folder: Folder,
-): string[] {
-  const count = missing.reduce((sum, { days }) => sum + days, 0);
-  const toExport = missing.filter(({ reason }) => TO_EXPORT.has(reason));
-  const inFiles = missing.filter(({ reason }) => !TO_EXPORT.has(reason));
-  const hasProblem = inFiles.some(({ problem }) => problem !== undefined);
-  const curate = (acceptEmpty: boolean) => (range: DateRange) =>
-    curateCommand(named, range, folder, { acceptEmpty });
+function describeMissing(missing: MissingDays, { named }: FoundExport, folder: Folder): string[] {
+  const { account, name, days } = missing;
+  const count = missing.missing.reduce((sum, { days }) => sum + days, 0);
+  const hasProblem = missing.missing.some(({ problem }) => problem !== undefined);
   return [
-    `${account}/${name}, ${describeDays(range)}: ${count} of ${days} days are missing`,
-    ...missing.map((each) => {
-      const problem = each.problem === undefined ? '' : `: ${each.problem}`;
-      return `  ${describeDays(each)}  ${REASONS[each.reason]}${problem}`;
-    }),
-    ...held.map(
-      (each) => `  ${describeDays(each)}  held: the newest report has no rows, and the table keeps its own`,
+    `${account}/${name}, ${describeDays(missing)}: ${count} of ${days} days are missing`,
+    ...[...missing.missing, ...missing.held].map(
+      (each) => `  ${describeDays(each)}  ${describeReason(each)}`,
     ),
     ...(hasProblem ? [COLUMNS_HINT] : []),
-    ...commandFor('To add them to the table:', inFiles, curate(false)),
-    ...commandFor('To export them:', toExport, (each) => exportDaysCommand(named, each, folder)),
-    ...commandFor('To empty the held days in the table:', held, curate(true)),
+    ...findRemedies(missing, named, folder).flatMap(({ aim, command }) => [aim, `  ${command}`]),
   ];
 }
 
@@ -171,9 +176,39 @@ const COLUMNS_HINT =
   'If a value does not fit its column, first give the column another type under "columns" of the export in cdk.json, ' +
   'such as {"spend": "double"}, and another "table" if the table has days already.';
 
+/** The reason why days are missing or held, in words. */
+export function describeReason(range: Days | MissingRange): string {
+  if (!('reason' in range)) return 'held: the newest report has no rows, and the table keeps its own';
+  return [REASONS[range.reason], range.problem ?? []].flat().join(': ');
+}
+
 /** A command to paste, for the days from the first range to the last one. */
-function commandFor(aim: string, ranges: readonly DateRange[], commandOf: (range: DateRange) => string) {
+interface Remedy {
+  readonly aim: string;
+  readonly ranges: readonly (Days | MissingRange)[];
+  readonly command: string;
+}
+
+/** The commands that bring the days, and those that were held. */
+export function findRemedies(
+  { missing, held }: Pick<MissingDays, 'missing' | 'held'>,
+  named: NamedExport,
+  folder: Folder,
+): Remedy[] {
+  const curate = (acceptEmpty: boolean) => (range: DateRange) =>
+    curateCommand(named, range, folder, { acceptEmpty });
+  const inFiles = missing.filter(({ reason }) => !TO_EXPORT.has(reason));
+  const toExport = missing.filter(({ reason }) => TO_EXPORT.has(reason));
+  return [
+    remedy('To add them to the table:', inFiles, curate(false)),
+    remedy('To export them:', toExport, (range) => exportDaysCommand(named, range, folder)),
+    remedy('To empty the held days in the table:', held, curate(true)),
+  ].flat();
+}
+
+function remedy(aim: string, ranges: Remedy['ranges'], commandOf: (range: DateRange) => string): Remedy[] {
   const [first, last] = [ranges[0], ranges.at(-1)];
   if (!first || !last) return [];
-  return [aim, `  ${commandOf({ start_date: first.start_date, end_date: last.end_date })}`];
+  const command = commandOf({ start_date: first.start_date, end_date: last.end_date });
+  return [{ aim, ranges, command }];
 }

@@ -30,23 +30,24 @@ export interface AccountTable {
   readonly kind: 'report' | 'list';
 }
 
+/** Reads the reports that a table shows on these days. */
+export type ShownReader = (table: AccountTable, days: readonly string[]) => Promise<ShownDays>;
+
 type TableObjects = Pick<ObjectStore, 'list' | 'readEnd'>;
 
-/**
- * Reads the reports that a table shows on these days. A list shows its only snapshot on each of them.
- *
- * @throws AccessRefused, ServiceUnavailable
- */
-export async function readShown(
-  store: TableObjects,
-  table: AccountTable,
-  days: readonly string[],
-): Promise<ShownDays> {
-  const wanted = new Set(table.kind === 'list' ? [''] : days.map((day) => day.slice(0, 'YYYY-MM'.length)));
-  const months = await readMonths(store, table, (month) => wanted.has(month));
-  const all: ShownDays = Object.assign({}, ...months.map((month) => month.days));
-  const [snapshot] = Object.values(all);
-  return table.kind === 'list' && snapshot ? Object.fromEntries(days.map((day) => [day, snapshot])) : all;
+/** @returns a reader whose promise rejects with AccessRefused or ServiceUnavailable */
+export function shownReader(store: TableObjects): ShownReader {
+  return async (table, days) => {
+    const wanted = new Set(table.kind === 'list' ? [''] : days.map((day) => day.slice(0, 'YYYY-MM'.length)));
+    const months = await readMonths(store, table, (month) => wanted.has(month));
+    return showOn(days, table, Object.assign({}, ...months.map((month) => month.days)));
+  };
+}
+
+/** A list shows its only snapshot on each of the days. @param shown what the objects of the table list */
+export function showOn(days: readonly string[], { kind }: AccountTable, shown: ShownDays): ShownDays {
+  const [snapshot] = Object.values(shown);
+  return kind === 'list' && snapshot ? Object.fromEntries(days.map((day) => [day, snapshot])) : shown;
 }
 
 /**

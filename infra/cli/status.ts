@@ -3,13 +3,21 @@ import { EXPORTS_PREFIX, exportPrefix, FAILURE, MANIFEST, windowOf } from '../..
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { duration } from '../local/progress.ts';
 import { type Folder, openToRead, type ReadableBucket } from './bucket.ts';
-import { describeRanges, findExport, findLatestFailure, namesIn, type RemainingFailure } from './days.ts';
+import {
+  describeRanges,
+  type FoundExport,
+  findExport,
+  findLatestFailure,
+  namesIn,
+  type RemainingFailure,
+} from './days.ts';
 import { UsageError } from './errors.ts';
 import { describeEnd, type ExecutionSummary } from './executions.ts';
 import { lastPlatform, readKeptRequests } from './kept-requests.ts';
 import { printDocument, printLines, toMinute } from './layout.ts';
 import { listExecutions } from './list.ts';
-import { findMissingDays, type MissingDays } from './missing.ts';
+import { groupMissing, judgeRange, type MissingDays } from './missing.ts';
+import { shownReader } from './months.ts';
 import { explainCommand } from './next-command.ts';
 import { loadConfig, option } from './options.ts';
 import { adviseLocally } from './outcome.ts';
@@ -65,60 +73,93 @@ async function readStatus(
   options: StatusOptions,
   now: Date,
 ): Promise<ExportStatus[]> {
-  const { local, out } = options;
+  await using bucket = await openToRead(options);
+  const exports = await readExports(name, options, bucket, now);
+  return Promise.all(
+    exports.map(async ({ account, name, executions, newest_day, found, failure }) => {
+      const hasDays = found && found.request.kind !== 'purchases';
+      const days = hasDays
+        ? groupMissing(found, await judgeRange(found, shownReader(bucket), {}, now))
+        : undefined;
+      return {
+        account,
+        export: name,
+        running: executions.filter(isRunning).map(({ execution }) => execution),
+        last: executions.find((execution) => !isRunning(execution)),
+        newest_day,
+        missing: days?.missing,
+        held: days?.held,
+        failure,
+      };
+    }),
+  );
+}
+
+function isRunning({ outcome }: ExecutionSummary): boolean {
+  return outcome === 'running';
+}
+
+/** What its objects and executions tell about an export. */
+export interface ReadExport {
+  readonly account: string;
+  readonly name: string;
+  /** Newest first. */
+  readonly executions: readonly ExecutionSummary[];
+  /** The last day that a manifest covers. */
+  readonly newest_day: string | undefined;
+  /** Undefined if its request is not known. */
+  readonly found: FoundExport | undefined;
+  readonly failure: RemainingFailure | undefined;
+}
+
+/**
+ * Reads all exports, or those of one name, in the order of their accounts and names.
+ *
+ * @throws UsageError if there is no such export
+ */
+export async function readExports(
+  name: string | undefined,
+  folder: Folder,
+  bucket: ReadableBucket,
+  now: Date,
+): Promise<ReadExport[]> {
+  const { local, out } = folder;
   // An export of the config that never ran in the folder is shown only if it is asked for.
-  const executions = await listExecutions(options, RECENT).catch((error) => {
+  const executions = await listExecutions(folder, RECENT).catch((error) => {
     if (!local || name === undefined) throw error;
     return [];
   });
-  await using objects = await openToRead(options);
   const configured = local && name === undefined ? [] : loadConfig().exports;
   const kept = local ? await readKeptRequests(out, now) : [];
   const known = new Set([
     ...[...configured, ...kept.map(({ request }) => request)].map((each) => `${each.account}/${each.name}`),
     ...executions.flatMap((one) => (one.account && one.export ? [`${one.account}/${one.export}`] : [])),
-    ...(local ? namesIn(await objects.list(EXPORTS_PREFIX)) : []),
+    ...(local ? namesIn(await bucket.list(EXPORTS_PREFIX)) : []),
   ]);
   const names = [...known].filter((id) => name === undefined || id === name || id.endsWith(`/${name}`));
   if (name !== undefined && names.length === 0)
     throw new UsageError([`there is no export ${name} (there are ${[...known].join(', ') || 'none'})`]);
-  const statuses: ExportStatus[] = [];
-  for (const id of names.sort()) {
-    const own = executions.filter((one) => `${one.account}/${one.export}` === id);
-    const [account = '', name = ''] = id.split('/');
-    const keys = await objects.list(exportPrefix({ account, name }));
-    const end = keys
-      .flatMap((key) => (key.endsWith(`/${MANIFEST}`) ? [windowOf(key)?.end_date ?? ''] : []))
-      .sort()
-      .at(-1);
-    const failures = keys.filter((key) => key.endsWith(`/${FAILURE}`));
-    const failure = await findLatestFailure(objects, failures);
-    const run = { ...lastPlatform(kept, { account, name }), account, out };
-    const days = await readDays(account, name, options, objects, now);
-    statuses.push({
-      account,
-      export: name,
-      running: own.filter(({ outcome }) => outcome === 'running').map(({ execution }) => execution),
-      last: own.find(({ outcome }) => outcome !== 'running'),
-      newest_day: end && addDays(end, -1),
-      missing: days?.missing,
-      held: days?.held,
-      failure: failure && local ? adviseLocally(failure, run) : failure,
-    });
-  }
-  return statuses;
-}
-
-/** @returns undefined if the export has no days, or its request is not known */
-async function readDays(
-  account: string,
-  name: string,
-  options: StatusOptions,
-  objects: ReadableBucket,
-  now: Date,
-): Promise<MissingDays | undefined> {
-  const found = await findExport(name, { ...options, account }, objects, now);
-  return found && found.request.kind !== 'purchases' ? findMissingDays(found, objects, {}, now) : undefined;
+  return Promise.all(
+    names.sort().map(async (id) => {
+      const [account = '', name = ''] = id.split('/');
+      const keys = await bucket.list(exportPrefix({ account, name }));
+      const end = keys
+        .flatMap((key) => (key.endsWith(`/${MANIFEST}`) ? [windowOf(key)?.end_date ?? ''] : []))
+        .sort()
+        .at(-1);
+      const run = { ...lastPlatform(kept, { account, name }), account, out };
+      const failures = keys.filter((key) => key.endsWith(`/${FAILURE}`));
+      const failure = await findLatestFailure(bucket, failures);
+      return {
+        account,
+        name,
+        executions: executions.filter((one) => `${one.account}/${one.export}` === id),
+        newest_day: end && addDays(end, -1),
+        found: await findExport(name, { ...folder, account, kept }, bucket, now),
+        failure: failure && local ? adviseLocally(failure, run) : failure,
+      };
+    }),
+  );
 }
 
 /** @param folder of local runs */

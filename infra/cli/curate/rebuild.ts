@@ -25,7 +25,7 @@ import type { FoundExport } from '../days.ts';
 import { readDeployment, requireOutput } from '../deployment.ts';
 import { CommandFailed } from '../errors.ts';
 import { SIGNALS } from '../interrupt.ts';
-import { readMonths, readShown } from '../months.ts';
+import { readMonths, shownReader } from '../months.ts';
 import { loadConfig } from '../options.ts';
 
 /**
@@ -129,7 +129,7 @@ async function rebuildWindow(delivery: StoredDelivery, rebuilding: Rebuilding): 
   if (schema.requests[account] !== delivery.request_hash) return { outcome: 'other_request' };
   if (delivery.lost === 'replaced') return { outcome: 'replaced' };
   const days = daysOf(delivery);
-  const shown = await readShown(bucket, { ...schema, account }, days);
+  const shown = await shownReader(bucket)({ ...schema, account }, days);
   // A window that failed since is rebuilt all the same: its file is there.
   const { lost: _, ...own } = delivery;
   const states = judgeDays(days, { deliveries: [own], shown, hash: delivery.request_hash });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { literal, openDatabase } from '../../../functions/tables/database.ts';
 import type { ShownDay } from '../../../functions/workflow/shown-days.ts';
-import { readMonths, readShown } from '../../../infra/cli/months.ts';
+import { readMonths, shownReader } from '../../../infra/cli/months.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const DAY: ShownDay = {
@@ -50,7 +50,7 @@ it('reads the days of the months that are wanted, and the columns of each', asyn
     'tables/daily/acme.2026-11.parquet': { '2026-11-01': DAY },
     'tables/daily/acme2.2026-10.parquet': { '2026-10-02': DAY },
   });
-  const shown = await readShown(store, TABLE, ['2026-09-30', '2026-10-01', '2026-10-02']);
+  const shown = await shownReader(store)(TABLE, ['2026-09-30', '2026-10-01', '2026-10-02']);
   expect(shown).toEqual({ '2026-09-30': DAY, '2026-10-01': HELD });
   const [first, ...others] = await readMonths(store, TABLE, () => true);
   expect(others.map(({ month }) => month)).toEqual(['2026-10', '2026-11']);
@@ -58,7 +58,7 @@ it('reads the days of the months that are wanted, and the columns of each', asyn
     ['spend', 'BIGINT'],
     ['id', 'VARCHAR'],
   ]);
-  expect(await readShown(store, { ...TABLE, account: 'globex' }, ['2026-10-01'])).toEqual({});
+  expect(await shownReader(store)({ ...TABLE, account: 'globex' }, ['2026-10-01'])).toEqual({});
 });
 
 it('reads a footer of many row groups with a second call, and never the rows', async () => {
@@ -66,7 +66,7 @@ it('reads a footer of many row groups with a second call, and never the rows', a
     { 'tables/daily/acme.2026-10.parquet': { '2026-10-01': DAY } },
     2_000_000,
   );
-  expect(await readShown(store, TABLE, ['2026-10-01'])).toEqual({ '2026-10-01': DAY });
+  expect(await shownReader(store)(TABLE, ['2026-10-01'])).toEqual({ '2026-10-01': DAY });
   const [size = 0] = [...files.values()].map(({ length }) => length);
   expect(lengths).toHaveLength(2);
   expect(lengths[1]).toBeLessThan(size / 10);
@@ -75,5 +75,5 @@ it('reads a footer of many row groups with a second call, and never the rows', a
 it('shows the snapshot of a list on each day', async () => {
   const { store } = await createStore({ 'tables/campaigns/acme.parquet': { '2026-10-01': DAY } });
   const list = { table: 'campaigns', account: 'acme', kind: 'list' } as const;
-  expect(await readShown(store, list, ['2026-10-05'])).toEqual({ '2026-10-05': DAY });
+  expect(await shownReader(store)(list, ['2026-10-05'])).toEqual({ '2026-10-05': DAY });
 });
