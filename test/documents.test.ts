@@ -29,6 +29,12 @@ it.each(REFERENCE)('%s has no line of more than 160 characters', (path) => {
   expect(linesOf(path).filter((line) => line.length > 160)).toEqual([]);
 });
 
+it('the README has at most 150 lines of 120 characters, tables aside', () => {
+  const lines = linesOf('README.md');
+  expect(lines.length).toBeLessThanOrEqual(150);
+  expect(lines.filter((line) => line.length > 120 && !line.startsWith('|'))).toEqual([]);
+});
+
 describe.each(DOCUMENTS)('%s', (path) => {
   const links = [
     ...linesOf(path)
