@@ -56,7 +56,7 @@ async function deliver(answer: PurchasesAnswer, key: string, createObject: Creat
   const contentType = headerOf(answer, 'content-type') ?? 'application/json';
   const object = createObject(key, { contentType });
   try {
-    if (/^text\/html\b/i.test(contentType)) throw unreadable('an HTML page');
+    if (/^text\/html\b/i.test(contentType)) throw unreadable('an HTML page', answer);
     const rows = await copyBody(answer, contentType, object);
     return { ...(await object.end()), ...(rows !== undefined && { rows }) };
   } catch (error) {
@@ -64,6 +64,7 @@ async function deliver(answer: PurchasesAnswer, key: string, createObject: Creat
     await object.abort();
     if (error instanceof ExportError) throw error;
     throw new CopyFailed('The answer to the purchase query broke off. Nothing is visible; try again.', {
+      request_id: answer.requestId,
       code: codeOf(error, total),
     });
   }
@@ -87,9 +88,9 @@ async function copyBody(
     if (bytes <= MAX_PARSED) text.push(Buffer.from(chunk));
     await object.write(chunk);
   }
-  if (bytes === 0) throw unreadable('an empty body');
+  if (bytes === 0) throw unreadable('an empty body', answer);
   if (bytes > MAX_PARSED) return undefined;
-  return /^application\/json\b/i.test(contentType) ? countRows(Buffer.concat(text)) : undefined;
+  return /^application\/json\b/i.test(contentType) ? countRows(Buffer.concat(text), answer) : undefined;
 }
 
 /**
@@ -97,12 +98,12 @@ async function copyBody(
  *
  * @returns the rows of an array
  */
-function countRows(text: Buffer): number | undefined {
+function countRows(text: Buffer, answer: PurchasesAnswer): number | undefined {
   const body = text.toString().replace(/^\ufeff/, '');
   const parsed = parseJson(body);
   const isComplete = (line: string) => line.trim() === '' || parseJson(line) !== undefined;
   if (parsed === undefined && !body.split('\n').every(isComplete))
-    throw unreadable('JSON that ends in its middle');
+    throw unreadable('JSON that ends in its middle', answer);
   return Array.isArray(parsed) ? parsed.length : undefined;
 }
 
@@ -115,9 +116,9 @@ function checkFraming(answer: PurchasesAnswer): void {
   );
 }
 
-function unreadable(what: string): AnswerUnreadable {
+function unreadable(what: string, { requestId }: PurchasesAnswer): AnswerUnreadable {
   return new AnswerUnreadable(`The platform answered the purchase query with ${what}.`, {
-    request_id: 'absent',
+    request_id: requestId,
   });
 }
 

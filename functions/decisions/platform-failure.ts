@@ -72,8 +72,11 @@ function quote(words = ''): string {
   return words && `: ${words.replace(/\.$/, '')}`;
 }
 
-function fromSilence({ code, host, sent }: NoAnswer, { doing, creates, facts }: PlatformCall): ExportError {
-  const known: Facts = { request_id: 'absent', code, host, ...facts };
+function fromSilence(
+  { code, host, sent, requestId }: NoAnswer,
+  { doing, creates, facts }: PlatformCall,
+): ExportError {
+  const known: Facts = { request_id: requestId, code, host, ...facts };
   if (code === DOWNLOAD_REFUSED)
     return new DownloadRefused(
       "The platform's address was refused. base_url must name a public host.",

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { isObject, type JsonObject } from '../workflow/json.ts';
 import type { Connection } from './connection.ts';
-import { ABSENT, PlatformError, UnreadableAnswer } from './errors.ts';
+import { PlatformError, UNNAMED, UnreadableAnswer } from './errors.ts';
 
 /** The head of a response. */
 export interface Head {
@@ -68,7 +68,7 @@ export function parseBody(answer: Answer, parse: (text: string) => unknown = JSO
   try {
     return parse(answer.text);
   } catch {
-    const type = /^[\w.+-]+\/[\w.+-]+/.exec(headerOf(answer, 'content-type') ?? '')?.[0] ?? ABSENT;
+    const type = /^[\w.+-]+\/[\w.+-]+/.exec(headerOf(answer, 'content-type') ?? '')?.[0] ?? 'unknown';
     throw unreadable(answer, `a body that is not JSON (content type ${type})`);
   }
 }
@@ -89,7 +89,7 @@ export function platformError(answer: Answer, { now }: Pick<Connection, 'now'>):
   const { detail } = envelope;
   return new PlatformError(answer.call, {
     status: answer.status,
-    type: toSentence(envelope.type ?? body.error) ?? ABSENT,
+    type: toSentence(envelope.type ?? body.error) ?? UNNAMED,
     requestId: requestIdOf(answer),
     reason: toSentence(envelope.message ?? body.error_description) ?? redirectReason(answer),
     detail: typeof detail === 'string' ? detail : describe(detail),
@@ -118,16 +118,16 @@ export function objectOf(value: unknown): JsonObject {
 }
 
 /**
- * The request_id of an error's envelope (contract 7.1), else that of the header x-request-id, else "absent". A success has
- * only the header. An id is one word; other text could be an echo.
+ * The request_id of an error's envelope (contract 7.1), else that of the header x-request-id. A success has only the
+ * header. An id is one word; other text could be an echo.
  */
-export function requestIdOf(answer: Head & { readonly text?: string }): string {
+export function requestIdOf(answer: Head & { readonly text?: string }): string | undefined {
   const { status, secrets, text = '' } = answer;
   const isSuccess = status >= 200 && status < 300;
   const inBody = isSuccess ? undefined : objectOf(errorBody({ text, secrets }).error).request_id;
   const header = cleanSentence(headerOf(answer, 'x-request-id') ?? '', secrets);
   const ids = [toSentence(inBody), header];
-  return ids.find((id) => id !== undefined && /^\S+$/.test(id)) ?? ABSENT;
+  return ids.find((id) => id !== undefined && /^\S+$/.test(id));
 }
 
 export function redirectReason({ status }: Head): string | undefined {

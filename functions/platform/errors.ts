@@ -1,10 +1,10 @@
-/** Stands for a request_id, a type or an OAuth error code that the answer does not have. */
-export const ABSENT = 'absent';
+/** Stands for the type or the OAuth error code that an answer does not have. */
+export const UNNAMED = 'unnamed error';
 
 interface PlatformErrorFields {
   readonly status: number;
   readonly type: string;
-  readonly requestId: string;
+  readonly requestId: string | undefined;
   readonly reason?: string | undefined;
   readonly detail?: string | undefined;
   readonly validation?: readonly string[];
@@ -17,7 +17,7 @@ export class PlatformError extends Error {
   /** The HTTP status; the envelope's may differ or be absent. */
   readonly status: number;
   readonly type: string;
-  readonly requestId: string;
+  readonly requestId: string | undefined;
   /** `error.message` of the envelope. */
   readonly reason: string | undefined;
   readonly detail: string | undefined;
@@ -28,7 +28,7 @@ export class PlatformError extends Error {
   /** @param call the request, as `POST https://host/reports` */
   constructor(call: string, fields: PlatformErrorFields) {
     const reason = fields.reason ? `: ${fields.reason}` : '';
-    super(`${call} was answered ${fields.status} ${fields.type}${reason} (request_id ${fields.requestId})`);
+    super(`${call} was answered ${fields.status} ${fields.type}${reason}${sayId(fields.requestId)}`);
     this.status = fields.status;
     this.type = fields.type;
     this.requestId = fields.requestId;
@@ -45,10 +45,10 @@ export class OAuthError extends Error {
   readonly status: number;
   /** For example `invalid_client`. */
   readonly error: string;
-  readonly requestId: string;
+  readonly requestId: string | undefined;
 
-  constructor(call: string, fields: { status: number; error: string; requestId: string }) {
-    super(`${call} was answered ${fields.status} ${fields.error}`);
+  constructor(call: string, fields: Pick<OAuthError, 'status' | 'error' | 'requestId'>) {
+    super(`${call} was answered ${fields.status} ${fields.error}${sayId(fields.requestId)}`);
     this.status = fields.status;
     this.error = fields.error;
     this.requestId = fields.requestId;
@@ -64,12 +64,15 @@ export class NoAnswer extends Error {
   readonly code: string;
   /** The platform's, if the call names a whole URL. */
   readonly host: string | undefined;
+  /** Of an answer that broke off after its headers. */
+  readonly requestId: string | undefined;
 
-  constructor(call: string, sent: boolean, code: string) {
+  constructor(call: string, sent: boolean, code: string, requestId?: string) {
     super(`${call} ${sent ? 'was sent and got no answer' : 'could not be sent'}: ${code}`);
     this.sent = sent;
     this.code = code;
     this.host = /:\/\/([^/]+)/.exec(call)?.[1];
+    this.requestId = requestId;
   }
 }
 
@@ -77,14 +80,18 @@ export class NoAnswer extends Error {
 export class UnreadableAnswer extends Error {
   override readonly name = 'UnreadableAnswer';
   readonly status: number;
-  readonly requestId: string;
+  readonly requestId: string | undefined;
   /** The fault of the answer, without a quote. */
   readonly reason: string;
 
-  constructor(call: string, fields: { status: number; requestId: string; reason: string }) {
-    super(`${call} was answered ${fields.status} with ${fields.reason} (request_id ${fields.requestId})`);
+  constructor(call: string, fields: Pick<UnreadableAnswer, 'status' | 'requestId' | 'reason'>) {
+    super(`${call} was answered ${fields.status} with ${fields.reason}${sayId(fields.requestId)}`);
     this.status = fields.status;
     this.requestId = fields.requestId;
     this.reason = fields.reason;
   }
+}
+
+function sayId(requestId: string | undefined): string {
+  return requestId === undefined ? '' : ` (request_id ${requestId})`;
 }

@@ -10,7 +10,7 @@ import {
   unreadable,
 } from './answer.ts';
 import { type Connection, endpoint } from './connection.ts';
-import { ABSENT, OAuthError, PlatformError } from './errors.ts';
+import { OAuthError, PlatformError, UNNAMED } from './errors.ts';
 import { send } from './request.ts';
 
 interface Client {
@@ -157,7 +157,7 @@ function lifetime(expiresIn: unknown): number {
 function tokenError(answer: Answer, { now }: Connection): OAuthError | PlatformError {
   const { call, status } = answer;
   const { error } = errorBody(answer);
-  const code = codeIn(error) ?? codeIn(objectOf(error).type) ?? ABSENT;
+  const code = codeIn(error) ?? codeIn(objectOf(error).type) ?? UNNAMED;
   const requestId = requestIdOf(answer);
   if (status >= 400 && status < 500 && !AGAIN_LATER.includes(status)) {
     return new OAuthError(call, { status, error: code, requestId });

@@ -1,4 +1,4 @@
-import { type Answer, platformError, unreadable } from './answer.ts';
+import { type Answer, platformError, requestIdOf, unreadable } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
 import { apiCall, type Call, logAnswer, type OpenAnswer, openAnswer, readAnswer } from './request.ts';
 
@@ -15,7 +15,9 @@ export interface PurchaseQuery {
 }
 
 /** An answer without the secrets of the call. */
-export type PurchasesAnswer = Pick<OpenAnswer, 'status' | 'headers' | 'body'>;
+export interface PurchasesAnswer extends Pick<OpenAnswer, 'status' | 'headers' | 'body'> {
+  readonly requestId: string | undefined;
+}
 
 /**
  * POST /reports/purchases (contract 4.5). The body is unread and may have any size and shape, because the contract shows
@@ -32,7 +34,10 @@ export async function queryPurchases(
 ): Promise<PurchasesAnswer> {
   const call = apiCall(platform, authorization, { method: 'POST', path: '/reports/purchases', body });
   const answer = await logAnswer(platform, call, openRows(platform, call, total));
-  if (answer.text === undefined) return { status: answer.status, headers: answer.headers, body: answer.body };
+  if (answer.text === undefined) {
+    const { status, headers, body } = answer;
+    return { status, headers, body, requestId: requestIdOf(answer) };
+  }
   if (answer.status < 200 || answer.status > 299) throw platformError(answer, platform);
   throw unreadable(answer, `a status other than ${SUCCESS.join(' and ')}`);
 }

@@ -130,12 +130,15 @@ export async function logAnswer<A extends Head & { readonly text?: string }>(
   const fields = () => ({ ...about, milliseconds: Math.round(performance.now() - began) });
   try {
     const answer = await answering;
-    log?.keep({ request_id: requestIdOf(answer) });
+    // null also removes the id of the call before.
+    log?.keep({ request_id: requestIdOf(answer) ?? null });
     log?.info('the platform answered', { ...fields(), status: answer.status });
     return answer;
   } catch (error) {
-    if (error instanceof NoAnswer)
+    if (error instanceof NoAnswer) {
+      log?.keep({ request_id: error.requestId ?? null });
       log?.warn('the platform did not answer', { ...fields(), code: error.code });
+    }
     throw error;
   }
 }
@@ -152,7 +155,7 @@ export async function readAnswer(open: OpenAnswer, total: AbortSignal, cap = ANS
       if (length > cap) break;
     }
   } catch (error) {
-    throw new NoAnswer(head.call, true, codeOf(error, total));
+    throw new NoAnswer(head.call, true, codeOf(error, total), requestIdOf(head));
   }
   const text = Buffer.concat(chunks).subarray(0, cap).toString();
   return { ...head, text, truncated: length > cap };

@@ -114,7 +114,7 @@ describe('GetToken', () => {
     ['2: a revoked client', 401, 'invalid_client', 'CredentialUnusable'],
     ['3: a dead refresh token', 400, 'invalid_grant', 'LoginRequired'],
   ])('%s fails with its own error', async (_, status, error, name) => {
-    const failure = new OAuthError('POST', { status, error, requestId: 'absent' });
+    const failure = new OAuthError('POST', { status, error, requestId: undefined });
     const { dependencies, window, versions } = start({ failure });
     const failed = { name, facts: { account: 'acme', status } };
     await expect(getToken(window, dependencies)).rejects.toMatchObject(failed);

@@ -31,6 +31,8 @@ const request: PurchasesRequest = {
 };
 const state: PurchasesWindow = { ...windowOf([]), request, window: range };
 
+const ID = { 'x-request-id': 'req-1' };
+
 type Respond = (response: ServerResponse) => unknown;
 
 /** A platform that answers like this, and a local bucket. */
@@ -129,22 +131,25 @@ describe('QueryPurchases that fails', () => {
   });
 
   it.each<[string, Respond]>([
-    ['an HTML page', withLength('<html>', { 'content-type': 'text/html' })],
-    ['an empty body', withLength('')],
-    ['JSON that ends in its middle', withLength('{"purchases":[1],', { 'content-type': 'application/json' })],
+    ['an HTML page', withLength('<html>', { 'content-type': 'text/html', ...ID })],
+    ['an empty body', withLength('', ID)],
+    [
+      'JSON that ends in its middle',
+      withLength('{"purchases":[1],', { 'content-type': 'application/json', ...ID }),
+    ],
   ])('11: refuses %s', async (what, respond) => {
     const happened = `The platform answered the purchase query with ${what}.`;
-    await expectNothingStored(respond, 'AnswerUnreadable', happened, { request_id: 'absent' });
+    await expectNothingStored(respond, 'AnswerUnreadable', happened, { request_id: 'req-1' });
   });
 
   it('17: stores no answer that breaks off', async () => {
     const breaking: Respond = (response) => {
-      response.writeHead(200, { 'content-length': '100' }).write('{"purchases":[');
+      response.writeHead(200, { 'content-length': '100', ...ID }).write('{"purchases":[');
       setImmediate(() => response.destroy());
     };
     const happened = 'The answer to the purchase query broke off.';
     const code = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
-    await expectNothingStored(breaking, 'CopyFailed', happened, { code });
+    await expectNothingStored(breaking, 'CopyFailed', happened, { code, request_id: 'req-1' });
   });
 
   it('17: refuses an answer with neither Content-Length nor chunks', async () => {

@@ -160,7 +160,7 @@ function isTyped(error: string, { kills, bus }: ScenarioRun['scenario']): boolea
 /** The ids are the platform's own, and an error for an answer of the platform has one. */
 function wrongRequestIds({ error, request_ids }: Reported, { calls }: Phase): string[] {
   const answered = new Set(calls.flatMap(({ requestId }) => requestId ?? []));
-  const unknown = request_ids.filter((id) => id !== 'absent' && !answered.has(id));
+  const unknown = request_ids.filter((id) => !answered.has(id));
   const refused = ['RequestRefused', 'TokenRefusedAgain', 'RateLimited'].includes(error);
   return [
     ...unknown.map((id) => `P4: ${id} is no request_id of the platform's`),

@@ -55,7 +55,7 @@ describe('toExportError (contract 7.2)', () => {
   });
 
   const refused = new NoAnswer('POST /reports', false, 'ECONNREFUSED');
-  const html = new UnreadableAnswer('GET', { status: 200, requestId: 'absent', reason: 'HTML' });
+  const html = new UnreadableAnswer('GET', { status: 200, requestId: undefined, reason: 'HTML' });
   const lost = "The platform's answer was lost (ECONNRESET) when creating a report. A report may exist.";
   const unreadable = "The platform's answer is not what the contract promises when polling report r: HTML.";
   it.each<[string, Error, PlatformCall, string, string]>([
@@ -77,7 +77,8 @@ describe('toExportError (contract 7.2)', () => {
     ['11', html, get, 'AnswerUnreadable', unreadable],
   ])('%s: turns %s into the error of a decision', (_, error, call, name, happened) => {
     const exportError = toExportError(error, call);
-    expect(exportError).toMatchObject({ name, facts: { report_id: 'r', request_id: 'absent' } });
+    expect(exportError).toMatchObject({ name, facts: { report_id: 'r', request_id: undefined } });
+    expect((exportError as Error).message).not.toContain('absent');
     expect(sentenceOf(exportError)).toBe(happened);
   });
 
@@ -96,7 +97,7 @@ describe('toExportError (contract 7.2)', () => {
 
 describe('toGrantError (contract 7.3)', () => {
   const oauthError = (error: string) =>
-    new OAuthError('POST /oauth2/token', { status: 401, error, requestId: 'absent' });
+    new OAuthError('POST /oauth2/token', { status: 401, error, requestId: undefined });
 
   it.each([
     [
@@ -119,7 +120,7 @@ describe('toGrantError (contract 7.3)', () => {
     ],
   ])('%s', (_, error, name, happened) => {
     const grantError = toGrantError(error, 'acme');
-    expect(grantError).toMatchObject({ name, facts: { account: 'acme', request_id: 'absent' } });
+    expect(grantError).toMatchObject({ name, facts: { account: 'acme', request_id: undefined } });
     expect(sentenceOf(grantError)).toBe(happened);
   });
 });

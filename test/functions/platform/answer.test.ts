@@ -22,11 +22,11 @@ test.each([
   ['the body of an error', answer(199, 'header'), 'body'],
   ['the header of a success', answer(200, 'header'), 'header'],
   ['the header of a gateway that sent HTML', answer(502, 'gateway-7', '<html>'), 'gateway-7'],
-  ['no place: a success without a header', answer(200), 'absent'],
+  ['no place: a success without a header', answer(200), undefined],
   [
     'no place: spaces, which could be an echo',
     answer(500, 'an id', '{"error":{"request_id":"a b"}}'),
-    'absent',
+    undefined,
   ],
   ['a long header, cut', answer(200, 'x'.repeat(100_000)), 'x'.repeat(500)],
 ])('the request_id comes from %s', (_, given, id) => {
@@ -75,9 +75,16 @@ describe('platformError', () => {
     ['an envelope without fields', { error: {} }],
     ['fields of wrong types', { error: { type: {}, message: [], request_id: true, detail: null } }],
     ['a body nested too deep', '['.repeat(200_000)],
-  ])('11: reads %s as an error whose fields are absent', (_, body) => {
+  ])('11: reads %s as an error without type and request_id', (_, body) => {
     const { status, type, requestId, validation, reason } = errorOf(502, body);
-    expect([status, type, requestId, validation, reason]).toEqual([502, 'absent', 'absent', [], undefined]);
+    expect([status, type, requestId, validation, reason]).toEqual([
+      502,
+      'unnamed error',
+      undefined,
+      [],
+      undefined,
+    ]);
+    expect(errorOf(502, body).message).toBe(`${CALL} was answered 502 unnamed error`);
   });
 
   it('reads a number as text (contract 7.1)', () => {

@@ -121,9 +121,16 @@ test.each([
 
 const REVOKED = { error: 'invalid_client', error_description: 'The client was revoked.' };
 
-test.each<[string, number, unknown, Record<string, string>, string, string]>([
-  ['an OAuth body', 401, REVOKED, {}, 'invalid_client', 'absent'],
-  ['WWW-Authenticate', 401, REVOKED, { 'www-authenticate': 'Basic realm="ads"' }, 'invalid_client', 'absent'],
+test.each<[string, number, unknown, Record<string, string>, string, string | undefined]>([
+  ['an OAuth body', 401, REVOKED, { 'x-request-id': 'req-4' }, 'invalid_client', 'req-4'],
+  [
+    'WWW-Authenticate',
+    401,
+    REVOKED,
+    { 'www-authenticate': 'Basic realm="ads"' },
+    'invalid_client',
+    undefined,
+  ],
   [
     'the API envelope',
     400,
@@ -132,7 +139,7 @@ test.each<[string, number, unknown, Record<string, string>, string, string]>([
     'validation',
     'req-3',
   ],
-  ['no body', 400, '', {}, 'absent', 'absent'],
+  ['no body', 400, '', {}, 'unnamed error', undefined],
 ])('2: a 4xx with %s is an OAuthError (contract 7.3)', async (_, status, body, headers, code, requestId) => {
   const error = await errorOf(OAuthError, answered(status, body, headers));
   expect({ ...error }).toEqual({ name: 'OAuthError', status, error: code, requestId });
@@ -149,7 +156,7 @@ test.each([
     for (const status of [400, 503]) {
       await using server = await listen((_seen, response) => json(response, status, body));
       const thrown = await errorOf(Error, requestToken(platformAt(server.url), client));
-      expect(thrown.message).toContain(`was answered ${status} absent`);
+      expect(thrown.message).toContain(`was answered ${status} unnamed error`);
     }
 });
 

@@ -118,5 +118,5 @@ test.each([
 test('contract 2.3: the record of another report is an unreadable answer', async () => {
   await using server = await answering(200, { id: 'other', status: 'READY' });
   const error = await errorOf(UnreadableAnswer, getReport(platformAt(server.url), bearer, 'r'));
-  expect(error).toMatchObject({ requestId: 'absent', reason: 'the record of another report' });
+  expect(error).toMatchObject({ requestId: undefined, reason: 'the record of another report' });
 });

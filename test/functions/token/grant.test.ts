@@ -9,7 +9,7 @@ const client = { client_id: 'client', client_secret: 'one' };
 const login = { ...client, refresh_token: 'r1' };
 
 function refusal(error: string) {
-  return new OAuthError('POST', { status: 400, error, requestId: 'absent' });
+  return new OAuthError('POST', { status: 400, error, requestId: undefined });
 }
 
 /** A token endpoint that gives these answers in turn, and the credential that is stored by then. */
