@@ -10,6 +10,7 @@ import {
   RetryAfter,
 } from './token/call-platform.ts';
 import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
+import { describeDays } from './workflow/request/dates.ts';
 import { READS } from './workflow/settings.ts';
 import { ReportWindow } from './workflow/states.ts';
 
@@ -26,7 +27,7 @@ export async function createReport(
 ): Promise<ReportWindow> {
   const { reports, request, window, lost_answers = 0 } = state;
   if (reports.length >= MAX_REPORTS) throw replacementsUsedUp(state);
-  const doing = `creating a report for ${window.start_date} to ${window.end_date}`;
+  const doing = `creating a report for ${describeDays(window)}`;
   const call = { doing, creates: true, facts: {} };
   const answer = await callPlatform(state, access, call, (platform, authorization) =>
     postReport(platform, authorization, reportBody(request, window)),
@@ -57,7 +58,7 @@ function acceptLostAnswer(error: unknown, lostAnswers: number, { log }: Platform
 function replacementsUsedUp({ reports, window }: ReportWindow): ReportStuck {
   const ids = reports.map(({ id }) => id);
   return new ReportStuck(
-    `None of ${ids.length} reports for ${window.start_date} to ${window.end_date} could be delivered ` +
+    `None of ${ids.length} reports for ${describeDays(window)} could be delivered ` +
       `(${ids.join(', ')}). Ask the platform about them, then run the export again.`,
     { report_ids: ids },
   );

@@ -14,6 +14,7 @@ import {
 import { AnswerUnreadable, CopyFailed, DownloadRefused, ExportError } from './workflow/errors.ts';
 import { parseJson } from './workflow/json.ts';
 import { objectKey } from './workflow/keys.ts';
+import { describeDays } from './workflow/request/dates.ts';
 import { READS } from './workflow/settings.ts';
 import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
 
@@ -39,7 +40,7 @@ export async function queryPurchases(
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
   const total = AbortSignal.timeout(ANSWER_TIMEOUT);
-  const doing = `querying the purchases of ${window.start_date} to ${window.end_date}`;
+  const doing = `querying the purchases of ${describeDays(window)}`;
   const answer = await callPlatform(
     state,
     dependencies,

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { ObjectStore } from '../aws/objects.ts';
 import { parseJson } from '../workflow/json.ts';
 import { exportPrefix, FAILURE, failureKey, MANIFEST, windowOf } from '../workflow/keys.ts';
-import { type DateRange, daysOf } from '../workflow/request/dates.ts';
+import { type DateRange, daysOf, describeDays } from '../workflow/request/dates.ts';
 import type { ExportRequest, OnlyMissing } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { ExportPlan } from '../workflow/states.ts';
@@ -133,9 +133,8 @@ export async function findMissing(
   const warnings = (Object.keys(WARNINGS) as (keyof typeof WARNINGS)[]).flatMap((reason) => {
     const [first, ...others] = missing.filter(({ states }) => states.includes(reason));
     if (!first) return [];
-    const { start_date, end_date } = first.window;
     const more = others.length > 0 ? ` and ${others.length} more` : '';
-    return [`only_missing: ${WARNINGS[reason]}: ${start_date} to ${end_date}${more}`];
+    return [`only_missing: ${WARNINGS[reason]}: ${describeDays(first.window)}${more}`];
   });
   return {
     windows: missing.map(({ window }) => window),

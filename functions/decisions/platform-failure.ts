@@ -20,7 +20,7 @@ const GATEWAY_STATUSES = [502, 504];
 const DOWNLOAD_REFUSED: ErrorName = 'DownloadRefused';
 
 export interface PlatformCall {
-  /** Completes "when …", such as "creating a report for 2026-10-01 to 2026-11-01". */
+  /** Completes "when …", such as "creating a report for 2026-10-01 to 2026-10-31". */
   readonly doing: string;
   /** Repeating the call would create another report, because POST has no idempotency key. */
   readonly creates: boolean;

@@ -1,4 +1,5 @@
 import { DownloadRefused } from '../workflow/errors.ts';
+import { describeDays } from '../workflow/request/dates.ts';
 import { ADVERTISER_COLUMN, type Column, DATE_COLUMN } from '../workflow/table.ts';
 import { type Database, identifier, literal, type Row } from './database.ts';
 import {
@@ -78,7 +79,7 @@ async function readFacts(
   const warnings: string[] = [];
   const outside = total['row outside'] as Row | null;
   if (outside) {
-    const found = `Row ${outside.row} of the file has the date ${outside.date}, which is outside the window ${window.start_date} to ${window.end_date}`;
+    const found = `Row ${outside.row} of the file has the date ${outside.date}, which is outside the window ${describeDays(window)}`;
     if (granularity.toUpperCase() === 'DAY')
       throw new DownloadRefused(`${found}. It is not the report that was requested.`);
     warnings.push(found);

@@ -3,7 +3,7 @@ import { readDeliveries, type StoredDelivery } from '../../functions/decisions/d
 import { platformName } from '../../functions/decisions/platform-request.ts';
 import { type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
-import { addDays, type DateRange } from '../../functions/workflow/request/dates.ts';
+import { type DateRange, describeDays } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import type { FailureReport } from '../../functions/workflow/states.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
@@ -143,12 +143,6 @@ export interface RemainingFailure {
 
 /** Failure reports that are read to find the latest. */
 const MAX_FAILURES = 20;
-
-/** A range of days in words, such as `2026-10-01 to 2026-10-07`: the last one is named too. */
-export function describeDays({ start_date, end_date }: DateRange): string {
-  const last = addDays(end_date, -1);
-  return last === start_date ? last : `${start_date} to ${last}`;
-}
 
 /** The last ranges of days, in words. @param max how many are named */
 export function describeRanges(ranges: readonly DateRange[], max: number): string {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
+import { describeDays } from '../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import { WindowResult } from '../../functions/workflow/states.ts';
@@ -103,6 +104,16 @@ export function describeInput(
     const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
     return { account: text(account), export: text(name) };
   }
+}
+
+/** The days of an execution, for a person. */
+export function daysIn({
+  start_date,
+  end_date,
+}: Pick<ExecutionSummary, 'start_date' | 'end_date'>): string | undefined {
+  return start_date === undefined || end_date === undefined
+    ? undefined
+    : describeDays({ start_date, end_date });
 }
 
 /** Tenths of a second between two instants, as seconds. */

@@ -1,7 +1,15 @@
 import { Command } from 'commander';
+import { describeDays } from '../../functions/workflow/request/dates.ts';
 import { DOING, duration, size } from '../local/progress.ts';
 import { UsageError } from './errors.ts';
-import { describeEnd, type RecordedExecution, readLocal, readWindows, type WindowRun } from './executions.ts';
+import {
+  daysIn,
+  describeEnd,
+  type RecordedExecution,
+  readLocal,
+  readWindows,
+  type WindowRun,
+} from './executions.ts';
 import { lastPlatform, readKeptRequests } from './kept-requests.ts';
 import { printDocument, printLines, toMinute } from './layout.ts';
 import { listExecutions } from './list.ts';
@@ -75,11 +83,11 @@ function describeExecution(
   { local, out }: CommonOptions,
 ): string[] {
   const { summary, events } = details;
-  const { execution, outcome, seconds, started_at, ended_at, account, start_date, end_date } = summary;
+  const { execution, outcome, seconds, started_at, ended_at, account } = summary;
   const took = isUnderWay(summary) ? 'so far' : 'took';
   const facts = [
     account === undefined ? [] : `${account}/${summary.export}`,
-    start_date === undefined ? [] : `${start_date} to ${end_date}`,
+    daysIn(summary) ?? [],
     started_at === undefined ? `ended ${toMinute(ended_at ?? '')} UTC` : `began ${toMinute(started_at)} UTC`,
     seconds === undefined ? [] : `${took} ${duration(seconds * 1_000)}`,
   ].flat();
@@ -105,7 +113,7 @@ function describeWindow(run: WindowRun): string {
   const { window, outcome, error, rows, bytes, seconds, state = '' } = run;
   const doing = isUnderWay(run) ? (DOING[state as keyof typeof DOING] ?? state) : undefined;
   const facts = [
-    `${window.start_date} to ${window.end_date}  ${describeEnd({ outcome, error: error ?? doing })}`,
+    `${describeDays(window)}  ${describeEnd({ outcome, error: error ?? doing })}`,
     rows === undefined ? [] : `${rows} rows`,
     bytes === undefined ? [] : size(bytes),
     seconds === undefined ? [] : `${isUnderWay(run) ? 'so far' : 'took'} ${duration(seconds * 1_000)}`,

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { duration } from '../local/progress.ts';
 import { readStateMachineArn } from './deployment.ts';
-import { describeEnd, type ExecutionSummary, listLocal } from './executions.ts';
+import { daysIn, describeEnd, type ExecutionSummary, listLocal } from './executions.ts';
 import { alignColumns, printDocument, printLines, toMinute } from './layout.ts';
 import { type CommonOptions, option, wholeNumber } from './options.ts';
 
@@ -44,7 +44,7 @@ function describeExecutions(executions: readonly ExecutionSummary[]): string[] {
     describeEnd(one),
     one.seconds === undefined ? '' : duration(one.seconds * 1_000),
     one.export === undefined ? '' : `${one.account}/${one.export}`,
-    one.start_date === undefined ? '' : `${one.start_date} to ${one.end_date}`,
+    daysIn(one) ?? '',
     one.execution,
   ]);
   return alignColumns([['UTC', 'outcome', 'took', 'export', 'days', 'execution'], ...rows]);

@@ -1,15 +1,14 @@
 import { Command } from 'commander';
 import { covers, type DayState, type Delivery, TO_EXPORT } from '../../functions/decisions/days.ts';
-import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
-import { type Folder, openToRead } from './bucket.ts';
 import {
+  type DateRange,
+  dateIn,
+  daysOf,
   describeDays,
-  describeUnknown,
-  type ExportPlace,
-  type FoundExport,
-  findExport,
-  judgeExport,
-} from './days.ts';
+  groupDays,
+} from '../../functions/workflow/request/dates.ts';
+import { type Folder, openToRead } from './bucket.ts';
+import { describeUnknown, type ExportPlace, type FoundExport, findExport, judgeExport } from './days.ts';
 import { UsageError } from './errors.ts';
 import { printDocument, printLines } from './layout.ts';
 import { type ShownReader, shownReader } from './months.ts';

@@ -1,4 +1,5 @@
 import { type ErrorName, errors, readCause } from '../../functions/workflow/errors.ts';
+import { describeDays } from '../../functions/workflow/request/dates.ts';
 import type { ExportResult, FailureReport } from '../../functions/workflow/states.ts';
 import type { Folder } from './bucket.ts';
 import { DELIVERED, FAILED, INTERRUPTED } from './errors.ts';
@@ -110,12 +111,12 @@ function describeRestated({ restated = 0, first_restated, last_restated }: Expor
 
 function describeResults({ windows, bucket }: ExportResult, root: string): string[] {
   const rows = windows.map(({ window, rows, bytes, key }) => [
-    `${window.start_date} to ${window.end_date}`,
+    describeDays(window),
     rows === undefined ? '' : `${rows}`,
     `${bytes}`,
     `${root}${bucket}/${key}`,
   ]);
-  return alignColumns([['window', 'rows', 'bytes', 'object'], ...rows], [1, 2]);
+  return alignColumns([['days', 'rows', 'bytes', 'object'], ...rows], [1, 2]);
 }
 
 function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>, { root, next }: Place): string[] {
@@ -151,7 +152,7 @@ function describeWindows(report: Partial<FailureReport>): string[] {
   const all = windows_failed + windows_delivered;
   if (all < 2) return [];
   const shown = failed_windows.map(
-    ({ window, error }) => `  ${window?.start_date} to ${window?.end_date}  ${error}`,
+    ({ window, error }) => `  ${window ? describeDays(window) : ''}  ${error}`,
   );
   const unnamed = windows_failed - shown.length;
   return [

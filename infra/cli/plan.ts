@@ -4,6 +4,7 @@ import { platformName } from '../../functions/decisions/platform-request.ts';
 import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { exportPrefix, MANIFEST } from '../../functions/workflow/keys.ts';
+import { describeDays } from '../../functions/workflow/request/dates.ts';
 import { type ExportRequest, splitRequest } from '../../functions/workflow/request/request.ts';
 import { dollarsOf, PRICES, usageOf } from '../config/cost.ts';
 import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from './bucket.ts';
@@ -111,7 +112,10 @@ function describePlan(plan: Awaited<ReturnType<typeof planRequest>>): string[] {
     seconds === undefined
       ? `assuming ${ASSUMED_SECONDS} s a report, because none was delivered yet`
       : `at ${seconds} s a report, the median of the latest deliveries`;
-  const days = first && last ? `${last.start_date} to ${first.end_date}` : 'nothing to export';
+  const days =
+    first && last
+      ? describeDays({ start_date: last.start_date, end_date: first.end_date })
+      : 'nothing to export';
   return [
     `${plan.account}/${plan.name}: ${days}`,
     `windows            ${windows.length}${already ? ` (and ${already} already delivered)` : ''}`,

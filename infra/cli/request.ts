@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { isObject } from '../../functions/workflow/json.ts';
-import { addDays } from '../../functions/workflow/request/dates.ts';
+import { addDays, describeDays } from '../../functions/workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import { requestOf } from '../config/exports.ts';
 import { EXAMPLE_ADVERTISERS } from '../sandbox/settings.ts';
@@ -137,7 +137,7 @@ export function futureFaults({ kind, start_date, end_date }: ExportRequest, now:
   // Days begin up to 14 hours before those of UTC.
   const tomorrow = addDays(now.toISOString().slice(0, 10), 1);
   if (kind === 'list' || start_date <= tomorrow) return [];
-  return [`start_date: all days from ${start_date} to ${end_date} are still to come`];
+  return [`start_date: all days ${describeDays({ start_date, end_date })} are still to come`];
 }
 
 /**

@@ -1,4 +1,5 @@
 import { readCause } from '../../functions/workflow/errors.ts';
+import { describeDays } from '../../functions/workflow/request/dates.ts';
 import { type ExecutionEvent, plannedWindows } from './executions.ts';
 
 /** Of more lines, the middle is left out, because the beginning and the end say most. */
@@ -23,11 +24,11 @@ export function describeTimeline(events: readonly ExecutionEvent[]): string[] {
   const own = events.filter((event) => event.window === undefined || event.window === window);
   const entries = own.toSorted((one, other) => one.time.localeCompare(other.time)).reduce(append, []);
   if (entries.length === 0) return [];
-  const { start_date, end_date } = plannedWindows(events)[window ?? -1] ?? {};
+  const range = plannedWindows(events)[window ?? -1];
   const lines = entries.map(describeEntry);
   const omitted = lines.length - FIRST_LINES - LAST_LINES;
   return [
-    `Timeline (UTC) of the export${start_date ? ` and its window ${start_date} to ${end_date}` : ''}:`,
+    `Timeline (UTC) of the export${range ? ` and its window ${describeDays(range)}` : ''}:`,
     ...(omitted > 0
       ? [...lines.slice(0, FIRST_LINES), `  … ${omitted} more`, ...lines.slice(-LAST_LINES)]
       : lines),

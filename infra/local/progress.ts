@@ -1,5 +1,6 @@
 import { type ErrorName, readCause } from '../../functions/workflow/errors.ts';
 import { objectKey } from '../../functions/workflow/keys.ts';
+import { describeDays } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
@@ -181,7 +182,7 @@ function changes(before: Progress, after: Progress): string[] {
   if (before.windows.size === 0 && after.windows.size > 0)
     return [...lines, `export  planned, windows: ${after.windows.size}`];
   const windows = [...after.windows].filter(([place, window]) => window !== before.windows.get(place));
-  return [...lines, ...windows.map(([, window]) => `${rangeOf(window.window)}  ${describe(window)}`)];
+  return [...lines, ...windows.map(([, window]) => `${describeDays(window.window)}  ${describe(window)}`)];
 }
 
 /** @param live the time now, and the bytes that have arrived, on a terminal */
@@ -225,7 +226,9 @@ function picture(progress: Progress, { clock, arrived }: Sources, screen: Screen
   const now = clock.now();
   const lines = windows
     .filter((window) => shown.has(window))
-    .map((each) => `${rangeOf(each.window)}  ${describe(each, { now, arrived: arrived.get(each.key) })}`);
+    .map(
+      (each) => `${describeDays(each.window)}  ${describe(each, { now, arrived: arrived.get(each.key) })}`,
+    );
   const last = [
     ...(windows.length > 0 ? [count(windows)] : []),
     ...(progress.export ? [describe(progress.export, { now, arrived: undefined })] : []),
@@ -237,10 +240,6 @@ function count(windows: readonly WindowProgress[]): string {
   const done = windows.filter(({ stage }) => stage === 'delivered' || stage === 'failed').length;
   const running = windows.filter(({ stage }) => stage === 'running').length;
   return `${done} of ${windows.length} windows done, ${running} running`;
-}
-
-function rangeOf({ start_date, end_date }: Window): string {
-  return `${start_date} to ${end_date}`;
 }
 
 /** 75 s are `1 min 15 s`, and 27 h are `1 d 3 h`. */

@@ -1,4 +1,4 @@
-import { describeDays } from '../cli/days.ts';
+import { describeDays } from '../../functions/workflow/request/dates.ts';
 import { describeEnd, type ExecutionSummary } from '../cli/executions.ts';
 import type { DocumentedTable } from '../config/table-words.ts';
 import { duration } from '../local/progress.ts';

@@ -125,7 +125,7 @@ describe('QueryPurchases that fails', () => {
     const { access } = await startStep({ faults: ['purchases reset=after'] });
     const { s3, createObject } = await startBucket();
     const querying = queryPurchases(state, { ...access, createObject });
-    const message = expect.stringContaining('when querying the purchases of 2026-01-01 to 2026-10-01');
+    const message = expect.stringContaining('when querying the purchases of 2026-01-01 to 2026-09-30');
     await expect(querying).rejects.toMatchObject({ name: 'PlatformUnavailable', message });
     expect(s3.journal).toEqual([]);
   });

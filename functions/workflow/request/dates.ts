@@ -43,6 +43,12 @@ export function daysOf({ start_date, end_date }: DateRange): string[] {
   return days;
 }
 
+/** A range for a person, such as `2026-10-01 to 2026-10-07`: its first and its last day. */
+export function describeDays({ start_date, end_date }: DateRange): string {
+  const last = addDays(end_date, -1);
+  return last === start_date ? last : `${start_date} to ${last}`;
+}
+
 /** Joins adjacent days to ranges. @param days in ascending order */
 export function groupDays(days: readonly string[]): DateRange[] {
   const ranges: DateRange[] = [];

@@ -1,7 +1,8 @@
 import { Command } from 'commander';
+import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { openBucket } from '../bucket.ts';
-import { describeDays, describeUnknown, type ExportPlace, findExports } from '../days.ts';
+import { describeUnknown, type ExportPlace, findExports } from '../days.ts';
 import { CommandFailed, DELIVERED, FAILED, UsageError } from '../errors.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option } from '../options.ts';

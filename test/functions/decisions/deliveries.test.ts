@@ -129,7 +129,7 @@ describe('findMissing', () => {
     const { store } = createBucket([october(1, 3)], changes);
     const { warnings } = await findMissing(request, windows, { ...conditions, store });
     expect(warnings).toEqual([
-      expect.stringMatching(`^only_missing: delivered before .*${words}.*: 2026-10-01 to 2026-10-03$`),
+      expect.stringMatching(`^only_missing: delivered before .*${words}.*: 2026-10-01 to 2026-10-02$`),
     ]);
   });
 

@@ -207,7 +207,7 @@ describe('a warning names', () => {
       'a date before the window, if a row is not a day',
       rowsWith({ date: '2026-09-28' }),
       { schema: undefined, granularity: 'WEEK' },
-      /^Row 2 .* 2026-09-28, which is outside the window/,
+      /^Row 2 .* 2026-09-28, which is outside the window 2026-10-01 to 2026-10-03$/,
     ],
     [
       'a value without which there is no sum, if there is no table',

@@ -28,7 +28,7 @@ describe('explain', () => {
       { outcome: 'running', seconds: expect.any(Number), state: 'WaitForReport' },
     ]);
     expect(timeline).toEqual([
-      'Timeline (UTC) of the export and its window 2026-11-15 to 2026-12-01:',
+      'Timeline (UTC) of the export and its window 2026-11-15 to 2026-11-30:',
       '  2026-11-21 06:00:00  PlanExport',
     ]);
   });
@@ -47,9 +47,9 @@ describe('explain', () => {
   it('says it in words', async () => {
     await startExecutions([RUNNING]);
     const { stdout } = await explain(NAME);
-    expect(stdout).toMatch(/^2026-10-01 to 2026-11-15 {2}delivered, 45 rows, 1.2 kB, took 11 min 0 s$/m);
+    expect(stdout).toMatch(/^2026-10-01 to 2026-11-14 {2}delivered, 45 rows, 1.2 kB, took 11 min 0 s$/m);
     expect(stdout).toMatch(
-      /^2026-11-15 to 2026-12-01 {2}running: waits for the report, so far .*\n\nTimeline /m,
+      /^2026-11-15 to 2026-11-30 {2}running: waits for the report, so far .*\n\nTimeline /m,
     );
   });
 

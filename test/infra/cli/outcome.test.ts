@@ -71,8 +71,8 @@ describe('the printed outcome', () => {
       [
         'No.',
         '12 of 15 windows failed:',
-        '  2026-10-01 to 2026-11-15  RequestRefused',
-        '  2026-11-15 to 2026-12-30  ReportStuck',
+        '  2026-10-01 to 2026-11-14  RequestRefused',
+        '  2026-11-15 to 2026-12-29  ReportStuck',
         '  and 10 more',
         'Windows that were delivered, and stay: 3',
         'execution: daily-1',
@@ -102,7 +102,7 @@ describe('the printed outcome', () => {
   });
 
   it('has a line for each window, says which were there, and that the platform had no rows', () => {
-    const window = { start_date: '2026-10-01', end_date: '2026-10-02' };
+    const window = { start_date: '2026-10-01', end_date: '2026-10-08' };
     const windows = [{ window, rows: 0, bytes: 2, key: 'exports/k' }];
     const text = succeededWith({
       windows,
@@ -113,8 +113,8 @@ describe('the printed outcome', () => {
       already_delivered: 3,
     });
     expect(text.split('\n')).toEqual([
-      'window                    rows  bytes  object',
-      '2026-10-01 to 2026-10-02     0      2  s3://b/exports/k',
+      'days                      rows  bytes  object',
+      '2026-10-01 to 2026-10-07     0      2  s3://b/exports/k',
       'Windows that were already delivered, and not exported again: 3',
       'warning: w',
       'The platform had no rows for this request.',

@@ -16,7 +16,7 @@ describe('plan', () => {
     const place = ['--local', '--out', temporaryDirectory()];
     const { status, stdout } = await plan(['daily-campaigns', ...RANGE, ...place]);
     expect(status).toBe(0);
-    expect(stdout).toContain('acme/daily-campaigns: 2026-01-01 to 2026-04-01');
+    expect(stdout).toContain('acme/daily-campaigns: 2026-01-01 to 2026-03-31');
     expect(stdout).toMatch(/^windows +2$/m);
     expect(stdout).toMatch(/^reports to create +2$/m);
     expect(stdout).toMatch(/^expected time +3 min, assuming 180 s/m);

@@ -140,7 +140,7 @@ describe('a delivered run', () => {
     await mkdir(join(out, 'history.json'), { recursive: true });
     const { status, stdout, stderr } = await runCommand(args.filter((arg) => arg !== '--json'));
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^window +rows +bytes +object$/m);
+    expect(stdout).toMatch(/^days +rows +bytes +object$/m);
     expect(stderr).toContain('warning: history.json could not be written (EISDIR)');
     expect((await readdir(out)).filter((name) => name.startsWith('.history'))).toEqual([]);
     expectNoSecretIn([stdout, stderr, await readFiles(out)].join('\n'), { sandbox });

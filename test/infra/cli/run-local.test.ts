@@ -168,7 +168,7 @@ describe('run --local', () => {
     [['no-such-export'], ['the config has no export no-such-export']],
     [
       ['monthly-totals', '--from', '2126-10-01', '--to', '2126-11-01'],
-      ['start_date: all days from 2126-10-01 to 2126-11-01 are'],
+      ['start_date: all days 2126-10-01 to 2126-10-31 are'],
     ],
     [
       ['--base-url', 'http://127.0.0.1:9', '--restated-days', '3'],

@@ -39,7 +39,7 @@ it('shows the export and its first window that was not delivered, with polls and
     event(37, 'StateFailed', 'CheckReport', { window, ...failure('req-2') }),
   ];
   expect(describeTimeline(events)).toEqual([
-    'Timeline (UTC) of the export and its window 2026-11-15 to 2026-12-01:',
+    'Timeline (UTC) of the export and its window 2026-11-15 to 2026-11-30:',
     '  2026-11-21 06:00:00  PlanExport',
     '  2026-11-21 06:00:03  CreateReport',
     '  2026-11-21 06:00:14  CheckReport, 2 times until 2026-11-21 06:00:25',

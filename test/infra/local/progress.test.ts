@@ -137,8 +137,8 @@ describe('showProgress', () => {
 
   test('draws a terminal, never wider than it is', async () => {
     expect(await drawnLines([PLANNED, entered(1, 'SaveReport')], { columns: 60 })).toEqual([
-      '2026-10-01 to 2026-11-15  copies the file, 1 min 15 s, 1.2 ',
-      '2026-11-15 to 2026-11-20  waits its turn, 1 min 16 s',
+      '2026-10-01 to 2026-11-14  copies the file, 1 min 15 s, 1.2 ',
+      '2026-11-15 to 2026-11-19  waits its turn, 1 min 16 s',
       '0 of 2 windows done, 1 running',
     ]);
   });
