@@ -35,6 +35,19 @@ it('the README has at most 150 lines of 120 characters, tables aside', () => {
   expect(lines.filter((line) => line.length > 120 && !line.startsWith('|'))).toEqual([]);
 });
 
+it("the README's prices are in the reference's table of costs", () => {
+  const prices = [
+    ...linesOf('README.md')
+      .join('\n')
+      .matchAll(/\$(\d+\.\d+)/g),
+  ].map(([, price]) => price);
+  const listed = linesOf('infra/CONFIG.md').flatMap((line) =>
+    line.startsWith('|') ? [line.split('|')[2]?.trim()] : [],
+  );
+  expect(prices).not.toEqual([]);
+  expect(listed).toEqual(expect.arrayContaining(prices));
+});
+
 describe.each(DOCUMENTS)('%s', (path) => {
   const links = [
     ...linesOf(path)
