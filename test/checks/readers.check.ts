@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runLocalQuery } from '../../infra/cli/query/local.ts';
 import { daysView, restatementsView, savedQueries } from '../../infra/config/queries.ts';
@@ -34,16 +36,18 @@ const SECOND = { start_date: '2026-10-03', end_date: '2026-10-08' };
 /** Has no rows for a day that has some. */
 const EMPTY = { start_date: '2026-10-05', end_date: '2026-10-06' };
 
-/** The blocks of code in the reference, as they are written there. */
-const SECTION = readFileSync(new URL('../../functions/TABLES.md', import.meta.url), 'utf8').split(
-  '\n## Reading them\n',
-)[1];
-const BLOCKS = [...(SECTION ?? '').matchAll(/```(\w+)\n(.*?)```/gs)].map(([, language, code = '']) => ({
-  language,
-  code,
-  /** A block that begins with its name is a file. */
-  file: /^(?:#|--) (\S+\.\w+)\n/.exec(code)?.[1],
-}));
+/** The blocks of code in a section of the reference, as they are written there. */
+function blocksOf(file: string, heading: string) {
+  const text = readFileSync(new URL(`../../functions/${file}`, import.meta.url), 'utf8');
+  const [section = ''] = text.split(`\n${heading}\n`)[1]?.split(/\n## /) ?? [];
+  return [...section.matchAll(/```(\w+)\n(.*?)```/gs)].map(([, language, code = '']) => ({
+    language,
+    code,
+    /** A block that begins with its name is a file. */
+    file: /^(?:#|--) (\S+\.\w+)\n/.exec(code)?.[1],
+  }));
+}
+const BLOCKS = blocksOf('TABLES.md', '## Reading them');
 
 /** The bucket's folder, as the reference calls it. */
 const OUT = 'out/ad-report-export-exportsbucket';
@@ -134,6 +138,46 @@ describe('the recipes of the reference', () => {
     expect(printed).toContain('PASS=3 WARN=0 ERROR=0 SKIP=0');
   });
 });
+
+describe('what follows an export', () => {
+  const programs = blocksOf('REQUESTS.md', '## Events');
+  const programIn = (wanted: string) => programs.find(({ language }) => language === wanted)?.code ?? '';
+
+  it('is a rule that matches only the events of this export, and a function that gets the files', async () => {
+    await symlink(join(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'));
+    await writeFile(join(folder, 'app.ts'), programIn('ts'));
+    const env = { ...process.env, CDK_OUTDIR: folder };
+    execFileSync(process.execPath, ['app.ts'], { cwd: folder, env });
+    const { Resources } = JSON.parse(await readFile(join(folder, 'LoadReports.template.json'), 'utf8'));
+    const resources = Object.values<{ Type: string; Properties: Record<string, unknown> }>(Resources);
+    const propertiesOf = (type: string) => resources.find(({ Type }) => Type === type)?.Properties;
+    const { events } = workflow.bus;
+    const matched = events.filter((event) => isMatch(propertiesOf('AWS::Events::Rule')?.EventPattern, event));
+    expect([events.length, matched.length]).toEqual([4, 3]);
+    const { ZipFile } = Object(propertiesOf('AWS::Lambda::Function')?.Code);
+    const { handler } = runInNewContext(`${ZipFile}; exports`, { exports: {}, console: { log() {} } });
+    const key = `start_date=${FIRST.start_date}/end_date=${FIRST.end_date}/report.json`;
+    expect(await handler(matched[0])).toEqual([
+      expect.stringMatching(`^s3://${workflow.bucket}/exports/.*/${key}$`),
+    ]);
+  });
+
+  it('may wait for the manifest of a window', async () => {
+    const bucket = join(folder, OUT);
+    const waiting = [FIRST, { ...FIRST, end_date: '2026-10-07' }].map(
+      ({ start_date, end_date }) =>
+        `print(is_delivered("${bucket}", "${workflow.request().account}", "daily-campaigns", "${start_date}", "${end_date}"))`,
+    );
+    const stdin = [programIn('python'), ...waiting].join('\n');
+    expect(await python(['-'], { stdin })).toBe('True\nFalse\n');
+  });
+});
+
+/** Whether EventBridge would match an event: each field that the pattern names has one of its values. */
+function isMatch(pattern: unknown, event: unknown): boolean {
+  if (Array.isArray(pattern)) return pattern.includes(event);
+  return Object.entries(Object(pattern)).every(([name, inner]) => isMatch(inner, Object(event)[name]));
+}
 
 describe('after a column was added', () => {
   const program = (name: string) =>
