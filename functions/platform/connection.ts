@@ -55,12 +55,12 @@ export function endpoint(baseUrl: string, path: string): URL {
   return url;
 }
 
-/** Encodes text as one segment of a path. Throws a TypeError for `.` and `..`, which no encoding protects. */
+/** Encodes text as one segment of a path. @throws TypeError for `.` and `..`, which no encoding protects, and for control characters */
 export function segment(text: string): string {
   if (!isSegment(text)) throw new TypeError(`${JSON.stringify(text)} cannot be a segment of a path`);
   return encodeURIComponent(text);
 }
 
 export function isSegment(text: string): boolean {
-  return text !== '' && text !== '.' && text !== '..' && text.isWellFormed();
+  return text !== '' && text !== '.' && text !== '..' && text.isWellFormed() && !/\p{Cc}/u.test(text);
 }

@@ -99,6 +99,7 @@ test.each([
   ['no id', 201, '{"status":"CREATED"}', 'id: neither a string nor an exact integer'],
   ['an id that JavaScript cannot hold', 201, '{"id":12345678901234567890,"status":"CREATED"}', 'id: neither'],
   ['an id that climbs', 201, '{"id":"..","status":"CREATED"}', 'id: cannot be part of a path'],
+  ['an id with U+0000', 201, '{"id":"r\\u0000","status":"CREATED"}', 'id: cannot be part of a path'],
   ['an id that is too long', 201, `{"id":"${'x'.repeat(300)}","status":"CREATED"}`, 'id: longer than 256'],
   ['an id with the token', 201, `{"id":"r-${TOKEN}","status":"CREATED"}`, 'an id that contains the token'],
   ['no status', 201, '{"id":"r"}', 'status: not a string'],

@@ -97,6 +97,13 @@ describe('P7: a table', () => {
     ).toEqual(['ledger', 'ledger']);
   });
 
+  it('has the id of a report, whatever its characters', async () => {
+    const id = `'"${'春'.repeat(254)}`;
+    const { shown, days } = await deliver({ id, spends: { '2026-10-30': [1] } });
+    expect(shown).toEqual([`2026-10-30 1 ${id}`]);
+    expect(days['2026-10-30']).toMatchObject({ report_id: id });
+  });
+
   it('counts days that show other rows or other sums as restated, also in a retry', async () => {
     const restating = { '2026-10-30': [1, 3], '2026-10-31': [1, 2], '2026-11-01': [4] };
     const { account, last, shown } = await deliver({ spends: BOTH }, { spends: restating });
