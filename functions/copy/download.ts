@@ -57,7 +57,7 @@ export async function download(
     end = stored ? judgeRest(status, answered, stored) : judgeFile(status, answered);
     checkFraming(answered);
     const write = begin({
-      contentType: answered['content-type'] || 'application/octet-stream',
+      contentType: contentTypeOf(answered),
       contentEncoding: encodingOf(answered),
       etag: strongEtag(answered),
       bytes: end,
@@ -128,6 +128,11 @@ function checkFraming(headers: Headers): void {
     throw new CopyFailed(
       'The end of the file is marked neither by Content-Length nor by plain chunks. Try again.',
     );
+}
+
+/** S3 stores it as metadata, which holds 2 KB of ASCII. */
+function contentTypeOf(headers: Headers): string {
+  return /^[\x20-\x7e]{1,255}$/.exec(headers['content-type'] ?? '')?.[0] ?? 'application/octet-stream';
 }
 
 function encodingOf(headers: Headers): string | undefined {

@@ -32,6 +32,16 @@ describe('a whole file', () => {
   });
 
   test.each([
+    '',
+    'text/csv; x=\xe4',
+    `text/csv; x=${'y'.repeat(3000)}`,
+  ])('with a content type that S3 cannot store, such as "%s", has a neutral one', async (given) => {
+    const head = { ...ETAG, 'Content-Type': given, 'Content-Length': '1' };
+    const { file } = await downloadFrom(answer(200, head, 'x'));
+    expect(file?.contentType).toBe('application/octet-stream');
+  });
+
+  test.each([
     ['"one"', '"one"'],
     ['W/"one"', undefined],
     ['one', undefined],
