@@ -5,11 +5,11 @@ const REFUSALS =
   /^(AccessDenied|AccessDeniedException|AllAccessDisabled|NoSuchBucket|NotFound|PermanentRedirect|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClientException|InvalidBucketOwnerAWSAccountID|DecryptionFailure|LimitExceededException|InvalidRequestException|EncryptionFailure|ResourceNotFoundException|GlueEncryptionException|ResourceNumberLimitExceededException|KmsAccessDeniedException|KmsInvalidStateException|KMS\..*|.*KMS.*)$/;
 
 /**
- * Errors that look like refusals but pass: a wrong clock, which the SDK corrects after such an answer, and a KMS that is
- * overloaded or does not answer.
+ * Errors that look like refusals but pass: a wrong clock, which the SDK corrects after such an answer; credentials that it renews; a
+ * body that did not arrive as it was sent; and a service or a KMS that is overloaded or does not answer.
  */
 const TEMPORARY =
-  /^(RequestTimeTooSkewed|RequestInTheFuture|RequestExpired|KMS\.?(Throttling|DependencyTimeout|KeyUnavailable|KMSInternal)Exception)$/;
+  /^(RequestTimeTooSkewed|RequestInTheFuture|RequestExpired|ExpiredToken(Exception)?|TokenRefreshRequired|RequestTimeout|IncompleteBody|BadDigest|XAmz\w+Mismatch|(Throttling|TooManyRequests|OperationTimeout)(Exception)?|InternalService(Error|Exception)|KMS\.?(Throttling|DependencyTimeout|KeyUnavailable|KMSInternal)Exception)$/i;
 
 /**
  * Turns the error of an AWS call into AccessRefused (a person must act) or ServiceUnavailable (retry later).
@@ -20,12 +20,17 @@ const TEMPORARY =
 export function asServiceError(error: unknown, doing: string, permission: string): Error {
   const { name, status, requestId } = describe(error);
   const facts = { aws_error: name, status, aws_request_id: requestId };
-  if (!TEMPORARY.test(name) && (REFUSALS.test(name) || status === 403)) {
+  const isTemporary = TEMPORARY.test(name);
+  if (!isTemporary && (REFUSALS.test(name) || status === 403)) {
     return new AccessRefused(
       `AWS refused to ${doing} (${name}). The function's role needs ${permission}, and the key that encrypts it.`,
       { ...facts, permission },
       { cause: error },
     );
+  }
+  if (!isTemporary && status === 400) {
+    const happened = `AWS refused to ${doing} (${name}). The call itself is at fault, so another try would fail too.`;
+    return new AccessRefused(happened, facts, { cause: error });
   }
   return new ServiceUnavailable(`AWS could not ${doing} (${name}).`, facts, { cause: error });
 }

@@ -15,7 +15,7 @@ const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   ReportStuck: 'Give the platform the report ids, then run the export again.',
   DownloadRefused:
     'Correct the setting or the address that the message names. If the file itself is wrong, run the export again, or give the platform the report ids.',
-  AccessRefused: 'Give the function the named permission, then run the export again.',
+  AccessRefused: 'Correct what the message names, such as a permission, then run the export again.',
   ExportIncomplete:
     'Read the failures of the windows, then resume the execution, or run the export again with only_missing.',
   TokenRefused: 'Run the export again.',

@@ -112,7 +112,7 @@ export class DownloadRefused extends ExportError {
   override readonly name = 'DownloadRefused';
 }
 
-/** S3, Secrets Manager or Glue refuses a call: a permission, a key or the bucket is missing. */
+/** S3, Secrets Manager or Glue refuses a call: a permission, a key or the bucket is missing, or the call itself is at fault. */
 export class AccessRefused extends ExportError {
   override readonly name = 'AccessRefused';
 }

@@ -23,12 +23,28 @@ describe('asServiceError', () => {
   });
 
   it.each([
-    ...['SlowDown', 'InternalError', 'ThrottlingException', 'TimeoutError', 'AbortError', 'NoSuchKey'],
+    ...['SlowDown', 'InternalError', 'TimeoutError', 'AbortError', 'NoSuchKey'],
     ...['AccessDeniedLater', 'NotAccessDenied', 'FileNotFound', 'NotFoundYet'],
+  ])('25, 33: %s is ServiceUnavailable', (name) => {
+    expect(sorted(errorNamed(name, { httpStatusCode: 503 }))).toBeInstanceOf(ServiceUnavailable);
+  });
+
+  it.each([
+    ...['ThrottlingException', 'TooManyRequestsException', 'OperationTimeoutException'],
+    ...['RequestTimeout', 'ExpiredToken', 'IncompleteBody', 'BadDigest', 'XAmzContentSHA256Mismatch'],
     ...['KMS.ThrottlingException', 'KMSThrottlingException', 'KmsThrottlingException'],
     ...['KMS.DependencyTimeoutException', 'KMS.KeyUnavailableException', 'KMS.KMSInternalException'],
-  ])('25, 33: %s is ServiceUnavailable', (name) => {
+  ])('25, 33: %s is ServiceUnavailable, although its status is 400', (name) => {
     expect(sorted(errorNamed(name, { httpStatusCode: 400 }))).toBeInstanceOf(ServiceUnavailable);
+  });
+
+  it('a call that AWS does not take would be refused again, and no permission helps', () => {
+    const error = sorted(errorNamed('MetadataTooLarge', { httpStatusCode: 400 })) as AccessRefused;
+    expect(error).toBeInstanceOf(AccessRefused);
+    expect(error.message.split('\n')[0]).toBe(
+      'AWS refused to read the secret x/y (MetadataTooLarge). The call itself is at fault, so another try would fail too.',
+    );
+    expect(error.facts).toEqual({ aws_error: 'MetadataTooLarge', status: 400 });
   });
 
   it.each([
