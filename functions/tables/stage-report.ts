@@ -103,7 +103,8 @@ async function readFacts(
   // Some dates of a report without a table may not be days, such as hours.
   const isDaily = Number(total['rows with a date']) === rows;
   return {
-    rows,
+    // With a comma or a quote too many, a line may hold a part of a row, or more than one.
+    ...(!file.isRagged && { rows }),
     ...(first !== null && { first_date: String(first), last_date: String(last) }),
     sums: readSums(total, metrics),
     days: (isDaily ? days : []).map((row) => ({

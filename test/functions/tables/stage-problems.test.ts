@@ -181,6 +181,10 @@ describe('a file is delivered without its table if it has', () => {
   });
 });
 
+it('the rows of CSV with more fields than its header are not counted', async () => {
+  expect(await factsOf(csvWith('2026-10-03,a,1,2,3'), AS_CSV)).not.toHaveProperty('rows');
+});
+
 describe('a file is no report if it', () => {
   it.each<[string, string | Buffer, Given, RegExp]>([
     ['is empty', '', {}, /is empty/],
