@@ -9,7 +9,7 @@ import { base64Crc32 } from '../copy/crc32.ts';
 import { DownloadRefused } from '../workflow/errors.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
 import { cutRows, type Envelope } from './envelope.ts';
-import { type ReportFile, refused, shorten, TableProblem } from './report.ts';
+import { LONG_ROW, type ReportFile, refused, shorten, TableProblem } from './report.ts';
 
 interface Kind extends Pick<StoredObject, 'content_type' | 'content_encoding'> {
   /** As requested of the platform. */
@@ -24,6 +24,9 @@ const BLOCK_BYTES = 256 * 1024;
 
 /** The parser reads an unfinished line of CSV again with each block. */
 const MAX_LINE_CHARACTERS = 2_000_000;
+
+/** DuckDB takes a row of 16 MB and no more than 32 MB of blanks. It would call others a fault of the text. */
+const MAX_BLANK_BYTES = 16 * 1024 * 1024;
 
 /** Characters of a file in a message. */
 const SHOWN = 80;
@@ -166,6 +169,7 @@ const CUT_BYTES = 11;
  */
 async function* readJson(chunks: AsyncIterable<Buffer>, seen: Seen): AsyncGenerator<Buffer> {
   let cut = '';
+  let blanks = 0;
   const replace = (whole: string, end?: string, lone?: string) => {
     if (end === undefined) return lone === undefined ? whole : '\\ufffd';
     cut = whole;
@@ -174,7 +178,10 @@ async function* readJson(chunks: AsyncIterable<Buffer>, seen: Seen): AsyncGenera
   for await (const chunk of chunks) {
     if (seen.last === CLOSE_BRACKET || chunk.includes(CLOSE_BRACKET))
       seen.goesOn ||= /\]\s*\{/.test(String.fromCharCode(seen.last ?? 0) + chunk.toString('latin1'));
-    seen.last = chunk.findLast((byte) => byte > SPACE) ?? seen.last;
+    const last = chunk.findLastIndex((byte) => byte > SPACE);
+    blanks = last < 0 ? blanks + chunk.length : 0;
+    if (blanks > MAX_BLANK_BYTES) throw new TableProblem(LONG_ROW);
+    seen.last = chunk[last] ?? seen.last;
     const text = cut === '' ? chunk : Buffer.concat([Buffer.from(cut, 'latin1'), chunk]);
     cut = '';
     // Most blocks have no escape of this kind: these searches are enough for them.
@@ -206,7 +213,8 @@ async function* readCsv(chunks: AsyncIterable<Buffer>, seen: Seen): AsyncGenerat
     rest += decoder.decode(chunk, { stream: true });
     yield takeLines(false);
     if (rest.length <= MAX_LINE_CHARACTERS) continue;
-    takeLines(true);
+    if (CSV.parse(rest, 0, false).errors.length > 0)
+      throw refused(`has a quote that is not closed within ${MAX_LINE_CHARACTERS} characters`);
     throw new TableProblem(`a line of the file is longer than ${MAX_LINE_CHARACTERS} characters`);
   }
   rest += decoder.decode();

@@ -59,6 +59,8 @@ export class TableProblem extends Error {
   override readonly name = 'TableProblem';
 }
 
+export const LONG_ROW = 'a row of the file, with the blanks around it, is longer than 16 MB';
+
 const OUT_OF_TIME =
   "the file takes longer than CurateReport's timeout; raise its memory in infra/config/cost.ts, which brings CPU, or export shorter ranges";
 

@@ -1,6 +1,6 @@
 import type { Column, ColumnType } from '../workflow/table.ts';
 import { type Database, identifier, literal, type Row } from './database.ts';
-import { MESSAGE_CHARACTERS, type ReportFile, refused, TableProblem } from './report.ts';
+import { LONG_ROW, MESSAGE_CHARACTERS, type ReportFile, refused, TableProblem } from './report.ts';
 
 /** Rows of JSON that show which names are usual. */
 const FIRST_ROWS = 1000;
@@ -119,8 +119,7 @@ export async function readRows(database: Database, sql: string): Promise<readonl
     return await database.query(sql);
   } catch (error) {
     const { message } = error as Error;
-    if (message.includes('maximum_object_size'))
-      throw new TableProblem('a row of the file is longer than 16 MB');
+    if (message.includes('maximum_object_size')) throw new TableProblem(LONG_ROW);
     const [, fault] =
       /^Invalid Input Error: (Malformed JSON.*?)\W*(?:Parse errors cannot.*)?$/m.exec(message) ?? [];
     throw fault === undefined ? error : refused(`cannot be read: ${fault.replace(/ in file "[^"]*"/, '')}`);

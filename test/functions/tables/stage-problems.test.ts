@@ -235,7 +235,7 @@ describe('a file is no report if it', () => {
       'has an open quote before 3 million characters',
       csvWith(`2026-10-03,"${'a,1,2\n'.repeat(500_000)}`),
       AS_CSV,
-      /Quoted field unterminated/,
+      /has a quote that is not closed within 2000000 characters/,
     ],
     ['has an open quote in its header', CSV.replace('date,', 'date,"'), AS_CSV, /Quoted field unterminated/],
     [
