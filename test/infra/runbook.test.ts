@@ -7,6 +7,7 @@ import {
   reportedName,
 } from '../../functions/decisions/failure-report.ts';
 import { errors } from '../../functions/workflow/errors.ts';
+import { OUTPUTS } from '../../infra/config/config.ts';
 import { retries } from '../../infra/constructs/retries.ts';
 import { resourcesOf, synthesizeStack } from '../support/stack.ts';
 
@@ -59,4 +60,16 @@ describe('the runbook has a section for', () => {
     expect(link).toMatch(/^infra\/RUNBOOK\.md#/);
     expect(anchors).toContain(link.split('#')[1]);
   });
+});
+
+it('its commands use only variables that it sets, from outputs that the stack has', () => {
+  const blocks = [...runbook.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block).join('');
+  const inline = [...runbook.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code).join('\n');
+  const namesIn = (text: string, pattern: RegExp) =>
+    new Set([...text.matchAll(pattern)].map(([, name]) => name));
+  const used = namesIn(blocks + inline, /\$\{?([A-Z][A-Z_]*)/g);
+  const set = namesIn(blocks, /(?:^|\s)([A-Z_]+)=/g);
+  expect(used.size).toBeGreaterThan(0);
+  expect([...used].filter((name) => !set.has(name))).toEqual([]);
+  expect(Object.values(OUTPUTS)).toEqual(expect.arrayContaining([...namesIn(blocks, /\$\(output (\w+)\)/g)]));
 });
