@@ -46,6 +46,11 @@ export function exportDaysCommand(
   return commandLine(['run', ...what, ...range]);
 }
 
+/** The command that exports from a platform that is not the configured one. */
+export function exportFromCommand({ name, account }: NamedExport, platform: PlatformOptions): string {
+  return commandLine(['run', name, ...accountOption(account), '--local', ...platformOptions(platform)]);
+}
+
 /** The command that shows which days are missing or held. */
 export function missingCommand({ name, account }: NamedExport, folder: Partial<Folder>): string {
   return commandLine(['missing', name, ...accountOption(account), ...folderOptions(folder)]);

@@ -1,17 +1,28 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { isOAuth, parseCredential } from '../../functions/token/credential.ts';
 import { scaledClock } from '../local/clock.ts';
 import { parseFault } from '../sandbox/faults/parse-fault.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
-import { EXAMPLE_ADVERTISERS, type ReportSettings, type SandboxOptions } from '../sandbox/settings.ts';
+import {
+  type Credential,
+  createCredential,
+  EXAMPLE_ADVERTISERS,
+  type ReportSettings,
+  type SandboxOptions,
+} from '../sandbox/settings.ts';
 import { UsageError } from './errors.ts';
 import { catchInterrupt } from './interrupt.ts';
-import { configFaults, loadConfig, option, wholeNumber } from './options.ts';
+import { exportFromCommand } from './next-command.ts';
+import { configFaults, loadConfig, option, platformFaults, wholeNumber } from './options.ts';
 
 interface SandboxCommandOptions {
   readonly port: number;
   readonly speed: number;
   readonly json?: true;
+  readonly credential?: string;
   readonly fault?: string[];
   readonly restatedDays?: number;
   readonly lateHours?: number;
@@ -24,6 +35,10 @@ export function createSandboxCommand(): Command {
       new Option('--port <n>', 'the port; 0 picks a free one').argParser(wholeNumber(0, 65_535)).default(0),
     )
     .addOption(option.speed())
+    .option(
+      '--credential <file>',
+      "keep the client's credential in this file, for commands that outlive the sandbox",
+    )
     .option(
       '--fault <rule>',
       "an injected fault, such as 'report nth=2 status=500'; repeatable",
@@ -47,7 +62,7 @@ export function createSandboxCommand(): Command {
 }
 
 async function sandbox(options: SandboxCommandOptions): Promise<void> {
-  const { port, speed, json, fault = [] } = options;
+  const { port, speed, json, credential, fault = [] } = options;
   const clock = scaledClock(speed);
   const report = reportSettings(options);
   const exports = configFaults().length === 0 ? loadConfig().exports : [];
@@ -56,6 +71,7 @@ async function sandbox(options: SandboxCommandOptions): Promise<void> {
     ...servingOptions(speed, exports),
     port,
     report,
+    ...(credential !== undefined && { credentials: [await keepClient(credential)] }),
     faults: fault,
     now: clock.now,
   }).catch(refusePort);
@@ -66,13 +82,36 @@ async function sandbox(options: SandboxCommandOptions): Promise<void> {
     revision: platform.revision,
     advertiser_ids: platform.advertiserIds,
   };
-  const lines = Object.entries(settings).map(
-    ([name, value]) => `${name.padEnd(14)} ${[value].flat().join(' ')}`,
-  );
-  process.stdout.write(
-    json ? `${JSON.stringify(settings)}\n` : `${lines.join('\n')}\nPress Ctrl-C to stop.\n`,
-  );
+  const { baseUrl, revision } = platform;
+  const [example] = exports;
+  const lines = [
+    ...Object.entries(settings).map(([name, value]) => `${name.padEnd(14)} ${[value].flat().join(' ')}`),
+    ...(credential === undefined || !example
+      ? []
+      : [`To export from it: ${exportFromCommand(example, { baseUrl, revision, credential })}`]),
+    'Press Ctrl-C to stop.',
+  ];
+  process.stdout.write(json ? `${JSON.stringify(settings)}\n` : `${lines.join('\n')}\n`);
   if (!interrupt.signal.aborted) await once(interrupt.signal, 'abort');
+}
+
+/** Reads the client that a sandbox before has kept, or makes the file with a new one. @throws UsageError */
+async function keepClient(file: string): Promise<Pick<Credential, 'clientId' | 'clientSecret'>> {
+  if (!existsSync(file)) {
+    const { clientId, clientSecret } = createCredential({});
+    const secret = JSON.stringify({ client_id: clientId, client_secret: clientSecret });
+    await writeFile(file, `${secret}\n`, { mode: 0o600, flag: 'wx' }).catch(({ code }) => {
+      throw new UsageError([`--credential ${file} cannot be written (${code})`]);
+    });
+    return { clientId, clientSecret };
+  }
+  const faults = await platformFaults({ credential: file }, '', []);
+  if (faults.length > 0) throw new UsageError(faults);
+  const kept = parseCredential(await readFile(file, 'utf8'), 'of --credential');
+  if (isOAuth(kept)) return { clientId: kept.client_id, clientSecret: kept.client_secret };
+  throw new UsageError([
+    `--credential ${file} has an API key; the sandbox needs client_id and client_secret`,
+  ]);
 }
 
 const TOKEN_SECONDS = 3_600;

@@ -1,10 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { reportSettings, servingOptions } from '../../../infra/cli/sandbox.ts';
 import { MAIN, runCommand, startCommand } from '../../support/cli.ts';
 import { listen } from '../../support/listen.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { writeTemporary } from './support.ts';
 
 describe('sandbox', () => {
   it("prints the client's settings as one line of JSON, serves the platform, and stops at Ctrl-C", async () => {
@@ -22,6 +26,42 @@ describe('sandbox', () => {
     expect(token.status).toBe(200);
     child.kill('SIGINT');
     expect((await ended).status).toBe(0);
+  });
+
+  it('keeps its client in --credential, for the next sandbox and the command that it prints', async () => {
+    const file = join(temporaryDirectory(), 'credential.json');
+    const serve = async () => {
+      const { child, ended } = startCommand(['sandbox', '--credential', file]);
+      await once(child.stdout, 'data');
+      child.kill('SIGINT');
+      return (await ended).stdout;
+    };
+    const first = await serve();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const { client_id, client_secret } = JSON.parse(readFileSync(file, 'utf8'));
+    for (const stdout of [first, await serve()]) {
+      expect(stdout).toMatch(new RegExp(`^client_id +${client_id}\nclient_secret +${client_secret}$`, 'm'));
+      expect(stdout).toMatch(
+        /^To export from it: npm run export -- run daily-campaigns --account acme --local --base-url \S+ --credential \S+ --revision \S+$/m,
+      );
+      expect(stdout).toContain(` --credential ${file} `);
+    }
+  });
+
+  it.each([
+    ['{"client_id":"a"}', 'client_secret is missing or not a string'],
+    ['{"api_key":"k"}', 'has an API key; the sandbox needs client_id and client_secret'],
+  ])('exits 2 if --credential holds %s', async (content, fault) => {
+    const { file } = await writeTemporary('credential.json', content);
+    const { status, stderr } = await runCommand(['sandbox', '--credential', file]);
+    expect([status, stderr]).toEqual([2, expect.stringContaining(`--credential ${file}`)]);
+    expect(stderr).toContain(fault);
+  });
+
+  it('exits 2 if --credential cannot be written', async () => {
+    const file = join(temporaryDirectory(), 'absent', 'credential.json');
+    const { status, stderr } = await runCommand(['sandbox', '--credential', file]);
+    expect([status, stderr]).toEqual([2, `error: --credential ${file} cannot be written (ENOENT)\n`]);
   });
 
   it('ends when npm ends, which passes SIGTERM to its shell only', async () => {
