@@ -23,7 +23,8 @@ export function asServiceError(error: unknown, doing: string, permission: string
   const isTemporary = TEMPORARY.test(name);
   if (!isTemporary && (REFUSALS.test(name) || status === 403)) {
     return new AccessRefused(
-      `AWS refused to ${doing} (${name}). The function's role needs ${permission}, and the key that encrypts it.`,
+      // The permission comes first: a warning is cut, and doing may name a long key.
+      `The function's role needs ${permission}, and the key that encrypts it. AWS refused to ${doing} (${name}).`,
       { ...facts, permission },
       { cause: error },
     );

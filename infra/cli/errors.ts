@@ -90,7 +90,8 @@ function quoteAws(happened: string, { name, message }: Error): string {
 export function explainStepError(error: unknown): unknown {
   if (error instanceof InvalidInput) return new UsageError(error.facts.faults as string[]);
   if (!(error instanceof ExportError)) return error;
-  const [happened = ''] = readMessage(error.message).happened.split(/\. |\.$/, 1);
+  const sentences = readMessage(error.message).happened.split(/\. |\.$/);
+  const happened = sentences.find((sentence) => !sentence.startsWith("The function's role")) ?? '';
   const { facts, cause } = error;
   const permissions = facts.permission && `${facts.permission}, and may need the use of a KMS key`;
   const todo = cause instanceof Error ? adviseOnAws(cause, `${permissions}`) : undefined;

@@ -34,7 +34,7 @@ export interface ExecutionSummary {
 /** One window of an execution. */
 export interface WindowRun {
   readonly window: Window;
-  readonly outcome: ExecutionOutcome | 'waiting';
+  readonly outcome: ExecutionOutcome | 'waiting' | 'not_begun';
   readonly seconds?: number | undefined;
   readonly bytes?: number | undefined;
   readonly rows?: number | undefined;
@@ -82,6 +82,10 @@ const OUTCOMES: Readonly<Record<string, ExecutionOutcome>> = {
 /** @param status of Step Functions */
 export function outcomeFor(status: string | undefined): ExecutionOutcome {
   return OUTCOMES[status ?? ''] ?? 'running';
+}
+
+export function isUnderWay({ outcome }: { readonly outcome: string }): boolean {
+  return outcome === 'running' || outcome === 'unfinished';
 }
 
 /** Such as `timed out` or `failed: ReportStuck`. */
@@ -134,7 +138,7 @@ export function readWindows({ events, summary, until }: RecordedExecution): Wind
     const window = { start_date, end_date };
     const own = byWindow.get(place) ?? [];
     const begun = own[0]?.time;
-    if (begun === undefined) return { window, outcome: 'waiting' };
+    if (begun === undefined) return { window, outcome: isUnderWay(summary) ? 'waiting' : 'not_begun' };
     const end = own.find(({ type }) => /^MapIteration(Succeeded|Failed)$/.test(type));
     const ended = end?.time ?? until;
     return {

@@ -5,6 +5,7 @@ import { UsageError } from './errors.ts';
 import {
   daysIn,
   describeEnd,
+  isUnderWay,
   type RecordedExecution,
   readLocal,
   readWindows,
@@ -119,8 +120,4 @@ function describeWindow(run: WindowRun): string {
     seconds === undefined ? [] : `${isUnderWay(run) ? 'so far' : 'took'} ${duration(seconds * 1_000)}`,
   ];
   return facts.flat().join(', ');
-}
-
-function isUnderWay({ outcome }: { readonly outcome: string }): boolean {
-  return outcome === 'running' || outcome === 'unfinished';
 }

@@ -4,16 +4,16 @@ import type { ExportResult, FailureReport } from '../../functions/workflow/state
 import type { Folder } from './bucket.ts';
 import { DELIVERED, FAILED, INTERRUPTED } from './errors.ts';
 import { alignColumns, printDocument, printLines } from './layout.ts';
-import { loginCommand, missingCommand } from './next-command.ts';
+import { loginCommand, missingCommand, resumeCommand } from './next-command.ts';
 import type { PlatformOptions } from './options.ts';
 
 /** The end of an export, deployed or local: the document that `--json` prints. */
 export type Outcome =
   | ({ readonly outcome: 'delivered' } & ExportResult)
-  | ({ readonly outcome: 'failed' } & (FailureReport | Stopped))
+  | ({ readonly outcome: 'failed' } & (FailureReport | Unreported))
   | Interrupted;
 
-/** A signal ended the command. */
+/** A signal ended the command, or somebody stopped the execution. */
 export interface Interrupted {
   readonly outcome: 'interrupted';
   readonly version: '1';
@@ -24,8 +24,8 @@ export interface Interrupted {
   readonly next: string;
 }
 
-/** An execution that ended without a failure report: stopped, timed out, or unable to write one. */
-type Stopped = Pick<FailureReport, 'version' | 'happened' | 'todo' | 'execution'> & {
+/** An execution that ended without a failure report: timed out, or unable to write one. */
+type Unreported = Pick<FailureReport, 'version' | 'happened' | 'todo' | 'execution'> & {
   readonly error: string;
 };
 
@@ -40,7 +40,8 @@ export interface ExecutionEnd {
 
 export function outcomeOf(end: ExecutionEnd): Outcome {
   if (end.status === 'SUCCEEDED') return { outcome: 'delivered', ...(end.output as ExportResult) };
-  return { outcome: 'failed', ...(readFailureReport(end.cause) ?? describeStopped(end)) };
+  if (end.status === 'ABORTED') return describeStop(end.name);
+  return { outcome: 'failed', ...(readFailureReport(end.cause) ?? describeUnreported(end)) };
 }
 
 /** The Cause of an export that failed is its failure report. */
@@ -53,7 +54,12 @@ function readFailureReport(cause = ''): FailureReport | undefined {
   }
 }
 
-function describeStopped({ name = '', status = '', error, cause }: ExecutionEnd): Stopped {
+function describeStop(execution = ''): Interrupted {
+  const next = resumeCommand(execution);
+  return { outcome: 'interrupted', version: '1', execution, continues: false, next };
+}
+
+function describeUnreported({ name = '', status = '', error, cause }: ExecutionEnd): Unreported {
   return {
     version: '1',
     error: error ?? status,

@@ -167,11 +167,19 @@ export function describeStatus(one: ExportStatus, folder?: Folder): string[] {
   const { running, last, newest_day, missing, held = [], failure } = one;
   const isInFile = ({ reason }: { reason: string }) => reason === 'not_in_table';
   const inFiles = missing?.filter(isInFile) ?? [];
+  // No day of its request is over, so none is missing.
+  const isUnused = newest_day === undefined && missing?.length === 0;
   const lines: [string, string | undefined][] = [
     ...running.map((execution): [string, string] => ['running', execution]),
     ['last run', last ? describeLast(last) : 'none'],
     ['newest day', newest_day ?? 'none'],
-    ['missing', missing && describeMany(missing.filter((range) => !isInFile(range)))],
+    [
+      'missing',
+      missing &&
+        (isUnused
+          ? 'nothing was exported yet, and no day of the request is over'
+          : describeMany(missing.filter((range) => !isInFile(range)))),
+    ],
     ['not in table', inFiles.length > 0 ? describeMany(inFiles) : undefined],
     ['held', held.length > 0 ? describeMany(held) : undefined],
     ['failure', failure && describeFailure(failure)],

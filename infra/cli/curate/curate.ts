@@ -106,10 +106,10 @@ function describeWindow({ account, outcome, table, problem, warnings = [], ...ra
 }
 
 function describeEnd({ windows, months, table }: CurateResult): string[] {
-  const groups = Map.groupBy(windows, ({ outcome }) => outcome);
-  const counts = [...groups].map(([outcome, { length }]) => `${length} ${outcome.replace('_', ' ')}`);
+  const counts = Map.groupBy(windows, ({ outcome }) => OUTCOMES[outcome]);
   return [
-    `Table ${table}: of ${windows.length} windows, ${counts.join(', ')}.`,
+    `Table ${table}, windows: ${windows.length}`,
+    ...[...counts].map(([words, { length }]) => `  ${length} ${words}`),
     ...(months > 0 ? [`Months that got the table's columns besides: ${months}`] : []),
   ];
 }

@@ -185,7 +185,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
     await expect(call(store)).rejects.toMatchObject({
       name: 'AccessRefused',
       message: expect.stringContaining(
-        `AWS refused to ${doing} bucket ${BUCKET} (${name}). The function's role needs ${permission}, and`,
+        `The function's role needs ${permission}, and the key that encrypts it. AWS refused to ${doing} bucket ${BUCKET} (${name}).`,
       ),
       facts: {
         aws_error: name,

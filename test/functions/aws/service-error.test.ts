@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { asServiceError } from '../../../functions/aws/service-error.ts';
+import { shortenWarnings } from '../../../functions/decisions/warnings.ts';
+import { notWritten, reasonOf } from '../../../functions/tables/find-table.ts';
 import { AccessRefused, ServiceUnavailable } from '../../../functions/workflow/errors.ts';
 
 function errorNamed(name: string, $metadata?: object): Error {
@@ -62,8 +64,8 @@ describe('asServiceError', () => {
       errorNamed('AccessDenied', { httpStatusCode: 403, requestId: 'a1' }),
     ) as AccessRefused;
     expect(message.split('\n')[0]).toBe(
-      'AWS refused to read the secret x/y (AccessDenied). ' +
-        "The function's role needs secretsmanager:GetSecretValue, and the key that encrypts it.",
+      "The function's role needs secretsmanager:GetSecretValue, and the key that encrypts it. " +
+        'AWS refused to read the secret x/y (AccessDenied).',
     );
     expect(facts).toStrictEqual({
       aws_error: 'AccessDenied',
@@ -71,6 +73,14 @@ describe('asServiceError', () => {
       aws_request_id: 'a1',
       permission: 'secretsmanager:GetSecretValue',
     });
+  });
+
+  it('names the permission in a warning that is cut', () => {
+    const month = `tables/${'t'.repeat(64)}/${'a'.repeat(64)}.2026-10.parquet`;
+    const denied = asServiceError(errorNamed('AccessDenied'), `write ${month} to bucket b`, 's3:PutObject');
+    const part = ' from 2026-10-02 on (30 of 31 days)';
+    const warning = notWritten('t'.repeat(64), reasonOf(denied as AccessRefused), part);
+    expect(shortenWarnings([warning], 1_000)).toEqual([expect.stringMatching(/ needs s3:PutObject,.*…$/)]);
   });
 
   it.each<[string, unknown, string]>([

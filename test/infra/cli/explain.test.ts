@@ -44,6 +44,26 @@ describe('explain', () => {
     ]);
   });
 
+  it.each([
+    ['FAILED', 'not_begun'],
+    ['ABORTED', 'not_begun'],
+    ['PENDING_REDRIVE', 'waiting'],
+  ] as const)('says of an execution that is %s that such a window is %s', async (status, outcome) => {
+    await startExecutions([{ ...RUNNING, status, ended: 30, windows: RUNNING.windows?.slice(0, 1) ?? [] }]);
+    const { windows } = JSON.parse((await explain(NAME, '--json')).stdout);
+    expect(windows[1]).toHaveProperty('outcome', outcome);
+    expect((await explain(NAME)).stdout).toMatch(`2026-11-15 to 2026-11-30  ${outcome.replace('_', ' ')}`);
+  });
+
+  it('says of an execution that was stopped how to continue it', async () => {
+    await startExecutions([{ ...RUNNING, status: 'ABORTED', ended: 30 }]);
+    const { stdout } = await explain(NAME);
+    expect(stdout).toContain(
+      `\n\nStopped ${NAME}. Windows that were delivered stay.\nTo export the rest: npm run export -- resume ${NAME} --stack exports\n`,
+    );
+    expect(stdout).not.toMatch(/failed|ABORTED/);
+  });
+
   it('says it in words', async () => {
     await startExecutions([RUNNING]);
     const { stdout } = await explain(NAME);

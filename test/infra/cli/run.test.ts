@@ -91,6 +91,14 @@ describe('run', () => {
     });
   });
 
+  it('says that somebody stopped the execution, and how to continue it', async () => {
+    const { started } = await startExecutions([], { end: { status: 'ABORTED' }, polls: 0 });
+    const outcome = await run();
+    const execution = started[0]?.name;
+    const next = `npm run export -- resume ${execution} --stack exports`;
+    expect(outcome).toMatchObject({ outcome: 'interrupted', execution, continues: false, next });
+  });
+
   it('starts an export of the config by its name, without its schedule', async () => {
     const { started } = await startExecutions([], { end: DELIVERED, polls: 0 });
     await runDeployed('daily-campaigns', {}, 1);

@@ -107,6 +107,12 @@ it('the text has a line for each fact, and ends with the command that explains t
     '  failure       2026-11-20 07:30 UTC, ReportStuck: It hung. What to do: Ask.',
     '  more          npm run export -- explain e-1 --local --out o',
   ]);
+  expect(describeStatus({ account: 'acme', export: 'daily', running: [], missing: [], held: [] })).toEqual([
+    'acme/daily',
+    '  last run      none',
+    '  newest day    none',
+    '  missing       nothing was exported yet, and no day of the request is over',
+  ]);
   const [, , , , many] = describeStatus({ ...status, missing: ranges });
   expect(many).toMatch(/12 days: 2 earlier ranges and 2026-10-12, .*, 2026-10-21$/);
 });
