@@ -1,4 +1,5 @@
 import { open, readdir, readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { ObjectStore } from '../../functions/aws/objects.ts';
 import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
 import { S3Error } from '../local/s3/answers.ts';
@@ -11,10 +12,17 @@ import { UsageError } from './errors.ts';
 export interface Bucket extends ObjectStore, AsyncDisposable {}
 
 /** The objects that exports have left. */
-export type ReadableBucket = Pick<
-  Bucket,
-  'list' | 'getText' | 'head' | 'readEnd' | typeof Symbol.asyncDispose
->;
+export interface ReadableBucket
+  extends Pick<Bucket, 'list' | 'getText' | 'head' | 'readEnd'>,
+    AsyncDisposable {
+  /**
+   * The file of this disk that has the object: its own, or a copy that this call writes.
+   *
+   * @param path of the copy
+   * @returns undefined if the object does not exist
+   */
+  toFile(key: string, path: string): Promise<string | undefined>;
+}
 
 /** The folder of local runs, or without `local` the deployed stack. */
 export interface Folder {
@@ -28,6 +36,7 @@ export const NO_OBJECTS: ReadableBucket = {
   getText: async () => undefined,
   head: async () => undefined,
   readEnd: async () => undefined,
+  toFile: async () => undefined,
   async [Symbol.asyncDispose]() {},
 };
 
@@ -38,7 +47,11 @@ export async function openBucket({ local, out }: Folder): Promise<Bucket> {
 
 /** Like {@link openBucket}, but a folder may be empty. */
 export async function openToRead({ local, out }: Folder): Promise<ReadableBucket> {
-  if (!local) return openDeployed();
+  if (!local) {
+    const store = await openDeployed();
+    const { signal } = new AbortController();
+    return { ...store, toFile: async (key, path) => (await store.getFile(key, path, signal)) && path };
+  }
   const bucket = await findBucket(out);
   return bucket === undefined ? NO_OBJECTS : readFolder(out, bucket);
 }
@@ -49,7 +62,10 @@ function readFolder(directory: string, bucket: string): ReadableBucket {
   // A key that leads out of the bucket, as a manifest may have it, names no object.
   const find = (key: string) => {
     try {
-      return { ...readMeta({ directory, bucket, key }), path: objectPath({ directory, bucket, key }) };
+      return {
+        ...readMeta({ directory, bucket, key }),
+        path: resolve(objectPath({ directory, bucket, key })),
+      };
     } catch (error) {
       if (error instanceof S3Error) return undefined;
       throw error;
@@ -76,6 +92,7 @@ function readFolder(directory: string, bucket: string): ReadableBucket {
       });
       return { bytes: buffer, size };
     },
+    toFile: async (key) => find(key)?.path,
     async [Symbol.asyncDispose]() {},
   };
 }

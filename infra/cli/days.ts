@@ -1,5 +1,9 @@
 import { type DayState, judgeDays } from '../../functions/decisions/days.ts';
-import { readDeliveries, type StoredDelivery } from '../../functions/decisions/deliveries.ts';
+import {
+  type DeliveredObjects,
+  readDeliveries,
+  type StoredDelivery,
+} from '../../functions/decisions/deliveries.ts';
 import { platformName } from '../../functions/decisions/platform-request.ts';
 import { type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
@@ -8,7 +12,7 @@ import type { ExportRequest } from '../../functions/workflow/request/request.ts'
 import type { FailureReport } from '../../functions/workflow/states.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
 import { requestOf } from '../config/exports.ts';
-import type { Folder, ReadableBucket } from './bucket.ts';
+import type { Folder } from './bucket.ts';
 import { findReplaced, type KeptRequest, lastPlatform, readKeptRequests, targetOf } from './kept-requests.ts';
 import type { AccountTable, ShownReader } from './months.ts';
 import type { NamedExport } from './next-command.ts';
@@ -46,7 +50,7 @@ export interface ExportPlace extends Folder {
 export async function findExport(
   name: string,
   place: ExportPlace,
-  bucket: ReadableBucket,
+  bucket: DeliveredObjects,
   now: Date,
   range?: DateRange,
 ): Promise<FoundExport | undefined> {
@@ -62,7 +66,7 @@ export async function findExport(
 export async function findExports(
   name: string,
   place: ExportPlace,
-  bucket: ReadableBucket,
+  bucket: DeliveredObjects,
   now: Date,
 ): Promise<FoundExport[]> {
   const found = await findRequests(name, place, now);
@@ -107,7 +111,7 @@ async function findRequests(name: string, place: ExportPlace, now: Date): Promis
 async function readExport(
   found: FoundRequest,
   { local }: ExportPlace,
-  bucket: ReadableBucket,
+  bucket: DeliveredObjects,
   range?: DateRange,
 ): Promise<FoundExport> {
   const deliveries = await readDeliveries(bucket, found.request, local ? undefined : range);
@@ -158,7 +162,7 @@ export function namesIn(keys: readonly string[]): Set<string> {
 
 /** The latest of the failure reports that can be read. A later delivery deletes them. */
 export async function findLatestFailure(
-  objects: Pick<ReadableBucket, 'getText'>,
+  objects: Pick<DeliveredObjects, 'getText'>,
   keys: readonly string[],
 ): Promise<RemainingFailure | undefined> {
   const reports = await Promise.all(

@@ -176,7 +176,7 @@ const COLUMNS_HINT =
   'such as {"spend": "double"}, and another "table" if the table has days already.';
 
 /** The reason why days are missing or held, in words. */
-export function describeReason(range: Days | MissingRange): string {
+function describeReason(range: Days | MissingRange): string {
   if (!('reason' in range)) return 'held: the newest report has no rows, and the table keeps its own';
   return [REASONS[range.reason], range.problem ?? []].flat().join(': ');
 }
@@ -184,7 +184,8 @@ export function describeReason(range: Days | MissingRange): string {
 /** A command to paste, for the days from the first range to the last one. */
 interface Remedy {
   readonly aim: string;
-  readonly ranges: readonly (Days | MissingRange)[];
+  /** Each with its reason in words. */
+  readonly ranges: readonly (Days & { readonly reason: string })[];
   readonly command: string;
 }
 
@@ -205,9 +206,17 @@ export function findRemedies(
   ].flat();
 }
 
-function remedy(aim: string, ranges: Remedy['ranges'], commandOf: (range: DateRange) => string): Remedy[] {
+function remedy(
+  aim: string,
+  ranges: readonly (Days | MissingRange)[],
+  commandOf: (range: DateRange) => string,
+): Remedy[] {
   const [first, last] = [ranges[0], ranges.at(-1)];
   if (!first || !last) return [];
   const command = commandOf({ start_date: first.start_date, end_date: last.end_date });
-  return [{ aim, ranges, command }];
+  const inWords = ranges.map((range) => {
+    const { start_date, end_date, days } = range;
+    return { start_date, end_date, days, reason: describeReason(range) };
+  });
+  return [{ aim, ranges: inWords, command }];
 }

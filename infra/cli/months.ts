@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ObjectEnd, ObjectStore } from '../../functions/aws/objects.ts';
 import { DAYS, readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
+import { mapParallel } from './parallel.ts';
 
 /** The metadata and columns of the object of a month, or of a list. */
 export interface Month {
@@ -68,17 +69,13 @@ export async function readMonths(
   });
   if (wanted.length === 0) return [];
   await using folder = await mkdtempDisposable(join(tmpdir(), 'months-'));
-  const months: string[] = [];
-  for (let start = 0; start < wanted.length; start += PARALLEL) {
-    const batch = wanted.slice(start, start + PARALLEL).map(async ({ key, month }) => {
-      const end = await readFooter(store, key);
-      if (!end) return [];
-      await writeEnd(fileOf(folder.path, month), end);
-      return [month];
-    });
-    months.push(...(await Promise.all(batch)).flat());
-  }
-  return await describeMonths(folder.path, months);
+  const months = await mapParallel(wanted, PARALLEL, async ({ key, month }) => {
+    const end = await readFooter(store, key);
+    if (!end) return [];
+    await writeEnd(fileOf(folder.path, month), end);
+    return [month];
+  });
+  return await describeMonths(folder.path, months.flat());
 }
 
 /** @returns undefined if the object does not exist */

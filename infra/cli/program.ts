@@ -42,6 +42,11 @@ const COMMANDS: Readonly<
       'Show of each export what runs, how the last run ended, the newest day, the missing days and the last failure.',
     load: async () => (await import('./status.ts')).createStatusCommand(),
   },
+  page: {
+    description:
+      'Write one HTML file that shows the days of each export, what changed, sums over time, and what its columns mean.',
+    load: async () => (await import('./page.ts')).createPageCommand(),
+  },
   list: {
     description: 'Show the executions that are running and those that ran last, newest first.',
     load: async () => (await import('./list.ts')).createListCommand(),

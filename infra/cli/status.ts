@@ -21,6 +21,7 @@ import { shownReader } from './months.ts';
 import { explainCommand } from './next-command.ts';
 import { loadConfig, option } from './options.ts';
 import { adviseLocally } from './outcome.ts';
+import { mapParallel } from './parallel.ts';
 
 interface StatusOptions extends Folder {
   readonly json?: true;
@@ -45,6 +46,9 @@ export interface ExportStatus {
 
 /** The last executions that are looked at. Each is one call, of which AWS allows 250 at once. */
 const RECENT = 100;
+
+/** Exports that are read at the same time. Each reads ten manifests or months at once. */
+const PARALLEL = 4;
 
 /** Missing ranges that the text names; --json has all. */
 const MAX_RANGES = 10;
@@ -75,27 +79,25 @@ async function readStatus(
 ): Promise<ExportStatus[]> {
   await using bucket = await openToRead(options);
   const exports = await readExports(name, options, bucket, now);
-  return Promise.all(
-    exports.map(async ({ account, name, executions, newest_day, found, failure }) => {
-      const hasDays = found && found.request.kind !== 'purchases';
-      const days = hasDays
-        ? groupMissing(found, await judgeRange(found, shownReader(bucket), {}, now))
-        : undefined;
-      return {
-        account,
-        export: name,
-        running: executions.filter(isRunning).map(({ execution }) => execution),
-        last: executions.find((execution) => !isRunning(execution)),
-        newest_day,
-        missing: days?.missing,
-        held: days?.held,
-        failure,
-      };
-    }),
-  );
+  return mapParallel(exports, PARALLEL, async ({ account, name, executions, newest_day, found, failure }) => {
+    const hasDays = found && found.request.kind !== 'purchases';
+    const days = hasDays
+      ? groupMissing(found, await judgeRange(found, shownReader(bucket), {}, now))
+      : undefined;
+    return {
+      account,
+      export: name,
+      running: executions.filter(isRunning).map(({ execution }) => execution),
+      last: executions.find((execution) => !isRunning(execution)),
+      newest_day,
+      missing: days?.missing,
+      held: days?.held,
+      failure,
+    };
+  });
 }
 
-function isRunning({ outcome }: ExecutionSummary): boolean {
+export function isRunning({ outcome }: ExecutionSummary): boolean {
   return outcome === 'running';
 }
 
@@ -139,27 +141,25 @@ export async function readExports(
   const names = [...known].filter((id) => name === undefined || id === name || id.endsWith(`/${name}`));
   if (name !== undefined && names.length === 0)
     throw new UsageError([`there is no export ${name} (there are ${[...known].join(', ') || 'none'})`]);
-  return Promise.all(
-    names.sort().map(async (id) => {
-      const [account = '', name = ''] = id.split('/');
-      const keys = await bucket.list(exportPrefix({ account, name }));
-      const end = keys
-        .flatMap((key) => (key.endsWith(`/${MANIFEST}`) ? [windowOf(key)?.end_date ?? ''] : []))
-        .sort()
-        .at(-1);
-      const run = { ...lastPlatform(kept, { account, name }), account, out };
-      const failures = keys.filter((key) => key.endsWith(`/${FAILURE}`));
-      const failure = await findLatestFailure(bucket, failures);
-      return {
-        account,
-        name,
-        executions: executions.filter((one) => `${one.account}/${one.export}` === id),
-        newest_day: end && addDays(end, -1),
-        found: await findExport(name, { ...folder, account, kept }, bucket, now),
-        failure: failure && local ? adviseLocally(failure, run) : failure,
-      };
-    }),
-  );
+  return mapParallel(names.sort(), PARALLEL, async (id) => {
+    const [account = '', name = ''] = id.split('/');
+    const keys = await bucket.list(exportPrefix({ account, name }));
+    const end = keys
+      .flatMap((key) => (key.endsWith(`/${MANIFEST}`) ? [windowOf(key)?.end_date ?? ''] : []))
+      .sort()
+      .at(-1);
+    const run = { ...lastPlatform(kept, { account, name }), account, out };
+    const failures = keys.filter((key) => key.endsWith(`/${FAILURE}`));
+    const failure = await findLatestFailure(bucket, failures);
+    return {
+      account,
+      name,
+      executions: executions.filter((one) => `${one.account}/${one.export}` === id),
+      newest_day: end && addDays(end, -1),
+      found: await findExport(name, { ...folder, account, kept }, bucket, now),
+      failure: failure && local ? adviseLocally(failure, run) : failure,
+    };
+  });
 }
 
 /** @param folder of local runs */

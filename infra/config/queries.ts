@@ -84,11 +84,64 @@ export function daysView({ table, columns }: QueriedTable): string {
 }
 
 /** The query of the view `<table>_restatements`. */
-export function restatementsView({ table }: QueriedTable): string {
+export function restatementsView({ table }: Pick<QueriedTable, 'table'>): string {
   return [
     'SELECT "account", "date", "metric", "before", "after", "changed_at", "report_id"',
     `FROM (${RESTATEMENTS}) WHERE "table_name" = ${literal(table)}`,
   ].join('\n');
+}
+
+/** A sum over time, as the page draws it. */
+export interface SumOverTime {
+  readonly unit: 'day' | 'week' | 'month';
+  /** A column. */
+  readonly dimension?: string | undefined;
+  readonly metrics: readonly Pick<Column, 'name' | 'type'>[];
+}
+
+/** The number of rows of each day of an account. */
+export function rowsPerDay(table: string, account: string): string {
+  return [
+    'SELECT "date", count(*) AS "rows"',
+    `FROM ${quoted(catalogName(table))}`,
+    `WHERE "account" = ${literal(account)}`,
+    'GROUP BY "date"',
+    'ORDER BY "date"',
+  ].join('\n');
+}
+
+export function sumsOverTime(
+  table: string,
+  account: string,
+  { unit, dimension, metrics }: SumOverTime,
+): string {
+  const keys = [
+    `${startOf(literal(unit))} AS "start"`,
+    ...(dimension === undefined ? [] : [quoted(dimension)]),
+  ];
+  const places = keys.map((_, at) => at + 1).join(', ');
+  return [
+    `SELECT ${[...keys, ...metrics.map((metric) => `${sumOf(metric)} AS ${quoted(metric.name)}`)].join(', ')}`,
+    `FROM ${quoted(catalogName(table))}`,
+    `WHERE "account" = ${literal(account)}`,
+    `GROUP BY ${places}`,
+    `ORDER BY ${places}`,
+  ].join('\n');
+}
+
+/** The first day of the unit that a row is in. A week begins on Monday. @param unit an expression */
+export function startOf(unit: string): string {
+  return `CAST(date_trunc(${unit}, "date") AS DATE)`;
+}
+
+/** The last digits of a sum of doubles would depend on the order of the rows. */
+export function sumOf({ name, type }: Pick<Column, 'name' | 'type'>): string {
+  return `sum(${type === 'double' ? `TRY_CAST(${quoted(name)} AS decimal(38,6))` : quoted(name)})`;
+}
+
+/** The restatements of an account, the newest first. */
+export function newestRestatements(table: string, account: string): string {
+  return `${restatementsView({ table })} AND "account" = ${literal(account)}\n${NEWEST_CHANGES}`;
 }
 
 /**
@@ -108,6 +161,9 @@ function newest(where = ''): string {
   ].join('\n');
 }
 
+/** An order of restatements. */
+export const NEWEST_CHANGES = 'ORDER BY "changed_at" DESC, "date" DESC, "metric"';
+
 const OF_METRIC = `PARTITION BY ${DAY}, "metric" ORDER BY "report_created_at", "report_id"`;
 
 /** Each value that a day showed, with the one before. The first version has none. */
@@ -117,7 +173,8 @@ const VERSIONS = `SELECT *,
   FROM "${LEDGER}"
   WHERE "outcome" = 'shown'`;
 
-const RESTATEMENTS = `SELECT ${DAY}, "metric", "before", "value" AS "after", "copied_at" AS "changed_at", "report_id"
+/** All values that a report changed. */
+export const RESTATEMENTS = `SELECT ${DAY}, "metric", "before", "value" AS "after", "copied_at" AS "changed_at", "report_id"
 FROM (
   ${VERSIONS}
 )

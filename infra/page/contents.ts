@@ -25,7 +25,7 @@ export interface PageExport {
   readonly days?: readonly PageDay[] | undefined;
   /** As `missing` prints them, with the commands that mend them. */
   readonly ranges: readonly PageRange[];
-  /** Absent if the table has no days. */
+  /** Absent if the table has no rows, or no metric that adds up. */
   readonly sums?: PageSums | undefined;
   /** Newest first. */
   readonly restatements: readonly Restatement[];
@@ -38,10 +38,14 @@ export interface PageExport {
   /** The dictionary of its table. */
   readonly table?: DocumentedTable | undefined;
   /** SQL of each figure, to copy: for `query`, on this machine or in Athena. */
-  readonly queries: { readonly days?: string; readonly sums?: string; readonly restatements?: string };
+  readonly queries: {
+    readonly days?: string | undefined;
+    readonly sums?: string | undefined;
+    readonly restatements?: string | undefined;
+  };
 }
 
-/** A day of the calendar. `running`: an execution that runs exports it now. `empty`: delivered, and it has no rows. */
+/** A day of the calendar. `running`: it is missing, and an execution that runs exports it now. `empty`: delivered, and it has no rows. */
 export interface PageDay {
   /** YYYY-MM-DD */
   readonly date: string;
@@ -74,7 +78,7 @@ export interface PageSums {
 
 export interface PageMetric {
   readonly name: string;
-  /** `count`, `number`, `ratio` or a currency such as `EUR`; absent if it is not known. */
+  /** `count`, `number` or a currency such as `EUR`; absent if it is not known. */
   readonly unit?: string | undefined;
   /** The largest values of the dimension first, and all others together as the last one. One without a dimension. */
   readonly series: readonly {

@@ -184,6 +184,7 @@ async function findExport(
   return name === null || name === undefined ? undefined : String(name);
 }
 
-function escapeGlob(path: string): string {
+/** A path in which no character is a wildcard of DuckDB. */
+export function escapeGlob(path: string): string {
   return path.replace(/[*?[]/g, '[$&]');
 }

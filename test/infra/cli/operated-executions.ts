@@ -42,8 +42,10 @@ export async function startBucket(
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', CREDENTIALS.secretAccessKey);
   onTestFinished(() => server.close());
   const client = new S3Client({ ...server, region: 'eu-west-1', credentials: CREDENTIALS });
-  for (const [Key, content] of Object.entries(objects))
-    await client.send(new PutObjectCommand({ ...BUCKET, Key, Body: JSON.stringify(content) }));
+  for (const [Key, content] of Object.entries(objects)) {
+    const Body = Buffer.isBuffer(content) ? content : JSON.stringify(content);
+    await client.send(new PutObjectCommand({ ...BUCKET, Key, Body }));
+  }
   return writeOutputs({ stateMachine: STATE_MACHINE, bucket: name });
 }
 

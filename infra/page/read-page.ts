@@ -1,0 +1,202 @@
+import { type DayState, TO_EXPORT } from '../../functions/decisions/days.ts';
+import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
+import { TABLES_PREFIX, type TableSchema } from '../../functions/workflow/table.ts';
+import { type Folder, openToRead, type ReadableBucket } from '../cli/bucket.ts';
+import type { FoundExport } from '../cli/days.ts';
+import { readDeployment, stackName } from '../cli/deployment.ts';
+import { findRemedies, groupMissing, judgeRange } from '../cli/missing.ts';
+import { showOn } from '../cli/months.ts';
+import { explainCommand } from '../cli/next-command.ts';
+import { loadConfig } from '../cli/options.ts';
+import { isRunning, type ReadExport, readExports } from '../cli/status.ts';
+import { type ConfiguredEntry, tablesOf, withColumns } from '../config/exports.ts';
+import { newestRestatements, rowsPerDay, sumsOverTime } from '../config/queries.ts';
+import { type DocumentedTable, documentTable } from '../config/table-words.ts';
+import { countDays } from './calendar.ts';
+import type { Freshness, PageContents, PageDay, PageExport, PageSums } from './contents.ts';
+import type { WantedSums } from './read-sums.ts';
+import type { AccountFacts, Tables } from './read-tables.ts';
+
+/** Executions of each export. */
+const MAX_EXECUTIONS = 10;
+
+/** Metrics beside the first one. */
+const MAX_METRICS = 3;
+
+/** @throws UsageError if the folder has no runs, or no stack was deployed from here */
+export async function readPage(folder: Folder, now: Date): Promise<PageContents> {
+  await using bucket = await openToRead(folder);
+  const exports = await readExports(undefined, folder, bucket, now);
+  await using tables = await openTables(bucket);
+  const described = await describeTables(exports, tables);
+  const pages = exports.map((each) => {
+    const { table, account } = each.found?.table ?? {};
+    return describeExport(
+      each,
+      described.get(table ?? ''),
+      tables.of(table ?? '', account ?? ''),
+      folder,
+      now,
+    );
+  });
+  return {
+    made_at: now.toISOString(),
+    place: await describePlace(folder),
+    exports: (await Promise.all(pages)).toSorted((one, other) => severityOf(one) - severityOf(other)),
+  };
+}
+
+/** Nothing was written yet. */
+const NO_TABLES: Tables = {
+  of: () => undefined,
+  sum: async () => new Map(),
+  async [Symbol.asyncDispose]() {},
+};
+
+async function openTables(bucket: ReadableBucket): Promise<Tables> {
+  const keys = await bucket.list(TABLES_PREFIX);
+  if (keys.length === 0) return NO_TABLES;
+  // Loading DuckDB takes tenths of a second.
+  const { openTables } = await import('./read-tables.ts');
+  return openTables(bucket, keys);
+}
+
+async function describePlace({ local, out }: Folder): Promise<string> {
+  if (local) return out;
+  const { region, awsAccount } = await readDeployment();
+  return `the stack ${stackName()} in ${region} of AWS account ${awsAccount}`;
+}
+
+interface DescribedTable {
+  readonly words: DocumentedTable;
+  readonly metrics: WantedSums['metrics'];
+  /** By account. */
+  readonly sums: ReadonlyMap<string, PageSums>;
+}
+
+/** The tables of the exports, by name. */
+async function describeTables(
+  exports: readonly ReadExport[],
+  tables: Tables,
+): Promise<Map<string, DescribedTable>> {
+  const config = loadConfig();
+  const entries = exports.flatMap(({ found }): ConfiguredEntry[] =>
+    found?.table ? [withColumns(Object(found.input), config.exports)] : [],
+  );
+  const described = new Map<string, DescribedTable>();
+  for (const schema of tablesOf(entries, { platform: '', revision: '' }, config)) {
+    const { table, kind } = schema;
+    const words = documentTable(schema, entries);
+    const wanted = wantedSums(schema, words);
+    const sums = kind === 'report' ? await tables.sum(table, wanted) : new Map();
+    described.set(table, { words, metrics: wanted.metrics, sums });
+  }
+  return described;
+}
+
+/** Splits by campaign, or else by the first dimension. */
+function wantedSums({ columns, currencies }: TableSchema, words: DocumentedTable): WantedSums {
+  const texts = columns.filter(({ type }) => type === 'string').map(({ name }) => name);
+  const metrics = words.columns.flatMap(({ name, unit = '', adds_up }) => {
+    const column = columns.find((each) => each.name === name);
+    if (!adds_up || !column || column.type === 'string') return [];
+    const isMoney = unit === 'money' || Object.values(currencies).includes(unit);
+    return [{ ...column, unitOf: (account: string) => (isMoney ? currencies[account] : unit) }];
+  });
+  const spendFirst = metrics.toSorted(
+    (one, other) => Number(other.name === 'spend') - Number(one.name === 'spend'),
+  );
+  return {
+    dimension: texts.find((name) => name === 'campaign_name') ?? texts[0],
+    metrics: spendFirst.slice(0, MAX_METRICS),
+  };
+}
+
+async function describeExport(
+  { account, name, executions, newest_day, found, failure }: ReadExport,
+  table: DescribedTable | undefined,
+  facts: AccountFacts | undefined,
+  folder: Folder,
+  now: Date,
+): Promise<PageExport> {
+  const sums = table?.sums.get(account);
+  return {
+    account,
+    name,
+    kind: found?.request.kind ?? 'report',
+    ...(await describeDays(found, facts, executions.filter(isRunning), folder, now)),
+    sums,
+    restatements: facts?.restatements ?? [],
+    older_restatements: facts?.older_restatements ?? 0,
+    freshness: describeFreshness(newest_day, found, now),
+    executions: executions.slice(0, MAX_EXECUTIONS),
+    failure: failure && { ...failure, command: explainCommand(failure.execution, folder) },
+    table: table?.words,
+    queries: facts && table && found?.request.kind === 'report' ? queriesOf(account, table, facts) : {},
+  };
+}
+
+/** A day that is exported now counts as missing until it is delivered. */
+async function describeDays(
+  found: FoundExport | undefined,
+  facts: AccountFacts | undefined,
+  running: ReadExport['executions'],
+  folder: Folder,
+  now: Date,
+): Promise<Pick<PageExport, 'days' | 'ranges'>> {
+  if (!found || found.request.kind === 'purchases') return { ranges: [] };
+  const shown = facts?.shown ?? {};
+  const range = await judgeRange(found, async (table, days) => showOn(days, table, shown), {}, now);
+  const remedies = findRemedies(groupMissing(found, range), found.named, folder);
+  const ranges = remedies.flatMap(({ ranges, command }) => ranges.map((each) => ({ ...each, command })));
+  const isRunning = (day: string) =>
+    running.some(({ start_date = '', end_date = '' }) => start_date <= day && day < end_date);
+  const stateOf = (day: string, state: DayState, rows: number | undefined): PageDay['state'] => {
+    if (state === 'present') return rows === 0 ? 'empty' : 'rows';
+    return TO_EXPORT.has(state) && isRunning(day) ? 'running' : state;
+  };
+  return {
+    days: range.days.map(({ day, state }) => {
+      const { rows } = shown[day] ?? {};
+      return { date: day, state: stateOf(day, state, rows), rows, restated: facts?.restated[day] ?? 0 };
+    }),
+    ranges: ranges.toSorted((one, other) => one.start_date.localeCompare(other.start_date)),
+  };
+}
+
+function describeFreshness(
+  newest_day: string | undefined,
+  found: FoundExport | undefined,
+  now: Date,
+): Freshness {
+  const { deliveries = [], request } = found ?? {};
+  const today = dateIn((request?.kind === 'report' && request.time_zone) || 'UTC', now);
+  return {
+    newest_day,
+    delivered_at: deliveries
+      .map(({ manifest }) => manifest.published_at)
+      .sort()
+      .at(-1),
+    days_behind: newest_day === undefined ? undefined : Math.max(0, daysBetween(newest_day, today) - 1),
+  };
+}
+
+function queriesOf(
+  account: string,
+  { words: { table }, metrics, sums }: DescribedTable,
+  { restatements }: AccountFacts,
+): PageExport['queries'] {
+  const own = sums.get(account);
+  const shown = metrics.filter(({ name }) => own?.metrics.some((metric) => metric.name === name));
+  return {
+    days: rowsPerDay(table, account),
+    sums: own && sumsOverTime(table, account, { ...own, metrics: shown }),
+    restatements: restatements.length > 0 ? newestRestatements(table, account) : undefined,
+  };
+}
+
+/** A failure is worst, then come missing and held days. */
+function severityOf({ failure, days }: PageExport): number {
+  const { missing = 0, held = 0 } = countDays({ days }) ?? {};
+  return [failure, missing, held, true].findIndex(Boolean);
+}

@@ -1,0 +1,153 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { identifier, literal, openDatabase, type Row } from '../../functions/tables/database.ts';
+import { DAYS, readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
+import { LEDGER } from '../../functions/workflow/table.ts';
+import type { ReadableBucket } from '../cli/bucket.ts';
+import { mapParallel } from '../cli/parallel.ts';
+import { escapeGlob } from '../cli/query/views.ts';
+import { NEWEST_CHANGES, RESTATEMENTS } from '../config/queries.ts';
+import type { PageSums, Restatement } from './contents.ts';
+import { type Query, readSums, type WantedSums } from './read-sums.ts';
+
+/** Restatements that the page shows of an account's table. */
+const MAX_RESTATEMENTS = 50;
+
+/** Objects that are downloaded at the same time. */
+const PARALLEL = 20;
+
+/** What the tables tell about an account. */
+export interface AccountFacts {
+  readonly shown: ShownDays;
+  /** How often a newer report changed what the table shows, by day. */
+  readonly restated: Readonly<Record<string, number>>;
+  /** The newest. */
+  readonly restatements: readonly Restatement[];
+  readonly older_restatements: number;
+}
+
+export interface Tables extends AsyncDisposable {
+  /** @returns undefined if the table has no object of the account */
+  of(table: string, account: string): AccountFacts | undefined;
+  /** @returns by account, of those that have rows */
+  sum(table: string, wanted: WantedSums): Promise<ReadonlyMap<string, PageSums>>;
+}
+
+/** An object of a table on this disk. */
+interface TableFile {
+  readonly table: string;
+  readonly account: string;
+  readonly path: string;
+}
+
+/** Opens all tables in DuckDB, which reads each file in place or downloads it first. */
+export async function openTables(bucket: ReadableBucket, keys: readonly string[]): Promise<Tables> {
+  await using opening = new AsyncDisposableStack();
+  const { path: folder } = opening.use(await mkdtempDisposable(join(tmpdir(), 'page-')));
+  const files = await findFiles(bucket, keys, folder);
+  const database = opening.use(await openDatabase(folder, new AbortController().signal));
+  const query = (sql: string) => database.query(sql);
+  const ofTables = files.filter(({ table }) => table !== LEDGER);
+  const shown = await readShown(query, ofTables);
+  const changes = await readChanges(
+    query,
+    files.filter(({ table }) => table === LEDGER),
+  );
+  const opened = opening.move();
+  return {
+    of(table, account) {
+      const id = `${table}/${account}`;
+      const days = shown.get(id);
+      return days && { shown: days, ...(changes.get(id) ?? NO_CHANGES) };
+    },
+    async sum(table, wanted) {
+      const own = ofTables.filter((file) => file.table === table);
+      const days = new Map(own.map(({ account }) => [account, shown.get(`${table}/${account}`) ?? {}]));
+      return own.length === 0 ? new Map() : readSums(query, filesOf(own), wanted, days);
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+/** The objects whose keys are those of a table. Any other key could lead out of the folder. */
+async function findFiles(
+  bucket: ReadableBucket,
+  keys: readonly string[],
+  folder: string,
+): Promise<TableFile[]> {
+  const found = await mapParallel(keys, PARALLEL, async (key) => {
+    const [, table, account] = /^tables\/([\w-]+)\/([\w-]+)(?:\.[\w-]+)*\.parquet$/.exec(key) ?? [];
+    if (table === undefined || account === undefined) return [];
+    const path = await bucket.toFile(key, join(folder, key.replaceAll('/', '~')));
+    return path === undefined ? [] : [{ table, account, path }];
+  });
+  return found.flat();
+}
+
+/** As a list of SQL. */
+function filesOf(files: readonly TableFile[]): string {
+  return `[${files.map(({ path }) => literal(escapeGlob(path)))}]`;
+}
+
+/** The days that the objects list, by table and account. */
+async function readShown(query: Query, files: readonly TableFile[]): Promise<Map<string, ShownDays>> {
+  const shown = new Map<string, Record<string, ShownDays[string]>>();
+  if (files.length === 0) return shown;
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const rows = await query(
+    `SELECT file_name, decode(value) AS value FROM parquet_kv_metadata(${filesOf(files)}) WHERE decode(key) = ${literal(DAYS)}`,
+  );
+  for (const { file_name, value } of rows) {
+    const { table, account } = byPath.get(String(file_name)) ?? {};
+    const id = `${table}/${account}`;
+    shown.set(id, Object.assign(shown.get(id) ?? {}, readShownDays(String(value))));
+  }
+  return shown;
+}
+
+type Changes = Omit<AccountFacts, 'shown'>;
+
+const NO_CHANGES: Changes = { restated: {}, restatements: [], older_restatements: 0 };
+
+/** What newer reports changed, by table and account. */
+async function readChanges(query: Query, ledger: readonly TableFile[]): Promise<Map<string, Changes>> {
+  if (ledger.length === 0) return new Map();
+  await query(`CREATE VIEW ${identifier(LEDGER)} AS FROM read_parquet(${filesOf(ledger)})`);
+  await query(`CREATE TABLE changes AS ${RESTATEMENTS}`);
+  const idOf = "concat(table_name, '/', account) AS id";
+  const counts = await query(
+    `SELECT ${idOf}, CAST(date AS VARCHAR) AS date, CAST(count(DISTINCT report_id) AS INTEGER) AS times
+     FROM changes GROUP BY ALL`,
+  );
+  const newest = await query(
+    `SELECT ${idOf}, CAST(date AS VARCHAR) AS date, metric, before, after, CAST(changed_at AS VARCHAR) AS at,
+       CAST(count(*) OVER own AS INTEGER) AS all_changes
+     FROM changes WINDOW own AS (PARTITION BY table_name, account)
+     QUALIFY row_number() OVER (PARTITION BY table_name, account ${NEWEST_CHANGES}) <= ${MAX_RESTATEMENTS}
+     ${NEWEST_CHANGES}`,
+  );
+  const byId = Map.groupBy(newest, ({ id }) => String(id));
+  const days = Map.groupBy(counts, ({ id }) => String(id));
+  return new Map(
+    [...days].map(([id, all]) => {
+      const rows = byId.get(id) ?? [];
+      const changes = {
+        restated: Object.fromEntries(all.map(({ date, times }) => [String(date), Number(times)])),
+        restatements: rows.map(toRestatement),
+        older_restatements: Number(rows[0]?.all_changes) - rows.length,
+      };
+      return [id, changes];
+    }),
+  );
+}
+
+function toRestatement({ date, metric, before, after, at }: Row): Restatement {
+  return {
+    date: String(date),
+    metric: String(metric),
+    before: before === null ? undefined : String(before),
+    after: String(after ?? ''),
+    at: new Date(`${String(at).replace(' ', 'T')}Z`).toISOString(),
+  };
+}
