@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { waitAfterRedrive } from './decisions/redrive.ts';
-import { afterSuccess, afterThrottle, countUselessAnswer, giveUp } from './decisions/report-answer.ts';
+import { afterSuccess, afterThrottle, giveUp, noteAnswer } from './decisions/report-answer.ts';
 import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
 import { createPlatformAccess, type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
 import { READS } from './workflow/settings.ts';
@@ -22,14 +22,15 @@ export async function checkReport(
   }
   let { reports } = state;
   for (const report of reportsToPoll(state)) {
-    const answer = await pollReport(report, state, access);
+    const polled = await pollReport(report, state, access);
     // `throttled` is not reset before a whole round succeeds: the platform may throttle only the later reports.
-    if (answer instanceof RetryAfter) {
-      const throttled = afterThrottle({ ...state, reports }, answer);
+    if (polled instanceof RetryAfter) {
+      const throttled = afterThrottle({ ...state, reports }, polled);
       return waitAfterThrottle(throttled, access.now());
     }
-    if (answer === 'useless') reports = countUselessAnswer(reports, report.id);
-    else if (answer !== 'generating') {
+    const { answer, last_answer } = polled;
+    reports = noteAnswer(reports, { id: report.id, last_answer, isUseless: answer === 'useless' });
+    if (answer !== 'useless' && answer !== 'generating') {
       const window = { ...afterSuccess(state), reports, ready_id: report.id };
       return { ...window, status: 'ready', wait_seconds: MIN_WAIT };
     }

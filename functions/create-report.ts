@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { reportBody } from './decisions/platform-request.ts';
-import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
+import { afterSuccess, afterThrottle, describeReports, idsOf } from './decisions/report-answer.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
 import { createReport as postReport } from './platform/reports.ts';
 import {
@@ -55,13 +55,9 @@ function acceptLostAnswer(error: unknown, lostAnswers: number, { log }: Platform
   return 'lost';
 }
 
-function replacementsUsedUp({ reports, window }: ReportWindow): ReportStuck {
-  const ids = reports.map(({ id }) => id);
-  return new ReportStuck(
-    `None of ${ids.length} reports for ${describeDays(window)} could be delivered ` +
-      `(${ids.join(', ')}). Ask the platform about them, then run the export again.`,
-    { report_ids: ids },
-  );
+/** The message begins with the last answers, because an export shows only its first 400 bytes. */
+function replacementsUsedUp({ reports }: ReportWindow): ReportStuck {
+  return new ReportStuck(`No report could be delivered: ${describeReports(reports)}.`, idsOf(reports));
 }
 
 export const handler = createHandler(READS.CreateReport, ReportWindow, createReport, createPlatformAccess);

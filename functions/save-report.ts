@@ -1,13 +1,14 @@
 import { createHandler } from './aws/handler.ts';
 import { type Copy, type CopyCheckpoint, createCopy } from './copy/copy.ts';
 import { waitAfterRedrive } from './decisions/redrive.ts';
-import { afterSuccess, afterThrottle, countUselessAnswer } from './decisions/report-answer.ts';
+import { afterSuccess, afterThrottle, noteAnswer } from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
 import { createPlatformAccess, type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
 import type { Checkpoint } from './workflow/checkpoint.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
+import type { ReportRef } from './workflow/state-parts.ts';
 import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
@@ -37,10 +38,11 @@ export async function saveReport(
 ): Promise<ReportWindow | SavedWindow> {
   const report = state.reports.find(({ id }) => id === state.ready_id);
   if (!report) throw new Error(`The state names no report ${state.ready_id}`);
-  const answer = await pollReport(report, state, dependencies);
-  if (answer instanceof RetryAfter) return afterThrottle(state, answer);
+  const polled = await pollReport(report, state, dependencies);
+  if (polled instanceof RetryAfter) return afterThrottle(state, polled);
   const window = afterSuccess(state);
-  if (answer === 'useless' || answer === 'generating') return watchAgain(window);
+  const { answer, last_answer } = polled;
+  if (answer === 'useless' || answer === 'generating') return watchAgain(window, last_answer);
 
   const checkpoint = findCheckpoint(window);
   const deadline = AbortSignal.timeout(Math.max(0, dependencies.millisecondsLeft() - STOP_BEFORE_MS));
@@ -56,11 +58,14 @@ export async function saveReport(
 }
 
 /** Counts a useless answer if a READY report is no longer READY. Otherwise this could repeat forever. */
-function watchAgain({ ready_id, ...window }: ReadyWindow): ReportWindow {
+function watchAgain(
+  { ready_id: id, ...window }: ReadyWindow,
+  last_answer: ReportRef['last_answer'],
+): ReportWindow {
   return {
     ...window,
     status: 'pending',
-    reports: countUselessAnswer(window.reports, ready_id),
+    reports: noteAnswer(window.reports, { id, last_answer, isUseless: true }),
     wait_seconds: MIN_WAIT,
   };
 }

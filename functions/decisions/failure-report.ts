@@ -11,8 +11,9 @@ const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   TokenRefusedAgain: 'Check the credential, its scope and base_url, then run the export again.',
   RequestRefused: 'Correct what the message names, then run the export again.',
   RateLimited: 'Lower max_parallel or run fewer exports at a time, then run the export again.',
-  OutOfTime: 'Find out what the window was waiting for, then run the export again.',
-  ReportStuck: 'Give the platform the report ids, then run the export again.',
+  OutOfTime:
+    'Run the export again when the platform is well. Ask for fewer days if its reports are always slow.',
+  ReportStuck: 'Run the export again. If it fails again, give the platform the report ids and request ids.',
   DownloadRefused:
     'Correct the setting or the address that the message names. If the file itself is wrong, run the export again, or give the platform the report ids.',
   AccessRefused: 'Correct what the message names, such as a permission, then run the export again.',
@@ -105,7 +106,7 @@ export function createFailureReport(caught: Caught, subject: Subject): FailureRe
     happened: happened || 'Nothing more is known.',
     todo: nextStep(error, account),
     report_ids: [...(subject.report_ids ?? [])],
-    request_ids: typeof facts.request_id === 'string' ? [facts.request_id] : [],
+    request_ids: [facts.request_id, facts.request_ids].flat().filter((id) => typeof id === 'string'),
     ...(Array.isArray(facts.faults) && facts.faults.length > 0 && { faults: facts.faults }),
   };
   return {

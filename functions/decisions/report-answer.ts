@@ -7,8 +7,10 @@ export type ReportAnswer = 'generating' | 'useless' | { readonly url: string };
 
 interface Meaning {
   readonly answer: ReportAnswer;
-  /** The text of a warning to log. */
-  readonly warning?: string;
+  /** See {@link ReportRef}. */
+  readonly said: string;
+  /** The contract does not have such an answer, or not for a report that was just created. */
+  readonly isOdd: boolean;
 }
 
 /**
@@ -18,14 +20,17 @@ interface Meaning {
  * @param record undefined if the platform answered 404
  */
 export function readReport(record: ReportRecord | undefined): Meaning {
-  if (record === undefined) return { answer: 'useless', warning: 'the report does not exist (404)' };
+  if (record === undefined) return { answer: 'useless', said: 'does not exist (404)', isOdd: true };
   const { status, downloadUrl } = record;
   if (!(STATUSES as readonly string[]).includes(status)) {
-    return { answer: 'generating', warning: 'the contract does not name this status' };
+    const said = `has the status ${status}, which the contract does not name`;
+    return { answer: 'generating', said, isOdd: true };
   }
-  if (status !== 'READY') return { answer: 'generating' };
-  if (downloadUrl !== undefined && URL.canParse(downloadUrl)) return { answer: { url: downloadUrl } };
-  return { answer: 'useless', warning: 'the report is READY without a valid URL' };
+  const said = `is ${status}`;
+  if (status !== 'READY') return { answer: 'generating', said, isOdd: false };
+  if (downloadUrl !== undefined && URL.canParse(downloadUrl))
+    return { answer: { url: downloadUrl }, said, isOdd: false };
+  return { answer: 'useless', said: 'is READY without a valid URL', isOdd: true };
 }
 
 /** The window after a 429: it waits and counts the 429. */
@@ -47,16 +52,38 @@ export function afterSuccess<W extends AuthorizedWindow>(window: W): W {
   return { ...window, throttled: 0, token: { ...window.token, unproven: false } };
 }
 
-/** Stops polling the report with this id. */
+/** Stops polling the report whose URL was refused. */
 export function giveUp(reports: readonly ReportRef[], id: string | undefined): ReportRef[] {
-  return reports.map((report) => (report.id === id ? { ...report, given_up: true } : report));
+  const said = 'is READY, but its URL was refused';
+  return reports.map((report) =>
+    report.id === id ? { ...report, given_up: true, last_answer: { ...report.last_answer, said } } : report,
+  );
 }
 
-/** Counts one more useless answer for a report, and gives the report up at the second. */
-export function countUselessAnswer(reports: readonly ReportRef[], id: string): ReportRef[] {
+/** Keeps the last answer about a report. Counts a useless one, and gives the report up at the second. */
+export function noteAnswer(
+  reports: readonly ReportRef[],
+  { id, last_answer, isUseless }: Pick<ReportRef, 'id' | 'last_answer'> & { readonly isUseless: boolean },
+): ReportRef[] {
   return reports.map((report) => {
     if (report.id !== id) return report;
-    const useless_answers = report.useless_answers + 1;
-    return { ...report, useless_answers, given_up: useless_answers >= 2 };
+    const useless_answers = report.useless_answers + (isUseless ? 1 : 0);
+    return { ...report, last_answer, useless_answers, given_up: useless_answers >= 2 };
   });
+}
+
+/** The last answer about each report, for the message of a failure. */
+export function describeReports(reports: readonly ReportRef[]): string {
+  const sentences = reports.map(({ id, last_answer: { said, request_id } = { said: 'was never polled' } }) =>
+    [`report ${id} ${said}`, ...(request_id === undefined ? [] : [`request_id ${request_id}`])].join(', '),
+  );
+  return sentences.join('; ');
+}
+
+/** The ids for the facts of a failure. */
+export function idsOf(reports: readonly ReportRef[]): { report_ids: string[]; request_ids: string[] } {
+  return {
+    report_ids: reports.map(({ id }) => id),
+    request_ids: reports.flatMap(({ last_answer }) => last_answer?.request_id ?? []),
+  };
 }

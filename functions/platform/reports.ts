@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { type Answer, cleanSentence, parseAnswer, unreadable } from './answer.ts';
+import { type Answer, cleanSentence, parseAnswer, requestIdOf, unreadable } from './answer.ts';
 import { type Authorization, isSegment, type Platform, segment } from './connection.ts';
 import { apiCall, callApi } from './request.ts';
 
@@ -27,6 +27,7 @@ export interface ReportRecord {
   readonly status: string;
   /** Pre-signed: a secret for 24 hours. Not checked to be a URL. */
   readonly downloadUrl?: string | undefined;
+  readonly requestId?: string | undefined;
 }
 
 // Accepts a number only if JavaScript holds it exactly: a rounded id would name another report.
@@ -83,5 +84,10 @@ function readRecord(answer: Answer): ReportRecord {
   const { id, status, download_url } = parseAnswer(answer, Report);
   if (answer.secrets.some((secret) => id.includes(secret)))
     throw unreadable(answer, 'an id that contains the token');
-  return { id, status: cleanSentence(status, answer.secrets), downloadUrl: download_url ?? undefined };
+  return {
+    id,
+    status: cleanSentence(status, answer.secrets),
+    downloadUrl: download_url ?? undefined,
+    requestId: requestIdOf(answer),
+  };
 }

@@ -1,6 +1,6 @@
 import { createSecrets } from '../aws/secrets.ts';
 import { type PlatformCall, toExportError } from '../decisions/platform-failure.ts';
-import { type ReportAnswer, readReport } from '../decisions/report-answer.ts';
+import { describeReports, idsOf, type ReportAnswer, readReport } from '../decisions/report-answer.ts';
 import {
   isOutOfTime,
   MAX_THROTTLED,
@@ -109,8 +109,14 @@ function outOfTime(
   { begun_at, reports }: CallState,
   { doing, facts }: Pick<PlatformCall, 'doing' | 'facts'>,
 ) {
-  const happened = `The window began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h before ${doing}.`;
-  return new OutOfTime(happened, { report_ids: reports.map(({ id }) => id), ...facts });
+  const last = reports.length === 0 ? '' : ` At last, ${describeReports(reports)}.`;
+  const happened = `The window began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h before ${doing}.${last}`;
+  return new OutOfTime(happened, { ...idsOf(reports), ...facts });
+}
+
+/** One poll of a report. */
+interface Polled extends Pick<ReportRef, 'last_answer'> {
+  readonly answer: ReportAnswer;
 }
 
 /** GETs a report once (contract 4.4) and logs a warning if the answer is odd. */
@@ -118,18 +124,19 @@ export async function pollReport(
   report: ReportRef,
   state: CallState,
   access: PlatformAccess,
-): Promise<ReportAnswer | RetryAfter> {
+): Promise<Polled | RetryAfter> {
   const about = { doing: `polling report ${report.id}`, creates: false, facts: { report_id: report.id } };
-  const record = await callPlatform(state, access, about, (platform, authorization) =>
-    getReport(platform, authorization, report.id).catch(undefinedIfNotFound),
+  const found = await callPlatform(state, access, about, (platform, authorization) =>
+    getReport(platform, authorization, report.id).catch(acceptNotFound),
   );
-  if (record instanceof RetryAfter) return record;
-  const { answer, warning } = readReport(record);
-  if (warning !== undefined) access.log.warn(warning, { report_id: report.id, status: record?.status });
-  return answer;
+  if (found instanceof RetryAfter) return found;
+  const { answer, said, isOdd } = readReport(found instanceof PlatformError ? undefined : found);
+  if (isOdd) access.log.warn(`the report ${said}`, { report_id: report.id });
+  const { requestId: request_id } = found;
+  return { answer, last_answer: { said, ...(request_id !== undefined && { request_id }) } };
 }
 
-function undefinedIfNotFound(error: unknown): undefined {
-  if (error instanceof PlatformError && error.status === 404) return undefined;
+function acceptNotFound(error: unknown): PlatformError {
+  if (error instanceof PlatformError && error.status === 404) return error;
   throw error;
 }

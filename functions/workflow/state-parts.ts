@@ -26,6 +26,8 @@ export const ReportRef = z.object({
   created_at: z.string(),
   /** Counts 404, READY without a URL, and a READY report that is READY no longer. The second such answer gives the report up. */
   useless_answers: z.number(),
+  /** `said` continues "the report …", such as `is PROCESSING`. Absent before the first poll. */
+  last_answer: z.optional(z.object({ said: z.string(), request_id: z.optional(z.string()) })),
   /** Not polled any more. A report that is only slow is still polled, like its replacement. */
   given_up: z.boolean(),
 });

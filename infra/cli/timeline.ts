@@ -1,18 +1,24 @@
 import { readCause } from '../../functions/workflow/errors.ts';
 import { describeDays } from '../../functions/workflow/request/dates.ts';
+import type { WindowState } from '../../functions/workflow/states.ts';
+import type { StepName } from '../constructs/retries.ts';
 import { type ExecutionEvent, plannedWindows } from './executions.ts';
 
 /** Of more lines, the middle is left out, because the beginning and the end say most. */
 const FIRST_LINES = 12;
 const LAST_LINES = 18;
 
-/** A state that was entered, or that failed, once or several times in a row. */
-interface Entry {
+/** A state that was entered, or that failed. */
+interface Visit {
   readonly what: string;
-  readonly from: string;
-  readonly to: string;
+  readonly time: string;
+  readonly requestId?: string | undefined;
+}
+
+/** Several of these in a row. */
+interface Entry extends Visit {
+  readonly until: string;
   readonly times: number;
-  readonly requestId: string | undefined;
 }
 
 /**
@@ -22,7 +28,8 @@ interface Entry {
 export function describeTimeline(events: readonly ExecutionEvent[]): string[] {
   const window = findWindow(events);
   const own = events.filter((event) => event.window === undefined || event.window === window);
-  const entries = own.toSorted((one, other) => one.time.localeCompare(other.time)).reduce(append, []);
+  const sorted = own.toSorted((one, other) => one.time.localeCompare(other.time));
+  const entries = sorted.reduce(visit, []).reduce(append, []);
   if (entries.length === 0) return [];
   const range = plannedWindows(events)[window ?? -1];
   const lines = entries.map(describeEntry);
@@ -47,20 +54,34 @@ function findWindow(events: readonly ExecutionEvent[]): number | undefined {
   return others.length > 0 ? Math.min(...new Set(others)) : delivered.at(-1);
 }
 
-function append(entries: Entry[], { type, time, state, stateType, error, cause }: ExecutionEvent): Entry[] {
-  if (stateType !== 'Task' || (type !== 'StateEntered' && type !== 'StateFailed')) return entries;
-  const what = type === 'StateFailed' ? `${state} failed: ${error}` : `${state}`;
-  const { request_id } = readCause(cause ?? '').facts;
-  const requestId = typeof request_id === 'string' ? request_id : undefined;
-  const last = entries.at(-1);
-  if (last?.what !== what) return [...entries, { what, from: time, to: time, times: 1, requestId }];
-  return [...entries.slice(0, -1), { ...last, to: time, times: last.times + 1, requestId }];
+function visit(visits: Visit[], { type, time, state = '', stateType, ...rest }: ExecutionEvent): Visit[] {
+  if (stateType !== 'Task') return visits;
+  const { error, cause = '', output } = rest;
+  if (type === 'StateEntered') return [...visits, { what: state, time }];
+  if (type === 'StateFailed') {
+    const { request_id } = readCause(cause).facts;
+    const requestId = typeof request_id === 'string' ? request_id : undefined;
+    return [...visits, { what: `${state} failed: ${error}`, time, requestId }];
+  }
+  const { reports } = Object(output) as Partial<WindowState>;
+  const answer = reports?.at(-1)?.last_answer;
+  const last = visits.at(-1);
+  if (!last || !answer || type !== 'StateExited' || state !== ('CheckReport' satisfies StepName))
+    return visits;
+  const what = `${state}: the report ${answer.said}`;
+  return [...visits.slice(0, -1), { ...last, what, requestId: answer.request_id }];
 }
 
-function describeEntry({ what, from, to, times, requestId }: Entry): string {
-  const again = times > 1 ? `, ${times} times until ${toSecond(to)}` : '';
+function append(entries: Entry[], { what, time, requestId }: Visit): Entry[] {
+  const last = entries.at(-1);
+  if (last?.what !== what) return [...entries, { what, time, until: time, times: 1, requestId }];
+  return [...entries.slice(0, -1), { ...last, until: time, times: last.times + 1, requestId }];
+}
+
+function describeEntry({ what, time, until, times, requestId }: Entry): string {
+  const again = times > 1 ? `, ${times} times until ${toSecond(until)}` : '';
   const id = requestId === undefined ? '' : `, request_id ${requestId}`;
-  return `  ${toSecond(from)}  ${what}${id}${again}`;
+  return `  ${toSecond(time)}  ${what}${id}${again}`;
 }
 
 function toSecond(instant: string): string {

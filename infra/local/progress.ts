@@ -121,12 +121,22 @@ function next(before: Activity | undefined, event: HistoryEvent): Activity | und
 }
 
 function wordsFor(state: string, input: unknown): string | undefined {
-  if (state !== ('WaitForReport' satisfies TimedState)) return DOING[state as TimedState];
   const { throttled = 0, request, reports } = Object(input) as Partial<WindowState>;
-  if (throttled > 0) return 'waits after too many requests (429)';
-  if (request && request.kind !== 'report') return 'waits before the next request';
-  return reports?.length === 0 ? 'waits before it creates the report' : DOING.WaitForReport;
+  const { said } = reports?.at(-1)?.last_answer ?? {};
+  if (state === ('CreateReport' satisfies TimedState) && said !== undefined)
+    return `replaces the report, which ${said}`;
+  const words = DOING[state as TimedState];
+  if (words !== DOING.WaitForReport) return words;
+  if (state === ('WaitForReport' satisfies TimedState)) {
+    if (throttled > 0) return 'waits after too many requests (429)';
+    if (request && request.kind !== 'report') return 'waits before the next request';
+    if (reports?.length === 0) return 'waits before it creates the report';
+  }
+  return said === undefined || AS_USUAL.includes(said) ? words : `${words}, which ${said}`;
 }
+
+/** Last answers about a report that need no words while it is waited for. */
+const AS_USUAL: readonly string[] = ['is CREATED', 'is PROCESSING', 'is READY'];
 
 /** The code of a lost connection and the host say most, then the status of an answer. */
 function sayError(error: string, cause: string): string {

@@ -1,6 +1,6 @@
 import type { PageDay, PageExport } from './contents.ts';
 import { count, formatNumber, monthName } from './format.ts';
-import { type Html, html } from './html.ts';
+import { fold, type Html, html } from './html.ts';
 
 type State = PageDay['state'];
 
@@ -45,7 +45,7 @@ export function drawCalendar(days: readonly PageDay[]): Html {
   const label = `A calendar of the days from ${first} to ${last}. The table of the months below says the same.`;
   return html`<div class=months role=img aria-label="${label}">${months.map(drawMonth)}</div>
 ${drawLegend(days)}
-<details><summary>Days by month</summary>${tabulateMonths(months)}</details>`;
+${fold('Days by month', tabulateMonths(months))}`;
 }
 
 type Month = readonly [month: string, days: readonly PageDay[]];
@@ -61,7 +61,7 @@ function drawDay(day: PageDay): Html {
   const { date, state, restated } = day;
   const names = [...(state === 'rows' ? [] : [state]), ...(restated > 0 ? ['restated'] : [])].join(' ');
   const marks = names === '' ? undefined : html` class="${names}"`;
-  return html`<li${marks} title="${date}: ${describeDay(day)}">`;
+  return html`<li${marks} title="${Number(date.slice(8))} ${monthName(date)}: ${describeDay(day)}">`;
 }
 
 function describeDay({ state, rows, restated }: PageDay): string {
@@ -97,7 +97,7 @@ function tabulateMonths(months: readonly Month[]): Html {
 `;
   });
   const heads = ['Days', ...present.map((state) => WORDS[state]), 'restated', 'Rows'];
-  return html`<div class=wide role=region tabindex=0 aria-label="Days by month"><table class=numbers><thead><tr><th scope=col>Month${heads.map((each) => html`<th scope=col>${each}`)}<tbody>
+  return html`<div class=wide role=group tabindex=0 aria-label="Days by month"><table class=numbers><thead><tr><th scope=col>Month${heads.map((each) => html`<th scope=col>${each}`)}<tbody>
 ${rows}</table></div>`;
 }
 

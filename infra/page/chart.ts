@@ -1,21 +1,22 @@
 import type { PageMetric, PageSums } from './contents.ts';
 import { formatNumber, monthName } from './format.ts';
-import { copyable, type Html, html } from './html.ts';
+import { type Content, fold, type Html, html, isolate } from './html.ts';
 
 /** Units of the drawings' coordinates: a point is 1 wide. The style sheet gives the sizes on the page. */
-const TALL = 200;
+const TALL = 100;
 const LOW = 40;
 
 /** Dates below a chart: as many as a phone has room for. */
 const MAX_DATES = 4;
+/** Months from one date to the next. */
+const MONTH_STEPS = [1, 2, 3, 6, 12];
 /** Lines of the axis, and the zero. */
 const MAX_LINES = 3;
 
 /** The metrics side by side. Each has a chart of its sum, and a row for each value of the dimension with a small one. */
-export function drawSums(sums: PageSums, query: string | undefined): Html {
+export function drawSums(sums: PageSums): Html {
   return html`<div class=metrics>${sums.metrics.map((metric) => drawMetric(metric, sums))}</div>
-<details><summary>The numbers of each ${sums.unit}</summary>${sums.metrics.map((metric) => tabulate(metric, sums))}</details>
-${query === undefined ? undefined : html`<details><summary>Query these sums</summary>${copyable(query)}</details>`}`;
+${fold(`The numbers of each ${sums.unit}`, tabulate(sums))}`;
 }
 
 function drawMetric(metric: PageMetric, sums: PageSums): Html {
@@ -24,11 +25,11 @@ function drawMetric(metric: PageMetric, sums: PageSums): Html {
   const scale = createScale(points);
   const gaps = points.some((point) => point === null);
   return html`<figure>
-<figcaption><b>${name}</b> ${nameUnit(unit)} <span class=sum>${formatNumber(total)}</span></figcaption>
+<figcaption><b>${isolate(name)}</b> <span class=unit>${nameUnit(unit)} per ${sums.unit}</span> <span class=sum>${formatNumber(total)}</span></figcaption>
 <div class=plot role=img aria-label="${name} for each ${sums.unit} from ${sums.starts[0]}. The table of the numbers below says the same.">
 <div class=axis>${scale.lines.map((line) => html`<span>${compact(line)}</span>`)}</div>
 <svg class=bars viewBox="0 0 ${points.length} ${TALL}" preserveAspectRatio="none"><path class=gaps d="${drawGaps(points)}"/>${scale.lines.map((line) => html`<path class=line d="M0 ${scale.at(line, TALL)}H${points.length}"/>`)}<path class=bar d="${drawBars(points, scale, TALL)}"/></svg>
-<svg class=dates>${pickDates(sums).map(([at, date]) => html`<text x="${percent(at, points.length)}" y="12">${date}</text>`)}</svg>
+<svg class=dates>${pickDates(sums)}</svg>
 </div>
 ${gaps ? html`<p class=note><i class=gap></i>no day in the table</p>` : undefined}
 ${sums.dimension === undefined ? undefined : drawSeries(series, sums.dimension)}
@@ -41,23 +42,33 @@ function drawSeries(series: PageMetric['series'], dimension: string): Html {
   const scale = createScale(numbers.flat());
   const rows = series.map(({ label, others, total }, at) => {
     const points = numbers[at] ?? [];
-    const name = others ? html`<i>${label}</i>` : html`<bdi>${label}</bdi>`;
+    const name = others ? html`<i>${label}</i>` : isolate(label);
     return html`<tr><th scope=row>${name}<td><svg class=spark viewBox="0 0 ${points.length} ${LOW}" preserveAspectRatio="none" aria-hidden=true><path class=bar d="${drawBars(points, scale, LOW)}"/></svg><td class=number>${formatNumber(total)}
 `;
   });
-  return html`<table class=series><thead><tr><th scope=col>${dimension}<th scope=col class=over-time>over time<th scope=col class=number>sum<tbody>
+  return html`<table class=series><thead><tr><th scope=col>${isolate(dimension)}<th scope=col class=over-time>Over time<th scope=col class=number>Sum<tbody>
 ${rows}</table>`;
 }
 
-function tabulate({ name, unit, series }: PageMetric, { starts, unit: step }: PageSums): Html {
+/** The numbers of all charts. Cells need no end tags, which many exports would have many of. */
+function tabulate({ unit: step, starts, metrics }: PageSums): Html {
+  const groups = metrics.map(
+    ({ name, unit, series }) =>
+      html`<th scope=colgroup colspan="${series.length}">${isolate(name)} ${nameUnit(unit)}`,
+  );
+  const all = metrics.flatMap(({ series }) => series);
+  const labels = all.map(({ label }) => html`<th scope=col>${isolate(label)}`);
   const rows = starts.map((start, at) => {
-    const values = series.map(({ values }) => values[at]);
-    return html`<tr><th scope=row>${start}${values.map((value) => html`<td>${value == null ? '–' : formatNumber(value)}`)}
-`;
+    const cells = all.map(({ values }) => html`<td>${describeValue(values[at])}`);
+    return html`<tr><th>${start}${cells}\n`;
   });
-  const title = `${name} ${unit ?? ''}`;
-  return html`<div class=wide role=region tabindex=0 aria-label="${title}"><table class=numbers><caption>${title}</caption><thead><tr><th scope=col>${step}${series.map(({ label }) => html`<th scope=col><bdi>${label}</bdi>`)}<tbody>
-${rows}</table></div>`;
+  return html`<div class=wide role=group tabindex=0 aria-label="The numbers of each ${step}"><table class=numbers>
+<thead><tr><td>${groups}<tr><th scope=col>From${labels}
+<tbody>${rows}</table></div>`;
+}
+
+function describeValue(value: string | null | undefined): string {
+  return value === null || value === undefined ? '–' : formatNumber(value);
 }
 
 type Point = number | null;
@@ -95,45 +106,44 @@ function createScale(points: readonly Point[]): Scale {
   return { lines, at };
 }
 
-/** One path of strokes as wide as a point: each goes from zero to its value. */
-function drawBars(points: readonly Point[], scale: Scale, height: number): string {
+/** One outline of bars that touch: its first half goes along their ends. Its steps are short, because many pages have many. */
+function drawBars(points: readonly Point[], scale: Scale, height: number): Content {
   const zero = scale.at(0, height);
-  let [path, right, down] = [`M-.5 ${zero}`, 0, 0];
-  for (const point of points) {
-    right += 1;
-    const length = point === null ? 0 : scale.at(point, height) - zero;
-    if (length === 0) continue;
-    path += `m${right} ${-down}v${length}`;
-    [right, down] = [0, length];
-  }
-  return path;
+  let from = zero;
+  const steps = points.map((point) => {
+    const to = scale.at(point ?? 0, height);
+    const step = to === from ? 'h1' : `v${to - from}h1`;
+    from = to;
+    return step;
+  });
+  return [`M0 ${zero}`, ...steps, `V${zero}z`];
 }
 
-function drawGaps(points: readonly Point[]): string {
-  return points.map((point, at) => (point === null ? `M${at + 0.5} 0V${TALL}` : '')).join('');
+function drawGaps(points: readonly Point[]): Content {
+  return points.map((point, at) => (point === null ? `M${at + 0.5} 0V${TALL}` : ''));
 }
 
-/** Dates below the chart: the first days of months, if there are two or more, or else days. */
-function pickDates({ starts, unit }: PageSums): (readonly [at: number, label: string])[] {
-  const isNewMonth = (date: string, at: number) => at > 0 && date.slice(0, 7) !== starts[at - 1]?.slice(0, 7);
-  const months = starts.flatMap((date, at) => (isNewMonth(date, at) || date.endsWith('-01') ? [at] : []));
-  const isLong = unit !== 'day' || months.length > 2;
-  const candidates = isLong ? months : starts.map((_, at) => at);
-  const every = Math.ceil(candidates.length / MAX_DATES);
-  return candidates
-    .filter((_, place) => place % every === 0)
-    .map((at, place) => {
-      const date = starts[at] ?? '';
-      const year = place === 0 || date.slice(5, 7) === '01' ? ` ${date.slice(0, 4)}` : '';
-      return [
-        at,
-        isLong ? `${monthName(date)}${year}` : `${Number(date.slice(8))} ${monthName(date)}`,
-      ] as const;
-    });
-}
-
-function percent(part: number, whole: number): string {
-  return `${Math.round((1000 * part) / whole) / 10}%`;
+/** Dates below the chart: the first days of months, if there are three or more, or else days. */
+function pickDates({ starts }: PageSums): Html[] {
+  const number = (at: number) => Number(starts[at]?.slice(5, 7)) - 1;
+  const begins = (at: number) => (at === 0 ? starts[0]?.endsWith('-01') : number(at) !== number(at - 1));
+  const all = starts.map((_, at) => at);
+  const months = all.filter(begins);
+  const isLong = months.length > 2;
+  const every = MONTH_STEPS.find((step) => months.length / step <= MAX_DATES) ?? 12;
+  const days = Math.ceil(starts.length / MAX_DATES);
+  const picked = isLong
+    ? months.filter((at) => number(at) % every === 0)
+    : all.filter((at) => at % days === 0);
+  return picked.map((at, place) => {
+    const date = starts[at] ?? '';
+    const year = place === 0 || number(at) === 0 ? ` ${date.slice(0, 4)}` : '';
+    const label = isLong ? monthName(date) + year : `${Number(date.slice(8))} ${monthName(date)}`;
+    const isLast = at > 0.8 * starts.length;
+    const anchor = isLast ? html` text-anchor="end"` : undefined;
+    const x = (100 * (at + (isLast ? 1 : 0))) / starts.length;
+    return html`<text x="${x.toFixed(1)}%" y="12"${anchor}>${label}</text>`;
+  });
 }
 
 const compactly = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });

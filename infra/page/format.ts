@@ -1,21 +1,14 @@
-import { type Html, html } from './html.ts';
-
 /** 1 is `1 day`, and 1200 are `1,200 days`. */
 export function count(many: number, one: string, several = `${one}s`): string {
   return `${formatNumber(String(many))} ${many === 1 ? one : several}`;
 }
 
-/** `1634.250000` is `1,634.25`: every digit that says something, as {@link https://duckdb.org DuckDB} prints it. */
+/** `1634.250000` is `1,634.25`: every digit that says something. */
 export function formatNumber(decimal: string): string {
   const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimal) ?? [];
   if (whole === '') return decimal;
   const kept = fraction.replace(/0+$/, '');
-  return `${sign === '' ? '' : '−'}${whole.replace(/\B(?=(\d{3})+$)/g, ',')}${kept === '' ? '' : `.${kept}`}`;
-}
-
-/** 2026-11-22T02:31:12.521Z is `2026-11-22 02:31`. */
-export function formatTime(instant: string): Html {
-  return html`<time datetime="${instant}">${instant.slice(0, 'YYYY-MM-DDThh:mm'.length).replace('T', ' ')}</time>`;
+  return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, ',')}${kept === '' ? '' : `.${kept}`}`;
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

@@ -1,5 +1,6 @@
-/** Characters of a text that the page shows. Names and messages are shorter, so only a hostile or broken one is cut. */
-const MAX_CHARACTERS = 400;
+/** Characters of a text and of a name that the page shows: more than any that we write, or that a person gives. */
+const MAX_TEXT = 2_000;
+const MAX_NAME = 200;
 
 /** What {@link html} returns. Only this module makes it, so that no text reaches the page unescaped. */
 export interface Html {
@@ -14,8 +15,8 @@ class Markup implements Html {
   }
 }
 
-/** Undefined and empty lists leave nothing. */
-export type Content = string | number | Html | undefined | readonly Content[];
+/** Undefined, false and empty lists leave nothing. */
+export type Content = string | number | Html | undefined | false | readonly Content[];
 
 /**
  * Markup with values in it. A value is escaped, unless it is itself the result of this function. It may stand between tags and in a
@@ -25,10 +26,21 @@ export function html(parts: TemplateStringsArray, ...values: readonly Content[])
   return new Markup(parts.map((part, at) => part + toMarkup(values[at])).join(''));
 }
 
+/** A name that others gave, apart from the text around it, which may have another direction of writing. */
+export function isolate(text: string): Html {
+  return html`<bdi>${cut(text, MAX_NAME)}</bdi>`;
+}
+
 /** A command or a query, which one click selects. It is whole, because a part of it would be another one. Line breaks and tabs stay. */
 export function copyable(text: string): Html {
   const shown = text.replace(/[^\n\t]+/g, showInvisible);
   return new Markup(`<pre class=copy>${escapeMarkup(shown)}</pre>`);
+}
+
+/** What a click shows. */
+export function fold(summary: string, content: Html): Html {
+  return html`<details><summary>${summary}</summary>${content}</details>
+`;
 }
 
 /** The content of a style element, which has no escapes. @param css of this repository */
@@ -38,17 +50,17 @@ export function styleSheet(css: string): Html {
 }
 
 function toMarkup(value: Content): string {
-  if (value === undefined) return '';
+  if (value === undefined || value === false) return '';
   if (value instanceof Markup) return value.markup;
   if (Array.isArray(value)) return value.map(toMarkup).join('');
-  return escapeMarkup(showInvisible(cut(String(value))));
+  return escapeMarkup(showInvisible(cut(String(value), MAX_TEXT)));
 }
 
-function cut(text: string): string {
-  if (text.length <= MAX_CHARACTERS) return text;
+function cut(text: string, max: number): string {
+  if (text.length <= max) return text;
   const characters = [...text];
-  const left = characters.length - MAX_CHARACTERS;
-  return left > 0 ? `${characters.slice(0, MAX_CHARACTERS).join('')}… (${left} more characters)` : text;
+  const left = characters.length - max;
+  return left > 0 ? `${characters.slice(0, max).join('')}… (${left} more characters)` : text;
 }
 
 /** Controls become pictures such as ␊. What reverses the direction of writing, or has no width, becomes its number. */

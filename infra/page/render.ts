@@ -1,12 +1,20 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describeEnd } from '../cli/executions.ts';
-import { countDays, drawCalendar } from './calendar.ts';
+import { toMinute } from '../cli/layout.ts';
+import { countDays, type DayCounts, drawCalendar } from './calendar.ts';
 import { drawSums } from './chart.ts';
 import type { PageContents, PageExport } from './contents.ts';
-import { count, formatTime } from './format.ts';
-import { copyable, type Html, html, styleSheet } from './html.ts';
-import { drawDictionary, drawExecutions, drawFailure, drawRanges, drawRestatements } from './tables.ts';
+import { count, formatNumber } from './format.ts';
+import { copyable, fold, type Html, html, isolate, styleSheet } from './html.ts';
+import {
+  drawDictionary,
+  drawExecutions,
+  drawFailure,
+  drawPairs,
+  drawRanges,
+  drawRestatements,
+} from './tables.ts';
 
 /** One HTML document, which needs nothing else: no script, no font, no request. */
 export function renderPage(contents: PageContents): string {
@@ -28,12 +36,12 @@ export function renderPage(contents: PageContents): string {
 </head>
 <body>
 <header>
-<p class=place>Ad Report Export · <bdi>${place}</bdi> · made ${formatTime(made_at)} UTC</p>
+<p class=place>Ad Report Export · ${isolate(place)} · made ${toMinute(made_at)} UTC</p>
 <h1>${verdict}</h1>
 ${exports.length > 1 ? compareExports(exports) : undefined}
 </header>
 <main>
-${exports.map(drawExport)}
+${exports.map((each, at) => drawExport(each, at, exports.length === 1))}
 </main>
 </body>
 </html>
@@ -50,6 +58,7 @@ function describeAll(exports: readonly PageExport[]): string {
     [having(({ failure }) => failure !== undefined), 'failed', 'failed'],
     [having((each) => (countDays(each)?.missing ?? 0) > 0), 'has missing days', 'have missing days'],
     [having((each) => (countDays(each)?.held ?? 0) > 0), 'has held days', 'have held days'],
+    [having(isNew), 'has no delivery yet', 'have no delivery yet'],
   ] as const;
   const parts = wrong
     .filter(([many]) => many > 0)
@@ -62,17 +71,24 @@ function describeAll(exports: readonly PageExport[]): string {
 
 function describeExport(each: PageExport): string {
   const counts = countDays(each);
+  const those = each.kind === 'list' ? undefined : counts;
   const parts = [
     ...(each.failure ? ['The last run failed'] : []),
-    ...(counts?.missing
-      ? [`${counts.missing} of ${count(counts.days, 'day')} ${counts.days === 1 ? 'is' : 'are'} missing`]
-      : []),
-    ...(counts?.held ? [`${count(counts.held, 'day')} ${counts.held === 1 ? 'is' : 'are'} held`] : []),
+    ...(counts?.missing ? [those ? describeMissing(those) : 'The newest list is missing'] : []),
+    ...(counts?.held ? [those ? `${count(those.held, 'day')} held` : 'The newest list is held'] : []),
+    ...(isNew(each) ? ['No delivery yet'] : []),
   ];
   if (parts.length > 0) return parts.join(', ');
-  return counts && each.kind === 'report'
-    ? `Nothing is missing from ${count(counts.days, 'day')}`
-    : 'Nothing is missing';
+  return those ? `Nothing is missing from ${count(those.days, 'day')}` : 'Nothing is missing';
+}
+
+function describeMissing({ missing, days }: DayCounts): string {
+  return `${formatNumber(String(missing))} of ${count(days, 'day')} missing`;
+}
+
+/** It was neither delivered nor failed. */
+function isNew({ freshness, failure }: PageExport): boolean {
+  return freshness.delivered_at === undefined && !failure;
 }
 
 function compareExports(exports: readonly PageExport[]): Html {
@@ -82,55 +98,55 @@ function compareExports(exports: readonly PageExport[]): Html {
     const [last] = executions;
     const number = (many: number | undefined, mark: string) =>
       html`<td class="number ${many ? mark : ''}">${many ?? '–'}</td>`;
-    return html`<tr><th scope=row><a href="#export-${at + 1}"><bdi>${account}</bdi>/<bdi>${name}</bdi></a></th><td class=optional>${freshness.newest_day ?? '–'}</td>${number(freshness.days_behind, '')}${number(counts?.missing, 'bad')}${number(counts?.held, 'warn')}<td class="${failure ? 'bad' : ''}">${last ? describeEnd(last) : failure ? 'failed' : '–'}</td></tr>
+    return html`<tr><th scope=row><a href="#export-${at + 1}">${isolate(account)}/${isolate(name)}</a></th><td class=optional>${freshness.newest_day ?? '–'}</td>${number(freshness.days_behind, '')}${number(counts?.missing, 'bad')}${number(counts?.held, 'warn')}<td class="${failure ? 'bad' : ''}">${last ? describeEnd(last) : failure ? 'failed' : '–'}</td></tr>
 `;
   });
-  return html`<div class=wide role=region tabindex=0 aria-label="The exports, worst first"><table class=compare>
+  return html`<div class=wide role=group tabindex=0 aria-label="The exports, worst first"><table class=compare>
 <thead><tr><th scope=col>Export</th><th scope=col class=optional>Newest day</th><th scope=col class=number>Days behind</th><th scope=col class=number>Missing</th><th scope=col class=number>Held</th><th scope=col>Last run</th></tr></thead>
 <tbody>
 ${rows}</tbody></table></div>`;
 }
 
-function drawExport(each: PageExport, at: number): Html {
-  const {
-    account,
-    name,
-    kind,
-    days,
-    ranges,
-    sums,
-    restatements,
-    older_restatements,
-    executions,
-    failure,
-    table,
-    queries,
-  } = each;
+function drawExport(each: PageExport, at: number, isOnly: boolean): Html {
+  const { account, name, sums, restatements, older_restatements, executions, failure, table, queries } = each;
   return html`<section id="export-${at + 1}">
-<h2><span class=account><bdi>${account}</bdi>/</span><bdi>${name}</bdi></h2>
-<p class=verdict>${describeExport(each)}</p>
-${drawFreshness(each)}
-${failure ? drawFailure(failure) : undefined}
-${days && days.length > 0 ? html`<h3>Days</h3>${drawCalendar(days)}${ranges.length > 0 ? drawRanges(ranges) : undefined}${drawQuery('Query these days', queries.days)}` : undefined}
-${sums ? html`<h3>Over time</h3>${drawSums(sums, queries.sums)}` : undefined}
-${restatements.length > 0 ? html`<h3>Restatements</h3>${drawRestatements(restatements, older_restatements)}${drawQuery('Query these restatements', queries.restatements)}` : undefined}
-${executions.length > 0 ? html`<h3>Last runs</h3>${drawExecutions(executions)}` : undefined}
-${table ? html`<details><summary>What the columns mean</summary>${drawDictionary(table, account)}</details>` : undefined}
-${kind === 'purchases' ? html`<p class=note>A query for purchases has no days and no table.</p>` : undefined}
+<h2><span class=account>${isolate(account)}/</span>${isolate(name)}</h2>
+${isOnly ? undefined : html`<p class=verdict>${describeExport(each)}</p>`}
+${drawFacts(each)}
+${failure && drawFailure(failure)}
+${drawPart('Days', drawDays(each), queries.days)}
+${drawPart('Sums over time', sums && drawSums(sums), queries.sums)}
+${drawPart('Restatements', restatements.length > 0 && drawRestatements(restatements, older_restatements), queries.restatements)}
+${drawPart('Last runs', executions.length > 0 && drawExecutions(executions))}
+${table && fold('What the columns mean', drawDictionary(table, account))}
 </section>
 `;
 }
 
-function drawFreshness({ freshness: { newest_day, delivered_at, days_behind }, kind }: PageExport): Html {
-  const behind = days_behind === undefined ? '' : ` (${count(days_behind, 'day')} behind)`;
-  return html`<dl class=facts>
-${newest_day === undefined ? undefined : html`<div><dt>${kind === 'list' ? 'Snapshot of' : 'Newest day'}</dt><dd>${newest_day}${behind}</dd></div>`}
-<div><dt>Last delivery</dt><dd>${delivered_at === undefined ? 'none yet' : html`${formatTime(delivered_at)} UTC`}</dd></div>
-</dl>`;
+function drawPart(title: string, content: Html | false | undefined, query?: string): Html | undefined {
+  if (!content) return undefined;
+  const sql = query === undefined ? undefined : fold(`SQL: ${title.toLowerCase()}`, copyable(query));
+  return html`<h3>${title}</h3>
+${content}${sql}`;
 }
 
-function drawQuery(title: string, query: string | undefined): Html | undefined {
-  return query === undefined
-    ? undefined
-    : html`<details><summary>${title}</summary>${copyable(query)}</details>`;
+/** A list shows one snapshot only, so it has no calendar. */
+function drawDays({ kind, days = [], ranges }: PageExport): Html | undefined {
+  if (days.length === 0) return undefined;
+  const calendar = kind === 'report' ? drawCalendar(days) : undefined;
+  return calendar || ranges.length > 0 ? html`${calendar}${drawRanges(ranges)}` : undefined;
+}
+
+function drawFacts({
+  freshness: { newest_day, delivered_at, days_behind },
+  kind,
+  days = [],
+}: PageExport): Html {
+  const behind = days_behind === undefined ? '' : ` (${count(days_behind, 'day')} behind)`;
+  const items = kind === 'list' ? days.at(-1)?.rows : undefined;
+  return drawPairs([
+    [kind === 'list' ? 'Snapshot of' : 'Newest day', newest_day && newest_day + behind],
+    ['Items', items === undefined ? undefined : formatNumber(String(items))],
+    ['Last delivery', delivered_at === undefined ? 'none yet' : `${toMinute(delivered_at)} UTC`],
+  ]);
 }

@@ -1,10 +1,11 @@
 import { describeDays } from '../../functions/workflow/request/dates.ts';
 import { describeEnd, type ExecutionSummary } from '../cli/executions.ts';
+import { toMinute } from '../cli/layout.ts';
 import type { DocumentedTable } from '../config/table-words.ts';
 import { duration } from '../local/progress.ts';
 import type { PageExport, PageRange, Restatement } from './contents.ts';
-import { count, formatNumber, formatTime } from './format.ts';
-import { type Content, copyable, type Html, html } from './html.ts';
+import { count, formatNumber } from './format.ts';
+import { type Content, copyable, fold, type Html, html } from './html.ts';
 
 /** Rows of a table that are shown at once; a click shows the others. */
 const MAX_ROWS = 8;
@@ -18,25 +19,24 @@ interface Table {
 
 /** The rows after the first ones are folded. */
 function drawTable(table: Table, rows: readonly (readonly Content[])[]): Html {
-  return fold(rows, (some, place) => tabulate({ ...table, title: table.title + place }, some));
+  return foldRows(rows, (some, place) => tabulate({ ...table, title: table.title + place }, some));
 }
 
 /** Draws the first rows, and folds the others. */
-function fold<Row>(rows: readonly Row[], draw: (some: readonly Row[], place: string) => Html): Html {
+function foldRows<Row>(rows: readonly Row[], draw: (some: readonly Row[], place: string) => Html): Html {
   const others = rows.slice(MAX_ROWS);
-  const more = html`<details><summary>${others.length} more</summary>${draw(others, ', continued')}</details>`;
-  return html`${draw(rows.slice(0, MAX_ROWS), '')}${others.length > 0 ? more : undefined}`;
+  const more = others.length > 0 && fold(`${others.length} more`, draw(others, ', continued'));
+  return html`${draw(rows.slice(0, MAX_ROWS), '')}${more}`;
 }
 
-/** A table that scrolls by itself if it is wider than a phone. */
+/** A table that scrolls by itself if it is wider than a phone. Cells need no end tags, which many exports would have many of. */
 function tabulate({ title, columns, numbers = [] }: Table, rows: readonly (readonly Content[])[]): Html {
   const kind = (at: number) => (numbers.includes(at) ? html` class=number` : undefined);
-  const heads = columns.map((name, at) => html`<th scope=col${kind(at)}>${name}</th>`);
-  const cells = (row: readonly Content[]) => row.map((cell, at) => html`<td${kind(at)}>${cell}</td>`);
-  return html`<div class=wide role=region tabindex=0 aria-label="${title}"><table>
-<thead><tr>${heads}</tr></thead>
-<tbody>${rows.map((row) => html`<tr>${cells(row)}</tr>\n`)}</tbody>
-</table></div>`;
+  const heads = columns.map((name, at) => html`<th scope=col${kind(at)}>${name}`);
+  const cells = (row: readonly Content[]) => row.map((cell, at) => html`<td${kind(at)}>${cell}`);
+  return html`<div class=wide role=group tabindex=0 aria-label="${title}"><table>
+<thead><tr>${heads}
+<tbody>${rows.map((row) => html`<tr>${cells(row)}\n`)}</table></div>`;
 }
 
 /** Days with the same reason, and the command that mends them. */
@@ -47,7 +47,7 @@ export function drawRanges(ranges: readonly PageRange[]): Html {
 `,
   );
   const list = (some: readonly Html[]) => html`<ul class=ranges>${some}</ul>`;
-  return fold(items, list);
+  return foldRows(items, list);
 }
 
 export function drawRestatements(restatements: readonly Restatement[], older: number): Html {
@@ -57,12 +57,11 @@ export function drawRestatements(restatements: readonly Restatement[], older: nu
     before === undefined ? '–' : formatNumber(before),
     formatNumber(after),
     before === undefined ? '' : describeDifference(Number(after) - Number(before)),
-    formatTime(at),
+    toMinute(at),
   ]);
   const columns = ['Day', 'Metric', 'Before', 'After', 'Difference', 'Report of (UTC)'];
   const table = drawTable({ title: 'Restatements', columns, numbers: [2, 3, 4] }, rows);
-  const left = html`<p class=note>${count(older, 'older restatement')} not shown.</p>`;
-  return html`${table}${older > 0 ? left : undefined}`;
+  return html`${table}${older > 0 && html`<p class=note>${count(older, 'older restatement')} not shown.</p>`}`;
 }
 
 /** A difference of doubles has digits that say nothing, so it has six after the point at most. */
@@ -73,8 +72,8 @@ function describeDifference(difference: number): string {
 
 export function drawExecutions(executions: readonly ExecutionSummary[]): Html {
   const rows = executions.map((run) => [
-    run.started_at === undefined ? '–' : formatTime(run.started_at),
-    describeEnd(run),
+    run.started_at === undefined ? '–' : toMinute(run.started_at),
+    html`<span class="${run.outcome === 'delivered' || run.outcome === 'running' ? '' : 'bad'}">${describeEnd(run)}</span>`,
     run.start_date && run.end_date
       ? describeDays({ start_date: run.start_date, end_date: run.end_date })
       : '–',
@@ -86,7 +85,7 @@ export function drawExecutions(executions: readonly ExecutionSummary[]): Html {
 }
 
 export function drawFailure(failure: NonNullable<PageExport['failure']>): Html {
-  const at = failure.at === '' ? undefined : html`${formatTime(failure.at)} UTC`;
+  const at = failure.at === '' ? undefined : html`${toMinute(failure.at)} UTC`;
   return html`<div class=failure>
 <p><b>Failed: ${failure.error}</b> ${at}</p>
 <p>${failure.happened}</p>
@@ -106,14 +105,18 @@ export function drawDictionary(
     unit ?? '',
     adds_up === undefined ? '' : adds_up ? 'yes' : 'no',
   ]);
-  const facts = [
-    ['Table', table],
-    ['Time zone of the days', time_zones[account]],
-    ['Currency of the amounts', currencies[account]],
-  ].flatMap(([name, value]) =>
-    value === undefined ? [] : [html`<div><dt>${name}</dt><dd>${value}</dd></div>`],
-  );
   return html`<p>${description}</p>
-<dl class=facts>${facts}</dl>
+${drawPairs([
+  ['Table', table],
+  ['Time zone of the days', time_zones[account]],
+  ['Currency of the amounts', currencies[account]],
+])}
 ${tabulate({ title: `Columns of ${table}`, columns: ['Column', 'Type', 'Meaning', 'Unit', 'Adds up'] }, words)}`;
+}
+
+/** Names with their values, if they have one. */
+export function drawPairs(pairs: readonly (readonly [name: string, value: string | undefined])[]): Html {
+  const known = pairs.filter(([, value]) => value !== undefined);
+  const items = known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
+  return html`<dl class=facts>${items}</dl>`;
 }

@@ -1,22 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type BrowserContext, chromium, type Page, type Response } from 'playwright-core';
+import type { Page, Response } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { countExchanges, startLogin as startLoginCommand, startPlatform } from '../infra/cli/support.ts';
+import { createChromium } from './chromium.ts';
 
-/** CI runs it as root. The other flags stop its own network requests. */
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--no-first-run',
-];
-
-let browser: BrowserContext & AsyncDisposable;
+let browser: Awaited<ReturnType<typeof createChromium>>;
 beforeAll(async () => {
   browser = await createChromium();
 });
@@ -74,27 +61,3 @@ test('Deny ends the login, and nothing is stored', async () => {
   expect(countExchanges(sandbox)).toBe(0);
   expect(await readStored()).not.toHaveProperty('refresh_token');
 });
-
-/** The system's Chromium, headless, with a temporary profile. */
-async function createChromium(): Promise<BrowserContext & AsyncDisposable> {
-  const profile = await mkdtemp(join(tmpdir(), 'chromium-'));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: process.env.CHROMIUM || findChromium(),
-    headless: true,
-    args: FLAGS,
-    viewport: { width: 900, height: 640 },
-  });
-  const close = async () => {
-    await context.close();
-    await rm(profile, { recursive: true, force: true });
-  };
-  return Object.assign(context, { [Symbol.asyncDispose]: close });
-}
-
-function findChromium(): string {
-  try {
-    return execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim();
-  } catch {
-    throw new Error('There is no chromium in PATH. Install it, or set CHROMIUM to its path.');
-  }
-}

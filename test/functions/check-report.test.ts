@@ -36,6 +36,7 @@ describe('CheckReport', () => {
     const ready_id = window.reports[0]?.id;
     const state = await checkReport({ ...window, status: 'ready', ready_id, caught }, access);
     expect(state).toMatchObject({ status: 'planned', wait_seconds: 10, reports: [{ given_up: true }] });
+    expect(state.reports[0]?.last_answer).toEqual({ said: 'is READY, but its URL was refused' });
     expect(state).not.toHaveProperty('caught');
     expect(state).not.toHaveProperty('ready_id');
     expect(callsTo(sandbox, 'report')).toEqual([]);
@@ -105,6 +106,20 @@ describe('CheckReport', () => {
       message: expect.stringContaining('reporting:read'),
     });
     expect(error.facts.request_id).toBe(callsTo(sandbox, 'report')[0]?.requestId);
+  });
+
+  it.each([
+    ['12', 'set.status=PROCESSING omit=download_url', 'is PROCESSING'],
+    ['13', 'status=404', 'does not exist (404)'],
+    ['14', 'set.status=QUEUED', 'has the status QUEUED, which the contract does not name'],
+    ['15', 'omit=download_url', 'is READY without a valid URL'],
+  ])('%s: keeps what was answered last, and its request_id: %s', async (_, fault, said) => {
+    const faults = [`report ${fault} header.x-request-id=req-1`];
+    const { access, window, clock, sandbox } = await startCreated({ faults });
+    clock.pass(90);
+    const { reports } = await checkReport(window, access);
+    const request_id = callsTo(sandbox, 'report')[0]?.requestId ?? 'req-1';
+    expect(reports[0]?.last_answer).toEqual({ said, request_id });
   });
 
   it('13: polls a report that is not there once more, then replaces it', async () => {

@@ -24,11 +24,17 @@ describe('CreateReport', () => {
   it('12: creates at most two replacements', async () => {
     const { access, window, sandbox } = await startStep();
     const report = { created_at: '2026-11-21T05:00:00.000Z', useless_answers: 0, given_up: false };
-    const report_ids = ['a', 'b', 'c'];
-    const reports = report_ids.map((id) => ({ id, ...report }));
+    const reports = [
+      { ...report, id: 'a', last_answer: { said: 'is PROCESSING', request_id: 'r-1' } },
+      { ...report, id: 'b', last_answer: { said: 'does not exist (404)' } },
+      { ...report, id: 'c' },
+    ];
+    const last =
+      'report a is PROCESSING, request_id r-1; report b does not exist (404); report c was never polled';
     await expect(createReport({ ...window, reports }, access)).rejects.toMatchObject({
       name: 'ReportStuck',
-      facts: { report_ids },
+      message: expect.stringContaining(`No report could be delivered: ${last}.\n`),
+      facts: { report_ids: ['a', 'b', 'c'], request_ids: ['r-1'] },
     });
     expect(sandbox.reports()).toHaveLength(0);
   });

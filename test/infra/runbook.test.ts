@@ -7,7 +7,7 @@ import {
   reportedName,
 } from '../../functions/decisions/failure-report.ts';
 import { errors } from '../../functions/workflow/errors.ts';
-import { OUTPUTS } from '../../infra/config/config.ts';
+import { CONFIG_KEY, OUTPUTS, readContext } from '../../infra/config/config.ts';
 import { retries } from '../../infra/constructs/retries.ts';
 import { resourcesOf, synthesizeStack } from '../support/stack.ts';
 
@@ -72,4 +72,30 @@ it('its commands use only variables that it sets, from outputs that the stack ha
   expect(used.size).toBeGreaterThan(0);
   expect([...used].filter((name) => !set.has(name))).toEqual([]);
   expect(Object.values(OUTPUTS)).toEqual(expect.arrayContaining([...namesIn(blocks, /\$\(output (\w+)\)/g)]));
+});
+
+describe('the first deployment', () => {
+  const [, steps = ''] = /\n## First deployment\n(.*?)\n## /s.exec(runbook) ?? [];
+
+  it('names every output of the stack', () => {
+    const [, named = ''] = /has the outputs (.*?)\. Each/s.exec(steps) ?? [];
+    const names = [...named.matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => name);
+    expect(names.sort()).toEqual(Object.keys(synthesizeStack().template.Outputs).sort());
+  });
+
+  it('names alarms of the stack, and queries a table of the shipped config', () => {
+    const { stack: _, ...shipped } = Object(readContext()[CONFIG_KEY]);
+    const named = [...steps.matchAll(/alarm\s+([A-Z]\w+)|\$STACK-(\w+)/g)].map(
+      ([, name, after]) => name ?? after,
+    );
+    expect(sectionsOf('Alarms')).toEqual(expect.arrayContaining(named));
+    expect(named).toContain('ExportsNotStarted');
+    const tables = [...resourcesOf(synthesizeStack(shipped), 'AWS::Glue::Table').values()];
+    const columns = tables.map(({ Properties: { TableInput } }) => [
+      TableInput.Name,
+      TableInput.StorageDescriptor.Columns.map(({ Name }: { Name: string }) => Name),
+    ]);
+    const [, table] = /query 'SELECT "date", .* sum\(spend\) .* FROM (\w+)/.exec(steps) ?? [];
+    expect(columns).toContainEqual([table, expect.arrayContaining(['date', 'spend'])]);
+  });
 });

@@ -1,12 +1,12 @@
-import { addDays, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
+import { addDays, daysOf } from '../../functions/workflow/request/dates.ts';
 import type { PageContents, PageDay, PageExport, PageSums } from '../../infra/page/contents.ts';
 
-/** Contents of a page without exports, with those that are given. */
+/** Contents of a page with these exports. */
 export function pageContents(exports: readonly PageExport[] = []): PageContents {
   return { made_at: '2026-11-22T02:31:12.521Z', place: 'out', exports };
 }
 
-/** An export that has nothing yet, with the fields that are given. */
+/** An export that was never delivered, with the fields that are given. */
 export function pageExport(fields: Partial<PageExport> = {}): PageExport {
   return {
     account: 'acme',
@@ -22,7 +22,58 @@ export function pageExport(fields: Partial<PageExport> = {}): PageExport {
   };
 }
 
-/** Days with rows, and other states of some of them: by their place, such as `{ 3: 'absent' }`. */
+/** An export with everything that the page shows, with the fields that are given. @param days how many it has */
+export function fullExport(days: number, fields: Partial<PageExport> = {}): PageExport {
+  const start = addDays('2026-11-22', -days);
+  const isLong = days > 100;
+  return pageExport({
+    days: pageDays(start, days, { 2: 'absent', 3: 'held', 4: 'empty', 5: 'running' }),
+    ranges: [
+      { ...range(addDays(start, 2)), reason: 'not exported' },
+      { ...range(addDays(start, 3)), reason: 'held' },
+    ],
+    sums: pageSums(start, isLong ? Math.ceil(days / 7) : days, { unit: isLong ? 'week' : 'day' }),
+    restatements: Array.from({ length: 12 }, (_, at) => ({
+      date: addDays('2026-11-20', -at),
+      metric: 'spend',
+      before: at === 3 ? undefined : '1200.500000',
+      after: '1250.250000',
+      at: '2026-11-21T02:20:00.000Z',
+    })),
+    older_restatements: 3,
+    freshness: { newest_day: '2026-11-21', delivered_at: '2026-11-22T02:20:11.000Z', days_behind: 1 },
+    executions: ['failed', 'delivered'].map((outcome) => ({
+      execution: `scheduled-${outcome}`,
+      outcome: outcome as 'failed' | 'delivered',
+      ...(outcome === 'failed' && { error: 'ReportStuck' }),
+      start_date: '2026-11-19',
+      end_date: '2026-11-22',
+      started_at: '2026-11-22T02:20:00.000Z',
+      seconds: 75.4,
+    })),
+    table: {
+      table: 'daily_campaigns',
+      description: 'The report of acme/daily-campaigns: one row per account, day and campaign_name.',
+      time_zones: { acme: 'Europe/Berlin' },
+      currencies: { acme: 'EUR' },
+      columns: [
+        { name: 'date', type: 'date', meaning: 'The day' },
+        {
+          name: 'spend',
+          type: 'decimal(18,6)',
+          meaning: 'The money spent on ads',
+          unit: 'EUR',
+          adds_up: true,
+        },
+        { name: 'ctr', type: 'double', meaning: 'Clicks per impression', unit: 'ratio', adds_up: false },
+      ],
+    },
+    queries: { days: 'SELECT *\nFROM daily_campaigns_days', sums: 'SELECT 1', restatements: 'SELECT 2' },
+    ...fields,
+  });
+}
+
+/** Days with rows, and other states of some: by their place, such as `{ 3: 'absent' }`. */
 export function pageDays(
   start_date: string,
   days: number,
@@ -30,59 +81,30 @@ export function pageDays(
 ): PageDay[] {
   return daysOf({ start_date, end_date: addDays(start_date, days) }).map((date, at) => {
     const state = states[at] ?? 'rows';
-    const rows = state === 'rows' || state === 'held' ? 100 + ((at * 37) % 60) : undefined;
-    return { date, state, rows, restated: state === 'rows' && at % 29 === 0 ? 1 + (at % 3) : 0 };
+    const rows = state === 'rows' || state === 'held' ? 100 + at : undefined;
+    return { date, state, rows, restated: state === 'rows' && at % 10 === 0 ? 1 : 0 };
   });
 }
 
-/** Sums of three metrics. Each point has its own, and the one at `gap` has none. */
-export function pageSums(
-  start: string,
-  points: number,
-  { unit = 'day', gap }: { unit?: PageSums['unit']; gap?: number } = {},
-): PageSums {
+/** Sums of three metrics for five values of a dimension. The second point has no day. */
+export function pageSums(start: string, points: number, fields: Partial<PageSums> = {}): PageSums {
+  const unit = fields.unit ?? 'day';
   const starts = Array.from({ length: points }, (_, at) => addDays(start, at * (unit === 'week' ? 7 : 1)));
-  const labels = ['Größe zählt', 'Back to School', 'קמפיין חורף', 'Summer Sale – Retargeting'];
-  const metrics = [
-    ['spend', 'EUR', 640.25],
-    ['impressions', 'count', 81_234],
-    ['number_of_purchases', 'count', 12],
-  ] as const;
-  return {
-    unit,
-    starts,
-    dimension: 'campaign_name',
-    metrics: metrics.map(([name, unit, size]) => {
-      const series = [...labels, '7 others'].map((label, place) => {
-        const values = starts.map((_, at) => (at === gap ? null : valueAt(at, place, size)));
-        const total = values.reduce((sum, value) => sum + Number(value), 0).toFixed(6);
-        return { label, ...(label === '7 others' && { others: true as const }), values, total };
-      });
-      const total = series.reduce((sum, { total }) => sum + Number(total), 0).toFixed(6);
-      return { name, unit, series, total };
-    }),
-  };
+  const labels = ['Größe zählt', 'Back to School', 'קמפיין חורף', 'Summer Sale – Retargeting', '7 others'];
+  const sizes = { spend: 640.25, impressions: 81_234, number_of_purchases: 12 };
+  const metrics = Object.entries(sizes).map(([name, size]) => {
+    const series = labels.map((label, place) => {
+      const others = label === '7 others' ? { others: true as const } : {};
+      const value = (at: number) => Math.round((size * (5 - place) * (1 + at / points)) / 5);
+      const values = starts.map((_, at) => (at === 1 ? null : `${value(at)}.250000`));
+      return { label, ...others, values, total: '1234567.250000' };
+    });
+    return { name, unit: name === 'spend' ? 'EUR' : 'count', series, total: '6172836.250000' };
+  });
+  return { unit, starts, dimension: 'campaign_name', metrics, ...fields };
 }
 
-/** A weekly wave that grows slowly, less for each place. */
-function valueAt(at: number, place: number, size: number): string {
-  const wave = 1 + 0.35 * Math.sin((at + place) * 0.9) + at / 150;
-  return (
-    Math.round(((size * wave) / (1 + place)) * (size < 1_000 && size > 100 ? 100 : 1)) /
-    (size < 1_000 && size > 100 ? 100 : 1)
-  ).toFixed(6);
-}
-
-/** Ranges for the days of one state. */
-export function pageRanges(
-  days: readonly PageDay[],
-  state: PageDay['state'],
-  reason: string,
-): PageExport['ranges'] {
-  return groupDays(days.filter((day) => day.state === state).map(({ date }) => date)).map((range) => ({
-    ...range,
-    days: daysOf(range).length,
-    reason,
-    command: `npm run export -- run daily-campaigns --account acme --from ${range.start_date} --to ${range.end_date}`,
-  }));
+function range(day: string) {
+  const command = `npm run export -- run daily-campaigns --account acme --from ${day} --to ${addDays(day, 1)}`;
+  return { start_date: day, end_date: addDays(day, 1), days: 1, command };
 }

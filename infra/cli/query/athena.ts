@@ -18,6 +18,10 @@ const POLL_EVERY_MS = 1_000;
 
 const PERMISSIONS = "what the managed policy of the stack's output ReaderPolicyArn allows";
 
+/** The workgroup was deleted or disabled, or this user may not write to the bucket of its results. */
+const PLACE_FAULT = /work ?group|output (location|bucket)/i;
+const PLACE_ADVICE = `Deploy the stack with tables, which makes the workgroup, or give another --stack. Your AWS user or role needs ${PERMISSIONS}.`;
+
 /** Where the tables of the deployed stack are. @throws UsageError if no stack with tables was deployed from here */
 export async function readAthenaPlace() {
   const deployment = await readDeployment();
@@ -48,7 +52,9 @@ export async function runAthenaQuery(
 }
 
 function describeFailure(error: unknown): CommandFailed {
-  // The message is about the query's text, which this user wrote.
+  if (error instanceof InvalidRequestException && PLACE_FAULT.test(error.message))
+    return new CommandFailed(toPrintable(error.message), PLACE_ADVICE);
+  // Any other message is about the query's text, which this user wrote.
   if (error instanceof InvalidRequestException) return queryFailed(error.message);
   return error instanceof CommandFailed ? error : createAwsFailure(error, 'run the query', PERMISSIONS);
 }

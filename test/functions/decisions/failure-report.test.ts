@@ -5,7 +5,7 @@ import {
   runbookLink,
   summarizeReport,
 } from '../../../functions/decisions/failure-report.ts';
-import { errors, RequestRefused } from '../../../functions/workflow/errors.ts';
+import { errors, ReportStuck, RequestRefused } from '../../../functions/workflow/errors.ts';
 import { caughtFrom } from '../../support/failures.ts';
 
 const failed_at = '2026-11-21T06:00:00.500Z';
@@ -33,7 +33,7 @@ describe('createFailureReport', () => {
   });
 
   it.each([
-    ['ReportStuck', 'Give the platform the report ids', 'reportstuck'],
+    ['ReportStuck', 'give the platform the report ids and request ids', 'reportstuck'],
     ['LoginRequired', 'npm run export -- login --account acme', 'loginrequired'],
     ['SomethingNew', "Read the execution's history", 'othererror'],
     ['constructor', "Read the execution's history", 'othererror'],
@@ -64,6 +64,15 @@ describe('createFailureReport', () => {
     const report = createFailureReport({ Error: 'X', Cause }, subject);
     expect(report).toMatchObject({ happened, request_ids: [] });
     expect(report).not.toHaveProperty('faults');
+  });
+
+  it.each([
+    [{ request_id: 'a' }, ['a']],
+    [{ request_ids: ['a', 'b'] }, ['a', 'b']],
+    [{ request_id: undefined }, []],
+  ])('has the request ids of %j', (facts, request_ids) => {
+    const report = createFailureReport(caughtFrom(new ReportStuck('No.', facts)), subject);
+    expect(report.request_ids).toEqual(request_ids);
   });
 
   it('cuts the name of an error to the 256 characters of an execution', () => {

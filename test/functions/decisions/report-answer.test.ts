@@ -5,27 +5,31 @@ import { windowOf } from '../../support/steps.ts';
 describe('readReport', () => {
   it('returns the URL of a READY report without a warning', () => {
     const downloadUrl = 'https://storage.example.com/r1?signature=x';
-    expect(readReport({ id: 'r1', status: 'READY', downloadUrl })).toEqual({ answer: { url: downloadUrl } });
+    expect(readReport({ id: 'r1', status: 'READY', downloadUrl })).toEqual({
+      answer: { url: downloadUrl },
+      said: 'is READY',
+      isOdd: false,
+    });
   });
 
   it.each(['CREATED', 'PROCESSING'])('waits for a report that is %s, even with a URL', (status) => {
     const record = { id: 'r1', status, downloadUrl: 'https://storage.example.com/r1' };
-    expect(readReport(record)).toEqual({ answer: 'generating' });
+    expect(readReport(record)).toEqual({ answer: 'generating', said: `is ${status}`, isOdd: false });
   });
 
-  const noUrl = 'the report is READY without a valid URL';
+  const noUrl = 'is READY without a valid URL';
   it.each([
-    ['13: is useless if the report is not there', undefined, 'useless', 'the report does not exist (404)'],
+    ['13: is useless if the report is not there', undefined, 'useless', 'does not exist (404)'],
     [
       '14: waits for a status that the contract does not name',
       { id: 'r1', status: 'QUEUED' },
       'generating',
-      'the contract does not name this status',
+      'has the status QUEUED, which the contract does not name',
     ],
     ['15: is useless without a URL', { id: 'r1', status: 'READY' }, 'useless', noUrl],
     ['15: is useless with text for a URL', { id: 'r1', status: 'READY', downloadUrl: 'x' }, 'useless', noUrl],
-  ])('%s, and warns', (_, record, answer, warning) => {
-    expect(readReport(record as Parameters<typeof readReport>[0])).toEqual({ answer, warning });
+  ])('%s, and is odd', (_, record, answer, said) => {
+    expect(readReport(record as Parameters<typeof readReport>[0])).toEqual({ answer, said, isOdd: true });
   });
 });
 

@@ -57,13 +57,15 @@ describe('callPlatform', () => {
     expect(await poll.catch((error) => error)).toMatchObject(expected);
   });
 
-  it('sends nothing for a window that is out of time, and names its reports', async () => {
+  it('sends nothing for a window that is out of time, and says what was answered about its reports', async () => {
     const { access, sandbox, window, clock } = await startStep();
     clock.pass(MAX_WINDOW_HOURS * 3600);
-    const poll = pollReport(reportRef('r'), { ...window, reports: [reportRef('q')] }, access);
+    const report = { ...reportRef('q'), last_answer: { said: 'is PROCESSING', request_id: 'r-1' } };
+    const poll = pollReport(reportRef('r'), { ...window, reports: [report] }, access);
     await expect(poll).rejects.toMatchObject({
       name: 'OutOfTime',
-      facts: { report_ids: ['q'], report_id: 'r' },
+      message: expect.stringContaining(' At last, report q is PROCESSING, request_id r-1.\n'),
+      facts: { report_ids: ['q'], request_ids: ['r-1'], report_id: 'r' },
     });
     expect(callsTo(sandbox, 'report')).toEqual([]);
   });

@@ -99,15 +99,31 @@ describe('a query of the deployed tables', () => {
   });
 
   it.each([
-    ['InvalidRequestException', "line 1:1: mismatched input 'SELEC'", "line 1:1: mismatched input 'SELEC'"],
+    [
+      'InvalidRequestException',
+      "line 1:1: mismatched input 'SELEC'",
+      "line 1:1: mismatched input 'SELEC'",
+      'Correct the query.',
+    ],
+    [
+      'InvalidRequestException',
+      'WorkGroup exports is not found.',
+      'WorkGroup exports is not found.',
+      'Deploy the stack with tables',
+    ],
     [
       'AccessDeniedException',
       'User x may not',
       'AWS could not run the query (AccessDeniedException): User x may not.',
+      'ReaderPolicyArn',
     ],
-  ])('that AWS refuses with %s fails with plain words', async (__type, message, happened) => {
+  ])('that AWS refuses with %s, %s, fails with plain words', async (__type, message, happened, todo) => {
     await startAthena({ refused: { __type, message, Message: message } });
-    await expect(runAthenaQuery(SELECT, PLACE, 1)).rejects.toMatchObject({ name: 'CommandFailed', happened });
+    await expect(runAthenaQuery(SELECT, PLACE, 1)).rejects.toMatchObject({
+      name: 'CommandFailed',
+      happened,
+      todo: expect.stringContaining(todo),
+    });
   });
 });
 

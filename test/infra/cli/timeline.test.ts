@@ -48,6 +48,22 @@ it('shows the export and its first window that was not delivered, with polls and
   ]);
 });
 
+it('says what was answered about a report, and the last request_id', () => {
+  const poll = (second: number, said: string, request_id: string) => {
+    const output = { reports: [{ id: 'r', last_answer: { said, request_id } }] };
+    return [
+      event(second, 'StateEntered', 'CheckReport'),
+      event(second + 1, 'StateExited', 'CheckReport', { output }),
+      event(second + 1, 'StateEntered', 'WaitForReport', { stateType: 'Wait' }),
+    ];
+  };
+  const events = [...poll(10, 'is PROCESSING', 'a'), ...poll(20, 'is PROCESSING', 'b')];
+  expect(describeTimeline([...events, ...poll(30, 'does not exist (404)', 'c')]).slice(1)).toEqual([
+    '  2026-11-21 06:00:10  CheckReport: the report is PROCESSING, request_id b, 2 times until 2026-11-21 06:00:20',
+    '  2026-11-21 06:00:30  CheckReport: the report does not exist (404), request_id c',
+  ]);
+});
+
 it('leaves out the middle of a long one', () => {
   const names = Array.from({ length: 100 }, (_, at) => `Step${at}`);
   const lines = describeTimeline(names.map((name, at) => event(at, 'StateEntered', name)));

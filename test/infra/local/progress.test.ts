@@ -99,6 +99,23 @@ async function drawnLines(events: readonly HistoryEvent[], size: { columns: numb
   return screen.writes.join('').replaceAll('\x1b[K', '').trimEnd().split('\n');
 }
 
+test.each([
+  ['is PROCESSING', 'waits for the report', 'replaces the report, which is PROCESSING'],
+  [
+    'does not exist (404)',
+    'waits for the report, which does not exist (404)',
+    'replaces the report, which does not exist (404)',
+  ],
+])('says of a report what was answered last: %s', (said, waits, replaces) => {
+  const input = { request: REQUEST, reports: [{ id: 'r', last_answer: { said } }] };
+  const doing = (...states: string[]) => {
+    const events = states.map((state, at) => entered(at, state, input));
+    return progressAfter(PLANNED, ...events).windows.get(0);
+  };
+  expect(doing('WaitForReport', 'CheckReport')).toMatchObject({ doing: waits, since: Date.parse(at(0)) });
+  expect(doing('WaitForReport', 'CreateReport')?.doing).toBe(replaces);
+});
+
 describe('showProgress', () => {
   const withoutTime = (line: string) => line.replace(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /, '');
 

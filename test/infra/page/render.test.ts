@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import type { PageExport } from '../../../infra/page/contents.ts';
 import { renderPage } from '../../../infra/page/render.ts';
-import { pageContents, pageDays, pageExport, pageSums } from '../../support/page-contents.ts';
+import { fullExport, pageContents, pageDays, pageExport, pageSums } from '../../support/page-contents.ts';
 
-/** The markup of a page with these exports. */
-function render(...exports: Parameters<typeof pageExport>): string {
-  return renderPage(pageContents(exports.map((fields) => pageExport(fields))));
+/** The markup of a page with one export. */
+function render(fields: Partial<PageExport>): string {
+  return renderPage(pageContents([pageExport(fields)]));
 }
 
 describe('texts', () => {
@@ -16,7 +17,7 @@ describe('texts', () => {
     ['controls', 'a\u0000b\r\nc\u009Bd', 'a␀b␍␊c[U+009B]d'],
     ['half a character', 'a\uD83Db', 'a\uFFFDb'],
     ['joined emoji', '👩‍👩‍👧', '👩‍👩‍👧'],
-    ['10,000 characters', '😀'.repeat(10_000), `${'😀'.repeat(400)}… (9600 more characters)`],
+    ['10,000 characters', '😀'.repeat(10_000), `${'😀'.repeat(200)}… (9800 more characters)`],
   ])('%s', (_, name, shown) => {
     const page = render({ name, account: name });
     expect(page).toContain(`<bdi>${shown}</bdi>`);
@@ -38,4 +39,148 @@ test('the policy allows this style sheet only', () => {
   const hash = createHash('sha256').update(css).digest('base64');
   expect(page).toContain(`default-src &#39;none&#39;; style-src &#39;sha256-${hash}&#39;`);
   expect(page).not.toMatch(/<script|style=|https?:|@import|url\(/);
+});
+
+describe('the first line says what is wrong', () => {
+  const delivered = { freshness: { delivered_at: '2026-11-22T02:20:00.000Z' } };
+  const failure = {
+    at: '',
+    error: 'ReportStuck',
+    happened: '',
+    todo: '',
+    execution: '',
+    key: '',
+    command: '',
+  };
+  const missing = {
+    ...delivered,
+    days: pageDays('2026-11-01', 30, { 1: 'absent', 2: 'unfinished', 3: 'held' }),
+  };
+  const complete = { ...delivered, days: pageDays('2026-11-01', 1_200, { 1: 'empty', 2: 'running' }) };
+  test.each<[string, ...Partial<PageExport>[]]>([
+    ['No export yet'],
+    ['No delivery yet', {}],
+    ['Nothing is missing', { ...delivered, kind: 'purchases' }],
+    ['Nothing is missing from 1,200 days', complete],
+    ['2 of 30 days missing, 1 day held', missing],
+    ['The last run failed, 2 of 30 days missing, 1 day held', { ...missing, failure }],
+    [
+      'The newest list is held',
+      { ...delivered, kind: 'list', days: pageDays('2026-11-01', 1, { 0: 'held' }) },
+    ],
+    ['Nothing is missing from 2 exports', complete, complete],
+    [
+      '1 of 3 exports failed, 2 have missing days, 2 have held days',
+      { ...missing, failure },
+      missing,
+      complete,
+    ],
+    ['1 of 2 exports has missing days, 1 has held days', missing, complete],
+    ['1 of 2 exports has no delivery yet', complete, {}],
+  ])('%s', (verdict, ...exports) => {
+    const page = renderPage(pageContents(exports.map((fields) => pageExport(fields))));
+    expect(page).toContain(`<h1>${verdict}</h1>`);
+  });
+});
+
+test('the exports side by side link to their sections', () => {
+  const page = renderPage(pageContents([fullExport(30), pageExport({ name: 'new' })]));
+  expect(page).toContain(
+    '<th scope=row><a href="#export-1"><bdi>acme</bdi>/<bdi>daily-campaigns</bdi></a></th><td class=optional>2026-11-21</td><td class="number ">1</td><td class="number bad">1</td><td class="number warn">1</td><td class="">failed: ReportStuck</td>',
+  );
+  expect(page).toContain('<section id="export-1">');
+  expect(page).toContain('<bdi>new</bdi></a></th><td class=optional>–</td><td class="number ">–</td>');
+});
+
+describe('the calendar', () => {
+  const days = pageDays('2026-10-30', 5, { 1: 'absent', 2: 'held' });
+
+  test('begins each month at its weekday, and names each day', () => {
+    const page = render({ days });
+    expect(page).toContain(
+      '<b>Oct 2026</b><ol class="from-5"><li class="restated" title="30 Oct: 100 rows, restated once">',
+    );
+    expect(page).toContain('<li class="absent" title="31 Oct: missing: not exported">');
+    expect(page).toContain('<b>Nov</b><ol class="from-7"><li class="held" title="1 Nov: held: ');
+    expect(page).toContain('<li title="2 Nov: 103 rows">');
+  });
+
+  test('counts only the states that occur, in the legend and by month', () => {
+    const page = render({ days });
+    const legend = [...page.matchAll(/<li><i class="day (.*?)"><\/i>(\d+)/g)].map(([, ...found]) => found);
+    expect(legend).toEqual([
+      ['rows', '3'],
+      ['held', '1'],
+      ['absent', '1'],
+      ['rows restated', '1'],
+    ]);
+    expect(page).toContain('<tr><th scope=row>2026-10<td>2<td>1<td>0<td>1<td>1<td>100\n');
+    expect(page).toContain('<tr><th scope=row>2026-11<td>3<td>2<td>1<td>0<td>0<td>309\n');
+  });
+});
+
+describe('the charts', () => {
+  function renderValues(...values: readonly (string | null)[]): string {
+    const series = [{ label: 'all', values, total: '1' }];
+    const metrics = [{ name: 'spend', unit: 'EUR', series, total: '-1234567.250000' }];
+    return render({ sums: { unit: 'day', starts: values.map((_, at) => `2026-11-0${at + 1}`), metrics } });
+  }
+
+  test.each([
+    ['whole numbers', ['0', '7'], ['10', '5', '0']],
+    ['a round top', ['100'], ['100', '50', '0']],
+    ['thousands', ['1634.25', '52345.1'], ['60K', '40K', '20K', '0']],
+    ['fractions', ['0.034'], ['0.04', '0.02', '0']],
+    ['values below zero', ['-30', '90'], ['100', '50', '0', '-50']],
+    ['zeros only', ['0'], ['0.5', '0']],
+  ])('have round numbers on their axis: %s', (_, values, lines) => {
+    const [, axis = ''] = /<div class=axis>(.*?)<\/div>/s.exec(renderValues(...values)) ?? [];
+    expect([...axis.matchAll(/<span>(.*?)<\/span>/g)].map(([, line]) => line)).toEqual(lines);
+  });
+
+  test('draw each value from zero, and show where there is none', () => {
+    const page = renderValues('50', null, '-50', '100');
+    expect(page).toContain('<path class=gaps d="M1.5 0V100"/>');
+    expect(page).toContain('<path class=bar d="M0 67v-34h1v34h1v33h1v-100h1V67z"/>');
+    expect(page).toContain('<tr><th>2026-11-01<td>50\n<tr><th>2026-11-02<td>–\n<tr><th>2026-11-03<td>-50\n');
+  });
+
+  test('name the unit and the exact sum', () => {
+    const page = renderValues('1');
+    expect(page).toContain(
+      '<bdi>spend</bdi></b> <span class=unit>EUR per day</span> <span class=sum>-1,234,567.25<',
+    );
+  });
+
+  test.each([
+    ['days', pageSums('2026-10-30', 8), ['30 Oct', '1 Nov', '3 Nov', '5 Nov']],
+    ['months', pageSums('2026-08-17', 100), ['Sep 2026', 'Oct', 'Nov']],
+    ['quarters', pageSums('2026-02-16', 52, { unit: 'week' }), ['Apr 2026', 'Jul', 'Oct', 'Jan 2027']],
+    ['half years', pageSums('2024-11-18', 105, { unit: 'week' }), ['Jan 2025', 'Jul', 'Jan 2026', 'Jul']],
+  ])('name %s', (_, sums, names) => {
+    const page = render({ sums: { ...sums, metrics: sums.metrics.slice(0, 1) } });
+    expect([...page.matchAll(/<text .*?>(.*?)<\/text>/g)].map(([, date]) => date)).toEqual(names);
+  });
+});
+
+test('a restatement says by how much', () => {
+  const restatement = { date: '2026-11-01', metric: 'spend', at: '2026-11-21T02:20:00.000Z' };
+  const page = render({
+    restatements: [
+      { ...restatement, before: '0.100000', after: '0.300000' },
+      { ...restatement, before: '1200', after: '0' },
+      { ...restatement, after: '5' },
+    ],
+    older_restatements: 1,
+  });
+  const differences = [...page.matchAll(/<tr><td>2026-11-01.*?<td class=number>([^<]*)<td>2026/g)].map(
+    ([, text]) => text,
+  );
+  expect(differences).toEqual(['+0.2', '-1,200', '']);
+  expect(page).toContain('1 older restatement not shown');
+});
+
+test('two years of 15 exports have at most 1 MB', () => {
+  const page = renderPage(pageContents(Array.from({ length: 15 }, () => fullExport(731))));
+  expect(Buffer.byteLength(page)).toBeLessThan(1_000_000);
 });

@@ -40,5 +40,7 @@ it('12, 14: a report in an unknown status for 30 minutes is waited for with a wa
   expect(outcome.reports).toHaveLength(2);
   expect(minutesBetween(outcome.reports)).toBeGreaterThanOrEqual(30);
   expect(outcome.manifest).toMatchObject({ report_id: second, abandoned_report_ids: [first] });
-  expect(JSON.stringify(outcome.logged)).toContain('the contract does not name this status');
+  expect(JSON.stringify(outcome.logged)).toContain(
+    'the report has the status QUEUED, which the contract does not name',
+  );
 });

@@ -1,0 +1,140 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import axe, { type AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { PageContents, PageDay } from '../../infra/page/contents.ts';
+import { renderPage } from '../../infra/page/render.ts';
+import { fullExport, pageContents, pageDays, pageExport } from '../support/page-contents.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { createChromium } from './chromium.ts';
+
+let browser: Awaited<ReturnType<typeof createChromium>>;
+beforeAll(async () => {
+  browser = await createChromium();
+});
+afterAll(() => browser[Symbol.asyncDispose]());
+
+const STATES = {
+  1: 'rows',
+  2: 'empty',
+  3: 'running',
+  4: 'held',
+  5: 'unfinished',
+  6: 'not_in_table',
+  7: 'unannounced',
+  8: 'other_request',
+  9: 'failed',
+  11: 'absent',
+} as const satisfies Record<number, PageDay['state']>;
+
+const HOSTILE = `</script><script>alert(1)</script><img src=x onerror=alert(2)>'"&\u202E\u0000`;
+const LONG = 'x'.repeat(10_000);
+
+const FAILURE = {
+  at: '2026-11-22T02:55:00.000Z',
+  error: 'ReportStuck',
+  happened: 'The report was PENDING for 30 minutes, three times.',
+  todo: 'Ask the platform why.',
+  execution: 'execution',
+  key: 'key',
+  command: 'npm run export -- resume daily-campaigns --account acme',
+};
+
+describe('a page is accessible, asks for nothing, and fits the window', () => {
+  test.each<[string, PageContents]>([
+    ['of a new folder', pageContents()],
+    [
+      'of one export with days in each state',
+      pageContents([fullExport(30, { days: pageDays('2026-10-23', 30, STATES) })]),
+    ],
+    [
+      'of several exports',
+      pageContents([
+        fullExport(60, { failure: FAILURE }),
+        fullExport(120, { name: 'countries' }),
+        pageExport({
+          kind: 'list',
+          days: pageDays('2026-11-21', 1),
+          freshness: { newest_day: '2026-11-21', delivered_at: '2026-11-21T02:20:00.000Z' },
+        }),
+        pageExport({ kind: 'purchases' }),
+      ]),
+    ],
+    ['of hostile names', replaceNames(HOSTILE)],
+    ['of names with 10,000 characters', replaceNames(LONG)],
+  ])('%s', async (_, contents) => {
+    const { page, url, seen } = await open(contents);
+    await page.locator('details').evaluateAll((all) => {
+      for (const each of all) each.setAttribute('open', '');
+    });
+    for (const [colorScheme, width] of [
+      ['light', 390],
+      ['dark', 1280],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 800 });
+      const found = { colorScheme, width, ...(await inspect(page)) };
+      expect(found).toEqual({ colorScheme, width, violations: [], scrolls: false, scripts: 0 });
+    }
+    expect(seen).toEqual([`request ${url}`]);
+  });
+});
+
+test('each state of a day has its own mark, whatever its colour', async () => {
+  const { page } = await open(pageContents([pageExport({ days: pageDays('2026-11-01', 12, STATES) })]));
+  const marks = await page.evaluate<string[]>(`[...document.querySelectorAll('.legend i')].map((each) => {
+    const isFilled = getComputedStyle(each).backgroundColor !== 'rgba(0, 0, 0, 0)';
+    return isFilled + getComputedStyle(each, '::before').content;
+  })`);
+  // The states and the mark of a day that was restated.
+  expect(marks).toHaveLength(Object.keys(STATES).length + 1);
+  expect(new Set(marks).size).toBe(marks.length);
+});
+
+test('one click selects a whole command', async () => {
+  const { page } = await open(pageContents([pageExport({ failure: FAILURE })]));
+  await page.getByText('npm run export').click();
+  expect(await page.evaluate('getSelection().toString()')).toBe(FAILURE.command);
+});
+
+/** Opens the page as a file, as a person does. @returns what it asked for and wrote on the console */
+async function open(contents: PageContents) {
+  const file = join(temporaryDirectory(), 'index.html');
+  await writeFile(file, renderPage(contents));
+  const url = pathToFileURL(file).href;
+  const page = await browser.newPage();
+  onTestFinished(() => page.close());
+  const seen: string[] = [];
+  page.on('request', (request) => seen.push(`request ${request.url()}`));
+  page.on('console', (message) => seen.push(`console ${message.text()}`));
+  page.on('pageerror', (error) => seen.push(`error ${error.message}`));
+  await page.goto(url);
+  return { page, url, seen };
+}
+
+async function inspect(page: Page) {
+  const scripts = await page.locator('script').count();
+  const scrolls = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+  // The page's policy does not apply to the protocol of the developer tools.
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).slice(0, 3)}`);
+  return { violations: found, scrolls, scripts };
+}
+
+/** Contents in which this text stands for each name that a person or the platform gives. */
+function replaceNames(name: string): PageContents {
+  const whole = fullExport(30, { failure: FAILURE });
+  const replaced = JSON.parse(JSON.stringify(whole), (key, value: unknown) => {
+    const isName =
+      /^(account|name|label|dimension|metric|reason|error|happened|todo|execution|description|meaning|unit|table)$/;
+    return typeof value === 'string' && isName.test(key) ? name : value;
+  });
+  const { sums } = whole;
+  return {
+    ...pageContents([{ ...replaced, sums: { ...replaced.sums, unit: sums?.unit } }, fullExport(3)]),
+    place: name,
+  };
+}
