@@ -96,8 +96,9 @@ function tabulateMonths(months: readonly Month[]): Html {
     return html`<tr><th scope=row>${month}${numbers.map((each) => html`<td>${formatNumber(String(each))}`)}
 `;
   });
-  const heads = ['Days', ...present.map((state) => WORDS[state]), 'restated', 'Rows'];
-  return html`<div class=wide role=group tabindex=0 aria-label="Days by month"><table class=numbers><thead><tr><th scope=col>Month${heads.map((each) => html`<th scope=col>${each}`)}<tbody>
+  const states = present.map((state) => (state === 'rows' ? 'with rows' : state.replaceAll('_', ' ')));
+  const heads = ['days', ...states, 'restated', 'rows'];
+  return html`<div class=wide role=group tabindex=0 aria-label="Days by month"><table class=numbers><thead><tr><th scope=col>month${heads.map((each) => html`<th scope=col>${each}`)}<tbody>
 ${rows}</table></div>`;
 }
 
