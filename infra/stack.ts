@@ -6,15 +6,15 @@ import type { Config } from './config/config.ts';
 import { OUTPUTS } from './config/config.ts';
 import { tablesOf } from './config/exports.ts';
 import { AccountSecrets } from './constructs/account-secrets.ts';
-import { createAlarmTopic, notifySlack } from './constructs/alarm-topic.ts';
 import { createEncryptionKey, encryptExecutions } from './constructs/encryption-key.ts';
 import { createExecutionLogs } from './constructs/execution-logs.ts';
-import { ExportAlarms } from './constructs/export-alarms.ts';
 import { ExportBucket } from './constructs/export-bucket.ts';
-import { ExportDashboard } from './constructs/export-dashboard.ts';
 import { ExportSchedules } from './constructs/export-schedules.ts';
 import { ExportTables } from './constructs/export-tables.ts';
 import { ExportWorkflow } from './constructs/export-workflow.ts';
+import { createAlarmTopic, notifySlack } from './constructs/monitoring/alarm-topic.ts';
+import { ExportAlarms } from './constructs/monitoring/export-alarms.ts';
+import { ExportDashboard } from './constructs/monitoring/export-dashboard.ts';
 import { grantPermissions, WorkflowFunctions } from './constructs/workflow-functions.ts';
 
 /** Schedules start the state machine. Its functions read the secrets and write to the bucket. */

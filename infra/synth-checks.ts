@@ -7,8 +7,8 @@ import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../functions/workflow/keys.ts
 import { metricType, TABLES_PREFIX } from '../functions/workflow/table.ts';
 import { type Config, type ConfiguredExport, nextStarts } from './config/config.ts';
 import { tableSource } from './config/exports.ts';
-import { CLOUDWATCH_READS } from './constructs/alarm-topic.ts';
 import { databaseName, RESULTS_PREFIX } from './constructs/export-tables.ts';
+import { CLOUDWATCH_READS } from './constructs/monitoring/alarm-topic.ts';
 import type { ExportStack } from './stack.ts';
 
 // The checks of `cdk synth` that a local run leaves out.

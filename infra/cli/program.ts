@@ -11,22 +11,22 @@ const COMMANDS: Readonly<
 > = {
   run: {
     description: 'Start an export and follow it until it ends.',
-    load: async () => (await import('./run.ts')).createRunCommand(),
+    load: async () => (await import('./run/run.ts')).createRunCommand(),
   },
   missing: {
     description:
       'Show the days of an export that were not delivered or are not in its table, why, and the commands that bring them.',
-    load: async () => (await import('./missing.ts')).createMissingCommand(),
+    load: async () => (await import('./days/missing.ts')).createMissingCommand(),
   },
   plan: {
     description:
       'Show what an export would do, how long it would take and what AWS would charge. Starts nothing.',
-    load: async () => (await import('./plan.ts')).createPlanCommand(),
+    load: async () => (await import('./run/plan.ts')).createPlanCommand(),
   },
   resume: {
     description:
       'Export the windows that an execution did not deliver, and follow the new execution until it ends.',
-    load: async () => (await import('./resume.ts')).createResumeCommand(),
+    load: async () => (await import('./executions/resume.ts')).createResumeCommand(),
   },
   curate: {
     description:
@@ -40,7 +40,7 @@ const COMMANDS: Readonly<
   status: {
     description:
       'Show of each export what runs, how the last run ended, the newest day, the missing days and the last failure.',
-    load: async () => (await import('./status.ts')).createStatusCommand(),
+    load: async () => (await import('./days/status.ts')).createStatusCommand(),
   },
   page: {
     description:
@@ -49,28 +49,28 @@ const COMMANDS: Readonly<
   },
   list: {
     description: 'Show the executions that are running and those that ran last, newest first.',
-    load: async () => (await import('./list.ts')).createListCommand(),
+    load: async () => (await import('./executions/list.ts')).createListCommand(),
   },
   stop: {
     description: 'Stop an execution and its windows. What was delivered stays, and resume exports the rest.',
-    load: async () => (await import('./stop.ts')).createStopCommand(),
+    load: async () => (await import('./executions/stop.ts')).createStopCommand(),
   },
   explain: {
     description: 'Show why an execution failed, how long each of its windows took, and what it did when.',
-    load: async () => (await import('./explain.ts')).createExplainCommand(),
+    load: async () => (await import('./executions/explain.ts')).createExplainCommand(),
   },
   login: {
     description: "Log in to the platform in a browser, and store the login in an account's credential.",
-    load: async () => (await import('./login/login.ts')).createLoginCommand(),
+    load: async () => (await import('./accounts/login.ts')).createLoginCommand(),
   },
   doctor: {
     description:
       'Check credential, token, scopes, revision, advertisers and bucket, without creating a report.',
-    load: async () => (await import('./doctor/doctor.ts')).createDoctorCommand(),
+    load: async () => (await import('./accounts/doctor.ts')).createDoctorCommand(),
   },
   secret: {
     description: "Store an account's credential, which is read from standard input.",
-    load: async () => (await import('./secret.ts')).createSecretCommand(),
+    load: async () => (await import('./accounts/secret.ts')).createSecretCommand(),
   },
   fields: {
     description: 'Show the metrics and dimensions that are known, and what each column of the tables means.',

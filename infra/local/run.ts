@@ -3,17 +3,17 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { platformName } from '../../functions/decisions/platform-request.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
-import { type Assembly, loadAssembly, prepareAssembly } from './assembly.ts';
+import { type Assembly, loadAssembly, prepareAssembly } from './assembly/assembly.ts';
 import { type Clock, type ClockAnchor, scaledClock } from './clock.ts';
 import { createEventBus, type EventBus } from './events.ts';
 import { createRequestTables, type Glue, startGlue, type TableConfig } from './glue.ts';
-import { createHistory, type ExecutionHistory, type History } from './history.ts';
-import { createFunction, type LocalFunction } from './lambda.ts';
-import { type FunctionSpec, type LogLine, SCRATCH } from './lambda-instance.ts';
+import { createFunction, type LocalFunction } from './lambda/lambda.ts';
+import { type FunctionSpec, type LogLine, SCRATCH } from './lambda/lambda-instance.ts';
 import { ACCOUNT, CREDENTIALS, REGION, type Stored, startS3 } from './s3/server.ts';
 import { UPLOADS } from './s3/store.ts';
 import { createFileSecret, createMemorySecret, type Secret, startSecretsManager } from './secrets-manager.ts';
-import { createStateMachine, type Execution, type RunTask } from './step-functions.ts';
+import { createHistory, type ExecutionHistory, type History } from './step-functions/history.ts';
+import { createStateMachine, type Execution, type RunTask } from './step-functions/step-functions.ts';
 
 /** A credential secret: a file, which gets a rotated refresh token, or the secret's text. */
 export type CredentialSource = { readonly file: string } | { readonly text: string };

@@ -1,7 +1,7 @@
 import type { DayState } from '../../functions/decisions/days.ts';
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
-import type { RemainingFailure } from '../cli/days.ts';
-import type { ExecutionSummary } from '../cli/executions.ts';
+import type { RemainingFailure } from '../cli/days/days.ts';
+import type { ExecutionSummary } from '../cli/executions/executions.ts';
 import type { DocumentedTable } from '../config/table-words.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { describeEnd } from '../cli/executions.ts';
+import { describeEnd } from '../cli/executions/executions.ts';
 import { toMinute } from '../cli/layout.ts';
 import { countDays, type DayCounts, drawCalendar } from './calendar.ts';
 import { drawSums } from './chart.ts';

@@ -1,8 +1,8 @@
 import { describeDays } from '../../functions/workflow/request/dates.ts';
-import { describeEnd, type ExecutionSummary } from '../cli/executions.ts';
+import { describeEnd, type ExecutionSummary } from '../cli/executions/executions.ts';
 import { toMinute } from '../cli/layout.ts';
 import type { DocumentedTable } from '../config/table-words.ts';
-import { duration } from '../local/progress.ts';
+import { duration } from '../local/step-functions/progress.ts';
 import type { PageExport, PageRange, Restatement } from './contents.ts';
 import { count, formatNumber } from './format.ts';
 import { type Content, copyable, fold, type Html, html } from './html.ts';

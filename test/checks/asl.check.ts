@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import languageService from 'amazon-states-language-service';
 import { describe, expect, it } from 'vitest';
 import { CONFIG_KEY, type Config, parseConfig, readContext } from '../../infra/config/config.ts';
-import { type Definition, mapStates } from '../../infra/local/definition.ts';
-import { readTemplate, type Template } from '../../infra/local/template.ts';
+import { readTemplate, type Template } from '../../infra/local/assembly/template.ts';
+import { type Definition, mapStates } from '../../infra/local/step-functions/definition.ts';
 import { synthesize } from '../../infra/synthesize.ts';
 import { BUNDLES } from '../support/stack.ts';
 

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BusEvent } from '../../infra/local/events.ts';
-import type { HistoryEvent } from '../../infra/local/history.ts';
+import type { HistoryEvent } from '../../infra/local/step-functions/history.ts';
 import type { Call } from '../../infra/sandbox/exchange.ts';
 import type { JsonCall, S3Call } from '../support/faulty-services.ts';
 import { setFaults } from '../support/run-export.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { addDays, daysBetween } from '../../functions/workflow/request/dates.ts';
 import type { Curated } from '../../functions/workflow/state-parts.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
-import type { HistoryEvent } from '../../infra/local/history.ts';
+import type { HistoryEvent } from '../../infra/local/step-functions/history.ts';
 import type { ReportFile } from '../../infra/sandbox/reporting/report-file.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 import { type DaySums, queryDays, sumDays } from '../support/day-sums.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { LogLine } from '../../infra/local/lambda-instance.ts';
+import type { LogLine } from '../../infra/local/lambda/lambda-instance.ts';
 
 /** One metric in a line of CloudWatch's embedded metric format (EMF). */
 export interface Metric {

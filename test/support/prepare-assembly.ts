@@ -1,5 +1,5 @@
 import { cacheCompiledCode } from '../../infra/cache.ts';
-import { prepareAssembly } from '../../infra/local/assembly.ts';
+import { prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 
 /** Bundles the functions and synthesizes the local stack once per test run. Every worker then finds them in the cache. */
 export default async function setup(): Promise<void> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import type { FailureReport } from '../../functions/workflow/states.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
-import type { HistoryEvent } from '../../infra/local/history.ts';
+import type { HistoryEvent } from '../../infra/local/step-functions/history.ts';
 import type { Call, Endpoint } from '../../infra/sandbox/exchange.ts';
 import { type Fault, parseFault } from '../../infra/sandbox/faults/parse-fault.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';

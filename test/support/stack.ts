@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { parseConfig } from '../../infra/config/config.ts';
-import { FUNCTIONS_FOLDER, prepareAssembly } from '../../infra/local/assembly.ts';
+import { FUNCTIONS_FOLDER, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 import { type Synthesized, synthesize } from '../../infra/synthesize.ts';
 
 /** A config with two accounts, one of which has a scheduled export. */

@@ -3,7 +3,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { TO_EXPORT } from '../../functions/decisions/days.ts';
-import type { MissingDays } from '../../infra/cli/missing.ts';
+import type { MissingDays } from '../../infra/cli/days/missing.ts';
 import { CONFIG_KEY } from '../../infra/config/config.ts';
 import { requestOf } from '../../infra/config/exports.ts';
 import { createCheckout } from '../support/checkout.ts';

@@ -2,11 +2,11 @@ import { Command } from 'commander';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { openBucket } from '../bucket.ts';
-import { describeUnknown, type ExportPlace, findExports } from '../days.ts';
+import { describeUnknown, type ExportPlace, findExports } from '../days/days.ts';
 import { CommandFailed, DELIVERED, FAILED, UsageError } from '../errors.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option } from '../options.ts';
-import { lockFolder } from '../out-lock.ts';
+import { lockFolder } from '../run/out-lock.ts';
 import {
   findSchema,
   openScratchFolder,

@@ -19,13 +19,13 @@ import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { catalogName, type TableSchema, tableColumns } from '../../../functions/workflow/table.ts';
 import { MEMORY } from '../../config/cost.ts';
 import { createRequestTables } from '../../local/glue.ts';
-import { SCRATCH } from '../../local/lambda-instance.ts';
+import { SCRATCH } from '../../local/lambda/lambda-instance.ts';
 import type { Bucket, Folder } from '../bucket.ts';
-import type { FoundExport } from '../days.ts';
+import type { FoundExport } from '../days/days.ts';
+import { readMonths, shownReader } from '../days/months.ts';
 import { readDeployment, requireOutput } from '../deployment.ts';
 import { CommandFailed } from '../errors.ts';
 import { SIGNALS } from '../interrupt.ts';
-import { readMonths, shownReader } from '../months.ts';
 import { loadConfig } from '../options.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckdb/node-api';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
-import { describeRanges } from '../days.ts';
+import { describeRanges } from '../days/days.ts';
 import { CommandFailed, toPrintable, UsageError } from '../errors.ts';
 import { missingCommand } from '../next-command.ts';
 import type { QueryResult, Value } from './result.ts';

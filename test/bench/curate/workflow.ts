@@ -2,8 +2,8 @@ import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { scaledClock } from '../../../infra/local/clock.ts';
-import type { HistoryEvent } from '../../../infra/local/history.ts';
 import { startLocal } from '../../../infra/local/run.ts';
+import type { HistoryEvent } from '../../../infra/local/step-functions/history.ts';
 import { startSandbox } from '../../../infra/sandbox/sandbox.ts';
 import { median } from '../figures.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { writeOutputs } from './operated-executions.ts';
-import { STATE_MACHINE, startCloudFormation, startExecutions } from './step-functions.ts';
+import { writeOutputs } from './executions/operated-executions.ts';
+import { STATE_MACHINE, startCloudFormation, startExecutions } from './executions/step-functions.ts';
 
 describe('a command finds the stack', () => {
   it('in the file of the last deployment, or by CloudFormation in another Region', async () => {

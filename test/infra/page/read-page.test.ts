@@ -12,9 +12,9 @@ import { runCommand } from '../../support/cli.ts';
 import { millionths } from '../../support/day-sums.ts';
 import { ledgerRows, writeParquet } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { BUCKET, curate, deliver, openFolder } from '../cli/deliveries.ts';
-import { FAILED, FAILURE, RUNNING, startBucket } from '../cli/operated-executions.ts';
-import { startExecutions } from '../cli/step-functions.ts';
+import { BUCKET, curate, deliver, openFolder } from '../cli/days/deliveries.ts';
+import { FAILED, FAILURE, RUNNING, startBucket } from '../cli/executions/operated-executions.ts';
+import { startExecutions } from '../cli/executions/step-functions.ts';
 
 const NOW = new Date('2026-10-13T12:00:00.000Z');
 

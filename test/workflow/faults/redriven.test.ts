@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Assembly, loadAssembly, prepareAssembly } from '../../../infra/local/assembly.ts';
+import { type Assembly, loadAssembly, prepareAssembly } from '../../../infra/local/assembly/assembly.ts';
 import { runExport, startFastWorkflow } from '../../support/run-export.ts';
 
 /** The stack as a window sees it that was stopped in this state and redriven. The interpreter itself knows no redrive. */

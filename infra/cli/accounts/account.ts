@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { readFile, realpath } from 'node:fs/promises';
+import { createSecrets } from '../../../functions/aws/secrets.ts';
+import type { Connection } from '../../../functions/platform/connection.ts';
+import { safeAgent } from '../../../functions/platform/safe-agent.ts';
+import { type CredentialStore, createCredentialStore } from '../../../functions/token/credential.ts';
+import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
+import { replaceFile } from '../../local/secrets-manager.ts';
+import { readRegion, stackName } from '../deployment.ts';
+import { CommandFailed, explainStepError } from '../errors.ts';
+import { loginCommand } from '../next-command.ts';
+import { loadConfig, type PlatformOptions } from '../options.ts';
+
+/** An account of the platform: a deployed one, or one with a credential file on this machine. */
+export interface Account extends AsyncDisposable {
+  readonly name: string;
+  readonly platform: Connection;
+  /** Do not print what is read from it. */
+  readonly store: CredentialStore;
+  /** The name of the secret or the file, for messages. */
+  readonly place: string;
+  /** The command that logs in to it. */
+  readonly login: string;
+}
+
+export interface AccountOptions extends PlatformOptions {
+  readonly local?: true;
+}
+
+// TCP and TLS take well under 1 s, and a person is waiting. Milliseconds.
+const CONNECT_TIMEOUT = 5_000;
+
+const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** The faults of --account. */
+export function accountFaults(name: string, { local }: AccountOptions): string[] {
+  if (!NAME.test(name)) return [`--account ${name} is not a name: use a-z, 0-9, _ and -`];
+  if (local) return [];
+  const { accounts } = loadConfig();
+  return accounts.includes(name) ? [] : [`the config has no account ${name} (it has ${accounts.join(', ')})`];
+}
+
+/** @param options without faults */
+export async function createAccount(name: string, options: AccountOptions): Promise<Account> {
+  const { local, baseUrl, credential } = options;
+  if (local && baseUrl !== undefined && credential !== undefined) {
+    const platform = createConnection(baseUrl, { allowLoopback: true });
+    const login = loginCommand(name, { baseUrl, credential });
+    return { name, ...platform, store: createFileStore(credential), place: credential, login };
+  }
+  const { base_url } = loadConfig();
+  const stack = stackName();
+  const store = createCredentialStore(createSecrets(await readRegion()), stack, name);
+  const platform = createConnection(base_url, { allowLoopback: false });
+  const place = `the secret ${stack}/${name}/credential`;
+  return { name, ...platform, store, place, login: loginCommand(name) };
+}
+
+function createConnection(
+  baseUrl: string,
+  hosts: { allowLoopback: boolean },
+): Pick<Account, 'platform' | typeof Symbol.asyncDispose> {
+  const dispatcher = safeAgent(hosts, { connectTimeout: CONNECT_TIMEOUT, pipelining: 0 });
+  return { platform: { baseUrl, dispatcher }, [Symbol.asyncDispose]: () => dispatcher.destroy() };
+}
+
+/** A credential in a file that only its owner may read. Every write replaces the whole file. */
+function createFileStore(file: string): CredentialStore {
+  const read = async () => {
+    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      throw new CommandFailed(`${file} cannot be read (${error.code}).`, 'Give another --credential.');
+    });
+    return { text, version: createHash('sha256').update(text).digest('hex') };
+  };
+  return {
+    read,
+    async replace(version, text) {
+      if ((await read()).version !== version) return false;
+      await replaceFile(await realpath(file), text);
+      return true;
+    },
+  };
+}
+
+/** Like {@link explainStepError}, and says of an unusable credential where it is. */
+export function explainStoreError(error: unknown, { place }: Pick<Account, 'place'>): unknown {
+  if (!(error instanceof CredentialUnusable)) return explainStepError(error);
+  const { faults } = error.facts as { faults?: readonly string[] };
+  const happened = faults ? `cannot be used: ${faults.join('; ')}` : 'does not exist or has no value yet';
+  return new CommandFailed(`${place} ${happened}.`, `Store {"client_id","client_secret"} in ${place}.`);
+}

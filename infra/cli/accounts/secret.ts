@@ -1,0 +1,117 @@
+import { text } from 'node:stream/consumers';
+import { Command } from 'commander';
+import { createSecrets } from '../../../functions/aws/secrets.ts';
+import {
+  type Credential,
+  type CredentialStore,
+  createCredentialStore,
+  credentialWarnings,
+  isOAuth,
+  parseCredential,
+  updateCredential,
+} from '../../../functions/token/credential.ts';
+import { AccessRefused, CredentialUnusable } from '../../../functions/workflow/errors.ts';
+import { readRegion, stackName } from '../deployment.ts';
+import { CommandFailed, UsageError } from '../errors.ts';
+import { warn } from '../layout.ts';
+import { examples, option } from '../options.ts';
+import { accountFaults, explainStoreError } from './account.ts';
+
+export function createSecretCommand(): Command {
+  return (
+    new Command('secret')
+      .usage('set <account> [options]')
+      // Not one of `choices`, whose error would quote a credential.
+      .argument('<action>')
+      .argument('<account>', 'an account in cdk.json')
+      // Commander's messages would quote a credential that was given as an argument.
+      .allowExcessArguments()
+      .allowUnknownOption()
+      .addOption(option.json())
+      .addHelpText('after', examples('secret set acme < credential.json'))
+      .action(secret)
+  );
+}
+
+async function secret(
+  action: string,
+  account: string,
+  { json }: { json?: true },
+  command: Command,
+): Promise<void> {
+  const faults = argumentFaults(action, account, command.args);
+  if (faults.length > 0) throw new UsageError(faults);
+  // A terminal would show what is typed.
+  if (process.stdin.isTTY) throw new UsageError(['give the credential on standard input: < credential.json']);
+  const stored = await storeCredential(account, await text(process.stdin));
+  const check = `Check it: npm run export -- doctor --account ${account}`;
+  const login = stored.login_kept ? 'The login is kept.\n' : '';
+  process.stdout.write(
+    json ? `${JSON.stringify(stored)}\n` : `Stored in the secret ${stored.secret}.\n${login}${check}\n`,
+  );
+}
+
+/** Quotes an argument only if it can be no credential. */
+function argumentFaults(action: string, account: string, args: readonly string[]): string[] {
+  if (args.length > 2) {
+    return [
+      'a credential must not be an argument, because the shell keeps its history; give it on standard input. If it was one, replace it at the platform',
+    ];
+  }
+  if (action !== 'set') return ["the only action is 'set'"];
+  if (!/^[a-z0-9_-]{1,64}$/.test(account)) return ['the account must be a name: a-z, 0-9, _ and -'];
+  return accountFaults(account, {});
+}
+
+/**
+ * Checks a credential and stores it in Secrets Manager.
+ *
+ * @returns the document of --json, which names the fields of the credential, never a value
+ * @throws UsageError with the names of the wrong fields
+ * @throws CommandFailed if AWS refuses the call
+ */
+async function storeCredential(account: string, content: string) {
+  const credential = checkCredential(account, content);
+  for (const warning of credentialWarnings(credential)) warn(warning);
+  const stack = stackName();
+  const secrets = createSecrets(await readRegion());
+  const store = createCredentialStore(secrets, stack, account);
+  const name = `${stack}/${account}/credential`;
+  try {
+    const login_kept = await replaceClient(store, account, credential);
+    if (!login_kept) await secrets.write(name, content.trim());
+    return { outcome: 'stored', account, secret: name, fields: Object.keys(credential), login_kept };
+  } catch (error) {
+    if (error instanceof AccessRefused && error.facts.aws_error === 'ResourceNotFoundException')
+      throw new CommandFailed(`There is no secret ${name}.`, "Run 'npm run deploy', then store it.");
+    throw explainStoreError(error, { place: `the secret ${name}` });
+  }
+}
+
+function checkCredential(account: string, content: string): Credential {
+  try {
+    return parseCredential(content, account);
+  } catch (error) {
+    if (!(error instanceof CredentialUnusable)) throw error;
+    const faults = error.facts.faults as string[];
+    throw new UsageError(faults.map((fault) => `the credential: ${fault}`));
+  }
+}
+
+/**
+ * Changes the secret of a client that has logged in, and keeps the login: without its refresh token, a person would have to
+ * log in again.
+ *
+ * @returns whether there was a login to keep; otherwise nothing was written
+ */
+async function replaceClient(store: CredentialStore, account: string, next: Credential): Promise<boolean> {
+  if (!isOAuth(next) || next.refresh_token !== undefined) return false;
+  const hasLogin = (stored: Credential) =>
+    isOAuth(stored) && stored.client_id === next.client_id && stored.refresh_token !== undefined;
+  try {
+    return await updateCredential(store, account, (stored) => (hasLogin(stored) ? next : undefined));
+  } catch (error) {
+    if (error instanceof CredentialUnusable) return false;
+    throw error;
+  }
+}

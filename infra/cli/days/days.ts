@@ -1,0 +1,182 @@
+import { type DayState, judgeDays } from '../../../functions/decisions/days.ts';
+import {
+  type DeliveredObjects,
+  readDeliveries,
+  type StoredDelivery,
+} from '../../../functions/decisions/deliveries.ts';
+import { platformName } from '../../../functions/decisions/platform-request.ts';
+import { type RequestTarget, requestHash } from '../../../functions/decisions/request-hash.ts';
+import { parseJson } from '../../../functions/workflow/json.ts';
+import { type DateRange, describeDays } from '../../../functions/workflow/request/dates.ts';
+import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
+import type { FailureReport } from '../../../functions/workflow/states.ts';
+import { tableOf } from '../../../functions/workflow/table.ts';
+import { requestOf } from '../../config/exports.ts';
+import type { Folder } from '../bucket.ts';
+import type { NamedExport } from '../next-command.ts';
+import { loadConfig } from '../options.ts';
+import {
+  findReplaced,
+  type KeptRequest,
+  lastPlatform,
+  readKeptRequests,
+  targetOf,
+} from '../requests/kept-requests.ts';
+import { checkOneAccount, checkRequest } from '../requests/request.ts';
+import type { AccountTable, ShownReader } from './months.ts';
+
+/** An export of cdk.json or of a local run, and its deliveries. */
+export interface FoundExport {
+  readonly request: ExportRequest;
+  /** As it was given: see {@link requestOf}. */
+  readonly input: unknown;
+  readonly target: RequestTarget;
+  /** Of the request. */
+  readonly hash: string;
+  readonly deliveries: readonly StoredDelivery[];
+  /** The part of its table that it fills; undefined if it has none. */
+  readonly table: AccountTable | undefined;
+  readonly named: NamedExport;
+}
+
+/** An export of one name, and where to look for it. */
+export interface ExportPlace extends Folder {
+  readonly account?: string;
+  /** The kept requests of the folder, for a command that has read them. */
+  readonly kept?: readonly KeptRequest[];
+}
+
+/**
+ * Finds an export: in cdk.json, or else among the requests that local runs have kept.
+ *
+ * @param range of the deliveries; default: all
+ * @returns undefined if there is none
+ * @throws UsageError if several accounts have it
+ */
+export async function findExport(
+  name: string,
+  place: ExportPlace,
+  bucket: DeliveredObjects,
+  now: Date,
+  range?: DateRange,
+): Promise<FoundExport | undefined> {
+  const found = await findRequests(name, place, now);
+  checkOneAccount(
+    name,
+    found.map(({ request }) => request.account),
+  );
+  return found[0] && readExport(found[0], place, bucket, range);
+}
+
+/** The export of each account that has it. */
+export async function findExports(
+  name: string,
+  place: ExportPlace,
+  bucket: DeliveredObjects,
+  now: Date,
+): Promise<FoundExport[]> {
+  const found = await findRequests(name, place, now);
+  return Promise.all(found.map((each) => readExport(each, place, bucket)));
+}
+
+type FoundRequest = Pick<FoundExport, 'request' | 'input' | 'target' | 'table' | 'named'>;
+
+async function findRequests(name: string, place: ExportPlace, now: Date): Promise<FoundRequest[]> {
+  const { account, local, out } = place;
+  const all = place.kept ?? (local ? await readKeptRequests(out, now) : []);
+  const isWanted = (each: { readonly name: string; readonly account: string }) =>
+    each.name === name && (account === undefined || each.account === account);
+  const { exports, base_url, revision, tables } = loadConfig();
+  const configured = exports.filter(isWanted);
+  const kept = all.filter(({ request }) => isWanted(request));
+  const accounts = new Set(
+    kept.length > 0 ? kept.map(({ request }) => request.account) : configured.map((entry) => entry.account),
+  );
+  return [...accounts].map((account) => {
+    const entry = configured.find((each) => each.account === account);
+    const latest = kept.find(({ request }) => request.account === account);
+    const input = entry ? requestOf(entry) : latest?.input;
+    const { request } = checkRequest(input, now);
+    const { kind } = request;
+    const table = tables ? tableOf(request) : undefined;
+    const target = local
+      ? targetOf(lastPlatform(all, request))
+      : { platform: platformName(base_url), revision };
+    const named = {
+      name,
+      account: place.account,
+      input: entry ? undefined : latest?.file,
+      options: latest?.options,
+      takesOver: findReplaced(out, { request, platform: target.platform }, all).length > 0,
+    };
+    const filled = table === undefined || kind === 'purchases' ? undefined : { table, account, kind };
+    return { request, input, target, table: filled, named };
+  });
+}
+
+async function readExport(
+  found: FoundRequest,
+  { local }: ExportPlace,
+  bucket: DeliveredObjects,
+  range?: DateRange,
+): Promise<FoundExport> {
+  const deliveries = await readDeliveries(bucket, found.request, local ? undefined : range);
+  return { ...found, deliveries, hash: requestHash(found.request, found.target) };
+}
+
+/** The message if {@link findExport} finds none. */
+export function describeUnknown(name: string, { account, local, out }: ExportPlace): string {
+  const wanted = account === undefined ? name : `${account}/${name}`;
+  return `there is no export ${wanted} in cdk.json${local ? `, and no run of it in ${out}` : ''}`;
+}
+
+/** Judges days of an export by its deliveries and by what its table shows. */
+export async function judgeExport(
+  { deliveries, hash, table }: FoundExport,
+  days: readonly string[],
+  readShown: ShownReader,
+  timeZone?: string,
+): Promise<DayState[]> {
+  const shown = table && (await readShown(table, days));
+  return judgeDays(days, { deliveries, shown, hash, timeZone });
+}
+
+/** A failure report that is still there. */
+export interface RemainingFailure {
+  readonly at: string;
+  readonly error: string;
+  readonly happened: string;
+  readonly todo: string;
+  readonly execution: string;
+  readonly key: string;
+}
+
+/** Failure reports that are read to find the latest. */
+const MAX_FAILURES = 20;
+
+/** The last ranges of days, in words. @param max how many are named */
+export function describeRanges(ranges: readonly DateRange[], max: number): string {
+  const more = ranges.length > max ? `${ranges.length - max} earlier ranges and ` : '';
+  return more + ranges.slice(-max).map(describeDays).join(', ');
+}
+
+/** The exports that have objects, as `account/name`. */
+export function namesIn(keys: readonly string[]): Set<string> {
+  const found = keys.map((key) => /^exports\/account=([^/]+)\/export=([^/]+)\//.exec(key));
+  return new Set(found.flatMap((parts) => (parts ? [`${parts[1]}/${parts[2]}`] : [])));
+}
+
+/** The latest of the failure reports that can be read. A later delivery deletes them. */
+export async function findLatestFailure(
+  objects: Pick<DeliveredObjects, 'getText'>,
+  keys: readonly string[],
+): Promise<RemainingFailure | undefined> {
+  const reports = await Promise.all(
+    keys.slice(-MAX_FAILURES).map(async (key) => {
+      const report: Partial<FailureReport> = Object(parseJson((await objects.getText(key)) ?? ''));
+      const { error = '', happened = '', todo = '', execution = '', failed_at: at = '' } = report;
+      return { at, error, happened, todo, execution, key };
+    }),
+  );
+  return reports.sort((one, other) => one.at.localeCompare(other.at)).at(-1);
+}

@@ -1,0 +1,222 @@
+import { Command } from 'commander';
+import { covers, type DayState, type Delivery, TO_EXPORT } from '../../../functions/decisions/days.ts';
+import {
+  type DateRange,
+  dateIn,
+  daysOf,
+  describeDays,
+  groupDays,
+} from '../../../functions/workflow/request/dates.ts';
+import { type Folder, openToRead } from '../bucket.ts';
+import { UsageError } from '../errors.ts';
+import { printDocument, printLines } from '../layout.ts';
+import { curateCommand, exportDaysCommand, type NamedExport } from '../next-command.ts';
+import { examples, option } from '../options.ts';
+import { describeUnknown, type ExportPlace, type FoundExport, findExport, judgeExport } from './days.ts';
+import { type ShownReader, shownReader } from './months.ts';
+
+interface MissingOptions extends ExportPlace {
+  readonly from?: string;
+  readonly to?: string;
+  readonly json?: true;
+}
+
+interface Days extends DateRange {
+  readonly days: number;
+}
+
+/** A range that was asked for, with the state of each day. */
+interface JudgedRange extends DateRange {
+  readonly days: readonly {
+    readonly day: string;
+    readonly state: DayState;
+    /** The reason why the table could not take the day, if it is known. */
+    readonly problem: string | undefined;
+  }[];
+}
+
+interface MissingRange extends Days {
+  readonly reason: Exclude<DayState, 'present' | 'held'>;
+  /** Of the table, if it is known. */
+  readonly problem?: string;
+}
+
+/** The document that `--json` prints. */
+export interface MissingDays extends Days {
+  readonly outcome: 'ok';
+  readonly account: string;
+  readonly name: string;
+  readonly missing: readonly MissingRange[];
+  /** Days whose rows the newest report does not have, and the table keeps. */
+  readonly held: readonly Days[];
+}
+
+const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
+  absent: 'not exported',
+  failed: 'exported, but a later export of them failed',
+  unannounced: 'in the table, not announced: a run ended before it wrote their manifest',
+  unfinished: 'exported before the day was over',
+  other_request: 'exported by another request',
+  not_in_table: 'exported, but not in the table',
+};
+
+export function createMissingCommand(): Command {
+  return new Command('missing')
+    .argument('<name>', 'the export')
+    .addOption(option.account())
+    .addOption(option.from(' (default: the first one that was delivered, or else of the request)'))
+    .addOption(option.to(' (default: today)'))
+    .addOption(option.json())
+    .option('--local', 'look at the runs of this machine')
+    .addOption(option.out())
+    .addHelpText('after', examples('missing example --local --from 2026-10-01 --to 2026-11-01'))
+    .action(async (name: string, options: MissingOptions) => {
+      await using bucket = await openToRead(options);
+      const now = new Date();
+      const range = options.from && { start_date: options.from, end_date: options.to ?? '9999' };
+      const found = await findExport(name, options, bucket, now, range || undefined);
+      if (!found) throw new UsageError([describeUnknown(name, options)]);
+      const missing = groupMissing(found, await judgeRange(found, shownReader(bucket), options, now));
+      if (options.json) printDocument(missing);
+      else printLines(describeMissing(missing, found, options));
+    });
+}
+
+/** @param options their range is for a report only @throws UsageError if the export has no days, or if `to` is before `from` */
+export async function judgeRange(
+  found: FoundExport,
+  readShown: ShownReader,
+  options: Pick<MissingOptions, 'from' | 'to'>,
+  now: Date,
+): Promise<JudgedRange> {
+  const { request, deliveries, hash } = found;
+  const { name, kind } = request;
+  if (kind === 'purchases') throw new UsageError([`${name} is a query for purchases, so it has no days`]);
+  // A snapshot is made during its day.
+  const timeZone = kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
+  const { start_date, end_date } = kind === 'report' ? findRange(found, options, now) : newestSnapshot(found);
+  const days = daysOf({ start_date, end_date });
+  const states = await judgeExport(found, days, readShown, timeZone);
+  const newestFirst = deliveries
+    .filter(({ request_hash, lost }) => request_hash === hash && !lost)
+    .toSorted(byNewest);
+  const problemOf = (day: string) => newestFirst.find((each) => covers(each, day))?.manifest.table_problem;
+  const judged = days.map((day, at) => {
+    const state = states[at] ?? 'absent';
+    return { day, state, problem: state === 'not_in_table' ? problemOf(day) : undefined };
+  });
+  return { start_date, end_date, days: judged };
+}
+
+export function groupMissing(
+  { request: { account, name } }: FoundExport,
+  { start_date, end_date, days }: JudgedRange,
+): MissingDays {
+  const alike = Map.groupBy(days, ({ state, problem }) => `${state} ${problem}`);
+  const ranges = [...alike.values()].flatMap((each) =>
+    groupDays(each.map(({ day }) => day)).map((range) => {
+      const { state: reason = 'absent', problem } = each[0] ?? {};
+      return { ...range, days: daysOf(range).length, reason, ...(problem !== undefined && { problem }) };
+    }),
+  );
+  ranges.sort((one, other) => one.start_date.localeCompare(other.start_date));
+  return {
+    outcome: 'ok',
+    account,
+    name,
+    start_date,
+    end_date,
+    days: days.length,
+    missing: ranges.filter(
+      (range) => range.reason !== 'present' && range.reason !== 'held',
+    ) as MissingRange[],
+    held: ranges.filter(({ reason }) => reason === 'held').map(({ reason, ...range }) => range),
+  };
+}
+
+/** The days that were asked for: by default, from the first one that was delivered or that the request names, to yesterday. */
+function findRange(
+  { request, deliveries }: FoundExport,
+  { from, to }: Pick<MissingOptions, 'from' | 'to'>,
+  now: Date,
+): DateRange {
+  const [first = ''] = [request, ...deliveries].map(({ start_date }) => start_date).sort();
+  const start_date = from ?? first;
+  const end_date = to ?? dateIn(request.kind === 'report' ? (request.time_zone ?? 'UTC') : 'UTC', now);
+  if (to !== undefined && end_date < start_date)
+    throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);
+  return { start_date, end_date };
+}
+
+/** A list shows one snapshot only, so no day between two of them is missing. */
+function newestSnapshot({ request, deliveries }: FoundExport): DateRange {
+  return deliveries.toSorted(byNewest)[0] ?? request;
+}
+
+function byNewest(one: Delivery, other: Delivery): number {
+  return Date.parse(other.created_at) - Date.parse(one.created_at);
+}
+
+function describeMissing(missing: MissingDays, { named }: FoundExport, folder: Folder): string[] {
+  const { account, name, days } = missing;
+  const count = missing.missing.reduce((sum, { days }) => sum + days, 0);
+  const hasProblem = missing.missing.some(({ problem }) => problem !== undefined);
+  return [
+    `${account}/${name}, ${describeDays(missing)}: ${count} of ${days} days are missing`,
+    ...[...missing.missing, ...missing.held].map(
+      (each) => `  ${describeDays(each)}  ${describeReason(each)}`,
+    ),
+    ...(hasProblem ? [COLUMNS_HINT] : []),
+    ...findRemedies(missing, named, folder).flatMap(({ aim, command }) => [aim, `  ${command}`]),
+  ];
+}
+
+const COLUMNS_HINT =
+  'If a value does not fit its column, first give the column another type under "columns" of the export in cdk.json, ' +
+  'such as {"spend": "double"}, and another "table" if the table has days already.';
+
+/** The reason why days are missing or held, in words. */
+function describeReason(range: Days | MissingRange): string {
+  if (!('reason' in range)) return 'held: the newest report has no rows, and the table keeps its own';
+  return [REASONS[range.reason], range.problem ?? []].flat().join(': ');
+}
+
+/** A command to paste, for the days from the first range to the last one. */
+interface Remedy {
+  readonly aim: string;
+  /** Each with its reason in words. */
+  readonly ranges: readonly (Days & { readonly reason: string })[];
+  readonly command: string;
+}
+
+/** The commands that bring the days, and those that were held. */
+export function findRemedies(
+  { missing, held }: Pick<MissingDays, 'missing' | 'held'>,
+  named: NamedExport,
+  folder: Folder,
+): Remedy[] {
+  const curate = (acceptEmpty: boolean) => (range: DateRange) =>
+    curateCommand(named, range, folder, { acceptEmpty });
+  const inFiles = missing.filter(({ reason }) => !TO_EXPORT.has(reason));
+  const toExport = missing.filter(({ reason }) => TO_EXPORT.has(reason));
+  return [
+    remedy('To add them to the table:', inFiles, curate(false)),
+    remedy('To export them:', toExport, (range) => exportDaysCommand(named, range, folder)),
+    remedy('To empty the held days in the table:', held, curate(true)),
+  ].flat();
+}
+
+function remedy(
+  aim: string,
+  ranges: readonly (Days | MissingRange)[],
+  commandOf: (range: DateRange) => string,
+): Remedy[] {
+  const [first, last] = [ranges[0], ranges.at(-1)];
+  if (!first || !last) return [];
+  const command = commandOf({ start_date: first.start_date, end_date: last.end_date });
+  const inWords = ranges.map((range) => {
+    const { start_date, end_date, days } = range;
+    return { start_date, end_date, days, reason: describeReason(range) };
+  });
+  return [{ aim, ranges: inWords, command }];
+}

@@ -1,0 +1,122 @@
+import { mkdtempDisposable, open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ObjectEnd, ObjectStore } from '../../../functions/aws/objects.ts';
+import { DAYS, readShownDays, type ShownDays } from '../../../functions/workflow/shown-days.ts';
+import { TABLES_PREFIX } from '../../../functions/workflow/table.ts';
+import { mapParallel } from '../parallel.ts';
+
+/** The metadata and columns of the object of a month, or of a list. */
+export interface Month {
+  /** YYYY-MM; empty for a list. */
+  readonly month: string;
+  readonly days: ShownDays;
+  /** DuckDB's types by name, in the order of the columns. */
+  readonly columns: ReadonlyMap<string, string>;
+}
+
+/** Months that are read at the same time. */
+const PARALLEL = 10;
+
+/** Holds the footer of a month of 10,000 rows. That of a month of 100 million rows takes a second call. */
+const END_BYTES = 64 * 1024;
+
+/** Ends a Parquet file, after its footer: the footer's length in four bytes, and four more. */
+const TAIL_BYTES = 8;
+
+/** The part of a table that one account fills. */
+export interface AccountTable {
+  readonly table: string;
+  readonly account: string;
+  readonly kind: 'report' | 'list';
+}
+
+/** Reads the reports that a table shows on these days. */
+export type ShownReader = (table: AccountTable, days: readonly string[]) => Promise<ShownDays>;
+
+type TableObjects = Pick<ObjectStore, 'list' | 'readEnd'>;
+
+/** @returns a reader whose promise rejects with AccessRefused or ServiceUnavailable */
+export function shownReader(store: TableObjects): ShownReader {
+  return async (table, days) => {
+    const wanted = new Set(table.kind === 'list' ? [''] : days.map((day) => day.slice(0, 'YYYY-MM'.length)));
+    const months = await readMonths(store, table, (month) => wanted.has(month));
+    return showOn(days, table, Object.assign({}, ...months.map((month) => month.days)));
+  };
+}
+
+/** A list shows its only snapshot on each of the days. @param shown what the objects of the table list */
+export function showOn(days: readonly string[], { kind }: AccountTable, shown: ShownDays): ShownDays {
+  const [snapshot] = Object.values(shown);
+  return kind === 'list' && snapshot ? Object.fromEntries(days.map((day) => [day, snapshot])) : shown;
+}
+
+/**
+ * Reads the objects of an account's table, only the end of each.
+ *
+ * @param isWanted by YYYY-MM
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function readMonths(
+  store: TableObjects,
+  { table, account }: AccountTable,
+  isWanted: (month: string) => boolean,
+): Promise<Month[]> {
+  const keys = await store.list(`${TABLES_PREFIX}${table}/${account}.`);
+  const wanted = keys.flatMap((key) => {
+    const [name, month = ''] = /\.(?:(\d{4}-\d{2})\.)?parquet$/.exec(key) ?? [];
+    return name !== undefined && isWanted(month) ? [{ key, month }] : [];
+  });
+  if (wanted.length === 0) return [];
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'months-'));
+  const months = await mapParallel(wanted, PARALLEL, async ({ key, month }) => {
+    const end = await readFooter(store, key);
+    if (!end) return [];
+    await writeEnd(fileOf(folder.path, month), end);
+    return [month];
+  });
+  return await describeMonths(folder.path, months.flat());
+}
+
+/** @returns undefined if the object does not exist */
+async function readFooter(
+  store: Pick<ObjectStore, 'readEnd'>,
+  key: string,
+  length = END_BYTES,
+): Promise<ObjectEnd | undefined> {
+  const end = await store.readEnd(key, length);
+  if (!end) return undefined;
+  const { bytes } = end;
+  const needed = bytes.readUInt32LE(bytes.length - TAIL_BYTES) + TAIL_BYTES;
+  return needed <= bytes.length ? end : readFooter(store, key, needed);
+}
+
+/** DuckDB reads no more than the footer, so the rest of the file may be a hole. */
+async function writeEnd(path: string, { bytes, size }: ObjectEnd): Promise<void> {
+  await using file = await open(path, 'w');
+  await file.write(bytes, 0, bytes.length, size - bytes.length);
+}
+
+function fileOf(folder: string, month: string): string {
+  return join(folder, `object-${month}.parquet`);
+}
+
+async function describeMonths(folder: string, months: readonly string[]): Promise<Month[]> {
+  // Loading DuckDB takes tenths of a second.
+  const { literal, openDatabase } = await import('../../../functions/tables/database.ts');
+  using database = await openDatabase(folder, new AbortController().signal);
+  const described: Month[] = [];
+  for (const month of months) {
+    const path = literal(fileOf(folder, month));
+    const metadata = await database.query(
+      `SELECT decode(value) AS value FROM parquet_kv_metadata(${path}) WHERE decode(key) = ${literal(DAYS)}`,
+    );
+    const columns = await database.query(`DESCRIBE FROM read_parquet(${path})`);
+    const days = readShownDays(String(metadata[0]?.value ?? '')) ?? {};
+    const types = columns.map(
+      ({ column_name, column_type }) => [String(column_name), String(column_type)] as const,
+    );
+    described.push({ month, days, columns: new Map(types) });
+  }
+  return described;
+}

@@ -1,0 +1,214 @@
+import { Command } from 'commander';
+import {
+  EXPORTS_PREFIX,
+  exportPrefix,
+  FAILURE,
+  MANIFEST,
+  windowOf,
+} from '../../../functions/workflow/keys.ts';
+import { addDays } from '../../../functions/workflow/request/dates.ts';
+import { duration } from '../../local/step-functions/progress.ts';
+import { type Folder, openToRead, type ReadableBucket } from '../bucket.ts';
+import { UsageError } from '../errors.ts';
+import { describeEnd, type ExecutionSummary } from '../executions/executions.ts';
+import { listExecutions } from '../executions/list.ts';
+import { adviseLocally } from '../executions/outcome.ts';
+import { printDocument, printLines, toMinute } from '../layout.ts';
+import { explainCommand } from '../next-command.ts';
+import { loadConfig, option } from '../options.ts';
+import { mapParallel } from '../parallel.ts';
+import { lastPlatform, readKeptRequests } from '../requests/kept-requests.ts';
+import {
+  describeRanges,
+  type FoundExport,
+  findExport,
+  findLatestFailure,
+  namesIn,
+  type RemainingFailure,
+} from './days.ts';
+import { groupMissing, judgeRange, type MissingDays } from './missing.ts';
+import { shownReader } from './months.ts';
+
+interface StatusOptions extends Folder {
+  readonly json?: true;
+}
+
+/** An export in the document that `status --json` prints. */
+export interface ExportStatus {
+  readonly account: string;
+  readonly export: string;
+  /** The names of executions. */
+  readonly running: readonly string[];
+  /** The last execution that has ended. */
+  readonly last?: ExecutionSummary | undefined;
+  /** The last day that a manifest covers. */
+  readonly newest_day?: string | undefined;
+  /** As `missing` shows them. Absent if the export has no days, or its request is not known. */
+  readonly missing?: MissingDays['missing'] | undefined;
+  readonly held?: MissingDays['held'] | undefined;
+  /** The latest failure report that no later delivery has deleted. */
+  readonly failure?: RemainingFailure | undefined;
+}
+
+/** The last executions that are looked at. Each is one call, of which AWS allows 250 at once. */
+const RECENT = 100;
+
+/** Exports that are read at the same time. Each reads ten manifests or months at once. */
+const PARALLEL = 4;
+
+/** Missing ranges that the text names; --json has all. */
+const MAX_RANGES = 10;
+
+export function createStatusCommand(): Command {
+  return new Command('status')
+    .argument('[name]', 'an export (default: all)')
+    .addOption(option.json())
+    .option('--local', 'look at the runs of this machine')
+    .addOption(option.out())
+    .action(status);
+}
+
+async function status(name: string | undefined, options: StatusOptions): Promise<void> {
+  const exports = await readStatus(name, options, new Date());
+  if (options.json) printDocument({ outcome: 'ok', exports });
+  else
+    printLines(
+      exports.flatMap((one, index) => [...(index > 0 ? [''] : []), ...describeStatus(one, options)]),
+    );
+}
+
+/** @throws UsageError if there is no such export */
+async function readStatus(
+  name: string | undefined,
+  options: StatusOptions,
+  now: Date,
+): Promise<ExportStatus[]> {
+  await using bucket = await openToRead(options);
+  const exports = await readExports(name, options, bucket, now);
+  return mapParallel(exports, PARALLEL, async ({ account, name, executions, newest_day, found, failure }) => {
+    const hasDays = found && found.request.kind !== 'purchases';
+    const days = hasDays
+      ? groupMissing(found, await judgeRange(found, shownReader(bucket), {}, now))
+      : undefined;
+    return {
+      account,
+      export: name,
+      running: executions.filter(isRunning).map(({ execution }) => execution),
+      last: executions.find((execution) => !isRunning(execution)),
+      newest_day,
+      missing: days?.missing,
+      held: days?.held,
+      failure,
+    };
+  });
+}
+
+export function isRunning({ outcome }: ExecutionSummary): boolean {
+  return outcome === 'running';
+}
+
+/** What its objects and executions tell about an export. */
+export interface ReadExport {
+  readonly account: string;
+  readonly name: string;
+  /** Newest first. */
+  readonly executions: readonly ExecutionSummary[];
+  /** The last day that a manifest covers. */
+  readonly newest_day: string | undefined;
+  /** Undefined if its request is not known. */
+  readonly found: FoundExport | undefined;
+  readonly failure: RemainingFailure | undefined;
+}
+
+/**
+ * Reads all exports, or those of one name, in the order of their accounts and names.
+ *
+ * @throws UsageError if there is no such export
+ */
+export async function readExports(
+  name: string | undefined,
+  folder: Folder,
+  bucket: ReadableBucket,
+  now: Date,
+): Promise<ReadExport[]> {
+  const { local, out } = folder;
+  // An export of the config that never ran in the folder is shown only if it is asked for.
+  const executions = await listExecutions(folder, RECENT).catch((error) => {
+    if (!local || name === undefined) throw error;
+    return [];
+  });
+  const configured = local && name === undefined ? [] : loadConfig().exports;
+  const kept = local ? await readKeptRequests(out, now) : [];
+  const known = new Set([
+    ...[...configured, ...kept.map(({ request }) => request)].map((each) => `${each.account}/${each.name}`),
+    ...executions.flatMap((one) => (one.account && one.export ? [`${one.account}/${one.export}`] : [])),
+    ...(local ? namesIn(await bucket.list(EXPORTS_PREFIX)) : []),
+  ]);
+  const names = [...known].filter((id) => name === undefined || id === name || id.endsWith(`/${name}`));
+  if (name !== undefined && names.length === 0)
+    throw new UsageError([`there is no export ${name} (there are ${[...known].join(', ') || 'none'})`]);
+  return mapParallel(names.sort(), PARALLEL, async (id) => {
+    const [account = '', name = ''] = id.split('/');
+    const keys = await bucket.list(exportPrefix({ account, name }));
+    const end = keys
+      .flatMap((key) => (key.endsWith(`/${MANIFEST}`) ? [windowOf(key)?.end_date ?? ''] : []))
+      .sort()
+      .at(-1);
+    const run = { ...lastPlatform(kept, { account, name }), account, out };
+    const failures = keys.filter((key) => key.endsWith(`/${FAILURE}`));
+    const failure = await findLatestFailure(bucket, failures);
+    return {
+      account,
+      name,
+      executions: executions.filter((one) => `${one.account}/${one.export}` === id),
+      newest_day: end && addDays(end, -1),
+      found: await findExport(name, { ...folder, account, kept }, bucket, now),
+      failure: failure && local ? adviseLocally(failure, run) : failure,
+    };
+  });
+}
+
+/** @param folder of local runs */
+export function describeStatus(one: ExportStatus, folder?: Folder): string[] {
+  const { running, last, newest_day, missing, held = [], failure } = one;
+  const isInFile = ({ reason }: { reason: string }) => reason === 'not_in_table';
+  const inFiles = missing?.filter(isInFile) ?? [];
+  // No day of its request is over, so none is missing.
+  const isUnused = newest_day === undefined && missing?.length === 0;
+  const lines: [string, string | undefined][] = [
+    ...running.map((execution): [string, string] => ['running', execution]),
+    ['last run', last ? describeLast(last) : 'none'],
+    ['newest day', newest_day ?? 'none'],
+    [
+      'missing',
+      missing &&
+        (isUnused
+          ? 'nothing was exported yet, and no day of the request is over'
+          : describeMany(missing.filter((range) => !isInFile(range)))),
+    ],
+    ['not in table', inFiles.length > 0 ? describeMany(inFiles) : undefined],
+    ['held', held.length > 0 ? describeMany(held) : undefined],
+    ['failure', failure && describeFailure(failure)],
+    ['more', failure && explainCommand(failure.execution, folder)],
+  ];
+  return [
+    `${one.account}/${one.export}`,
+    ...lines.flatMap(([label, text]) => (text === undefined ? [] : [`  ${label.padEnd(14)}${text}`])),
+  ];
+}
+
+function describeLast(last: ExecutionSummary): string {
+  const { started_at, ended_at = '', seconds, execution } = last;
+  const took = seconds === undefined ? '' : `, took ${duration(seconds * 1_000)}`;
+  return `${describeEnd(last)}, ${toMinute(started_at ?? ended_at)} UTC${took}, ${execution}`;
+}
+
+function describeMany(ranges: MissingDays['held']): string {
+  if (ranges.length === 0) return 'none';
+  const days = ranges.reduce((sum, range) => sum + range.days, 0);
+  return `${days} ${days === 1 ? 'day' : 'days'}: ${describeRanges(ranges, MAX_RANGES)}`;
+}
+
+function describeFailure({ at, error, happened, todo }: RemainingFailure): string {
+  return `${toMinute(at)} UTC, ${error}: ${happened} What to do: ${todo}`;
+}

@@ -1,0 +1,159 @@
+import {
+  type HistoryEvent as AwsEvent,
+  type DescribeExecutionOutput,
+  type ExecutionListItem,
+  SFN,
+} from '@aws-sdk/client-sfn';
+import { parseJson } from '../../../functions/workflow/json.ts';
+import type { Window } from '../../../functions/workflow/state-parts.ts';
+import { readStateMachineArn } from '../deployment.ts';
+import { createAwsFailure, UsageError } from '../errors.ts';
+import {
+  describeInput,
+  type ExecutionEvent,
+  type ExecutionSummary,
+  outcomeFor,
+  plannedWindows,
+  type RecordedExecution,
+  secondsBetween,
+} from './executions.ts';
+
+/**
+ * A client for the Region of an ARN. Its operations allow 250 calls at once, and then 5 or 10 a second: the SDK tries again.
+ * A failure is a CommandFailed that names the permission.
+ */
+export function createStepFunctions(arn: string): SFN {
+  const sfn = new SFN({ region: arn.split(':')[3] ?? '', maxAttempts: 10 });
+  sfn.middlewareStack.add((next, { commandName = '' }) => async (call) => {
+    const operation = commandName.replace(/Command$/, '');
+    return next(call).catch((error) => {
+      throw createAwsFailure(error, `answer ${operation} for ${arn}`, `states:${operation}`);
+    });
+  });
+  return sfn;
+}
+
+export function hasEnded({ status }: DescribeExecutionOutput): boolean {
+  return status !== 'RUNNING' && status !== 'PENDING_REDRIVE';
+}
+
+/** Finds an execution by its name. @throws UsageError if there is none */
+export async function findExecution(name: string): Promise<DescribeExecutionOutput> {
+  const arn = await readStateMachineArn();
+  const executionArn = `${arn.replace(':stateMachine:', ':execution:')}:${name}`;
+  const finding = createStepFunctions(executionArn).describeExecution({ executionArn });
+  return finding.catch((error: Error) => {
+    const { name } = Object(error.cause);
+    if (!/^(ExecutionDoesNotExist|InvalidArn|ValidationException)$/.test(name)) throw error;
+    throw new UsageError([`there is no execution ${executionArn} (${name})`]);
+  });
+}
+
+/**
+ * The executions that run, and the last ones, newest first.
+ *
+ * @param limit of those that have ended
+ */
+export async function listDeployed(stateMachineArn: string, limit: number): Promise<ExecutionSummary[]> {
+  const sfn = createStepFunctions(stateMachineArn);
+  const running = await listItems(sfn, { stateMachineArn, statusFilter: 'RUNNING' });
+  // The last ones include the running ones, unless these began long ago.
+  const last = await listItems(sfn, { stateMachineArn }, limit + running.length);
+  const ended = last.filter(({ status }) => status !== 'RUNNING').slice(0, limit);
+  const found = [...running, ...ended].map(({ executionArn }) => sfn.describeExecution({ executionArn }));
+  return (await Promise.all(found)).map(summarize);
+}
+
+/** Newest first. */
+async function listItems(
+  sfn: SFN,
+  of: Parameters<SFN['paginateListExecutions']>[0],
+  limit = Number.POSITIVE_INFINITY,
+): Promise<ExecutionListItem[]> {
+  const items: ExecutionListItem[] = [];
+  for await (const { executions = [] } of sfn.paginateListExecutions(of)) {
+    items.push(...executions);
+    if (items.length >= limit) break;
+  }
+  return items.slice(0, limit);
+}
+
+function summarize(execution: DescribeExecutionOutput): ExecutionSummary {
+  const { name = '', status, startDate = new Date(0), stopDate, input, error } = execution;
+  return {
+    execution: name,
+    outcome: outcomeFor(status),
+    ...(input !== undefined && describeInput(parseJson(input), startDate)),
+    started_at: startDate.toISOString(),
+    ended_at: stopDate?.toISOString(),
+    seconds: secondsBetween(startDate, stopDate ?? new Date()),
+    error,
+  };
+}
+
+/** An execution with the histories of its windows, which are executions too. */
+export async function readDeployed(execution: DescribeExecutionOutput): Promise<RecordedExecution> {
+  const { executionArn = '', stopDate = new Date() } = execution;
+  const sfn = createStepFunctions(executionArn);
+  const own = await readHistory(sfn, executionArn);
+  const { mapRuns = [] } = await sfn.listMapRuns({ executionArn });
+  const children = await Promise.all(mapRuns.map(({ mapRunArn }) => listItems(sfn, { mapRunArn })));
+  const plan = plannedWindows(own);
+  const windows = await Promise.all(children.flat().map((child) => readWindow(sfn, child, plan)));
+  return {
+    summary: summarize(execution),
+    end: { ...execution, output: parseJson(execution.output ?? '') },
+    events: [...own, ...windows.flat()],
+    until: stopDate.toISOString(),
+  };
+}
+
+/** The events of a window's execution, as those of a Map's iteration. */
+async function readWindow(
+  sfn: SFN,
+  { executionArn = '' }: ExecutionListItem,
+  plan: readonly Window[],
+): Promise<ExecutionEvent[]> {
+  const child = await sfn.describeExecution({ executionArn });
+  const { status, startDate = new Date(0), stopDate, error, output = '' } = child;
+  const { window: own } = Object(parseJson(child.input ?? '')) as { window?: Window };
+  const window = plan.findIndex(({ start_date }) => start_date === own?.start_date);
+  const begun = { type: 'MapIterationStarted', time: startDate.toISOString(), window };
+  const history = await readHistory(sfn, executionArn, window);
+  // A window is stopped with its export only.
+  if (!stopDate || status === 'ABORTED') return [begun, ...history];
+  const type = status === 'SUCCEEDED' ? 'MapIterationSucceeded' : 'MapIterationFailed';
+  const end = { type, time: stopDate.toISOString(), window, error, output: parseJson(output) };
+  return [begun, ...history, end];
+}
+
+async function readHistory(sfn: SFN, executionArn: string, window?: number): Promise<ExecutionEvent[]> {
+  const query = { executionArn, includeExecutionData: true, maxResults: 1_000 };
+  const pages = await Array.fromAsync(sfn.paginateGetExecutionHistory(query));
+  return toEvents(
+    pages.flatMap(({ events = [] }) => events),
+    window,
+  );
+}
+
+/** The events of a Lambda or a task name no state; they belong to the one that was entered last. */
+function toEvents(history: readonly AwsEvent[], window: number | undefined): ExecutionEvent[] {
+  let at: Pick<ExecutionEvent, 'state' | 'stateType'> = {};
+  return history.flatMap((event): ExecutionEvent[] => {
+    const { type = '', timestamp = new Date(0), stateExitedEventDetails: exited } = event;
+    const time = timestamp.toISOString();
+    const [, stateType, change] = /^(\w+)(StateEntered|StateExited)$/.exec(type) ?? [];
+    if (change !== undefined) {
+      at = { state: (event.stateEnteredEventDetails ?? exited)?.name, stateType };
+      return [{ type: change, time, window, ...at, output: parseJson(exited?.output ?? '') }];
+    }
+    if (!/^(LambdaFunction|Task).*(Failed|TimedOut)$/.test(type)) return [];
+    return [{ type: 'StateFailed', time, window, ...at, ...failureOf(event) }];
+  });
+}
+
+/** Each type of failure has its own field of details. */
+function failureOf(event: AwsEvent): { error: string; cause?: string } {
+  const details = Object.values(event).find((value) => typeof Object(value).error === 'string');
+  return details ?? { error: event.type ?? '' };
+}

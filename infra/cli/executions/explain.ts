@@ -1,0 +1,123 @@
+import { Command } from 'commander';
+import { describeDays } from '../../../functions/workflow/request/dates.ts';
+import { DOING, duration, size } from '../../local/step-functions/progress.ts';
+import { UsageError } from '../errors.ts';
+import { printDocument, printLines, toMinute } from '../layout.ts';
+import { missingCommand, resumeCommand } from '../next-command.ts';
+import { type CommonOptions, examples, option } from '../options.ts';
+import { lastPlatform, readKeptRequests } from '../requests/kept-requests.ts';
+import {
+  daysIn,
+  describeEnd,
+  isUnderWay,
+  type RecordedExecution,
+  readLocal,
+  readWindows,
+  type WindowRun,
+} from './executions.ts';
+import { listExecutions } from './list.ts';
+import { adviseLocally, describeOutcome, type Outcome, outcomeOf } from './outcome.ts';
+import { describeTimeline } from './timeline.ts';
+
+export function createExplainCommand(): Command {
+  return new Command('explain')
+    .argument('[execution]', 'the name of an execution (default: the one that began last)')
+    .addOption(option.json())
+    .option('--local', 'explain a run of this machine')
+    .addOption(option.out())
+    .addHelpText('after', examples('explain daily-campaigns-20261001-20261101-20261121T041500123Z'))
+    .action(explain);
+}
+
+/** @param named default: the execution that began last */
+async function explain(named: string | undefined, options: CommonOptions): Promise<void> {
+  const execution = named ?? (await listExecutions(options, 1))[0]?.execution;
+  if (execution === undefined) throw new UsageError(['nothing has run yet']);
+  const details = options.local ? await readLocal(options.out, execution) : await findDeployed(execution);
+  const failed = options.local ? await readLocalFailure(details, options) : readFailure(details);
+  if (!options.json) return printLines(describeExecution(details, failed, options));
+  const { outcome: ending, ...failure } = failed ?? {};
+  const timeline = describeTimeline(details.events);
+  const windows = readWindows(details);
+  printDocument({ ...details.summary, failure: ending && failure, windows, timeline });
+}
+
+async function findDeployed(execution: string): Promise<RecordedExecution> {
+  const { findExecution, readDeployed } = await import('./deployed.ts');
+  return readDeployed(await findExecution(execution));
+}
+
+function readFailure({ summary, end }: RecordedExecution): Outcome | undefined {
+  return isUnderWay(summary) || summary.outcome === 'delivered' ? undefined : outcomeOf(end);
+}
+
+/** A run that was interrupted says how to continue it. */
+async function readLocalFailure(
+  details: RecordedExecution,
+  { out }: CommonOptions,
+): Promise<Outcome | undefined> {
+  const { execution, outcome, account = '', export: name = '' } = details.summary;
+  if (outcome === 'stopped')
+    return {
+      outcome: 'interrupted',
+      version: '1',
+      execution,
+      continues: false,
+      next: nextLocal(details, out),
+    };
+  const failure = readFailure(details);
+  if (failure?.outcome !== 'failed') return failure;
+  const platform = lastPlatform(await readKeptRequests(out, new Date()), { account, name });
+  return adviseLocally(failure, { ...platform, account, out });
+}
+
+/** The history keeps the command of its run only; `missing` prints one for the days of an earlier run. */
+function nextLocal({ next, summary }: RecordedExecution, out: string): string {
+  return (
+    next ?? missingCommand({ name: summary.export ?? '', account: summary.account }, { local: true, out })
+  );
+}
+
+function describeExecution(
+  details: RecordedExecution,
+  failure: Outcome | undefined,
+  { local, out }: CommonOptions,
+): string[] {
+  const { summary, events } = details;
+  const { execution, outcome, seconds, started_at, ended_at, account } = summary;
+  const took = isUnderWay(summary) ? 'so far' : 'took';
+  const facts = [
+    account === undefined ? [] : `${account}/${summary.export}`,
+    daysIn(summary) ?? [],
+    started_at === undefined ? `ended ${toMinute(ended_at ?? '')} UTC` : `began ${toMinute(started_at)} UTC`,
+    seconds === undefined ? [] : `${took} ${duration(seconds * 1_000)}`,
+  ].flat();
+  const next = local ? nextLocal(details, out) : resumeCommand(execution);
+  const paragraphs = [
+    [`${outcome.replace('_', ' ')}  ${execution}`, facts.join(', ')],
+    outcome === 'unfinished'
+      ? ['It is still running, or it was killed. If it was killed, export the rest:', `  ${next}`]
+      : [],
+    failure ? describeOutcome(failure, { root: local ? `${out}/` : 's3://', next }) : [],
+    readWindows(details).map(describeWindow),
+    describeTimeline(events),
+    events.length === 0 && local
+      ? ['history.json does not have it: a later run replaced it, or it could not be written.']
+      : [],
+  ];
+  return paragraphs
+    .filter((lines) => lines.length > 0)
+    .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+}
+
+function describeWindow(run: WindowRun): string {
+  const { window, outcome, error, rows, bytes, seconds, state = '' } = run;
+  const doing = isUnderWay(run) ? (DOING[state as keyof typeof DOING] ?? state) : undefined;
+  const facts = [
+    `${describeDays(window)}  ${describeEnd({ outcome, error: error ?? doing })}`,
+    rows === undefined ? [] : `${rows} rows`,
+    bytes === undefined ? [] : size(bytes),
+    seconds === undefined ? [] : `${isUnderWay(run) ? 'so far' : 'took'} ${duration(seconds * 1_000)}`,
+  ];
+  return facts.flat().join(', ');
+}

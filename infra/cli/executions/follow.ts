@@ -1,0 +1,115 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
+import { parseJson } from '../../../functions/workflow/json.ts';
+import { CommandFailed, UsageError } from '../errors.ts';
+import { catchInterrupt } from '../interrupt.ts';
+import { printLines, warn } from '../layout.ts';
+import { explainCommand } from '../next-command.ts';
+import { checkRequest, executionName, futureFaults } from '../requests/request.ts';
+import { createStepFunctions, hasEnded, readDeployed } from './deployed.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
+import { describeTimeline } from './timeline.ts';
+
+/** DescribeExecution costs nothing, and an export takes minutes. */
+const FOLLOW_EVERY_MS = 5_000;
+
+/**
+ * Polls that may fail in a row, one minute: Step Functions may not know a new execution yet, and the export goes on without an answer.
+ */
+const MAX_FAILED_POLLS = 12;
+
+/**
+ * Starts an execution and follows it until it ends. If it fails, prints its timeline.
+ *
+ * @throws UsageError if the request has a fault; nothing is started
+ * @throws CommandFailed if AWS refuses to start it, or all polls of a minute fail
+ */
+export async function startAndFollow(
+  request: unknown,
+  stateMachineArn: string,
+  followEvery = FOLLOW_EVERY_MS,
+): Promise<Outcome> {
+  const now = new Date();
+  const { request: checked, warnings } = checkRequest(request, now);
+  const faults = futureFaults(checked, now);
+  if (faults.length > 0) throw new UsageError(faults);
+  for (const warning of warnings) warn(warning);
+  const sfn = createStepFunctions(stateMachineArn);
+  const input = JSON.stringify(request);
+  const name = executionName(checked, now);
+  const { executionArn = '' } = await sfn.startExecution({ stateMachineArn, name, input });
+  process.stderr.write(`started ${executionArn}\n`);
+  const outcome = await follow(sfn, executionArn, followEvery);
+  if (outcome.outcome === 'failed') await printTimeline(sfn, executionArn);
+  return outcome;
+}
+
+async function follow(sfn: SFN, executionArn: string, every: number): Promise<Outcome> {
+  using interrupt = catchInterrupt();
+  const { signal } = interrupt;
+  let shown = '';
+  const show = (progress: string) => {
+    if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
+    shown = progress;
+  };
+  for (let failed = 0; ; ) {
+    try {
+      const execution = await sfn.describeExecution({ executionArn });
+      if (hasEnded(execution)) return outcomeOf({ ...execution, output: parseJson(execution.output ?? '') });
+      show(await describeProgress(sfn, executionArn));
+      failed = 0;
+    } catch (error) {
+      if (!(error instanceof CommandFailed)) throw error;
+      failed += 1;
+      if (failed > MAX_FAILED_POLLS) throw describeUnseen(error, executionArn);
+      if (!(error.cause instanceof ExecutionDoesNotExist)) show(`${error.happened} Will ask again.`);
+    }
+    await wait(every, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return describeInterrupted(executionArn);
+  }
+}
+
+function describeUnseen({ happened, todo, cause }: CommandFailed, executionArn: string): CommandFailed {
+  const next = explainCommand(nameOf(executionArn));
+  return new CommandFailed(
+    happened,
+    `${todo} The export continues without this command. To follow it: ${next}`,
+    { cause },
+  );
+}
+
+function nameOf(executionArn: string): string {
+  return executionArn.split(':').at(-1) ?? '';
+}
+
+async function describeProgress(sfn: SFN, executionArn: string): Promise<string> {
+  const { mapRuns = [] } = await sfn.listMapRuns({ executionArn });
+  const mapRunArn = mapRuns[0]?.mapRunArn;
+  if (!mapRunArn) return 'planning';
+  const { itemCounts } = await sfn.describeMapRun({ mapRunArn });
+  return itemCounts
+    ? `${itemCounts.succeeded} of ${itemCounts.total} windows done, ${itemCounts.running} running`
+    : 'planning';
+}
+
+function describeInterrupted(executionArn: string): Outcome {
+  const execution = nameOf(executionArn);
+  return {
+    outcome: 'interrupted',
+    version: '1',
+    execution,
+    continues: true,
+    next: explainCommand(execution),
+  };
+}
+
+/** Warns if the history cannot be read, because the command still has to print how the export failed. */
+async function printTimeline(sfn: SFN, executionArn: string): Promise<void> {
+  try {
+    const { events } = await readDeployed(await sfn.describeExecution({ executionArn }));
+    printLines(describeTimeline(events), process.stderr);
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    warn(`${error.happened} ${error.todo}`);
+  }
+}

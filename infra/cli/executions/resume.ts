@@ -1,0 +1,44 @@
+import { Command } from 'commander';
+import { UsageError } from '../errors.ts';
+import { resumeCommand } from '../next-command.ts';
+import { type CommonOptions, examples, option } from '../options.ts';
+import { findExecution, hasEnded } from './deployed.ts';
+import { startAndFollow } from './follow.ts';
+import { type Outcome, printOutcome } from './outcome.ts';
+
+export function createResumeCommand(): Command {
+  return new Command('resume')
+    .argument('<execution>', 'the name of an execution that failed or was stopped')
+    .addOption(option.json())
+    .addOption(
+      option.deployedOnly(
+        "'npm run export -- explain --local' prints the command that continues a local run",
+      ),
+    )
+    .addHelpText('after', examples('resume daily-campaigns-20261001-20261101-20261121T041500123Z'))
+    .action(async (execution: string, options: Pick<CommonOptions, 'json'>) => {
+      const outcome = await resume(execution);
+      const next = resumeCommand(outcome.execution);
+      printOutcome(outcome, { ...options, root: 's3://', next });
+    });
+}
+
+/**
+ * Starts a new execution of the same request for the windows that were not delivered. It creates new reports.
+ *
+ * @throws UsageError if there is nothing to resume
+ * @throws CommandFailed if AWS refuses a call
+ */
+export async function resume(execution: string, followEvery?: number): Promise<Outcome> {
+  const earlier = await findExecution(execution);
+  const { status, stateMachineArn = '', input = '', startDate = new Date() } = earlier;
+  if (!hasEnded(earlier))
+    throw new UsageError([`${execution} is still running (${status}); wait until it ends, or stop it`]);
+  if (status === 'SUCCEEDED')
+    throw new UsageError([`${execution} has delivered everything; to export everything again, use 'run'`]);
+  const startedAt = startDate.toISOString();
+  // A request with a `period` must cover the same days as in the earlier execution.
+  const request = { scheduled_at: startedAt, ...JSON.parse(input) };
+  const only_missing = request.only_missing || startedAt;
+  return startAndFollow({ ...request, only_missing }, stateMachineArn, followEvery);
+}

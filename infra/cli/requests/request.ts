@@ -1,0 +1,155 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { InvalidInput } from '../../../functions/workflow/errors.ts';
+import { isObject } from '../../../functions/workflow/json.ts';
+import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
+import { type ExportRequest, parseRequest } from '../../../functions/workflow/request/request.ts';
+import { requestOf } from '../../config/exports.ts';
+import { EXAMPLE_ADVERTISERS } from '../../sandbox/settings.ts';
+import { UsageError } from '../errors.ts';
+import { loadConfig } from '../options.ts';
+
+/** The length that Step Functions allows for an execution's name. */
+const MAX_NAME_LENGTH = 80;
+
+/** Reads a request from a JSON file, or from standard input if `file` is `-`. @throws UsageError */
+async function readRequest(file: string): Promise<unknown> {
+  const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch((error) => {
+    throw new UsageError([`--input ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`]);
+  });
+  try {
+    const request: unknown = JSON.parse(content);
+    const repeated = repeatedNames(content);
+    if (repeated.length === 0) return request;
+    throw new UsageError(repeated.map((name) => `--input ${file} has "${name}" twice in one object`));
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError([`--input ${file} is not JSON: ${(error as Error).message}`]);
+  }
+}
+
+/** The names that an object has twice, of which JSON.parse takes the last. @param json that is valid */
+function repeatedNames(json: string): string[] {
+  const repeated: string[] = [];
+  const open: Set<string>[] = [];
+  for (const [token, text, colon] of json.matchAll(/[{}]|("(?:\\.|[^"\\])*")\s*(:?)/g)) {
+    if (token === '{') open.push(new Set());
+    if (token === '}') open.pop();
+    if (text === undefined || !colon) continue;
+    const name: string = JSON.parse(text);
+    if (open.at(-1)?.has(name)) repeated.push(name);
+    open.at(-1)?.add(name);
+  }
+  return repeated;
+}
+
+/** The request of an export in cdk.json. @throws UsageError */
+export function findConfiguredRequest(name: string, account?: string): unknown {
+  const { exports } = loadConfig();
+  const found = exports.filter(
+    (entry) => entry.name === name && (account === undefined || entry.account === account),
+  );
+  checkOneAccount(
+    name,
+    found.map((entry) => entry.account),
+  );
+  if (found[0]) return requestOf(found[0]);
+  const wanted = account === undefined ? name : `${account}/${name}`;
+  const all = exports.map((entry) => (account === undefined ? entry.name : `${entry.account}/${entry.name}`));
+  throw new UsageError([`the config has no export ${wanted} (it has ${all.join(', ')})`]);
+}
+
+/** @throws UsageError if several accounts have an export */
+export function checkOneAccount(name: string, accounts: readonly string[]): void {
+  const distinct = [...new Set(accounts)].sort();
+  if (distinct.length < 2) return;
+  throw new UsageError([`${distinct.join(' and ')} have an export ${name}; choose one with --account`]);
+}
+
+/** The options that say what to export. */
+export interface RequestOptions {
+  readonly input?: string;
+  /** Of a named export. */
+  readonly account?: string;
+  /** Replaces the dates or the period. */
+  readonly from?: string;
+  /** Exclusive. */
+  readonly to?: string;
+  readonly onlyMissing?: true;
+}
+
+/** The request that the options name. @throws UsageError */
+export async function findRequest(name: string | undefined, options: RequestOptions): Promise<unknown> {
+  return withOptions(await findGivenRequest(name, options), options);
+}
+
+/** The request before {@link withOptions}. @throws UsageError */
+export async function findGivenRequest(
+  name: string | undefined,
+  { input, account }: Pick<RequestOptions, 'input' | 'account'>,
+): Promise<unknown> {
+  if ((name === undefined) === (input === undefined))
+    throw new UsageError(['give the name of an export in cdk.json, or its request with --input']);
+  return input === undefined ? findConfiguredRequest(name ?? '', account) : readRequest(input);
+}
+
+/**
+ * Replaces the dates of a request, and sets `only_missing`. Anything but an object stays unchanged: {@link checkRequest} refuses it.
+ *
+ * @throws UsageError
+ */
+export function withOptions(request: unknown, { from, to, onlyMissing }: RequestOptions): unknown {
+  if ((from === undefined) !== (to === undefined)) throw new UsageError(['give --from and --to together']);
+  if (!isObject(request)) return request;
+  const { period, ...others } = request;
+  const ranged =
+    from === undefined || to === undefined ? request : { ...others, start_date: from, end_date: to };
+  return onlyMissing ? { ...ranged, only_missing: true } : ranged;
+}
+
+/** The request of `npm start`: the last week of the sandbox's advertisers, by campaign. */
+export function exampleRequest(now: Date): unknown {
+  const today = now.toISOString().slice(0, 10);
+  return {
+    name: 'example',
+    account: 'sandbox',
+    kind: 'report',
+    start_date: addDays(today, -7),
+    end_date: today,
+    advertiser_ids: EXAMPLE_ADVERTISERS,
+    metrics: ['spend', 'impressions', 'number_of_purchases'],
+    dimensions: ['campaign_id', 'campaign_name'],
+  };
+}
+
+/** Checks a request as the workflow does, so that a faulty one is never started. @throws UsageError */
+export function checkRequest(request: unknown, now: Date): ReturnType<typeof parseRequest> {
+  try {
+    return parseRequest(request, now);
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error;
+    throw new UsageError(error.facts.faults as string[]);
+  }
+}
+
+/** A person who starts an export of days that are all to come mistyped the year. */
+export function futureFaults({ kind, start_date, end_date }: ExportRequest, now: Date): string[] {
+  // Days begin up to 14 hours before those of UTC.
+  const tomorrow = addDays(now.toISOString().slice(0, 10), 1);
+  if (kind === 'list' || start_date <= tomorrow) return [];
+  return [`start_date: all days ${describeDays({ start_date, end_date })} are still to come`];
+}
+
+/**
+ * The name of an execution: export, range and start, such as `daily-campaigns-20261001-20261101-20261121T041500123Z`. The
+ * start makes it unique, because Step Functions refuses a name that was used in the last 90 days.
+ */
+export function executionName(
+  { name, start_date, end_date }: Pick<ExportRequest, 'name' | 'start_date' | 'end_date'>,
+  now: Date,
+): string {
+  const end = [start_date, end_date, now.toISOString()]
+    .map((part) => part.replaceAll(/[-:.]/g, ''))
+    .join('-');
+  return `${name.slice(0, MAX_NAME_LENGTH - end.length - 1)}-${end}`;
+}

@@ -1,0 +1,42 @@
+import { constants } from 'node:fs';
+import { access, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { SCRATCH } from '../../local/lambda/lambda-instance.ts';
+import { UsageError } from '../errors.ts';
+
+const LOCK = '.lock';
+const SQLITE_BUSY = 5;
+
+/**
+ * Reserves a folder for this command until it is disposed of. A second run is refused, and not only warned: each run has an S3 of its
+ * own on the folder, whose conditional writes do not see those of the other, so an older report could replace a newer one (P7);
+ * and both would write history.json. The lock is that of an empty SQLite database: the operating system releases it when
+ * the process ends in any way, and other containers on the same disk see it. Removes the scratch files of a run that was killed.
+ *
+ * @throws UsageError if another run uses the folder, or nobody can write to it
+ */
+export async function lockFolder(out: string): Promise<AsyncDisposable> {
+  await mkdir(out, { recursive: true })
+    .then(() => access(out, constants.W_OK))
+    .catch(({ code }: NodeJS.ErrnoException) => {
+      throw new UsageError([`--out ${out} cannot be written (${code})`]);
+    });
+  const database = new DatabaseSync(join(out, LOCK));
+  try {
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+  } catch (error) {
+    database.close();
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
+    throw new UsageError([`--out ${out} is used by another run: wait until it ends, or name another folder`]);
+  }
+  const removeScratch = () => rm(join(out, SCRATCH), { recursive: true, force: true });
+  await removeScratch();
+  return {
+    async [Symbol.asyncDispose]() {
+      await removeScratch();
+      // The file stays: another command may be about to lock this very file.
+      database.close();
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { Command } from 'commander';
+import { readStateMachineArn } from '../deployment.ts';
+import { type Outcome, printOutcome } from '../executions/outcome.ts';
+import { repeatCommand, resumeCommand } from '../next-command.ts';
+import { type CommonOptions, LOCAL_GROUP, localOption, option, wholeNumber } from '../options.ts';
+import { findRequest, type RequestOptions } from '../requests/request.ts';
+import { type LocalRunOptions, runLocal } from './run-local.ts';
+
+type RunOptions = LocalRunOptions & CommonOptions;
+
+export function createRunCommand(): Command {
+  return new Command('run')
+    .argument('[name]', 'an export in cdk.json; without one, use --input')
+    .option('--input <file>', 'the request, a JSON file; - reads standard input')
+    .addOption(option.account())
+    .addOption(option.from())
+    .addOption(option.to())
+    .option('--only-missing', 'leave out windows that the same request has already delivered')
+    .addOption(option.json())
+    .option('--local', 'run the workflow on this machine, without an AWS account')
+    .addOption(option.baseUrl(' (default: a sandbox on this machine)'))
+    .addOption(option.credential())
+    .addOption(option.revision())
+    .addOption(option.out())
+    .addOption(option.speed().helpGroup(LOCAL_GROUP))
+    .addOption(
+      localOption(
+        '--restated-days <n>',
+        "each run changes the sandbox's days until n days after their end",
+      ).argParser(wholeNumber(0, 9_999)),
+    )
+    .addOption(localOption('--take-over', 'replace another request that the folder keeps under this name'))
+    .addHelpText('after', "\n'npm start' is 'run --local'. Without a name or --input, it exports an example.")
+    .action(run);
+}
+
+async function run(name: string | undefined, options: RunOptions): Promise<void> {
+  if (options.local) return runAndPrintLocal(name, options);
+  const outcome = await runDeployed(name, options);
+  const next = resumeCommand(outcome.execution);
+  printOutcome(outcome, { ...options, root: 's3://', next });
+}
+
+/** The last line is a query of what was exported. With --json, it goes to stderr. */
+async function runAndPrintLocal(name: string | undefined, options: RunOptions): Promise<void> {
+  const { outcome, query } = await runLocal(name, options);
+  const next = repeatCommand();
+  printOutcome(outcome, { ...options, root: `${options.out}/`, next });
+  if (query !== undefined) (options.json ? process.stderr : process.stdout).write(`Query it:\n${query}\n`);
+}
+
+/** Starts the export in the deployed state machine and follows it. */
+export async function runDeployed(
+  name: string | undefined,
+  options: RequestOptions,
+  followEvery?: number,
+): Promise<Outcome> {
+  const request = await findRequest(name, options);
+  const arn = await readStateMachineArn();
+  // A local run needs no AWS SDK for Step Functions.
+  const { startAndFollow } = await import('../executions/follow.ts');
+  return startAndFollow(request, arn, followEvery);
+}

@@ -1,0 +1,208 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import {
+  Alarm,
+  ComparisonOperator,
+  type IMetric,
+  MathExpression,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import { Construct } from 'constructs';
+import { runbookLink } from '../../../functions/decisions/failure-report.ts';
+import type { ConfiguredExport } from '../../config/config.ts';
+import type { StepName } from '../retries.ts';
+import type { StepFunctions } from '../workflow-states.ts';
+import { type Fresh, freshDeliveriesOf, retriesOf, tableMetric } from './export-metrics.ts';
+
+/** A scheduled export delivers within four hours of its start: three reports of 30 minutes each, and the waits between. */
+const MARGIN_HOURS = 4;
+
+/** CloudWatch alarms with a period of an hour evaluate seven days at most. */
+const LONGEST_HOURS = 7 * 24;
+
+/** Campaigns may pause on a weekend. On Monday morning, Friday's rows are then two days and some hours old. */
+const STALE_AFTER_DAYS = 3;
+
+/** A run on the last day of a month delivers the month before. */
+const LONGEST_MONTH = 31;
+
+const PERIOD = Duration.minutes(5);
+
+/** Retries outlast short throttling. Three periods (15 minutes) of it delay exports. */
+const LASTING = 3;
+
+/**
+ * Steps whose throttling raises an alarm: those that windows run, many at a time. With
+ * reserve_token_concurrency, GetToken is throttled by design. An alarm accepts ten metrics.
+ */
+const WATCH_THROTTLING: Readonly<Record<StepName, boolean>> = {
+  PlanExport: false,
+  GetToken: false,
+  CreateReport: true,
+  CheckReport: true,
+  SaveReport: true,
+  QueryPurchases: true,
+  ExportList: true,
+  CurateReport: true,
+  PublishWindow: true,
+  PublishExport: false,
+  DescribeFailure: false,
+};
+
+interface AlarmSources {
+  readonly stateMachine: IStateMachine;
+  readonly functions: StepFunctions;
+  /** The requests that schedules could not start. */
+  readonly deadLetterQueue: IQueue;
+  readonly hasTables: boolean;
+}
+
+/** Raises an alarm at a value of 1 or more. */
+interface AlarmCondition {
+  readonly metric: IMetric;
+  /** One or two sentences for the person on call. */
+  readonly description: string;
+  /** Periods that raise the alarm; 1 by default. */
+  readonly periods?: number;
+  /** The last periods, among which these are; as many by default. */
+  readonly outOf?: number;
+  /** Raises the alarm at values below 1, and when there is no data. */
+  readonly below?: boolean;
+}
+
+interface ExportAlarmsProps extends AlarmSources {
+  readonly exports: readonly ConfiguredExport[];
+  readonly topic: ITopic;
+  readonly runbookUrl: string | undefined;
+}
+
+/** Notifies the topic. Each alarm's description says what happened and links to its section in the runbook. */
+export class ExportAlarms extends Construct {
+  constructor(scope: Construct, id: string, props: ExportAlarmsProps) {
+    super(scope, id);
+    const stack = Stack.of(this).stackName;
+    for (const [name, condition] of Object.entries(alarmConditions(props, stack)))
+      this.alarm(name, condition, props);
+    for (const configured of props.exports) this.freshnessAlarm(configured, stack, props);
+  }
+
+  /** @param name the heading of the alarm's section in the runbook, followed by `-` and the export if each export has this alarm */
+  private alarm(name: string, condition: AlarmCondition, { topic, runbookUrl }: ExportAlarmsProps): void {
+    const { metric, description, periods = 1, outOf = periods, below = false } = condition;
+    const [section = name] = name.split('-');
+    const alarm = new Alarm(this, name, {
+      alarmName: `${Stack.of(this).stackName}-${name}`,
+      alarmDescription: `${description} What to do: ${runbookLink(section, runbookUrl)}`,
+      metric,
+      evaluationPeriods: outOf,
+      datapointsToAlarm: periods,
+      threshold: 1,
+      comparisonOperator: below
+        ? ComparisonOperator.LESS_THAN_THRESHOLD
+        : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      treatMissingData: below ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+    });
+    alarm.addAlarmAction(new SnsAction(topic));
+  }
+
+  /** One alarm for both, a missing delivery and one without recent rows: a stack may have 500 resources. */
+  private freshnessAlarm(configured: ConfiguredExport, stack: string, props: ExportAlarmsProps): void {
+    const hours = overdueAfter(configured);
+    if (hours === undefined) return;
+    const { account, name } = configured;
+    const condition = {
+      metric: freshDeliveriesOf(configured, freshOf(configured), { stack, period: Duration.hours(1) }),
+      description: `Export ${name} of account ${account} has delivered no fresh data for ${hours} hours.`,
+      periods: hours,
+      below: true,
+    };
+    this.alarm(`NoFreshData-${account}.${name}`, condition, props);
+  }
+}
+
+/**
+ * Hours without a delivery after which a scheduled export is overdue; undefined without a schedule that is
+ * enabled, and where CloudWatch does not look back far enough.
+ */
+function overdueAfter({ schedule }: ConfiguredExport): number | undefined {
+  if (!schedule?.enabled) return undefined;
+  const hours = schedule.expect_every_hours + MARGIN_HOURS;
+  return hours <= LONGEST_HOURS ? hours : undefined;
+}
+
+/** A period that looks back for less than STALE_AFTER_DAYS may be a weekend, so it may have no rows. */
+function freshOf({ period }: ConfiguredExport): Fresh {
+  const isMonth = period === 'previous_month';
+  const [, days = 0] = /^last_(\d+)_days$/.exec(String(period)) ?? [];
+  return {
+    maxAge: Duration.days(STALE_AFTER_DAYS + (isMonth ? LONGEST_MONTH : 0)).toSeconds(),
+    mayBeEmpty: !isMonth && Number(days) < STALE_AFTER_DAYS,
+  };
+}
+
+/** The alarms of a stack, by name. Each has a section in the runbook. */
+function alarmConditions(
+  { stateMachine, functions, deadLetterQueue, hasTables }: AlarmSources,
+  stack: string,
+): Readonly<Record<string, AlarmCondition>> {
+  const period = PERIOD;
+  return {
+    ExportsFailed: {
+      metric: stateMachine.metricFailed({ period }),
+      description: 'An export failed: at least one of its windows was not delivered.',
+    },
+    ExportsTimedOut: {
+      metric: stateMachine.metricTimedOut({ period }),
+      description: 'An export was still running when it reached its time limit.',
+    },
+    ExportsThrottled: {
+      metric: stateMachine.metricThrottled({ period }),
+      description: 'Step Functions has throttled state transitions for 15 minutes.',
+      periods: LASTING,
+    },
+    FunctionsThrottled: {
+      metric: sumOfThrottles(functions),
+      description: 'Lambda has throttled functions for 15 minutes.',
+      periods: LASTING,
+      // FILL makes the newest period 0 until Lambda's metrics arrive.
+      outOf: LASTING + 1,
+    },
+    ExportsNotStarted: {
+      metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({ period, statistic: 'Maximum' }),
+      description:
+        'A schedule could not start its export within an hour. The request is in the dead-letter queue.',
+    },
+    ReportsResubmitted: {
+      metric: retriesOf('ReportResubmitted', { stack, period }),
+      description: 'A report was stuck for 30 minutes or unusable, so another one was created.',
+    },
+    TokensRefused: {
+      metric: retriesOf('TokenRefused', { stack, period }),
+      description: 'The platform refused an access token that should have been valid.',
+    },
+    ...(hasTables && {
+      TableProblems: {
+        metric: tableMetric('TableProblems', { stack, period }),
+        description: 'A report was delivered, but its days are missing in the table.',
+      },
+      DaysHeld: {
+        metric: tableMetric('DaysHeld', { stack, period }),
+        description: 'A report has no rows for days that had some. The table keeps the rows.',
+      },
+    }),
+  };
+}
+
+/** A function that was not called has no data, and SUM without FILL would then have none either. */
+function sumOfThrottles(functions: StepFunctions): MathExpression {
+  const steps = (Object.keys(functions) as StepName[]).filter((step) => WATCH_THROTTLING[step]);
+  const metrics = steps.map((step, at) => [`f${at}`, functions[step].metricThrottles()]);
+  return new MathExpression({
+    expression: 'SUM(FILL(METRICS(), 0))',
+    usingMetrics: Object.fromEntries(metrics),
+    period: PERIOD,
+  });
+}

@@ -1,0 +1,83 @@
+import type { Duration } from 'aws-cdk-lib';
+import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import { type MetricName, NAMESPACE, type RetryKind } from '../../../functions/workflow/measure.ts';
+import type { ConfiguredExport } from '../../config/config.ts';
+
+// The metrics of functions/workflow/measure.ts. CloudWatch finds a metric only by all of its dimensions.
+
+interface MetricScope {
+  /** The dimension `service`. */
+  readonly stack: string;
+  readonly period: Duration;
+}
+
+/** The deliveries that count as fresh. */
+export interface Fresh {
+  /** Seconds that the newest rows may be old. Rows of unknown age count as fresh. */
+  readonly maxAge: number;
+  /** A window without rows counts too. */
+  readonly mayBeEmpty: boolean;
+}
+
+/**
+ * 1 in a period in which the export delivered fresh data, otherwise less. Between two series, CloudWatch takes a missing value as 0,
+ * so an export that never had an empty delivery or rows of a known age is right too. Without FILL, it would use an older value for
+ * a period without deliveries. If there never was one, there is no value, and the alarm goes off as well.
+ */
+export function freshDeliveriesOf(
+  { account, name }: ConfiguredExport,
+  { maxAge, mayBeEmpty }: Fresh,
+  of: MetricScope,
+): MathExpression {
+  const dimensions = { account, export: name };
+  const counted = mayBeEmpty ? 'FILL(deliveries, 0)' : '(FILL(deliveries, 0) - empty)';
+  return new MathExpression({
+    expression: `(${counted} >= 1) - (age > ${maxAge})`,
+    usingMetrics: {
+      deliveries: metric('Deliveries', dimensions, of),
+      // The newest data counts: a backfill in the same period is older.
+      age: metric('Freshness', dimensions, of).with({ statistic: 'Minimum' }),
+      ...(!mayBeEmpty && { empty: metric('EmptyDeliveries', dimensions, of) }),
+    },
+    period: of.period,
+  });
+}
+
+/** Of the tables of all exports. */
+export function tableMetric(name: 'TableProblems' | 'DaysHeld', of: MetricScope): Metric {
+  return metric(name, {}, of);
+}
+
+export function retriesOf(kind: RetryKind, of: MetricScope): Metric {
+  return metric('Retries', { kind }, of);
+}
+
+function metric(
+  metricName: MetricName,
+  dimensions: Readonly<Record<string, string>>,
+  { stack, period }: MetricScope,
+) {
+  return new Metric({
+    namespace: NAMESPACE,
+    metricName,
+    dimensionsMap: { service: stack, ...dimensions },
+    statistic: 'Sum',
+    period,
+  });
+}
+
+/**
+ * A search expression for a metric with any values of these dimensions.
+ *
+ * @param statistic such as `Sum` or `p95`
+ */
+export function searchFor(
+  metricName: MetricName,
+  dimensions: readonly string[],
+  statistic: string,
+  { stack, period }: MetricScope,
+): string {
+  const schema = [NAMESPACE, 'service', ...dimensions].join(',');
+  const search = `{${schema}} MetricName="${metricName}" service="${stack}"`;
+  return `SEARCH('${search}', '${statistic}', ${period.toSeconds()})`;
+}

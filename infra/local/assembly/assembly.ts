@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { cachedFolder } from '../../cache.ts';
+import type { FunctionSpec } from '../lambda/lambda-instance.ts';
+import type { Definition } from '../step-functions/definition.ts';
+
+/** The synthesized stack, reduced to what the local run needs. It names no account, platform or port: a run adds those. */
+export interface Assembly {
+  /** The stack's name. The names of its secrets begin with it. */
+  readonly stack: string;
+  readonly bucket: string;
+  readonly stateMachine: { readonly arn: string; readonly name: string; readonly definition: Definition };
+  readonly functions: readonly FunctionSpec[];
+  /** The bundled interpreter of state machines. */
+  readonly interpreter: string;
+}
+
+/** Paths inside an assembly's folder. */
+export const ASSEMBLY_FILE = 'assembly.json';
+export const FUNCTIONS_FOLDER = 'functions';
+export const INTERPRETER_FILE = 'interpreter.cjs';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const MAKE_ASSEMBLY = fileURLToPath(new URL('make-assembly.ts', import.meta.url));
+
+/** Everything that an assembly is made from. npm's own list of the installed packages stands for the packages. */
+const SOURCES = {
+  files: ['cdk.json', 'tsconfig.json', 'node_modules/.package-lock.json'],
+  folders: ['infra', 'infra/config', 'infra/constructs', 'infra/local'],
+  trees: ['functions'],
+};
+
+let prepared: Promise<string> | undefined;
+
+/**
+ * Returns the folder of the assembly, which is cached on disk by a hash of the sources. If the hash is new, a child process
+ * synthesizes the stack, so that this process never loads CDK: its heap would make every garbage collection slower.
+ */
+export function prepareAssembly(): Promise<string> {
+  prepared ??= cachedFolder(hashSources(), makeAssembly);
+  return prepared;
+}
+
+export function loadAssembly(folder: string): Assembly {
+  const assembly: Assembly = JSON.parse(readFileSync(join(folder, ASSEMBLY_FILE), 'utf8'));
+  const functions = assembly.functions.map((each) => ({ ...each, file: join(folder, each.file) }));
+  return { ...assembly, functions, interpreter: join(folder, assembly.interpreter) };
+}
+
+/** Fills a folder with the assembly. */
+export async function makeAssembly(draft: string): Promise<void> {
+  process.stderr.write('Prepares the workflow, which takes some seconds after each change of its code\n');
+  await promisify(execFile)(process.execPath, [MAKE_ASSEMBLY, draft]);
+}
+
+function hashSources(): string {
+  const hash = createHash('sha256');
+  const { files, folders, trees } = SOURCES;
+  const sources = [
+    ...folders.flatMap((folder) => sourcesIn(folder, false)),
+    ...trees.flatMap((folder) => sourcesIn(folder, true)),
+  ];
+  for (const file of [...files, ...sources.sort()])
+    hash.update(`\0${file}\0`).update(readFileSync(join(ROOT, file)));
+  return hash.digest('hex').slice(0, 24);
+}
+
+function sourcesIn(folder: string, recursive: boolean): string[] {
+  const names = readdirSync(join(ROOT, folder), { recursive, encoding: 'utf8' });
+  return names.filter((name) => /\.[jt]s$/.test(name)).map((name) => join(folder, name));
+}

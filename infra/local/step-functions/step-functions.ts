@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { compileFunction } from 'node:vm';
+import type * as Interpreter from 'aws-local-stepfunctions';
+import { type ClockAnchor, createScaledDate, createScaledTimers } from '../clock.ts';
+import { TaskError, taskFailure } from '../lambda/task-error.ts';
+import {
+  createRetryCounter,
+  createTryCounter,
+  type Definition,
+  markRetryCounts,
+  scaleTaskTimeouts,
+  taskResources,
+} from './definition.ts';
+import type { ExecutionResult, HistoryEvent, InterpreterEvent } from './history.ts';
+
+/** The largest input or output of a state or an execution (Step Functions quota). */
+const MAX_STATE_BYTES = 256 * 1024;
+
+export interface Execution {
+  readonly name: string;
+  /** The whole history. Each reader gets it from the beginning; it ends with the execution. */
+  readonly events: AsyncIterable<HistoryEvent>;
+  /** Never rejects. */
+  readonly result: Promise<ExecutionResult>;
+  abort(): void;
+}
+
+/**
+ * Runs a task.
+ *
+ * @param resource the Resource of the Task state
+ * @throws TaskError with the Error and Cause that AWS would report. Any other error becomes States.TaskFailed.
+ */
+export type RunTask = (resource: string, input: unknown) => Promise<unknown>;
+
+export interface StateMachineOptions {
+  readonly arn: string;
+  readonly name: string;
+  readonly definition: Definition;
+  /** The interpreter's bundle. */
+  readonly interpreter: string;
+  readonly clock: ClockAnchor;
+  readonly runTask: RunTask;
+}
+
+export interface LocalStateMachine extends AsyncDisposable {
+  /** @throws RangeError if the input is larger than StartExecution accepts */
+  start(name: string, input: unknown): Execution;
+  /** Aborts all executions. */
+  close(): Promise<void>;
+}
+
+type Json = Parameters<Interpreter.StateMachine['run']>[0];
+
+/** Runs a state machine by a scaled clock, any number of executions at once. */
+export function createStateMachine(options: StateMachineOptions): LocalStateMachine {
+  const { arn, name: machineName, clock, runTask } = options;
+  const timers = createScaledTimers(clock);
+  const definition = markRetryCounts(scaleTaskTimeouts(options.definition, clock.speed));
+  const { StateMachine } = loadInterpreter(options.interpreter, { Date: createScaledDate(clock), ...timers });
+  const machine = new StateMachine(definition as never, { validationOptions: { noValidate: true } });
+  const resources = [...taskResources(definition)];
+  const countTries = createTryCounter(definition);
+  const running = new Set<Execution>();
+
+  const start = (name: string, input: unknown): Execution => {
+    if (jsonBytes(input) > MAX_STATE_BYTES)
+      throw new RangeError(`The input is over ${MAX_STATE_BYTES} bytes, more than an execution accepts`);
+    const ended = new AbortController();
+    const handlers = resources.map(([state, resource]) => [
+      state,
+      createTask(runTask, resource, ended.signal),
+    ]);
+    const run = machine.run(input as Json, {
+      overrides: { taskResourceLocalHandlers: Object.fromEntries(handlers) },
+      context: {
+        Execution: {
+          Id: `${arn.replace(':stateMachine:', ':execution:')}:${name}`,
+          Name: name,
+          RedriveCount: 0,
+        },
+        StateMachine: { Id: arn, Name: machineName },
+      },
+    });
+    const execution = follow(name, run, ended, countTries);
+    running.add(execution);
+    void execution.result.then(() => running.delete(execution));
+    return execution;
+  };
+  const close = async () => {
+    const aborted = [...running];
+    for (const execution of aborted) execution.abort();
+    await Promise.all(aborted.map(({ result }) => result));
+    timers.clearAll();
+  };
+  return { start, close, [Symbol.asyncDispose]: close };
+}
+
+/** Evaluates the interpreter with a Date and timers of its own in place of the global ones, which this process needs unscaled. */
+function loadInterpreter(file: string, globals: Readonly<Record<string, unknown>>): typeof Interpreter {
+  const module = { exports: {} };
+  const parameters = { module, require: createRequire(file), ...globals };
+  const evaluate = compileFunction(readFileSync(file, 'utf8'), Object.keys(parameters), { filename: file });
+  evaluate(...Object.values(parameters));
+  return module.exports as typeof Interpreter;
+}
+
+function createTask(runTask: RunTask, resource: string, ended: AbortSignal): (input: Json) => Promise<Json> {
+  const countRetries = createRetryCounter();
+  return async (taskInput) => {
+    // An abort wakes the interpreter from the wait of a Retry, and it would then start the next try.
+    if (ended.aborted) throw new TaskError({ error: 'States.TaskFailed', cause: 'The execution has ended.' });
+    const input = countRetries(taskInput);
+    if (jsonBytes(input) > MAX_STATE_BYTES) throw new DataLimitExceeded('input');
+    const output = await runTask(resource, input).catch((error: unknown) => {
+      throw new TaskError(taskFailure(error));
+    });
+    if (jsonBytes(output) > MAX_STATE_BYTES) throw new DataLimitExceeded('output');
+    return output as Json;
+  };
+}
+
+/** Neither a Retry nor a Catch sees this error, not even through States.ALL. */
+class DataLimitExceeded extends TaskError {
+  readonly isRetryable = false;
+  readonly isCatchable = false;
+
+  constructor(side: 'input' | 'output') {
+    const cause = `The state's ${side} is over ${MAX_STATE_BYTES} bytes.`;
+    super({ error: 'States.DataLimitExceeded', cause });
+  }
+}
+
+type Run = ReturnType<Interpreter.StateMachine['run']>;
+
+type CountTries = ReturnType<typeof createTryCounter>;
+
+function follow(name: string, run: Run, ended: AbortController, countTries: CountTries): Execution {
+  const events = createEventLog();
+  const logged = (async () => {
+    for await (const event of run.eventLogs) events.push(toHistoryEvent(event, countTries));
+  })();
+  const result = run.result
+    .then((output): ExecutionResult => ({ status: 'SUCCEEDED', output }), toFailedResult)
+    .then(async (ending) => {
+      ended.abort();
+      await logged;
+      events.close();
+      return ending;
+    });
+  const abort = () => {
+    ended.abort();
+    run.abort();
+  };
+  return { name, events, result, abort };
+}
+
+function toFailedResult(error: unknown): ExecutionResult {
+  if (!(error instanceof Error)) return { status: 'FAILED', cause: String(error) };
+  if (error.name === 'ExecutionAbortedError') return { status: 'ABORTED' };
+  if (error.name === 'ExecutionTimeoutError') return { status: 'TIMED_OUT', error: 'States.Timeout' };
+  const { name, message } = error.cause instanceof Error ? error.cause : error;
+  return { status: 'FAILED', error: name, cause: message };
+}
+
+function toHistoryEvent(event: InterpreterEvent, countTries: CountTries): HistoryEvent {
+  const about = 'state' in event ? event.state : 'parentState' in event ? event.parentState : undefined;
+  // The event of a Map's iteration has the iteration's input; its parent state has that of the whole Map.
+  const { input, output } = 'state' in event ? event.state : (event as { input?: unknown; output?: unknown });
+  return {
+    type: event.type,
+    time: new Date(event.timestamp).toISOString(),
+    ...(about && { state: about.name, stateType: about.type }),
+    ...('index' in event && event.index !== undefined && { window: event.index }),
+    ...('retry' in event && { attempt: event.retry.attempt }),
+    ...(input !== undefined && { input }),
+    ...(output !== undefined && { output }),
+    ...(event.type === 'StateFailed' && { tries: countTries(event.state.name, event.Error) }),
+    ...('Error' in event && {
+      error: event.Error,
+      cause: event.Cause instanceof Error ? event.Cause.message : String(event.Cause),
+    }),
+  };
+}
+
+interface EventLog extends AsyncIterable<HistoryEvent> {
+  push(event: HistoryEvent): void;
+  close(): void;
+}
+
+function createEventLog(): EventLog {
+  const events: HistoryEvent[] = [];
+  let closed = false;
+  let changed = Promise.withResolvers<void>();
+  const wake = () => {
+    changed.resolve();
+    changed = Promise.withResolvers();
+  };
+  return {
+    push(event) {
+      events.push(event);
+      wake();
+    },
+    close() {
+      closed = true;
+      wake();
+    },
+    async *[Symbol.asyncIterator]() {
+      for (let at = 0; ; at += 1) {
+        while (at >= events.length) {
+          if (closed) return;
+          await changed.promise;
+        }
+        yield events[at] as HistoryEvent;
+      }
+    },
+  };
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value) ?? '');
+}

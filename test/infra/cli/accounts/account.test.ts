@@ -1,0 +1,63 @@
+import { readdir, readFile, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Account, createAccount } from '../../../../infra/cli/accounts/account.ts';
+import { readClient, storeRefreshToken } from '../../../../infra/cli/accounts/authorize.ts';
+import { startDeployedAccount, writeTemporary } from '../support.ts';
+
+const CLIENT = { client_id: 'canary-id', client_secret: 'canary-secret', note: 'kept' };
+const TOKEN = 'canary-token';
+
+function createLocalAccount(credential: string): Promise<Account> {
+  return createAccount('acme', { local: true, baseUrl: 'http://127.0.0.1:9', credential });
+}
+
+async function createFile(content: string) {
+  const { directory, file } = await writeTemporary('credential.json', content);
+  const readStored = async () => JSON.parse(await readFile(file, 'utf8'));
+  return { account: await createLocalAccount(file), readStored, directory, file };
+}
+
+describe('a credential in a file', () => {
+  test('keeps what another program stores between the read and the write', async () => {
+    const { account, readStored } = await createFile(JSON.stringify(CLIENT));
+    const other = JSON.stringify({ ...CLIENT, note: 'changed' });
+    const replace: Account['store']['replace'] = async (version, text) => {
+      const { version: current, text: stored } = await account.store.read();
+      if (!stored.includes('changed')) await account.store.replace(current, other);
+      return account.store.replace(version, text);
+    };
+    const interrupted = { ...account, store: { ...account.store, replace } };
+    await storeRefreshToken(interrupted, TOKEN);
+    expect(await readStored()).toEqual({ ...CLIENT, note: 'changed', refresh_token: TOKEN });
+  });
+
+  test.each([
+    ['{"client_id":"canary-id"}', /client_secret is missing/],
+    ['{"api_key":"canary-key"}', /has no client_id/],
+    ['canary, no JSON', /is not a JSON object/],
+  ])('that cannot log in is refused without being quoted: %s', async (content, message) => {
+    const { account } = await createFile(content);
+    const error: unknown = await readClient(account).catch((one) => one);
+    expect(String(error)).toMatch(message);
+    expect(String(error)).not.toContain('canary');
+  });
+
+  test('is replaced at the target of a symbolic link', async () => {
+    const { directory, file, readStored } = await createFile(JSON.stringify(CLIENT));
+    const link = join(directory, 'link.json');
+    await symlink(file, link);
+    const account = await createLocalAccount(link);
+    await storeRefreshToken(account, TOKEN);
+    expect(await readStored()).toHaveProperty('refresh_token', TOKEN);
+    expect(await readdir(directory)).toEqual(['credential.json', 'link.json']);
+  });
+});
+
+describe('a credential in Secrets Manager', () => {
+  test('without a value is reported with the value to store', async () => {
+    const { account, server } = await startDeployedAccount(JSON.stringify(CLIENT));
+    server.faults.push({ operation: 'GetSecretValue', answer: 'ResourceNotFoundException' });
+    await expect(readClient(account)).rejects.toThrow(/has no value yet.*\n.*Store {"client_id"/);
+  });
+});

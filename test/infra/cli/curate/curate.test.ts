@@ -1,0 +1,174 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runCommand } from '../../../support/cli.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { BUCKET, curate, dateOf, deliver, openFolder, queryRows, spendIn } from '../days/deliveries.ts';
+
+const MONTH = join(BUCKET, 'tables/daily/acme.2026-10.parquet');
+
+it('shows each day of overlapping windows from the newest report, and changes nothing when it is repeated', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 3], created: 5 });
+  await deliver(folder, { days: [2, 4], created: 7 });
+  await deliver(folder, { days: [2, 3], created: 6 });
+  await deliver(folder, { days: [4, 6], created: 4 });
+  const { out } = folder;
+  const { status, result } = await curate(['daily', '--local', '--out', out]);
+  expect(status).toBe(0);
+  expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 4, 6: 4 });
+  expect(result.windows.map(({ outcome, table }) => [outcome, table?.days, table?.kept])).toEqual([
+    ['written', 3, 0],
+    ['older', undefined, undefined],
+    ['written', 1, 2],
+    ['written', 2, 1],
+  ]);
+
+  const before = await readFile(join(out, MONTH));
+  const again = await curate(['daily', '--local', '--out', out]);
+  const outcomes = again.result.windows.map(({ outcome }) => outcome);
+  expect(outcomes).toEqual(['unchanged', 'older', 'unchanged', 'unchanged']);
+  expect(await readFile(join(out, MONTH))).toEqual(before);
+
+  await rm(join(out, MONTH));
+  await curate(['daily', '--local', '--out', out]);
+  expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 4, 6: 4 });
+});
+
+it('lets only the request that the folder keeps write', async () => {
+  const folder = await openFolder();
+  const request = { advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3f'] };
+  await deliver(folder, { days: [1, 4], created: 5 });
+  await deliver(folder, { days: [3, 6], created: 4, request });
+  const { result } = await curate(['daily', '--local', '--out', folder.out]);
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['other_request', 'written']);
+  expect(await spendIn(folder.out)).toEqual({ 3: 4, 4: 4, 5: 4, 6: 4 });
+});
+
+it('writes the other windows if one was replaced, does not fit, or is no report', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 1], created: 1, rows: [{ date: '2026-09-30', spend: 1 }] });
+  await deliver(folder, { days: [2, 2], created: 2, replacedBy: '[]' });
+  await deliver(folder, { days: [3, 3], created: 3, spend: 'much' });
+  await deliver(folder, { days: [4, 4], created: 4 });
+  const { status, result } = await curate(['daily', '--local', '--out', folder.out]);
+  expect(status).toBe(1);
+  expect(result.outcome).toBe('failed');
+  const outcomes = result.windows.map(({ outcome }) => outcome);
+  expect(outcomes).toEqual(['written', 'failed', 'replaced', 'failed']);
+  expect(result.windows[1]?.problem).toMatch(/much/);
+  expect(result.windows[3]?.problem).toMatch(/2026-09-30/);
+  expect(await spendIn(folder.out)).toEqual({ 4: 4 });
+
+  const { stdout } = await runCommand(['curate', 'daily', '--local', '--out', folder.out]);
+  expect(stdout).toContain('acme 2026-10-04  shown already\n');
+  expect(stdout.split('\n').slice(-5)).toEqual([
+    'Table daily, windows: 4',
+    '  1 shown already',
+    '  2 left out: the table cannot take it',
+    '  1 left out: another run has replaced its file; export it again',
+    '',
+  ]);
+});
+
+it('rebuilds only the windows of a range, and only those of an account', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 2], created: 1 });
+  await deliver(folder, { days: [3, 4], created: 2 });
+  await deliver(folder, { days: [5, 6], created: 3 });
+  await deliver(folder, { days: [3, 4], created: 4, account: 'globex' });
+  const range = ['--from', '2026-10-02', '--to', '2026-10-05', '--account', 'acme'];
+  await curate(['daily', '--local', '--out', folder.out, ...range]);
+  expect(await spendIn(folder.out)).toEqual({ 1: 1, 2: 1, 3: 2, 4: 2 });
+});
+
+it('empties held days only with --accept-empty, and only those of the range', async () => {
+  const folder = await openFolder();
+  const args = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 4], created: 1 });
+  await curate(args);
+  await deliver(folder, { days: [1, 4], created: 2, rows: [{ date: '2026-10-01', spend: 2 }] });
+  expect((await curate(args)).result.windows).toMatchObject([
+    { outcome: 'written', table: { days: 1, held: 3 } },
+  ]);
+  expect(await spendIn(folder.out)).toEqual({ 1: 2, 2: 1, 3: 1, 4: 1 });
+  expect((await curate(args)).result.windows).toMatchObject([{ outcome: 'unchanged' }]);
+
+  const range = ['--from', '2026-10-03', '--to', '2026-10-05', '--accept-empty'];
+  expect((await curate([...args, ...range])).result.windows).toMatchObject([{ outcome: 'written' }]);
+  expect(await spendIn(folder.out)).toEqual({ 1: 2, 2: 1 });
+  expect((await curate([...args, ...range])).result.windows).toMatchObject([{ outcome: 'unchanged' }]);
+});
+
+it('brings every month to the columns of the table, also one of whose files nothing changes', async () => {
+  const folder = await openFolder();
+  const place = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 2], created: 1 });
+  await curate(place);
+  const request = { metrics: ['spend', 'clicks'] };
+  await deliver(folder, { days: [35, 35], created: 9, request, fields: { clicks: 3 } });
+  const { result } = await curate(place);
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'other_request']);
+  expect(result.months).toBe(1);
+  const file = join(folder.out, MONTH);
+  const rows = await queryRows(
+    `SELECT day(date), clicks FROM read_parquet('${file}') ORDER BY date`,
+    folder.out,
+  );
+  expect(rows).toEqual([
+    ['1', null],
+    ['2', null],
+  ]);
+  expect((await curate(place)).result.months).toBe(0);
+});
+
+it('shows the newest snapshot of a list', async () => {
+  const folder = await openFolder();
+  for (const created of [1, 3, 2]) {
+    const request = { kind: 'list', resource: 'campaigns', snapshot_date: dateOf(created) };
+    await deliver(folder, {
+      name: 'campaigns',
+      days: [created, created],
+      created,
+      request,
+      rows: [{ id: `c-${created}` }],
+    });
+  }
+  const args = ['campaigns', '--local', '--out', folder.out];
+  const { result } = await curate(args);
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'older', 'older']);
+  const rows = await queryRows('SELECT id, account FROM campaigns', folder.out);
+  expect(rows).toEqual([['c-3', 'acme']]);
+  const { stdout } = await runCommand(['missing', ...args, '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({ start_date: '2026-10-03', missing: [], held: [] });
+});
+
+it.each([
+  ['there is no such export', ['nothing'], 'there is no export nothing in cdk.json, and no run of it in '],
+  ['nothing was delivered in the range', ['daily', '--from', '2027-01-01'], 'was delivered in this range\n'],
+  [
+    '--accept-empty comes without a range',
+    ['daily', '--accept-empty'],
+    '--accept-empty needs --from and --to\n',
+  ],
+])('exits 2 if %s', async (_, args, expected) => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 1], created: 1 });
+  const { status, stderr } = await runCommand(['curate', ...args, '--local', '--out', folder.out]);
+  expect([status, stderr]).toEqual([2, expect.stringContaining(expected)]);
+});
+
+it.each(['SIGINT', 'SIGTERM'])('removes its files of report rows when %s stops it', async (signal) => {
+  const folder = temporaryDirectory();
+  const rebuild = new URL('../../../../infra/cli/curate/rebuild.ts', import.meta.url).href;
+  const program = `
+    const { openScratchFolder } = await import('${rebuild}');
+    openScratchFolder({ out: 'out' });
+    setInterval(() => process.kill(process.pid, '${signal}'), 10);`;
+  const options = { env: { ...process.env, TMPDIR: folder } };
+  const child = spawnSync(process.execPath, ['--input-type=module', '--eval', program], options);
+  expect(child.signal).toBe(signal);
+  expect(readdirSync(folder)).toEqual([]);
+});

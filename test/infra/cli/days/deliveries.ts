@@ -1,0 +1,122 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { onTestFinished } from 'vitest';
+import { platformRequest } from '../../../../functions/decisions/platform-request.ts';
+import { requestHash } from '../../../../functions/decisions/request-hash.ts';
+import { addDays } from '../../../../functions/workflow/request/dates.ts';
+import { parseRequest } from '../../../../functions/workflow/request/request.ts';
+import type { CurateResult } from '../../../../infra/cli/curate/curate.ts';
+import { runLocalQuery } from '../../../../infra/cli/query/local.ts';
+import { base64Crc } from '../../../../infra/local/s3/body.ts';
+import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
+import { runCommand } from '../../../support/cli.ts';
+import { startTestS3 } from '../../../support/s3.ts';
+
+export const BUCKET = 'bucket';
+
+/** The request of {@link deliver}, unless it is one of another kind. */
+const REPORT = {
+  start_date: '2026-10-01',
+  end_date: '2026-11-01',
+  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+  metrics: ['spend'],
+};
+
+/** A window whose report, or whose list, was delivered. */
+interface Delivery {
+  readonly name?: string;
+  readonly account?: string;
+  /** The first and the last day, of October 2026. */
+  readonly days: readonly [number, number];
+  /** The hour of November 1 in which the report was created. Its rows spend as much a day, unless `spend` is given. */
+  readonly created: number;
+  readonly spend?: unknown;
+  /** Other fields of each row. */
+  readonly fields?: Record<string, unknown>;
+  /** Other fields of the request. */
+  readonly request?: Record<string, unknown>;
+  readonly platform?: string;
+  readonly revision?: string;
+  /** The rows of the file, instead of one a day. */
+  readonly rows?: readonly object[];
+  /** The file that another run has put there since. */
+  readonly replacedBy?: string;
+}
+
+/** Opens a folder with the buckets of local runs, or of AWS. */
+export async function openFolder() {
+  const { directory: out, endpoint, client, close } = await startTestS3({ buckets: [BUCKET] });
+  onTestFinished(close);
+  const put = (Key: string, Body: string, ContentType = 'application/json') =>
+    client.send(
+      new PutObjectCommand({ Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key, Body, ContentType }),
+    );
+  return { out, endpoint, put };
+}
+
+export type Folder = Awaited<ReturnType<typeof openFolder>>;
+
+export const dateOf = (day: number) => addDays('2026-10-01', day - 1);
+export const timeOf = (hour: number) => `2026-11-01T${String(hour).padStart(2, '0')}:00:00.000Z`;
+
+/** Leaves what an export leaves: its request, the file and the manifest. The table is as if CurateReport had failed. */
+export async function deliver({ out, put }: Folder, delivery: Delivery): Promise<void> {
+  const { name = 'daily', account = 'acme', created, days, replacedBy } = delivery;
+  const { platform = '127.0.0.1', revision = '2026-09-01' } = delivery;
+  const [first, last] = days;
+  const window = { start_date: dateOf(first), end_date: dateOf(last + 1) };
+  const input = { name, account, ...(delivery.request?.kind === undefined && REPORT), ...delivery.request };
+  await mkdir(join(out, 'requests'), { recursive: true });
+  await writeFile(join(out, `requests/${account}.${name}.json`), JSON.stringify(input));
+  const { request } = parseRequest(input, new Date());
+  const dates = Array.from({ length: last - first + 1 }, (_, at) => dateOf(first + at));
+  const spend = delivery.spend ?? created;
+  const rows = delivery.rows ?? dates.map((date) => ({ date, spend, ...delivery.fields }));
+  const file =
+    request.kind === 'list' ? rows.map((row) => `${JSON.stringify(row)}\n`).join('') : JSON.stringify(rows);
+  const prefix = `exports/account=${account}/export=${name}/start_date=${window.start_date}/end_date=${window.end_date}`;
+  const key = `${prefix}/${request.kind === 'list' ? `${request.resource}.ndjson` : 'report.json'}`;
+  await put(key, replacedBy ?? file);
+  const manifest = {
+    version: '1',
+    account,
+    export: name,
+    kind: request.kind,
+    ...window,
+    request: platformRequest(request, window),
+    request_hash: requestHash(request, { platform, revision }),
+    platform,
+    revision,
+    ...(request.kind === 'report' && { report_id: `r-${created}`, report_created_at: timeOf(created) }),
+    bucket: BUCKET,
+    key,
+    bytes: file.length,
+    content_type: 'application/json',
+    checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: base64Crc(crc32(file)) },
+    copied_at: timeOf(created),
+    published_at: timeOf(created),
+    execution: `e-${created}`,
+    warnings: [],
+  };
+  await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
+}
+
+export async function curate(args: readonly string[], cwd?: string) {
+  const { status, stdout, stderr } = await runCommand(['curate', '--json', ...args], '', cwd);
+  if (stdout === '') throw new Error(stderr);
+  return { status, stderr, result: JSON.parse(stdout) as CurateResult & { faults?: string[] } };
+}
+
+/** The spend of each day of October, by its number. */
+export async function spendIn(out: string, table = 'daily'): Promise<Record<string, number>> {
+  const rows = await queryRows(`SELECT day(date), spend FROM ${table} ORDER BY date`, out);
+  return Object.fromEntries(rows.map(([day, spend]) => [String(day), Number(spend)]));
+}
+
+/** The rows of a query over a folder of local runs. */
+export async function queryRows(sql: string, out: string) {
+  const { rows } = await runLocalQuery(sql, out);
+  return (await Array.fromAsync(rows)).flat();
+}

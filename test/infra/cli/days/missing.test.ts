@@ -1,0 +1,90 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { MissingDays } from '../../../../infra/cli/days/missing.ts';
+import { runCommand } from '../../../support/cli.ts';
+import { BUCKET, curate, deliver, openFolder } from './deliveries.ts';
+
+it('names the days, why, and the commands that mend them', async () => {
+  const folder = await openFolder();
+  const { out } = folder;
+  await deliver(folder, { days: [3, 8], created: 1 });
+  await curate(['daily', '--local', '--out', out]);
+  const rows = [3, 4, 5, 8].map((day) => ({ date: `2026-10-0${day}`, spend: 1 }));
+  await deliver(folder, { days: [3, 8], created: 2, rows });
+  await curate(['daily', '--local', '--out', out]);
+  await deliver(folder, { days: [8, 9], created: 3 });
+
+  const options = ['missing', 'daily', '--local', '--out', out, '--to', '2026-10-11'];
+  const { status, stdout } = await runCommand([...options, '--json']);
+  expect(status).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({
+    outcome: 'ok',
+    account: 'acme',
+    name: 'daily',
+    days: 10,
+    start_date: '2026-10-01',
+    end_date: '2026-10-11',
+    missing: [
+      { start_date: '2026-10-01', end_date: '2026-10-03', days: 2, reason: 'absent' },
+      { start_date: '2026-10-08', end_date: '2026-10-10', days: 2, reason: 'not_in_table' },
+      { start_date: '2026-10-10', end_date: '2026-10-11', days: 1, reason: 'absent' },
+    ],
+    held: [{ start_date: '2026-10-06', end_date: '2026-10-08', days: 2 }],
+  });
+
+  const shown = (await runCommand(options)).stdout;
+  expect(shown.split('\n')).toEqual([
+    'acme/daily, 2026-10-01 to 2026-10-10: 5 of 10 days are missing',
+    '  2026-10-01 to 2026-10-02  not exported',
+    '  2026-10-08 to 2026-10-09  exported, but not in the table',
+    '  2026-10-10  not exported',
+    '  2026-10-06 to 2026-10-07  held: the newest report has no rows, and the table keeps its own',
+    'To add them to the table:',
+    `  npm run export -- curate daily --local --out ${out} --from 2026-10-08 --to 2026-10-10`,
+    'To export them:',
+    `  npm start -- --out ${out} --input ${out}/requests/acme.daily.json --from 2026-10-01 --to 2026-10-11 --only-missing`,
+    'To empty the held days in the table:',
+    `  npm run export -- curate daily --local --out ${out} --from 2026-10-06 --to 2026-10-08 --accept-empty`,
+    '',
+  ]);
+});
+
+it.each([
+  ['UTC', undefined, []],
+  ['its time zone', 'America/Los_Angeles', ['unfinished']],
+])('reads in a folder when a day was over in %s', async (_, time_zone, reasons) => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [31, 31], created: 3, request: { start_date: '2026-10-31', time_zone } });
+  const place = ['daily', '--local', '--out', folder.out];
+  await curate(place);
+  const { stdout } = await runCommand(['missing', ...place, '--to', '2026-11-01', '--json']);
+  const { missing }: MissingDays = JSON.parse(stdout);
+  expect(missing.map(({ reason }) => reason)).toEqual(reasons);
+});
+
+it('asks which account is meant if several have the export, and repeats it in the commands', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { account: 'acme', days: [1, 3], created: 1 });
+  await deliver(folder, { account: 'globex', days: [1, 2], created: 2 });
+  const options = ['missing', 'daily', '--local', '--out', folder.out, '--to', '2026-10-03'];
+  expect(await runCommand(options)).toMatchObject({
+    status: 2,
+    stderr: 'error: acme and globex have an export daily; choose one with --account\n',
+  });
+  const { stdout } = await runCommand([...options, '--account', 'acme']);
+  expect(stdout).toContain('acme/daily, 2026-10-01 to 2026-10-02: 2 of 2 days are missing');
+  expect(stdout).toContain(`curate daily --account acme --local --out ${folder.out} --from 2026-10-01`);
+});
+
+it('a manifest whose key leads out of the bucket delivers nothing', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 2], created: 1 });
+  const [manifest = ''] = globSync('*/exports/**/_manifest.json', { cwd: folder.out });
+  const { key, ...fields } = JSON.parse(readFileSync(join(folder.out, manifest), 'utf8'));
+  const outside = `../${BUCKET}/${key}`;
+  await folder.put(manifest.slice(`${BUCKET}/`.length), JSON.stringify({ ...fields, key: outside }));
+  const options = ['missing', 'daily', '--local', '--out', folder.out, '--to', '2026-10-03', '--json'];
+  const { status, stdout } = await runCommand(options);
+  expect([status, JSON.parse(stdout).missing]).toMatchObject([0, [{ reason: 'absent', days: 2 }]]);
+});

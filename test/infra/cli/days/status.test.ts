@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import { describeStatus, type ExportStatus } from '../../../../infra/cli/days/status.ts';
+import { runCommand } from '../../../support/cli.ts';
+import { FAILED, FAILURE, NAME, RUNNING, startBucket } from '../executions/operated-executions.ts';
+import { startExecutions } from '../executions/step-functions.ts';
+
+const DAILY = 'exports/account=acme/export=daily-campaigns';
+
+function range(start_date: string, end_date: string, days: number) {
+  return { start_date, end_date, days, reason: 'absent' as const };
+}
+
+/** Reads the exports from `status --json`. */
+async function readStatus(cwd: string, ...args: string[]): Promise<ExportStatus[]> {
+  const { status, stdout, stderr } = await runCommand(['status', '--json', ...args], undefined, cwd);
+  expect([status, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout).exports;
+}
+
+describe('status', () => {
+  it('shows of each export what runs, the last run, the newest day, the missing days and the last failure', async () => {
+    await startExecutions([RUNNING, FAILED]);
+    const later = { ...FAILURE, failed_at: '2026-11-20T07:30:00Z' };
+    const cwd = await startBucket({
+      [`${DAILY}/start_date=2026-10-05/end_date=2026-10-10/_manifest.json`]: {},
+      [`${DAILY}/start_date=2026-10-01/end_date=2026-11-15/_failure.json`]: later,
+      [`${DAILY}/start_date=2026-11-15/end_date=2026-12-01/_failure.json`]: FAILURE,
+    });
+    const exports = await readStatus(cwd);
+    expect(exports).toEqual([
+      {
+        account: 'acme',
+        export: 'daily-campaigns',
+        running: [NAME],
+        last: expect.objectContaining({ execution: 'daily-1', outcome: 'failed', seconds: 5_400 }),
+        newest_day: '2026-10-09',
+        missing: [expect.objectContaining({ reason: 'absent' })],
+        held: [],
+        failure: {
+          error: 'ReportStuck',
+          happened: 'No report became READY.',
+          todo: 'Ask the platform.',
+          at: '2026-11-20T07:30:00Z',
+          execution: 'daily-1',
+          key: `${DAILY}/start_date=2026-10-01/end_date=2026-11-15/_failure.json`,
+        },
+      },
+      {
+        account: 'globex',
+        export: 'monthly-totals',
+        running: [],
+        missing: [expect.objectContaining({ reason: 'absent' })],
+        held: [],
+      },
+    ]);
+  });
+
+  it('shows one export', async () => {
+    await startExecutions([{ ...FAILED, input: { name: 'by-hand', account: 'acme' } }]);
+    const cwd = await startBucket({});
+    expect(await readStatus(cwd, 'monthly-totals')).toHaveLength(1);
+    expect(await readStatus(cwd, 'acme/by-hand')).toMatchObject([{ export: 'by-hand', running: [] }]);
+    const { status, stderr } = await runCommand(['status', 'daily'], undefined, cwd);
+    expect([status, stderr]).toEqual([
+      2,
+      'error: there is no export daily (there are acme/daily-campaigns, globex/monthly-totals, acme/by-hand)\n',
+    ]);
+  });
+});
+
+it('the text has a line for each fact, and ends with the command that explains the failure', () => {
+  const ranges = Array.from({ length: 12 }, (_, at) => range(`2026-10-${at + 10}`, `2026-10-${at + 11}`, 1));
+  const status: ExportStatus = {
+    account: 'acme',
+    export: 'daily',
+    running: ['e-2'],
+    newest_day: '2026-11-20',
+    last: {
+      execution: 'e-1',
+      outcome: 'failed',
+      error: 'ReportStuck',
+      seconds: 5_400,
+      started_at: '2026-11-20T06:00:00.000Z',
+    },
+    missing: [
+      { ...range('2026-10-01', '2026-10-03', 2), reason: 'not_in_table' },
+      range('2026-11-01', '2026-11-03', 2),
+    ],
+    held: [{ start_date: '2026-10-05', end_date: '2026-10-06', days: 1 }],
+    failure: {
+      at: '2026-11-20T07:30:00Z',
+      error: 'ReportStuck',
+      happened: 'It hung.',
+      todo: 'Ask.',
+      execution: 'e-1',
+      key: 'k',
+    },
+  };
+  expect(describeStatus(status, { local: true, out: 'o' })).toEqual([
+    'acme/daily',
+    '  running       e-2',
+    '  last run      failed: ReportStuck, 2026-11-20 06:00 UTC, took 1 h 30 min, e-1',
+    '  newest day    2026-11-20',
+    '  missing       2 days: 2026-11-01 to 2026-11-02',
+    '  not in table  2 days: 2026-10-01 to 2026-10-02',
+    '  held          1 day: 2026-10-05',
+    '  failure       2026-11-20 07:30 UTC, ReportStuck: It hung. What to do: Ask.',
+    '  more          npm run export -- explain e-1 --local --out o',
+  ]);
+  expect(describeStatus({ account: 'acme', export: 'daily', running: [], missing: [], held: [] })).toEqual([
+    'acme/daily',
+    '  last run      none',
+    '  newest day    none',
+    '  missing       nothing was exported yet, and no day of the request is over',
+  ]);
+  const [, , , , many] = describeStatus({ ...status, missing: ranges });
+  expect(many).toMatch(/12 days: 2 earlier ranges and 2026-10-12, .*, 2026-10-21$/);
+});

@@ -1,0 +1,157 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { onTestFinished, vi } from 'vitest';
+import { OUTPUTS_FILE } from '../../../../infra/cli/deployment.ts';
+import { OUTPUTS, readConfig } from '../../../../infra/config/config.ts';
+import { CREDENTIALS, startS3 } from '../../../../infra/local/s3/server.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { at, type FakeExecution, STATE_MACHINE } from './step-functions.ts';
+
+/** A state's two events in AWS's history. */
+function visit(type: string, name: string, from: number, to: number, output?: unknown): object[] {
+  return [
+    { type: `${type}StateEntered`, timestamp: at(from), stateEnteredEventDetails: { name } },
+    {
+      type: `${type}StateExited`,
+      timestamp: at(to),
+      stateExitedEventDetails: { name, ...(output !== undefined && { output: JSON.stringify(output) }) },
+    },
+  ];
+}
+
+const BUCKET = { Bucket: 'exports', ExpectedBucketOwner: '123456789012' };
+
+/**
+ * A deployed bucket with these objects.
+ *
+ * @param name in the outputs of the stack
+ * @returns a folder with the outputs, to run commands in
+ */
+export async function startBucket(
+  objects: Readonly<Record<string, unknown>>,
+  name = BUCKET.Bucket,
+): Promise<string> {
+  const server = await startS3({
+    directory: temporaryDirectory(),
+    buckets: [BUCKET.Bucket],
+    account: BUCKET.ExpectedBucketOwner,
+  });
+  vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', CREDENTIALS.accessKeyId);
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', CREDENTIALS.secretAccessKey);
+  onTestFinished(() => server.close());
+  const client = new S3Client({ ...server, region: 'eu-west-1', credentials: CREDENTIALS });
+  for (const [Key, content] of Object.entries(objects)) {
+    const Body = Buffer.isBuffer(content) ? content : JSON.stringify(content);
+    await client.send(new PutObjectCommand({ ...BUCKET, Key, Body }));
+  }
+  return writeOutputs({ stateMachine: STATE_MACHINE, bucket: name });
+}
+
+/** Writes the outputs of a deployment. @returns the folder, to run commands in */
+export async function writeOutputs(
+  outputs: Readonly<Partial<Record<keyof typeof OUTPUTS, string>>>,
+): Promise<string> {
+  const folder = temporaryDirectory();
+  const named = Object.entries(outputs).map(([name, value]) => [
+    OUTPUTS[name as keyof typeof OUTPUTS],
+    value,
+  ]);
+  await mkdir(join(folder, 'cdk.out'));
+  const stacks = { [readConfig().stack]: Object.fromEntries(named) };
+  await writeFile(join(folder, OUTPUTS_FILE), JSON.stringify(stacks));
+  return folder;
+}
+
+const REQUEST = {
+  name: 'daily-campaigns',
+  account: 'acme',
+  start_date: '2026-10-01',
+  end_date: '2026-12-01',
+  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+  metrics: ['spend'],
+};
+const WINDOWS = [
+  { start_date: '2026-10-01', end_date: '2026-11-15' },
+  { start_date: '2026-11-15', end_date: '2026-12-01' },
+] as const;
+
+export const NAME = 'daily-campaigns-20261001-20261101-20261121T041500123Z';
+
+/** An execution of two windows that is still running: one is delivered, the other waits for its report. */
+export const RUNNING: FakeExecution = {
+  name: NAME,
+  status: 'RUNNING',
+  begun: 0,
+  input: REQUEST,
+  history: [
+    ...visit('Task', 'PlanExport', 0, 1, { windows: WINDOWS }),
+    ...visit('Choice', 'IsAnyMissing', 1, 1),
+    { type: 'MapStateEntered', timestamp: at(0), stateEnteredEventDetails: { name: 'ExportWindows' } },
+  ],
+  windows: [
+    {
+      name: 'window-1',
+      status: 'SUCCEEDED',
+      begun: 1,
+      ended: 12,
+      input: { window: WINDOWS[0] },
+      output: {
+        outcome: 'delivered',
+        window: WINDOWS[0],
+        key: 'k/report.json',
+        manifest_key: 'k/_manifest.json',
+        bytes: 1_234,
+        rows: 45,
+      },
+      history: [
+        ...visit('Task', 'CreateReport', 1, 2),
+        ...visit('Wait', 'WaitForReport', 2, 4),
+        ...visit('Wait', 'WaitForReport', 5, 8),
+        { type: 'TaskStateEntered', timestamp: at(8), stateEnteredEventDetails: { name: 'SaveReport' } },
+        { type: 'LambdaFunctionScheduled', timestamp: at(8) },
+        {
+          type: 'LambdaFunctionFailed',
+          timestamp: at(9),
+          lambdaFunctionFailedEventDetails: { error: 'CopyFailed', cause: '{}' },
+        },
+        { type: 'LambdaFunctionScheduled', timestamp: at(10) },
+        { type: 'TaskStateExited', timestamp: at(12), stateExitedEventDetails: { name: 'SaveReport' } },
+      ],
+    },
+    {
+      name: 'window-2',
+      status: 'RUNNING',
+      begun: 3,
+      input: { window: WINDOWS[1] },
+      history: [
+        { type: 'WaitStateEntered', timestamp: at(4), stateEnteredEventDetails: { name: 'WaitForReport' } },
+      ],
+    },
+  ],
+};
+
+/** The parts of a failed export that its failure report describes. */
+export const FAILURE = {
+  version: '1',
+  error: 'ReportStuck',
+  happened: 'No report became READY.',
+  todo: 'Ask the platform.',
+  runbook: 'infra/RUNBOOK.md#reportstuck',
+  execution: 'daily-1',
+  report_ids: ['r-1', 'r-2'],
+  request_ids: ['req-1'],
+  windows_delivered: 1,
+  windows_failed: 1,
+};
+
+export const FAILED: FakeExecution = {
+  name: 'daily-1',
+  status: 'FAILED',
+  begun: -1_440,
+  ended: -1_350,
+  input: REQUEST,
+  error: 'ReportStuck',
+  cause: JSON.stringify(FAILURE),
+};

@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import { asServiceError } from '../../../../functions/aws/service-error.ts';
+import { adviseLocally, describeOutcome, outcomeOf } from '../../../../infra/cli/executions/outcome.ts';
+
+const NEXT = 'npm run export -- resume daily-1';
+
+const REPORT = {
+  version: '1',
+  error: 'RequestRefused',
+  happened: 'No.',
+  todo: 'Correct it.',
+  execution: 'daily-1',
+};
+
+function failedWith(report: object): string {
+  const end = { name: 'daily-1', status: 'FAILED', cause: JSON.stringify(report) };
+  return describeOutcome(outcomeOf(end), { root: 's3://', next: NEXT }).join('\n');
+}
+
+function succeededWith(output: object): string {
+  const end = { name: 'daily-1', status: 'SUCCEEDED', output };
+  return describeOutcome(outcomeOf(end), { root: 's3://', next: NEXT }).join('\n');
+}
+
+describe('the outcome of a failed execution', () => {
+  it.each([
+    ['of a broken function', '{"errorType":"Error","errorMessage":"no such key"}', 'no such key'],
+    ['in plain text', 'The state TakeRequest was too large.', 'The state TakeRequest was too large.'],
+    ['that is JSON but no object', '17', '17'],
+    ['that is missing', undefined, 'The execution ended with the status FAILED.'],
+  ])('says what is known from a Cause %s', (_, cause, happened) => {
+    const outcome = outcomeOf({ name: 'daily-1', status: 'FAILED', error: 'States.Runtime', cause });
+    expect(outcome).toMatchObject({ outcome: 'failed', error: 'States.Runtime', execution: 'daily-1' });
+    expect(outcome).toHaveProperty('happened', happened);
+  });
+});
+
+describe('the printed outcome', () => {
+  it('of a failure has the faults, ids, failure report, link, advice and next command', () => {
+    const text = failedWith({
+      ...REPORT,
+      runbook: 'infra/RUNBOOK.md#requestrefused',
+      bucket: 'b',
+      key: 'exports/k/_failure.json',
+      report_ids: ['r1', 'r2'],
+      request_ids: ['req_1', 'req_2'],
+      faults: ['metrics: unknown'],
+    });
+    expect(text.split('\n')).toEqual([
+      'The export failed: RequestRefused',
+      'No.',
+      '  metrics: unknown',
+      'execution: daily-1',
+      'report_id: r1, r2',
+      'request_id: req_1, req_2',
+      'Failure report: s3://b/exports/k/_failure.json',
+      'More: infra/RUNBOOK.md#requestrefused',
+      'What to do: Correct it.',
+      'Then: npm run export -- resume daily-1',
+    ]);
+  });
+
+  it('of a failure names the windows that failed and counts those that were delivered', () => {
+    const window = (start_date: string, end_date: string) => ({ start_date, end_date });
+    const failed_windows = [
+      { ...REPORT, window: window('2026-10-01', '2026-11-15') },
+      { ...REPORT, error: 'ReportStuck', window: window('2026-11-15', '2026-12-30') },
+    ];
+    const counts = { windows_delivered: 3, windows_failed: 12 };
+    expect(failedWith({ ...REPORT, ...counts, bucket: 'b', failed_windows })).toContain(
+      [
+        'No.',
+        '12 of 15 windows failed:',
+        '  2026-10-01 to 2026-11-14  RequestRefused',
+        '  2026-11-15 to 2026-12-29  ReportStuck',
+        '  and 10 more',
+        'Windows that were delivered, and stay: 3',
+        'execution: daily-1',
+      ].join('\n'),
+    );
+  });
+
+  const TO_SEE =
+    'To see the days that the table lacks or holds: npm run export -- missing daily --account acme';
+  it.each<[string, object, string[]]>([
+    ['none', { restated: 0, held: 0 }, []],
+    [
+      'one that changed',
+      { restated: 1, first_restated: '2026-10-02', last_restated: '2026-10-02' },
+      ['Days of the table that show other values now: 1, on 2026-10-02'],
+    ],
+    [
+      'several that changed',
+      { restated: 2, first_restated: '2026-10-02', last_restated: '2026-10-05' },
+      ['Days of the table that show other values now: 2, from 2026-10-02 to 2026-10-05'],
+    ],
+    ['held ones', { held: 2, first_held: '2026-10-02', last_held: '2026-10-03' }, [TO_SEE]],
+    ['a report that the table could not take', { table_problem: 'p' }, [TO_SEE]],
+  ])('says what became of the days of the table: %s', (_, fields, expected) => {
+    const result = { account: 'acme', name: 'daily', windows: [], bucket: 'b', warnings: [], ...fields };
+    expect(succeededWith(result).split('\n')).toEqual(['No window was missing.', ...expected]);
+  });
+
+  it('has a line for each window, says which were there, and that the platform had no rows', () => {
+    const window = { start_date: '2026-10-01', end_date: '2026-10-08' };
+    const windows = [{ window, rows: 0, bytes: 2, key: 'exports/k' }];
+    const text = succeededWith({
+      windows,
+      bucket: 'b',
+      warnings: ['w'],
+      rows: 0,
+      empty: true,
+      already_delivered: 3,
+    });
+    expect(text.split('\n')).toEqual([
+      'days                      rows  bytes  object',
+      '2026-10-01 to 2026-10-07     0      2  s3://b/exports/k',
+      'Windows that were already delivered, and not exported again: 3',
+      'warning: w',
+      'The platform had no rows for this request.',
+    ]);
+  });
+});
+
+it.each([
+  ['RequestRefused', 1, 'Do this.'],
+  ['OutOfTime', 1, 'Do this.'],
+  ['OutOfTime', 1_000, 'At --speed 1000, this machine may be too slow: run it with --speed 100.'],
+  ['CredentialUnusable', 1, 'Correct c.json, or name another file with --credential.'],
+  [
+    'LoginRequired',
+    1,
+    'Log in again (npm run export -- login --account acme --local --base-url http://127.0.0.1:80 --credential c.json), ' +
+      'then run the export again.',
+  ],
+  [
+    'ServiceUnavailable',
+    1,
+    'No AWS is involved: check that out can be read and written, then run the export again.',
+  ],
+  ['ExportIncomplete', 1, 'Read the failures of the windows, then run the export again with --only-missing.'],
+  [
+    'Sandbox.Timedout',
+    1,
+    'Run the export again. If it fails again, give out/history.json to the maintainers.',
+  ],
+])('after %s at %i times the speed, says what to do on this machine', (error, speed, todo) => {
+  const run = { account: 'acme', out: 'out', speed, baseUrl: 'http://127.0.0.1:80', credential: 'c.json' };
+  const failure = { error, happened: 'No.', todo: 'Do this.' };
+  expect(adviseLocally(failure, run)).toEqual({ ...failure, todo });
+});
+
+it.each([
+  ['ENOSPC', 'is full (ENOSPC).', 'Make room in it, then run the export again.'],
+  ['EROFS', 'cannot be written (EROFS).', 'Let this user write to it, then run the export again.'],
+])('says after %s that the folder of the run %s', (code, what, todo) => {
+  const { message } = asServiceError(Object.assign(new Error(), { name: code }), 'write k to bucket b', 'p');
+  const failure = {
+    error: 'AccessRefused',
+    happened: `1 of 2 windows were not delivered. ${message}`,
+    todo: '',
+  };
+  const happened = `The folder o ${what}`;
+  expect(adviseLocally(failure, { account: 'acme', out: 'o' })).toEqual({ ...failure, happened, todo });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { resume } from '../../../../infra/cli/executions/resume.ts';
+import { runCommand } from '../../../support/cli.ts';
+import { type FakeExecution, STACK, STATE_MACHINE, startExecutions } from './step-functions.ts';
+
+const EXECUTION = `${STATE_MACHINE.replace('stateMachine', 'execution')}:daily-1`;
+const REQUEST = {
+  name: 'daily',
+  account: 'acme',
+  period: 'yesterday',
+  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+  metrics: ['spend'],
+};
+const DELIVERED = { status: 'SUCCEEDED', output: '{"version":"1","windows":[]}' };
+
+/** An execution that started at 2026-11-01T05:00:00Z. */
+function earlier(input: unknown = REQUEST, status: FakeExecution['status'] = 'FAILED'): FakeExecution {
+  return { name: 'daily-1', status, begun: -(20 * 24 + 1) * 60, input };
+}
+
+describe('resume', () => {
+  it('starts an execution for the missing windows of another', async () => {
+    const { started } = await startExecutions([earlier()], { end: DELIVERED });
+    expect(await resume('daily-1', 1)).toMatchObject({ outcome: 'delivered' });
+    expect(started).toHaveLength(1);
+    expect(started[0]?.stateMachineArn).toBe(STATE_MACHINE);
+    expect(started[0]?.name).toMatch(/^daily-20261031-20261101-/);
+    // The period means the days before the earlier execution's start.
+    expect(JSON.parse(started[0]?.input ?? '')).toEqual({
+      ...REQUEST,
+      scheduled_at: '2026-11-01T05:00:00.000Z',
+      only_missing: '2026-11-01T05:00:00.000Z',
+    });
+  });
+
+  it.each([
+    ['scheduled_at', '2026-10-31T23:30:00Z'],
+    ['only_missing', true],
+    ['only_missing', '2026-10-30T00:00:00Z'],
+  ])('keeps the %s of the request: %s', async (field, value) => {
+    const { started } = await startExecutions([earlier({ ...REQUEST, [field]: value })], { end: DELIVERED });
+    await resume('daily-1', 1);
+    expect(JSON.parse(started[0]?.input ?? '')).toMatchObject({ [field]: value });
+  });
+
+  it.each([
+    ['that is running', earlier(REQUEST, 'RUNNING'), 'is still running (RUNNING)'],
+    ['that waits for a redrive', earlier(REQUEST, 'PENDING_REDRIVE'), 'is still running (PENDING_REDRIVE)'],
+    ['that succeeded', earlier(REQUEST, 'SUCCEEDED'), 'has delivered everything'],
+    ['with a faulty request', earlier({ ...REQUEST, metrics: [] }), 'metrics'],
+  ])('refuses an execution %s, and starts nothing', async (_, execution, expected) => {
+    const { started } = await startExecutions([execution]);
+    await expect(resume('daily-1', 1)).rejects.toMatchObject({
+      name: 'UsageError',
+      message: expect.stringContaining(expected),
+    });
+    expect(started).toEqual([]);
+  });
+});
+
+describe('the command', () => {
+  const command = () => runCommand(['resume', 'daily-1', ...STACK, '--json']);
+
+  it('prints one document and sets the exit status', async () => {
+    const end = { status: 'FAILED', error: 'ReportStuck', cause: '{"happened":"x"}' };
+    await startExecutions([earlier()], { end, polls: 0 });
+    const { status, stdout } = await command();
+    expect([status, JSON.parse(stdout).outcome]).toEqual([1, 'failed']);
+  });
+
+  it('prints a denied AWS call as one document without a stack trace', async () => {
+    await startExecutions([], { denied: 'DescribeExecution' });
+    const { status, stdout, stderr } = await command();
+    expect(status).toBe(1);
+    expect(stderr).not.toContain('    at ');
+    expect(JSON.parse(stdout)).toEqual({
+      outcome: 'failed',
+      error: 'CommandFailed',
+      happened: `AWS could not answer DescribeExecution for ${EXECUTION} (AccessDeniedException): User x may not call DescribeExecution.`,
+      todo: 'Your AWS user or role needs states:DescribeExecution.',
+    });
+  });
+});
+
+it('says how to continue a local run instead', async () => {
+  const { status, stderr } = await runCommand(['resume', 'example', '--local', '--out', 'o']);
+  const instead = "'npm run export -- explain --local' prints the command that continues a local run";
+  expect([status, stderr]).toEqual([2, `error: this command is for deployed executions: ${instead}\n`]);
+});

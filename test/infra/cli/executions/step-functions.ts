@@ -1,0 +1,177 @@
+import { onTestFinished, vi } from 'vitest';
+import { setTarget } from '../../../../infra/cli/deployment.ts';
+import { OUTPUTS } from '../../../../infra/config/config.ts';
+import { listen } from '../../../support/listen.ts';
+
+export const STATE_MACHINE = 'arn:aws:states:eu-west-1:123456789012:stateMachine:exports';
+
+/** Options with which a command finds it. */
+export const STACK = ['--stack', 'exports'] as const;
+
+/** An execution in the fake Step Functions. Its windows are executions too. */
+export interface FakeExecution {
+  readonly name: string;
+  status: 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'ABORTED' | 'TIMED_OUT' | 'PENDING_REDRIVE';
+  /** Minutes after 2026-11-21T06:00:00Z. */
+  readonly begun: number;
+  readonly ended?: number;
+  readonly input?: unknown;
+  readonly output?: unknown;
+  readonly error?: string;
+  readonly cause?: string;
+  readonly history?: readonly object[];
+  /** Present if its windows have begun. */
+  readonly windows?: readonly FakeExecution[];
+}
+
+interface Options {
+  /** An operation that is denied. */
+  readonly denied?: string;
+  /** The end of each execution that is started, as fields of DescribeExecution's answer. */
+  readonly end?: Readonly<Record<string, unknown>>;
+  /** The history of each execution that is started. */
+  readonly history?: readonly object[];
+  /** Polls that see a started execution running, before it ends. */
+  readonly polls?: number;
+  /** Polls before those that fail. */
+  readonly failedPolls?: number;
+  /** Their error. Default: the execution is not visible yet. */
+  readonly pollError?: string;
+}
+
+const START = Date.UTC(2026, 10, 21, 6);
+
+/** Fewer than the tests have, so that they read several pages. */
+const PAGE = 2;
+
+/** Epoch seconds, as in an answer of AWS. @param minutes after 2026-11-21T06:00:00Z */
+export function at(minutes: number): number {
+  return START / 1_000 + minutes * 60;
+}
+
+/** Starts a Step Functions with these executions, newest first. Commands find it with {@link STACK}, and functions without. */
+export async function startExecutions(executions: readonly FakeExecution[], options: Options = {}) {
+  await startCloudFormation('exports');
+  setTarget({ stack: 'exports' });
+  onTestFinished(() => setTarget({}));
+  const {
+    denied = '',
+    end = {},
+    history = [],
+    polls = 2,
+    failedPolls = 0,
+    pollError = 'ExecutionDoesNotExist',
+  } = options;
+  const started: { name: string; input: string; stateMachineArn: string }[] = [];
+  const arnOf = (name: string) => `${STATE_MACHINE.replace('stateMachine', 'execution')}:${name}`;
+  const all = executions.flatMap((execution) => [execution, ...(execution.windows ?? [])]);
+  const find = (arn: string) => all.find(({ name }) => arn === arnOf(name));
+  const item = ({ name, status, begun, ended }: FakeExecution) => ({
+    executionArn: arnOf(name),
+    name,
+    status,
+    stateMachineArn: STATE_MACHINE,
+    startDate: at(begun),
+    ...(ended !== undefined && { stopDate: at(ended) }),
+  });
+  const page = <T>(items: readonly T[], field: string, token: string | undefined, size = PAGE) => {
+    const from = Number(token ?? 0);
+    const more = from + size < items.length ? { nextToken: String(from + size) } : {};
+    return { [field]: items.slice(from, from + size), ...more };
+  };
+  let poll = 0;
+  const describeStarted = (executionArn: string) => {
+    const execution = started.find(({ name }) => arnOf(name) === executionArn);
+    if (execution) poll += 1;
+    if (!execution || poll <= failedPolls) return undefined;
+    const common = { executionArn, name: execution.name, stateMachineArn: STATE_MACHINE, startDate: 1 };
+    return poll <= failedPolls + polls ? { ...common, status: 'RUNNING' } : { ...common, ...end };
+  };
+  const called = await serve(
+    { denied, otherwise: pollError },
+    {
+      StartExecution: ({ name = '', input = '', stateMachineArn = '' }) => {
+        started.push({ name, input, stateMachineArn });
+        return { executionArn: arnOf(name), startDate: 1 };
+      },
+      ListExecutions: ({ mapRunArn, statusFilter, nextToken }) => {
+        const listed = mapRunArn === undefined ? executions : (find(mapRunArn)?.windows ?? []);
+        const filtered = listed.filter(({ status }) => (statusFilter ?? status) === status);
+        return page(filtered.map(item), 'executions', nextToken);
+      },
+      DescribeExecution: ({ executionArn = '' }) => {
+        const execution = find(executionArn);
+        if (!execution) return describeStarted(executionArn);
+        const { input, output, error, cause } = execution;
+        const texts = {
+          input: JSON.stringify(input),
+          output: output && JSON.stringify(output),
+          error,
+          cause,
+        };
+        return { ...item(execution), ...texts };
+      },
+      // The fake's Map Run has the ARN of its execution.
+      ListMapRuns: ({ executionArn = '' }) => {
+        const execution = find(executionArn);
+        const hasBegun = execution === undefined || execution.windows !== undefined;
+        return { mapRuns: hasBegun ? [{ executionArn, mapRunArn: executionArn, startDate: at(0) }] : [] };
+      },
+      DescribeMapRun: ({ mapRunArn }) => ({ mapRunArn, itemCounts: { total: 9, succeeded: 3, running: 4 } }),
+      GetExecutionHistory: ({ executionArn = '', nextToken }) =>
+        page(find(executionArn)?.history ?? history, 'events', nextToken, 3),
+      StopExecution: ({ executionArn = '' }) => {
+        const execution = find(executionArn);
+        if (execution) execution.status = 'ABORTED';
+        return execution && { stopDate: at(99) };
+      },
+    },
+  );
+  return { called, started };
+}
+
+type Operations = Readonly<Record<string, (body: Readonly<Record<string, string>>) => object | undefined>>;
+
+/** The part of CloudFormation that commands use, with one stack. @returns `stack Region` of each call */
+export async function startCloudFormation(stack: string) {
+  const calls: string[] = [];
+  const service = await listen(({ headers, body }, response) => {
+    const [, region] = /Credential=\w+\/\d+\/([\w-]+)\//.exec(String(headers.authorization)) ?? [];
+    const name = new URLSearchParams(body).get('StackName');
+    calls.push(`${name} ${region}`);
+    response.writeHead(name === stack ? 200 : 400, { 'content-type': 'text/xml' });
+    response.end(
+      name === stack
+        ? `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>${name}</StackName>
+           <CreationTime>2026-11-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>
+           <member><OutputKey>${OUTPUTS.stateMachine}</OutputKey><OutputValue>${STATE_MACHINE}</OutputValue></member>
+           </Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
+        : '<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack with id x does not exist</Message></Error></ErrorResponse>',
+    );
+  });
+  vi.stubEnv('AWS_ENDPOINT_URL_CLOUDFORMATION', service.url);
+  vi.stubEnv('AWS_REGION', 'us-east-2');
+  onTestFinished(() => service[Symbol.asyncDispose]());
+  return calls;
+}
+
+/** Serves these operations until the test ends. @returns the names of those that were called */
+async function serve(
+  { denied, otherwise }: { readonly denied: string; readonly otherwise: string },
+  operations: Operations,
+): Promise<readonly string[]> {
+  const called: string[] = [];
+  const server = await listen(({ headers, body }, response) => {
+    const operation = String(headers['x-amz-target']).split('.')[1] ?? '';
+    called.push(operation);
+    const answer = operation === denied ? undefined : operations[operation]?.(JSON.parse(body));
+    const __type = operation === denied ? 'AccessDeniedException' : otherwise;
+    response.writeHead(answer ? 200 : 400, { 'content-type': 'application/x-amz-json-1.0' });
+    response.end(JSON.stringify(answer ?? { __type, message: `User x may not call ${operation}.` }));
+  });
+  vi.stubEnv('AWS_ENDPOINT_URL_SFN', server.url);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return called;
+}

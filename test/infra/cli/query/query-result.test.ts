@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import {
+  formatCsv,
+  formatJson,
+  formatTable,
+  type QueryResult,
+  type Value,
+} from '../../../../infra/cli/query/result.ts';
+
+describe('the formats', () => {
+  const RESULT = {
+    columns: [
+      { name: 'name', type: 'VARCHAR' },
+      { name: 'spend', type: 'DECIMAL(18,6)' },
+      { name: 'spend', type: 'double' },
+    ],
+    rows: [
+      ['a,"b"\nc', '12.500000', 1],
+      ['', null, null],
+    ] as Value[][],
+    notes: [],
+  };
+
+  /** Sends each row as a piece of its own. */
+  const format = async (to: (result: QueryResult) => AsyncIterable<string>, rows = RESULT.rows) => {
+    async function* pieces() {
+      for (const row of rows) yield [row];
+    }
+    return (await Array.fromAsync(to({ ...RESULT, rows: pieces() }))).join('');
+  };
+
+  it('align numbers to the right in a table, and let no text move the cursor', async () => {
+    expect(await format(formatTable)).toBe(
+      ['name         spend  spend', 'a,"b" c  12.500000      1', '              NULL   NULL', ''].join('\n'),
+    );
+  });
+
+  it('widen a column of a table for a value that comes after the first piece', async () => {
+    const rows = [
+      ['a', '1', 1],
+      ['longer than all', '2', 2],
+      ['b', '3', 3],
+    ];
+    expect(await format(formatTable, rows)).toBe(
+      [
+        'name  spend  spend',
+        'a         1      1',
+        'longer than all      2      2',
+        'b                    3      3',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('keep every column in JSON, also if two have the same name', async () => {
+    expect(JSON.parse(await format(formatJson))).toEqual({
+      columns: [
+        { name: 'name', type: 'VARCHAR' },
+        { name: 'spend', type: 'DECIMAL(18,6)' },
+        { name: 'spend_2', type: 'double' },
+      ],
+      rows: [
+        { name: 'a,"b"\nc', spend: '12.500000', spend_2: 1 },
+        { name: '', spend: null, spend_2: null },
+      ],
+    });
+  });
+
+  it('tell NULL from an empty text in CSV', async () => {
+    expect(await format(formatCsv)).toBe('name,spend,spend\r\n"a,""b""\nc",12.500000,1\r\n"",,\r\n');
+  });
+
+  it('have a header without rows', async () => {
+    expect(await format(formatTable, [])).toBe('name  spend  spend\n');
+    expect(JSON.parse(await format(formatJson, []))).toMatchObject({ rows: [] });
+  });
+});

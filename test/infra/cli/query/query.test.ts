@@ -1,0 +1,218 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runLocalQuery } from '../../../../infra/cli/query/local.ts';
+import { runCommand } from '../../../support/cli.ts';
+import { ledgerRows, withDuckDb, writeParquet } from '../../../support/ledger-rows.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+const MONTHS = {
+  '2026-09': {
+    days: ['2026-09-29', '2026-09-30'],
+    columns: "'Ümlaut ✓' AS campaign_name, 1.5::DECIMAL(18,6) AS spend",
+  },
+  '2026-10': {
+    days: ['2026-10-01', '2026-10-04'],
+    columns: "'b' AS campaign_name, 2.25::DECIMAL(18,6) AS spend, 9007199254740993::BIGINT AS clicks",
+  },
+};
+
+/** The Parquet metadata of an object that shows these days. */
+function metadataOf(days: readonly string[]): Record<string, string> {
+  const shown = {
+    report_id: 'r-1',
+    created_at: '2026-10-09T06:00:00Z',
+    request_hash: 'h',
+    rows: 1,
+    restated: false,
+  };
+  return { days: JSON.stringify(Object.fromEntries(days.map((day) => [day, shown]))) };
+}
+
+const R1 = { report_id: 'r-1', at: '2026-10-09 06:00:00' };
+const R2 = { report_id: 'r-2', at: '2026-10-10 06:00:00' };
+
+/** A folder of a local run with the table `daily-campaigns` of account 007, the list `campaigns`, and the ledger. */
+async function writeTables(out = temporaryDirectory()): Promise<string> {
+  const tables = join(out, 'bucket', 'tables');
+  for (const [month, { days, columns }] of Object.entries(MONTHS))
+    await writeParquet(
+      join(tables, `daily-campaigns/007.${month}.parquet`),
+      `SELECT '007' AS account, DATE '${days[0]}' AS date, ${columns}, 'r-1' AS report_id, TIMESTAMP '2026-10-09 06:00:00' AS report_created_at`,
+      metadataOf(days),
+    );
+  await writeParquet(
+    join(tables, 'campaigns/007.parquet'),
+    `SELECT '007' AS account, 'c-1' AS id, '{"id":1}' AS item`,
+  );
+  const ledger = ledgerRows('007', 'daily-campaigns', 'daily', [
+    { ...R1, date: '2026-10-01', values: { rows: 1, spend: 2, clicks: 1 } },
+    { ...R2, date: '2026-10-01', values: { rows: 1, spend: 2.25, clicks: 1 } },
+  ]);
+  await writeParquet(join(tables, 'ledger/007.daily.2026-10.parquet'), ledger);
+  return out;
+}
+
+/** Runs a query. @returns each row by the names of its columns */
+async function ask(sql: string, out: string) {
+  const { columns, rows, notes } = await runLocalQuery(sql, out);
+  const all = (await Array.fromAsync(rows)).flat();
+  const named = all.map((row) => Object.fromEntries(row.map((value, at) => [columns[at]?.name, value])));
+  return { columns, notes, rows: named };
+}
+
+describe('a local query', () => {
+  it('reads every month, and NULL where a column was added later', async () => {
+    const { rows } = await ask('SELECT * FROM daily_campaigns ORDER BY date', await writeTables());
+    const report = { account: '007', report_id: 'r-1', report_created_at: '2026-10-09 06:00:00' };
+    expect(rows).toEqual([
+      { ...report, date: '2026-09-29', campaign_name: 'Ümlaut ✓', spend: '1.500000', clicks: null },
+      { ...report, date: '2026-10-01', campaign_name: 'b', spend: '2.250000', clicks: '9007199254740993' },
+    ]);
+  });
+
+  it('lists the tables and the views over the ledger, and describes one', async () => {
+    const out = await writeTables();
+    const names = (await ask('SHOW TABLES', out)).rows.map(({ name }) => name);
+    expect(names).toEqual([
+      ...['campaigns', 'daily_campaigns', 'daily_campaigns_days', 'daily_campaigns_restatements', 'ledger'],
+    ]);
+    const described = await ask('DESCRIBE daily_campaigns_days', out);
+    expect(described.rows.map(({ column_name, column_type }) => `${column_name} ${column_type}`)).toEqual([
+      ...['account VARCHAR', 'date DATE', 'rows BIGINT', 'spend DECIMAL(38,6)', 'clicks BIGINT'],
+      ...['report_id VARCHAR', 'report_created_at TIMESTAMP', 'changed_at TIMESTAMP', 'outcome VARCHAR'],
+    ]);
+  });
+
+  it('notes the days that a table does not have, with the command that shows why', async () => {
+    const out = await writeTables();
+    const { notes } = await ask('SELECT count(*) FROM daily_campaigns', out);
+    expect(notes).toEqual([
+      `daily_campaigns has no days 2026-10-02 to 2026-10-03 of 007: npm run export -- missing daily --account 007 --local --out ${out}`,
+    ]);
+    expect((await ask('SELECT 1', out)).notes).toEqual([]);
+  });
+
+  it('fails also if only the last of many rows fails', async () => {
+    const sql = "SELECT CASE WHEN range < 500000 THEN 1 ELSE CAST('x' AS INT) END FROM range(500001)";
+    await expect(ask(sql, await writeTables())).rejects.toMatchObject({ name: 'CommandFailed' });
+  });
+
+  it('works in a folder whose name has quotes and wildcards', async () => {
+    const out = await writeTables(join(temporaryDirectory(), "it's [1] *?"));
+    expect((await ask('SELECT spend FROM daily_campaigns', out)).rows).toHaveLength(2);
+  });
+
+  it('runs no SQL that is in the name of a folder or a column', async () => {
+    const out = await writeTables();
+    const folder = join(out, "bucket/tables/x'; COPY (SELECT 1) TO 'written");
+    await writeParquet(join(folder, '007.2026-10.parquet'), 'SELECT 1 AS spend');
+    const file = join(out, 'written');
+    const column = `x"" FROM ledger GROUP BY ALL; COPY (SELECT 1) TO '${file}'; SELECT account, date, 1 AS ""y`;
+    await writeParquet(
+      join(out, 'bucket/tables/hostile/007.2026-10.parquet'),
+      `SELECT '007' AS account, DATE '2026-10-01' AS date, 1 AS "${column}", 'r-1' AS report_id`,
+    );
+    const { rows } = await ask('SHOW TABLES', out);
+    expect(rows.map(({ name }) => name)).toContain('hostile_days');
+    expect(rows.filter(({ name }) => /COPY/.test(String(name)))).toEqual([]);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('refuses a folder in which two stacks left the same table, because each day would count twice', async () => {
+    const out = await writeTables();
+    await writeParquet(join(out, 'other/tables/daily_campaigns/a.2026-10.parquet'), 'SELECT 1 AS x');
+    await expect(runLocalQuery('SELECT 1', out)).rejects.toMatchObject({ name: 'UsageError' });
+  });
+
+  it.each([
+    ['two statements', 'SELECT 1; SELECT 2', 'give one SQL statement'],
+    ['no statement', '-- nothing', 'give one SQL statement'],
+    ['an unknown column', 'SELECT spent FROM daily_campaigns', '"spend"'],
+    ['an unknown table', 'SELECT 1 FROM daily', 'The tables are: campaigns, daily_campaigns, ledger.'],
+    ['a file of the internet', "SELECT * FROM 'https://x.example/y.parquet'", 'httpfs'],
+  ])('with %s fails with a message that helps', async (_, sql, expected) => {
+    await expect(runLocalQuery(sql, await writeTables())).rejects.toThrow(expected);
+  });
+});
+
+describe('--save', () => {
+  const save = (file: string, out: string) => runCommand(['query', '--local', '--out', out, '--save', file]);
+
+  it('writes a database whose views have types, and show what is delivered later', async () => {
+    const out = await writeTables();
+    const file = join(out, 'ads.duckdb');
+    expect((await save(file, out)).stdout).toBe(
+      `${file} has the views ledger, campaigns, daily_campaigns, daily_campaigns_days, daily_campaigns_restatements\n`,
+    );
+    await writeParquet(
+      join(out, 'bucket/tables/daily-campaigns/007.2026-11.parquet'),
+      `SELECT * REPLACE (DATE '2026-11-01' AS date), 'new' AS added FROM '${out}/bucket/tables/daily-campaigns/007.2026-10.parquet'`,
+    );
+    const rows = await withDuckDb(async (connection) => {
+      await connection.run(`ATTACH '${file}' AS ads (READ_ONLY)`);
+      const reader = await connection.runAndReadAll(
+        'SELECT min(date), max(date), sum(spend), typeof(any_value(report_created_at)) FROM ads.daily_campaigns',
+      );
+      return reader.getRowsJson();
+    });
+    expect(rows).toEqual([['2026-09-29', '2026-11-01', '6.000000', 'TIMESTAMP']]);
+  });
+
+  const saveOver = async (create: (file: string) => unknown) => {
+    const out = await writeTables();
+    const file = join(out, 'file');
+    await create(file);
+    const before = readFileSync(file);
+    const { status, stderr } = await save(file, out);
+    expect([status, readFileSync(file).equals(before)]).toEqual([2, true]);
+    return stderr;
+  };
+
+  it('refuses a file that is no database', async () => {
+    const text = 'a text that somebody needs'.repeat(1000);
+    expect(await saveOver((file) => writeFileSync(file, text))).toContain('is no DuckDB database');
+  });
+
+  it('refuses a database that has tables', async () => {
+    const create = 'CREATE TABLE other.precious AS SELECT 1';
+    const stderr = await saveOver((file) =>
+      withDuckDb((connection) => connection.run(`ATTACH '${file}' AS other; ${create}`)),
+    );
+    expect(stderr).toContain('it has the table precious');
+  });
+});
+
+describe('the command', () => {
+  it('prints only the result on stdout, and reads the query from standard input', async () => {
+    const out = await writeTables();
+    const { status, stdout, stderr } = await runCommand(
+      ['query', '--local', '--json', '--out', out, '-'],
+      'SELECT sum(clicks) AS clicks FROM daily_campaigns',
+    );
+    expect([status, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^1 row\ndaily_campaigns has no days 2026-10-02/),
+    ]);
+    expect(JSON.parse(stdout)).toEqual({
+      columns: [{ name: 'clicks', type: 'HUGEINT' }],
+      rows: [{ clicks: '9007199254740993' }],
+    });
+  });
+
+  it('prints more rows than a call of a function may have arguments', async () => {
+    const { status, stdout } = await runCommand(['query', '--local', 'SELECT range FROM range(130000)']);
+    expect([status, stdout.split('\n').length]).toEqual([0, 130_002]);
+  });
+
+  it.each([
+    ['no tables', ['--local', '--out', '/no/such/folder', 'SELECT 1 FROM t'], 1, "Run 'npm start'"],
+    ['an empty query', ['--local', ' '], 2, 'the query is empty'],
+    ['no query', ['--local'], 2, 'give one SQL statement, or --save FILE'],
+    ['two formats', ['--json', '--csv', 'SELECT 1'], 2, 'cannot be used with'],
+  ])('with %s says what to do', async (_, args, expected, message) => {
+    const { status, stderr } = await runCommand(['query', ...args]);
+    expect(status).toBe(expected);
+    expect(stderr).toContain(message);
+  });
+});

@@ -1,0 +1,50 @@
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runCommand } from '../../../support/cli.ts';
+import { startCommandRun } from '../../../support/command-run.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+const RANGE = ['--from', '2026-01-01', '--to', '2026-04-01'];
+
+function plan(args: readonly string[]) {
+  return runCommand(['plan', ...args]);
+}
+
+describe('plan', () => {
+  it('shows windows, reports, time and cost before anything was exported', async () => {
+    const place = ['--local', '--out', temporaryDirectory()];
+    const { status, stdout } = await plan(['daily-campaigns', ...RANGE, ...place]);
+    expect(status).toBe(0);
+    expect(stdout).toContain('acme/daily-campaigns: 2026-01-01 to 2026-03-31');
+    expect(stdout).toMatch(/^windows +2$/m);
+    expect(stdout).toMatch(/^reports to create +2$/m);
+    expect(stdout).toMatch(/^expected time +3 min, assuming 180 s/m);
+    expect(stdout).toMatch(/^AWS charges about +\$0\.00\d\d /m);
+  });
+
+  it('names every fault of the request and of the options', async () => {
+    const { status, stderr } = await plan(['nothing', '--from', '2026-01-01']);
+    expect(status).toBe(2);
+    expect(stderr).toContain('the config has no export nothing');
+    expect(await plan([])).toMatchObject({ status: 2, stderr: expect.stringContaining('give the name') });
+  });
+
+  it('leaves out what was delivered, and estimates from the latest deliveries of a platform', async () => {
+    const { args, out } = await startCommandRun(
+      { start_date: '2026-10-01', end_date: '2026-10-08' },
+      { report: { secondsToReady: 100 } },
+    );
+    expect((await runCommand(args)).status).toBe(0);
+    const input = args[args.indexOf('--input') + 1] ?? '';
+    const options = ['--input', input, '--local', '--out', out, '--json'];
+    const { stdout } = await plan([...options, '--only-missing']);
+    expect(JSON.parse(stdout)).toMatchObject({ windows: [], reports: 0, minutes: 0, already_delivered: 1 });
+    expect(JSON.parse((await plan(options)).stdout)).not.toHaveProperty('seconds_per_report');
+    const [manifest = ''] = globSync(join(out, '*/exports/**/_manifest.json'));
+    writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('"127.0.0.1"', '"api.example.com"'));
+    const { seconds_per_report, minutes, reports } = JSON.parse((await plan(options)).stdout);
+    expect(seconds_per_report).toBeGreaterThanOrEqual(100);
+    expect({ minutes, reports }).toEqual({ minutes: Math.ceil(seconds_per_report / 60), reports: 1 });
+  });
+});

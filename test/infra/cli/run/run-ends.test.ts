@@ -1,0 +1,167 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import type { Interrupted } from '../../../../infra/cli/executions/outcome.ts';
+import { MAIN, runCommand, startCommand } from '../../../support/cli.ts';
+import { startCommandRun } from '../../../support/command-run.ts';
+import { callsTo } from '../../../support/journal.ts';
+import { expectNoSecretIn } from '../../../support/secrecy.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { STACK, startExecutions } from '../executions/step-functions.ts';
+
+const ONE_WINDOW = { start_date: '2026-10-01', end_date: '2026-10-08', table: false };
+const TWO_WINDOWS = { start_date: '2026-09-04', end_date: '2026-10-20', max_parallel: 1, table: false };
+
+/** The second report is held back, so the run cannot end before it is interrupted. */
+async function startHeldRun() {
+  let ready = 1;
+  const report = { secondsToReady: () => (ready-- > 0 ? 0 : 86_400) };
+  const run = await startCommandRun(TWO_WINDOWS, { report });
+  const release = () => {
+    ready = Number.POSITIVE_INFINITY;
+  };
+  return { ...run, release };
+}
+
+async function waitForFirstWindow(out: string): Promise<void> {
+  const manifests = () => objectsIn(out, '_manifest.json').catch(() => []);
+  await expect.poll(manifests, { timeout: 60_000 }).toHaveLength(1);
+}
+
+const PREFIX = 'exports/account=sandbox/export=daily';
+
+/** The export's objects whose names end with `ending`, sorted by key. */
+async function objectsIn(out: string, ending: string): Promise<string[]> {
+  const entries = await readdir(out, { recursive: true });
+  return entries.filter((path) => path.includes(`/${PREFIX}/`) && path.endsWith(ending)).sort();
+}
+
+/** Every file except the reports. */
+async function readFiles(directory: string): Promise<string> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && !/^report\.\w+$/.test(entry.name));
+  const texts = files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8'));
+  return (await Promise.all(texts)).join('\n');
+}
+
+describe('a failed run', () => {
+  it('P6: has one failure report, a timeline, and no secret anywhere', async () => {
+    const faults = ['report nth=2 status=401', 'storage body="<html>sbx_sig_x</html>" times=always'];
+    const { args, out, sandbox } = await startCommandRun(ONE_WINDOW, { faults });
+    const { status, stdout, stderr } = await runCommand(args);
+    expect(status).toBe(1);
+    expectNoSecretIn([stdout, stderr, await readFiles(out)].join('\n'), { sandbox });
+    // The printed document is also the event, the cause and an object.
+    const { outcome, ...report } = JSON.parse(stdout);
+    expect(outcome).toBe('failed');
+    const read = async (path: string) => JSON.parse(await readFile(join(out, path), 'utf8'));
+    expect((await read('events.jsonl')).detail).toEqual(report);
+    const { error, cause } = (await read('history.json')).executions[0].result;
+    expect([error, JSON.parse(cause)]).toEqual([report.error, report]);
+    expect(await read(join(report.bucket, report.key))).toEqual(report);
+
+    const refused = callsTo(sandbox, 'report').find(({ status }) => status === 401);
+    const [, timeline] = stderr.split('Timeline (UTC) of the export and its window ');
+    expect(timeline).toMatch(new RegExp(`Report failed: TokenRefused, request_id ${refused?.requestId}\n`));
+  });
+});
+
+describe('an interrupted run', () => {
+  it('P5: leaves its history if it is killed, and --only-missing exports the rest', async () => {
+    const { args, out, release } = await startHeldRun();
+    const { child, ended } = startCommand(args);
+    await waitForFirstWindow(out);
+    await expect
+      .poll(() => readFile(join(out, 'history.json'), 'utf8').catch(() => ''), { timeout: 10_000 })
+      .toContain('PublishWindow');
+    child.kill('SIGKILL');
+    await ended;
+
+    release();
+    const { status, stdout } = await runCommand([...args, '--only-missing']);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ already_delivered: 1, windows: [{}] });
+    expect(await objectsIn(out, '/report.json')).toHaveLength(2);
+  });
+
+  it('says after Ctrl-C what was delivered, and the command that exports the rest; another run had to wait', async () => {
+    const { args, out } = await startHeldRun();
+    const { child, ended } = startCommand(args);
+    await waitForFirstWindow(out);
+    const second = await runCommand(args);
+    expect(second.status).toBe(2);
+    expect(JSON.parse(second.stdout).faults).toEqual([
+      expect.stringContaining(`--out ${out} is used by another run`),
+    ]);
+
+    child.kill('SIGINT');
+    const { status, stdout } = await ended;
+    const interrupted: Interrupted = JSON.parse(stdout);
+    expect(status).toBe(130);
+    expect(interrupted).toMatchObject({ outcome: 'interrupted', continues: false });
+    const history = JSON.parse(await readFile(join(out, 'history.json'), 'utf8'));
+    expect(history.executions).toMatchObject([{ execution: interrupted.execution }]);
+
+    // None of the arguments has a space.
+    expect(interrupted.next).toBe(`npm start -- ${args.slice(2).join(' ')} --only-missing`);
+    const explained = await runCommand(['explain', '--local', '--out', out]);
+    expect(explained.stdout).toContain(`To export the rest: ${interrupted.next}\n`);
+  });
+
+  it('continues in AWS after Ctrl-C, and says how to see it', async () => {
+    const { started } = await startExecutions([], { polls: Number.POSITIVE_INFINITY });
+    const args = ['run', 'daily-campaigns', ...STACK, '--json'];
+    const { child, ended } = startCommand(args);
+    const shown = Promise.withResolvers<void>();
+    // By then the command listens to the signal.
+    child.stderr.on('data', (piece) => /windows done/.test(`${piece}`) && shown.resolve());
+    await shown.promise;
+    child.kill('SIGINT');
+    const { status, stdout } = await ended;
+    expect(status).toBe(130);
+    const [{ name: execution = '' } = {}] = started;
+    expect(JSON.parse(stdout)).toEqual({
+      outcome: 'interrupted',
+      version: '1',
+      execution,
+      continues: true,
+      next: `npm run export -- explain ${execution} --stack exports`,
+    });
+  });
+});
+
+describe('a delivered run', () => {
+  it('P6: prints a table, no secret is in its output or files, and warns if its history cannot be written', async () => {
+    const { args, out, sandbox } = await startCommandRun(ONE_WINDOW);
+    await mkdir(join(out, 'history.json'), { recursive: true });
+    const { status, stdout, stderr } = await runCommand(args.filter((arg) => arg !== '--json'));
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^days +rows +bytes +object$/m);
+    expect(stderr).toContain('warning: history.json could not be written (EISDIR)');
+    expect((await readdir(out)).filter((name) => name.startsWith('.history'))).toEqual([]);
+    expectNoSecretIn([stdout, stderr, await readFiles(out)].join('\n'), { sandbox });
+  });
+
+  it('continues after its output is closed', async () => {
+    const { args, out } = await startCommandRun(ONE_WINDOW);
+    const { child, ended } = startCommand(args);
+    ended.catch(() => {}); // Reading fails after the streams are destroyed.
+    const exited = once(child, 'exit');
+    child.stdout.destroy();
+    child.stderr.destroy();
+    expect(await exited).toEqual([0, null]);
+    expect(await objectsIn(out, '_manifest.json')).toHaveLength(1);
+  });
+});
+
+it.runIf(existsSync('/dev/full'))('a command exits 1 if its output cannot be written', async () => {
+  const plan = ['plan', 'daily-campaigns', '--local', '--out', temporaryDirectory()];
+  const command = ['-c', 'exec "$0" "$@" > /dev/full', process.execPath, MAIN, ...plan];
+  const child = spawn('sh', command, { stdio: 'pipe' });
+  const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  expect([status, stderr]).toEqual([1, 'error: the output cannot be written (ENOSPC)\n']);
+});

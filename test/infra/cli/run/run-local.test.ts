@@ -1,0 +1,246 @@
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { objectKey } from '../../../../functions/workflow/keys.ts';
+import { addDays } from '../../../../functions/workflow/request/dates.ts';
+import { parseRequest } from '../../../../functions/workflow/request/request.ts';
+import { firstQuery } from '../../../../infra/cli/run/run-local.ts';
+import { runCommand } from '../../../support/cli.ts';
+import { listen } from '../../../support/listen.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+const REPORT = JSON.stringify([{ date: '2026-10-01', spend: 1.5, name: 'Ümlaut ✓' }]);
+const REQUEST = {
+  name: 'daily',
+  account: 'acme',
+  start_date: '2026-10-01',
+  end_date: '2026-10-02',
+  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+  metrics: ['spend'],
+};
+
+let directory: string;
+
+beforeEach(() => {
+  directory = temporaryDirectory();
+});
+
+async function file(name: string, content: unknown): Promise<string> {
+  const path = join(directory, name);
+  await writeFile(path, JSON.stringify(content));
+  return path;
+}
+
+/** A platform unlike the sandbox: a path prefix, odd ids and an unusual order of statuses. */
+async function startPlatform() {
+  const storage = await listen((_, response) => {
+    response.end(REPORT);
+  });
+  const statuses = ['PROCESSING', 'CREATED', 'PROCESSING', 'READY', 'READY'];
+  const platform = await listen(({ method, path }, response) => {
+    const answer = (status: number, body: unknown) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+    if (path === '/eu/v3/oauth2/token') {
+      return answer(200, {
+        access_token: 'canary-token',
+        token_type: 'bearer',
+        expires_in: 3600,
+        scope: 'reporting:read',
+      });
+    }
+    if (method === 'POST' && path === '/eu/v3/reports') {
+      return answer(201, { id: 'r/1 ü', status: 'CREATED', owner: 7 });
+    }
+    if (path !== `/eu/v3/reports/${encodeURIComponent('r/1 ü')}`) return answer(404, {});
+    const status = statuses.shift() ?? 'READY';
+    const download_url = `${storage.url}/files/1?signature=canary-signature`;
+    return answer(200, { id: 'r/1 ü', status, ...(status === 'READY' && { download_url }) });
+  });
+  onTestFinished(async () => {
+    await platform[Symbol.asyncDispose]();
+    await storage[Symbol.asyncDispose]();
+  });
+  return { platform, storage };
+}
+
+async function optionsFor(baseUrl: string, request: unknown): Promise<string[]> {
+  const credential = await file('credential.json', { client_id: 'id', client_secret: 'canary-secret' });
+  const input = await file('request.json', request);
+  const named = {
+    '--base-url': baseUrl,
+    '--credential': credential,
+    '--revision': '2026-05-05',
+    '--input': input,
+  };
+  return ['run', '--local', '--out', join(directory, 'out'), ...Object.entries(named).flat()];
+}
+
+describe('run --local', () => {
+  it('works with any server that keeps the contract', async () => {
+    const { platform, storage } = await startPlatform();
+    const options = await optionsFor(`${platform.url}/eu/v3/`, REQUEST);
+    const { status, stdout, stderr } = await runCommand([...options, '--speed', '100', '--json']);
+    expect(stderr).not.toMatch(/rror|times in the future/);
+    expect(status).toBe(0);
+    const result = JSON.parse(stdout);
+    expect(result).toMatchObject({
+      outcome: 'delivered',
+      account: 'acme',
+      rows: 1,
+      bytes: Buffer.byteLength(REPORT),
+    });
+    const out = join(directory, 'out');
+    expect(await readFile(join(out, result.bucket, result.windows[0].key), 'utf8')).toBe(REPORT);
+    expect(platform.requests.slice(1).map(({ headers }) => headers['x-service-revision'])).not.toContain(
+      undefined,
+    );
+    expect(storage.requests[0]?.headers).not.toHaveProperty('authorization');
+    expect(storage.requests[0]?.headers).not.toHaveProperty('x-service-revision');
+    const written = await Promise.all(
+      ['events.jsonl', 'history.json', 'platforms/acme.daily.json'].map((name) =>
+        readFile(join(out, name), 'utf8'),
+      ),
+    );
+    expect([stdout, stderr, ...written].join()).not.toContain('canary');
+  });
+
+  it('36: exits 2 with every fault named and no request made', async () => {
+    const { platform } = await startPlatform();
+    const faulty = {
+      ...REQUEST,
+      start_date: '2026-02-30',
+      advertiser_ids: [],
+      colour: 'red',
+      dimensions: ['conv_integration_os'],
+    };
+    const { status, stdout } = await runCommand([...(await optionsFor(platform.url, faulty)), '--json']);
+    expect(status).toBe(2);
+    const faults: string[] = JSON.parse(stdout).faults;
+    expect(faults.map((fault) => fault.split(':')[0])).toEqual(
+      expect.arrayContaining(['start_date', 'advertiser_ids', 'colour', 'dimensions[0]']),
+    );
+    expect(platform.requests).toEqual([]);
+  });
+
+  it('refuses names that cannot be columns of the table', async () => {
+    const { platform } = await startPlatform();
+    const options = await optionsFor(platform.url, { ...REQUEST, dimensions: ['a.b', 'account', 'a_b'] });
+    const { status, stderr } = await runCommand(options);
+    expect(status).toBe(2);
+    expect(stderr).toContain('dimensions: account is a column that tables or their views have already');
+    expect(stderr).toContain('dimensions: a.b and a_b would both be the column a_b');
+    expect(platform.requests).toEqual([]);
+  });
+
+  it('keeps its request beside the results, and refuses another one for them until it may take over', async () => {
+    const { platform } = await startPlatform();
+    const kept = join(directory, 'out/requests/acme.daily.json');
+    const readKept = async () => JSON.parse(await readFile(kept, 'utf8'));
+    const run = async (request: object, ...more: string[]) =>
+      runCommand([...(await optionsFor(`${platform.url}/eu/v3`, request)), '--speed', '100', ...more]);
+    expect((await run(REQUEST)).status).toBe(0);
+    expect(await readKept()).toEqual(REQUEST);
+    const sent = platform.requests.length;
+    const other = { ...REQUEST, metrics: ['impressions'] };
+    const { status, stderr } = await run(other, '--revision', 'today');
+    expect(status).toBe(2);
+    expect(stderr).toContain('--revision today is not a date');
+    expect(stderr).toContain(
+      `another request is kept in ${kept}, and this one would replace its days in the table daily`,
+    );
+    expect(stderr).toMatch(/another name or another "table", or add --take-over/);
+    expect(platform.requests.length).toBe(sent);
+    expect(await readKept()).toEqual(REQUEST);
+    expect((await run(other, '--take-over')).status).toBe(0);
+    expect(await readKept()).toEqual(other);
+  });
+
+  it.each([
+    [
+      ['--base-url', 'http://10.0.0.1'],
+      ['--base-url: ', 'needs --revision', 'needs --credential', 'needs --input'],
+    ],
+    [['--revision', '2026-01-01'], ['--revision needs --base-url']],
+    [['--input', '/no/such/file'], ['cannot be read (ENOENT)']],
+    [['--out', `${import.meta.filename}/out`], ['run-local.test.ts/out cannot be written (ENOTDIR)']],
+    [['no-such-export'], ['the config has no export no-such-export']],
+    [
+      ['monthly-totals', '--from', '2126-10-01', '--to', '2126-11-01'],
+      ['start_date: all days 2126-10-01 to 2126-10-31 are'],
+    ],
+    [
+      ['--base-url', 'http://127.0.0.1:9', '--restated-days', '3'],
+      ['--restated-days changes the sandbox, which --base-url replaces'],
+    ],
+  ])('exits 2 with the arguments %j', async (args, expected) => {
+    const { status, stdout, stderr } = await runCommand(['run', '--local', ...args]);
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+    for (const fault of expected) expect(stderr).toContain(fault);
+  });
+
+  it.each([
+    ['{"name":', 'is not JSON'],
+    [
+      '{"name": "a", "filters": {"name": "\\"name\\":"}, "n\\u0061me": "b"}',
+      'has "name" twice in one object',
+    ],
+  ])('refuses the request %s from standard input', async (text, expected) => {
+    const { status, stderr } = await runCommand(['run', '--local', '--input', '-'], text);
+    expect([status, stderr]).toEqual([2, expect.stringContaining(`error: --input - ${expected}`)]);
+  });
+
+  it.each([
+    [0o644, 'warning: every user of this machine can read'],
+    [0o640, ''],
+  ])('says if everybody may read the credential: mode %o', async (mode, expected) => {
+    const options = await optionsFor('http://127.0.0.1:9', { ...REQUEST, metrics: [] });
+    await chmod(join(directory, 'credential.json'), mode);
+    const { stderr } = await runCommand(options);
+    expect(/^warning.*can read/m.exec(stderr)?.[0] ?? '').toBe(expected);
+  });
+});
+
+it('a sandbox has the advertisers of the request, and restates days from run to run if it is told to', async () => {
+  const out = temporaryDirectory();
+  const day = addDays(new Date().toISOString().slice(0, 10), -2);
+  const range = ['--from', day, '--to', addDays(day, 1)];
+  const args = ['monthly-totals', ...range, '--out', out, '--speed', '300', '--restated-days', '3'];
+  const run = async () => JSON.parse((await runCommand(['run', '--local', '--json', ...args])).stdout);
+  expect(await run()).toMatchObject({ outcome: 'delivered', restated: 0 });
+  expect(await run()).toMatchObject({ outcome: 'delivered', restated: 1 });
+});
+
+it.each([
+  ['daily', 'daily', 'SELECT * FROM daily LIMIT 10'],
+  ['7-days', '7-days', 'SELECT * FROM \\"7_days\\" LIMIT 10'],
+  ['daily', 'another', undefined],
+])('names the query of the export %s, if its table was written', async (name, table, sql) => {
+  const out = temporaryDirectory();
+  await mkdir(join(out, 'bucket/tables', table), { recursive: true });
+  const { request } = parseRequest({ ...REQUEST, name }, new Date());
+  const query = sql && `npm run export -- query --local --out ${out} "${sql}"`;
+  expect(firstQuery(request, { out, bucket: 'bucket' })).toBe(query);
+});
+
+it.each([
+  ['a list', (purchases: string) => purchases],
+  ['a field', (purchases: string) => `{"total":2,"it's $HOME":${purchases}}`],
+])('names a query of purchases in %s that works when it is pasted into a shell', async (_, answerWith) => {
+  const out = join(temporaryDirectory(), "it's $HOME");
+  const fields = { kind: 'purchases', name: 'p', account: 'a', advertiser_id: REQUEST.advertiser_ids[0] };
+  const { request } = parseRequest(
+    { ...fields, start_date: '2026-10-01', end_date: '2026-10-02' },
+    new Date(),
+  );
+  const file = join(out, 'bucket', objectKey(request, request));
+  expect(firstQuery(request, { out, bucket: 'bucket' })).toBeUndefined();
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, answerWith('[{"id":"p-1","value":12.5},{"id":"p-2","value":1}]'));
+  const query = firstQuery(request, { out, bucket: 'bucket' }) ?? '';
+  const words = spawnSync('sh', ['-c', query.replace('npm run export --', `printf '%s\\n'`)]).stdout;
+  const { status, stdout } = await runCommand([...String(words).trim().split('\n'), '--csv']);
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/^id,value.*\r\np-1,12.5.*\r\np-2,1/)]);
+});

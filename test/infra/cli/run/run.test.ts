@@ -1,0 +1,141 @@
+import { describe, expect, it, vi } from 'vitest';
+import { executionName } from '../../../../infra/cli/requests/request.ts';
+import { runDeployed } from '../../../../infra/cli/run/run.ts';
+import { STATE_MACHINE, startExecutions } from '../executions/step-functions.ts';
+import { writeTemporary } from '../support.ts';
+
+const REQUEST = {
+  name: 'daily',
+  account: 'acme',
+  start_date: '2026-10-01',
+  end_date: '2026-11-01',
+  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+  metrics: ['spend'],
+};
+
+const DELIVERED = { status: 'SUCCEEDED', output: '{}' };
+
+/** Runs {@link REQUEST}, polling every millisecond. */
+async function run(options: { onlyMissing?: true } = {}, changes = {}) {
+  const { file: input } = await writeTemporary('request.json', JSON.stringify({ ...REQUEST, ...changes }));
+  return runDeployed(undefined, { input, ...options }, 1);
+}
+
+describe('run', () => {
+  it('starts an execution with the whole request, follows it once it is visible, and returns what it delivered', async () => {
+    const output = { version: '1', execution: 'e', windows: [], bytes: 7 };
+    const { started } = await startExecutions([], {
+      end: { status: 'SUCCEEDED', output: JSON.stringify(output) },
+      failedPolls: 3,
+    });
+    expect(await run()).toEqual({ outcome: 'delivered', ...output });
+    expect(started).toEqual([
+      expect.objectContaining({
+        stateMachineArn: STATE_MACHINE,
+        name: expect.stringMatching(/^daily-20261001-20261101-\d{8}T\d{9}Z$/),
+      }),
+    ]);
+    expect(JSON.parse(started[0]?.input ?? '')).toEqual(REQUEST);
+  });
+
+  it('shows the warnings of the request before it starts', async () => {
+    await startExecutions([], { end: DELIVERED });
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    await run({}, { metrics: ['spent'] });
+    const [warning, started] = write.mock.calls.map(([text]) => text);
+    expect(warning).toContain('warning: metrics: not documented');
+    expect(warning).toContain('spent (did you mean spend?)');
+    expect(started).toMatch(/^started /);
+  });
+
+  it.each([
+    ['', 'Timeline (UTC) of the export:\n  1970-01-01 00:00:01  PlanExport\n'],
+    ['GetExecutionHistory', 'warning: AWS could not answer GetExecutionHistory for '],
+  ])('prints the timeline of an execution that failed: %s', async (denied, expected) => {
+    const end = { status: 'FAILED', error: 'ReportStuck' };
+    const entered = {
+      type: 'TaskStateEntered',
+      timestamp: 1,
+      stateEnteredEventDetails: { name: 'PlanExport' },
+    };
+    await startExecutions([], { end, denied, history: [{ id: 1, ...entered }], polls: 0 });
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    expect(await run()).toMatchObject({ outcome: 'failed' });
+    expect(write.mock.calls.at(-1)).toEqual([expect.stringContaining(expected)]);
+  });
+
+  it('goes on after polls that fail for a minute, and shows why they fail', async () => {
+    const pollError = 'UnrecognizedClientException';
+    await startExecutions([], { end: DELIVERED, failedPolls: 12, pollError });
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    expect(await run()).toMatchObject({ outcome: 'delivered' });
+    const shown = write.mock.calls.flatMap(([text]) =>
+      `${text}`.includes('DescribeExecution') ? [text] : [],
+    );
+    expect(shown).toEqual([
+      expect.stringMatching(/ \(UnrecognizedClientException\): .*\. Will ask again\.\n$/),
+    ]);
+  });
+
+  it.each([
+    'ExecutionDoesNotExist',
+    'UnrecognizedClientException',
+  ])('stops after 13 polls that fail with %s, and says how to follow the export', async (pollError) => {
+    const { started } = await startExecutions([], { end: DELIVERED, failedPolls: 13, pollError });
+    const failure = await run().catch((error) => error);
+    const next = `npm run export -- explain ${started[0]?.name} --stack exports`;
+    expect(failure).toMatchObject({
+      name: 'CommandFailed',
+      happened: expect.stringContaining(pollError),
+      todo: expect.stringContaining(`The export continues without this command. To follow it: ${next}`),
+    });
+  });
+
+  it('says that somebody stopped the execution, and how to continue it', async () => {
+    const { started } = await startExecutions([], { end: { status: 'ABORTED' }, polls: 0 });
+    const outcome = await run();
+    const execution = started[0]?.name;
+    const next = `npm run export -- resume ${execution} --stack exports`;
+    expect(outcome).toMatchObject({ outcome: 'interrupted', execution, continues: false, next });
+  });
+
+  it('starts an export of the config by its name, without its schedule', async () => {
+    const { started } = await startExecutions([], { end: DELIVERED, polls: 0 });
+    await runDeployed('daily-campaigns', {}, 1);
+    expect(JSON.parse(started[0]?.input ?? '')).toMatchObject({ name: 'daily-campaigns' });
+    expect(started[0]?.input).not.toContain('schedule');
+  });
+
+  it('asks only for missing windows with --only-missing', async () => {
+    const { started } = await startExecutions([], { end: DELIVERED, polls: 0 });
+    await run({ onlyMissing: true });
+    expect(JSON.parse(started[0]?.input ?? '')).toEqual({ ...REQUEST, only_missing: true });
+  });
+
+  it.each(['StartExecution', 'DescribeExecution'])('names the permission if %s is denied', async (denied) => {
+    await startExecutions([], { end: DELIVERED, denied });
+    await expect(run()).rejects.toMatchObject({
+      name: 'CommandFailed',
+      happened: `AWS could not answer ${denied} for ${STATE_MACHINE} (AccessDeniedException): User x may not call ${denied}.`,
+      todo: expect.stringContaining(`states:${denied}`),
+    });
+  });
+
+  it('36: starts no execution of a request that a state cannot carry', async () => {
+    const { started } = await startExecutions([], { end: DELIVERED });
+    const large = JSON.stringify({ ...REQUEST, options: { filter: 'f'.repeat(255_000) } });
+    const { file: input } = await writeTemporary('request.json', large);
+    await expect(runDeployed(undefined, { input }, 1)).rejects.toMatchObject({
+      name: 'UsageError',
+      faults: [expect.stringMatching(/^the request has 255\d{3} bytes, more than the 30000 /)],
+    });
+    expect(started).toEqual([]);
+  });
+});
+
+it('the name of an execution has export, range and start in 80 characters', () => {
+  const request = { name: 'x'.repeat(64), start_date: '2026-10-01', end_date: '2026-11-01' };
+  const name = executionName(request, new Date('2026-11-21T04:15:00.123Z'));
+  expect(name).toMatch(/^x+-20261001-20261101-20261121T041500123Z$/);
+  expect(name).toHaveLength(80);
+});

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import {
+  ASSEMBLY_FILE,
+  loadAssembly,
+  makeAssembly,
+  prepareAssembly,
+} from '../../../../infra/local/assembly/assembly.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+const folder = await prepareAssembly();
+
+test('contains every function with its bundle', () => {
+  const { functions } = loadAssembly(folder);
+  const steps = functions.map(({ environment }) => environment.STEP);
+  expect(steps).toEqual(expect.arrayContaining(['PlanExport', 'GetToken', 'SaveReport', 'DescribeFailure']));
+  for (const { file } of functions) {
+    expect(readFileSync(file, 'utf8')).toContain('exports.handler');
+    expect(readFileSync(join(dirname(file), 'step.cjs'), 'utf8')).toContain('module.exports');
+  }
+});
+
+test('names no platform and no account, so that a run can add its own', () => {
+  const { environment } = loadAssembly(folder).functions[0] ?? {};
+  expect(environment).toMatchObject({ PLATFORM_BASE_URL: 'https://platform.invalid', ACCOUNTS: 'account' });
+  expect(readFileSync(join(folder, ASSEMBLY_FILE), 'utf8')).not.toMatch(/127\.0\.0\.1|localhost/);
+});
+
+test('is announced before it is made', async () => {
+  const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  vi.stubEnv('NODE_OPTIONS', '--no-such-option');
+  await expect(makeAssembly(temporaryDirectory())).rejects.toThrow('--no-such-option');
+  expect(stderr.mock.calls.join('')).toMatch(/^Prepares the workflow/);
+});

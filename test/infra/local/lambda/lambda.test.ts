@@ -1,0 +1,215 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import { scaledClock } from '../../../../infra/local/clock.ts';
+import { createFunction, type LocalFunction } from '../../../../infra/local/lambda/lambda.ts';
+import type { FunctionSpec, LogLine } from '../../../../infra/local/lambda/lambda-instance.ts';
+import { TaskError } from '../../../../infra/local/lambda/task-error.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+/** A bundle whose handler does what `event.do` names. */
+const HANDLER = `
+import { readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+let calls = 0;
+const actions = {
+  echo: (event) => event,
+  count: () => ++calls,
+  environment: () => process.env,
+  context: (event, { getRemainingTimeInMillis, ...context }) => ({ ...context, left: getRemainingTimeInMillis() }),
+  nothing: () => undefined,
+  json: () => ({ at: new Date(0), none: undefined }),
+  bigint: () => 1n,
+  throw: () => { throw Object.assign(new Error('no such report'), { name: 'RequestRefused' }); },
+  throwText: () => { throw 'only text'; },
+  exit: () => process.exit(3),
+  later: () => { setTimeout(() => { throw new RangeError('too late'); }); return new Promise(() => {}); },
+  unhandled: () => { Promise.reject(new RangeError('nobody')); return new Promise(() => {}); },
+  memory: async () => {
+    for (const all = []; ; await null) for (let n = 0; n < 10; n++) all.push(new Array(1000).fill(n));
+  },
+  write: () => {
+    const before = readdirSync(tmpdir());
+    writeFileSync(tmpdir() + '/file', '');
+    return [tmpdir(), ...before.map(() => tmpdir())];
+  },
+  hang: () => new Promise(() => {}),
+  spin: () => { for (;;) {} },
+  wait: ({ ms }) => new Promise((resolve) => setTimeout(resolve, ms, 'waited')),
+  log: () => { console.log('to stdout'); console.error('to stderr'); },
+};
+export const handler = async (event, context) => actions[event.do](event, context);
+`;
+
+const CLOCK = scaledClock(1);
+
+/** Longer than a test. */
+const KEPT_MS = 600_000;
+
+/** Everything that the functions of the test file print. */
+const lines: LogLine[] = [];
+
+/** Creates a function with that handler. @param spec replaces parts of its default */
+function create(
+  spec: Partial<FunctionSpec> = {},
+  clock = CLOCK,
+  endAfter = KEPT_MS,
+): LocalFunction & AsyncDisposable {
+  const file = join(temporaryDirectory(), 'index.mjs');
+  writeFileSync(file, HANDLER);
+  const whole: FunctionSpec = {
+    name: 'Step',
+    arn: 'arn:aws:lambda:eu-west-1:000000000000:function:Step',
+    file,
+    environment: { BUCKET: 'exports' },
+    timeoutSeconds: 30,
+    memoryMb: 256,
+    ...spec,
+  };
+  const local = createFunction(whole, clock, (line) => lines.push(line), endAfter);
+  return { ...local, [Symbol.asyncDispose]: () => local.close() };
+}
+
+async function failureOf(
+  invocation: Promise<unknown>,
+): Promise<{ error: string; cause: Record<string, unknown> }> {
+  const error = await invocation.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof TaskError)) throw new Error('The call did not fail with a TaskError');
+  return { error: error.name, cause: JSON.parse(error.message) };
+}
+
+describe('a handler', () => {
+  test('sees the environment of its spec and nothing of this process', async () => {
+    vi.stubEnv('LOCAL_CANARY', 'must stay here');
+    const environment = { BUCKET: 'exports' };
+    await using step = create({ environment: { ...environment, NODE_OPTIONS: '--max-semi-space-size=1' } });
+    const memory = { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '256' };
+    expect(await step.invoke({ do: 'environment' })).toEqual({ ...environment, ...memory });
+  });
+
+  test('gets the id of its call and the real time left', async () => {
+    await using step = create({ timeoutSeconds: 20 }, scaledClock(1000, Date.now() - 5000));
+    const context = (await step.invoke({ do: 'context' })) as Record<string, unknown>;
+    expect(context.awsRequestId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(context.left).toBeLessThanOrEqual(20_000);
+    expect(context.left).toBeGreaterThan(10_000);
+  });
+});
+
+describe('an answer', () => {
+  test('is converted to JSON and back', async () => {
+    await using step = create();
+    expect(await step.invoke({ do: 'nothing' })).toBeNull();
+    expect(await step.invoke({ do: 'json' })).toEqual({ at: '1970-01-01T00:00:00.000Z' });
+    expect((await failureOf(step.invoke({ do: 'bigint' }))).error).toBe('TypeError');
+  });
+
+  test('reports the name and message of an error', async () => {
+    await using step = create();
+    const { error, cause } = await failureOf(step.invoke({ do: 'throw' }));
+    expect(error).toBe('RequestRefused');
+    expect(cause).toMatchObject({ errorType: 'RequestRefused', errorMessage: 'no such report' });
+    expect(cause.trace).toEqual(expect.arrayContaining([expect.stringContaining('index.mjs')]));
+    expect(await failureOf(step.invoke({ do: 'throwText' }))).toMatchObject({
+      error: 'string',
+      cause: { errorMessage: 'only text' },
+    });
+  });
+});
+
+describe.each([
+  ['in a thread', {}],
+  ['in a process, for DuckDB', { STEP: 'CurateReport' }],
+])('a failed call %s', (_, environment) => {
+  test.each(['hang', 'spin'])('%s: a time-out ends it and is Sandbox.Timedout', async (action) => {
+    await using step = create({ environment, timeoutSeconds: 1, reserved: 1 });
+    const { error, cause } = await failureOf(step.invoke({ do: action }));
+    expect(error).toBe('Sandbox.Timedout');
+    expect(cause.errorMessage).toMatch(/Task timed out after 1\.00 seconds$/);
+    expect(await step.invoke({ do: 'count' })).toBe(1);
+  });
+
+  test.each([
+    ['exit', 'exit status 3'],
+    ['later', 'exit status 1'],
+    ['unhandled', 'exit status 1'],
+  ])('%s: it ends, and the next call gets a new one', async (action, message) => {
+    await using step = create({ environment, reserved: 1 });
+    const { error, cause } = await failureOf(step.invoke({ do: action }));
+    expect([error, cause.errorMessage]).toEqual(['Runtime.ExitError', expect.stringContaining(message)]);
+    expect(await step.invoke({ do: 'count' })).toBe(1);
+  });
+
+  test('is Runtime.OutOfMemory if its heap is full, and this process lives on', async () => {
+    await using step = create({ environment, memoryMb: 32 });
+    expect((await failureOf(step.invoke({ do: 'memory' }))).error).toBe('Runtime.OutOfMemory');
+  });
+
+  test('is Runtime.ExitError after a kill', async () => {
+    await using step = create({ environment });
+    expect(await step.invoke({ do: 'count' })).toBe(1);
+    const failure = failureOf(step.invoke({ do: 'hang' }));
+    expect(await step.kill()).toBe(1);
+    expect(await failure).toMatchObject({
+      error: 'Runtime.ExitError',
+      cause: { errorMessage: expect.stringContaining('killed') },
+    });
+    expect(await step.kill()).toBe(0);
+    expect(await step.invoke({ do: 'count' })).toBe(1);
+  });
+});
+
+test('turns what a handler prints into log lines', async () => {
+  await using step = create({ name: 'Talker' });
+  await step.invoke({ do: 'log' });
+  await expect
+    .poll(() => lines.filter((line) => line.function === 'Talker'))
+    .toEqual(
+      expect.arrayContaining([
+        { function: 'Talker', stream: 'stdout', text: 'to stdout' },
+        { function: 'Talker', stream: 'stderr', text: 'to stderr' },
+      ]),
+    );
+});
+
+describe('an instance', () => {
+  test('handles one call at a time and is used again', async () => {
+    await using step = create({ reserved: 1 });
+    const calls = [step.invoke({ do: 'wait', ms: 20 }), step.invoke({ do: 'count' })];
+    expect(await Promise.all(calls)).toEqual(['waited', 1]);
+    expect(await step.invoke({ do: 'count' })).toBe(2);
+  });
+
+  test('is started for a call that waits for long', async () => {
+    await using step = create({ reserved: 2 });
+    const hanging = step.invoke({ do: 'hang' }).catch((error) => error);
+    expect(await step.invoke({ do: 'echo' })).toEqual({ do: 'echo' });
+    expect(await step.kill()).toBe(1);
+    expect(await hanging).toMatchObject({ name: 'Runtime.ExitError' });
+  });
+
+  test('that is idle ends, and the next call starts another one', async () => {
+    await using step = create({}, CLOCK, 0);
+    expect(await step.invoke({ do: 'count' })).toBe(1);
+    // A later timer than the one that ends it.
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    expect(await step.invoke({ do: 'count' })).toBe(1);
+  });
+
+  test('in a process keeps its temporary files while it lives, apart from those of others', async () => {
+    const folders: string[] = [];
+    {
+      const scratch = join(temporaryDirectory(), 'scratch');
+      await using step = create({ environment: { STEP: 'CurateReport' }, scratch });
+      await using other = create({ environment: { STEP: 'CurateReport' } });
+      const write = async (each: LocalFunction) => (await each.invoke({ do: 'write' })) as string[];
+      folders.push(...(await write(step)), ...(await write(other)));
+      expect(folders.map((folder) => folder.startsWith(scratch))).toEqual([true, false]);
+      expect(await write(step)).toEqual([folders[0], folders[0]]);
+    }
+    expect(folders.filter(existsSync)).toEqual([]);
+  });
+});
