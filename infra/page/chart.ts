@@ -1,5 +1,5 @@
 import type { PageMetric, PageSums } from './contents.ts';
-import { formatNumber, monthName } from './format.ts';
+import { formatNumber, monthName, shortNumber } from './format.ts';
 import { type Content, fold, type Html, html, isolate } from './html.ts';
 
 /** Units of the drawings' coordinates: a point is 1 wide. The style sheet gives the sizes on the page. */
@@ -25,7 +25,7 @@ function drawMetric(metric: PageMetric, sums: PageSums): Html {
   const scale = createScale(points);
   const gaps = points.some((point) => point === null);
   return html`<figure>
-<figcaption><b>${isolate(name)}</b> <span class=unit>${nameUnit(unit)} per ${sums.unit}</span> <span class=sum>${formatNumber(total)}</span></figcaption>
+<figcaption><b>${isolate(name)}</b> <span class=unit>${nameUnit(unit)} per ${sums.unit}</span> <span class=sum>${shortNumber(total)}</span></figcaption>
 <div class=plot role=img aria-label="${name} for each ${sums.unit} from ${sums.starts[0]}. The table of the numbers below says the same.">
 <div class=axis>${scale.lines.map((line) => html`<span>${compact(line)}</span>`)}</div>
 <svg class=bars viewBox="0 0 ${points.length} ${TALL}" preserveAspectRatio="none"><path class=gaps d="${drawGaps(points)}"/>${scale.lines.map((line) => html`<path class=line d="M0 ${scale.at(line, TALL)}H${points.length}"/>`)}<path class=bar d="${drawBars(points, scale, TALL)}"/></svg>
@@ -43,7 +43,7 @@ function drawSeries(series: PageMetric['series'], dimension: string): Html {
   const rows = series.map(({ label, others, total }, at) => {
     const points = numbers[at] ?? [];
     const name = others ? html`<i>${label}</i>` : isolate(label);
-    return html`<tr><th scope=row>${name}<td><svg class=spark viewBox="0 0 ${points.length} ${LOW}" preserveAspectRatio="none" aria-hidden=true><path class=bar d="${drawBars(points, scale, LOW)}"/></svg><td class=number>${formatNumber(total)}
+    return html`<tr><th scope=row>${name}<td><svg class=spark viewBox="0 0 ${points.length} ${LOW}" preserveAspectRatio="none" aria-hidden=true><path class=bar d="${drawBars(points, scale, LOW)}"/></svg><td class=number>${shortNumber(total)}
 `;
   });
   return html`<table class=series><thead><tr><th scope=col>${isolate(dimension)}<th scope=col class=over-time>Over time<th scope=col class=number>Sum<tbody>
@@ -64,7 +64,8 @@ function tabulate({ unit: step, starts, metrics }: PageSums): Html {
   });
   return html`<div class=wide role=group tabindex=0 aria-label="The numbers of each ${step}"><table class=numbers>
 <thead><tr><td>${groups}<tr><th scope=col>From${labels}
-<tbody>${rows}</table></div>`;
+<tbody>${rows}<tr><th>Sum${all.map(({ total }) => html`<td>${formatNumber(total)}`)}
+</table></div>`;
 }
 
 function describeValue(value: string | null | undefined): string {

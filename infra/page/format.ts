@@ -1,3 +1,5 @@
+import { type Html, html } from './html.ts';
+
 /** 1 is `1 day`, and 1200 are `1,200 days`. */
 export function count(many: number, one: string, several = `${one}s`): string {
   return `${formatNumber(String(many))} ${many === 1 ? one : several}`;
@@ -5,10 +7,18 @@ export function count(many: number, one: string, several = `${one}s`): string {
 
 /** `1634.250000` is `1,634.25`: every digit that says something. */
 export function formatNumber(decimal: string): string {
-  const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimal) ?? [];
-  if (whole === '') return decimal;
-  const kept = fraction.replace(/0+$/, '');
-  return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, ',')}${kept === '' ? '' : `.${kept}`}`;
+  return groupDigits(decimal.replace(/\.0+$|(\.\d*?)0+$/, '$1'));
+}
+
+/** A sum with two digits after the point, as money has. The element's value is exact. */
+export function shortNumber(decimal: string): Html {
+  const isLong = decimal.includes('.') && Math.abs(Number(decimal)) >= 1;
+  const shown = isLong ? groupDigits(Number(decimal).toFixed(2)) : formatNumber(decimal);
+  return html`<data value="${decimal}">${shown}</data>`;
+}
+
+function groupDigits(decimal: string): string {
+  return decimal.replace(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ',');
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

@@ -142,7 +142,8 @@ function drawFacts({
   kind,
   days = [],
 }: PageExport): Html {
-  const behind = days_behind === undefined ? '' : ` (${count(days_behind, 'day')} behind)`;
+  const words = days_behind === 0 ? 'up to date' : `${count(days_behind ?? 0, 'day')} behind`;
+  const behind = days_behind === undefined ? '' : ` (${words})`;
   const items = kind === 'list' ? days.at(-1)?.rows : undefined;
   return drawPairs([
     [kind === 'list' ? 'Snapshot of' : 'Newest day', newest_day && newest_day + behind],

@@ -72,7 +72,7 @@ function describeDifference(difference: number): string {
 
 export function drawExecutions(executions: readonly ExecutionSummary[]): Html {
   const rows = executions.map((run) => [
-    run.started_at === undefined ? '–' : toMinute(run.started_at),
+    run.ended_at === undefined ? `began ${toMinute(run.started_at ?? '')}` : toMinute(run.ended_at),
     html`<span class="${run.outcome === 'delivered' || run.outcome === 'running' ? '' : 'bad'}">${describeEnd(run)}</span>`,
     run.start_date && run.end_date
       ? describeDays({ start_date: run.start_date, end_date: run.end_date })
@@ -80,7 +80,7 @@ export function drawExecutions(executions: readonly ExecutionSummary[]): Html {
     run.seconds === undefined ? '–' : duration(run.seconds * 1000),
     html`<code>${run.execution}</code>`,
   ]);
-  const columns = ['Started (UTC)', 'End', 'Days', 'Took', 'Execution'];
+  const columns = ['Ended (UTC)', 'End', 'Days', 'Took', 'Execution'];
   return drawTable({ title: 'Last runs', columns, numbers: [3] }, rows);
 }
 

@@ -48,7 +48,7 @@ export function fullExport(days: number, fields: Partial<PageExport> = {}): Page
       ...(outcome === 'failed' && { error: 'ReportStuck' }),
       start_date: '2026-11-19',
       end_date: '2026-11-22',
-      started_at: '2026-11-22T02:20:00.000Z',
+      ended_at: '2026-11-22T02:20:11.000Z',
       seconds: 75.4,
     })),
     table: {
