@@ -66,8 +66,9 @@ function visit(visits: Visit[], { type, time, state = '', stateType, ...rest }: 
   const { reports } = Object(output) as Partial<WindowState>;
   const answer = reports?.at(-1)?.last_answer;
   const last = visits.at(-1);
-  if (!last || !answer || type !== 'StateExited' || state !== ('CheckReport' satisfies StepName))
-    return visits;
+  // A failure that the state machine caught is followed by the exit too.
+  const hasAnswered = type === 'StateExited' && last?.what === ('CheckReport' satisfies StepName);
+  if (!hasAnswered || state !== last.what || !answer) return visits;
   const what = `${state}: the report ${answer.said}`;
   return [...visits.slice(0, -1), { ...last, what, requestId: answer.request_id }];
 }
