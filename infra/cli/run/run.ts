@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { readStateMachineArn } from '../deployment.ts';
 import { type Outcome, printOutcome } from '../executions/outcome.ts';
+import { printLines, warn } from '../layout.ts';
 import { repeatCommand, resumeCommand } from '../next-command.ts';
 import { type CommonOptions, LOCAL_GROUP, localOption, option, wholeNumber } from '../options.ts';
 import { findRequest, type RequestOptions } from '../requests/request.ts';
@@ -41,12 +42,26 @@ async function run(name: string | undefined, options: RunOptions): Promise<void>
   printOutcome(outcome, { ...options, root: 's3://', next });
 }
 
-/** The last line is a query of what was exported. With --json, it goes to stderr. */
+/** The last lines are a query of what was exported, and the page of the folder. With --json, they go to stderr. */
 async function runAndPrintLocal(name: string | undefined, options: RunOptions): Promise<void> {
   const { outcome, query } = await runLocal(name, options);
   const next = repeatCommand();
   printOutcome(outcome, { ...options, root: `${options.out}/`, next });
-  if (query !== undefined) (options.json ? process.stderr : process.stdout).write(`Query it:\n${query}\n`);
+  const page = outcome.outcome === 'interrupted' ? [] : await writePageOf(options.out);
+  const lines = query === undefined ? page : ['Query it:', query, ...page];
+  printLines(lines, options.json ? process.stderr : process.stdout);
+}
+
+/** @returns the line that names it; none if it could not be written, which changes nothing for the export */
+async function writePageOf(out: string): Promise<string[]> {
+  // A deployed export needs neither DuckDB nor a drawing.
+  const { describePage, writePage } = await import('../page.ts');
+  try {
+    return [describePage(await writePage({ local: true, out }))];
+  } catch (error) {
+    warn(`the page was not written: ${(error as Error).message.replace(/^error: /, '')}`);
+    return [];
+  }
 }
 
 /** Starts the export in the deployed state machine and follows it. */

@@ -55,6 +55,7 @@ describe('a failed run', () => {
     const { status, stdout, stderr } = await runCommand(args);
     expect(status).toBe(1);
     expectNoSecretIn([stdout, stderr, await readFiles(out)].join('\n'), { sandbox });
+    expect(await readFile(join(out, 'index.html'), 'utf8')).toContain('DownloadRefused');
     // The printed document is also the event, the cause and an object.
     const { outcome, ...report } = JSON.parse(stdout);
     expect(outcome).toBe('failed');
@@ -135,14 +136,16 @@ describe('an interrupted run', () => {
 });
 
 describe('a delivered run', () => {
-  it('P6: prints a table, no secret is in its output or files, and warns if its history cannot be written', async () => {
+  it('P6: prints a table, no secret is in its output or files, and warns if its history or its page cannot be written', async () => {
     const { args, out, sandbox } = await startCommandRun(ONE_WINDOW);
-    await mkdir(join(out, 'history.json'), { recursive: true });
+    for (const name of ['history.json', 'index.html']) await mkdir(join(out, name), { recursive: true });
     const { status, stdout, stderr } = await runCommand(args.filter((arg) => arg !== '--json'));
     expect(status).toBe(0);
     expect(stdout).toMatch(/^days +rows +bytes +object$/m);
     expect(stderr).toContain('warning: history.json could not be written (EISDIR)');
-    expect((await readdir(out)).filter((name) => name.startsWith('.history'))).toEqual([]);
+    const page = join(out, 'index.html');
+    expect(stderr).toContain(`warning: the page was not written: ${page} cannot be written (EISDIR)`);
+    expect((await readdir(out)).filter((name) => /^\.history|draft/.test(name))).toEqual([]);
     expectNoSecretIn([stdout, stderr, await readFiles(out)].join('\n'), { sandbox });
   });
 

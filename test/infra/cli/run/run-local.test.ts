@@ -99,11 +99,12 @@ describe('run --local', () => {
     expect(storage.requests[0]?.headers).not.toHaveProperty('authorization');
     expect(storage.requests[0]?.headers).not.toHaveProperty('x-service-revision');
     const written = await Promise.all(
-      ['events.jsonl', 'history.json', 'platforms/acme.daily.json'].map((name) =>
+      ['events.jsonl', 'history.json', 'index.html', 'platforms/acme.daily.json'].map((name) =>
         readFile(join(out, name), 'utf8'),
       ),
     );
     expect([stdout, stderr, ...written].join()).not.toContain('canary');
+    expect(stderr.split('\n').slice(-2)).toEqual([`See it: ${join(out, 'index.html')}`, '']);
   });
 
   it('36: exits 2 with every fault named and no request made', async () => {
