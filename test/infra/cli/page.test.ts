@@ -1,0 +1,33 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runCommand } from '../../support/cli.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { FAILED, FAILURE, startBucket } from './executions/operated-executions.ts';
+import { startExecutions } from './executions/step-functions.ts';
+
+const FAILURE_KEY =
+  'exports/account=acme/export=daily-campaigns/start_date=2026-10-01/end_date=2026-12-01/_failure.json';
+
+it('writes the page of a stack to the file that is named', async () => {
+  await startExecutions([FAILED]);
+  const cwd = await startBucket({ [FAILURE_KEY]: FAILURE });
+  const to = join(temporaryDirectory(), 'page.html');
+  const { status, stdout, stderr } = await runCommand(['page', '--to', to], '', cwd);
+  expect([status, stdout, stderr]).toEqual([0, `See it: ${to}\n`, '']);
+  expect(await readFile(to, 'utf8')).toMatch(/the stack ad-report-export in .*ReportStuck.*explain daily-1/s);
+  expect(await readdir(dirname(to))).toEqual(['page.html']);
+});
+
+it.each([
+  [[], 'give --to FILE, or --local'],
+  [['--out', 'x'], '--out can only be used with --local'],
+  [['--local', '--stack', 'x'], "option '--stack <name>' cannot be used with option '--local'"],
+  [['--local', '--out', 'nowhere'], "--out nowhere has no history.json; run 'npm start' first"],
+  [['--to', '/no/such/folder/page.html'], '/no/such/folder/page.html cannot be written (ENOENT)'],
+])('exits 2 with the arguments %j', async (args, expected) => {
+  await startExecutions([]);
+  const cwd = await startBucket({});
+  const { status, stderr } = await runCommand(['page', ...args], '', cwd);
+  expect([status, stderr]).toEqual([2, expect.stringContaining(expected)]);
+});
