@@ -1,12 +1,6 @@
 import { glob, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  compareReports,
-  judgeDay,
-  type ReportVersion,
-  type ShownDay,
-  type ShownDays,
-} from '../workflow/shown-days.ts';
+import type { ReportVersion, ShownDay, ShownDays } from '../workflow/shown-days.ts';
 import { monthKey, type TableSchema, tableColumns } from '../workflow/table.ts';
 import { type Database, identifier, literal } from './database.ts';
 import {
@@ -148,7 +142,12 @@ async function sumShown(
   return new Map(sums.map((row) => [String(row.date), readSums(row, metrics)]));
 }
 
-/** @param before the sums of the rows that the object shows */
+/**
+ * Says what becomes of a report's day, and how the object shows it then. The newest report of a request wins, whoever writes last;
+ * but no report without rows takes rows away.
+ *
+ * @param before the sums of the rows that the object shows
+ */
 export function judge(
   offered: DayFacts,
   shown: ShownDay | undefined,
@@ -157,23 +156,33 @@ export function judge(
 ): JudgedDay {
   const { day, rows, sums } = offered;
   const none = { ...offered, restated: false, tookOver: false, keeps: 0 };
-  const verdict = judgeDay(shown, { ...version, rows }, { acceptEmpty: acceptEmpty(day) });
-  if (verdict === 'keep') return { result: { ...none, outcome: 'kept' } };
-  if (shown && verdict === 'same') return { result: { ...none, outcome: 'shown', restated: shown.restated } };
-  if (shown && verdict !== 'write') {
+  const lead = shown ? compareReports(shown, version) : -1;
+  if (lead > 0) return { result: { ...none, outcome: 'kept' } };
+  if (shown && lead === 0) return { result: { ...none, outcome: 'shown', restated: shown.restated } };
+  const leadOfHeld = shown?.held ? compareReports(shown.held, version) : -1;
+  if (shown && shown.rows > 0 && rows === 0 && !acceptEmpty(day)) {
     const result: MergedDay = { ...none, outcome: 'held', keeps: shown.rows };
-    return verdict === 'hold' ? { result, entry: { ...shown, held: version } } : { result };
+    return leadOfHeld < 0 ? { result, entry: { ...shown, held: version } } : { result };
   }
   const isOther = Object.entries(before).some(([name, sum]) => (sums[name] ?? '0') !== sum);
   const restated = shown !== undefined && (shown.rows !== rows || isOther);
   const tookOver = shown !== undefined && shown.request_hash !== version.request_hash;
   // A report that came late does not end the hold of one that is newer than both.
-  const isHeld = rows > 0 && shown?.held && compareReports(shown.held, version) > 0;
+  const isHeld = rows > 0 && leadOfHeld > 0;
   return {
     result: { ...none, outcome: 'shown', restated, tookOver },
-    entry: { ...version, rows, restated, ...(isHeld && { held: shown.held }) },
+    entry: { ...version, rows, restated, ...(isHeld && { held: shown?.held }) },
     isWritten: true,
   };
+}
+
+/** Positive if the first one is newer. A report of another request is always older. */
+function compareReports(one: ReportVersion, other: ReportVersion): number {
+  if (one.request_hash !== other.request_hash) return -1;
+  const age = Date.parse(one.created_at) - Date.parse(other.created_at);
+  if (age !== 0) return age;
+  if (one.report_id === other.report_id) return 0;
+  return one.report_id > other.report_id ? 1 : -1;
 }
 
 /** Days in a row that come from the old object, or from the report. */
