@@ -1,19 +1,21 @@
 import { glob, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReportVersion, ShownDay, ShownDays } from '../workflow/shown-days.ts';
-import { monthKey, type TableSchema, tableColumns } from '../workflow/table.ts';
-import { type Database, identifier, literal } from './database.ts';
+import { LIST_COLUMNS, listKey, monthKey, type TableSchema, tableColumns } from '../workflow/table.ts';
+import { type Database, literal } from './database.ts';
 import {
   hasColumns,
   type Merging,
   mergeObject,
   type OldObject,
   parquet,
-  selectColumns,
+  select,
+  selectOld,
   shownIn,
   timestamp,
 } from './merge.ts';
-import type { DayFacts } from './report.ts';
+import type { DayFacts, ReportFile } from './report.ts';
+import { readJson, readRows } from './rows.ts';
 import { metricsOf, readSums, sumExpressions } from './sums.ts';
 
 /** A report, and the table that it goes into. */
@@ -87,7 +89,7 @@ export async function mergeMonth(
   return mergeObject(merging, key, async (old) => {
     const shown = shownIn(old, key);
     // Refuses other types, even if nothing is written.
-    const kept = old && `SELECT ${selectColumns(old, columns, constants)} FROM ${parquet(old.path)}`;
+    const kept = old && selectOld(old, columns, constants);
     const before = old && (await sumShown(merging.database, days, shown, old, offer));
     const judged = days.map((each) => judge(each, shown[each.day], offer, before?.get(each.day)));
     const result = judged.map((each) => each.result);
@@ -96,20 +98,56 @@ export async function mergeMonth(
     const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
     const next = Object.fromEntries(listed.toSorted(([one], [other]) => (one < other ? -1 : 1)));
     const written = new Set(judged.flatMap((each) => (each.isWritten ? [each.result.day] : [])));
-    const values: Readonly<Record<string, string>> = {
+    const values = {
       ...constants,
       report_id: literal(offer.version.report_id),
       report_created_at: timestamp(offer.version.created_at),
     };
-    const expressions = columns.map(
-      ({ name }) => `${values[name] ?? identifier(name)} AS ${identifier(name)}`,
-    );
-    const added = `SELECT ${expressions} FROM ${parquet(...offer.rows)}`;
+    const added = `SELECT ${select(columns, values)} FROM ${parquet(...offer.rows)}`;
     const runs = findRuns(Object.keys(next), written).map(
       ({ isNew, first, last }) =>
         `${isNew ? added : kept} WHERE date BETWEEN ${literal(first)} AND ${literal(last)}`,
     );
     return { next: { runs, days: next }, result };
+  });
+}
+
+/**
+ * Makes a list's object show a snapshot, unless it shows a newer one, or has items and the snapshot has none.
+ *
+ * @param file JSON items, one per line @param day of the snapshot
+ * @throws DownloadRefused if the file does not parse; see also mergeObject
+ */
+export async function mergeList(
+  merging: Merging,
+  file: ReportFile,
+  day: string,
+  offer: Omit<Offer, 'rows'>,
+): Promise<MergedDay> {
+  if (file.error) throw file.error;
+  const { version, schema, account } = offer;
+  const items = readJson(file, [], 'read_json_objects');
+  const [counted] = await readRows(merging.database, `SELECT count(*) AS rows FROM ${items}`);
+  const snapshot = { day, rows: Number(counted?.rows), sums: {} };
+  const key = listKey(schema.table, account);
+  return mergeObject<MergedDay>(merging, key, async (old) => {
+    const [[shownDay = day, shown] = []] = Object.entries(shownIn(old, key));
+    const { result, entry, isWritten } = judge(snapshot, shown, offer);
+    const common = { result: { ...result, restated: false, tookOver: false } };
+    if (!entry) return common;
+    if (old && !isWritten)
+      return { ...common, next: { runs: [`FROM ${parquet(old.path)}`], days: { [shownDay]: entry } } };
+    // The text of the item, as it was written; the other columns are fields of its top level.
+    const fields = LIST_COLUMNS.map(({ name }) => [name, `json->>'$.${name}'`]);
+    const values = {
+      ...Object.fromEntries(fields),
+      account: literal(account),
+      item: 'json::VARCHAR',
+      snapshot_at: timestamp(version.created_at),
+    };
+    // Sorted, because the platform may give its pages in any order.
+    const rows = `SELECT ${select(tableColumns(schema), values)} FROM ${items} ORDER BY ALL`;
+    return { ...common, next: { runs: [rows], days: { [day]: entry } } };
   });
 }
 
@@ -148,7 +186,7 @@ async function sumShown(
  *
  * @param before the sums of the rows that the object shows
  */
-export function judge(
+function judge(
   offered: DayFacts,
   shown: ShownDay | undefined,
   { version, acceptEmpty }: Pick<Offer, 'version' | 'acceptEmpty'>,

@@ -2,7 +2,7 @@ import type { ReportVersion } from '../workflow/shown-days.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { LEDGER_COLUMNS, ledgerKey, tableOf } from '../workflow/table.ts';
 import { literal } from './database.ts';
-import { type Merging, mergeObject, parquet, selectColumns, timestamp } from './merge.ts';
+import { type Merging, mergeObject, parquet, select, selectOld, timestamp } from './merge.ts';
 import type { DayFacts } from './report.ts';
 
 /** The report of a window. */
@@ -52,8 +52,7 @@ export async function mergeLedger(
     if (changed.length === 0) return { result: undefined };
     const replaced = changed.map(({ day, metric }) => literal(`${day} ${metric}`));
     const others = old && [
-      `SELECT ${selectColumns(old, LEDGER_COLUMNS)} FROM ${parquet(old.path)}
-         WHERE NOT (${own} AND concat(date, ' ', metric) IN (${replaced}))`,
+      `${selectOld(old, LEDGER_COLUMNS)} WHERE NOT (${own} AND concat(date, ' ', metric) IN (${replaced}))`,
     ];
     const rows = [...(others ?? []), selectNew(changed, entry)].join(' UNION ALL ');
     return {
@@ -77,7 +76,7 @@ function tableName({ request }: Entry): string {
 
 function selectNew(facts: readonly Fact[], entry: Entry): string {
   const { request, window, object, version } = entry;
-  const values: Readonly<Record<string, string>> = {
+  const values = {
     account: literal(request.account),
     export: literal(request.name),
     table_name: tableName(entry),
@@ -90,9 +89,8 @@ function selectNew(facts: readonly Fact[], entry: Entry): string {
     // NULL if it is larger.
     value: 'TRY_CAST(value AS DECIMAL(38,10))',
   };
-  const expressions = LEDGER_COLUMNS.map(({ name }) => `${values[name] ?? name} AS ${name}`);
   const texts = facts.map(
     ({ day, metric, value, outcome }) => `(${[day, metric, value, outcome].map(literal)})`,
   );
-  return `SELECT ${expressions.join(', ')} FROM (VALUES ${texts}) AS facts(date, metric, value, outcome)`;
+  return `SELECT ${select(LEDGER_COLUMNS, values)} FROM (VALUES ${texts}) AS facts(date, metric, value, outcome)`;
 }

@@ -94,27 +94,31 @@ async function write(database: Database, folder: string, { runs, days }: NewObje
 }
 
 /**
- * The columns of a table in an object, as a list of SQL. Those that it lacks are NULL.
+ * The rows of an object with a table's columns, as SQL. Those that it lacks are NULL.
  *
- * @param constants expressions for columns whose values do not come from the object
+ * @param values expressions for columns whose values do not come from the object
  * @throws TableProblem if one has another type
  */
-export function selectColumns(
-  old: OldObject,
+export function selectOld(
+  { path, columns: found }: OldObject,
   columns: readonly TableColumn[],
-  constants: Readonly<Record<string, string>> = {},
+  values: Readonly<Record<string, string>> = {},
 ): string {
-  const expressions = columns.map(({ name, type }) => {
-    if (constants[name] !== undefined) return `${constants[name]} AS ${identifier(name)}`;
-    const found = old.columns.get(name);
-    if (found === undefined) return `CAST(NULL AS ${duckType(type)}) AS ${identifier(name)}`;
-    if (found !== duckType(type))
-      throw new TableProblem(
-        `column ${name} is ${type} now, but was written as ${found.toLowerCase()}; give the export a new table name`,
-      );
-    return identifier(name);
-  });
-  return expressions.join(', ');
+  const absent = columns.filter(({ name }) => !found.has(name));
+  const other = columns.find(
+    ({ name, type }) => !(name in values) && (found.get(name) ?? duckType(type)) !== duckType(type),
+  );
+  if (other)
+    throw new TableProblem(
+      `column ${other.name} is ${other.type} now, but was written as ${found.get(other.name)?.toLowerCase()}; give the export a new table name`,
+    );
+  const nulls = absent.map(({ name, type }) => [name, `CAST(NULL AS ${duckType(type)})`]);
+  return `SELECT ${select(columns, { ...Object.fromEntries(nulls), ...values })} FROM ${parquet(path)}`;
+}
+
+/** Columns as a list of SQL. @param values expressions for columns that the rows do not have by name */
+export function select(columns: readonly TableColumn[], values: Readonly<Record<string, string>>): string {
+  return columns.map(({ name }) => `${values[name] ?? identifier(name)} AS ${identifier(name)}`).join(', ');
 }
 
 /** @returns the days that an object shows @throws TableProblem if something else wrote it */
