@@ -2,7 +2,7 @@ import type { ReportVersion } from '../workflow/shown-days.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { LEDGER_COLUMNS, ledgerKey, tableOf } from '../workflow/table.ts';
 import { literal } from './database.ts';
-import { type Merging, mergeObject, parquet, select, selectOld, timestamp } from './merge.ts';
+import { type Merging, mergeObject, select, selectOld, timestamp } from './merge.ts';
 import type { DayFacts } from './report.ts';
 
 /** The report of a window. */
@@ -16,10 +16,11 @@ export interface LedgerDay extends DayFacts {
 }
 
 /** A report comes again with an `accept_empty`, or once the table can take it. What was in the table once, stays a fact. */
-const CHANGEABLE = ['held', 'not written'];
+const CHANGEABLE = ['held', 'not written'].map(literal);
 
 /**
- * Adds a report to the ledger of a month. Rows of other reports stay, and those of the same report about another table.
+ * Adds a report to the ledger of a month. Rows of other reports stay, and those of the same report about another table: what became of
+ * its days there.
  *
  * @param days of this month
  * @throws see mergeObject
@@ -30,31 +31,15 @@ export async function mergeLedger(
   days: readonly LedgerDay[],
   entry: Entry,
 ): Promise<void> {
+  const facts = selectFacts(days, entry);
   await mergeObject(merging, ledgerKey(entry.request, month), async (old) => {
-    // A report that fills another table says something else: what became of its days there.
-    const own = `report_id = ${literal(entry.version.report_id)} AND table_name IS NOT DISTINCT FROM ${tableName(entry)}`;
-    const known = old
-      ? await merging.database.query(`SELECT date, metric, outcome FROM ${parquet(old.path)} WHERE ${own}`)
-      : [];
-    const outcomes = new Map(known.map((row) => [`${row.date} ${row.metric}`, String(row.outcome)]));
-    const offered = days.flatMap(({ day, rows, sums, outcome }) =>
-      Object.entries({ ...sums, rows: String(rows) }).map(([metric, value]) => ({
-        day,
-        metric,
-        value,
-        outcome,
-      })),
-    );
-    const changed = offered.filter(({ day, metric, outcome }) => {
-      const before = outcomes.get(`${day} ${metric}`);
-      return before === undefined || (before !== outcome && CHANGEABLE.includes(before));
-    });
-    if (changed.length === 0) return { result: undefined };
-    const replaced = changed.map(({ day, metric }) => literal(`${day} ${metric}`));
-    const others = old && [
-      `${selectOld(old, LEDGER_COLUMNS)} WHERE NOT (${own} AND concat(date, ' ', metric) IN (${replaced}))`,
-    ];
-    const rows = [...(others ?? []), selectNew(changed, entry)].join(' UNION ALL ');
+    const known = old ? selectOld(old, LEDGER_COLUMNS) : `FROM (${facts}) LIMIT 0`;
+    const added = `FROM (${facts}) AS fact
+      ANTI JOIN (${known}) AS same ON ${isSame('same', 'outcome')}
+      ANTI JOIN (FROM (${known}) WHERE outcome NOT IN (${CHANGEABLE})) AS settled ON ${isSame('settled')}`;
+    const [counted] = await merging.database.query(`SELECT count(*) AS facts FROM (${added})`);
+    if (counted?.facts === '0') return { result: undefined };
+    const rows = `FROM (${known}) AS known ANTI JOIN (${added}) AS fact ON ${isSame('known')} UNION ALL FROM (${added})`;
     return {
       next: { runs: [`FROM (${rows}) ORDER BY date, report_created_at, report_id, table_name, metric`] },
       result: undefined,
@@ -62,24 +47,19 @@ export async function mergeLedger(
   });
 }
 
-interface Fact {
-  readonly day: string;
-  readonly metric: string;
-  readonly value: string;
-  readonly outcome: string;
+/** A condition of SQL: a fact and another one are of the same report, table, day and metric. */
+function isSame(other: string, ...more: readonly string[]): string {
+  const names = ['report_id', 'table_name', 'date', 'metric', ...more];
+  return names.map((name) => `fact.${name} IS NOT DISTINCT FROM ${other}.${name}`).join(' AND ');
 }
 
-function tableName({ request }: Entry): string {
+/** A row for each day and metric. */
+function selectFacts(days: readonly LedgerDay[], { request, window, object, version }: Entry): string {
   const table = tableOf(request);
-  return table === undefined ? 'CAST(NULL AS VARCHAR)' : literal(table);
-}
-
-function selectNew(facts: readonly Fact[], entry: Entry): string {
-  const { request, window, object, version } = entry;
   const values = {
     account: literal(request.account),
     export: literal(request.name),
-    table_name: tableName(entry),
+    table_name: table === undefined ? 'CAST(NULL AS VARCHAR)' : literal(table),
     start_date: `DATE ${literal(window.start_date)}`,
     end_date: `DATE ${literal(window.end_date)}`,
     date: 'CAST(date AS DATE)',
@@ -89,8 +69,10 @@ function selectNew(facts: readonly Fact[], entry: Entry): string {
     // NULL if it is larger.
     value: 'TRY_CAST(value AS DECIMAL(38,10))',
   };
-  const texts = facts.map(
-    ({ day, metric, value, outcome }) => `(${[day, metric, value, outcome].map(literal)})`,
+  const facts = days.flatMap(({ day, rows, sums, outcome }) =>
+    Object.entries({ ...sums, rows: String(rows) }).map(
+      ([metric, value]) => `(${[day, metric, value, outcome].map(literal)})`,
+    ),
   );
-  return `SELECT ${select(LEDGER_COLUMNS, values)} FROM (VALUES ${texts}) AS facts(date, metric, value, outcome)`;
+  return `SELECT ${select(LEDGER_COLUMNS, values)} FROM (VALUES ${facts}) AS facts(date, metric, value, outcome)`;
 }
