@@ -16,7 +16,7 @@ import {
 } from './merge.ts';
 import type { DayFacts, ReportFile } from './report.ts';
 import { readJson, readRows } from './rows.ts';
-import { metricsOf, readSums, sumExpressions } from './sums.ts';
+import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 
 /** A report, and the table that it goes into. */
 export interface Offer {

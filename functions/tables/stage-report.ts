@@ -1,8 +1,9 @@
 import { DownloadRefused } from '../workflow/errors.ts';
 import { describeDays } from '../workflow/request/dates.ts';
-import { ADVERTISER_COLUMN, type Column, DATE_COLUMN } from '../workflow/table.ts';
+import { ADVERTISER_COLUMN, type Column, DATE_COLUMN, type TableColumn } from '../workflow/table.ts';
 import { type Database, identifier, literal, type Row } from './database.ts';
 import {
+  type DayFacts,
   list,
   type ReportFacts,
   type ReportFile,
@@ -12,7 +13,6 @@ import {
   TableProblem,
 } from './report.ts';
 import { stageRows } from './rows.ts';
-import { metricsOf, readSums, sumExpressions } from './sums.ts';
 
 /**
  * Reads a report once: checks its texts, casts them and adds them up. All checks run, whatever another one finds.
@@ -27,7 +27,12 @@ export async function stageReport(
   path: string,
   options: ReportOptions,
 ): Promise<ReportFacts> {
-  const { problems, ...facts } = await readFacts(database, file, path, options).catch(asProblem);
+  const problems: string[] = [];
+  const facts = await readFacts(database, file, path, options, problems).catch((error): ReportFacts => {
+    if (!(error instanceof TableProblem)) throw error;
+    problems.push(error.message);
+    return { sums: {}, days: [], warnings: [] };
+  });
   if (problems.length === 0) return facts;
   const table_problem = problems.join('; ');
   const none = { ...facts, sums: {}, days: [] };
@@ -36,22 +41,14 @@ export async function stageReport(
   return { ...none, warnings: [...facts.warnings, `the report has no sums: ${table_problem}`] };
 }
 
-interface Readable extends ReportFacts {
-  /** The reasons why the rows do not fit the table. */
-  readonly problems: readonly string[];
-}
-
-function asProblem(error: unknown): Readable {
-  if (!(error instanceof TableProblem)) throw error;
-  return { sums: {}, days: [], warnings: [], problems: [error.message] };
-}
-
+/** @param problems gets the reasons why the rows do not fit the table */
 async function readFacts(
   database: Database,
   file: ReportFile,
   path: string,
   options: ReportOptions,
-): Promise<Readable> {
+  problems: string[],
+): Promise<ReportFacts> {
   const { window, schema, granularity = 'DAY' } = options;
   const date: Column = { name: 'date', type: 'string', from: schema?.date_column ?? DATE_COLUMN };
   const columns = schema?.columns ?? metricsOf(options.columns);
@@ -89,7 +86,7 @@ async function readFacts(
   if (schema && unknown.size > 0)
     warnings.push(`the table leaves out fields that it has no column for: ${list([...unknown], unseen)}`);
 
-  const problems = file.isRagged ? ['rows of the CSV file have more fields than its first line'] : [];
+  if (file.isRagged) problems.push('rows of the CSV file have more fields than its first line');
   const repeated = all.map(fieldsOf).filter(({ length }) => length > 1);
   if (repeated.length > 0)
     problems.push(`several fields have the same name, whatever its case: ${list(repeated.flat())}`);
@@ -113,7 +110,6 @@ async function readFacts(
       sums: readSums(row, metrics),
     })),
     warnings,
-    problems,
   };
 }
 
@@ -156,4 +152,33 @@ async function findDuplicates(
   return [
     `rows with the same date and dimensions as another row: ${duplicates}; the table counts all of them`,
   ];
+}
+
+/** A double has 15 digits, but the last ones of a sum depend on the order of the rows, which may change. */
+const DOUBLE_DIGITS = 12;
+
+/** The columns that are added up. */
+export function metricsOf<C extends TableColumn>(columns: readonly C[]): C[] {
+  return columns.filter(({ type }) => type === 'bigint' || type === 'double' || type.startsWith('decimal'));
+}
+
+/** SQL for the sum of each metric, by its name. The sum of a double is exact to its last digits with fsum only. */
+export function sumExpressions(metrics: readonly Column[]): string[] {
+  return metrics.map(({ name, type }) => {
+    const sum = `${type === 'double' ? 'fsum' : 'sum'}(${identifier(name)})`;
+    return `CAST(coalesce(${sum}, 0) AS VARCHAR) AS ${identifier(name)}`;
+  });
+}
+
+/** @param row of a query with {@link sumExpressions} */
+export function readSums(row: Row | undefined, metrics: readonly Column[]): DayFacts['sums'] {
+  return Object.fromEntries(
+    metrics.map(({ name, type }) => [name, plainSum(String(row?.[name] ?? 0), type)]),
+  );
+}
+
+function plainSum(sum: string, type: Column['type']): string {
+  if (type === 'double') return String(Number(Number(sum).toPrecision(DOUBLE_DIGITS)));
+  // DuckDB writes a decimal(38,38) without the zero before its point.
+  return sum.includes('.') ? sum.replace(/(?<!\d)\./, '0.').replace(/\.?0+$/, '') : sum;
 }
