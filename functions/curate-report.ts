@@ -9,8 +9,7 @@ import { type RequestTarget, requestHash } from './decisions/request-hash.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
 import { shortenWarnings } from './decisions/warnings.ts';
 import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
-import { type FoundTable, findTable } from './tables/find-table.ts';
-import { limitOf, type ReportFile, TableProblem } from './tables/report.ts';
+import { limitOf, notWritten, type ReportFile, reasonOf, TableProblem } from './tables/report.ts';
 import { hasRows, readReportFile } from './tables/report-file.ts';
 import { ExportError, ServiceUnavailable } from './workflow/errors.ts';
 import type { ExportRequest } from './workflow/request/request.ts';
@@ -18,6 +17,7 @@ import { READS } from './workflow/settings.ts';
 import type { StoredObject } from './workflow/state-parts.ts';
 import { type AuthorizedWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
+import { type TableSchema, tableOf } from './workflow/table.ts';
 
 /** DuckDB stops this long before the function's timeout, so that the step can still say why. Lambda would just kill it. */
 const STOP_BEFORE_MS = 60_000;
@@ -50,7 +50,7 @@ export async function curateReport(
   const { request, object } = state;
   const { catalog, target, maxBytes, millisecondsLeft, store } = dependencies;
   const hash = request.kind === 'purchases' ? '' : requestHash(request, target);
-  const table = await findTable(request, { catalog, hash });
+  const table = await findTable(request, catalog, hash);
   const unread = (reason: string) => finish(state, table, withoutRows(table, reason));
   if (request.kind === 'report' && !hasRows(request.format))
     return unread(`files of format ${request.format} cannot be read`);
@@ -78,6 +78,41 @@ export async function curateReport(
   }
   if ((state.replaced_copies ?? 0) < MAX_REPLACED_COPIES) return copyAgain(state);
   return unread(`other runs replaced the file ${MAX_REPLACED_COPIES + 1} times`);
+}
+
+/** The table of an export, or the reason why nothing may be written. An export without a table has neither. */
+interface FoundTable {
+  readonly schema?: TableSchema;
+  /** Expected of a request that nobody configured. */
+  readonly warning?: string;
+  /** A person has to act: raises an alarm. */
+  readonly problem?: string;
+}
+
+/**
+ * Only the configured request may write: another one of the same name, such as one for fewer advertisers, would erase rows.
+ *
+ * @throws ServiceUnavailable
+ */
+async function findTable(
+  request: ExportRequest,
+  catalog: Catalog | undefined,
+  hash: string,
+): Promise<FoundTable> {
+  const table = tableOf(request);
+  if (catalog === undefined || table === undefined) return {};
+  try {
+    const schema = await catalog.getTable(table);
+    if (!schema) return { warning: notWritten(table, 'the deployed config has no such table') };
+    if (schema.requests[request.account] === hash) return { schema };
+    const reason = `the request differs from the one that account ${request.account} has in the deployed config`;
+    return { warning: notWritten(table, reason) };
+  } catch (error) {
+    // A refusal by Glue or Lake Formation concerns the table only.
+    const reason = reasonOf(error);
+    if (reason === undefined) throw error;
+    return { problem: notWritten(table, reason) };
+  }
 }
 
 /** The function's own folder. A call that was killed may have left its files there: Lambda keeps them. */

@@ -8,10 +8,9 @@ import type { SavedWindow } from '../workflow/states.ts';
 import { type Column, DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
 import { openDatabase } from './database.ts';
 import { type MergedDay, mergeList, mergeMonth, type Offer, splitByDay } from './days.ts';
-import { isFinal, notWritten, reasonOf } from './find-table.ts';
 import { type Entry, type LedgerDay, mergeLedger } from './ledger.ts';
 import type { Merging } from './merge.ts';
-import type { DayFacts, ReportFacts, ReportFile } from './report.ts';
+import { type DayFacts, notWritten, type ReportFacts, type ReportFile, reasonOf } from './report.ts';
 import { stageReport } from './stage-report.ts';
 
 /** The rows and sums of a file, and what became of them in the table. */
@@ -117,14 +116,15 @@ async function writeDays(
   const merged: MergedDay[] = [];
   let problem = table_problem;
   if (schema && problem === undefined)
-    problem = await eachMonth(days, async (month, some) => {
+    problem = await eachMonth(days, merging.signal, async (month, some) => {
       const offer = { version, schema, account: request.account, acceptEmpty };
       merged.push(...(await merge(month, some, offer)));
     });
   const written = new Map(merged.map((each) => [each.day, each]));
   const logged = days.map((each): LedgerDay => written.get(each.day) ?? { ...each, outcome: 'not written' });
   const unlogged =
-    catalog && (await eachMonth(logged, (month, some) => mergeLedger(merging, month, some, entry)));
+    catalog &&
+    (await eachMonth(logged, merging.signal, (month, some) => mergeLedger(merging, month, some, entry)));
   const { curated, warnings } = describe(request.kind, schema?.table, days, merged, problem);
   return {
     curated,
@@ -135,6 +135,7 @@ async function writeDays(
 /** @returns the reason why a month and those after it cannot be written @throws any error that another try may cure */
 async function eachMonth<T extends DayFacts>(
   days: readonly T[],
+  signal: AbortSignal,
   write: (month: string, days: readonly T[]) => Promise<void>,
 ): Promise<string | undefined> {
   try {
@@ -142,8 +143,9 @@ async function eachMonth<T extends DayFacts>(
       await write(month, some);
     return undefined;
   } catch (error) {
-    if (isFinal(error)) return reasonOf(error);
-    throw error;
+    const reason = reasonOf(error, signal);
+    if (reason === undefined) throw error;
+    return reason;
   }
 }
 

@@ -5,7 +5,7 @@ import { ServiceUnavailable } from '../workflow/errors.ts';
 import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
 import type { TableColumn } from '../workflow/table.ts';
 import { type Database, identifier, literal } from './database.ts';
-import { limitOf, TableProblem } from './report.ts';
+import { TableProblem } from './report.ts';
 
 /** Writers of one object are runs of the same export. Each conflict means that another one has finished its write. */
 const MAX_CONFLICTS = 10;
@@ -39,7 +39,7 @@ export interface NewObject {
  * old object or the new one.
  *
  * @param merge `next` is absent if the object stays as it is
- * @throws TableProblem, AccessRefused; ServiceUnavailable if other writers are always faster
+ * @throws TableProblem, AccessRefused, ENOSPC; ServiceUnavailable if other writers are always faster
  */
 export async function mergeObject<T>(
   { database, store, folder, signal }: Merging,
@@ -50,9 +50,7 @@ export async function mergeObject<T>(
     // A path of its own, because DuckDB may remember what it read from a path.
     await using scratch = await mkdtempDisposable(join(folder, 'merge-'));
     const path = join(scratch.path, 'old.parquet');
-    const etag = await store.getFile(key, path, signal).catch((error) => {
-      throw limitOf(error, signal) ?? error;
-    });
+    const etag = await store.getFile(key, path, signal);
     const { next, result } = await merge(etag === undefined ? undefined : await describe(database, path));
     if (!next) return result;
     const written = await write(database, scratch.path, next);

@@ -1,4 +1,4 @@
-import { DownloadRefused } from '../workflow/errors.ts';
+import { AccessRefused, DownloadRefused, readMessage } from '../workflow/errors.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { Column, TableSchema } from '../workflow/table.ts';
 
@@ -77,10 +77,22 @@ const LIMITS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** @returns undefined if the call met no limit */
-export function limitOf(error: unknown, signal: AbortSignal): TableProblem | undefined {
+export function limitOf(error: unknown, signal?: AbortSignal): TableProblem | undefined {
   const [, limit] = LIMITS.find(([pattern]) => pattern.test((error as Error).message)) ?? [];
-  const reason = signal.aborted ? OUT_OF_TIME : limit;
+  const reason = signal?.aborted ? OUT_OF_TIME : limit;
   return reason === undefined ? undefined : new TableProblem(reason, { cause: error });
+}
+
+/** @returns the reason if another try would end the same, and the file can be delivered without its table. A warning goes on after it */
+export function reasonOf(error: unknown, signal?: AbortSignal): string | undefined {
+  if (error instanceof AccessRefused) return readMessage(error.message).happened.replace(/\.$/, '');
+  return error instanceof TableProblem ? error.message : limitOf(error, signal)?.message;
+}
+
+/** @param part the days that are not written, if others are */
+export function notWritten(table: string, reason: string, part = ''): string {
+  // The section says which values of the config to change, and how to write the table then.
+  return `table ${table} is not written${part}: ${reason}; see TableProblems in infra/RUNBOOK.md`;
 }
 
 export function refused(fault: string): DownloadRefused {

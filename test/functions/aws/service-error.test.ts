@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { asServiceError } from '../../../functions/aws/service-error.ts';
 import { shortenWarnings } from '../../../functions/decisions/warnings.ts';
-import { notWritten, reasonOf } from '../../../functions/tables/find-table.ts';
+import { notWritten, reasonOf } from '../../../functions/tables/report.ts';
 import { AccessRefused, ServiceUnavailable } from '../../../functions/workflow/errors.ts';
 
 function errorNamed(name: string, $metadata?: object): Error {
@@ -79,7 +79,7 @@ describe('asServiceError', () => {
     const month = `tables/${'t'.repeat(64)}/${'a'.repeat(64)}.2026-10.parquet`;
     const denied = asServiceError(errorNamed('AccessDenied'), `write ${month} to bucket b`, 's3:PutObject');
     const part = ' from 2026-10-02 on (30 of 31 days)';
-    const warning = notWritten('t'.repeat(64), reasonOf(denied as AccessRefused), part);
+    const warning = notWritten('t'.repeat(64), reasonOf(denied) ?? '', part);
     expect(shortenWarnings([warning], 1_000)).toEqual([expect.stringMatching(/ needs s3:PutObject,.*…$/)]);
   });
 
