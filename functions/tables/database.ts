@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { DuckDBInstance, type Json } from '@duckdb/node-api';
-import { limitOf } from './report.ts';
+import { limitOf, refused } from './report.ts';
 
 export type Row = Readonly<Record<string, Json>>;
 
 export interface Database extends Disposable {
   /**
    * @returns the rows; numbers of more than 32 bits and dates are strings
-   * @throws TableProblem at a limit; otherwise DuckDB's own error
+   * @throws DownloadRefused if a file does not parse; TableProblem at a limit; otherwise DuckDB's own error
    */
   query(sql: string): Promise<readonly Row[]>;
 }
@@ -60,7 +60,7 @@ export async function openDatabase(folder: string, signal: AbortSignal): Promise
         const reader = await connection.runAndReadAll(sql);
         return reader.getRowObjectsJson();
       } catch (error) {
-        throw limitOf(error, signal) ?? error;
+        throw limitOf(error, signal) ?? asRefused(error as Error);
       }
     },
     [Symbol.dispose]() {
@@ -70,6 +70,13 @@ export async function openDatabase(folder: string, signal: AbortSignal): Promise
       instance.closeSync();
     },
   };
+}
+
+/** @returns the error itself if it is none of a file's text */
+function asRefused(error: Error): Error {
+  const [, fault] =
+    /^Invalid Input Error: (Malformed JSON.*?)\W*(?:Parse errors cannot.*)?$/m.exec(error.message) ?? [];
+  return fault === undefined ? error : refused(`cannot be read: ${fault.replace(/ in file "[^"]*"/, '')}`);
 }
 
 /** A text as a literal of SQL. */

@@ -15,7 +15,7 @@ import {
   timestamp,
 } from './merge.ts';
 import type { DayFacts, ReportFile } from './report.ts';
-import { readJson, readRows } from './rows.ts';
+import { readJson } from './rows.ts';
 import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 
 /** A report, and the table that it goes into. */
@@ -127,7 +127,7 @@ export async function mergeList(
   if (file.error) throw file.error;
   const { version, schema, account } = offer;
   const items = readJson(file, [], 'read_json_objects');
-  const [counted] = await readRows(merging.database, `SELECT count(*) AS rows FROM ${items}`);
+  const [counted] = await merging.database.query(`SELECT count(*) AS rows FROM ${items}`);
   const snapshot = { day, rows: Number(counted?.rows), sums: {} };
   const key = listKey(schema.table, account);
   return mergeObject<MergedDay>(merging, key, async (old) => {

@@ -1,7 +1,7 @@
 import { pick } from 'stream-json/filters/pick.js';
 import { jsonParser, type Token } from 'stream-json/parser.js';
 import { stringer } from 'stream-json/stringer.js';
-import { refused } from './report.ts';
+import { refused, shorten, TableProblem } from './report.ts';
 
 /** Keys of the path to the rows, such as `data.rows`, if the request does not name it. */
 const MAX_KEYS = 2;
@@ -18,22 +18,16 @@ const OPENS: Partial<Record<Token['name'], number>> = {
 };
 
 /**
- * - `rows`: the object holds one array of objects, or the one that the request names; or its only arrays are empty
- * - `several`: it holds several arrays of objects, or others than the one that the request names
- * - `lines`: it holds none, or other values follow it
- */
-export type Envelope = 'rows' | 'several' | 'lines';
-
-/**
  * Reads a text that begins with an object, and yields the array of its rows. Names, numbers and texts keep each character.
  *
- * @param path to the array of the rows, such as `data.items` @param report called at the end. Only `rows` have a text of use
- * @throws DownloadRefused if the text is not JSON
+ * @param path to the array of the rows, such as `data.items` @param start of the text
+ * @param confirm called at the end, unless the object holds no array of objects, or other values follow it
+ * @throws DownloadRefused if the text is not JSON; TableProblem if it holds several arrays of objects, or others than the one of the path
  */
 export async function* cutRows(
   text: AsyncIterable<Buffer>,
-  path: string | undefined,
-  report: (found: Envelope) => void,
+  { path, start }: { readonly path: string | undefined; readonly start: string },
+  confirm: () => void,
 ): AsyncGenerator<string> {
   // Numbers of arrays, because an object may have two of one name.
   const chosen = new Set<number>();
@@ -78,12 +72,18 @@ export async function* cutRows(
     }
     if (depth > 0) throw new Error('it is cut off');
   } catch (error) {
-    if (values > 1) return report('lines');
+    if (values > 1) return;
     // The parser's errors have no code.
     if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
     throw refused(`cannot be read: ${(error as Error).message}`);
   }
   yield String(write({ name: 'endArray' }));
-  if (chosen.size === 1 || (chosen.size === 0 && empty.size > 0)) report('rows');
-  else report(chosen.size > 1 || (path !== undefined && hasOthers) ? 'several' : 'lines');
+  if (chosen.size > 1 || (chosen.size + empty.size === 0 && path !== undefined && hasOthers)) {
+    const found =
+      path === undefined ? 'several arrays of objects' : `no array of objects at ${shorten(path)}`;
+    throw new TableProblem(
+      `the file is an object with ${found}; set "rows" to the path of the array that holds the rows, such as "data.items". It begins with ${start}`,
+    );
+  }
+  if (chosen.size + empty.size > 0) confirm();
 }

@@ -8,7 +8,7 @@ import { verifier } from 'stream-json/utils/verifier.js';
 import { base64Crc32 } from '../copy/crc32.ts';
 import { DownloadRefused } from '../workflow/errors.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
-import { cutRows, type Envelope } from './envelope.ts';
+import { cutRows } from './envelope.ts';
 import { LONG_ROW, type ReportFile, refused, shorten, TableProblem } from './report.ts';
 
 interface Kind extends Pick<StoredObject, 'content_type' | 'content_encoding'> {
@@ -267,17 +267,11 @@ async function checkJson(path: string): Promise<void> {
 /** Writes the rows of an object into a file of their own, if it has an array of them. */
 async function openEnvelope(from: string, start: string, { rows, signal }: Kind): Promise<ReportFile> {
   const path = `${from.replace(/\.zst$/, '')}.rows.zst`;
-  const found: Envelope[] = [];
-  const text = cutRows(readText(from), rows, (envelope) => found.push(envelope));
+  let isCut = false;
+  const text = cutRows(readText(from), { path: rows, start: shorten(start, SHOWN) }, () => {
+    isCut = true;
+  });
   await pipeline(text, createZstdCompress(ZSTD), createWriteStream(path), { signal });
-  if (found[0] === 'several') {
-    const what = rows === undefined ? 'several arrays of objects' : `no array of objects at ${shorten(rows)}`;
-    const advice = 'set "rows" to the path of the array that holds the rows, such as "data.items"';
-    throw new TableProblem(
-      `the file is an object with ${what}; ${advice}. It begins with ${shorten(start, SHOWN)}`,
-    );
-  }
-  const isCut = found[0] === 'rows';
   await rm(isCut ? from : path);
   return isCut ? { path, layout: 'array' } : { path: from, layout: 'lines' };
 }

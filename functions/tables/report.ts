@@ -66,6 +66,7 @@ const OUT_OF_TIME =
 
 /** The limit to raise, by the beginning of an error. DuckDB has no codes. A full temp directory is an `Out of Memory Error` too. */
 const LIMITS: readonly (readonly [RegExp, string])[] = [
+  [/maximum_object_size/, LONG_ROW],
   [
     /no space left on device|max_temp_directory_size/i,
     "the file or the table's month needs more than CurateReport's ephemeral storage (in a local run: than the disk); raise max_curate_bytes, which sets its size, or export shorter ranges",

@@ -1,6 +1,6 @@
 import type { Column, ColumnType } from '../workflow/table.ts';
-import { type Database, identifier, literal, type Row } from './database.ts';
-import { LONG_ROW, MESSAGE_CHARACTERS, type ReportFile, refused, TableProblem } from './report.ts';
+import { type Database, identifier, literal } from './database.ts';
+import { MESSAGE_CHARACTERS, type ReportFile } from './report.ts';
 
 /** Rows of JSON that show which names are usual. */
 const FIRST_ROWS = 1000;
@@ -43,8 +43,7 @@ export async function stageRows(
   });
   const pick = (then: (at: number) => string | number) =>
     `CASE ${values.map(({ isBad }, at) => `WHEN ${isBad} THEN ${then(at)}`).join(' ')} END`;
-  await readRows(
-    database,
+  await database.query(
     `COPY (
       SELECT ${values.map(({ value }) => value)}, ${pick((at) => at)} AS "bad column",
         ${pick((at) => `left(${values[at]?.text}, ${MESSAGE_CHARACTERS + 1})`)} AS "bad value", "other names"
@@ -89,8 +88,7 @@ async function openRows(
       names: header,
       rows: `SELECT NULL::VARCHAR[] AS names, fields AS texts, true AS is_usual FROM ${json}`,
     };
-  const [usual] = await readRows(
-    database,
+  const [usual] = await database.query(
     `SELECT map_keys(fields) AS names, hash(map_keys(fields))::VARCHAR AS hash
        FROM (SELECT fields FROM ${json} LIMIT ${FIRST_ROWS}) GROUP BY ALL ORDER BY count(*) DESC, hash LIMIT 1`,
   );
@@ -107,23 +105,6 @@ export function readJson(
 ): string {
   const format = layout === 'array' ? 'array' : 'unstructured';
   return `${name}(${[literal(path), `format='${format}'`, ...options]})`;
-}
-
-/**
- * Queries a file.
- *
- * @throws DownloadRefused if it does not parse; TableProblem
- */
-export async function readRows(database: Database, sql: string): Promise<readonly Row[]> {
-  try {
-    return await database.query(sql);
-  } catch (error) {
-    const { message } = error as Error;
-    if (message.includes('maximum_object_size')) throw new TableProblem(LONG_ROW);
-    const [, fault] =
-      /^Invalid Input Error: (Malformed JSON.*?)\W*(?:Parse errors cannot.*)?$/m.exec(message) ?? [];
-    throw fault === undefined ? error : refused(`cannot be read: ${fault.replace(/ in file "[^"]*"/, '')}`);
-  }
 }
 
 /** Casts also accept blanks, `1_000`, `0x10` and `inf`. */

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../../functions/tables/database.ts';
-import { readRows } from '../../../functions/tables/rows.ts';
+
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { factsOf, type Given, SCHEMA, stage } from './reports.ts';
 
@@ -145,7 +145,7 @@ describe('the work on a file is bounded, whatever it holds:', () => {
 
 it('an error of our own query does not refuse the file', async () => {
   using database = await openDatabase(temporaryDirectory(), signal);
-  const query = readRows(database, "SELECT regexp_full_match('7', '7{1,0}')");
+  const query = database.query("SELECT regexp_full_match('7', '7{1,0}')");
   await expect(query).rejects.toThrow(/^Invalid Input Error: invalid repetition size/);
 });
 
