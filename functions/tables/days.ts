@@ -39,10 +39,6 @@ export interface MergedDay extends DayFacts {
   readonly tookOver: boolean;
   /** The number of rows that the table keeps if the day is held. */
   readonly keeps: number;
-}
-
-interface JudgedDay {
-  readonly result: MergedDay;
   /** The day of the new object, if it changes. */
   readonly entry?: ShownDay;
   /** The new object has the report's rows. */
@@ -91,13 +87,12 @@ export async function mergeMonth(
     // Refuses other types, even if nothing is written.
     const kept = old && selectOld(old, columns, constants);
     const before = old && (await sumShown(merging.database, days, shown, old, offer));
-    const judged = days.map((each) => judge(each, shown[each.day], offer, before?.get(each.day)));
-    const result = judged.map((each) => each.result);
-    const changed = judged.flatMap(({ result: { day }, entry }) => (entry ? [[day, entry] as const] : []));
+    const result = days.map((each) => judge(each, shown[each.day], offer, before?.get(each.day)));
+    const changed = result.flatMap(({ day, entry }) => (entry ? [[day, entry] as const] : []));
     if (changed.length === 0 && (!old || hasColumns(old, columns))) return { result };
     const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
     const next = Object.fromEntries(listed.toSorted(([one], [other]) => (one < other ? -1 : 1)));
-    const written = new Set(judged.flatMap((each) => (each.isWritten ? [each.result.day] : [])));
+    const written = new Set(result.flatMap(({ day, isWritten }) => (isWritten ? [day] : [])));
     const values = {
       ...constants,
       report_id: literal(offer.version.report_id),
@@ -132,11 +127,11 @@ export async function mergeList(
   const key = listKey(schema.table, account);
   return mergeObject<MergedDay>(merging, key, async (old) => {
     const [[shownDay = day, shown] = []] = Object.entries(shownIn(old, key));
-    const { result, entry, isWritten } = judge(snapshot, shown, offer);
-    const common = { result: { ...result, restated: false, tookOver: false } };
-    if (!entry) return common;
+    const { entry, isWritten, ...judged } = judge(snapshot, shown, offer);
+    const result = { ...judged, restated: false, tookOver: false };
+    if (!entry) return { result };
     if (old && !isWritten)
-      return { ...common, next: { runs: [`FROM ${parquet(old.path)}`], days: { [shownDay]: entry } } };
+      return { result, next: { runs: [`FROM ${parquet(old.path)}`], days: { [shownDay]: entry } } };
     // The text of the item, as it was written; the other columns are fields of its top level.
     const fields = LIST_COLUMNS.map(({ name }) => [name, `json->>'$.${name}'`]);
     const values = {
@@ -147,7 +142,7 @@ export async function mergeList(
     };
     // Sorted, because the platform may give its pages in any order.
     const rows = `SELECT ${select(tableColumns(schema), values)} FROM ${items} ORDER BY ALL`;
-    return { ...common, next: { runs: [rows], days: { [day]: entry } } };
+    return { result, next: { runs: [rows], days: { [day]: entry } } };
   });
 }
 
@@ -191,27 +186,24 @@ function judge(
   shown: ShownDay | undefined,
   { version, acceptEmpty }: Pick<Offer, 'version' | 'acceptEmpty'>,
   before: Sums = {},
-): JudgedDay {
+): MergedDay {
   const { day, rows, sums } = offered;
   const none = { ...offered, restated: false, tookOver: false, keeps: 0 };
   const lead = shown ? compareReports(shown, version) : -1;
-  if (lead > 0) return { result: { ...none, outcome: 'kept' } };
-  if (shown && lead === 0) return { result: { ...none, outcome: 'shown', restated: shown.restated } };
+  if (lead > 0) return { ...none, outcome: 'kept' };
+  if (shown && lead === 0) return { ...none, outcome: 'shown', restated: shown.restated };
   const leadOfHeld = shown?.held ? compareReports(shown.held, version) : -1;
   if (shown && shown.rows > 0 && rows === 0 && !acceptEmpty(day)) {
-    const result: MergedDay = { ...none, outcome: 'held', keeps: shown.rows };
-    return leadOfHeld < 0 ? { result, entry: { ...shown, held: version } } : { result };
+    const held: MergedDay = { ...none, outcome: 'held', keeps: shown.rows };
+    return leadOfHeld < 0 ? { ...held, entry: { ...shown, held: version } } : held;
   }
   const isOther = Object.entries(before).some(([name, sum]) => (sums[name] ?? '0') !== sum);
   const restated = shown !== undefined && (shown.rows !== rows || isOther);
   const tookOver = shown !== undefined && shown.request_hash !== version.request_hash;
   // A report that came late does not end the hold of one that is newer than both.
   const isHeld = rows > 0 && leadOfHeld > 0;
-  return {
-    result: { ...none, outcome: 'shown', restated, tookOver },
-    entry: { ...version, rows, restated, ...(isHeld && { held: shown?.held }) },
-    isWritten: true,
-  };
+  const entry = { ...version, rows, restated, ...(isHeld && { held: shown?.held }) };
+  return { ...offered, outcome: 'shown', restated, tookOver, keeps: 0, entry, isWritten: true };
 }
 
 /** Positive if the first one is newer. A report of another request is always older. */
