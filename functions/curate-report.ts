@@ -9,6 +9,7 @@ import { type RequestTarget, requestHash } from './decisions/request-hash.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
 import { shortenWarnings } from './decisions/warnings.ts';
 import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
+import { openDatabase } from './tables/database.ts';
 import { limitOf, notWritten, type ReportFile, reasonOf, TableProblem } from './tables/report.ts';
 import { hasRows, readReportFile } from './tables/report-file.ts';
 import { ExportError, ServiceUnavailable } from './workflow/errors.ts';
@@ -69,7 +70,9 @@ export async function curateReport(
       const curate = request.kind === 'list' ? curateList : curateRows;
       const { accept_empty = false } = request;
       const { acceptEmpty = () => accept_empty } = dependencies;
-      const work = { store, catalog, file, schema: table.schema, hash, acceptEmpty, signal, folder };
+      using database = await openDatabase(folder, signal);
+      const merging = { database, store, folder, signal };
+      const work = { ...merging, catalog, file, schema: table.schema, hash, acceptEmpty };
       return finish(state, table, await curate(state, work));
     }
   } catch (error) {

@@ -6,7 +6,6 @@ import type { ExportRequest, ReportRequest } from '../workflow/request/request.t
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { type Column, DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
-import { openDatabase } from './database.ts';
 import { type MergedDay, mergeList, mergeMonth, type Offer, splitByDay } from './days.ts';
 import { type Entry, type LedgerDay, mergeLedger } from './ledger.ts';
 import type { Merging } from './merge.ts';
@@ -20,7 +19,7 @@ export interface Curation {
   readonly warnings: readonly string[];
 }
 
-interface Work extends Omit<Merging, 'database'> {
+interface Work extends Merging {
   /** Undefined if the stack has no tables. */
   readonly catalog: Catalog | undefined;
   /** Removed once it is read. */
@@ -41,10 +40,8 @@ interface Work extends Omit<Merging, 'database'> {
 export async function curateRows(state: SavedWindow, work: Work): Promise<Curation> {
   const { window, ready_id: report_id = '' } = state;
   const request = state.request as ReportRequest;
-  const { file, schema, hash, folder, signal } = work;
+  const { file, schema, hash, folder, database } = work;
   const created_at = createdAt(state);
-  using database = await openDatabase(folder, signal);
-  const merging = { ...work, database };
   const path = join(folder, 'rows.parquet');
   const columns = columnsOf(request, schema);
   const { granularity, time_zone = 'UTC' } = request;
@@ -55,9 +52,9 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
   const days = daysWithEmpty(request, window, facts);
   const entry = { ...state, version: { report_id, created_at, request_hash: hash } };
   let sorted: readonly string[] | undefined;
-  const written = await writeDays(merging, entry, { ...facts, days }, async (month, some, offer) => {
+  const written = await writeDays(work, entry, { ...facts, days }, async (month, some, offer) => {
     sorted ??= await splitByDay(database, path);
-    return mergeMonth(merging, month, some, { ...offer, rows: sorted });
+    return mergeMonth(work, month, some, { ...offer, rows: sorted });
   });
   // The newest day that has rows and was over when the report was created.
   const today = dateIn(time_zone, new Date(created_at));
@@ -72,12 +69,10 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
 /** Shows the newest snapshot of a list in its table. @throws like {@link curateRows} */
 export async function curateList(state: SavedWindow, work: Work): Promise<Curation> {
   const { window, object, execution: report_id } = state;
-  using database = await openDatabase(work.folder, work.signal);
-  const merging = { ...work, database };
   const days = [{ day: window.start_date, rows: object.rows ?? 0, sums: {} }];
   const entry = { ...state, version: { report_id, created_at: object.copied_at, request_hash: work.hash } };
-  return await writeDays(merging, entry, { days }, async (_month, _days, offer) => [
-    await mergeList(merging, work.file, window.start_date, offer),
+  return writeDays(work, entry, { days }, async (_month, _days, offer) => [
+    await mergeList(work, work.file, window.start_date, offer),
   ]);
 }
 
@@ -107,7 +102,7 @@ function daysWithEmpty(
 
 /** Writes days into the table, unless something is wrong with their file, and what became of them into the ledger. */
 async function writeDays(
-  { catalog, schema, acceptEmpty, ...merging }: Work & Merging,
+  { catalog, schema, acceptEmpty, ...merging }: Work,
   entry: Entry,
   { days, table_problem }: Pick<ReportFacts, 'days' | 'table_problem'>,
   merge: (month: string, days: readonly DayFacts[], offer: Omit<Offer, 'rows'>) => Promise<MergedDay[]>,

@@ -81,7 +81,12 @@ export async function mergeMonth(
 ): Promise<MergedDay[]> {
   const key = monthKey(offer.schema.table, offer.account, month);
   const columns = tableColumns(offer.schema);
-  const constants = constantsOf(offer);
+  const currency = offer.schema.currencies[offer.account];
+  // One value in all rows of an account, also in those that were written before the config had it.
+  const constants = {
+    account: literal(offer.account),
+    currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : literal(currency),
+  };
   return mergeObject(merging, key, async (old) => {
     const shown = shownIn(old, key);
     // Refuses other types, even if nothing is written.
@@ -144,15 +149,6 @@ export async function mergeList(
     const rows = `SELECT ${select(tableColumns(schema), values)} FROM ${items} ORDER BY ALL`;
     return { result, next: { runs: [rows], days: { [day]: entry } } };
   });
-}
-
-/** Columns that have one value in all rows of an account, also in those that were written before the config had it. */
-function constantsOf({ schema, account }: Offer): Readonly<Record<string, string>> {
-  const currency = schema.currencies[account];
-  return {
-    account: literal(account),
-    currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : literal(currency),
-  };
 }
 
 type Sums = DayFacts['sums'];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createObjectStore, type ObjectStore } from '../../../functions/aws/objects.ts';
 import { curateList, curateRows } from '../../../functions/tables/curate-file.ts';
+import { openDatabase } from '../../../functions/tables/database.ts';
 import { readReportFile } from '../../../functions/tables/report-file.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import type { ListRequest, ReportRequest } from '../../../functions/workflow/request/request.ts';
@@ -96,8 +97,10 @@ export async function startTables(options: TestS3Options = {}) {
         format: 'JSON',
         content_type: 'application/json',
       });
-      return curateRows(stateOf(report), {
+      using database = await openDatabase(work.folder, work.signal);
+      return await curateRows(stateOf(report), {
         ...work,
+        database,
         store: through,
         schema,
         hash,
@@ -108,7 +111,14 @@ export async function startTables(options: TestS3Options = {}) {
       const body = items.map((item) => `${JSON.stringify(item)}\n`).join('');
       const work = await workOn(body, { format: 'JSON', content_type: 'application/x-ndjson' });
       const state = listState(snapshot, items.length);
-      return curateList(state, { ...work, store, schema: LIST, acceptEmpty: () => accept_empty });
+      using database = await openDatabase(work.folder, work.signal);
+      return await curateList(state, {
+        ...work,
+        database,
+        store,
+        schema: LIST,
+        acceptEmpty: () => accept_empty,
+      });
     },
     /** Rows of a table, as a reader sees them. */
     async rowsOf(select: string, pattern: string) {
