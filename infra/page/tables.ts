@@ -5,7 +5,7 @@ import type { DocumentedTable } from '../config/table-words.ts';
 import { duration } from '../local/step-functions/progress.ts';
 import type { PageExport, PageRange, Restatement } from './contents.ts';
 import { count, formatNumber } from './format.ts';
-import { type Content, copyable, fold, type Html, html } from './html.ts';
+import { type Content, copyable, fold, type Html, html, isolate } from './html.ts';
 
 /** Rows of a table that are shown at once; a click shows the others. */
 const MAX_ROWS = 8;
@@ -87,7 +87,7 @@ export function drawExecutions(executions: readonly ExecutionSummary[]): Html {
 export function drawFailure(failure: NonNullable<PageExport['failure']>): Html {
   const at = failure.at === '' ? undefined : html`${toMinute(failure.at)} UTC`;
   return html`<div class=failure>
-<p><b>Failed: ${failure.error}</b> ${at}</p>
+<p><b>Failed: ${isolate(failure.error)}</b> ${at}</p>
 <p>${failure.happened}</p>
 <p>${failure.todo}</p>
 ${copyable(failure.command)}
