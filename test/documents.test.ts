@@ -52,7 +52,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
   const links = [
     ...linesOf(path)
       .join('\n')
-      .matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g),
+      .matchAll(/(?:\]\(|src(?:set)?=")(?!https?:)([^)"#]*)(?:#([^)]+))?[)"]/g),
   ];
 
   it('links to files and sections that exist', () => {
