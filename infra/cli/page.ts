@@ -1,24 +1,35 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { readPage } from '../page/read-page.ts';
 import { renderPage } from '../page/render.ts';
 import type { Folder } from './bucket.ts';
 import { UsageError } from './errors.ts';
 import { printLines } from './layout.ts';
-import { examples, option } from './options.ts';
+import { examples } from './options.ts';
 
-interface PageOptions extends Folder {
+interface PageOptions {
   readonly to?: string;
+  readonly out: string;
+  readonly deployed?: true;
+  readonly stack?: string;
+  readonly region?: string;
 }
 
 export function createPageCommand(): Command {
   return new Command('page')
-    .option('--to <file>', "the file to write (default with --local: index.html in the runs' folder)")
-    .option('--local', 'show the runs of this machine')
-    .addOption(option.out())
-    .addHelpText('after', examples('page --local', 'page --to exports.html'))
-    .action(async (options: PageOptions) => printLines([describePage(await writePage(options))]));
+    .addOption(new Option('--out <dir>', 'the folder of the local runs').default('out').conflicts('deployed'))
+    .option('--local', 'show the runs of this machine, as without any option')
+    .addOption(new Option('--deployed', 'show the deployed stack').conflicts('local'))
+    .option('--to <file>', "the file to write (default: index.html in the runs' folder)")
+    .addHelpText('after', examples('page', 'page --deployed --to exports.html'))
+    .action(async ({ to, out, ...options }: PageOptions) => {
+      const { deployed, stack, region } = options;
+      const isDeployed = deployed ?? (stack !== undefined || region !== undefined);
+      if (isDeployed && to === undefined) throw new UsageError(['the page of a stack needs --to FILE']);
+      const folder: Folder = isDeployed ? { out } : { local: true, out };
+      printLines([describePage(await writePage(folder, to))]);
+    });
 }
 
 /**
@@ -27,9 +38,7 @@ export function createPageCommand(): Command {
  * @returns its path
  * @throws UsageError if it cannot be written, or if there is nothing to show
  */
-export async function writePage({ to, ...folder }: PageOptions): Promise<string> {
-  const file = to ?? (folder.local ? join(folder.out, 'index.html') : undefined);
-  if (file === undefined) throw new UsageError(['give --to FILE, or --local']);
+export async function writePage(folder: Folder, file = join(folder.out, 'index.html')): Promise<string> {
   const page = renderPage(await readPage(folder, new Date()));
   // A browser that reloads never sees half a page.
   const draft = `${file}.${process.pid}.draft`;

@@ -13,18 +13,22 @@ it('writes the page of a stack to the file that is named', async () => {
   await startExecutions([FAILED]);
   const cwd = await startBucket({ [FAILURE_KEY]: FAILURE });
   const to = join(temporaryDirectory(), 'page.html');
-  const { status, stdout, stderr } = await runCommand(['page', '--to', to], '', cwd);
+  const { status, stdout, stderr } = await runCommand(['page', '--deployed', '--to', to], '', cwd);
   expect([status, stdout, stderr]).toEqual([0, `See it: ${to}\n`, '']);
   expect(await readFile(to, 'utf8')).toMatch(/the stack ad-report-export in .*ReportStuck.*explain daily-1/s);
   expect(await readdir(dirname(to))).toEqual(['page.html']);
 });
 
 it.each([
-  [[], 'give --to FILE, or --local'],
-  [['--out', 'x'], '--out can only be used with --local'],
+  [['--deployed'], 'the page of a stack needs --to FILE'],
+  [['--stack', 'other'], 'the page of a stack needs --to FILE'],
+  [['--deployed', '--out', 'x'], "option '--out <dir>' cannot be used with option '--deployed'"],
   [['--local', '--stack', 'x'], "option '--stack <name>' cannot be used with option '--local'"],
-  [['--local', '--out', 'nowhere'], "--out nowhere has no history.json; run 'npm start' first"],
-  [['--to', '/no/such/folder/page.html'], '/no/such/folder/page.html cannot be written (ENOENT)'],
+  [['--out', 'nowhere'], "--out nowhere has no history.json; run 'npm start' first"],
+  [
+    ['--deployed', '--to', '/no/such/folder/page.html'],
+    '/no/such/folder/page.html cannot be written (ENOENT)',
+  ],
 ])('exits 2 with the arguments %j', async (args, expected) => {
   await startExecutions([]);
   const cwd = await startBucket({});
