@@ -1,10 +1,13 @@
-import { resolve } from 'node:path';
+import { mkdtempDisposableSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { type Sample, startServers, TRANSPORTS, type Transport } from './copy/run.ts';
 import { benchLarge } from './curate/large.ts';
 import { benchWorkflow } from './curate/workflow.ts';
 import { formatTable, median } from './figures.ts';
 import { benchLocal } from './local.ts';
+import { benchPage } from './page.ts';
 import { benchTables } from './tables.ts';
 
 const CONTENDERS = ['raw', 'ours', 'lib-storage', 'against'];
@@ -68,6 +71,19 @@ program
   .description('Exports two years of three accounts on this machine, and adds up the tables.')
   .option('--against <dir>', 'another checkout to compare with')
   .action(async ({ against }: { against?: string }) => console.log(await benchTables(checkoutsOf(against))));
+program
+  .command('page')
+  .description(
+    'Measures the page of two years of three accounts with five exports: time, CPU, memory and size.',
+  )
+  .option('--rounds <n>', 'the table shows their median', positive, 7)
+  .option('--folder <dir>', 'keeps the exports there, and uses those of an earlier bench')
+  .option('--against <dir>', 'another checkout to compare with')
+  .action(async ({ rounds, folder, against }: { rounds: number; folder?: string; against?: string }) => {
+    using temporary = mkdtempDisposableSync(join(tmpdir(), 'bench-page-'));
+    const exports = folder === undefined ? temporary.path : resolve(folder);
+    console.log(await benchPage(checkoutsOf(against), exports, rounds));
+  });
 await program.parseAsync();
 
 async function benchCopy({ sizes, oursSizes, transports, contenders, rounds, against }: Options) {
