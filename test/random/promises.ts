@@ -141,6 +141,9 @@ function wrongEnd(run: ScenarioRun, { requested, status, error, cause, execution
   ];
 }
 
+/** Endpoints whose errors have a request_id. */
+const API: readonly string[] = ['create', 'report', 'purchases', 'list'];
+
 type Reported = Pick<FailureReport, 'error' | 'request_ids'>;
 
 /** Undefined for Lambda's own document, which is the Cause after a function was killed too often. */
@@ -157,14 +160,17 @@ function isTyped(error: string, { kills, bus }: ScenarioRun['scenario']): boolea
   );
 }
 
-/** The ids are the platform's own, and an error for an answer of the platform has one. */
+/** The ids are the platform's own. An error for an answer of the platform has one, unless a fault has taken it from an answer. */
 function wrongRequestIds({ error, request_ids }: Reported, { calls }: Phase): string[] {
   const answered = new Set(calls.flatMap(({ requestId }) => requestId ?? []));
   const unknown = request_ids.filter((id) => !answered.has(id));
-  const refused = ['RequestRefused', 'TokenRefusedAgain', 'RateLimited'].includes(error);
+  const isUnnamed = calls.some(
+    ({ endpoint, status, requestId }) => API.includes(endpoint) && Number(status) >= 400 && !requestId,
+  );
+  const isRefused = ['RequestRefused', 'TokenRefusedAgain', 'RateLimited'].includes(error);
   return [
     ...unknown.map((id) => `P4: ${id} is no request_id of the platform's`),
-    ...(refused && request_ids.length === 0 ? [`P4: ${error} without a request_id`] : []),
+    ...(isRefused && !isUnnamed && request_ids.length === 0 ? [`P4: ${error} without a request_id`] : []),
   ];
 }
 
