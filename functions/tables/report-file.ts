@@ -251,16 +251,17 @@ async function findLayout(path: string, seen: Seen, kind: Kind): Promise<ReportF
   const isArray = start.startsWith('[');
   if (last !== Buffer.from(isArray ? ']' : '}')[0]) throw refused('is cut off');
   // DuckDB reads `[row]row]` as two rows.
-  if (isArray && goesOn) await checkJson(path);
+  if (isArray && goesOn) await checkJson(path, kind.signal);
   if (isArray) return { path, layout: 'array' };
   return isLines(kind) ? { path, layout: 'lines' } : openEnvelope(path, start, kind);
 }
 
 /** @throws DownloadRefused */
-async function checkJson(path: string): Promise<void> {
+async function checkJson(path: string, signal: AbortSignal): Promise<void> {
   const check = verifier.asStream();
-  await pipeline(readText(path), check.resume()).catch((error: Error) => {
-    throw refused(`cannot be read: ${error.message}`);
+  await pipeline(readText(path), check.resume(), { signal }).catch((error: NodeJS.ErrnoException) => {
+    // The parser's errors have no code.
+    throw error.code === undefined ? refused(`cannot be read: ${error.message}`) : error;
   });
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { crc32, gzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { hasRows, readReportFile } from '../../../functions/tables/report-file.ts';
@@ -154,6 +155,21 @@ it('46: ends when the time is over, also in an endless text of a small gzip file
   }
   const base = join(temporaryDirectory(), 'report');
   const reading = readReportFile(Readable.from(bomb()), base, { ...JSON_FILE, signal: controller.signal });
+  await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
+});
+
+it('46: ends when the time is over, also while it looks for rows after the end of an array', async () => {
+  const controller = new AbortController();
+  const body = JSON.stringify(Array.from({ length: 4_000_000 }, () => '] {'));
+  const base = join(temporaryDirectory(), 'report');
+  const reading = readReportFile(Readable.from([Buffer.from(body)]), base, {
+    ...JSON_FILE,
+    signal: controller.signal,
+  });
+  while (!existsSync(base) || statSync(base).size < body.length) await setImmediate();
+  // The file is complete, and is closed some turns later.
+  for (let turn = 0; turn < 100; turn++) await setImmediate();
+  controller.abort();
   await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
 });
 
