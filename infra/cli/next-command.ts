@@ -83,9 +83,10 @@ function platformOptions(
   return names.flatMap((name) => (options[name] === undefined ? [] : [PLATFORM_FLAGS[name], options[name]]));
 }
 
-/** This process's own command line, for the windows that are missing. */
-export function repeatCommand(args = process.argv.slice(2)): string {
-  return commandLine([...args.filter((arg) => arg !== ONLY_MISSING), ONLY_MISSING]);
+/** This process's own command line, for the windows that are missing, or for all windows. */
+export function repeatCommand(args = process.argv.slice(2), windows: 'missing' | 'all' = 'missing'): string {
+  const repeated = args.filter((arg) => arg !== ONLY_MISSING);
+  return commandLine(windows === 'missing' ? [...repeated, ONLY_MISSING] : repeated);
 }
 
 const ONLY_MISSING = '--only-missing';

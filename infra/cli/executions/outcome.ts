@@ -205,7 +205,7 @@ function localStep(error: string, run: LocalRunFacts): string | undefined {
     LoginRequired: `Log in again (${loginCommand(account, run)}), then run the export again.`,
     AccessRefused: checkFolder,
     ServiceUnavailable: checkFolder,
-    ExportIncomplete: 'Read the failures of the windows, then run the export again with --only-missing.',
+    ExportIncomplete: 'Read the failures of the windows, then run the export again.',
   };
   if (Object.hasOwn(errors, error)) return steps[error as ErrorName];
   return `Run the export again. If it fails again, give ${out}/history.json to the maintainers.`;

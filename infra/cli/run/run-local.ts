@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readDeliveries } from '../../../functions/decisions/deliveries.ts';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { objectKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
@@ -12,6 +13,7 @@ import { newestChange } from '../../local/s3/store.ts';
 import { keepSaving } from '../../local/step-functions/history.ts';
 import { showProgress } from '../../local/step-functions/progress.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
+import { openToRead } from '../bucket.ts';
 import { UsageError } from '../errors.ts';
 import { adviseLocally, type Interrupted, type Outcome, outcomeOf } from '../executions/outcome.ts';
 import { describeTimeline } from '../executions/timeline.ts';
@@ -51,13 +53,13 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions {
 /**
  * Runs the workflow on this machine, against the platform that the options name or against a sandbox.
  *
- * @returns its outcome, and a command that queries what was delivered
+ * @returns its outcome, the command that exports what it did not deliver, and one that queries what was delivered
  * @throws UsageError with every fault of the command line, the request and cdk.json, before anything is started
  */
 export async function runLocal(
   name: string | undefined,
   options: LocalRunOptions,
-): Promise<{ readonly outcome: Outcome; readonly query?: string | undefined }> {
+): Promise<{ readonly outcome: Outcome; readonly next: string; readonly query?: string | undefined }> {
   const { clock, warnings: ofClock } = await createClock(options);
   const { input, given, request, replaced, warnings } = await checkAll(name, options, new Date(clock.now()));
   warnings.push(...ofClock);
@@ -73,24 +75,42 @@ export async function runLocal(
     clock,
     config: loadConfig(),
   });
-  local.history.next = repeatCommand();
+  const next = await continueCommand(request, options);
+  local.history.next = next;
   await using _saving = keepSaving(local.history);
   const execution = local.export(input, executionName(request, new Date(clock.now())));
   using interrupt = catchInterrupt();
   interrupt.signal.addEventListener('abort', () => execution.abort());
   await showProgress(execution, local, process.stderr);
   const result = await execution.result;
-  if (result.status === 'ABORTED') return { outcome: describeInterrupted(execution.name) };
+  if (result.status === 'ABORTED') return { outcome: describeInterrupted(execution.name, next), next };
   const outcome = outcomeOf({ name: execution.name, ...result });
   if (outcome.outcome !== 'failed')
-    return { outcome, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
+    return { outcome, next, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
   const { events = [] } = local.history.executions.at(-1) ?? {};
   printLines(describeTimeline(events), process.stderr);
-  return { outcome: adviseLocally(outcome, { ...options, account: request.account }) };
+  return { outcome: adviseLocally(outcome, { ...options, account: request.account }), next };
 }
 
-function describeInterrupted(execution: string): Interrupted {
-  return { outcome: 'interrupted', version: '1', execution, continues: false, next: repeatCommand() };
+/**
+ * The command that exports what this run will not have delivered. A run that was to replace what an earlier one delivered is
+ * repeated as a whole, because --only-missing would leave those windows out.
+ */
+async function continueCommand(
+  request: ExportRequest,
+  { out, onlyMissing }: Pick<LocalRunOptions, 'out' | 'onlyMissing'>,
+): Promise<string> {
+  await using bucket = await openToRead({ local: true, out });
+  const delivered = onlyMissing ? [] : await readDeliveries(bucket, request, request);
+  const isThere = delivered.some(
+    ({ start_date, end_date, lost }) =>
+      !lost && start_date < request.end_date && request.start_date < end_date,
+  );
+  return repeatCommand(undefined, isThere ? 'all' : 'missing');
+}
+
+function describeInterrupted(execution: string, next: string): Interrupted {
+  return { outcome: 'interrupted', version: '1', execution, continues: false, next };
 }
 
 /**

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { readStateMachineArn } from '../deployment.ts';
 import { type Outcome, printOutcome } from '../executions/outcome.ts';
 import { printLines, warn } from '../layout.ts';
-import { repeatCommand, resumeCommand } from '../next-command.ts';
+import { resumeCommand } from '../next-command.ts';
 import { type CommonOptions, LOCAL_GROUP, localOption, option, wholeNumber } from '../options.ts';
 import { findRequest, type RequestOptions } from '../requests/request.ts';
 import { type LocalRunOptions, runLocal } from './run-local.ts';
@@ -44,8 +44,7 @@ async function run(name: string | undefined, options: RunOptions): Promise<void>
 
 /** The last lines are a query of what was exported, and the page of the folder. With --json, they go to stderr. */
 async function runAndPrintLocal(name: string | undefined, options: RunOptions): Promise<void> {
-  const { outcome, query } = await runLocal(name, options);
-  const next = repeatCommand();
+  const { outcome, next, query } = await runLocal(name, options);
   printOutcome(outcome, { ...options, root: `${options.out}/`, next });
   const page = outcome.outcome === 'interrupted' ? [] : await writePageOf(options.out);
   const lines = query === undefined ? page : ['Query it:', query, ...page];

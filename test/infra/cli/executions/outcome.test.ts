@@ -138,7 +138,7 @@ it.each([
     1,
     'No AWS is involved: check that out can be read and written, then run the export again.',
   ],
-  ['ExportIncomplete', 1, 'Read the failures of the windows, then run the export again with --only-missing.'],
+  ['ExportIncomplete', 1, 'Read the failures of the windows, then run the export again.'],
   [
     'Sandbox.Timedout',
     1,

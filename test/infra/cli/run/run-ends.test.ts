@@ -69,6 +69,16 @@ describe('a failed run', () => {
     const [, timeline] = stderr.split('Timeline (UTC) of the export and its window ');
     expect(timeline).toMatch(new RegExp(`Report failed: TokenRefused, request_id ${refused?.requestId}\n`));
   });
+
+  it('is repeated as a whole if it was to replace what an earlier run had delivered', async () => {
+    const { args, out } = await startCommandRun(ONE_WINDOW, { faults: ['create nth=2 status=403'] });
+    const repeated = async () => JSON.parse(await readFile(join(out, 'history.json'), 'utf8')).next;
+    expect((await runCommand(args)).status).toBe(0);
+    const command = `npm start -- ${args.slice(2).join(' ')}`;
+    expect(await repeated()).toBe(`${command} --only-missing`);
+    expect((await runCommand(args)).status).toBe(1);
+    expect(await repeated()).toBe(command);
+  });
 });
 
 describe('an interrupted run', () => {
