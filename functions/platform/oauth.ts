@@ -129,7 +129,7 @@ async function grantToken(
     secrets: [basic, ...secrets, ...secrets.map(formEncode)],
   });
   if (answer.status < 200 || answer.status > 299) throw tokenError(answer, platform);
-  if (answer.status !== 200) throw unreadable(answer, 'a status other than 200');
+  if (answer.status !== 200) throw unreadable(answer, `the status ${answer.status} instead of 200`);
   const token = parseAnswer(answer, TokenResponse);
   return {
     accessToken: token.access_token,

@@ -39,7 +39,7 @@ export async function queryPurchases(
     return { status, headers, body, requestId: requestIdOf(answer) };
   }
   if (answer.status < 200 || answer.status > 299) throw platformError(answer, platform);
-  throw unreadable(answer, `a status other than ${SUCCESS.join(' and ')}`);
+  throw unreadable(answer, `the status ${answer.status} instead of ${SUCCESS.join(' or ')}`);
 }
 
 /** Reads the body of a failure, which is short. */

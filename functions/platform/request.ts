@@ -68,7 +68,8 @@ export async function callApi(
 ): Promise<Answer> {
   const answer = await send(platform, call, cap);
   if (answer.status < 200 || answer.status > 299) throw platformError(answer, platform);
-  if (answer.status !== success) throw unreadable(answer, `a status other than ${success}`);
+  if (answer.status !== success)
+    throw unreadable(answer, `the status ${answer.status} instead of ${success}`);
   if (answer.truncated) throw unreadable(answer, 'a body larger than any that the contract shows');
   return answer;
 }

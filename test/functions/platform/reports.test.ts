@@ -105,7 +105,7 @@ test.each([
   ['no status', 201, '{"id":"r"}', 'status: not a string'],
   ['a number as a URL', 201, '{"id":"r","status":"READY","download_url":7}', 'download_url: not a string'],
   ['a list', 201, '[]', 'not an object'],
-  ['200 for 201', 200, '{"id":"r","status":"CREATED"}', 'a status other than 201'],
+  ['200 for 201', 200, '{"id":"r","status":"CREATED"}', 'the status 200 instead of 201'],
 ])('11: %s from POST /reports is an unreadable answer', async (_what, status, body, reason) => {
   await using server = await listen((_seen, response) =>
     response.writeHead(status, { 'content-type': 'text/html', 'x-request-id': 'req-9' }).end(body),
