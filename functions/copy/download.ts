@@ -76,7 +76,7 @@ export async function download(
     // Node and undici give a code to failures of the network, TLS and HTTP. Other errors are mistakes of ours.
     if (error instanceof ExportError || (typeof code !== 'string' && name !== 'HTTPParserError')) throw error;
     const facts = { bytes: at, of: end };
-    throw new CopyFailed(`The download broke off (${codeOf(error)}). Try again with a fresh URL.`, facts);
+    throw new CopyFailed(`The download broke off (${codeOf(error)}).`, facts);
   }
   if (at === 0) throw new DownloadRefused('The file is empty. Nothing was stored.');
   if (stored && at !== end) throw wrongLength(at, end);
@@ -113,10 +113,10 @@ function judgeRest(status: number, headers: Headers, { at, etag }: StoredBytes):
 
 function refusal(status: number): ExportError {
   if (status === 401 || status === 403 || status === 410)
-    return new UrlExpired('The storage host no longer serves the URL. Fetch the report again.', { status });
+    return new UrlExpired(`The storage host no longer serves the URL (${status}).`, { status });
   if (status >= 300 && status < 400)
     return new DownloadRefused('The storage host redirects, which is never followed.', { status });
-  return new CopyFailed(`The storage host answered ${status}. Try again with a fresh URL.`, { status });
+  return new CopyFailed(`The storage host answered ${status}.`, { status });
 }
 
 /** undici takes the end of the connection for the end of such a body, so a truncated one would look complete. */
