@@ -13,7 +13,8 @@ const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   RateLimited: 'Lower max_parallel or run fewer exports at a time, then run the export again.',
   OutOfTime:
     'Run the export again when the platform is well. Ask for fewer days if its reports are always slow.',
-  ReportStuck: 'Run the export again. If it fails again, give the platform the report ids and request ids.',
+  ReportStuck:
+    'Run the export again. If it fails again, give the platform the report ids, and the request ids if there are any.',
   DownloadRefused:
     'Correct the setting or the address that the message names. If the file itself is wrong, run the export again, or give the platform the report ids.',
   AccessRefused: 'Correct what the message names, such as a permission, then run the export again.',
@@ -23,7 +24,8 @@ const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   UrlExpired: 'Run the export again.',
   PlatformUnavailable: 'Wait until the platform is back, then run the export again.',
   AnswerLost: 'Run the export again; a report that nobody fetches does no harm.',
-  AnswerUnreadable: 'Check that base_url is the platform, then give the platform the request_id.',
+  AnswerUnreadable:
+    'Check that base_url is the platform. If it is, give the platform the time, and the request_id if there is one.',
   CopyFailed: 'Run the export again; no incomplete object is visible.',
   ServiceUnavailable: 'Run the export again when AWS has recovered.',
 };

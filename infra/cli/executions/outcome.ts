@@ -203,6 +203,13 @@ function localStep(error: string, run: LocalRunFacts): string | undefined {
     }),
     CredentialUnusable: `Correct ${credential}, or name another file with --credential.`,
     LoginRequired: `Log in again (${loginCommand(account, run)}), then run the export again.`,
+    ...(run.baseUrl !== undefined && {
+      TokenRefusedAgain: `Check ${credential}, its scope and --base-url, then run the export again.`,
+      PlatformUnavailable:
+        'Check --base-url. If it is right, wait until the platform is back, then run the export again.',
+      AnswerUnreadable:
+        'Check that --base-url is the platform. If it is, give the platform the time, and the request_id if there is one.',
+    }),
     AccessRefused: checkFolder,
     ServiceUnavailable: checkFolder,
     ExportIncomplete: 'Read the failures of the windows, then run the export again.',

@@ -33,7 +33,7 @@ describe('createFailureReport', () => {
   });
 
   it.each([
-    ['ReportStuck', 'give the platform the report ids and request ids', 'reportstuck'],
+    ['ReportStuck', 'give the platform the report ids, and the request ids if there are any', 'reportstuck'],
     ['LoginRequired', 'npm run export -- login --account acme', 'loginrequired'],
     ['SomethingNew', "Read the execution's history", 'othererror'],
     ['constructor', "Read the execution's history", 'othererror'],

@@ -133,6 +133,17 @@ it.each([
     'Log in again (npm run export -- login --account acme --local --base-url http://127.0.0.1:80 --credential c.json), ' +
       'then run the export again.',
   ],
+  ['TokenRefusedAgain', 1, 'Check c.json, its scope and --base-url, then run the export again.'],
+  [
+    'PlatformUnavailable',
+    1,
+    'Check --base-url. If it is right, wait until the platform is back, then run the export again.',
+  ],
+  [
+    'AnswerUnreadable',
+    1,
+    'Check that --base-url is the platform. If it is, give the platform the time, and the request_id if there is one.',
+  ],
   [
     'ServiceUnavailable',
     1,
