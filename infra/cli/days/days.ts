@@ -145,6 +145,7 @@ export async function judgeExport(
 export interface RemainingFailure {
   readonly at: string;
   readonly error: string;
+  /** With the faults that it names. */
   readonly happened: string;
   readonly todo: string;
   readonly execution: string;
@@ -174,7 +175,8 @@ export async function findLatestFailure(
   const reports = await Promise.all(
     keys.slice(-MAX_FAILURES).map(async (key) => {
       const report: Partial<FailureReport> = Object(parseJson((await objects.getText(key)) ?? ''));
-      const { error = '', happened = '', todo = '', execution = '', failed_at: at = '' } = report;
+      const { error = '', faults = [], todo = '', execution = '', failed_at: at = '' } = report;
+      const happened = [report.happened ?? '', ...faults].join(' ');
       return { at, error, happened, todo, execution, key };
     }),
   );

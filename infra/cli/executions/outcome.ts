@@ -184,7 +184,7 @@ export function adviseLocally<
   Failed extends { readonly error: string; readonly happened: string; readonly todo: string },
 >(failure: Failed, run: LocalRunFacts): Failed {
   const [, code] = DISK_ERROR.exec(failure.happened) ?? [];
-  if (code === undefined) return { ...failure, todo: localStep(failure.error, run) ?? failure.todo };
+  if (code === undefined) return { ...failure, todo: localStep(failure, run) ?? failure.todo };
   const isFull = code === 'ENOSPC' || code === 'EDQUOT';
   return {
     ...failure,
@@ -194,12 +194,18 @@ export function adviseLocally<
 }
 
 /** @returns undefined if the step of the failure report fits */
-function localStep(error: string, run: LocalRunFacts): string | undefined {
+function localStep(
+  { error, happened }: { readonly error: string; readonly happened: string },
+  run: LocalRunFacts,
+): string | undefined {
   const { account, out, speed = 1, credential = 'the credential file' } = run;
   const checkFolder = `No AWS is involved: check that ${out} can be read and written, then run the export again.`;
   const steps: { readonly [name in ErrorName]?: string } = {
     ...(speed > 1 && {
       OutOfTime: `At --speed ${speed}, this machine may be too slow: run it with --speed ${Math.ceil(speed / 10)}.`,
+    }),
+    ...(happened.includes('(ENOTFOUND)') && {
+      PlatformUnavailable: 'No host has the name in --base-url: correct it, then run the export again.',
     }),
     CredentialUnusable: `Correct ${credential}, or name another file with --credential.`,
     LoginRequired: `Log in again (${loginCommand(account, run)}), then run the export again.`,

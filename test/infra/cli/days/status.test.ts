@@ -20,7 +20,8 @@ async function readStatus(cwd: string, ...args: string[]): Promise<ExportStatus[
 describe('status', () => {
   it('shows of each export what runs, the last run, the newest day, the missing days and the last failure', async () => {
     await startExecutions([RUNNING, FAILED]);
-    const later = { ...FAILURE, failed_at: '2026-11-20T07:30:00Z' };
+    const faults = ['dimensions[0]: is unknown.'];
+    const later = { ...FAILURE, faults, failed_at: '2026-11-20T07:30:00Z' };
     const cwd = await startBucket({
       [`${DAILY}/start_date=2026-10-05/end_date=2026-10-10/_manifest.json`]: {},
       [`${DAILY}/start_date=2026-10-01/end_date=2026-11-15/_failure.json`]: later,
@@ -38,7 +39,7 @@ describe('status', () => {
         held: [],
         failure: {
           error: 'ReportStuck',
-          happened: 'No report became READY.',
+          happened: 'No report became READY. dimensions[0]: is unknown.',
           todo: 'Ask the platform.',
           at: '2026-11-20T07:30:00Z',
           execution: 'daily-1',

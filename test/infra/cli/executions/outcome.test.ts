@@ -161,6 +161,13 @@ it.each([
   expect(adviseLocally(failure, run)).toEqual({ ...failure, todo });
 });
 
+it('after a host that does not exist, says to correct its name', () => {
+  const happened = 'The platform did not answer (ENOTFOUND) when the token was requested.';
+  const failure = { error: 'PlatformUnavailable', happened, todo: 'Wait.' };
+  const todo = 'No host has the name in --base-url: correct it, then run the export again.';
+  expect(adviseLocally(failure, { account: 'acme', out: 'o' })).toEqual({ ...failure, todo });
+});
+
 it.each([
   ['ENOSPC', 'is full (ENOSPC).', 'Make room in it, then run the export again.'],
   ['EROFS', 'cannot be written (EROFS).', 'Let this user write to it, then run the export again.'],
