@@ -6,7 +6,7 @@ import {
   MANIFEST,
   windowOf,
 } from '../../../functions/workflow/keys.ts';
-import { addDays } from '../../../functions/workflow/request/dates.ts';
+import { addDays, daysOf, groupDays } from '../../../functions/workflow/request/dates.ts';
 import { duration } from '../../local/step-functions/progress.ts';
 import { type Folder, openToRead, type ReadableBucket } from '../bucket.ts';
 import { UsageError } from '../errors.ts';
@@ -173,6 +173,8 @@ export function describeStatus(one: ExportStatus, folder?: Folder): string[] {
   const { running, last, newest_day, missing, held = [], failure } = one;
   const isInFile = ({ reason }: { reason: string }) => reason === 'not_in_table';
   const inFiles = missing?.filter(isInFile) ?? [];
+  // Without a failure report, its history has the reason.
+  const explained = failure ?? (last && last.outcome !== 'delivered' ? last : undefined);
   // No day of its request is over, so none is missing.
   const isUnused = newest_day === undefined && missing?.length === 0;
   const lines: [string, string | undefined][] = [
@@ -189,7 +191,7 @@ export function describeStatus(one: ExportStatus, folder?: Folder): string[] {
     ['not in table', inFiles.length > 0 ? describeMany(inFiles) : undefined],
     ['held', held.length > 0 ? describeMany(held) : undefined],
     ['failure', failure && describeFailure(failure)],
-    ['more', failure && explainCommand(failure.execution, folder)],
+    ['more', explained && explainCommand(explained.execution, folder)],
   ];
   return [
     `${one.account}/${one.export}`,
@@ -205,8 +207,9 @@ function describeLast(last: ExecutionSummary): string {
 
 function describeMany(ranges: MissingDays['held']): string {
   if (ranges.length === 0) return 'none';
-  const days = ranges.reduce((sum, range) => sum + range.days, 0);
-  return `${days} ${days === 1 ? 'day' : 'days'}: ${describeRanges(ranges, MAX_RANGES)}`;
+  const days = ranges.flatMap(daysOf);
+  // Ranges that differ only in their reason may touch.
+  return `${days.length} ${days.length === 1 ? 'day' : 'days'}: ${describeRanges(groupDays(days), MAX_RANGES)}`;
 }
 
 function describeFailure({ at, error, happened, todo }: RemainingFailure): string {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { addDays } from '../../../../functions/workflow/request/dates.ts';
 import { describeStatus, type ExportStatus } from '../../../../infra/cli/days/status.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { FAILED, FAILURE, NAME, RUNNING, startBucket } from '../executions/operated-executions.ts';
@@ -70,7 +71,10 @@ describe('status', () => {
 });
 
 it('the text has a line for each fact, and ends with the command that explains the failure', () => {
-  const ranges = Array.from({ length: 12 }, (_, at) => range(`2026-10-${at + 10}`, `2026-10-${at + 11}`, 1));
+  const ranges = Array.from({ length: 12 }, (_, at) => {
+    const day = addDays('2026-10-01', at * 2);
+    return range(day, addDays(day, 1), 1);
+  });
   const status: ExportStatus = {
     account: 'acme',
     export: 'daily',
@@ -85,7 +89,8 @@ it('the text has a line for each fact, and ends with the command that explains t
     },
     missing: [
       { ...range('2026-10-01', '2026-10-03', 2), reason: 'not_in_table' },
-      range('2026-11-01', '2026-11-03', 2),
+      range('2026-11-01', '2026-11-02', 1),
+      { ...range('2026-11-02', '2026-11-03', 1), reason: 'unannounced' },
     ],
     held: [{ start_date: '2026-10-05', end_date: '2026-10-06', days: 1 }],
     failure: {
@@ -115,5 +120,7 @@ it('the text has a line for each fact, and ends with the command that explains t
     '  missing       nothing was exported yet, and no day of the request is over',
   ]);
   const [, , , , many] = describeStatus({ ...status, missing: ranges });
-  expect(many).toMatch(/12 days: 2 earlier ranges and 2026-10-12, .*, 2026-10-21$/);
+  expect(many).toMatch(/12 days: 2 earlier ranges and 2026-10-05, .*, 2026-10-23$/);
+  const { failure: _, ...killed } = status;
+  expect(describeStatus(killed).at(-1)).toBe('  more          npm run export -- explain e-1');
 });
