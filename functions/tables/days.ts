@@ -35,8 +35,8 @@ export interface MergedDay extends DayFacts {
   readonly outcome: 'shown' | 'kept' | 'held';
   /** The table showed other rows or sums before. A retry says the same. */
   readonly restated: boolean;
-  /** The table showed another request before. A retry does not know it. */
-  readonly tookOver: boolean;
+  /** The report of another request that the table showed before. A retry does not know it. */
+  readonly tookOver?: ReportVersion | undefined;
   /** The number of rows that the table keeps if the day is held. */
   readonly keeps: number;
   /** The day of the new object, if it changes. */
@@ -133,7 +133,7 @@ export async function mergeList(
   return mergeObject<MergedDay>(merging, key, async (old) => {
     const [[shownDay = day, shown] = []] = Object.entries(shownIn(old, key));
     const { entry, isWritten, ...judged } = judge(snapshot, shown, offer);
-    const result = { ...judged, restated: false, tookOver: false };
+    const result = { ...judged, restated: false, tookOver: undefined };
     if (!entry) return { result };
     if (old && !isWritten)
       return { result, next: { runs: [`FROM ${parquet(old.path)}`], days: { [shownDay]: entry } } };
@@ -184,7 +184,7 @@ function judge(
   before: Sums = {},
 ): MergedDay {
   const { day, rows, sums } = offered;
-  const none = { ...offered, restated: false, tookOver: false, keeps: 0 };
+  const none = { ...offered, restated: false, keeps: 0 };
   const lead = shown ? compareReports(shown, version) : -1;
   if (lead > 0) return { ...none, outcome: 'kept' };
   if (shown && lead === 0) return { ...none, outcome: 'shown', restated: shown.restated };
@@ -195,7 +195,7 @@ function judge(
   }
   const isOther = Object.entries(before).some(([name, sum]) => (sums[name] ?? '0') !== sum);
   const restated = shown !== undefined && (shown.rows !== rows || isOther);
-  const tookOver = shown !== undefined && shown.request_hash !== version.request_hash;
+  const tookOver = shown?.request_hash === version.request_hash ? undefined : shown;
   // A report that came late does not end the hold of one that is newer than both.
   const isHeld = rows > 0 && leadOfHeld > 0;
   const entry = { ...version, rows, restated, ...(isHeld && { held: shown?.held }) };

@@ -13,14 +13,16 @@ export interface Entry extends Pick<SavedWindow, 'request' | 'window' | 'object'
 export interface LedgerDay extends DayFacts {
   /** See LEDGER_COLUMNS. */
   readonly outcome: 'shown' | 'kept' | 'held' | 'not written';
+  /** See MergedDay. */
+  readonly tookOver?: ReportVersion | undefined;
 }
 
-/** A report comes again with an `accept_empty`, or once the table can take it. What was in the table once, stays a fact. */
+/** A report comes again with an `accept_empty`, or once the table can take it. */
 const CHANGEABLE = ['held', 'not written'].map(literal);
 
 /**
  * Adds a report to the ledger of a month. Rows of other reports stay, and those of the same report about another table: what became of
- * its days there.
+ * its days there. If it is older than the reports of another request whose place it took, those are shown no more.
  *
  * @param days of this month
  * @throws see mergeObject
@@ -33,18 +35,32 @@ export async function mergeLedger(
 ): Promise<void> {
   const facts = selectFacts(days, entry);
   await mergeObject(merging, ledgerKey(entry.request, month), async (old) => {
-    const known = old ? selectOld(old, LEDGER_COLUMNS) : `FROM (${facts}) LIMIT 0`;
+    const found = old ? selectOld(old, LEDGER_COLUMNS) : `FROM (${facts}) LIMIT 0`;
+    const isReplaced = findReplaced(days, entry);
+    const known = `SELECT * REPLACE (CASE WHEN ${isReplaced} THEN 'kept' ELSE outcome END AS outcome) FROM (${found})`;
     const added = `FROM (${facts}) AS fact
       ANTI JOIN (${known}) AS same ON ${isSame('same', 'outcome')}
-      ANTI JOIN (FROM (${known}) WHERE outcome NOT IN (${CHANGEABLE})) AS settled ON ${isSame('settled')}`;
-    const [counted] = await merging.database.query(`SELECT count(*) AS facts FROM (${added})`);
-    if (counted?.facts === '0') return { result: undefined };
+      ANTI JOIN (FROM (${known}) WHERE outcome NOT IN (${CHANGEABLE})) AS settled ON ${isSame('settled')}
+        AND (settled.outcome = 'shown' OR fact.outcome <> 'shown')`;
+    const changes = `SELECT 1 FROM (${added}) UNION ALL SELECT 1 FROM (${found}) WHERE ${isReplaced}`;
+    const [counted] = await merging.database.query(`SELECT count(*) AS changes FROM (${changes})`);
+    if (counted?.changes === '0') return { result: undefined };
     const rows = `FROM (${known}) AS known ANTI JOIN (${added}) AS fact ON ${isSame('known')} UNION ALL FROM (${added})`;
     return {
       next: { runs: [`FROM (${rows}) ORDER BY date, report_created_at, report_id, table_name, metric`] },
       result: undefined,
     };
   });
+}
+
+/** A condition of SQL: a row says that a newer report is shown, whose place an older one of another request took. */
+function findReplaced(days: readonly LedgerDay[], { request, version }: Entry): string {
+  const conditions = days.flatMap(({ day, tookOver }) =>
+    tookOver ? [`date = ${literal(day)} AND report_created_at <= ${timestamp(tookOver.created_at)}`] : [],
+  );
+  if (conditions.length === 0) return 'false';
+  const isNewer = `report_created_at > ${timestamp(version.created_at)}`;
+  return `(outcome = 'shown' AND table_name = ${literal(tableOf(request) ?? '')} AND ${isNewer} AND (${conditions.join(' OR ')}))`;
 }
 
 /** A condition of SQL: a fact and another one are of the same report, table, day and metric. */

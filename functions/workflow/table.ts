@@ -86,8 +86,8 @@ export function tableColumns({ kind, columns, currencies }: TableSchema): TableC
 /**
  * The columns of the ledger, one row per report, day and metric. Of the metric `rows`, the value is the number of rows; of the others,
  * the sum. `copied_at` is when the file arrived, the same in every try. `outcome` is what became of the day at that time: `shown`;
- * `kept`, because a newer report is shown; `held`, because the report has no rows and the table keeps those that it shows; or
- * `not written`, because the table could not take the report.
+ * `kept`, because a newer report is shown, or one of the configured request; `held`, because the report has no rows and the table
+ * keeps those that it shows; or `not written`, because the table could not take the report.
  */
 export const LEDGER_COLUMNS: readonly TableColumn[] = [
   { name: 'account', type: 'string' },

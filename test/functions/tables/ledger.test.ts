@@ -80,6 +80,23 @@ describe('the ledger', () => {
     ]);
   });
 
+  it('says of each day which report the table shows, also after a request was changed and changed back', async () => {
+    const first = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: DAY };
+    const second = { spends: { ...DAY, '2026-11-01': [4] }, hash: 'other' };
+    const third = { ...second, id: 'r3', created_at: '2026-11-03T00:00:00.000Z' };
+    const rows = async (...reports: readonly Partial<Report>[]) =>
+      (await log(...reports)).lines.filter((line) => line.includes('rows'));
+    const back = [first, second, third, first];
+    expect(await rows(...back)).toEqual([
+      '2026-10-31 r1 rows 2 shown',
+      '2026-10-31 r2 rows 2 kept',
+      '2026-10-31 r3 rows 2 kept',
+      '2026-11-01 r2 rows 1 shown',
+      '2026-11-01 r3 rows 1 shown',
+    ]);
+    expect(await rows(...back, third)).toContain('2026-10-31 r3 rows 2 shown');
+  });
+
   it('has a report once for each table that it went into', async () => {
     const first = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: DAY };
     const renamed = { schema: { ...TABLE, table: 'renamed' }, request: { table: 'renamed' } };
