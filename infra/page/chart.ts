@@ -1,5 +1,5 @@
 import type { PageMetric, PageSums } from './contents.ts';
-import { formatNumber, monthName, shortNumber } from './format.ts';
+import { count, formatNumber, monthName, shortNumber } from './format.ts';
 import { type Content, fold, type Html, html, isolate } from './html.ts';
 
 /** Units of the drawings' coordinates: a point is 1 wide. The style sheet gives the sizes on the page. */
@@ -15,43 +15,68 @@ const MAX_LINES = 3;
 
 /** The metrics side by side. Each has a chart of its sum, and a row for each value of the dimension with a small one. */
 export function drawSums(sums: PageSums): Html {
-  return html`<div class=metrics>${sums.metrics.map((metric) => drawMetric(metric, sums))}</div>
+  return html`${explainPoints(sums)}<div class=metrics>${sums.metrics.map((metric) => drawMetric(metric, sums))}</div>
 ${fold(`The numbers of each ${sums.unit}`, tabulate(sums))}`;
+}
+
+/** Words of a legend name so many points at most. */
+const MAX_NAMED = 3;
+
+/** A legend of the points that have only some of their days, or none. */
+function explainPoints({ unit, starts, days }: PageSums): Html {
+  const partial = starts.filter((_, at) => isPartial(days[at]));
+  const named = partial
+    .slice(0, MAX_NAMED)
+    .map((start) => `${describePart(days[starts.indexOf(start)])} from ${start}`);
+  const others =
+    partial.length > MAX_NAMED ? `, and ${count(partial.length - MAX_NAMED, `other ${unit}`)}` : '';
+  const gap = days.some(({ known }) => known === 0);
+  return html`${partial.length > 0 && html`<p class=note><i class="key partial"></i>${named.join(', ')}${others}: not a whole ${unit}</p>`}
+${gap && html`<p class=note><i class="key gap"></i>no day in the table</p>`}`;
+}
+
+type Days = PageSums['days'][number] | undefined;
+
+/** Its sum is low because days are not there, and not because less was spent. */
+function isPartial(days: Days): boolean {
+  return days !== undefined && days.known > 0 && days.known < days.all;
+}
+
+function describePart(days: Days): string {
+  return `only ${days?.known} of ${days?.all} days`;
 }
 
 function drawMetric(metric: PageMetric, sums: PageSums): Html {
   const { name, unit, series, total } = metric;
   const points = sumUp(metric, sums.starts.length);
   const scale = createScale(points);
-  const gaps = points.some((point) => point === null);
   return html`<figure>
 <figcaption><b>${isolate(name)}</b> <span class=unit>${nameUnit(unit)} per ${sums.unit}</span> <span class=sum>${shortNumber(total)}</span></figcaption>
 <div class=plot role=img aria-label="${name} for each ${sums.unit} from ${sums.starts[0]}. The table of the numbers below says the same.">
 <div class=axis>${scale.lines.map((line) => html`<span>${compact(line)}</span>`)}</div>
-<svg class=bars viewBox="0 0 ${points.length} ${TALL}" preserveAspectRatio="none"><path class=gaps d="${drawGaps(points)}"/>${scale.lines.map((line) => html`<path class=line d="M0 ${scale.at(line, TALL)}H${points.length}"/>`)}<path class=bar d="${drawBars(points, scale, TALL)}"/></svg>
+<svg class=bars viewBox="0 0 ${points.length} ${TALL}" preserveAspectRatio="none"><path class=gaps d="${drawGaps(points)}"/>${scale.lines.map((line) => html`<path class=line d="M0 ${scale.at(line, TALL)}H${points.length}"/>`)}${drawBars(points, sums, scale, TALL)}</svg>
 <svg class=dates>${pickDates(sums)}</svg>
 </div>
-${gaps ? html`<p class=note><i class=gap></i>no day in the table</p>` : undefined}
-${sums.dimension === undefined ? undefined : drawSeries(series, sums.dimension)}
+${sums.dimension === undefined ? undefined : drawSeries(series, sums)}
 </figure>`;
 }
 
 /** A row for each value of the dimension: bars on one scale for all of them, and its sum. */
-function drawSeries(series: PageMetric['series'], dimension: string): Html {
+function drawSeries(series: PageMetric['series'], sums: PageSums): Html {
   const numbers = series.map(({ values }) => values.map(toNumber));
   const scale = createScale(numbers.flat());
   const rows = series.map(({ label, others, total }, at) => {
     const points = numbers[at] ?? [];
     const name = others ? html`<i>${label}</i>` : isolate(label);
-    return html`<tr><th scope=row>${name}<td><svg class=spark viewBox="0 0 ${points.length} ${LOW}" preserveAspectRatio="none" aria-hidden=true><path class=bar d="${drawBars(points, scale, LOW)}"/></svg><td class=number>${shortNumber(total)}
+    return html`<tr><th scope=row>${name}<td><svg class=spark viewBox="0 0 ${points.length} ${LOW}" preserveAspectRatio="none" aria-hidden=true>${drawBars(points, sums, scale, LOW)}</svg><td class=number>${shortNumber(total)}
 `;
   });
-  return html`<table class=series><thead><tr><th scope=col>${isolate(dimension)}<th scope=col class=over-time>Over time<th scope=col class=number>Sum<tbody>
+  return html`<table class=series><thead><tr><th scope=col>${isolate(sums.dimension ?? '')}<th scope=col class=over-time>Over time<th scope=col class=number>Sum<tbody>
 ${rows}</table>`;
 }
 
 /** The numbers of all charts. Cells need no end tags, which many exports would have many of. */
-function tabulate({ unit: step, starts, metrics }: PageSums): Html {
+function tabulate({ unit: step, starts, days, metrics }: PageSums): Html {
   const groups = metrics.map(
     ({ name, unit, series }) =>
       html`<th scope=colgroup colspan="${series.length}">${isolate(name)} ${nameUnit(unit)}`,
@@ -60,7 +85,8 @@ function tabulate({ unit: step, starts, metrics }: PageSums): Html {
   const labels = all.map(({ label }) => html`<th scope=col>${isolate(label)}`);
   const rows = starts.map((start, at) => {
     const cells = all.map(({ values }) => html`<td>${describeValue(values[at])}`);
-    return html`<tr><th>${start}${cells}\n`;
+    const part = isPartial(days[at]) && html` <small>${describePart(days[at])}</small>`;
+    return html`<tr><th>${start}${part}${cells}\n`;
   });
   return html`<div class=wide role=group tabindex=0 aria-label="The numbers of each ${step}"><table class=numbers>
 <thead><tr><td>${groups}<tr><th scope=col>From${labels}
@@ -107,8 +133,22 @@ function createScale(points: readonly Point[]): Scale {
   return { lines, at };
 }
 
+/** The bars of whole points, and apart from them those of which days are not there, each with its words. */
+function drawBars(points: readonly Point[], sums: PageSums, scale: Scale, height: number): Html {
+  const { starts, days } = sums;
+  const isOnly = (wanted: boolean) =>
+    points.map((point, at) => (isPartial(days[at]) === wanted ? point : null));
+  const zero = scale.at(0, height);
+  const partial = isOnly(true).map((point, at) => {
+    if (point === null) return undefined;
+    const words = height === TALL && html`<title>From ${starts[at]}: ${describePart(days[at])}</title>`;
+    return html`<path class="bar partial" d="M${at} ${zero}V${scale.at(point, height)}h1V${zero}z">${words}</path>`;
+  });
+  return html`<path class=bar d="${outline(isOnly(false), scale, height)}"/>${partial}`;
+}
+
 /** One outline of bars that touch: its first half goes along their ends. Its steps are short, because many pages have many. */
-function drawBars(points: readonly Point[], scale: Scale, height: number): Content {
+function outline(points: readonly Point[], scale: Scale, height: number): Content {
   const zero = scale.at(0, height);
   let from = zero;
   const steps = points.map((point) => {

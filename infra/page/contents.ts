@@ -70,6 +70,8 @@ export interface PageSums {
   readonly unit: 'day' | 'week' | 'month';
   /** The first day of each point. */
   readonly starts: readonly string[];
+  /** Of each point: the days that the table has, and the days of the calendar. */
+  readonly days: readonly { readonly known: number; readonly all: number }[];
   /** The dimension that splits them; absent if the table has none. */
   readonly dimension?: string | undefined;
   /** `spend` first, if there is one, and at most two others. */

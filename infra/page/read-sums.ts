@@ -58,7 +58,8 @@ export async function readSums(
      ORDER BY place`,
   );
   const sums = [...Map.groupBy(rows, ({ account }) => String(account))].map(([account, own]) => {
-    const { known, ...time } = points.get(account) ?? pointsOf([]);
+    const time = points.get(account) ?? pointsOf([]);
+    const known = new Set(time.starts.filter((_, at) => time.days[at]?.known));
     const read = metrics.flatMap(({ name, unitOf }, at): PageMetric[] => {
       const [all] = own.filter(({ place }) => place === null);
       const total = all?.[`m${at}`];
@@ -93,24 +94,24 @@ function readSeries(
   }));
 }
 
-interface Points extends Pick<PageSums, 'unit' | 'starts'> {
-  /** The starts of the points that have a day. */
-  readonly known: ReadonlySet<string>;
-}
+type Points = Pick<PageSums, 'unit' | 'starts' | 'days'>;
 
 /** @param days ascending */
 function pointsOf(days: readonly string[]): Points {
   const [first = '', last = ''] = [days[0], days.at(-1)];
   const span = days.length === 0 ? 0 : daysBetween(first, last) + 1;
   const unit = span <= MAX_POINTS ? 'day' : span <= 7 * MAX_POINTS ? 'week' : 'month';
-  const starts: string[] = [];
-  for (
-    let start = toStart(first, unit);
-    start <= last && span > 0;
-    start = toStart(addDays(start, DAYS[unit]), unit)
-  )
-    starts.push(start);
-  return { unit, starts, known: new Set(days.map((day) => toStart(day, unit))) };
+  const known = Map.groupBy(days, (day) => toStart(day, unit));
+  const points: (Points['days'][number] & { start: string })[] = [];
+  for (let start = toStart(first, unit), next = start; start <= last && span > 0; start = next) {
+    next = toStart(addDays(start, DAYS[unit]), unit);
+    points.push({ start, known: known.get(start)?.length ?? 0, all: daysBetween(start, next) });
+  }
+  return {
+    unit,
+    starts: points.map(({ start }) => start),
+    days: points.map(({ known, all }) => ({ known, all })),
+  };
 }
 
 /** From the first day of a unit, these lead into the next one. */

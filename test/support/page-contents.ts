@@ -86,10 +86,15 @@ export function pageDays(
   });
 }
 
-/** Sums of three metrics for five values of a dimension. The second point has no day. */
+/** Sums of three metrics for five values of a dimension. The second point has no day, and the last one half of its days. */
 export function pageSums(start: string, points: number, fields: Partial<PageSums> = {}): PageSums {
   const unit = fields.unit ?? 'day';
   const starts = Array.from({ length: points }, (_, at) => addDays(start, at * (unit === 'week' ? 7 : 1)));
+  const all = { day: 1, week: 7, month: 30 }[unit];
+  const days = starts.map((_, at) => ({
+    known: at === 1 ? 0 : at === points - 1 ? Math.ceil(all / 2) : all,
+    all,
+  }));
   const labels = ['Größe zählt', 'Back to School', 'קמפיין חורף', 'Summer Sale – Retargeting', '7 others'];
   const sizes = { spend: 640.25, impressions: 81_234, number_of_purchases: 12 };
   const metrics = Object.entries(sizes).map(([name, size]) => {
@@ -101,7 +106,7 @@ export function pageSums(start: string, points: number, fields: Partial<PageSums
     });
     return { name, unit: name === 'spend' ? 'EUR' : 'count', series, total: '6172836.250000' };
   });
-  return { unit, starts, dimension: 'campaign_name', metrics, ...fields };
+  return { unit, starts, days, dimension: 'campaign_name', metrics, ...fields };
 }
 
 function range(day: string) {

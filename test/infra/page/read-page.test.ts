@@ -174,14 +174,36 @@ async function writeTable(first: string, days: number, leftOut = '') {
 }
 
 it.each([
-  ['day', 100, '2026-01-02', 100, '2026-01-01'],
-  ['week', 101, '2026-01-04', 15, '2025-12-29'],
-  ['month', 731, '2026-01-15', 25, '2026-01-01'],
-])('sums per %s of %i days are those of its SQL', async (unit, days, leftOut, points, start) => {
+  ['day', 100, '2026-01-02', 100, '2026-01-01', [[1, 0, 1]]],
+  [
+    'week',
+    101,
+    '2026-01-04',
+    15,
+    '2025-12-29',
+    [
+      [0, 3, 7],
+      [14, 6, 7],
+    ],
+  ],
+  [
+    'month',
+    731,
+    '2026-01-15',
+    25,
+    '2026-01-01',
+    [
+      [0, 30, 31],
+      [24, 1, 31],
+    ],
+  ],
+])('sums per %s of %i days are those of its SQL', async (unit, days, leftOut, points, start, partial) => {
   const out = await writeTable('2026-01-01', days, leftOut);
   const [{ sums, queries } = {} as PageExport] = (await page(out)).exports;
   expect(sums).toMatchObject({ unit, dimension: 'country' });
   expect([sums?.starts.length, sums?.starts[0]]).toEqual([points, start]);
+  const found = sums?.days.flatMap(({ known, all }, at) => (known < all ? [[at, known, all]] : []));
+  expect(found).toEqual(partial);
   expect(sums?.metrics.map(({ name, unit }) => [name, unit])).toEqual([
     ['spend', undefined],
     ['conversions', 'number'],

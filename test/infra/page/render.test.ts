@@ -123,7 +123,9 @@ describe('the charts', () => {
   function renderValues(...values: readonly (string | null)[]): string {
     const series = [{ label: 'all', values, total: '1' }];
     const metrics = [{ name: 'spend', unit: 'EUR', series, total: '1' }];
-    return render({ sums: { unit: 'day', starts: values.map((_, at) => `2026-11-0${at + 1}`), metrics } });
+    const starts = values.map((_, at) => `2026-11-0${at + 1}`);
+    const days = values.map((value) => ({ known: value === null ? 0 : 1, all: 1 }));
+    return render({ sums: { unit: 'day', starts, days, metrics } });
   }
 
   test.each([
@@ -143,6 +145,24 @@ describe('the charts', () => {
     expect(page).toContain('<path class=gaps d="M1.5 0V100"/>');
     expect(page).toContain('<path class=bar d="M0 67v-34h1v34h1v33h1v-100h1V67z"/>');
     expect(page).toContain('<tr><th>2026-11-01<td>50\n<tr><th>2026-11-02<td>–\n<tr><th>2026-11-03<td>-50\n');
+  });
+
+  test('draw apart what has only some of its days, and say how many', () => {
+    const series = [{ label: 'all', values: ['50', '100', '0'], total: '150' }];
+    const starts = ['2026-10-26', '2026-11-02', '2026-11-09'];
+    const days = [3, 7, 1].map((known) => ({ known, all: 7 }));
+    const metrics = [{ name: 'spend', series, total: '150' }];
+    const page = render({ sums: { unit: 'week', starts, days, metrics } });
+    expect(page).toContain('<path class=bar d="M0 100h1v-100h1v100h1V100z"/>');
+    expect(page).toContain(
+      '<path class="bar partial" d="M0 100V50h1V100z"><title>From 2026-10-26: only 3 of 7 days</title></path>',
+    );
+    expect(page).toContain(
+      'only 3 of 7 days from 2026-10-26, only 1 of 7 days from 2026-11-09: not a whole week',
+    );
+    expect(page).toContain(
+      '<tr><th>2026-10-26 <small>only 3 of 7 days</small><td>50\n<tr><th>2026-11-02<td>100\n',
+    );
   });
 
   test('name the unit', () => {
@@ -169,7 +189,12 @@ test.each([
 ])('the sum %s is %s among the numbers, and %s at the chart', (total, exact, short) => {
   const series = [{ label: 'all', values: ['1'], total }];
   const page = render({
-    sums: { unit: 'day', starts: ['2026-11-01'], metrics: [{ name: 'spend', series, total }] },
+    sums: {
+      unit: 'day',
+      starts: ['2026-11-01'],
+      days: [{ known: 1, all: 1 }],
+      metrics: [{ name: 'spend', series, total }],
+    },
   });
   expect(page).toContain(`<span class=sum><data value="${total}">${short}</data>`);
   expect(page).toContain(`<tr><th>Sum<td>${exact}\n`);
