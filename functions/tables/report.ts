@@ -69,7 +69,7 @@ const LIMITS: readonly (readonly [RegExp, string])[] = [
   [/maximum_object_size/, LONG_ROW],
   [
     /no space left on device|max_temp_directory_size/i,
-    "the file or the table's month needs more than CurateReport's ephemeral storage (in a local run: than the disk); raise max_curate_bytes, which sets its size, or export shorter ranges",
+    "the file or the table's month needs more than CurateReport's ephemeral storage; raise max_curate_bytes, which sets its size, or export shorter ranges (in a local run: make room on the disk)",
   ],
   [
     /^Out of Memory Error/,

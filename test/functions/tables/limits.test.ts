@@ -184,7 +184,7 @@ it.runIf(existsSync('/dev/full'))('46: says that the storage is full when rows a
   const folder = temporaryDirectory();
   symlinkSync('/dev/full', join(folder, 'rows.parquet'));
   const { facts } = await stage(BODY, { folder });
-  expect(facts.table_problem).toMatch(/ephemeral storage .*; raise max_curate_bytes/);
+  expect(facts.table_problem).toMatch(/ephemeral storage; raise max_curate_bytes.*local run: make room/);
 });
 
 it('runs in several worker threads, and again after one has ended', async () => {
