@@ -65,7 +65,7 @@ export function createMissingCommand(): Command {
     .argument('<name>', 'the export')
     .addOption(option.account())
     .addOption(option.from(' (default: the first one that was delivered, or else of the request)'))
-    .addOption(option.to(' (default: today)'))
+    .addOption(option.to(' (default: the end of the request, or of what was delivered)'))
     .addOption(option.json())
     .option('--local', 'look at the runs of this machine')
     .addOption(option.out())
@@ -134,15 +134,22 @@ export function groupMissing(
   };
 }
 
-/** The days that were asked for: by default, from the first one that was delivered or that the request names, to yesterday. */
+/** The days that were asked for: by default, those that the request names or that were delivered, and between them. Not today. */
 function findRange(
   { request, deliveries }: FoundExport,
   { from, to }: Pick<MissingOptions, 'from' | 'to'>,
   now: Date,
 ): DateRange {
-  const [first = ''] = [request, ...deliveries].map(({ start_date }) => start_date).sort();
+  const today = dateIn(request.kind === 'report' ? (request.time_zone ?? 'UTC') : 'UTC', now);
+  const named = [request, ...deliveries];
+  const [first = ''] = named.map(({ start_date }) => start_date).sort();
+  const last =
+    named
+      .map(({ end_date }) => end_date)
+      .sort()
+      .at(-1) ?? today;
   const start_date = from ?? first;
-  const end_date = to ?? dateIn(request.kind === 'report' ? (request.time_zone ?? 'UTC') : 'UTC', now);
+  const end_date = to ?? (last < today ? last : today);
   if (to !== undefined && end_date < start_date)
     throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);
   return { start_date, end_date };
