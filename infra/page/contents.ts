@@ -101,7 +101,7 @@ export interface Restatement {
   /** Decimal text. Absent if the day was not shown before. */
   readonly before?: string | undefined;
   readonly after: string;
-  /** ISO 8601, UTC. */
+  /** When the file arrived: `changed_at` of the query. ISO 8601, UTC. */
   readonly at: string;
 }
 

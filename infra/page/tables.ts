@@ -59,7 +59,7 @@ export function drawRestatements(restatements: readonly Restatement[], older: nu
     before === undefined ? '' : describeDifference(Number(after) - Number(before)),
     toMinute(at),
   ]);
-  const columns = ['Day', 'Metric', 'Before', 'After', 'Difference', 'Report of (UTC)'];
+  const columns = ['Day', 'Metric', 'Before', 'After', 'Difference', 'Changed at (UTC)'];
   const table = drawTable({ title: 'Restatements', columns, numbers: [2, 3, 4] }, rows);
   return html`${table}${older > 0 && html`<p class=note>${count(older, 'older restatement')} not shown.</p>`}`;
 }

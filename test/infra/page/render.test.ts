@@ -200,7 +200,7 @@ test.each([
   expect(page).toContain(`<tr><th>Sum<td>${exact}\n`);
 });
 
-test('a restatement says by how much', () => {
+test('a restatement says by how much, and when the file arrived that changed it', () => {
   const restatement = { date: '2026-11-01', metric: 'spend', at: '2026-11-21T02:20:00.000Z' };
   const page = render({
     restatements: [
@@ -214,6 +214,8 @@ test('a restatement says by how much', () => {
     ([, text]) => text,
   );
   expect(differences).toEqual(['+0.2', '-1,200', '']);
+  expect(page).toContain('<th scope=col>Changed at (UTC)');
+  expect(page).toContain('<td>2026-11-21 02:20\n');
   expect(page).toContain('1 older restatement not shown');
 });
 
