@@ -96,7 +96,7 @@ const OUTCOMES: Readonly<Record<Rebuilt['outcome'], string>> = {
 function describeWindow({ account, outcome, table, problem, warnings = [], ...range }: Rebuilt): string {
   const { days = 0, kept = 0, restated = 0 } = table ?? {};
   const facts = [
-    ...(table ? [`${days} days`] : []),
+    ...(table ? [`${days} ${days === 1 ? 'day' : 'days'}`] : []),
     ...(kept > 0 ? [`${kept} keep a newer report`] : []),
     ...(restated > 0 ? [`${restated} have other values now`] : []),
     ...(problem === undefined ? [] : [problem]),

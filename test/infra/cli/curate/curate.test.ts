@@ -53,8 +53,9 @@ it('writes the other windows if one was replaced, does not fit, or is no report'
   await deliver(folder, { days: [2, 2], created: 2, replacedBy: '[]' });
   await deliver(folder, { days: [3, 3], created: 3, spend: 'much' });
   await deliver(folder, { days: [4, 4], created: 4 });
-  const { status, result } = await curate(['daily', '--local', '--out', folder.out]);
+  const { status, stderr, result } = await curate(['daily', '--local', '--out', folder.out]);
   expect(status).toBe(1);
+  expect(stderr).toContain('acme 2026-10-04  written; 1 day\n');
   expect(result.outcome).toBe('failed');
   const outcomes = result.windows.map(({ outcome }) => outcome);
   expect(outcomes).toEqual(['written', 'failed', 'replaced', 'failed']);
