@@ -68,7 +68,7 @@ function describeDay({ state, rows, restated }: PageDay): string {
   const parts = [
     ...(state === 'rows' ? [] : [WORDS[state]]),
     ...(rows ? [count(rows, 'row')] : []),
-    ...(restated > 0 ? [`restated ${restated === 1 ? 'once' : count(restated, 'time')}`] : []),
+    ...(restated > 0 ? [`corrected ${restated === 1 ? 'once' : count(restated, 'time')}`] : []),
   ];
   return parts.join(', ');
 }
@@ -80,7 +80,7 @@ function drawLegend(days: readonly PageDay[]): Html {
     return many ? [html`<li><i class="day ${state}"></i>${many} ${WORDS[state]}</li>`] : [];
   });
   const restated = days.filter((day) => day.restated > 0).length;
-  const mark = html`<li><i class="day rows restated"></i>${restated} restated by a newer report</li>`;
+  const mark = html`<li><i class="day rows restated"></i>${restated} corrected later</li>`;
   return html`<ul class=legend>${states}${restated > 0 ? mark : undefined}</ul>`;
 }
 
@@ -96,8 +96,8 @@ function tabulateMonths(months: readonly Month[]): Html {
     return html`<tr><th scope=row>${month}${numbers.map((each) => html`<td>${formatNumber(String(each))}`)}
 `;
   });
-  const states = present.map((state) => (state === 'rows' ? 'with rows' : state.replaceAll('_', ' ')));
-  const heads = ['days', ...states, 'restated', 'rows'];
+  const states = present.map((state) => WORDS[state]);
+  const heads = ['days', ...states, 'corrected later', 'rows'];
   return html`<div class=wide role=group tabindex=0 aria-label="Days by month"><table class=numbers><thead><tr><th scope=col>month${heads.map((each) => html`<th scope=col>${each}`)}<tbody>
 ${rows}</table></div>`;
 }

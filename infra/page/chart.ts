@@ -4,7 +4,7 @@ import { type Content, fold, type Html, html, isolate } from './html.ts';
 
 /** Units of the drawings' coordinates: a point is 1 wide. The style sheet gives the sizes on the page. */
 const TALL = 100;
-const LOW = 40;
+const LOW = 24;
 
 /** Dates below a chart: as many as a phone has room for. */
 const MAX_DATES = 4;
@@ -151,12 +151,13 @@ function drawBars(points: readonly Point[], sums: PageSums, scale: Scale, height
 function outline(points: readonly Point[], scale: Scale, height: number): Content {
   const zero = scale.at(0, height);
   let from = zero;
-  const steps = points.map((point) => {
-    const to = scale.at(point ?? 0, height);
-    const step = to === from ? 'h1' : `v${to - from}h1`;
+  const steps: string[] = [];
+  for (let at = 0, next = 0; at < points.length; at = next) {
+    const to = scale.at(points[at] ?? 0, height);
+    while (next < points.length && scale.at(points[next] ?? 0, height) === to) next++;
+    steps.push(`${to === from ? '' : `v${to - from}`}h${next - at}`);
     from = to;
-    return step;
-  });
+  }
   return [`M0 ${zero}`, ...steps, `V${zero}z`];
 }
 

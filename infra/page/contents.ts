@@ -95,12 +95,17 @@ export interface PageMetric {
   readonly total: string;
 }
 
+/** One correction of a metric of a day. */
 export interface Restatement {
   readonly date: string;
   readonly metric: string;
   /** Decimal text. Absent if the day was not shown before. */
   readonly before?: string | undefined;
   readonly after: string;
+  /** Before the first correction of the day's metric; absent as `before` is. */
+  readonly first?: string | undefined;
+  /** Of the day's metric, this one and those that the page leaves out among them. */
+  readonly corrections: number;
   /** When the file arrived: `changed_at` of the query. ISO 8601, UTC. */
   readonly at: string;
 }

@@ -10,6 +10,23 @@ export function formatNumber(decimal: string): string {
   return groupDigits(decimal.replace(/\.0+$|(\.\d*?)0+$/, '$1'));
 }
 
+/** @param unit of a metric: a currency, or `money` if no currency is known */
+export function isMoney(unit: string | undefined): boolean {
+  return unit !== undefined && !/^(count|number|ratio)$/.test(unit);
+}
+
+/** Money has two digits after the point. If they are not all that it has, the element's value is exact. */
+export function showNumber(decimal: string, unit: string | undefined): string | Html {
+  if (!isMoney(unit)) return formatNumber(decimal);
+  const rounded = Number(decimal)
+    .toFixed(2)
+    .replace(/^-(?=[0.]+$)/, '');
+  const shown = groupDigits(rounded);
+  return formatNumber(rounded) === formatNumber(decimal)
+    ? shown
+    : html`<data value="${decimal}">${shown}</data>`;
+}
+
 /** A sum with two digits after the point, as money has. The element's value is exact. */
 export function shortNumber(decimal: string): Html {
   const isLong = decimal.includes('.') && Math.abs(Number(decimal)) >= 1;

@@ -31,6 +31,18 @@ export function isolate(text: string): Html {
   return html`<bdi>${cut(text, MAX_NAME)}</bdi>`;
 }
 
+/** A name such as `ReportStuck` or `number_of_purchases`, which breaks between its words if it must. */
+export function breakable(name: string): Html {
+  const words = cut(name, MAX_NAME).split(/(?<=[a-z])(?=[A-Z])|(?<=_)/);
+  return html`${words.map((word, at) => (at === 0 ? word : html`<wbr>${word}`))}`;
+}
+
+/** A text whose dates do not break. */
+export function dated(text: string): Html {
+  const parts = text.split(/(\d{4}-\d\d-\d\d)/);
+  return html`${parts.map((part, at) => (at % 2 === 1 ? html`<time>${part}</time>` : part))}`;
+}
+
 /** A command or a query, which one click selects. It is whole, because a part of it would be another one. Line breaks and tabs stay. */
 export function copyable(text: string): Html {
   const shown = text.replace(/[^\n\t]+/g, showInvisible);

@@ -122,8 +122,10 @@ async function readChanges(query: Query, ledger: readonly TableFile[]): Promise<
   );
   const newest = await query(
     `SELECT ${idOf}, CAST(date AS VARCHAR) AS date, metric, before, after, CAST(changed_at AS VARCHAR) AS at,
-       CAST(count(*) OVER own AS INTEGER) AS all_changes
-     FROM changes WINDOW own AS (PARTITION BY table_name, account)
+       first_value(before) OVER (own_metric ORDER BY changed_at, report_id) AS first,
+       CAST(count(*) OVER own_metric AS INTEGER) AS corrections, CAST(count(*) OVER own AS INTEGER) AS all_changes
+     FROM changes
+     WINDOW own AS (PARTITION BY table_name, account), own_metric AS (PARTITION BY table_name, account, date, metric)
      QUALIFY row_number() OVER (PARTITION BY table_name, account ${NEWEST_CHANGES}) <= ${MAX_RESTATEMENTS}
      ${NEWEST_CHANGES}`,
   );
@@ -142,12 +144,14 @@ async function readChanges(query: Query, ledger: readonly TableFile[]): Promise<
   );
 }
 
-function toRestatement({ date, metric, before, after, at }: Row): Restatement {
+function toRestatement({ date, metric, before, after, first, corrections, at }: Row): Restatement {
   return {
     date: String(date),
     metric: String(metric),
     before: before === null ? undefined : String(before),
     after: String(after ?? ''),
+    first: first === null ? undefined : String(first),
+    corrections: Number(corrections),
     at: new Date(`${String(at).replace(' ', 'T')}Z`).toISOString(),
   };
 }

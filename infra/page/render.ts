@@ -6,14 +6,14 @@ import { countDays, type DayCounts, drawCalendar } from './calendar.ts';
 import { drawSums } from './chart.ts';
 import type { PageContents, PageExport } from './contents.ts';
 import { count, formatNumber } from './format.ts';
-import { copyable, fold, type Html, html, isolate, styleSheet } from './html.ts';
+import { breakable, copyable, dated, fold, type Html, html, isolate, styleSheet } from './html.ts';
 import {
+  drawCorrections,
   drawDictionary,
   drawExecutions,
   drawFailure,
   drawPairs,
   drawRanges,
-  drawRestatements,
 } from './tables.ts';
 
 /** One HTML document, which needs nothing else: no script, no font, no request. */
@@ -23,6 +23,7 @@ export function renderPage(contents: PageContents): string {
   const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
   const { exports, place, made_at } = contents;
   const verdict = describeAll(exports);
+  const isAhead = exports.some(({ freshness }) => (freshness.delivered_at ?? '') > made_at);
   return html`<!doctype html>
 <html lang=en>
 <head>
@@ -36,7 +37,8 @@ export function renderPage(contents: PageContents): string {
 </head>
 <body>
 <header>
-<p class=place>Ad Report Export · ${isolate(place)} · made ${toMinute(made_at)} UTC</p>
+<p class=place>Ad Report Export · ${isolate(place)} · made ${dated(toMinute(made_at))} UTC</p>
+${isAhead && html`<p class=note>Runs with --speed leave times in the future.</p>`}
 <h1>${verdict}</h1>
 ${exports.length > 1 ? compareExports(exports) : undefined}
 </header>
@@ -92,23 +94,24 @@ function isNew({ freshness, failure }: PageExport): boolean {
 }
 
 function compareExports(exports: readonly PageExport[]): Html {
+  const hasHeld = exports.some((each) => countDays(each)?.held);
   const rows = exports.map((each, at) => {
     const { account, name, freshness, executions, failure } = each;
     const counts = countDays(each);
     const [last] = executions;
     const number = (many: number | undefined, mark: string) =>
       html`<td class="number ${many ? mark : ''}">${many ?? '–'}</td>`;
-    return html`<tr><th scope=row><a href="#export-${at + 1}">${isolate(account)}/${isolate(name)}</a></th><td class=optional>${freshness.newest_day ?? '–'}</td>${number(freshness.days_behind, '')}${number(counts?.missing, 'bad')}${number(counts?.held, 'warn')}<td class="${failure ? 'bad' : ''}">${last ? describeEnd(last) : failure ? 'failed' : '–'}</td></tr>
+    return html`<tr><th scope=row><a href="#export-${at + 1}">${isolate(account)}/${isolate(name)}</a></th><td class="optional date">${freshness.newest_day ?? '–'}</td>${number(freshness.days_behind, '')}${number(counts?.missing, 'bad')}${hasHeld && number(counts?.held, 'warn')}<td class="${failure ? 'bad' : ''}">${last ? breakable(describeEnd(last)) : failure ? 'failed' : '–'}</td></tr>
 `;
   });
   return html`<div class=wide role=group tabindex=0 aria-label="The exports, worst first"><table class=compare>
-<thead><tr><th scope=col>Export</th><th scope=col class=optional>Newest day</th><th scope=col class=number>Days behind</th><th scope=col class=number>Missing</th><th scope=col class=number>Held</th><th scope=col>Last run</th></tr></thead>
+<thead><tr><th scope=col>Export</th><th scope=col class=optional>Newest day</th><th scope=col class=number>Days behind</th><th scope=col class=number>Missing</th>${hasHeld && html`<th scope=col class=number>Held</th>`}<th scope=col>Last run</th></tr></thead>
 <tbody>
 ${rows}</tbody></table></div>`;
 }
 
 function drawExport(each: PageExport, at: number, isOnly: boolean): Html {
-  const { account, name, sums, restatements, older_restatements, executions, failure, table, queries } = each;
+  const { account, name, sums, restatements, executions, failure, table, queries } = each;
   return html`<section id="export-${at + 1}">
 <h2><span class=account>${isolate(account)}/</span>${isolate(name)}</h2>
 ${isOnly ? undefined : html`<p class=verdict>${describeExport(each)}</p>`}
@@ -116,7 +119,7 @@ ${drawFacts(each)}
 ${failure && drawFailure(failure)}
 ${drawPart('Days', drawDays(each), queries.days)}
 ${drawPart('Sums over time', sums && drawSums(sums), queries.sums)}
-${drawPart('Restatements', restatements.length > 0 && drawRestatements(restatements, older_restatements), queries.restatements)}
+${drawPart('Corrected later', restatements.length > 0 && drawCorrections(each), queries.restatements)}
 ${drawPart('Last runs', executions.length > 0 && drawExecutions(executions))}
 ${table && fold('What the columns mean', drawDictionary(table, account))}
 </section>

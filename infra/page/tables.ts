@@ -1,11 +1,12 @@
 import { describeDays } from '../../functions/workflow/request/dates.ts';
+import { catalogName } from '../../functions/workflow/table.ts';
 import { describeEnd, type ExecutionSummary } from '../cli/executions/executions.ts';
 import { toMinute } from '../cli/layout.ts';
 import type { DocumentedTable } from '../config/table-words.ts';
 import { duration } from '../local/step-functions/progress.ts';
-import type { PageExport, PageRange, Restatement } from './contents.ts';
-import { count, formatNumber } from './format.ts';
-import { type Content, copyable, fold, type Html, html, isolate } from './html.ts';
+import type { PageExport, PageRange } from './contents.ts';
+import { count, showNumber } from './format.ts';
+import { breakable, type Content, copyable, dated, fold, type Html, html, isolate } from './html.ts';
 
 /** Rows of a table that are shown at once; a click shows the others. */
 const MAX_ROWS = 8;
@@ -15,6 +16,8 @@ interface Table {
   readonly columns: readonly string[];
   /** The columns that are aligned to the right. */
   readonly numbers?: readonly number[];
+  /** The columns that a phone leaves out. */
+  readonly optional?: readonly number[];
 }
 
 /** The rows after the first ones are folded. */
@@ -30,8 +33,17 @@ function foldRows<Row>(rows: readonly Row[], draw: (some: readonly Row[], place:
 }
 
 /** A table that scrolls by itself if it is wider than a phone. Cells need no end tags, which many exports would have many of. */
-function tabulate({ title, columns, numbers = [] }: Table, rows: readonly (readonly Content[])[]): Html {
-  const kind = (at: number) => (numbers.includes(at) ? html` class=number` : undefined);
+function tabulate(
+  { title, columns, numbers = [], optional = [] }: Table,
+  rows: readonly (readonly Content[])[],
+): Html {
+  const kind = (at: number) => {
+    const classes = [
+      ...(numbers.includes(at) ? ['number'] : []),
+      ...(optional.includes(at) ? ['optional'] : []),
+    ];
+    return classes.length > 0 && html` class="${classes.join(' ')}"`;
+  };
   const heads = columns.map((name, at) => html`<th scope=col${kind(at)}>${name}`);
   const cells = (row: readonly Content[]) => row.map((cell, at) => html`<td${kind(at)}>${cell}`);
   return html`<div class=wide role=group tabindex=0 aria-label="${title}"><table>
@@ -39,58 +51,97 @@ function tabulate({ title, columns, numbers = [] }: Table, rows: readonly (reado
 <tbody>${rows.map((row) => html`<tr>${cells(row)}\n`)}</table></div>`;
 }
 
-/** Days with the same reason, and the command that mends them. */
+/** Days with the same reason, below them the command that mends them. */
 export function drawRanges(ranges: readonly PageRange[]): Html {
-  const items = ranges.map(
-    (range) =>
-      html`<li><b>${describeDays(range)}</b> ${count(range.days, 'day')}: ${range.reason}${copyable(range.command)}</li>
-`,
-  );
+  const items = [...Map.groupBy(ranges, ({ command }) => command)].map(([command, own]) => {
+    const lines = own.map(
+      (range) =>
+        html`<p><b>${dated(describeDays(range))}</b> ${count(range.days, 'day')}: ${range.reason}</p>`,
+    );
+    return html`<li>${lines}${drawCommand(command)}</li>
+`;
+  });
   const list = (some: readonly Html[]) => html`<ul class=ranges>${some}</ul>`;
   return foldRows(items, list);
 }
 
-export function drawRestatements(restatements: readonly Restatement[], older: number): Html {
-  const rows = restatements.map(({ date, metric, before, after, at }) => [
-    date,
-    metric,
-    before === undefined ? '–' : formatNumber(before),
-    formatNumber(after),
-    before === undefined ? '' : describeDifference(Number(after) - Number(before)),
-    toMinute(at),
+/** A row for each day and metric. Each correction of those with several is folded. */
+export function drawCorrections({ restatements, older_restatements, table }: PageExport): Html {
+  const show = (decimal: string | undefined, metric: string) => {
+    const unit = table?.columns.find(({ name }) => name === metric)?.unit;
+    return decimal === undefined ? '–' : showNumber(decimal, unit);
+  };
+  const difference = (from: string | undefined, to: string, metric: string): Content => {
+    if (from === undefined) return '';
+    // A difference of doubles has digits that say nothing.
+    const value = Number(to) - Number(from);
+    return [value > 0 && '+', show(value.toFixed(6), metric)];
+  };
+  const newest = [...Map.groupBy(restatements, ({ date, metric }) => `${date} ${metric}`).values()].flatMap(
+    ([first]) => first ?? [],
+  );
+  const rows = newest.map(({ date, metric, first, after, corrections, at }) => [
+    dated(date),
+    breakable(metric),
+    difference(first, after, metric),
+    show(first, metric),
+    show(after, metric),
+    corrections,
+    dated(toMinute(at)),
   ]);
-  const columns = ['Day', 'Metric', 'Before', 'After', 'Difference', 'Changed at (UTC)'];
-  const table = drawTable({ title: 'Restatements', columns, numbers: [2, 3, 4] }, rows);
-  return html`${table}${older > 0 && html`<p class=note>${count(older, 'older restatement')} not shown.</p>`}`;
-}
-
-/** A difference of doubles has digits that say nothing, so it has six after the point at most. */
-function describeDifference(difference: number): string {
-  const text = formatNumber(difference.toFixed(6));
-  return difference > 0 ? `+${text}` : text;
+  const repeated = restatements.filter(({ corrections }) => corrections > 1);
+  const steps = repeated.map(({ date, metric, before, after, at }) => [
+    dated(date),
+    breakable(metric),
+    difference(before, after, metric),
+    show(before, metric),
+    show(after, metric),
+    dated(toMinute(at)),
+  ]);
+  const names = ['Day', 'Metric', 'Difference'];
+  const now = {
+    title: 'Corrected later',
+    columns: [...names, 'First', 'Now', 'Corrections', 'Last corrected at (UTC)'],
+    numbers: [2, 3, 4, 5],
+    optional: [5, 6],
+  };
+  const each = {
+    title: 'Each step of several corrections',
+    columns: [...names, 'Before', 'After', 'Corrected at (UTC)'],
+    numbers: [2, 3, 4],
+  };
+  const older =
+    older_restatements > 0 &&
+    html`<p class=note>${count(older_restatements, 'older correction')} not shown.</p>`;
+  return html`${drawTable(now, rows)}${steps.length > 0 && fold(each.title, tabulate(each, steps))}${older}`;
 }
 
 export function drawExecutions(executions: readonly ExecutionSummary[]): Html {
   const rows = executions.map((run) => [
-    run.ended_at === undefined ? `began ${toMinute(run.started_at ?? '')}` : toMinute(run.ended_at),
-    html`<span class="${run.outcome === 'delivered' || run.outcome === 'running' ? '' : 'bad'}">${describeEnd(run)}</span>`,
+    dated(run.ended_at === undefined ? `began ${toMinute(run.started_at ?? '')}` : toMinute(run.ended_at)),
+    html`<span class="${run.outcome === 'delivered' || run.outcome === 'running' ? '' : 'bad'}">${breakable(describeEnd(run))}</span>`,
     run.start_date && run.end_date
-      ? describeDays({ start_date: run.start_date, end_date: run.end_date })
+      ? dated(describeDays({ start_date: run.start_date, end_date: run.end_date }))
       : '–',
     run.seconds === undefined ? '–' : duration(run.seconds * 1000),
     html`<code>${run.execution}</code>`,
   ]);
-  const columns = ['Ended (UTC)', 'End', 'Days', 'Took', 'Execution'];
-  return drawTable({ title: 'Last runs', columns, numbers: [3] }, rows);
+  const columns = ['Ended (UTC)', 'Result', 'Days', 'Took', 'Execution'];
+  return drawTable({ title: 'Last runs', columns, numbers: [3], optional: [4] }, rows);
+}
+
+/** The reader of the page may have no terminal. */
+function drawCommand(command: string): Html {
+  return html`<p class=note>Send this to whoever runs the exports:</p>${copyable(command)}`;
 }
 
 export function drawFailure(failure: NonNullable<PageExport['failure']>): Html {
-  const at = failure.at === '' ? undefined : html`${toMinute(failure.at)} UTC`;
+  const at = failure.at === '' ? undefined : html`${dated(toMinute(failure.at))} UTC`;
   return html`<div class=failure>
 <p><b>Failed: ${isolate(failure.error)}</b> ${at}</p>
 <p>${failure.happened}</p>
 <p>${failure.todo}</p>
-${copyable(failure.command)}
+${drawCommand(failure.command)}
 </div>`;
 }
 
@@ -107,16 +158,16 @@ export function drawDictionary(
   ]);
   return html`<p>${description}</p>
 ${drawPairs([
-  ['Table', table],
+  ['Table', catalogName(table)],
   ['Time zone of the days', time_zones[account]],
   ['Currency of the amounts', currencies[account]],
 ])}
-${tabulate({ title: `Columns of ${table}`, columns: ['Column', 'Type', 'Meaning', 'Unit', 'Adds up'] }, words)}`;
+${tabulate({ title: `Columns of ${catalogName(table)}`, columns: ['Column', 'Type', 'Meaning', 'Unit', 'Adds up'] }, words)}`;
 }
 
 /** Names with their values, if they have one. */
 export function drawPairs(pairs: readonly (readonly [name: string, value: string | undefined])[]): Html {
   const known = pairs.filter(([, value]) => value !== undefined);
-  const items = known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
+  const items = known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${dated(value ?? '')}</dd></div>`);
   return html`<dl class=facts>${items}</dl>`;
 }

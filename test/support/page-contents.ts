@@ -38,6 +38,8 @@ export function fullExport(days: number, fields: Partial<PageExport> = {}): Page
       metric: 'spend',
       before: at === 3 ? undefined : '1200.500000',
       after: '1250.250000',
+      first: at === 3 ? undefined : '1100.500000',
+      corrections: at === 0 ? 2 : 1,
       at: '2026-11-21T02:20:00.000Z',
     })),
     older_restatements: 3,

@@ -120,7 +120,7 @@ it('shows what missing, status and query show of overlapping, restated, held and
   const changed = await ask(acme.queries.restatements, out);
   expect(acme.restatements).toEqual(
     changed.map(([, date, metric, before, after]) => {
-      return { date, metric, before, after, at: '2026-11-01T02:00:00.000Z' };
+      return { date, metric, before, after, first: before, corrections: 1, at: '2026-11-01T02:00:00.000Z' };
     }),
   );
   expect(acme.restatements.map(({ date, metric }) => `${date} ${metric}`)).toEqual([
@@ -254,8 +254,9 @@ it('leaves out a metric whose values are all NULL, and a dimension that no objec
 it('shows the newest 50 restatements, and counts the others', async () => {
   const out = await writeTable('2026-01-01', 30);
   const days = Array.from({ length: 30 }, (_, at) => addDays('2026-01-01', at));
-  const facts = [1, 2].flatMap((version) =>
-    days.map((date) => ({
+  // The third report changes the last day again.
+  const facts = [1, 2, 3].flatMap((version) =>
+    days.slice(version === 3 ? -1 : 0).map((date) => ({
       date,
       report_id: `r-${version}`,
       at: `2026-02-0${version} 06:00:00.5`,
@@ -266,15 +267,23 @@ it('shows the newest 50 restatements, and counts the others', async () => {
   await writeParquet(ledger, ledgerRows('acme', 'long', 'long', facts));
   const [found = {} as PageExport] = (await page(out)).exports;
   const rows = await ask(found.queries.restatements, out);
-  expect([rows.length, found.restatements.length, found.older_restatements]).toEqual([60, 50, 10]);
+  expect([rows.length, found.restatements.length, found.older_restatements]).toEqual([62, 50, 12]);
+  expect(found.restatements[1]).toMatchObject({
+    metric: 'spend',
+    first: '1.0000000000',
+    before: '2.0000000000',
+    corrections: 2,
+  });
   expect(found.restatements.map(({ date, metric }) => [date, metric])).toEqual(
     rows.slice(0, 50).map(([, date, metric]) => [date, metric]),
   );
   expect(found.restatements.at(-1)).toEqual({
-    date: '2026-01-06',
+    date: '2026-01-07',
     metric: 'spend',
     before: '1.0000000000',
     after: '2.0000000000',
+    first: '1.0000000000',
+    corrections: 1,
     at: '2026-02-02T06:00:00.500Z',
   });
 });

@@ -86,10 +86,10 @@ describe('the first line says what is wrong', () => {
 test('the exports side by side link to their sections', () => {
   const page = renderPage(pageContents([fullExport(30), pageExport({ name: 'new' })]));
   expect(page).toContain(
-    '<th scope=row><a href="#export-1"><bdi>acme</bdi>/<bdi>daily-campaigns</bdi></a></th><td class=optional>2026-11-21</td><td class="number ">1</td><td class="number bad">1</td><td class="number warn">1</td><td class="">failed: ReportStuck</td>',
+    '<th scope=row><a href="#export-1"><bdi>acme</bdi>/<bdi>daily-campaigns</bdi></a></th><td class="optional date">2026-11-21</td><td class="number ">1</td><td class="number bad">1</td><td class="number warn">1</td><td class="">failed: Report<wbr>Stuck</td>',
   );
   expect(page).toContain('<section id="export-1">');
-  expect(page).toContain('<bdi>new</bdi></a></th><td class=optional>–</td><td class="number ">–</td>');
+  expect(page).toContain('<bdi>new</bdi></a></th><td class="optional date">–</td><td class="number ">–</td>');
 });
 
 describe('the calendar', () => {
@@ -98,7 +98,7 @@ describe('the calendar', () => {
   test('begins each month at its weekday, and names each day', () => {
     const page = render({ days });
     expect(page).toContain(
-      '<b>Oct 2026</b><ol class="from-5"><li class="restated" title="30 Oct: 100 rows, restated once">',
+      '<b>Oct 2026</b><ol class="from-5"><li class="restated" title="30 Oct: 100 rows, corrected once">',
     );
     expect(page).toContain('<li class="absent" title="31 Oct: missing: not exported">');
     expect(page).toContain('<b>Nov</b><ol class="from-7"><li class="held" title="1 Nov: held: ');
@@ -200,23 +200,72 @@ test.each([
   expect(page).toContain(`<tr><th>Sum<td>${exact}\n`);
 });
 
-test('a restatement says by how much, and when the file arrived that changed it', () => {
-  const restatement = { date: '2026-11-01', metric: 'spend', at: '2026-11-21T02:20:00.000Z' };
+test('the corrections of a day and metric are one row: by how much, from, to, how many and when', () => {
+  const correction = { date: '2026-11-01', metric: 'spend', first: '0.100000', corrections: 3 };
+  const clicks = { date: '2026-11-01', metric: 'clicks', corrections: 1, at: '2026-11-21T02:20:00.000Z' };
   const page = render({
+    table: fullExport(1).table,
     restatements: [
-      { ...restatement, before: '0.100000', after: '0.300000' },
-      { ...restatement, before: '1200', after: '0' },
-      { ...restatement, after: '5' },
+      { ...correction, before: '1200.3041', after: '0.3', at: '2026-11-22T02:20:00.000Z' },
+      { ...correction, before: '0.500000', after: '1200.3041', at: '2026-11-21T02:20:00.000Z' },
+      { ...clicks, first: '1200', before: '1200', after: '0' },
+      { ...clicks, date: '2026-10-31', after: '5' },
     ],
     older_restatements: 1,
   });
-  const differences = [...page.matchAll(/<tr><td>2026-11-01.*?<td class=number>([^<]*)<td>2026/g)].map(
-    ([, text]) => text,
+  const rows = [...page.matchAll(/<tr><td><time>(.*)/g)].map(([, row = '']) =>
+    row.split(/<td.*?>/).map((cell) => cell.replace(/<(?!data).*?>/g, '')),
   );
-  expect(differences).toEqual(['+0.2', '-1,200', '']);
-  expect(page).toContain('<th scope=col>Changed at (UTC)');
-  expect(page).toContain('<td>2026-11-21 02:20\n');
-  expect(page).toContain('1 older restatement not shown');
+  expect(rows).toEqual([
+    ['2026-11-01', 'spend', '+0.20', '0.10', '0.30', '3', '2026-11-22 02:20'],
+    ['2026-11-01', 'clicks', '-1,200', '1,200', '0', '1', '2026-11-21 02:20'],
+    ['2026-10-31', 'clicks', '', '–', '5', '1', '2026-11-21 02:20'],
+    [
+      '2026-11-01',
+      'spend',
+      '<data value="-1200.004100">-1,200.00',
+      '<data value="1200.3041">1,200.30',
+      '0.30',
+      '2026-11-22 02:20',
+    ],
+    [
+      '2026-11-01',
+      'spend',
+      '+<data value="1199.804100">1,199.80',
+      '0.50',
+      '<data value="1200.3041">1,200.30',
+      '2026-11-21 02:20',
+    ],
+  ]);
+  expect(page).toContain('1 older correction not shown');
+});
+
+test('ranges that one command mends have it once', () => {
+  const range = {
+    start_date: '2026-11-01',
+    end_date: '2026-11-02',
+    days: 1,
+    command: 'npm run export -- run a',
+  };
+  const ranges = [
+    { ...range, reason: 'not exported' },
+    { ...range, reason: 'held' },
+  ];
+  const page = render({ days: pageDays('2026-11-01', 1), ranges });
+  expect(page.match(/not exported<\/p>|held<\/p>|Send this to .*?:|npm run export -- run a/g)).toEqual([
+    'not exported</p>',
+    'held</p>',
+    'Send this to whoever runs the exports:',
+    range.command,
+  ]);
+});
+
+test.each([
+  ['2026-11-22T02:20:00.000Z', false],
+  ['2026-11-23T02:20:00.000Z', true],
+])('a delivery of %s is in the future: %s', (delivered_at, isAhead) => {
+  const page = render({ freshness: { delivered_at } });
+  expect(page.includes('Runs with --speed leave times in the future.')).toBe(isAhead);
 });
 
 test('two years of 15 exports have at most 1 MB', () => {
