@@ -18,6 +18,9 @@ const WORDS: Readonly<Record<State, string>> = {
   absent: 'missing: not exported',
 };
 
+/** They have larger days. */
+const FEW_MONTHS = 6;
+
 const STATES = Object.keys(WORDS) as readonly State[];
 
 /** A newer report, or a decision, is needed. `missing` names the same days. */
@@ -43,7 +46,8 @@ export function drawCalendar(days: readonly PageDay[]): Html {
   const months = [...Map.groupBy(days, ({ date }) => date.slice(0, 7))];
   const [first, last] = [days[0]?.date, days.at(-1)?.date];
   const label = `A calendar of the days from ${first} to ${last}. The table of the months below says the same.`;
-  return html`<div class=months role=img aria-label="${label}">${months.map(drawMonth)}</div>
+  const few = months.length <= FEW_MONTHS && html` few`;
+  return html`<div class="months${few}" role=img aria-label="${label}"><div class=weekdays><i>Mon</i><i>Wed</i><i>Fri</i></div>${months.map(drawMonth)}</div>
 ${drawLegend(days)}
 ${fold('Days by month', tabulateMonths(months))}`;
 }

@@ -1,5 +1,5 @@
 import type { PageMetric, PageSums } from './contents.ts';
-import { count, formatNumber, monthName, shortNumber } from './format.ts';
+import { count, isMoney, monthName, shortNumber, showNumber } from './format.ts';
 import { type Content, fold, type Html, html, isolate } from './html.ts';
 
 /** Units of the drawings' coordinates: a point is 1 wide. The style sheet gives the sizes on the page. */
@@ -32,7 +32,8 @@ function explainPoints({ unit, starts, days }: PageSums): Html {
     partial.length > MAX_NAMED ? `, and ${count(partial.length - MAX_NAMED, `other ${unit}`)}` : '';
   const gap = days.some(({ known }) => known === 0);
   return html`${partial.length > 0 && html`<p class=note><i class="key partial"></i>${named.join(', ')}${others}: not a whole ${unit}</p>`}
-${gap && html`<p class=note><i class="key gap"></i>no day in the table</p>`}`;
+${gap && html`<p class=note><i class="key gap"></i>no day in the table</p>`}
+<p class=note>Each metric here adds up over days and dimensions.</p>`;
 }
 
 type Days = PageSums['days'][number] | undefined;
@@ -47,28 +48,28 @@ function describePart(days: Days): string {
 }
 
 function drawMetric(metric: PageMetric, sums: PageSums): Html {
-  const { name, unit, series, total } = metric;
-  const points = sumUp(metric, sums.starts.length);
+  const { name, unit, values, total } = metric;
+  const points = values.map(toNumber);
   const scale = createScale(points);
   return html`<figure>
-<figcaption><b>${isolate(name)}</b> <span class=unit>${nameUnit(unit)} per ${sums.unit}</span> <span class=sum>${shortNumber(total)}</span></figcaption>
+<figcaption><b>${isolate(name)}</b> <span class=unit>${nameUnit(unit)} per ${sums.unit}</span> <span class=sum>${shortNumber(total, unit)}</span></figcaption>
 <div class=plot role=img aria-label="${name} for each ${sums.unit} from ${sums.starts[0]}. The table of the numbers below says the same.">
 <div class=axis>${scale.lines.map((line) => html`<span>${compact(line)}</span>`)}</div>
 <svg class=bars viewBox="0 0 ${points.length} ${TALL}" preserveAspectRatio="none"><path class=gaps d="${drawGaps(points)}"/>${scale.lines.map((line) => html`<path class=line d="M0 ${scale.at(line, TALL)}H${points.length}"/>`)}${drawBars(points, sums, scale, TALL)}</svg>
 <svg class=dates>${pickDates(sums)}</svg>
 </div>
-${sums.dimension === undefined ? undefined : drawSeries(series, sums)}
+${sums.dimension === undefined ? undefined : drawSeries(metric, sums)}
 </figure>`;
 }
 
 /** A row for each value of the dimension: bars on one scale for all of them, and its sum. */
-function drawSeries(series: PageMetric['series'], sums: PageSums): Html {
+function drawSeries({ series, unit }: PageMetric, sums: PageSums): Html {
   const numbers = series.map(({ values }) => values.map(toNumber));
   const scale = createScale(numbers.flat());
   const rows = series.map(({ label, others, total }, at) => {
     const points = numbers[at] ?? [];
     const name = others ? html`<i>${label}</i>` : isolate(label);
-    return html`<tr><th scope=row>${name}<td><svg class=spark viewBox="0 0 ${points.length} ${LOW}" preserveAspectRatio="none" aria-hidden=true>${drawBars(points, sums, scale, LOW)}</svg><td class=number>${shortNumber(total)}
+    return html`<tr><th scope=row>${name}<td><svg class=spark viewBox="0 0 ${points.length} ${LOW}" preserveAspectRatio="none" aria-hidden=true>${drawBars(points, sums, scale, LOW)}</svg><td class=number>${shortNumber(total, unit)}
 `;
   });
   return html`<table class=series><thead><tr><th scope=col>${isolate(sums.dimension ?? '')}<th scope=col class=over-time>Over time<th scope=col class=number>Sum<tbody>
@@ -79,37 +80,35 @@ ${rows}</table>`;
 function tabulate({ unit: step, starts, days, metrics }: PageSums): Html {
   const groups = metrics.map(
     ({ name, unit, series }) =>
-      html`<th scope=colgroup colspan="${series.length}">${isolate(name)} ${nameUnit(unit)}`,
+      html`<th scope=colgroup colspan="${series.length > 1 ? series.length + 1 : 1}"><span>${isolate(name)} ${nameUnit(unit)}</span>`,
   );
-  const all = metrics.flatMap(({ series }) => series);
-  const labels = all.map(({ label }) => html`<th scope=col>${isolate(label)}`);
+  const all = metrics.flatMap(columnsOf);
+  const labels = all.map(({ label }) => html`<th scope=col>${label}`);
   const rows = starts.map((start, at) => {
-    const cells = all.map(({ values }) => html`<td>${describeValue(values[at])}`);
+    const cells = all.map(({ values, unit }) => html`<td>${describeValue(values[at], unit)}`);
     const part = isPartial(days[at]) && html` <small>${describePart(days[at])}</small>`;
     return html`<tr><th>${start}${part}${cells}\n`;
   });
   return html`<div class=wide role=group tabindex=0 aria-label="The numbers of each ${step}"><table class=numbers>
 <thead><tr><td>${groups}<tr><th scope=col>From${labels}
-<tbody>${rows}<tr><th>Sum${all.map(({ total }) => html`<td>${formatNumber(total)}`)}
+<tbody>${rows}<tr><th>Sum${all.map(({ total, unit }) => html`<td>${showNumber(total, unit)}`)}
 </table></div>`;
 }
 
-function describeValue(value: string | null | undefined): string {
-  return value === null || value === undefined ? '–' : formatNumber(value);
+/** A column for each series, and one for all of them. */
+function columnsOf({ unit, series, values, total }: PageMetric) {
+  const own = series.map((each) => ({ ...each, label: isolate(each.label), unit }));
+  return series.length > 1 ? [...own, { label: html`Total`, values, total, unit }] : own;
+}
+
+function describeValue(value: string | null | undefined, unit: string | undefined): Content {
+  return value === null || value === undefined ? '–' : showNumber(value, unit);
 }
 
 type Point = number | null;
 
 function toNumber(value: string | null): Point {
   return value === null ? null : Number(value);
-}
-
-/** The sum of all series at each point; null if none has it. */
-function sumUp({ series }: PageMetric, length: number): Point[] {
-  return Array.from({ length }, (_, at) => {
-    const known = series.flatMap(({ values }) => toNumber(values[at] ?? null) ?? []);
-    return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
-  });
 }
 
 interface Scale {
@@ -195,6 +194,8 @@ function compact(value: number): string {
   return compactly.format(value);
 }
 
+/** `(EUR)` beside the metric's name. Counts have none. */
 function nameUnit(unit: string | undefined): string {
-  return unit === undefined || unit === 'count' || unit === 'number' ? '' : unit;
+  if (!isMoney(unit)) return '';
+  return unit === 'money' ? '(currency not set)' : `(${unit})`;
 }

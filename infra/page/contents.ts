@@ -80,7 +80,7 @@ export interface PageSums {
 
 export interface PageMetric {
   readonly name: string;
-  /** `count`, `number` or a currency such as `EUR`; absent if it is not known. */
+  /** `count`, `number`, a currency such as `EUR`, or `money` if the config names no currency; absent if it is not known. */
   readonly unit?: string | undefined;
   /** The largest values of the dimension first, and all others together as the last one. One without a dimension. */
   readonly series: readonly {
@@ -91,6 +91,8 @@ export interface PageMetric {
     readonly values: readonly (string | null)[];
     readonly total: string;
   }[];
+  /** Over all series, as those of a series. */
+  readonly values: readonly (string | null)[];
   /** Over all series, decimal text: the same as `SELECT sum(metric)`. */
   readonly total: string;
 }

@@ -18,19 +18,20 @@ export function isMoney(unit: string | undefined): boolean {
 /** Money has two digits after the point. If they are not all that it has, the element's value is exact. */
 export function showNumber(decimal: string, unit: string | undefined): string | Html {
   if (!isMoney(unit)) return formatNumber(decimal);
-  const rounded = Number(decimal)
-    .toFixed(2)
-    .replace(/^-(?=[0.]+$)/, '');
-  const shown = groupDigits(rounded);
-  return formatNumber(rounded) === formatNumber(decimal)
-    ? shown
-    : html`<data value="${decimal}">${shown}</data>`;
+  const shown = toCents(decimal);
+  const isExact = formatNumber(shown) === formatNumber(decimal);
+  return isExact ? shown : html`<data value="${decimal}">${shown}</data>`;
 }
 
-/** A sum with two digits after the point, as money has. The element's value is exact. */
-export function shortNumber(decimal: string): Html {
+function toCents(decimal: string): string {
+  const rounded = Number(decimal).toFixed(2);
+  return groupDigits(rounded === '-0.00' ? '0.00' : rounded);
+}
+
+/** A sum with two digits after the point at most; money has always two. The element's value is exact. */
+export function shortNumber(decimal: string, unit: string | undefined): Html {
   const isLong = decimal.includes('.') && Math.abs(Number(decimal)) >= 1;
-  const shown = isLong ? groupDigits(Number(decimal).toFixed(2)) : formatNumber(decimal);
+  const shown = isMoney(unit) || isLong ? toCents(decimal) : formatNumber(decimal);
   return html`<data value="${decimal}">${shown}</data>`;
 }
 

@@ -101,7 +101,7 @@ function wantedSums({ columns, currencies }: TableSchema, words: DocumentedTable
     const column = columns.find((each) => each.name === name);
     if (!adds_up || !column || column.type === 'string') return [];
     const isMoney = unit === 'money' || Object.values(currencies).includes(unit);
-    return [{ ...column, unitOf: (account: string) => (isMoney ? currencies[account] : unit) }];
+    return [{ ...column, unitOf: (account: string) => (isMoney ? (currencies[account] ?? 'money') : unit) }];
   });
   const spendFirst = metrics.toSorted(
     (one, other) => Number(other.name === 'spend') - Number(one.name === 'spend'),

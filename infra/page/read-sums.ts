@@ -54,32 +54,32 @@ export async function readSums(
      SELECT account, CAST(place AS INTEGER) AS place, CAST(start AS VARCHAR) AS start, min(label) AS label,
        ${metrics.map((_, at) => `CAST(sum(m${at}) AS VARCHAR) AS m${at}`)}
      FROM sums JOIN places USING (account, label)
-     GROUP BY GROUPING SETS ((account, place, start), (account, place), (account))
+     GROUP BY GROUPING SETS ((account, place, start), (account, place), (account, start), (account))
      ORDER BY place`,
   );
   const sums = [...Map.groupBy(rows, ({ account }) => String(account))].map(([account, own]) => {
     const time = points.get(account) ?? pointsOf([]);
     const known = new Set(time.starts.filter((_, at) => time.days[at]?.known));
     const read = metrics.flatMap(({ name, unitOf }, at): PageMetric[] => {
-      const [all] = own.filter(({ place }) => place === null);
+      const [all] = own.filter(({ place, start }) => place === null && start === null);
       const total = all?.[`m${at}`];
       // Another account's column.
       if (total === null) return [];
-      const series = readSeries(own, `m${at}`, time.starts, known);
-      return [{ name, unit: unitOf(account), series, total: String(total) }];
+      const read = readSeries(own, `m${at}`, time.starts, known);
+      return [{ name, unit: unitOf(account), ...read, total: String(total) }];
     });
     return [account, { ...time, dimension, metrics: read }] as const;
   });
   return new Map(sums.filter(([, { metrics }]) => metrics.length > 0));
 }
 
-/** @param rows of an account: each place at each start, and each place without a start */
+/** @param rows of an account: each place and all of them, at each start and at all of them */
 function readSeries(
   rows: readonly Row[],
   metric: string,
   starts: readonly string[],
   known: ReadonlySet<string>,
-): PageMetric['series'] {
+): Pick<PageMetric, 'series' | 'values'> {
   const values = new Map(rows.map((row) => [`${row.place} ${row.start}`, row[metric]]));
   const valueAt = (place: Row[string] | undefined, start: string) => {
     const value = values.get(`${place} ${start}`);
@@ -87,11 +87,14 @@ function readSeries(
     return value === null ? null : String(value);
   };
   const places = rows.filter(({ place, start }) => place !== null && start === null);
-  return places.map(({ place, label, [metric]: total }) => ({
-    ...(Number(place) > MAX_SERIES ? { label: 'all others', others: true } : { label: String(label) }),
+  const series = places.map(({ place, label, [metric]: total }) => ({
+    ...(Number(place) > MAX_SERIES
+      ? { label: 'all others', others: true as const }
+      : { label: String(label) }),
     values: starts.map((start) => valueAt(place, start)),
     total: String(total ?? 0),
   }));
+  return { series, values: starts.map((start) => valueAt(null, start)) };
 }
 
 type Points = Pick<PageSums, 'unit' | 'starts' | 'days'>;

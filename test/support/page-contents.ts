@@ -100,13 +100,17 @@ export function pageSums(start: string, points: number, fields: Partial<PageSums
   const labels = ['Größe zählt', 'Back to School', 'קמפיין חורף', 'Summer Sale – Retargeting', '7 others'];
   const sizes = { spend: 640.25, impressions: 81_234, number_of_purchases: 12 };
   const metrics = Object.entries(sizes).map(([name, size]) => {
+    const fraction = name === 'spend' ? '.250000' : '';
     const series = labels.map((label, place) => {
       const others = label === '7 others' ? { others: true as const } : {};
       const value = (at: number) => Math.round((size * (5 - place) * (1 + at / points)) / 5);
-      const values = starts.map((_, at) => (at === 1 ? null : `${value(at)}.250000`));
+      const values = starts.map((_, at) => (at === 1 ? null : `${value(at)}${fraction}`));
       return { label, ...others, values, total: '1234567.250000' };
     });
-    return { name, unit: name === 'spend' ? 'EUR' : 'count', series, total: '6172836.250000' };
+    const values = starts.map((_, at) =>
+      at === 1 ? null : `${3 * Math.round(size * (1 + at / points))}${fraction}`,
+    );
+    return { name, unit: name === 'spend' ? 'EUR' : 'count', series, values, total: '6172836.250000' };
   });
   return { unit, starts, days, dimension: 'campaign_name', metrics, ...fields };
 }

@@ -205,12 +205,12 @@ it.each([
   const found = sums?.days.flatMap(({ known, all }, at) => (known < all ? [[at, known, all]] : []));
   expect(found).toEqual(partial);
   expect(sums?.metrics.map(({ name, unit }) => [name, unit])).toEqual([
-    ['spend', undefined],
+    ['spend', 'money'],
     ['conversions', 'number'],
     ['impressions', 'count'],
   ]);
   const labels = [13, 12, 11, 10, 9, 8].map((place) => `it's "${place}"`);
-  for (const [at, { name, series, total }] of (sums?.metrics ?? []).entries()) {
+  for (const [at, { name, series, values, total }] of (sums?.metrics ?? []).entries()) {
     expect(series.map(({ label, others }) => [label, others])).toEqual([
       ...labels.map((label) => [label, undefined]),
       ['all others', true],
@@ -225,6 +225,7 @@ it.each([
     for (const each of series.slice(0, -1))
       expect(read(each)).toEqual(sumsOf((label) => label === each.label));
     expect(series.slice(-1).map(read)).toEqual([sumsOf((label) => !labels.includes(String(label)))]);
+    expect(values.map((value) => millionths(value ?? '0'))).toEqual(sumsOf(() => true));
     expect([[total]]).toEqual(await ask(`SELECT CAST(sum(${name}) AS ${TYPES[at]}) FROM long`, out));
   }
   // Nothing is known of a day that the table does not have.

@@ -122,7 +122,7 @@ describe('the calendar', () => {
 describe('the charts', () => {
   function renderValues(...values: readonly (string | null)[]): string {
     const series = [{ label: 'all', values, total: '1' }];
-    const metrics = [{ name: 'spend', unit: 'EUR', series, total: '1' }];
+    const metrics = [{ name: 'spend', unit: 'EUR', series, values, total: '1' }];
     const starts = values.map((_, at) => `2026-11-0${at + 1}`);
     const days = values.map((value) => ({ known: value === null ? 0 : 1, all: 1 }));
     return render({ sums: { unit: 'day', starts, days, metrics } });
@@ -144,14 +144,16 @@ describe('the charts', () => {
     const page = renderValues('50', null, '-50', '100');
     expect(page).toContain('<path class=gaps d="M1.5 0V100"/>');
     expect(page).toContain('<path class=bar d="M0 67v-34h1v34h1v33h1v-100h1V67z"/>');
-    expect(page).toContain('<tr><th>2026-11-01<td>50\n<tr><th>2026-11-02<td>–\n<tr><th>2026-11-03<td>-50\n');
+    expect(page).toContain(
+      '<tr><th>2026-11-01<td>50.00\n<tr><th>2026-11-02<td>–\n<tr><th>2026-11-03<td>-50.00\n',
+    );
   });
 
   test('draw apart what has only some of its days, and say how many', () => {
     const series = [{ label: 'all', values: ['50', '100', '0'], total: '150' }];
     const starts = ['2026-10-26', '2026-11-02', '2026-11-09'];
     const days = [3, 7, 1].map((known) => ({ known, all: 7 }));
-    const metrics = [{ name: 'spend', series, total: '150' }];
+    const metrics = [{ name: 'clicks', series, values: ['50', '100', '0'], total: '150' }];
     const page = render({ sums: { unit: 'week', starts, days, metrics } });
     expect(page).toContain('<path class=bar d="M0 100h1v-100h1v100h1V100z"/>');
     expect(page).toContain(
@@ -165,8 +167,18 @@ describe('the charts', () => {
     );
   });
 
+  test('have the numbers of each series and their total', () => {
+    const sums = pageSums('2026-11-01', 1);
+    const metrics = sums.metrics.slice(0, 1).map((each) => ({ ...each, values: ['1920.250000'] }));
+    const page = render({ sums: { ...sums, metrics } });
+    expect(page).toContain('<th scope=colgroup colspan="6"><span><bdi>spend</bdi> (EUR)</span>');
+    expect(page).toContain('<bdi>7 others</bdi><th scope=col>Total\n');
+    expect(page).toMatch(/<tr><th>2026-11-01(<td>[\d.,]+){5}<td>1,920\.25\n/);
+    expect(page).toMatch(/<tr><th>Sum(<td>1,234,567\.25){5}<td>6,172,836\.25\n/);
+  });
+
   test('name the unit', () => {
-    expect(renderValues('1')).toContain('<bdi>spend</bdi></b> <span class=unit>EUR per day</span>');
+    expect(renderValues('1')).toContain('<bdi>spend</bdi></b> <span class=unit>(EUR) per day</span>');
   });
 
   test.each([
@@ -181,19 +193,23 @@ describe('the charts', () => {
 });
 
 test.each([
-  ['1234567.000000', '1,234,567', '1,234,567.00'],
-  ['-1234.567800', '-1,234.5678', '-1,234.57'],
-  ['100', '100', '100'],
-  ['0.034500', '0.0345', '0.0345'],
-  ['1e+21', '1e+21', '1e+21'],
-])('the sum %s is %s among the numbers, and %s at the chart', (total, exact, short) => {
+  ['number', '1234567.000000', '1,234,567', '1,234,567.00'],
+  ['number', '-1234.567800', '-1,234.5678', '-1,234.57'],
+  ['count', '100', '100', '100'],
+  ['number', '0.034500', '0.0345', '0.0345'],
+  ['number', '1e+21', '1e+21', '1e+21'],
+  ['EUR', '1200.500000', '1,200.50', '1,200.50'],
+  ['EUR', '100', '100.00', '100.00'],
+  ['money', '0.034500', '<data value="0.034500">0.03</data>', '0.03'],
+  ['money', '-0.001000', '<data value="-0.001000">0.00</data>', '0.00'],
+])('a sum in %s of %s is %s among the numbers, and %s at the chart', (unit, total, exact, short) => {
   const series = [{ label: 'all', values: ['1'], total }];
   const page = render({
     sums: {
       unit: 'day',
       starts: ['2026-11-01'],
       days: [{ known: 1, all: 1 }],
-      metrics: [{ name: 'spend', series, total }],
+      metrics: [{ name: 'spend', unit, series, values: ['1'], total }],
     },
   });
   expect(page).toContain(`<span class=sum><data value="${total}">${short}</data>`);
