@@ -8,6 +8,7 @@ import { runLocalQuery } from '../../../infra/cli/query/local.ts';
 import type { PageContents, PageExport } from '../../../infra/page/contents.ts';
 import { readPage } from '../../../infra/page/read-page.ts';
 import { openTables } from '../../../infra/page/read-tables.ts';
+import { renderPage } from '../../../infra/page/render.ts';
 import { runCommand } from '../../support/cli.ts';
 import { millionths } from '../../support/day-sums.ts';
 import { ledgerRows, writeParquet } from '../../support/ledger-rows.ts';
@@ -131,6 +132,21 @@ it('shows what missing, status and query show of overlapping, restated, held and
     '2026-10-05',
     '2026-10-06',
   ]);
+
+  // Read back out of the page.
+  const html = renderPage({ made_at: NOW.toISOString(), place, exports: [acme] });
+  const find = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, found]) => found);
+  const { missing, held } = JSON.parse(
+    (await runCommand(['missing', ...place2, '--to', '2026-10-13', '--json'])).stdout,
+  );
+  const daysOf = (ranges: readonly { days: number }[]) => ranges.reduce((sum, { days }) => sum + days, 0);
+  expect(find(/<li [^>]*title="(\d+ Oct): missing/g)).toHaveLength(daysOf(missing));
+  expect(find(/<li [^>]*title="(\d+ Oct): held/g)).toHaveLength(daysOf(held));
+  const [sums] = await ask('SELECT sum(spend), sum(clicks) FROM daily', out);
+  expect(find(/<span class=sum><data value="([^"]*)">/g)).toEqual(sums);
+  expect(find(/<tr><td><time>([^<]*)<\/time><td>spend<td class="number">\+0.75</g)).toEqual(
+    changed.map(([, date]) => date),
+  );
 });
 
 const SHOWN = {
