@@ -99,6 +99,8 @@ function logFailure(thrown: unknown, log: Log): Error {
     log.warn('failed', { error: thrown.name, happened: thrown.message.split('\n', 1)[0], ...thrown.facts });
     // Lambda also sends the stack, which begins with the message and would fill the Cause with it.
     thrown.stack = thrown.name;
+    // Lambda's runtime prints the error whole, and an error of AWS may quote its request.
+    delete thrown.cause;
     return thrown;
   }
   const { name, message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -29,7 +29,8 @@ export function asServiceError(error: unknown, doing: string, permission: string
       { cause: error },
     );
   }
-  if (!isTemporary && status === 400) {
+  // S3 answers HEAD without the error's name.
+  if (!isTemporary && status === 400 && name !== 'Unknown') {
     const happened = `AWS refused to ${doing} (${name}). The call itself is at fault, so another try would fail too.`;
     return new AccessRefused(happened, facts, { cause: error });
   }

@@ -72,7 +72,7 @@ export async function openDatabase(folder: string, signal: AbortSignal): Promise
   };
 }
 
-/** @returns the error itself if it is none of a file's text */
+/** @returns the error itself, unless it is about a file's text */
 function asRefused(error: Error): Error {
   const [, fault] =
     /^Invalid Input Error: (Malformed JSON.*?)\W*(?:Parse errors cannot.*)?$/m.exec(error.message) ?? [];

@@ -22,7 +22,7 @@ const CHANGEABLE = ['held', 'not written'].map(literal);
 
 /**
  * Adds a report to the ledger of a month. Rows of other reports stay, and those of the same report about another table: what became of
- * its days there. If it is older than the reports of another request whose place it took, those are shown no more.
+ * its days there. If an older report takes over from another request, that request's newer rows change from `shown` to `kept`.
  *
  * @param days of this month
  * @throws see mergeObject

@@ -35,7 +35,7 @@ export class CommandFailed extends Error {
 /** What to do about an AWS call that failed, by the name of its error. */
 const AWS_ADVICE: readonly (readonly [names: RegExp, todo: string])[] = [
   [
-    /Credentials|TokenProvider|ExpiredToken|InvalidClientTokenId|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClient/,
+    /Credentials|TokenProvider|ExpiredToken|InvalidClientTokenId|^InvalidToken$|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClient/,
     "Sign in to AWS, such as with 'aws sso login', or set AWS_PROFILE. Then repeat the command.",
   ],
   [
@@ -65,13 +65,16 @@ interface AwsError extends Error {
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
-function adviseOnAws({ name, message, $metadata }: AwsError, permissions: string): string | undefined {
+function adviseOnAws(
+  { name, message, $metadata }: AwsError,
+  permissions: string | undefined,
+): string | undefined {
   // The SDK has no name for it.
   if (message.startsWith('Region is missing')) return 'Set AWS_REGION, or give --region.';
   const advice = AWS_ADVICE.find(([names]) => names.test(name))?.[1];
   if (advice !== undefined) return advice;
   const { httpStatusCode: status } = $metadata ?? {};
-  if (status === 403 || /AccessDenied/.test(name)) return needs(permissions);
+  if (permissions && (status === 403 || /AccessDenied/.test(name))) return needs(permissions);
   if (status === undefined) return 'Check that this machine reaches AWS, then repeat the command.';
   return status >= 500 ? 'AWS has a problem. Repeat the command in a minute.' : undefined;
 }
@@ -93,8 +96,8 @@ export function explainStepError(error: unknown): unknown {
   const sentences = readMessage(error.message).happened.split(/\. |\.$/);
   const happened = sentences.find((sentence) => !sentence.startsWith("The function's role")) ?? '';
   const { facts, cause } = error;
-  const permissions = facts.permission && `${facts.permission}, and may need the use of a KMS key`;
-  const todo = cause instanceof Error ? adviseOnAws(cause, `${permissions}`) : undefined;
+  const permissions = facts.permission ? `${facts.permission}, and may need the use of a KMS key` : undefined;
+  const todo = cause instanceof Error ? adviseOnAws(cause, permissions) : undefined;
   // The message of any other error may quote what a call was to write, such as a secret.
   if (todo === undefined)
     return new CommandFailed(`${happened}.`, permissions ? needs(permissions) : 'Repeat the command.');

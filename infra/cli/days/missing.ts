@@ -82,7 +82,7 @@ export function createMissingCommand(): Command {
     });
 }
 
-/** @param options their range is for a report only @throws UsageError if the export has no days, or if `to` is before `from` */
+/** @param options their range is for a report only @throws UsageError if the export has no days, if `to` is before `from`, or if `from` is in the future */
 export async function judgeRange(
   found: FoundExport,
   readShown: ShownReader,
@@ -149,9 +149,11 @@ function findRange(
       .sort()
       .at(-1) ?? today;
   const start_date = from ?? first;
-  const end_date = to ?? (last < today ? last : today);
+  const end_date = to ?? (start_date < last && last < today ? last : today);
   if (to !== undefined && end_date < start_date)
     throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);
+  if (from !== undefined && end_date < start_date)
+    throw new UsageError([`--from ${start_date} is in the future`]);
   return { start_date, end_date };
 }
 

@@ -204,15 +204,13 @@ function localStep(
     ...(speed > 1 && {
       OutOfTime: `At --speed ${speed}, this machine may be too slow: run it with --speed ${Math.ceil(speed / 10)}.`,
     }),
-    ...(happened.includes('(ENOTFOUND)') && {
-      PlatformUnavailable: 'No host has the name in --base-url: correct it, then run the export again.',
-    }),
     CredentialUnusable: `Correct ${credential}, or name another file with --credential.`,
     LoginRequired: `Log in again (${loginCommand(account, run)}), then run the export again.`,
     ...(run.baseUrl !== undefined && {
       TokenRefusedAgain: `Check ${credential}, its scope and --base-url, then run the export again.`,
-      PlatformUnavailable:
-        'Check --base-url. If it is right, wait until the platform is back, then run the export again.',
+      PlatformUnavailable: happened.includes('(ENOTFOUND)')
+        ? 'No host has the name in --base-url: correct it, then run the export again.'
+        : 'Check --base-url. If it is right, wait until the platform is back, then run the export again.',
       AnswerUnreadable:
         'Check that --base-url is the platform. If it is, give the platform the time, and the request_id if there is one.',
     }),

@@ -1,6 +1,8 @@
+import { inspect } from 'node:util';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { createHandler } from '../../../functions/aws/handler.ts';
+import { asServiceError } from '../../../functions/aws/service-error.ts';
 import { RequestRefused, readMessage, TokenRefused } from '../../../functions/workflow/errors.ts';
 import { type PlatformSettings, READS } from '../../../functions/workflow/settings.ts';
 import { WindowState } from '../../../functions/workflow/states.ts';
@@ -61,6 +63,15 @@ describe('a handler', () => {
     expect([error.name, run.mock.calls]).toEqual(['$ZodError', []]);
     expect(lambda.lines()).toMatchObject([{ level: 'ERROR', message: 'failed unexpectedly' }]);
   });
+});
+
+it("33: throws an error of AWS without AWS's own error, which may quote the request", async () => {
+  const cause = Object.assign(new Error('quotes the secret'), { canonicalRequest: 'quotes the secret' });
+  const refused = asServiceError(cause, 'read x', 's3:GetObject');
+  const error = await thrownBy(lambda.call(failingHandler(refused), window));
+  expect(error).toBe(refused);
+  expect(inspect(error, { depth: null })).not.toContain('quotes');
+  expect(JSON.stringify(lambda.lines())).not.toContain('quotes');
 });
 
 describe('the log line of a successful call', () => {

@@ -33,7 +33,14 @@ describe('asServiceError', () => {
 
   it.each([
     ...['ThrottlingException', 'TooManyRequestsException', 'OperationTimeoutException'],
-    ...['RequestTimeout', 'ExpiredToken', 'IncompleteBody', 'BadDigest', 'XAmzContentSHA256Mismatch'],
+    ...[
+      'Unknown',
+      'RequestTimeout',
+      'ExpiredToken',
+      'IncompleteBody',
+      'BadDigest',
+      'XAmzContentSHA256Mismatch',
+    ],
     ...['KMS.ThrottlingException', 'KMSThrottlingException', 'KmsThrottlingException'],
     ...['KMS.DependencyTimeoutException', 'KMS.KeyUnavailableException', 'KMS.KMSInternalException'],
   ])('25, 33: %s is ServiceUnavailable, although its status is 400', (name) => {

@@ -37,6 +37,8 @@ describe('a failed AWS call of a command', () => {
       'needs s3:GetObject, and may need the use of a KMS key.',
     ],
     ['InternalError', 500, ' (InternalError): A reason.', 'Repeat the command in a minute.'],
+    ['RequestTimeTooSkewed', 403, ' (RequestTimeTooSkewed).', 'Repeat the command.'],
+    ['InvalidToken', 400, ' (InvalidToken): A reason.', 'Sign in to AWS'],
     // Its message may quote what the call was to write.
     ['InvalidParameterException', 400, ' (InvalidParameterException).', 'Repeat the command.'],
   ])('that a step makes is about this person: %s', (name, status, happened, todo) => {

@@ -77,6 +77,20 @@ it('asks which account is meant if several have the export, and repeats it in th
   expect(stdout).toContain(`curate daily --account acme --local --out ${folder.out} --from 2026-10-01`);
 });
 
+it('looks until today if --from is after the last day that was asked for, and refuses the future', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 3], created: 1 });
+  const missingFrom = async (from: string) =>
+    runCommand(['missing', 'daily', '--local', '--out', folder.out, '--from', from, '--json']);
+  const { missing } = JSON.parse((await missingFrom('2026-10-20')).stdout);
+  expect(missing).toMatchObject([{ start_date: '2026-10-20', reason: 'absent' }]);
+  const future = `${new Date().getFullYear() + 2}-01-01`;
+  expect(await missingFrom(future)).toMatchObject({
+    status: 2,
+    stderr: `error: --from ${future} is in the future\n`,
+  });
+});
+
 it('a manifest whose key leads out of the bucket delivers nothing', async () => {
   const folder = await openFolder();
   await deliver(folder, { days: [1, 2], created: 1 });

@@ -165,7 +165,8 @@ it('after a host that does not exist, says to correct its name', () => {
   const happened = 'The platform did not answer (ENOTFOUND) when the token was requested.';
   const failure = { error: 'PlatformUnavailable', happened, todo: 'Wait.' };
   const todo = 'No host has the name in --base-url: correct it, then run the export again.';
-  expect(adviseLocally(failure, { account: 'acme', out: 'o' })).toEqual({ ...failure, todo });
+  const run = { account: 'acme', out: 'o', baseUrl: 'https://no.such.host' };
+  expect(adviseLocally(failure, run)).toEqual({ ...failure, todo });
 });
 
 it.each([
