@@ -83,7 +83,7 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
 
 function wildcardsOfSlack(stack: ExportStack): Acknowledgement[] {
   if (!stack.node.tryFindChild('Slack')) return [];
-  const reason = 'AWS documents these permissions for alarms in a chat. They only read CloudWatch.';
+  const reason = 'The chat draws the metric of an alarm. These permissions only read CloudWatch.';
   return ['Resource::*', ...CLOUDWATCH_READS.map((action) => `Action::${action}`)].map((wildcard) => [
     'Slack',
     `IAM5[${wildcard}]`,

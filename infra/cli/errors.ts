@@ -32,7 +32,7 @@ export class CommandFailed extends Error {
   }
 }
 
-/** What to do about an AWS call that failed, by the name of its error. */
+/** The advice after an AWS call that failed, by the name of its error. */
 const AWS_ADVICE: readonly (readonly [names: RegExp, todo: string])[] = [
   [
     /Credentials|TokenProvider|ExpiredToken|InvalidClientTokenId|^InvalidToken$|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClient/,

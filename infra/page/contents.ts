@@ -5,8 +5,8 @@ import type { ExecutionSummary } from '../cli/executions/executions.ts';
 import type { DocumentedTable } from '../config/table-words.ts';
 
 /**
- * What the page shows. The command reads it (`infra/cli/page.ts`), and `render.ts` draws it. Texts are those of the platform, the
- * config and the manifests, unchanged: only the drawing escapes them.
+ * The contents of the page: the command reads them (`infra/cli/page.ts`), and `render.ts` draws them. Texts are those of the platform,
+ * the config and the manifests, unchanged: only the drawing escapes them.
  */
 export interface PageContents {
   /** ISO 8601, UTC. */
@@ -52,7 +52,7 @@ export interface PageDay {
   readonly state: Exclude<DayState, 'present'> | 'rows' | 'empty' | 'running';
   /** Of the table. Absent if the table does not have the day. */
   readonly rows?: number | undefined;
-  /** How often a newer report changed what the table shows of the day. */
+  /** The number of newer reports that changed the day in the table. */
   readonly restated: number;
 }
 

@@ -2,7 +2,7 @@
 const MAX_TEXT = 2_000;
 const MAX_NAME = 200;
 
-/** What {@link html} returns. Only this module makes it, so that no text reaches the page unescaped. */
+/** Escaped text, made by {@link html}. Only this module can make it, so no other text reaches the page. */
 export interface Html {
   readonly markup: string;
 }
@@ -49,7 +49,7 @@ export function copyable(text: string): Html {
   return new Markup(`<pre class=copy>${escapeMarkup(shown)}</pre>`);
 }
 
-/** What a click shows. */
+/** Details that a click opens. */
 export function fold(summary: string, content: Html): Html {
   return html`<details><summary>${summary}</summary>${content}</details>
 `;

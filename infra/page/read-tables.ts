@@ -17,10 +17,10 @@ const MAX_RESTATEMENTS = 50;
 /** Objects that are downloaded at the same time. */
 const PARALLEL = 20;
 
-/** What the tables tell about an account. */
+/** The facts of an account in the tables. */
 export interface AccountFacts {
   readonly shown: ShownDays;
-  /** How often a newer report changed what the table shows, by day. */
+  /** The number of newer reports that changed the table, by day. */
   readonly restated: Readonly<Record<string, number>>;
   /** The newest. */
   readonly restatements: readonly Restatement[];
@@ -110,7 +110,7 @@ type Changes = Omit<AccountFacts, 'shown'>;
 
 const NO_CHANGES: Changes = { restated: {}, restatements: [], older_restatements: 0 };
 
-/** What newer reports changed, by table and account. */
+/** The changes by newer reports, by table and account. */
 async function readChanges(query: Query, ledger: readonly TableFile[]): Promise<Map<string, Changes>> {
   if (ledger.length === 0) return new Map();
   await query(`CREATE VIEW ${identifier(LEDGER)} AS FROM read_parquet(${filesOf(ledger)})`);

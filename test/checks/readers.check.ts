@@ -173,7 +173,7 @@ describe('what follows an export', () => {
   });
 });
 
-/** Whether EventBridge would match an event: each field that the pattern names has one of its values. */
+/** EventBridge matches an event if each field that the pattern names has one of its values. */
 function isMatch(pattern: unknown, event: unknown): boolean {
   if (Array.isArray(pattern)) return pattern.includes(event);
   return Object.entries(Object(pattern)).every(([name, inner]) => isMatch(inner, Object(event)[name]));

@@ -107,7 +107,7 @@ export function isRunning({ outcome }: ExecutionSummary): boolean {
   return outcome === 'running';
 }
 
-/** What its objects and executions tell about an export. */
+/** An export, as its objects and executions describe it. */
 export interface ReadExport {
   readonly account: string;
   readonly name: string;

@@ -6,7 +6,7 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
 
-/** What AWS documents for alarms in a chat. */
+/** Lets the chat draw the metric of an alarm. Nobody has tried it against AWS yet. */
 export const CLOUDWATCH_READS = ['cloudwatch:Describe*', 'cloudwatch:Get*', 'cloudwatch:List*'];
 
 interface AlarmTopicProps {

@@ -147,7 +147,7 @@ test.each([
   const { error, file } = await downloadFrom(answer(status, { 'Content-Length': '0' }));
   expect([error, file]).toMatchObject([{ name, facts: { status } }, undefined]);
   expect(String(error)).not.toContain('canary');
-  // What the workflow does next is nothing that a person could do.
+  // A person cannot do what the workflow does next.
   if (status > 399)
     expect(String(error)).toMatch(new RegExp(`(answered|no longer serves the URL) \\(?${status}\\)?\\.\n`));
 });
