@@ -1,0 +1,173 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { addDays } from '../../../functions/workflow/request/dates.ts';
+import { NO_OBJECTS } from '../../../infra/cli/bucket.ts';
+import type { PageExport } from '../../../infra/page/contents.ts';
+import { openTables } from '../../../infra/page/read-tables.ts';
+import { millionths } from '../../support/day-sums.ts';
+import { ledgerRows, writeParquet } from '../../support/ledger-rows.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { BUCKET } from '../cli/days/deliveries.ts';
+import { announce, ask, page, SHOWN } from './folder.ts';
+
+/** A folder with the table of one export. Twelve values of its dimension have rows on each day, and another one on the first. */
+async function writeTable(first: string, days: number, leftOut = '') {
+  const out = temporaryDirectory();
+  const request = {
+    name: 'long',
+    account: 'acme',
+    start_date: first,
+    end_date: addDays(first, days),
+    advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+    dimensions: ['country'],
+    metrics: ['ctr', 'conversions', 'spend', 'impressions'],
+  };
+  const kept = join(out, 'requests/acme.long.json');
+  await mkdir(dirname(kept));
+  await writeFile(kept, JSON.stringify(request));
+  await mkdir(join(out, BUCKET, 'exports'), { recursive: true });
+  await announce(out, 'Report Exported', { execution: 'e', account: 'acme', name: 'long' });
+  const dates = Array.from({ length: days }, (_, at) => addDays(first, at)).filter(
+    (date) => date !== leftOut,
+  );
+  for (const [month, own = []] of Object.entries(Object.groupBy(dates, (date) => date.slice(0, 7))))
+    await writeParquet(
+      join(out, BUCKET, `tables/long/acme.${month}.parquet`),
+      `SELECT 'acme' AS account, CAST(date AS DATE) AS date, nullif(concat('it''s "', place, '"'), 'it''s "3"') AS country,
+         0.5::DOUBLE AS ctr, 0.1::DOUBLE AS conversions, if(place = 13, 1e6, place / 3)::DECIMAL(18,6) AS spend, 9007199254740993 AS impressions
+       FROM (SELECT unnest([${own.map((date) => `'${date}'`)}]) AS date), (SELECT range AS place FROM range(1, 14))
+       WHERE place < 13 OR date = '${dates[0]}'`,
+      { days: JSON.stringify(Object.fromEntries(own.map((date) => [date, SHOWN]))) },
+    );
+  return out;
+}
+
+it.each([
+  ['day', 100, '2026-01-02', 100, '2026-01-01', [[1, 0, 1]]],
+  [
+    'week',
+    101,
+    '2026-01-04',
+    15,
+    '2025-12-29',
+    [
+      [0, 3, 7],
+      [14, 6, 7],
+    ],
+  ],
+  [
+    'month',
+    731,
+    '2026-01-15',
+    25,
+    '2026-01-01',
+    [
+      [0, 30, 31],
+      [24, 1, 31],
+    ],
+  ],
+])('sums per %s of %i days are those of its SQL', async (unit, days, leftOut, points, start, partial) => {
+  const out = await writeTable('2026-01-01', days, leftOut);
+  const [{ sums, queries } = {} as PageExport] = (await page(out)).exports;
+  expect(sums).toMatchObject({ unit, dimension: 'country' });
+  expect([sums?.starts.length, sums?.starts[0]]).toEqual([points, start]);
+  const found = sums?.days.flatMap(({ known, all }, at) => (known < all ? [[at, known, all]] : []));
+  expect(found).toEqual(partial);
+  expect(sums?.metrics.map(({ name, unit }) => [name, unit])).toEqual([
+    ['spend', 'money'],
+    ['conversions', 'number'],
+    ['impressions', 'count'],
+  ]);
+  const labels = [13, 12, 11, 10, 9, 8].map((place) => `it's "${place}"`);
+  for (const [at, { name, series, values, total }] of (sums?.metrics ?? []).entries()) {
+    expect(series.map(({ label, others }) => [label, others])).toEqual([
+      ...labels.map((label) => [label, undefined]),
+      ['all others', true],
+    ]);
+    const rows = await ask(queries.sums, out);
+    const sumsOf = (isWanted: (label: unknown) => boolean) =>
+      sums?.starts.map((start) => {
+        const own = rows.filter(([date, label]) => date === start && isWanted(label ?? '(none)'));
+        return own.reduce((sum, row) => sum + millionths(String(row[at + 2])), 0n);
+      });
+    const read = ({ values }: (typeof series)[number]) => values.map((value) => millionths(value ?? '0'));
+    for (const each of series.slice(0, -1))
+      expect(read(each)).toEqual(sumsOf((label) => label === each.label));
+    expect(series.slice(-1).map(read)).toEqual([sumsOf((label) => !labels.includes(String(label)))]);
+    expect(values.map((value) => millionths(value ?? '0'))).toEqual(sumsOf(() => true));
+    expect([[total]]).toEqual(await ask(`SELECT CAST(sum(${name}) AS ${TYPES[at]}) FROM long`, out));
+  }
+  // Nothing is known of a day that the table does not have.
+  const nulls = sums?.metrics[0]?.series.map(({ values }) => values.filter((value) => value === null).length);
+  expect(nulls).toEqual(Array(7).fill(unit === 'day' ? 1 : 0));
+});
+
+const TYPES = ['decimal(38,6)', 'decimal(38,6)', 'varchar'];
+
+it('leaves out a metric whose values are all NULL, and a dimension that no object has', async () => {
+  const out = await writeTable('2026-01-01', 2);
+  await writeParquet(
+    join(out, BUCKET, 'tables/long/acme.2026-01.parquet'),
+    `SELECT 'acme' AS account, DATE '2026-01-01' AS date, 1.5::DECIMAL(18,6) AS spend, NULL::DOUBLE AS conversions`,
+    { days: JSON.stringify({ '2026-01-01': SHOWN, '2026-01-02': SHOWN }) },
+  );
+  const [{ sums, queries } = {} as PageExport] = (await page(out)).exports;
+  expect(sums).toMatchObject({
+    dimension: undefined,
+    metrics: [
+      { name: 'spend', series: [{ values: ['1.500000', '0'], total: '1.500000' }], total: '1.500000' },
+    ],
+  });
+  expect(await ask(queries.sums, out)).toEqual([['2026-01-01', '1.500000']]);
+});
+
+it('shows the newest 50 restatements, and counts the others', async () => {
+  const out = await writeTable('2026-01-01', 30);
+  const days = Array.from({ length: 30 }, (_, at) => addDays('2026-01-01', at));
+  // The third report changes the last day again.
+  const facts = [1, 2, 3].flatMap((version) =>
+    days.slice(version === 3 ? -1 : 0).map((date) => ({
+      date,
+      report_id: `r-${version}`,
+      at: `2026-02-0${version} 06:00:00.5`,
+      values: { rows: 12, spend: version, conversions: -version },
+    })),
+  );
+  const ledger = join(out, BUCKET, 'tables/ledger/acme.long.2026-01.parquet');
+  await writeParquet(ledger, ledgerRows('acme', 'long', 'long', facts));
+  const [found = {} as PageExport] = (await page(out)).exports;
+  const rows = await ask(found.queries.restatements, out);
+  expect([rows.length, found.restatements.length, found.older_restatements]).toEqual([62, 50, 12]);
+  expect(found.restatements[1]).toMatchObject({
+    metric: 'spend',
+    first: '1.0000000000',
+    before: '2.0000000000',
+    corrections: 2,
+  });
+  expect(found.restatements.map(({ date, metric }) => [date, metric])).toEqual(
+    rows.slice(0, 50).map(([, date, metric]) => [date, metric]),
+  );
+  expect(found.restatements.at(-1)).toEqual({
+    date: '2026-01-07',
+    metric: 'spend',
+    before: '1.0000000000',
+    after: '2.0000000000',
+    first: '1.0000000000',
+    corrections: 1,
+    at: '2026-02-02T06:00:00.500Z',
+  });
+});
+
+it('reads no object whose key is not that of a table', async () => {
+  const read: string[] = [];
+  const toFile = async (key: string) => void read.push(key);
+  const keys = [
+    'tables/daily/../../x.parquet',
+    'tables/../x.parquet',
+    'tables/a/b/c.parquet',
+    'tables/a/x.csv',
+  ];
+  await using tables = await openTables({ ...NO_OBJECTS, toFile }, [...keys, 'tables/a/b.2026-10.parquet']);
+  expect([read, tables.of('a', 'b')]).toEqual([['tables/a/b.2026-10.parquet'], undefined]);
+});
