@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { ObjectStore } from '../aws/objects.ts';
+import { mapParallel } from '../aws/parallel.ts';
 import { parseJson } from '../workflow/json.ts';
 import { exportPrefix, FAILURE, failureKey, MANIFEST, windowOf } from '../workflow/keys.ts';
 import { type DateRange, daysOf, describeDays } from '../workflow/request/dates.ts';
@@ -74,10 +75,7 @@ export async function readDeliveries(
     const created_at = report_created_at ?? copied_at;
     return [{ start_date, end_date, request_hash, created_at, ...(lost && { lost }), manifest }];
   };
-  const deliveries: StoredDelivery[] = [];
-  for (let start = 0; start < manifests.length; start += PARALLEL)
-    deliveries.push(...(await Promise.all(manifests.slice(start, start + PARALLEL).map(read))).flat());
-  return deliveries;
+  return (await mapParallel(manifests, PARALLEL, read)).flat();
 }
 
 /** Also of windows without days, which a query for purchases may have. */

@@ -60,15 +60,15 @@ export async function readSums(
   const sums = [...Map.groupBy(rows, ({ account }) => String(account))].map(([account, own]) => {
     const time = points.get(account) ?? pointsOf([]);
     const known = new Set(time.starts.filter((_, at) => time.days[at]?.known));
-    const read = metrics.flatMap(({ name, unitOf }, at): PageMetric[] => {
+    const found = metrics.flatMap(({ name, unitOf }, at): PageMetric[] => {
       const [all] = own.filter(({ place, start }) => place === null && start === null);
       const total = all?.[`m${at}`];
       // Another account's column.
       if (total === null) return [];
-      const read = readSeries(own, `m${at}`, time.starts, known);
-      return [{ name, unit: unitOf(account), ...read, total: String(total) }];
+      const series = readSeries(own, `m${at}`, time.starts, known);
+      return [{ name, unit: unitOf(account), ...series, total: String(total) }];
     });
-    return [account, { ...time, dimension, metrics: read }] as const;
+    return [account, { ...time, dimension, metrics: found }] as const;
   });
   return new Map(sums.filter(([, { metrics }]) => metrics.length > 0));
 }

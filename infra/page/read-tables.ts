@@ -1,11 +1,11 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mapParallel } from '../../functions/aws/parallel.ts';
 import { identifier, literal, openDatabase, type Row } from '../../functions/tables/database.ts';
 import { DAYS, readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
 import { LEDGER } from '../../functions/workflow/table.ts';
 import type { ReadableBucket } from '../cli/bucket.ts';
-import { mapParallel } from '../cli/parallel.ts';
 import { escapeGlob } from '../cli/query/views.ts';
 import { NEWEST_CHANGES, RESTATEMENTS } from '../config/queries.ts';
 import type { PageSums, Restatement } from './contents.ts';

@@ -2,9 +2,9 @@ import { mkdtempDisposable, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ObjectEnd, ObjectStore } from '../../../functions/aws/objects.ts';
+import { mapParallel } from '../../../functions/aws/parallel.ts';
 import { DAYS, readShownDays, type ShownDays } from '../../../functions/workflow/shown-days.ts';
 import { TABLES_PREFIX } from '../../../functions/workflow/table.ts';
-import { mapParallel } from '../parallel.ts';
 
 /** The metadata and columns of the object of a month, or of a list. */
 export interface Month {

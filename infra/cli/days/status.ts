@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { mapParallel } from '../../../functions/aws/parallel.ts';
 import {
   EXPORTS_PREFIX,
   exportPrefix,
@@ -16,7 +17,6 @@ import { adviseLocally } from '../executions/outcome.ts';
 import { printDocument, printLines, toMinute } from '../layout.ts';
 import { explainCommand } from '../next-command.ts';
 import { loadConfig, option } from '../options.ts';
-import { mapParallel } from '../parallel.ts';
 import { lastPlatform, readKeptRequests } from '../requests/kept-requests.ts';
 import {
   describeRanges,
