@@ -73,8 +73,11 @@ export async function createUpload(to: Destination, { contentType, contentEncodi
 export async function listParts(to: Destination, uploadId: string): Promise<Part[] | undefined> {
   const parts: Part[] = [];
   try {
-    for await (const page of paginateListParts({ client: to.s3 }, { ...addressed(to), UploadId: uploadId }))
+    for await (const page of paginateListParts({ client: to.s3 }, { ...addressed(to), UploadId: uploadId })) {
       parts.push(...(page.Parts ?? []).flatMap(asPart));
+      // S3 names a next marker on its last page too. Then it names 0, and the SDK would begin again.
+      if (!page.IsTruncated) break;
+    }
     return parts;
   } catch (error) {
     if (error instanceof Error && error.name === 'NoSuchUpload') return undefined;

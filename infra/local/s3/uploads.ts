@@ -66,7 +66,8 @@ export async function listParts(call: Call): Promise<Answer> {
     Key: upload.key,
     UploadId: upload.id,
     PartNumberMarker: after,
-    NextPartNumberMarker: more ? page.at(-1)?.number : undefined,
+    // S3 names one on its last page too, and 0 on a page without parts.
+    NextPartNumberMarker: page.at(-1)?.number ?? 0,
     MaxParts: limit,
     IsTruncated: more,
     ChecksumAlgorithm: 'CRC32',

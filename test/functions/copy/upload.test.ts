@@ -133,18 +133,25 @@ describe('a part', () => {
   });
 });
 
-test('an upload’s parts are listed over several pages, without those that have no checksum', async () => {
+test('28: an upload’s parts are listed up to the page that is not truncated, without those that have no checksum', async () => {
   const listed = (number: number, checksum = '<ChecksumCRC32>AAAAAQ==</ChecksumCRC32>') =>
     `<Part><PartNumber>${number}</PartNumber><Size>5</Size><ETag>"e${number}"</ETag>${checksum}</Part>`;
   const page = (text: string) => sendXml(`<ListPartsResult>${text}</ListPartsResult>`);
-  const next = '<IsTruncated>true</IsTruncated><NextPartNumberMarker>2</NextPartNumberMarker>';
-  const { to } = await startS3Answers(
-    inTurn(page(`${listed(1)}${listed(2, '')}${next}`), page(listed(3)), page('')),
+  const end = (more: boolean, next: number) =>
+    `<IsTruncated>${more}</IsTruncated><NextPartNumberMarker>${next}</NextPartNumberMarker>`;
+  const { to, server } = await startS3Answers(
+    inTurn(
+      page(`${listed(1)}${listed(2, '')}${end(true, 2)}`),
+      page(`${listed(3)}${end(false, 3)}`),
+      page(end(false, 0)),
+      refuse(403, errorOf('AccessDenied')),
+    ),
   );
   expect(await listParts(to, 'an-upload')).toEqual(
     [1, 3].map((number) => ({ number, bytes: 5, crc32: 1, etag: `"e${number}"` })),
   );
   expect(await listParts(to, 'an-upload')).toEqual([]);
+  expect(server.requests).toHaveLength(3);
 });
 
 test('27: a refused ListParts names its permission', async () => {

@@ -7,7 +7,7 @@ import {
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   HeadObjectCommand,
-  paginateListParts,
+  ListPartsCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
@@ -93,13 +93,20 @@ test.each([
   expect(await countUploads(s3.directory)).toBe(1);
 });
 
-test('ListParts returns every part with its CRC32, page by page', async () => {
+test('ListParts returns every part with its CRC32, page by page, and a next marker on every page', async () => {
   await using s3 = await startUpload();
   for (const number of [3, 1, 2]) await s3.put(number, Buffer.from([number]));
   const pages = [];
-  for await (const { Parts = [] } of paginateListParts({ client: s3.client, pageSize: 2 }, s3.upload)) {
-    pages.push(Parts.map(({ PartNumber, Size, ChecksumCRC32 }) => [PartNumber, Size, ChecksumCRC32]));
+  for (const PartNumberMarker of ['0', '2', '3']) {
+    const command = new ListPartsCommand({ ...s3.upload, PartNumberMarker, MaxParts: 2 });
+    const { Parts = [], IsTruncated, NextPartNumberMarker } = await s3.client.send(command);
+    const listed = Parts.map(({ PartNumber, Size, ChecksumCRC32 }) => [PartNumber, Size, ChecksumCRC32]);
+    pages.push([listed, IsTruncated, NextPartNumberMarker]);
   }
   const listed = (number: number) => [number, 1, base64Crc(crc32(Buffer.from([number])))];
-  expect(pages).toEqual([[listed(1), listed(2)], [listed(3)]]);
+  expect(pages).toEqual([
+    [[listed(1), listed(2)], true, '2'],
+    [[listed(3)], false, '3'],
+    [[], false, '0'],
+  ]);
 });
