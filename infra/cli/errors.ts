@@ -109,7 +109,16 @@ export function isPlatformFailure(error: unknown): error is Error {
   return [PlatformError, NoAnswer, UnreadableAnswer].some((type) => error instanceof type);
 }
 
-/** Makes a line safe for a terminal: text from the platform must not move the cursor or reverse the direction of writing. */
+/** Characters that move a terminal's cursor or reverse the direction of writing. Text from the platform may have them. */
+const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}]+/gu;
+
+/** Makes a line safe for a terminal. */
 export function toPrintable(line: string): string {
-  return line.replace(/[\p{Cc}\p{Bidi_Control}]+/gu, ' ');
+  return line.replace(UNPRINTABLE, ' ');
+}
+
+/** Like JSON.stringify, and escapes the characters that a terminal obeys. */
+export function toPrintableJson(value: unknown): string {
+  const toCode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value).replace(UNPRINTABLE, (found) => [...found].map(toCode).join(''));
 }

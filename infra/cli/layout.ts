@@ -1,5 +1,5 @@
 import stringWidth from 'string-width';
-import { toPrintable } from './errors.ts';
+import { toPrintable, toPrintableJson } from './errors.ts';
 
 /** Writes lines, made safe for a terminal. The terminal breaks those that are too long for it. */
 export function printLines(lines: readonly string[], to: NodeJS.WritableStream = process.stdout): void {
@@ -17,7 +17,7 @@ export function warn(message: string): void {
 
 /** The document of --json, in one line on stdout. */
 export function printDocument(document: unknown): void {
-  process.stdout.write(`${JSON.stringify(document)}\n`);
+  process.stdout.write(`${toPrintableJson(document)}\n`);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { BAD_USAGE, CommandFailed, explainStepError, FAILED, UsageError } from './errors.ts';
-import { printMessage } from './layout.ts';
+import { printDocument, printMessage } from './layout.ts';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
@@ -120,8 +120,7 @@ function reportError(thrown: unknown): number {
   const error = explainStepError(thrown);
   const print = (message: string, document: object) => {
     if (message) printMessage(message);
-    if (process.argv.includes('--json'))
-      process.stdout.write(`${JSON.stringify({ outcome: 'failed', ...document })}\n`);
+    if (process.argv.includes('--json')) printDocument({ outcome: 'failed', ...document });
   };
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0; // --help, --version

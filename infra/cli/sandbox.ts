@@ -15,6 +15,7 @@ import {
 } from '../sandbox/settings.ts';
 import { UsageError } from './errors.ts';
 import { catchInterrupt } from './interrupt.ts';
+import { printDocument } from './layout.ts';
 import { exportFromCommand } from './next-command.ts';
 import { configFaults, loadConfig, option, platformFaults, wholeNumber } from './options.ts';
 
@@ -91,7 +92,8 @@ async function sandbox(options: SandboxCommandOptions): Promise<void> {
       : [`To export from it: ${exportFromCommand(example, { baseUrl, revision, credential })}`]),
     'Press Ctrl-C to stop.',
   ];
-  process.stdout.write(json ? `${JSON.stringify(settings)}\n` : `${lines.join('\n')}\n`);
+  if (json) printDocument(settings);
+  else process.stdout.write(`${lines.join('\n')}\n`);
   if (!interrupt.signal.aborted) await once(interrupt.signal, 'abort');
 }
 

@@ -13,7 +13,7 @@ import {
 import { AccessRefused, CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import { readRegion, stackName } from '../deployment.ts';
 import { CommandFailed, UsageError } from '../errors.ts';
-import { warn } from '../layout.ts';
+import { printDocument, warn } from '../layout.ts';
 import { examples, option } from '../options.ts';
 import { accountFaults, explainStoreError } from './account.ts';
 
@@ -46,9 +46,8 @@ async function secret(
   const stored = await storeCredential(account, await text(process.stdin));
   const check = `Check it: npm run export -- doctor --account ${account}`;
   const login = stored.login_kept ? 'The login is kept.\n' : '';
-  process.stdout.write(
-    json ? `${JSON.stringify(stored)}\n` : `Stored in the secret ${stored.secret}.\n${login}${check}\n`,
-  );
+  if (json) printDocument(stored);
+  else process.stdout.write(`Stored in the secret ${stored.secret}.\n${login}${check}\n`);
 }
 
 /** Quotes an argument only if it can be no credential. */

@@ -8,6 +8,7 @@ import { type Format, printResult, type QueryResult } from './result.ts';
 interface QueryOptions extends CommonOptions {
   readonly save?: string;
   readonly csv?: true;
+  readonly spreadsheet?: true;
 }
 
 const EXAMPLES = examples(
@@ -28,6 +29,12 @@ export function createQueryCommand(): Command {
     .argument('[sql]', 'one statement; - reads it from standard input')
     .addOption(option.json())
     .addOption(new Option('--csv', 'print comma-separated values on stdout').conflicts('json'))
+    .addOption(
+      new Option('--spreadsheet', 'like --csv, for Excel and others: no cell is a formula').conflicts([
+        'json',
+        'csv',
+      ]),
+    )
     .option('--local', 'query the tables of the runs of this machine')
     .addOption(option.out())
     .addOption(
@@ -48,8 +55,9 @@ async function query(given: string | undefined, options: QueryOptions): Promise<
   if (result) await printResult(result, formatOf(options));
 }
 
-function formatOf({ json, csv }: QueryOptions): Format {
+function formatOf({ json, csv, spreadsheet }: QueryOptions): Format {
   if (json) return 'json';
+  if (spreadsheet) return 'spreadsheet';
   return csv ? 'csv' : 'table';
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import Papa from 'papaparse';
 import stringWidth from 'string-width';
-import { toPrintable } from '../errors.ts';
+import { toPrintable, toPrintableJson } from '../errors.ts';
 import { alignColumns, printLines } from '../layout.ts';
 
 /** A value of a result. Types whose values a JSON number cannot hold, such as decimals and bigints, are strings. */
@@ -17,7 +18,7 @@ export interface QueryResult {
 
 type Rows = readonly (readonly Value[])[];
 
-export type Format = 'table' | 'json' | 'csv';
+export type Format = 'table' | 'json' | 'csv' | 'spreadsheet';
 
 /** Prints the result on stdout as it comes, and the number of rows and the notes on stderr. */
 export async function printResult(result: QueryResult, format: Format): Promise<void> {
@@ -29,11 +30,13 @@ export async function printResult(result: QueryResult, format: Format): Promise<
     }
   }
   const pieces = FORMATS[format]({ ...result, rows: counted() });
+  const { isTTY } = process.stdout;
   try {
     for await (const piece of pieces) {
       if (!process.stdout.writable) return;
       // Waits for a slow reader, so a result of any size fits into memory.
-      if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
+      const text = isTTY ? piece.split('\n').map(toPrintable).join('\n') : piece;
+      if (!process.stdout.write(text)) await once(process.stdout, 'drain');
     }
   } catch (error) {
     // The reader has seen enough, as with `| head`, or the disk is full, which the program says.
@@ -49,6 +52,7 @@ const FORMATS: Readonly<Record<Format, (result: QueryResult) => Pieces>> = {
   table: formatTable,
   json: formatJson,
   csv: formatCsv,
+  spreadsheet: formatSpreadsheet,
 };
 
 const NUMBER = /^(u?(tiny|small|big|huge)?int(eger)?|decimal|double|float|real)\b/i;
@@ -80,12 +84,12 @@ function cellText(value: Value): string {
 /** One document. A row is an object; a name that comes again gets a number, such as `spend_2`. */
 export async function* formatJson({ columns, rows }: QueryResult): Pieces {
   const names = distinctNames(columns.map(({ name }) => name));
-  yield `{"columns":${JSON.stringify(columns.map(({ type }, at) => ({ name: names[at], type })))},"rows":[`;
+  yield `{"columns":${toPrintableJson(columns.map(({ type }, at) => ({ name: names[at], type })))},"rows":[`;
   let separator = '';
   for await (const piece of rows) {
     if (piece.length === 0) continue;
     const objects = piece.map((row) => Object.fromEntries(row.map((value, at) => [names[at], value])));
-    yield separator + objects.map((object) => JSON.stringify(object)).join();
+    yield separator + objects.map(toPrintableJson).join();
     separator = ',';
   }
   yield ']}\n';
@@ -102,17 +106,20 @@ function distinctNames(names: readonly string[]): string[] {
 }
 
 /** RFC 4180. NULL is an empty field, and an empty text is `""`. */
-export async function* formatCsv({ columns, rows }: QueryResult): Pieces {
-  yield csvLine(columns.map(({ name }) => name));
-  for await (const piece of rows) yield piece.map(csvLine).join('');
+export async function* formatCsv({ columns, rows }: QueryResult, options?: Papa.UnparseConfig): Pieces {
+  const toLines = (values: Rows) => {
+    const cells = values.map((row) => row.map((value) => (value === null ? null : cellText(value))));
+    return `${Papa.unparse(cells, { quotes: (cell) => cell === '', ...options })}\r\n`;
+  };
+  yield toLines([columns.map(({ name }) => name)]);
+  for await (const piece of rows) if (piece.length > 0) yield toLines(piece);
 }
 
-function csvLine(values: readonly Value[]): string {
-  return `${values.map(csvField).join(',')}\r\n`;
-}
+/** The beginning of a text that a spreadsheet would run as a formula. A negative number is none. */
+const FORMULA = /^(?!-[\d.]+(e[-+]?\d+)?$)[=+\-@\t\r]/i;
 
-function csvField(value: Value): string {
-  if (value === null) return '';
-  const text = cellText(value);
-  return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+/** CSV that says which encoding it has, and whose texts are no formulas. */
+export async function* formatSpreadsheet(result: QueryResult): Pieces {
+  yield '\uFEFF';
+  yield* formatCsv(result, { escapeFormulae: FORMULA });
 }

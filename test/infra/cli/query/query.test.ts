@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { runLocalQuery } from '../../../../infra/cli/query/local.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { ledgerRows, withDuckDb, writeParquet } from '../../../support/ledger-rows.ts';
@@ -205,11 +205,23 @@ describe('the command', () => {
     expect([status, stdout.split('\n').length]).toEqual([0, 130_002]);
   });
 
+  it.each(['--json', '--csv', '--spreadsheet'])('with %s lets no text move the cursor', async (format) => {
+    const { isTTY } = process.stdout;
+    onTestFinished(() => void Object.assign(process.stdout, { isTTY }));
+    process.stdout.isTTY = true;
+    const sql = "SELECT '[' || chr(27) || chr(155) || chr(8238) || ']' AS text";
+    const { stdout } = await runCommand(['query', '--local', format, sql]);
+    expect(stdout).not.toMatch(/[^\P{Cc}\n\r]|\p{Bidi_Control}/u);
+    const found = format === '--json' ? JSON.parse(stdout).rows[0].text : stdout;
+    expect(found).toContain(format === '--json' ? '[\u001b\u009b\u202e]' : '[ ]');
+  });
+
   it.each([
     ['no tables', ['--local', '--out', '/no/such/folder', 'SELECT 1 FROM t'], 1, "Run 'npm start'"],
     ['an empty query', ['--local', ' '], 2, 'the query is empty'],
     ['no query', ['--local'], 2, 'give one SQL statement, or --save FILE'],
     ['two formats', ['--json', '--csv', 'SELECT 1'], 2, 'cannot be used with'],
+    ['two formats', ['--csv', '--spreadsheet', 'SELECT 1'], 2, 'cannot be used with'],
   ])('with %s says what to do', async (_, args, expected, message) => {
     const { status, stderr } = await runCommand(['query', ...args]);
     expect(status).toBe(expected);
