@@ -48,7 +48,10 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
   const facts = await stageReport(database, file, path, { window, schema, columns, granularity });
   // Makes room for the months.
   await rm(file.path, { force: true });
-  const { rows, first_date, last_date, sums } = facts;
+  const { rows, first_date, last_date } = facts;
+  const sums = Object.fromEntries(
+    Object.entries(facts.sums).flatMap(([name, sum]) => (sum === null ? [] : [[name, sum]])),
+  );
   const days = daysWithEmpty(request, window, facts);
   const entry = { ...state, version: { report_id, created_at, request_hash: hash } };
   let sorted: readonly string[] | undefined;

@@ -14,7 +14,7 @@ import {
   shownIn,
   timestamp,
 } from './merge.ts';
-import type { DayFacts, ReportFile } from './report.ts';
+import type { DayFacts, ReportFile, Sums } from './report.ts';
 import { readJson } from './rows.ts';
 import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 
@@ -151,8 +151,6 @@ export async function mergeList(
   });
 }
 
-type Sums = DayFacts['sums'];
-
 /** Adds up the rows that the object shows on these days, from other reports: the metrics that it has and the table still has. */
 async function sumShown(
   database: Database,
@@ -193,7 +191,7 @@ function judge(
     const held: MergedDay = { ...none, outcome: 'held', keeps: shown.rows };
     return leadOfHeld < 0 ? { ...held, entry: { ...shown, held: version } } : held;
   }
-  const isOther = Object.entries(before).some(([name, sum]) => (sums[name] ?? '0') !== sum);
+  const isOther = Object.entries(before).some(([name, sum]) => sums[name] !== sum);
   const restated = shown !== undefined && (shown.rows !== rows || isOther);
   const tookOver = shown?.request_hash === version.request_hash ? undefined : shown;
   // A report that came late does not end the hold of one that is newer than both.

@@ -87,7 +87,8 @@ function selectFacts(days: readonly LedgerDay[], { request, window, object, vers
   };
   const facts = days.flatMap(({ day, rows, sums, outcome }) =>
     Object.entries({ ...sums, rows: String(rows) }).map(
-      ([metric, value]) => `(${[day, metric, value, outcome].map(literal)})`,
+      ([metric, value]) =>
+        `(${[literal(day), literal(metric), value === null ? 'NULL' : literal(value), literal(outcome)]})`,
     ),
   );
   return `SELECT ${select(LEDGER_COLUMNS, values)} FROM (VALUES ${facts}) AS facts(date, metric, value, outcome)`;

@@ -32,9 +32,14 @@ export interface DayFacts {
   /** YYYY-MM-DD */
   readonly day: string;
   readonly rows: number;
-  /** By column, as in the schema. Strings keep every digit; no trailing zeros. */
-  readonly sums: Readonly<Record<string, string>>;
+  readonly sums: Sums;
 }
+
+/**
+ * By column, as in the schema. Strings keep every digit, and have no trailing zeros. The sum of no rows is 0, and that of rows without a
+ * value is null, as in SQL.
+ */
+export type Sums = Readonly<Record<string, string | null>>;
 
 export interface ReportFacts {
   /** Absent if the rows cannot be found or told apart, which is a table problem too. */
@@ -43,7 +48,7 @@ export interface ReportFacts {
   readonly first_date?: string;
   readonly last_date?: string;
   /** Over all rows. Empty if a value could not be read. */
-  readonly sums: Readonly<Record<string, string>>;
+  readonly sums: Sums;
   /** Ascending; only days that have rows. Empty if the rows have no date, or with a table problem. */
   readonly days: readonly DayFacts[];
   readonly warnings: readonly string[];

@@ -3,12 +3,12 @@ import { describeDays } from '../workflow/request/dates.ts';
 import { ADVERTISER_COLUMN, type Column, DATE_COLUMN, type TableColumn } from '../workflow/table.ts';
 import { type Database, identifier, literal, type Row } from './database.ts';
 import {
-  type DayFacts,
   list,
   type ReportFacts,
   type ReportFile,
   type ReportOptions,
   refused,
+  type Sums,
   shorten,
   TableProblem,
 } from './report.ts';
@@ -166,14 +166,14 @@ export function metricsOf<C extends TableColumn>(columns: readonly C[]): C[] {
 export function sumExpressions(metrics: readonly Column[]): string[] {
   return metrics.map(({ name, type }) => {
     const sum = `${type === 'double' ? 'fsum' : 'sum'}(${identifier(name)})`;
-    return `CAST(coalesce(${sum}, 0) AS VARCHAR) AS ${identifier(name)}`;
+    return `CAST(coalesce(${sum}, if(count(*) = 0, 0, NULL)) AS VARCHAR) AS ${identifier(name)}`;
   });
 }
 
 /** @param row of a query with {@link sumExpressions} */
-export function readSums(row: Row | undefined, metrics: readonly Column[]): DayFacts['sums'] {
+export function readSums(row: Row, metrics: readonly Column[]): Sums {
   return Object.fromEntries(
-    metrics.map(({ name, type }) => [name, plainSum(String(row?.[name] ?? 0), type)]),
+    metrics.map(({ name, type }) => [name, typeof row[name] === 'string' ? plainSum(row[name], type) : null]),
   );
 }
 

@@ -101,9 +101,10 @@ export interface PageMetric {
 export interface Restatement {
   readonly date: string;
   readonly metric: string;
-  /** Decimal text. Absent if the day was not shown before. */
+  /** Decimal text. Absent if the day was not shown before, or if no row had a value. */
   readonly before?: string | undefined;
-  readonly after: string;
+  /** Absent if no row has a value. */
+  readonly after?: string | undefined;
   /** Before the first correction of the day's metric; absent as `before` is. */
   readonly first?: string | undefined;
   /** Of the day's metric, this one and those that the page leaves out among them. */

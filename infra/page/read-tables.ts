@@ -149,7 +149,7 @@ function toRestatement({ date, metric, before, after, first, corrections, at }: 
     date: String(date),
     metric: String(metric),
     before: before === null ? undefined : String(before),
-    after: String(after ?? ''),
+    after: after === null ? undefined : String(after),
     first: first === null ? undefined : String(first),
     corrections: Number(corrections),
     at: new Date(`${String(at).replace(' ', 'T')}Z`).toISOString(),

@@ -71,8 +71,8 @@ export function drawCorrections({ restatements, older_restatements, table }: Pag
     const unit = table?.columns.find(({ name }) => name === metric)?.unit;
     return decimal === undefined ? '–' : showNumber(decimal, unit);
   };
-  const difference = (from: string | undefined, to: string, metric: string): Content => {
-    if (from === undefined) return '';
+  const difference = (from: string | undefined, to: string | undefined, metric: string): Content => {
+    if (from === undefined || to === undefined) return '';
     // A difference of doubles has digits that say nothing.
     const value = Number(to) - Number(from);
     return [value > 0 && '+', show(value.toFixed(6), metric)];

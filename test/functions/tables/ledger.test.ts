@@ -24,7 +24,8 @@ async function log(...reports: readonly Partial<Report>[]) {
   return {
     account,
     lines: rows.map(
-      (row) => `${row.date} ${row.report_id} ${row.metric} ${Number(row.value)} ${row.outcome}`,
+      ({ date, report_id, metric, value, outcome }) =>
+        `${date} ${report_id} ${metric} ${value && Number(value)} ${outcome}`,
     ),
   };
 }
@@ -58,6 +59,26 @@ describe('the ledger', () => {
       },
       { metric: 'spend' },
     ]);
+  });
+
+  it('has no value of a metric that is null in all rows of a day, and 0 of a day without rows', async () => {
+    const rows = [
+      { date: '2026-10-31', campaign_id: 'a', spend: 5 },
+      { date: '2026-11-01', campaign_id: 'a', spend: null },
+    ];
+    const body = (spend: number | null) => JSON.stringify([{ ...rows[0], spend }, rows[1]]);
+    const days = { spends: DAY, length: 3 };
+    const { account, lines } = await log({ ...days, body: body(5) }, { ...days, body: body(null) });
+    expect(lines.filter((line) => line.includes('spend'))).toEqual([
+      '2026-10-31 r1 spend 5 shown',
+      '2026-10-31 r2 spend null shown',
+      '2026-11-01 r1 spend null shown',
+      '2026-11-01 r2 spend null shown',
+      '2026-11-02 r1 spend 0 shown',
+      '2026-11-02 r2 spend 0 shown',
+    ]);
+    const { '2026-10-31': restated, '2026-11-01': same } = await tables.shownDays('daily', account);
+    expect([restated?.restated, same?.restated]).toEqual([true, false]);
   });
 
   it('keeps what other reports said, and what became of them', async () => {
