@@ -67,6 +67,6 @@ describe.each(DOCUMENTS)('%s', (path) => {
 
 it('the changelog begins with the version of package.json', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  const newest = linesOf('CHANGELOG.md').find((line) => line.startsWith('## '));
+  const newest = linesOf('CHANGELOG.md').find((line) => /^## \d/.test(line));
   expect(newest).toMatch(new RegExp(`^## ${version.replaceAll('.', '\\.')} - \\d{4}-\\d{2}-\\d{2}$`));
 });

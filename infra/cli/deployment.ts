@@ -1,25 +1,22 @@
-import { readFile } from 'node:fs/promises';
 import { OUTPUTS } from '../config/config.ts';
 import { createAwsFailure, UsageError } from './errors.ts';
+import { printMessage } from './layout.ts';
 import { loadConfig } from './options.ts';
-
-/** `npm run deploy` writes the outputs of its stack to this file, which spares commands a call of CloudFormation. */
-export const OUTPUTS_FILE = 'cdk.out/outputs.json';
 
 const INSTEAD =
   "run 'npm run deploy', or give --stack and --region. For the runs of this machine, use --local";
 
 /** The options --stack and --region. */
 interface Target {
-  readonly stack?: string;
-  readonly region?: string;
+  readonly stack?: string | undefined;
+  readonly region?: string | undefined;
 }
 
 type Outputs = Readonly<Record<string, string | undefined>>;
 
 /** A deployed stack. */
 interface Deployment {
-  /** For messages: its name, Region and AWS account, and the file that says so. */
+  /** For messages: its name, Region and AWS account. */
   readonly place: string;
   readonly region: string;
   readonly awsAccount: string;
@@ -27,10 +24,12 @@ interface Deployment {
 }
 
 let target: Target = {};
+let writes = false;
 
-/** Sets the stack that this process's command works on. */
-export function setTarget({ stack, region }: Target): void {
+/** Sets the stack that this process's command works on. @param writing says on stderr where the stack is, before it is changed */
+export function setTarget({ stack, region }: Target, writing = false): void {
   target = { ...(stack !== undefined && { stack }), ...(region !== undefined && { region }) };
+  writes = writing;
 }
 
 /** The options with which another command works on the same stack. */
@@ -43,27 +42,26 @@ export function stackName(): string {
   return target.stack ?? loadConfig().stack;
 }
 
-/** For the SDK: the Region in --region or of the last deployment from this folder; empty for that of the environment. */
-export async function readRegion(): Promise<{ region?: string }> {
-  const { region = regionOf(await readOutputsFile(stackName())) } = target;
+/** For the SDK: the Region in --region; empty for that of the environment. */
+export function targetRegion(): { region?: string } {
+  const { region } = target;
   return region === undefined ? {} : { region };
 }
 
 /**
- * Finds the stack: in the file of the last deployment from this folder, if it is the same stack and Region, or else by
- * CloudFormation.
+ * Finds the stack by CloudFormation, with the credentials and the Region of the environment. A file of the last deployment could
+ * name the stack of another AWS account.
  *
  * @throws UsageError if there is no such stack
  * @throws CommandFailed if AWS refuses the call
  */
 export async function readDeployment(): Promise<Deployment> {
   const stack = stackName();
-  const kept = await readOutputsFile(stack);
-  const isKept = kept !== undefined && (target.region ?? regionOf(kept)) === regionOf(kept);
-  const outputs = isKept ? kept : await describeStack(stack);
+  const outputs = await describeStack(stack);
   const [, , , region = '', awsAccount = ''] = outputs[OUTPUTS.stateMachine]?.split(':') ?? [];
-  const source = isKept ? ` (${OUTPUTS_FILE})` : '';
-  const place = `the stack ${stack} in ${region} of AWS account ${awsAccount}${source}`;
+  const place = `the stack ${stack} in ${region} of AWS account ${awsAccount}`;
+  if (writes) printMessage(`Working on ${place}.`);
+  writes = false;
   return { place, region, awsAccount, outputs };
 }
 
@@ -81,24 +79,13 @@ export async function readStateMachineArn(): Promise<string> {
   return requireOutput(await readDeployment(), 'stateMachine');
 }
 
-async function readOutputsFile(stack: string): Promise<Outputs | undefined> {
-  try {
-    return JSON.parse(await readFile(OUTPUTS_FILE, 'utf8'))[stack];
-  } catch {
-    return undefined;
-  }
-}
-
-function regionOf(outputs: Outputs | undefined): string | undefined {
-  return outputs?.[OUTPUTS.stateMachine]?.split(':')[3];
-}
-
 async function describeStack(stack: string): Promise<Outputs> {
-  // Loaded only here: most commands find the file.
+  // A local run needs no AWS SDK.
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
-  const cloudFormation = new CloudFormation(target.region === undefined ? {} : { region: target.region });
+  const cloudFormation = new CloudFormation(targetRegion());
   const region = await cloudFormation.config.region().catch(() => undefined);
-  if (region === undefined) throw new UsageError([`there is no AWS Region: ${INSTEAD}`]);
+  if (region === undefined)
+    throw new UsageError(['there is no AWS Region: set AWS_REGION, or give --region']);
   try {
     const { Stacks: [found] = [] } = await cloudFormation.describeStacks({ StackName: stack });
     const outputs = found?.Outputs ?? [];

@@ -39,10 +39,9 @@ export const option = {
   stack: () =>
     new Option('--stack <name>', 'the deployed stack (default: that of cdk.json)').conflicts('local'),
   region: () =>
-    new Option(
-      '--region <region>',
-      "the stack's Region (default: that of the last 'npm run deploy' here, or of the AWS environment)",
-    ).conflicts('local'),
+    new Option('--region <region>', "the stack's Region (default: that of the AWS environment)").conflicts(
+      'local',
+    ),
   baseUrl: (more = '') => localOption('--base-url <url>', `the platform's URL${more}`),
   credential: () =>
     localOption('--credential <file>', 'the credential, a JSON file: {"client_id","client_secret"}'),

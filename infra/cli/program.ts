@@ -85,6 +85,9 @@ const COMMANDS: Readonly<
 /** Commands that need no deployed stack. */
 const NO_STACK = ['fields', 'sandbox'];
 
+/** Commands that change a deployed stack. They say first in which AWS account and Region it is. */
+const WRITING = ['run', 'resume', 'stop', 'curate', 'secret', 'login'];
+
 /** @param args `help run` is `run --help` */
 async function createProgram(args: readonly string[]): Promise<Command> {
   const named = args[0] === 'help' ? args[1] : args[0];
@@ -111,7 +114,7 @@ async function prepare(command: Command): Promise<Command> {
   if (!NO_STACK.includes(command.name())) command.addOption(option.stack()).addOption(option.region());
   return command.hook('preAction', () => {
     checkLocalOnly(command);
-    setTarget(command.opts());
+    setTarget(command.opts(), WRITING.includes(command.name()));
   });
 }
 

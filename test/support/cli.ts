@@ -31,7 +31,7 @@ export function startCommand(args: readonly string[], stdin = '') {
 /**
  * Runs `npm run export -- <args>` in this process, because loading the CLI takes a new one 0.3 s of CPU. One at a time.
  *
- * @param cwd has `cdk.out`. Default: that of the tests
+ * @param cwd default: that of the tests
  * @param commandLine of another checkout
  */
 export async function runCommand(

@@ -6,7 +6,7 @@ import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { type CredentialStore, createCredentialStore } from '../../../functions/token/credential.ts';
 import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import { replaceFile } from '../../local/secrets-manager.ts';
-import { readRegion, stackName } from '../deployment.ts';
+import { stackName, targetRegion } from '../deployment.ts';
 import { CommandFailed, explainStepError } from '../errors.ts';
 import { loginCommand } from '../next-command.ts';
 import { loadConfig, type PlatformOptions } from '../options.ts';
@@ -50,7 +50,7 @@ export async function createAccount(name: string, options: AccountOptions): Prom
   }
   const { base_url } = loadConfig();
   const stack = stackName();
-  const store = createCredentialStore(createSecrets(await readRegion()), stack, name);
+  const store = createCredentialStore(createSecrets(targetRegion()), stack, name);
   const platform = createConnection(base_url, { allowLoopback: false });
   const place = `the secret ${stack}/${name}/credential`;
   return { name, ...platform, store, place, login: loginCommand(name) };

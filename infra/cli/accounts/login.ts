@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { REPORTING } from '../../../functions/token/scope.ts';
+import { readDeployment } from '../deployment.ts';
 import { INTERRUPTED, UsageError } from '../errors.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { printLines } from '../layout.ts';
@@ -34,6 +35,7 @@ export function createLoginCommand(): Command {
 async function login(options: LoginOptions): Promise<void> {
   const faults = await findFaults(options);
   if (faults.length > 0) throw new UsageError(faults);
+  if (!options.local) await readDeployment();
   const { scope, redirectUri, browser } = options;
   const paste = browser ? undefined : process.stdin;
   await using account = await createAccount(options.account, options);

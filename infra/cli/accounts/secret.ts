@@ -11,7 +11,7 @@ import {
   updateCredential,
 } from '../../../functions/token/credential.ts';
 import { AccessRefused, CredentialUnusable } from '../../../functions/workflow/errors.ts';
-import { readRegion, stackName } from '../deployment.ts';
+import { readDeployment, stackName } from '../deployment.ts';
 import { CommandFailed, UsageError } from '../errors.ts';
 import { printDocument, warn } from '../layout.ts';
 import { examples, option } from '../options.ts';
@@ -73,7 +73,8 @@ async function storeCredential(account: string, content: string) {
   const credential = checkCredential(account, content);
   for (const warning of credentialWarnings(credential)) warn(warning);
   const stack = stackName();
-  const secrets = createSecrets(await readRegion());
+  const { region } = await readDeployment();
+  const secrets = createSecrets({ region });
   const store = createCredentialStore(secrets, stack, account);
   const name = `${stack}/${account}/credential`;
   try {

@@ -1,29 +1,44 @@
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { writeOutputs } from './executions/operated-executions.ts';
-import { STATE_MACHINE, startCloudFormation, startExecutions } from './executions/step-functions.ts';
+import { startCloudFormation, startExecutions } from './executions/step-functions.ts';
+import { startDeployedAccount } from './support.ts';
 
 describe('a command finds the stack', () => {
-  it('in the file of the last deployment, or by CloudFormation in another Region', async () => {
+  it('by CloudFormation, in the AWS account and the Region of the environment, or in another Region', async () => {
     await startExecutions([]);
     const calls = await startCloudFormation('ad-report-export');
-    const cwd = await writeOutputs({ stateMachine: STATE_MACHINE });
-    const list = async (...more: string[]) => (await runCommand(['list', ...more], '', cwd)).status;
-    expect([await list(), await list('--region', 'eu-west-1')]).toEqual([0, 0]);
-    expect(calls).toEqual([]);
-    expect(await list('--region', 'us-west-2')).toBe(0);
-    expect(calls).toEqual(['ad-report-export us-west-2']);
+    const list = async (...more: string[]) => (await runCommand(['list', ...more])).status;
+    expect([await list(), await list('--region', 'us-west-2')]).toEqual([0, 0]);
+    expect(calls).toEqual(['ad-report-export us-east-2', 'ad-report-export us-west-2']);
   });
 
-  it('or says which one there is not', async () => {
-    await startExecutions([]);
+  it('or says which one there is not, before it writes anything', async () => {
+    const { readStored } = await startDeployedAccount('{}');
     await startCloudFormation('ads');
-    expect(await runCommand(['list'], '', temporaryDirectory())).toEqual({
-      status: 2,
-      stdout: '',
-      stderr:
-        "error: there is no stack ad-report-export in us-east-2: run 'npm run deploy', or give --stack and --region. For the runs of this machine, use --local\n",
-    });
+    const { status, stderr } = await runCommand(
+      ['secret', 'set', 'acme'],
+      '{"client_id":"a","client_secret":"b"}',
+    );
+    expect([status, stderr]).toEqual([
+      2,
+      "error: there is no stack ad-report-export in us-east-2: run 'npm run deploy', or give --stack and --region. For the runs of this machine, use --local\n",
+    ]);
+    expect(await readStored()).toEqual({});
   });
+});
+
+it.each([
+  ['run', 'daily-campaigns'],
+  ['resume', 'daily-1'],
+  ['stop', 'daily-1'],
+  ['curate', 'daily-campaigns'],
+  ['secret', 'set', 'acme'],
+  ['login', '--account', 'acme', '--no-browser'],
+])('%s says first in which AWS account and Region it works', async (...args) => {
+  await startExecutions([], { end: { status: 'ABORTED' }, polls: 0 });
+  await startDeployedAccount('{"client_id":"a","client_secret":"b"}');
+  const { stderr } = await runCommand(args, '{"client_id":"a","client_secret":"b"}');
+  expect(stderr.split('\n')[0]).toBe(
+    'Working on the stack ad-report-export in eu-west-1 of AWS account 123456789012.',
+  );
 });

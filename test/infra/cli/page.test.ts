@@ -11,9 +11,9 @@ const FAILURE_KEY =
 
 it('writes the page of a stack to the file that is named', async () => {
   await startExecutions([FAILED]);
-  const cwd = await startBucket({ [FAILURE_KEY]: FAILURE });
+  await startBucket({ [FAILURE_KEY]: FAILURE });
   const to = join(temporaryDirectory(), 'page.html');
-  const { status, stdout, stderr } = await runCommand(['page', '--deployed', '--to', to], '', cwd);
+  const { status, stdout, stderr } = await runCommand(['page', '--deployed', '--to', to]);
   expect([status, stdout, stderr]).toEqual([0, `See it: ${to}\n`, '']);
   expect(await readFile(to, 'utf8')).toMatch(/the stack ad-report-export in .*ReportStuck.*explain daily-1/s);
   expect(await readdir(dirname(to))).toEqual(['page.html']);
@@ -31,7 +31,7 @@ it.each([
   ],
 ])('exits 2 with the arguments %j', async (args, expected) => {
   await startExecutions([]);
-  const cwd = await startBucket({});
-  const { status, stderr } = await runCommand(['page', ...args], '', cwd);
+  await startBucket({});
+  const { status, stderr } = await runCommand(['page', ...args]);
   expect([status, stderr]).toEqual([2, expect.stringContaining(expected)]);
 });

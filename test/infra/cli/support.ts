@@ -12,6 +12,7 @@ import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
 import { startCommand } from '../../support/cli.ts';
 import { startFaultySecrets } from '../../support/faulty-services.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { startCloudFormation } from './executions/step-functions.ts';
 
 export type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
@@ -39,6 +40,7 @@ export async function startDeployedAccount(content: string) {
   const secret = createMemorySecret(content);
   const secrets = new Map([[`${readConfig().stack}/acme/credential`, secret]]);
   const server = await startFaultySecrets({ secrets });
+  await startCloudFormation(readConfig().stack);
   vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', server.endpoint);
   vi.stubEnv('AWS_REGION', 'eu-west-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'any');

@@ -13,17 +13,6 @@ import { FAILED, FAILURE, RUNNING, startBucket } from '../cli/executions/operate
 import { startExecutions } from '../cli/executions/step-functions.ts';
 import { announce, ask, NOW, page, SHOWN } from './folder.ts';
 
-/** Does this in a folder that has the outputs of a deployment. */
-async function inFolder<T>(cwd: string, work: () => Promise<T>): Promise<T> {
-  const before = process.cwd();
-  process.chdir(cwd);
-  try {
-    return await work();
-  } finally {
-    process.chdir(before);
-  }
-}
-
 /** The dates of each state. */
 function statesOf({ days = [] }: PageExport): Record<string, string[]> {
   const byState = Object.groupBy(days, ({ state }) => state);
@@ -136,12 +125,12 @@ it('shows the exports of a stack, the one that failed first, what runs now, and 
   );
   await startExecutions([RUNNING, FAILED]);
   const prefix = 'exports/account=acme/export=daily-campaigns/start_date=2026-10-01/end_date=2026-11-15';
-  const cwd = await startBucket({
+  await startBucket({
     [`${prefix}/_failure.json`]: FAILURE,
     'tables/daily-campaigns/acme.2026-11.parquet': await readFile(file),
   });
   setTarget({});
-  const read = await inFolder(cwd, () => readPage({ out: '' }, new Date('2026-12-03T12:00:00Z')));
+  const read = await readPage({ out: '' }, new Date('2026-12-03T12:00:00Z'));
   expect(read.place).toBe('the stack ad-report-export in eu-west-1 of AWS account 123456789012');
   const [daily, monthly] = read.exports as [PageExport, PageExport];
   // The period of the request begins on November 5, and the execution ends with the month.

@@ -8,7 +8,6 @@ import {
   type SandboxOptions,
 } from '../../../../infra/sandbox/settings.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { startBucket } from '../executions/operated-executions.ts';
 import { startCloudFormation } from '../executions/step-functions.ts';
 import { logIn, type Platform, startDeployedAccount, startPlatform } from '../support.ts';
@@ -170,12 +169,13 @@ test.each([
   ],
   [
     'of no stack',
-    () => startCloudFormation('other').then(() => temporaryDirectory()),
+    () => startCloudFormation('other'),
     { status: 'unknown', found: expect.stringContaining('there is no stack ad-report-export') },
   ],
 ])('the bucket %s', async (_, deploy, expected) => {
   await startDeployedAccount('{}');
-  const { stdout } = await runCommand(['doctor', '--account', 'acme', '--json'], '', await deploy());
+  await deploy();
+  const { stdout } = await runCommand(['doctor', '--account', 'acme', '--json']);
   expect(JSON.parse(stdout).checks.at(-1)).toMatchObject({ check: 'bucket', ...expected });
 });
 
@@ -189,7 +189,7 @@ describe('the command', () => {
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', 'none');
     await startDeployedAccount('{}');
     vi.stubEnv(variable, undefined);
-    const { stdout } = await runCommand(['doctor', '--account', 'acme', '--json'], '', temporaryDirectory());
+    const { stdout } = await runCommand(['doctor', '--account', 'acme', '--json']);
     expect(JSON.parse(stdout).checks[0]).toMatchObject({
       check: 'secret',
       found: expect.stringContaining(found),

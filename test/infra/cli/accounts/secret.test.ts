@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { MAIN, runCommand } from '../../../support/cli.ts';
+import { startCloudFormation } from '../executions/step-functions.ts';
 import { startDeployedAccount } from '../support.ts';
 
 const CLIENT = { client_id: 'canary-id', client_secret: 'canary secret' };
@@ -80,6 +81,7 @@ describe('secret set', () => {
 
   it('stores it for the stack in --stack', async () => {
     await startDeployedAccount('');
+    await startCloudFormation('ads');
     const { stdout } = await setSecret(CLIENT, '--stack', 'ads');
     expect(JSON.parse(stdout).happened).toBe('There is no secret ads/acme/credential.');
   });

@@ -7,7 +7,7 @@ import { ACCOUNT, CREDENTIALS } from '../../../../infra/local/s3/server.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { startFaultyGlue } from '../../../support/faulty-services.ts';
 import { BUCKET, curate, deliver, type Folder, openFolder, spendIn } from '../days/deliveries.ts';
-import { writeOutputs } from '../executions/operated-executions.ts';
+import { startCloudFormation } from '../executions/step-functions.ts';
 
 // A delivery of the config's first export.
 const { base_url, revision, exports } = readConfig();
@@ -16,7 +16,7 @@ const request = { advertiser_ids, metrics, dimensions };
 const fields = { campaign_id: '1', campaign_name: 'c', impressions: 10, number_of_purchases: 1 };
 const delivery = { name, account, request, fields, platform: platformName(base_url), revision };
 
-/** Stands for AWS: the catalog with the tables of cdk.json, and a folder with the outputs of a deployment. */
+/** Stands for AWS: the catalog with the tables of cdk.json, and the outputs of a deployment. */
 async function deployTables({ endpoint }: Folder) {
   const glue = await startFaultyGlue({});
   for (const schema of tablesOf(exports, { platform: platformName(base_url), revision }, readConfig())) {
@@ -24,30 +24,31 @@ async function deployTables({ endpoint }: Folder) {
     glue.tables.set(table.Name, table);
   }
   const stateMachine = `arn:aws:states:us-east-1:${ACCOUNT}:stateMachine:exports`;
-  const cwd = await writeOutputs({ stateMachine, bucket: BUCKET, database: glue.database });
+  const outputs = { stateMachine, bucket: BUCKET, database: glue.database };
+  await startCloudFormation(readConfig().stack, outputs);
   vi.stubEnv('AWS_ENDPOINT_URL_S3', endpoint);
   vi.stubEnv('AWS_ENDPOINT_URL_GLUE', glue.endpoint);
   vi.stubEnv('AWS_ACCESS_KEY_ID', CREDENTIALS.accessKeyId);
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', CREDENTIALS.secretAccessKey);
   onTestFinished(() => glue.close());
-  return { glue, cwd };
+  return glue;
 }
 
 it('works on the deployed bucket, with the table of the catalog, as missing does', async () => {
   const folder = await openFolder();
   await deliver(folder, { ...delivery, days: [1, 2], created: 5 });
   await deliver(folder, { ...delivery, days: [3, 3], created: 6, platform: 'staging.example' });
-  const { cwd } = await deployTables(folder);
+  await deployTables(folder);
   const range = ['--from', '2026-10-01', '--to', '2026-10-04'];
   const missing = async () => {
-    const { stdout } = await runCommand(['missing', name, ...range, '--json'], '', cwd);
+    const { stdout } = await runCommand(['missing', name, ...range, '--json']);
     return JSON.parse(stdout).missing;
   };
   const ofStaging = { start_date: '2026-10-03', end_date: '2026-10-04', days: 1, reason: 'other_request' };
   const unseen = { start_date: '2026-10-01', end_date: '2026-10-03', days: 2, reason: 'not_in_table' };
   expect(await missing()).toEqual([unseen, ofStaging]);
 
-  const { result } = await curate([name], cwd);
+  const { result } = await curate([name]);
   expect(result.windows.map(({ outcome }) => outcome)).toEqual(['other_request', 'written']);
   expect(await spendIn(folder.out, name.replaceAll('-', '_'))).toEqual({ 1: 5, 2: 5 });
   expect(await missing()).toEqual([ofStaging]);
@@ -56,13 +57,13 @@ it('works on the deployed bucket, with the table of the catalog, as missing does
 it('fails for a month that was written with another type than the table has now', async () => {
   const folder = await openFolder();
   await deliver(folder, { ...delivery, days: [1, 2], created: 5 });
-  const { glue, cwd } = await deployTables(folder);
-  expect((await curate([name], cwd)).result.outcome).toBe('done');
+  const glue = await deployTables(folder);
+  expect((await curate([name])).result.outcome).toBe('done');
 
   const table = glue.tables.get(name.replaceAll('-', '_'));
   const column = table?.StorageDescriptor.Columns.find(({ Name }) => Name === 'impressions');
   Object.assign(column ?? {}, { Type: 'double' });
-  const { status, stderr } = await runCommand(['curate', name], '', cwd);
+  const { status, stderr } = await runCommand(['curate', name]);
   expect(status).toBe(1);
   expect(stderr).toContain(`The month 2026-10 of ${account} cannot get the columns of table ${name}.\n`);
   expect(stderr).toContain('column impressions is double now, but was written as bigint');
@@ -71,11 +72,11 @@ it('fails for a month that was written with another type than the table has now'
 it('says which permission is missing, without a stack trace', async () => {
   const folder = await openFolder();
   await deliver(folder, { name, account, days: [1, 1], created: 1 });
-  const { glue, cwd } = await deployTables(folder);
+  const glue = await deployTables(folder);
   glue.faults.push({ operation: 'GetTable', answer: 'AccessDeniedException' });
-  const { status, stderr } = await runCommand(['curate', name], '', cwd);
+  const { status, stderr } = await runCommand(['curate', name]);
   expect(status).toBe(1);
   expect(stderr).toMatch(
-    /^AWS refused to read table .*: A fault was set\.\nWhat to do: .* needs glue:GetTable.*\n$/,
+    /^Working on .*\.\nAWS refused to read table .*: A fault was set\.\nWhat to do: .* needs glue:GetTable.*\n$/,
   );
 });

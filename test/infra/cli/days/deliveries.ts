@@ -103,8 +103,8 @@ export async function deliver({ out, put }: Folder, delivery: Delivery): Promise
   await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
 }
 
-export async function curate(args: readonly string[], cwd?: string) {
-  const { status, stdout, stderr } = await runCommand(['curate', '--json', ...args], '', cwd);
+export async function curate(args: readonly string[]) {
+  const { status, stdout, stderr } = await runCommand(['curate', '--json', ...args]);
   if (stdout === '') throw new Error(stderr);
   return { status, stderr, result: JSON.parse(stdout) as CurateResult & { faults?: string[] } };
 }

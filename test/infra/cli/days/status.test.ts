@@ -12,8 +12,8 @@ function range(start_date: string, end_date: string, days: number) {
 }
 
 /** Reads the exports from `status --json`. */
-async function readStatus(cwd: string, ...args: string[]): Promise<ExportStatus[]> {
-  const { status, stdout, stderr } = await runCommand(['status', '--json', ...args], undefined, cwd);
+async function readStatus(...args: string[]): Promise<ExportStatus[]> {
+  const { status, stdout, stderr } = await runCommand(['status', '--json', ...args]);
   expect([status, stderr]).toEqual([0, '']);
   return JSON.parse(stdout).exports;
 }
@@ -23,12 +23,12 @@ describe('status', () => {
     await startExecutions([RUNNING, FAILED]);
     const faults = ['dimensions[0]: is unknown.'];
     const later = { ...FAILURE, faults, failed_at: '2026-11-20T07:30:00Z' };
-    const cwd = await startBucket({
+    await startBucket({
       [`${DAILY}/start_date=2026-10-05/end_date=2026-10-10/_manifest.json`]: {},
       [`${DAILY}/start_date=2026-10-01/end_date=2026-11-15/_failure.json`]: later,
       [`${DAILY}/start_date=2026-11-15/end_date=2026-12-01/_failure.json`]: FAILURE,
     });
-    const exports = await readStatus(cwd);
+    const exports = await readStatus();
     expect(exports).toEqual([
       {
         account: 'acme',
@@ -59,10 +59,10 @@ describe('status', () => {
 
   it('shows one export', async () => {
     await startExecutions([{ ...FAILED, input: { name: 'by-hand', account: 'acme' } }]);
-    const cwd = await startBucket({});
-    expect(await readStatus(cwd, 'monthly-totals')).toHaveLength(1);
-    expect(await readStatus(cwd, 'acme/by-hand')).toMatchObject([{ export: 'by-hand', running: [] }]);
-    const { status, stderr } = await runCommand(['status', 'daily'], undefined, cwd);
+    await startBucket({});
+    expect(await readStatus('monthly-totals')).toHaveLength(1);
+    expect(await readStatus('acme/by-hand')).toMatchObject([{ export: 'by-hand', running: [] }]);
+    const { status, stderr } = await runCommand(['status', 'daily']);
     expect([status, stderr]).toEqual([
       2,
       'error: there is no export daily (there are acme/daily-campaigns, globex/monthly-totals, acme/by-hand)\n',

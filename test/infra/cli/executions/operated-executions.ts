@@ -1,12 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { onTestFinished, vi } from 'vitest';
-import { OUTPUTS_FILE } from '../../../../infra/cli/deployment.ts';
-import { OUTPUTS, readConfig } from '../../../../infra/config/config.ts';
+import { readConfig } from '../../../../infra/config/config.ts';
 import { CREDENTIALS, startS3 } from '../../../../infra/local/s3/server.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { at, type FakeExecution, STATE_MACHINE } from './step-functions.ts';
+import { at, type FakeExecution, STATE_MACHINE, startCloudFormation } from './step-functions.ts';
 
 /** A state's two events in AWS's history. */
 function visit(type: string, name: string, from: number, to: number, output?: unknown): object[] {
@@ -22,16 +19,11 @@ function visit(type: string, name: string, from: number, to: number, output?: un
 
 const BUCKET = { Bucket: 'exports', ExpectedBucketOwner: '123456789012' };
 
-/**
- * A deployed bucket with these objects.
- *
- * @param name in the outputs of the stack
- * @returns a folder with the outputs, to run commands in
- */
+/** A deployed bucket with these objects. @param name in the outputs of the stack */
 export async function startBucket(
   objects: Readonly<Record<string, unknown>>,
   name = BUCKET.Bucket,
-): Promise<string> {
+): Promise<void> {
   const server = await startS3({
     directory: temporaryDirectory(),
     buckets: [BUCKET.Bucket],
@@ -46,22 +38,7 @@ export async function startBucket(
     const Body = Buffer.isBuffer(content) ? content : JSON.stringify(content);
     await client.send(new PutObjectCommand({ ...BUCKET, Key, Body }));
   }
-  return writeOutputs({ stateMachine: STATE_MACHINE, bucket: name });
-}
-
-/** Writes the outputs of a deployment. @returns the folder, to run commands in */
-export async function writeOutputs(
-  outputs: Readonly<Partial<Record<keyof typeof OUTPUTS, string>>>,
-): Promise<string> {
-  const folder = temporaryDirectory();
-  const named = Object.entries(outputs).map(([name, value]) => [
-    OUTPUTS[name as keyof typeof OUTPUTS],
-    value,
-  ]);
-  await mkdir(join(folder, 'cdk.out'));
-  const stacks = { [readConfig().stack]: Object.fromEntries(named) };
-  await writeFile(join(folder, OUTPUTS_FILE), JSON.stringify(stacks));
-  return folder;
+  await startCloudFormation(readConfig().stack, { stateMachine: STATE_MACHINE, bucket: name });
 }
 
 const REQUEST = {

@@ -133,7 +133,14 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
 type Operations = Readonly<Record<string, (body: Readonly<Record<string, string>>) => object | undefined>>;
 
 /** The part of CloudFormation that commands use, with one stack. @returns `stack Region` of each call */
-export async function startCloudFormation(stack: string) {
+export async function startCloudFormation(
+  stack: string,
+  outputs: Readonly<Partial<Record<keyof typeof OUTPUTS, string>>> = { stateMachine: STATE_MACHINE },
+) {
+  const members = Object.entries(outputs).map(
+    ([name, value]) =>
+      `<member><OutputKey>${OUTPUTS[name as keyof typeof OUTPUTS]}</OutputKey><OutputValue>${value}</OutputValue></member>`,
+  );
   const calls: string[] = [];
   const service = await listen(({ headers, body }, response) => {
     const [, region] = /Credential=\w+\/\d+\/([\w-]+)\//.exec(String(headers.authorization)) ?? [];
@@ -144,8 +151,7 @@ export async function startCloudFormation(stack: string) {
       name === stack
         ? `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>${name}</StackName>
            <CreationTime>2026-11-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>
-           <member><OutputKey>${OUTPUTS.stateMachine}</OutputKey><OutputValue>${STATE_MACHINE}</OutputValue></member>
-           </Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
+           ${members.join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
         : '<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack with id x does not exist</Message></Error></ErrorResponse>',
     );
   });

@@ -15,7 +15,7 @@ it('stops an execution, and prints the command that goes on', async () => {
   expect(await stop(NAME)).toEqual({
     status: 0,
     stdout: `Stopped ${NAME}. Windows that were delivered stay.\nTo export the rest: ${RESUME}\n`,
-    stderr: '',
+    stderr: 'Working on the stack exports in eu-west-1 of AWS account 123456789012.\n',
   });
   expect(execution.status).toBe('ABORTED');
 

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runAthenaQuery } from '../../../../infra/cli/query/athena.ts';
 import type { QueryResult } from '../../../../infra/cli/query/result.ts';
+import { readConfig } from '../../../../infra/config/config.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { json, listen } from '../../../support/listen.ts';
-import { writeOutputs } from '../executions/operated-executions.ts';
-import { STATE_MACHINE } from '../executions/step-functions.ts';
+import { STATE_MACHINE, startCloudFormation } from '../executions/step-functions.ts';
 
 const PLACE = { workgroup: 'exports', database: 'exports_tables', region: 'eu-west-1' };
 const SELECT = 'SELECT spend, n FROM daily_campaigns';
@@ -128,8 +128,10 @@ describe('a query of the deployed tables', () => {
 });
 
 describe('the command', () => {
-  const run = async (outputs: Parameters<typeof writeOutputs>[0]) =>
-    runCommand(['query', '--json', SELECT], '', await writeOutputs(outputs));
+  const run = async (outputs: Parameters<typeof startCloudFormation>[1]) => {
+    await startCloudFormation(readConfig().stack, outputs);
+    return runCommand(['query', '--json', SELECT]);
+  };
 
   it("finds the workgroup, the database and the Region in the deployed stack's outputs", async () => {
     const { calls } = await startAthena();
@@ -144,6 +146,7 @@ describe('the command', () => {
   });
 
   it('exits 2 if the stack has no tables', async () => {
+    await startAthena();
     const { status, stdout } = await run({});
     expect(status).toBe(2);
     expect(JSON.parse(stdout).faults).toEqual([expect.stringContaining('has no AthenaWorkgroup')]);
