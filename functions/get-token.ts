@@ -1,7 +1,7 @@
 import { createHandler } from './aws/handler.ts';
 import { createSecrets } from './aws/secrets.ts';
 import { toGrantError } from './decisions/platform-failure.ts';
-import { MAX_RENEWALS } from './decisions/waits.ts';
+import { MAX_RENEWALS, MIN_WAIT } from './decisions/waits.ts';
 import { bearer } from './platform/connection.ts';
 import { apiKeyWarning, useApiKey } from './token/api-key.ts';
 import {
@@ -64,7 +64,7 @@ type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
  * Makes sure that a valid token is cached and returns a reference to it. Requests a token only if no cached one is valid,
  * or if the platform refused the one that is cached (contract 5.4). If the platform has refused the credential, the
  * windows of an export fail with the same error without another request; a new export tries again. Runs in the states
- * GetToken (once per export) and GetWindowToken.
+ * GetToken (once per export), GetWindowToken (once per window) and RenewToken.
  *
  * @throws TokenRefusedAgain if the platform refused a token that was itself a renewal
  * @throws CredentialUnusable, LoginRequired, PlatformUnavailable, AnswerUnreadable
@@ -106,15 +106,20 @@ export async function getToken(
   };
 }
 
-/** Counts a renewal, and sets the time at which a window began. A plan, which has no reports, passes unchanged. */
+/**
+ * Counts a renewal, which is followed by the shortest wait, and sets the time at which a window began. A plan, which has no
+ * reports, passes unchanged.
+ */
 function nextState(
   { caught, ...state }: TokenRequest,
   refused: TokenRef | undefined,
   now: Date,
 ): TokenRequest {
   if (!state.reports) return state;
-  const renewals = (state.renewals ?? 0) + (refused ? 1 : 0);
-  return { ...state, begun_at: state.begun_at ?? now.toISOString(), renewals };
+  const begun_at = state.begun_at ?? now.toISOString();
+  const { renewals = 0 } = state;
+  if (!refused) return { ...state, begun_at, renewals };
+  return { ...state, begun_at, renewals: renewals + 1, wait_seconds: MIN_WAIT };
 }
 
 /** @throws TokenRefusedAgain */

@@ -107,13 +107,15 @@ export class ExportWorkflow extends Construct {
   /**
    * One window. Every way to a GET of a report leads through WaitForReport, so two GETs are at least 10 s apart, also
    * after a refused token or an expired URL. GetWindowToken checks the token again because a window may start hours
-   * after its export. A failed window ends with a result, so that the other windows continue.
+   * after its export, and RenewToken replaces a refused one. A failed window ends with a result, so that the other windows continue.
    */
   private windowStates(functions: StepFunctions): sfn.IChainable {
     const failed = invoke(this, 'DescribeWindowFailure', { functions });
     const wait = new sfn.Wait(this, 'WaitForReport', { time: sfn.WaitTime.secondsPath('$.wait_seconds') });
-    const calls = { functions, failed, except: { errors: ['TokenRefused'], next: wait } } as const;
-    const downloads = { ...calls, except: { errors: ['TokenRefused', 'UrlExpired'], next: wait } } as const;
+    // It sets the shortest wait: that of an earlier 429 may be 15 minutes.
+    const renewToken = invoke(this, 'RenewToken', { functions, failed });
+    const calls = { functions, failed, except: { TokenRefused: renewToken } };
+    const downloads = { ...calls, except: { ...calls.except, UrlExpired: wait } };
 
     const getWindowToken = invoke(this, 'GetWindowToken', { functions, failed });
     const whatNext = new sfn.Choice(this, 'WhatNext');
@@ -128,13 +130,12 @@ export class ExportWorkflow extends Construct {
     const curateReport = invoke(this, 'CurateReport', {
       functions,
       failed: publishWindow,
-      except: { errors: ['DownloadRefused'], next: failed },
+      except: { DownloadRefused: failed },
     });
     const isCurated = new sfn.Choice(this, 'IsCurated');
 
     getWindowToken.next(whatNext);
     whatNext
-      .when(caught('TokenRefused'), getWindowToken)
       // Gives the report up, without a GET.
       .when(caught('UrlExpired'), checkReport)
       .when(isKind('purchases'), queryPurchases)
@@ -142,8 +143,8 @@ export class ExportWorkflow extends Construct {
       .when(is('planned'), createReport)
       .when(is('pending'), checkReport)
       .when(is('ready'), saveReport);
-    createReport.next(wait).next(whatNext);
-    checkReport.next(wait);
+    for (const state of [renewToken, createReport, checkReport]) state.next(wait);
+    wait.next(whatNext);
     for (const delivery of [saveReport, queryPurchases, exportList]) delivery.next(isSaved);
     isSaved.when(is('saved'), curateReport).otherwise(isCurated);
     curateReport.next(isCurated);

@@ -21,6 +21,7 @@ const CAUGHT = '$.caught';
 /** States that run a step under another name. */
 const RUNS = {
   GetWindowToken: 'GetToken',
+  RenewToken: 'GetToken',
   DescribeWindowFailure: 'DescribeFailure',
 } as const satisfies Record<string, StepName>;
 
@@ -38,7 +39,7 @@ export type StepFunctions = Readonly<Record<StepName, IFunction>>;
 interface Invoked {
   readonly functions: StepFunctions;
   /** The next state after these errors, such as those that a new token or a fresh URL cures. */
-  readonly except?: { readonly errors: readonly ErrorName[]; readonly next: sfn.IChainable };
+  readonly except?: { readonly [error in ErrorName]?: sfn.IChainable };
   /** The next state after any other error. */
   readonly failed?: sfn.IChainable;
 }
@@ -61,8 +62,8 @@ export function invoke(scope: Construct, id: StepName | keyof typeof RUNS, props
     } satisfies Partial<Record<keyof Invocation, unknown>>),
   });
   for (const retry of retries[step]) task.addRetry(retry);
-  if (props.except)
-    task.addCatch(props.except.next, { errors: [...props.except.errors], resultPath: CAUGHT });
+  for (const [error, next] of Object.entries(props.except ?? {}))
+    task.addCatch(next, { errors: [error], resultPath: CAUGHT });
   return props.failed ? catchAll(task, props.failed) : task;
 }
 

@@ -14,6 +14,7 @@ export const DOING: Readonly<Record<TimedState, string>> = {
   PlanExport: 'plans the export',
   GetToken: 'gets a token',
   GetWindowToken: 'gets a token',
+  RenewToken: 'renews the token',
   CreateReport: 'creates the report',
   WaitForReport: 'waits for the report',
   CheckReport: 'waits for the report',

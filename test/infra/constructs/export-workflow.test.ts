@@ -56,6 +56,7 @@ describe('the state machine', () => {
   it.each([
     'GetToken',
     'GetWindowToken',
+    'RenewToken',
     'CreateReport',
   ])('7: retries %s a second after the first answer 5xx', (name) => {
     expect(firstWait(name, 'PlatformUnavailable')).toBe(1);

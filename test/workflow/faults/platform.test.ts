@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { WindowState } from '../../../functions/workflow/states.ts';
 import { commonWorkflow, gapsIn, type Outcome, runExport } from '../../support/run-export.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
 
@@ -25,6 +26,23 @@ it('1, 35: a 401 for any call brings one new token, and the same report goes on'
     ...['token 200', 'create 401', 'token 200', 'create 201'],
     ...['report 401', 'token 200', 'report 200'],
     ...['report 401', 'token 200', 'report 200', 'storage 200'],
+  ]);
+});
+
+it('59: after a 429 with a long Retry-After, a 401 renews the token at once, and the wait is the shortest', async () => {
+  await forgetTokens(workflow);
+  const faults = ['report status=429 retry_after=300', 'report nth=2 status=401'];
+  const { status, events } = await runExport(workflow, { faults });
+  expect(status).toBe('SUCCEEDED');
+  const entered = events.filter(({ type, window }) => type === 'StateEntered' && window !== undefined);
+  const waits = entered.map(({ state, input }) => [state, (input as WindowState).wait_seconds] as const);
+  const refused = waits.findIndex(([state]) => state === 'RenewToken');
+  expect(waits.slice(refused - 3, refused + 2)).toEqual([
+    ['WaitForReport', 300],
+    ['WhatNext', 300],
+    ['CheckReport', 300],
+    ['RenewToken', 300],
+    ['WaitForReport', 10],
   ]);
 });
 
