@@ -151,7 +151,7 @@ export async function mergeList(
   });
 }
 
-/** Adds up the rows that the object shows on these days, from other reports: the metrics that it has and the table still has. */
+/** Adds up the rows that the object shows on these days, from older reports: the metrics that it has and the table still has. */
 async function sumShown(
   database: Database,
   days: readonly DayFacts[],
@@ -159,8 +159,8 @@ async function sumShown(
   { path, columns }: OldObject,
   { schema, version }: Offer,
 ): Promise<ReadonlyMap<string, Sums>> {
-  const isOther = ({ report_id, rows }: ShownDay) => report_id !== version.report_id && rows > 0;
-  const dates = days.flatMap(({ day }) => (shown[day] && isOther(shown[day]) ? [literal(day)] : []));
+  const isOlder = (each: ShownDay) => each.rows > 0 && compareReports(each, version) < 0;
+  const dates = days.flatMap(({ day }) => (shown[day] && isOlder(shown[day]) ? [literal(day)] : []));
   if (dates.length === 0) return new Map();
   const metrics = metricsOf(schema.columns).filter(({ name }) => columns.has(name));
   const sums = await database.query(
@@ -200,7 +200,10 @@ function judge(
   return { ...offered, outcome: 'shown', restated, tookOver, keeps: 0, entry, isWritten: true };
 }
 
-/** Positive if the first one is newer. A report of another request is always older. */
+/**
+ * Positive if the first one is newer, 0 if they are the same: a platform may give the id of a report to a later one. A report of
+ * another request is always older.
+ */
 function compareReports(one: ReportVersion, other: ReportVersion): number {
   if (one.request_hash !== other.request_hash) return -1;
   const age = Date.parse(one.created_at) - Date.parse(other.created_at);

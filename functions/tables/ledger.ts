@@ -65,7 +65,7 @@ function findReplaced(days: readonly LedgerDay[], { request, version }: Entry): 
 
 /** A condition of SQL: a fact and another one are of the same report, table, day and metric. */
 function isSame(other: string, ...more: readonly string[]): string {
-  const names = ['report_id', 'table_name', 'date', 'metric', ...more];
+  const names = ['report_id', 'report_created_at', 'table_name', 'date', 'metric', ...more];
   return names.map((name) => `fact.${name} IS NOT DISTINCT FROM ${other}.${name}`).join(' AND ');
 }
 

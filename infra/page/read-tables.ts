@@ -117,7 +117,7 @@ async function readChanges(query: Query, ledger: readonly TableFile[]): Promise<
   await query(`CREATE TABLE changes AS ${RESTATEMENTS}`);
   const idOf = "concat(table_name, '/', account) AS id";
   const counts = await query(
-    `SELECT ${idOf}, CAST(date AS VARCHAR) AS date, CAST(count(DISTINCT report_id) AS INTEGER) AS times
+    `SELECT ${idOf}, CAST(date AS VARCHAR) AS date, CAST(count(DISTINCT (report_id, changed_at)) AS INTEGER) AS times
      FROM changes GROUP BY ALL`,
   );
   const newest = await query(

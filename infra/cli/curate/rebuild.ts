@@ -14,6 +14,7 @@ import { type CatalogTable, readSchema } from '../../../functions/workflow/catal
 import { ExportError, readMessage } from '../../../functions/workflow/errors.ts';
 import { type DateRange, daysOf } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
+import type { ShownDay } from '../../../functions/workflow/shown-days.ts';
 import type { Curated } from '../../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { catalogName, type TableSchema, tableColumns } from '../../../functions/workflow/table.ts';
@@ -139,7 +140,9 @@ async function rebuildWindow(delivery: StoredDelivery, rebuilding: Rebuilding): 
   if (!states.some(isWanted)) {
     // A list's snapshot has no report; the execution that made it stands for one.
     const { report_id = delivery.manifest.execution } = delivery.manifest;
-    return { outcome: days.some((day) => shown[day]?.report_id === report_id) ? 'unchanged' : 'older' };
+    const isShown = ({ report_id: id, created_at }: ShownDay) =>
+      id === report_id && Date.parse(created_at) === Date.parse(delivery.created_at);
+    return { outcome: days.some((day) => shown[day] && isShown(shown[day])) ? 'unchanged' : 'older' };
   }
   try {
     const after = await curateReport(asState(delivery, found.request), {

@@ -13,9 +13,10 @@ afterAll(() => tables.close());
 async function log(...reports: readonly Partial<Report>[]) {
   accounts += 1;
   const account = `a${accounts}`;
+  const results = [];
   for (const [at, report] of reports.entries()) {
     const created_at = new Date(Date.UTC(2026, 10, 1 + at)).toISOString();
-    await tables.curate({ id: `r${at + 1}`, created_at, spends: {}, account, ...report });
+    results.push(await tables.curate({ id: `r${at + 1}`, created_at, spends: {}, account, ...report }));
   }
   const rows = await tables.rowsOf(
     'SELECT date, report_id, metric, value, outcome',
@@ -23,6 +24,7 @@ async function log(...reports: readonly Partial<Report>[]) {
   );
   return {
     account,
+    last: results.at(-1),
     lines: rows.map(
       ({ date, report_id, metric, value, outcome }) =>
         `${date} ${report_id} ${metric} ${value && Number(value)} ${outcome}`,
@@ -99,6 +101,17 @@ describe('the ledger', () => {
       '2026-10-31 r1 rows 2 shown',
       '2026-10-31 r2 rows 0 shown',
     ]);
+  });
+
+  it('has both reports if the platform gives them the same id', async () => {
+    const { lines, last } = await log({ spends: DAY }, { id: 'r1', spends: { '2026-10-31': [5, 2] } });
+    expect(lines).toEqual([
+      '2026-10-31 r1 rows 2 shown',
+      '2026-10-31 r1 spend 3 shown',
+      '2026-10-31 r1 rows 2 shown',
+      '2026-10-31 r1 spend 7 shown',
+    ]);
+    expect(last?.curated.table).toMatchObject({ restated: 1 });
   });
 
   it('says of each day which report the table shows, also after a request was changed and changed back', async () => {

@@ -125,11 +125,11 @@ it('leaves out a metric whose values are all NULL, and a dimension that no objec
 it('shows the newest 50 restatements, and counts the others', async () => {
   const out = await writeTable('2026-01-01', 30);
   const days = Array.from({ length: 30 }, (_, at) => addDays('2026-01-01', at));
-  // The third report changes the last day again.
+  // The third report changes the last day again. Its id is that of the second one.
   const facts = [1, 2, 3].flatMap((version) =>
     days.slice(version === 3 ? -1 : 0).map((date) => ({
       date,
-      report_id: `r-${version}`,
+      report_id: `r-${Math.min(version, 2)}`,
       at: `2026-02-0${version} 06:00:00.5`,
       values: { rows: 12, spend: version, conversions: -version },
     })),
@@ -139,6 +139,7 @@ it('shows the newest 50 restatements, and counts the others', async () => {
   const [found = {} as PageExport] = (await page(out)).exports;
   const rows = await ask(found.queries.restatements, out);
   expect([rows.length, found.restatements.length, found.older_restatements]).toEqual([62, 50, 12]);
+  expect(found.days?.map(({ restated }) => restated)).toEqual([...Array(29).fill(1), 2]);
   expect(found.restatements[1]).toMatchObject({
     metric: 'spend',
     first: '1.0000000000',

@@ -13,7 +13,8 @@ it('shows each day of overlapping windows from the newest report, and changes no
   const folder = await openFolder();
   await deliver(folder, { days: [1, 3], created: 5 });
   await deliver(folder, { days: [2, 4], created: 7 });
-  await deliver(folder, { days: [2, 3], created: 6 });
+  // The platform gave the next one the same id.
+  await deliver(folder, { days: [2, 3], created: 6, report_id: 'r-7' });
   await deliver(folder, { days: [4, 6], created: 4 });
   const { out } = folder;
   const { status, result } = await curate(['daily', '--local', '--out', out]);

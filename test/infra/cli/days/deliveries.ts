@@ -32,6 +32,7 @@ interface Delivery {
   readonly days: readonly [number, number];
   /** The hour of November 1 in which the report was created. Its rows spend as much a day, unless `spend` is given. */
   readonly created: number;
+  readonly report_id?: string;
   readonly spend?: unknown;
   /** Other fields of each row. */
   readonly fields?: Record<string, unknown>;
@@ -89,7 +90,10 @@ export async function deliver({ out, put }: Folder, delivery: Delivery): Promise
     request_hash: requestHash(request, { platform, revision }),
     platform,
     revision,
-    ...(request.kind === 'report' && { report_id: `r-${created}`, report_created_at: timeOf(created) }),
+    ...(request.kind === 'report' && {
+      report_id: delivery.report_id ?? `r-${created}`,
+      report_created_at: timeOf(created),
+    }),
     bucket: BUCKET,
     key,
     bytes: file.length,
