@@ -50,6 +50,10 @@ export const option = {
     new Option('--from <date>', `the first day${more}`).argParser(parseDate),
   to: (instead = '') =>
     new Option('--to <date>', `the day after the last one${instead}`).argParser(parseDate),
+  period: () =>
+    new Option('--period <period>', 'such as last_14_days or previous_month, instead of the dates').conflicts(
+      ['from', 'to'],
+    ),
   /** Refuses --local. @param instead what to do with a run of this machine */
   deployedOnly: (instead: string) =>
     new Option('--local')

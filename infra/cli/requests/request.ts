@@ -75,6 +75,8 @@ export interface RequestOptions {
   readonly from?: string;
   /** Exclusive. */
   readonly to?: string;
+  /** Replaces them too. */
+  readonly period?: string;
   readonly onlyMissing?: true;
 }
 
@@ -98,13 +100,12 @@ export async function findGivenRequest(
  *
  * @throws UsageError
  */
-export function withOptions(request: unknown, { from, to, onlyMissing }: RequestOptions): unknown {
+export function withOptions(request: unknown, { from, to, period, onlyMissing }: RequestOptions): unknown {
   if ((from === undefined) !== (to === undefined)) throw new UsageError(['give --from and --to together']);
   if (!isObject(request)) return request;
-  const { period, ...others } = request;
-  const ranged =
-    from === undefined || to === undefined ? request : { ...others, start_date: from, end_date: to };
-  return onlyMissing ? { ...ranged, only_missing: true } : ranged;
+  const { period: _, start_date, end_date, ...undated } = request;
+  const range = period === undefined ? from && { start_date: from, end_date: to } : { period };
+  return { ...(range ? { ...undated, ...range } : request), ...(onlyMissing && { only_missing: true }) };
 }
 
 /** The request of `npm start`: the last week of the sandbox's advertisers, by campaign. */

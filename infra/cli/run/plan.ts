@@ -30,6 +30,7 @@ export function createPlanCommand(): Command {
     .addOption(option.account())
     .addOption(option.from())
     .addOption(option.to())
+    .addOption(option.period())
     .option('--only-missing', 'leave out windows that the same request has already delivered')
     .addOption(option.json())
     .option('--local', 'look at the folder of local runs instead of the deployed bucket')

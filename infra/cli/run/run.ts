@@ -16,6 +16,7 @@ export function createRunCommand(): Command {
     .addOption(option.account())
     .addOption(option.from())
     .addOption(option.to())
+    .addOption(option.period())
     .option('--only-missing', 'leave out windows that the same request has already delivered')
     .addOption(option.json())
     .option('--local', 'run the workflow on this machine, without an AWS account')

@@ -1,19 +1,29 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { join, matchesGlob } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
+import { addDays, daysOf } from '../../../functions/workflow/request/dates.ts';
 import { MAIN } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+const ROOT = new URL('../../../', import.meta.url);
+const README = readFileSync(new URL('README.md', ROOT), 'utf8');
+
+/** The lines of a section's first block of commands. */
+function commandsOf(section: string): string[] {
+  const [, rest = ''] = README.split(`\n## ${section}\n`);
+  return /```sh\n([^`]*)```/.exec(rest)?.[1]?.split('\n') ?? [];
+}
 
 /** Runs a command line of the README as a shell does. */
-async function run(line: string, cwd: string) {
+async function run(line: string, cwd: string, input = '') {
   const command = line
     .replace('npm start --', 'npm run export -- run --local')
     .replace('npm run export --', `'${process.execPath}' '${MAIN}'`);
-  const child = spawn('sh', ['-c', command], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('sh', ['-c', command], { cwd });
+  child.stdin.end(input);
   const [stdout, stderr, [status]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
@@ -23,16 +33,34 @@ async function run(line: string, cwd: string) {
   return { stdout, stderr };
 }
 
-it("the commands of the README's first query run, and show each day of overlapping runs once", async () => {
-  const [, section = ''] = README.split('\n## Your first query\n');
-  const [, block = ''] = section.split(/```(?:sh)?\n/);
-  const [first = '', second = '', query = ''] = block.split('\n');
+it("the README's steps show each day of overlapping runs once, and leave no day missing", async () => {
+  expect(commandsOf('Run it here')[0]).toBe('npm ci && npm start');
+  const [, fast = ''] = /\(`(npm start -- --speed \d+)`/.exec(README) ?? [];
+  const [second = '', query = ''] = commandsOf('Your first query');
   const cwd = temporaryDirectory();
-  await run(first, cwd);
+  await run(fast, cwd);
   // The first run was faster than real time.
   expect((await run(second, cwd)).stderr).toContain('has times in the future');
-  const rows = (await run(`${query} --csv`, cwd)).stdout.trim().split('\r\n').slice(1);
-  const days = new Set(rows.map((row) => row.slice(0, '2026-10-01'.length)));
-  expect([...days]).toEqual(Array.from({ length: 11 }, (_, at) => `2026-10-${`${at + 1}`.padStart(2, '0')}`));
+  const { stdout, stderr } = await run(`${query} --csv`, cwd);
+  expect(stderr).not.toContain('has no days');
+  const rows = stdout.trim().split('\r\n').slice(1);
+  const days = [...new Set(rows.map((row) => row.slice(0, 'YYYY-MM-DD'.length)))];
+  // 15 at midnight.
+  const [start_date = '', { length }] = [days[0], days];
+  expect(length).toBeGreaterThanOrEqual(14);
+  expect(days).toEqual(daysOf({ start_date, end_date: addDays(start_date, length) }));
   expect(new Set(rows.map((row) => row.replace(/,[^,]*$/, ''))).size).toBe(rows.length);
+  const missing = await run('npm run export -- missing example --local --json', cwd);
+  expect(JSON.parse(missing.stdout)).toMatchObject({ days: length, missing: [] });
+});
+
+it('git ignores the files that the README asks for, and only their owner reads the credential', async () => {
+  const ignored = readFileSync(new URL('.gitignore', ROOT), 'utf8').split('\n');
+  const written = new Set(README.match(/\b(credential|request|example)\.(json|csv)\b/g));
+  expect(written.size).toBe(3);
+  for (const file of written)
+    expect([file, ignored.some((pattern) => matchesGlob(file, pattern))]).toEqual([file, true]);
+  const cwd = temporaryDirectory();
+  await run(commandsOf('Your own request')[0] ?? '', cwd, '{}\n');
+  expect(statSync(join(cwd, 'credential.json')).mode & 0o777).toBe(0o600);
 });
