@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { exec } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   copyFileSync,
@@ -22,8 +22,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** DuckDB's native part. esbuild leaves its import as it is, so a bundle needs it in a node_modules of its own. */
 const BINDINGS = '@duckdb/node-bindings';
 
-/** Lambda's Linux on arm64, whatever machine synthesizes the stack. */
-const LAMBDA = ['--os=linux', '--cpu=arm64'];
+/** Lambda's Linux on arm64, whatever machine synthesizes the stack. Without --libc, npm asks this machine, which may have none. */
+const LAMBDA = '--os=linux --cpu=arm64 --libc=glibc';
 const LAMBDA_BINDINGS = `${BINDINGS}-linux-arm64`;
 
 /** npm could not install the packages that Lambda needs. */
@@ -91,19 +91,20 @@ export async function installForLambda(cache?: string): Promise<string> {
   const install = async (draft: string) => {
     for (const file of ['package.json', 'package-lock.json'])
       copyFileSync(join(ROOT, file), join(draft, file));
-    const options = ['--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', ...LAMBDA];
-    await runNpm(['ci', '--prefix', draft, ...options]);
+    await runNpm(`ci --omit=dev --ignore-scripts --prefer-offline --no-audit ${LAMBDA}`, draft);
     if (!existsSync(join(draft, 'node_modules', LAMBDA_BINDINGS)))
       throw new PackageFault(
-        `npm did not install ${LAMBDA_BINDINGS}. It must know the options --os and --cpu (npm 10).`,
+        `npm did not install ${LAMBDA_BINDINGS}, which CurateReport needs on Lambda. npm must know the options ${LAMBDA}, ` +
+          'as version 10.3.0 and later do: compare npm --version, and run the command again.',
       );
   };
   return join(await cachedFolder(`lambda-${hash.slice(0, 16)}`, install, cache), 'node_modules');
 }
 
-async function runNpm(options: readonly string[]): Promise<void> {
+/** Runs npm in a shell, because on Windows it is a script. */
+async function runNpm(command: string, cwd: string): Promise<void> {
   try {
-    await promisify(execFile)('npm', options, { cwd: ROOT });
+    await promisify(exec)(`npm ${command}`, { cwd });
   } catch (error) {
     const { stderr = '', message } = error as Error & { stderr?: string };
     throw new PackageFault(`npm could not install the packages for Lambda: ${stderr.trim() || message}`);

@@ -3,13 +3,15 @@ import { once } from 'node:events';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { cachedFolder } from '../../infra/cache.ts';
+import { installForLambda } from '../../infra/constructs/bundle.ts';
 import { loadAssembly, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 import type { FunctionSpec } from '../../infra/local/lambda/lambda-instance.ts';
 import { awsEnvironment, SETTINGS } from '../support/lambda.ts';
 import { listen } from '../support/listen.ts';
 import { NORMALIZED_REPORT } from '../support/requests.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const RUNTIME_CLIENT = 'aws-lambda-ric@4.0.2';
 
@@ -83,4 +85,16 @@ it("PlanExport returns its plan through AWS's runtime client", async () => {
   const state = { execution: 'e', started_at: '2026-11-21T06:00:00Z', request: NORMALIZED_REPORT };
   const { result, body } = await invoke(spec, { state });
   expect([result, body]).toMatchObject(['response', { windows: [expect.anything()] }]);
+});
+
+/** npm looks for glibc in the script ldd, and then in a report of its Node. A Mac has neither. */
+const HIDE_GLIBC = `
+  import fs from 'node:fs';
+  const { readFileSync } = fs;
+  fs.readFileSync = (file, ...options) => readFileSync(file === '/usr/bin/ldd' ? '/absent' : file, ...options);
+  process.report.getReport = () => ({ header: {}, sharedObjects: [] });`;
+
+it('the packages for Lambda can be installed on a machine without glibc, such as a Mac or Alpine Linux', async () => {
+  vi.stubEnv('NODE_OPTIONS', `--import data:text/javascript,${encodeURIComponent(HIDE_GLIBC)}`);
+  await expect(installForLambda(temporaryDirectory())).resolves.toMatch(/node_modules$/);
 });
