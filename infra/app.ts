@@ -3,7 +3,7 @@ import { App } from 'aws-cdk-lib';
 import { CONFIG_KEY, InvalidConfig, parseConfig } from './config/config.ts';
 import { bundleFunctions, installForLambda, PackageFault } from './constructs/bundle.ts';
 import { ExportStack } from './stack.ts';
-import { addPolicyChecks, addWarnings } from './synth-checks.ts';
+import { addPolicyChecks, addWarnings, checkTemplate } from './synth-checks.ts';
 
 /** The CDK app. The CDK CLI passes cdk.json's context. */
 try {
@@ -17,7 +17,7 @@ try {
   const stack = new ExportStack(app, config, bundles);
   addWarnings(stack, config);
   addPolicyChecks(app, stack);
-  app.synth();
+  checkTemplate(app.synth().getStackByName(config.stack));
 } catch (error) {
   if (!(error instanceof InvalidConfig || error instanceof PackageFault)) throw error;
   process.stderr.write(`${error.message}\n`);

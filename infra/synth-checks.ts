@@ -1,11 +1,13 @@
+import { statSync } from 'node:fs';
 import { Annotations, type App, type CfnResource, Validations } from 'aws-cdk-lib';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import type { CloudFormationStackArtifact } from 'aws-cdk-lib/cx-api';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../functions/workflow/keys.ts';
 import { metricType, TABLES_PREFIX } from '../functions/workflow/table.ts';
-import { type Config, type ConfiguredExport, nextStarts } from './config/config.ts';
+import { type Config, type ConfiguredExport, InvalidConfig, nextStarts } from './config/config.ts';
 import { tableSource } from './config/exports.ts';
 import { databaseName, RESULTS_PREFIX } from './constructs/export-tables.ts';
 import { CLOUDWATCH_READS } from './constructs/monitoring/alarm-topic.ts';
@@ -101,6 +103,19 @@ function childExecutions(stack: ExportStack): string[] {
 function logicalIds(stack: ExportStack, type: abstract new (...args: never[]) => CfnResource): string[] {
   const resources = stack.node.findAll().filter((node): node is CfnResource => node instanceof type);
   return resources.map((resource) => stack.resolve(resource.logicalId));
+}
+
+/** CloudFormation refuses a larger template. */
+const MAX_TEMPLATE_BYTES = 1_000_000;
+
+/** @throws InvalidConfig if CloudFormation would refuse the template for its size */
+export function checkTemplate({ templateFullPath }: CloudFormationStackArtifact): void {
+  const { size } = statSync(templateFullPath);
+  if (size <= MAX_TEMPLATE_BYTES) return;
+  throw new InvalidConfig([
+    `exports: make a template of ${size} bytes, and CloudFormation takes ${MAX_TEMPLATE_BYTES}. Deploy some of them in a ` +
+      'second stack, with another name in stack. Exports that share a table, and fewer metrics, make it smaller, too.',
+  ]);
 }
 
 /** Starts of a schedule that are compared with those of others: a month of daily ones. */

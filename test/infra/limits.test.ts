@@ -1,20 +1,34 @@
+import { App } from 'aws-cdk-lib';
+import { DISABLE_ASSET_STAGING_CONTEXT } from 'aws-cdk-lib/cx-api';
 import { expect, it } from 'vitest';
-import { CONTEXT, readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
+import { parseConfig, readContext } from '../../infra/config/config.ts';
+import { ExportStack } from '../../infra/stack.ts';
+import { checkTemplate } from '../../infra/synth-checks.ts';
+import { BUNDLES, CONTEXT, readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 type Stack = ReturnType<typeof synthesizeStack>;
 
 /** Names of 64 characters, the longest. */
 const ACCOUNTS = Array.from({ length: 30 }, (_, at) => `${at}`.padEnd(64, 'x'));
 
-/** The largest stack that the reference promises, with every option. */
-const LARGEST = {
-  stack: 's'.repeat(63),
-  accounts: ACCOUNTS,
-  exports: Array.from({ length: 115 }, (_, at) => ({
+/** Metrics that the dictionary knows, so that each has a long comment in the catalog. */
+const METRICS = Array.from({ length: 30 }, (_, at) => `number_of_conversions_${at}`);
+
+/** Scheduled exports with names of 64 characters and a table each. */
+function exportsWith(metrics: number, count: number) {
+  return Array.from({ length: count }, (_, at) => ({
     ...CONTEXT.exports[0],
     name: `${at}`.padEnd(64, 'y'),
     account: ACCOUNTS[at % ACCOUNTS.length],
-  })),
+    metrics: METRICS.slice(0, metrics),
+  }));
+}
+
+/** Every option, as long as it may be. */
+const OPTIONS = {
+  stack: 's'.repeat(63),
+  accounts: ACCOUNTS,
   kms_key: 'create',
   alarm_emails: ['ops@example.com', 'other@example.com'],
   slack: { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' },
@@ -49,7 +63,7 @@ function lengths(stack: Stack, type: string, property: string): number[] {
 /** Each limit with the values that count against it. Sizes are in bytes or characters. */
 const LIMITS: [string, number, (stack: Stack) => number[]][] = [
   ['resources of a stack', 500, ({ template }) => [Object.keys(template.Resources).length]],
-  ['template', 1_000_000, ({ template }) => [JSON.stringify(template, undefined, 1).length]],
+  ['template', 1_000_000, ({ template }) => [JSON.stringify(template).length]],
   ['inline policies of a role', 10_240, inlinePolicies],
   [
     'environment of a function',
@@ -65,8 +79,26 @@ const LIMITS: [string, number, (stack: Stack) => number[]][] = [
   ['description of an alarm', 1_024, (stack) => lengths(stack, 'AWS::CloudWatch::Alarm', 'AlarmDescription')],
 ];
 
-it('the largest stack of the reference stays within the limits of AWS', () => {
-  const stack = synthesizeStack(LARGEST);
+it.each([
+  [115, 10],
+  [80, 30],
+])('a stack of %i scheduled exports with %i metrics each, as the reference promises, stays within the limits of AWS', (count, metrics) => {
+  const stack = synthesizeStack({ ...OPTIONS, exports: exportsWith(metrics, count) });
   for (const [name, limit, valuesOf] of LIMITS)
     expect(Math.max(...valuesOf(stack)), name).toBeLessThanOrEqual(limit);
+});
+
+it('a template that CloudFormation would refuse for its size fails the synth', () => {
+  const context = { ...readContext(), [DISABLE_ASSET_STAGING_CONTEXT]: true };
+  const app = new App({ context, builtinCloudFormationValidation: false, outdir: temporaryDirectory() });
+  const { stackName } = new ExportStack(
+    app,
+    parseConfig({ ...CONTEXT, ...OPTIONS, exports: exportsWith(30, 115) }),
+    BUNDLES,
+  );
+  const artifact = app.synth().getStackByName(stackName);
+  const bytes = JSON.stringify(artifact.template).length;
+  expect(() => checkTemplate(artifact)).toThrow(
+    `a template of ${bytes} bytes, and CloudFormation takes 1000000`,
+  );
 });
