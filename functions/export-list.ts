@@ -40,9 +40,11 @@ export async function exportList(
   const object = dependencies.createObject(objectKey(request, window), {
     contentType: 'application/x-ndjson',
   });
+  const warnings = new Set<string>();
+  const warn = (warning: string) => void warnings.add(warning);
   try {
     const written = await callPlatform(state, dependencies, call, (platform, authorization) =>
-      writeItems(listPages(platform, authorization, listQuery(request)), object, dependencies),
+      writeItems(listPages(platform, authorization, listQuery(request), warn), object, dependencies),
     );
     if (written instanceof RetryAfter) {
       await object.abort();
@@ -52,7 +54,7 @@ export async function exportList(
     const stored = { ...(await object.end()), rows };
     return {
       ...afterSuccess(state),
-      warnings: [...state.warnings, ...warnOfPages(pages, request)],
+      warnings: [...state.warnings, ...warnOfPages(pages, request), ...warnings],
       status: 'saved',
       object: { ...stored, copied_at: dependencies.now().toISOString() },
     };

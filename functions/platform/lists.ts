@@ -22,35 +22,42 @@ export interface ListRequest {
 }
 
 /**
- * Requests the pages of a list in order, one at a time, until a page is shorter than the first (contract 4.6, 8). An item
- * may come twice, because the order may change between requests. Numbers that JavaScript cannot hold stay as they were
- * sent. Throws what {@link callApi} throws, and UnreadableAnswer if the items cannot be found, or if limit or offset has
- * no effect.
+ * Requests the pages of a list in order, one at a time, until one is empty (contract 4.6, 8). An item may come twice,
+ * because the order may change between requests. Numbers that JavaScript cannot hold stay as they were sent. Throws what
+ * {@link callApi} throws, and UnreadableAnswer if the items cannot be found, or if limit or offset has no effect.
+ *
+ * @param warn gets the reason if items may be missing
  */
 export async function* listPages(
   platform: Platform,
   authorization: Authorization,
   list: ListRequest,
+  warn: (warning: string) => void = () => {},
 ): AsyncGenerator<readonly unknown[], void, undefined> {
   const limit = list.limit ?? PAGE_LIMIT;
   let previous = '';
   let size = limit;
-  for (let offset = 0; ; offset += size) {
-    // A short first page is either the whole list, or as many items as the server sends at most. The second request shows which.
-    const isProbe = offset === size && size < limit;
+  let count = 0;
+  for (let offset = 0; ; offset += count) {
+    // A short page is either the end, or as many items as the server sends at most. The next request shows which.
+    const isAfterShort = offset > 0 && (count < size || (offset === size && size < limit));
     const found = await readPage(platform, authorization, list, { limit, offset }).catch((error: unknown) => {
-      if (isProbe && isBeyondEnd(error)) return undefined;
+      if (offset > 0 && isBeyondEnd(error)) return undefined;
       throw error;
     });
+    if (!found && !isAfterShort)
+      warn(`the platform refused offset ${offset}, taken for the end: check that the list is no longer`);
     if (!found || found.items.length === 0) return;
     const { answer, items } = found;
     // Compares the items only: their wrapper may change each time, for example if it holds the time.
     const page = JSON.stringify(items);
-    if (page === previous && isProbe) return;
+    if (page === previous && isAfterShort) return;
     if (page === previous) throw unreadable(answer, 'the page before: offset has no effect');
+    if (offset > 0 && count < size)
+      warn('a page in the middle of the list was shorter than the first one: items may be missing');
     yield items;
-    if (offset === 0) size = items.length;
-    if (items.length < size) return;
+    count = items.length;
+    if (offset === 0) size = count;
     previous = page;
   }
 }

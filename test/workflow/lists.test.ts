@@ -17,7 +17,7 @@ it('8: a list arrives page by page with a token of its scope, and starts again a
   const scopes = outcome.callsTo('token').map(({ body }) => new URLSearchParams(body).get('scope'));
   expect(scopes).toEqual(['campaigns:read']);
   const queries = outcome.callsTo('list').map(({ query }) => Object.fromEntries(new URLSearchParams(query)));
-  const offsets = ['0', '5000', '0', '5000', '10000'];
+  const offsets = ['0', '5000', '0', '5000', '10000', '12345'];
   expect(queries).toEqual(offsets.map((offset) => ({ limit: '5000', offset })));
   expect(outcome.manifest).toMatchObject({
     kind: 'list',

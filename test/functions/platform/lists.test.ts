@@ -5,9 +5,14 @@ import { json, listen, type Seen } from '../../support/listen.ts';
 import { bearer, errorOf, platformAt } from '../../support/platform.ts';
 
 /** All items of the list at this URL. */
-async function collect(url: string, asked: Partial<ListRequest> = {}): Promise<unknown[]> {
+async function collect(
+  url: string,
+  asked: Partial<ListRequest> = {},
+  warnings: string[] = [],
+): Promise<unknown[]> {
   const items: unknown[] = [];
-  const pages = listPages(platformAt(url), bearer, { resource: 'campaigns', ...asked });
+  const list = { resource: 'campaigns', ...asked };
+  const pages = listPages(platformAt(url), bearer, list, (warning) => warnings.push(warning));
   for await (const page of pages) items.push(...page);
   return items;
 }
@@ -26,10 +31,10 @@ function campaigns(total: number, wrap: (items: unknown[]) => unknown = (items) 
 }
 
 test.each([
-  ['12,345 items', 12_345, {}, 5_000, ['5000 0', '5000 5000', '5000 10000']],
+  ['12,345 items', 12_345, {}, 5_000, ['5000 0', '5000 5000', '5000 10000', '5000 12345']],
   ['a full last page', 6, { limit: 3 }, 3, ['3 0', '3 3', '3 6']],
   ['no items', 0, {}, 5_000, ['5000 0']],
-  ['a server whose pages are smaller than the limit', 45, {}, 20, ['5000 0', '5000 20', '5000 40']],
+  ['smaller pages than the limit', 45, {}, 20, ['5000 0', '5000 20', '5000 40', '5000 45']],
 ])('contract 8: %s', async (_, total, asked, pageSize, requests) => {
   await using server = await campaigns(total, (items) => items.slice(0, pageSize));
   const ids = (await collect(server.url, asked)).map((item) => (item as { id: string }).id);
@@ -39,7 +44,7 @@ test.each([
 
 test('a page is requested only after the previous one was consumed', async () => {
   await using server = await campaigns(10);
-  const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 3 });
+  const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 3 }, () => {});
   await pages.next();
   expect(server.requests).toHaveLength(1);
   await pages.return();
@@ -56,6 +61,28 @@ test.each([
   );
   expect(await collect(server.url)).toEqual([{ id: 1 }]);
   expect(server.requests).toHaveLength(2);
+});
+
+test.each<[string, number[], RegExp[]]>([
+  ['a refused offset after a full page ends the list', [2, 2], [/^the platform refused offset 4, /]],
+  ['a refused offset after a short page ends the list', [2, 1], []],
+  ['a short page with more items after it', [2, 1, 2], [/^a page in the middle /, /refused offset 5/]],
+])('60: %s: pages of %o', async (_, lengths, expected) => {
+  await using server = await listen((seen, response) => {
+    const { offset } = queryOf(seen);
+    const length = lengths[server.requests.length - 1];
+    if (length === undefined) return json(response, 422, {});
+    json(
+      response,
+      200,
+      Array.from({ length }, (_item, at) => Number(offset) + at),
+    );
+  });
+  const warnings: string[] = [];
+  const items = await collect(server.url, { limit: 2 }, warnings);
+  expect(items).toEqual(Array.from(items.keys()));
+  expect(items).toHaveLength(lengths.reduce((total, length) => total + length));
+  expect(warnings).toEqual(expected.map((pattern) => expect.stringMatching(pattern)));
 });
 
 test.each([401, 500])('a list fails if the second request answers %i', async (status) => {
