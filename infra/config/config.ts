@@ -6,7 +6,7 @@ import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { PART_BYTES } from '../../functions/workflow/checkpoint.ts';
 import { isCalendarDate, isTimeZone } from '../../functions/workflow/request/dates.ts';
 import { describeIssue, wordIssue } from '../../functions/workflow/request/issues.ts';
-import { accountFaults, alarmFaults, exportFaults } from './export-faults.ts';
+import { accountFaults, exportFaults, targetFaults } from './export-faults.ts';
 import { type ConfiguredEntry, DateColumn, DeclaredColumns } from './exports.ts';
 
 /** The key of the config in cdk.json's context. */
@@ -222,7 +222,7 @@ export function parseConfig(context: unknown, region?: string): Config {
     ),
     ...exportFaults(context),
     ...accountFaults(context),
-    ...alarmFaults(context, region),
+    ...targetFaults(context, region),
   ];
   if (!parsed.success || faults.length > 0) throw new InvalidConfig(faults);
   const { exports, time_zones } = parsed.data;

@@ -53,20 +53,34 @@ export function accountFaults(context: unknown): string[] {
   );
 }
 
-/** Faults of the topic that alarms notify. @param region to which the stack would be deployed, if it is known */
-export function alarmFaults(context: unknown, region?: string): string[] {
-  const { alarm_topic_arn, alarm_emails } = fieldsOf(context);
-  if (alarm_topic_arn === undefined) return [];
-  const [, , , itsRegion] = String(alarm_topic_arn).split(':');
+/** Regions of GovCloud and China. CloudFormation has no resource for a Slack channel there. */
+const WITHOUT_SLACK = /^(us-gov|cn)-/;
+
+/** Resources that have to be in the Region of the stack. */
+const SAME_REGION = {
+  alarm_topic_arn: ['the topic', 'alarms notify only topics in their own Region'],
+  kms_key: ['the key', 'AWS encrypts only with keys of the same Region'],
+} as const;
+
+/** Faults of alarms and of the key. @param region to which the stack would be deployed, if it is known */
+export function targetFaults(context: unknown, region?: string): string[] {
+  const settings = fieldsOf(context);
+  const { alarm_topic_arn, alarm_emails, slack } = settings;
   const faults = [];
-  if (Array.isArray(alarm_emails) && alarm_emails.length > 0)
+  if (alarm_topic_arn !== undefined && Array.isArray(alarm_emails) && alarm_emails.length > 0)
     faults.push(
       'alarm_emails: cannot be combined with alarm_topic_arn; subscribe the addresses to that topic',
     );
-  if (region && itsRegion && itsRegion !== region)
-    faults.push(
-      `alarm_topic_arn: the topic is in ${itsRegion}, but the stack would be deployed to ${region}, and alarms notify only topics in their own Region`,
-    );
+  if (!region) return faults;
+  for (const [setting, [what, why]] of Object.entries(SAME_REGION)) {
+    const [, , , itsRegion] = String(settings[setting]).split(':');
+    if (itsRegion && itsRegion !== region)
+      faults.push(
+        `${setting}: ${what} is in ${itsRegion}, but the stack would be deployed to ${region}, and ${why}`,
+      );
+  }
+  if (slack !== undefined && WITHOUT_SLACK.test(region))
+    faults.push(`slack: AWS has no chat service in ${region}; leave it out, and use alarm_emails`);
   return faults;
 }
 

@@ -162,17 +162,26 @@ describe('the config', () => {
     expect(faultsWith({ ...changes })).toEqual([fault]);
   });
 
-  it.each([
+  it.each<[string | undefined, readonly RegExp[]]>([
+    ['eu-central-1', []],
     [
       'us-east-1',
-      [expect.stringMatching(/^alarm_topic_arn: the topic is in eu-central-1, but .* us-east-1/)],
+      [/^alarm_topic_arn: the topic is in eu-central-1, but .* us-east-1/, /^kms_key: the key is in eu/],
     ],
-    ['eu-central-1', []],
+    ['us-gov-west-1', [/^alarm_topic_arn/, /^kms_key/, /^slack: AWS has no chat service in us-gov-west-1/]],
+    ['cn-north-1', [/^alarm_topic_arn/, /^kms_key/, /^slack/]],
     ['', []],
     [undefined, []],
-  ])('refuses the topic of another Region, if it is known to which one the stack goes: %j', (region, faults) => {
-    const topic = { alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call' };
-    expect(faultsOf({ ...CONTEXT, ...topic }, region)).toEqual(faults);
+  ])('refuses what would not work in the Region, if it is known to which one the stack goes: %j', (region, faults) => {
+    const elsewhere = {
+      alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call',
+      kms_key: 'arn:aws:kms:eu-central-1:111122223333:key/1a2b3c4d',
+      slack: { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' },
+    };
+    expect(faultsOf({ ...CONTEXT, ...elsewhere }, region)).toEqual(
+      faults.map((fault) => expect.stringMatching(fault)),
+    );
+    expect(faultsOf({ ...CONTEXT, kms_key: 'create' }, region)).toEqual([]);
   });
 
   it('accepts the schedule of a list, which is a snapshot of the day on which it is made', () => {
