@@ -29,7 +29,7 @@ const GLOBAL_UNICAST = blockList([], ['2000::/3']);
  * Checks a URL as far as possible without a lookup. `safeAgent` checks the addresses when it connects.
  *
  * @returns the parsed URL
- * @throws DownloadRefused with the reason and the URL without its query
+ * @throws DownloadRefused with the reason and the URL's origin
  */
 export function checkUrl(url: string, policy: HostPolicy): URL {
   if (!URL.canParse(url)) throw new DownloadRefused('The address is not a URL.');
@@ -39,10 +39,9 @@ export function checkUrl(url: string, policy: HostPolicy): URL {
   throw new DownloadRefused(`The address ${nameOf(parsed)} was refused: ${fault}.`);
 }
 
-/** Leaves out the parts that may hold a signature: a query, whose ? may be escaped, and the path of a URL without an origin. */
-function nameOf({ protocol, origin, host, pathname }: URL): string {
-  if (origin === 'null') return host === '' ? protocol : `${protocol}//${host}`;
-  return `${origin}${pathname.replace(/%3f.*$/i, '')}`;
+/** Leaves out the path and the query, which may hold a signature. */
+function nameOf({ protocol, host }: URL): string {
+  return host === '' ? protocol : `${protocol}//${host}`;
 }
 
 function faultOf(url: URL, { allowLoopback, allowedHosts }: HostPolicy): string | undefined {

@@ -102,6 +102,12 @@ test.each([
   ['an id with U+0000', 201, '{"id":"r\\u0000","status":"CREATED"}', 'id: cannot be part of a path'],
   ['an id that is too long', 201, `{"id":"${'x'.repeat(300)}","status":"CREATED"}`, 'id: longer than 256'],
   ['an id with the token', 201, `{"id":"r-${TOKEN}","status":"CREATED"}`, 'an id that contains the token'],
+  [
+    'an id that is an address with a query',
+    201,
+    '{"id":"https://h/r?sig=s","status":"CREATED"}',
+    '(id: an address with a query)',
+  ],
   ['no status', 201, '{"id":"r"}', 'status: not a string'],
   ['a number as a URL', 201, '{"id":"r","status":"READY","download_url":7}', 'download_url: not a string'],
   ['a list', 201, '[]', 'not an object'],
