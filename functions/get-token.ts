@@ -56,6 +56,8 @@ interface Wanted {
   readonly facts: Facts;
   /** The start of an export, which tries a credential again that the platform has refused. */
   readonly isStart: boolean;
+  /** No token of the platform's URL is cached for this account, not even an expired one. */
+  readonly isNewHost: boolean;
 }
 
 type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
@@ -78,6 +80,7 @@ export async function getToken(
   const { tokens, now, log, baseUrl } = dependencies;
   const stored = await readCredential(dependencies.credentialOf(account), account);
   const { credential, version } = stored;
+  const newest = await tokens.read(account);
   const refused = caught?.Error === 'TokenRefused' ? state.token : undefined;
   const facts = { request_id: readCause(caught?.Cause ?? '').facts.request_id };
   requireRenewable(state, refused, facts, now());
@@ -93,8 +96,10 @@ export async function getToken(
     refused: await cachedValue(tokens, account, refused),
     facts,
     isStart: state.reports === undefined,
+    isNewHost: !Object.values(newest?.tokens ?? {}).some(
+      (token) => !isRefused(token) && token.issued_for.endsWith(` ${baseUrl}`),
+    ),
   };
-  const newest = await tokens.read(account);
   const found =
     findUsable(newest, wanted, now()) ?? (await renew(stored, wanted, newest?.tokens, dependencies));
   const own = isOAuth(credential) ? [] : [apiKeyWarning(account, now())];
@@ -183,13 +188,13 @@ async function authorize(
   wanted: Wanted,
   dependencies: Dependencies,
 ): Promise<Omit<CachedToken, 'issued_for'>> {
-  const { account, scope } = wanted;
+  const { account, scope, isNewHost } = wanted;
   const { now, log } = dependencies;
   const requestedAt = now();
   if (!isOAuth(credential)) return useApiKey(credential, wanted, requestedAt);
   const access = { ...dependencies, store: dependencies.credentialOf(account) };
   const token = await grantToken(account, { credential, ...secret }, scope, access).catch((error) => {
-    throw toGrantError(error, account);
+    throw toGrantError(error, account, isNewHost);
   });
   const expires_at = new Date(requestedAt.getTime() + token.expiresIn * 1000).toISOString();
   log.info('a token was issued', { account, expires_at, scope: token.scope });

@@ -90,9 +90,22 @@ function fromSilence(
   return new PlatformUnavailable(`The platform did not answer (${code}) when ${doing}.`, known);
 }
 
-/** The same for the token endpoint (contract 7.3). */
-export function toGrantError(error: unknown, account: string): unknown {
+/**
+ * The same for the token endpoint (contract 7.3).
+ *
+ * @param isNewHost the host of base_url never gave this account a token: without an address it is a mistyped name, and not
+ *   an outage
+ */
+export function toGrantError(error: unknown, account: string, isNewHost: boolean): unknown {
   const doing = `requesting a token for account ${account}`;
+  if (isNewHost && error instanceof NoAnswer && error.code === 'ENOTFOUND') {
+    const { code, host } = error;
+    return new RequestRefused(`There is no host ${host} (${code}). Correct base_url.`, {
+      account,
+      code,
+      host,
+    });
+  }
   if (!(error instanceof OAuthError))
     return toExportError(error, { doing, creates: false, revision: '', facts: { account } });
   const facts: Facts = { account, status: error.status, type: error.error, request_id: error.requestId };

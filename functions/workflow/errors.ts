@@ -87,7 +87,7 @@ export class TokenRefusedAgain extends ExportError {
   override readonly name = 'TokenRefusedAgain';
 }
 
-/** The platform refuses the request: 400, 403, 422 and other 4xx answers. */
+/** The platform refuses the request: 400, 403, 422 and other 4xx answers. Or the host of base_url does not exist. */
 export class RequestRefused extends ExportError {
   override readonly name = 'RequestRefused';
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { getToken } from '../../functions/get-token.ts';
-import { OAuthError } from '../../functions/platform/errors.ts';
+import { NoAnswer, OAuthError } from '../../functions/platform/errors.ts';
 import type { Credential } from '../../functions/token/credential.ts';
 import { startGetToken as start } from '../support/get-token.ts';
 
@@ -121,6 +121,20 @@ describe('GetToken', () => {
     expect(versions).toHaveLength(1);
     expect(JSON.stringify(versions)).not.toContain('canary');
   });
+});
+
+it('fails at once if the host of base_url does not exist, unless it gave this account a token before', async () => {
+  const failure = new NoAnswer('POST https://api.exmaple.com/v1/oauth2/token', false, 'ENOTFOUND');
+  const { dependencies, window, clock } = start({ failure });
+  await expect(getToken(window, dependencies)).rejects.toMatchObject({
+    name: 'RequestRefused',
+    message: expect.stringMatching(/^There is no host api.exmaple.com \(ENOTFOUND\). Correct base_url./),
+  });
+  await getToken(window, { ...dependencies, requestToken: start().dependencies.requestToken });
+  clock.pass(24 * 3600);
+  await expect(getToken(window, dependencies)).rejects.toMatchObject({ name: 'PlatformUnavailable' });
+  const moved = { ...dependencies, baseUrl: 'https://api.exmaple.com' };
+  await expect(getToken(window, moved)).rejects.toMatchObject({ name: 'RequestRefused' });
 });
 
 const LOGIN = { client_id: 'client', client_secret: 'canary-secret', refresh_token: 'canary-first' };

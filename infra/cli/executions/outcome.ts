@@ -208,9 +208,12 @@ function localStep(
     LoginRequired: `Log in again (${loginCommand(account, run)}), then run the export again.`,
     ...(run.baseUrl !== undefined && {
       TokenRefusedAgain: `Check ${credential}, its scope and --base-url, then run the export again.`,
-      PlatformUnavailable: happened.includes('(ENOTFOUND)')
-        ? 'No host has the name in --base-url: correct it, then run the export again.'
-        : 'Check --base-url. If it is right, wait until the platform is back, then run the export again.',
+      ...(happened.includes('(ENOTFOUND)') && {
+        RequestRefused:
+          'Correct the host in --base-url, or connect to the network, then run the export again.',
+      }),
+      PlatformUnavailable:
+        'Check --base-url. If it is right, wait until the platform is back, then run the export again.',
       AnswerUnreadable:
         'Check that --base-url is the platform. If it is, give the platform the time, and the request_id if there is one.',
     }),

@@ -119,7 +119,7 @@ describe('toGrantError (contract 7.3)', () => {
       'The platform did not answer (ECONNRESET) when requesting a token for account acme.',
     ],
   ])('%s', (_, error, name, happened) => {
-    const grantError = toGrantError(error, 'acme');
+    const grantError = toGrantError(error, 'acme', true);
     expect(grantError).toMatchObject({ name, facts: { account: 'acme', request_id: undefined } });
     expect(sentenceOf(grantError)).toBe(happened);
   });

@@ -162,9 +162,9 @@ it.each([
 });
 
 it('after a host that does not exist, says to correct its name', () => {
-  const happened = 'The platform did not answer (ENOTFOUND) when the token was requested.';
-  const failure = { error: 'PlatformUnavailable', happened, todo: 'Wait.' };
-  const todo = 'No host has the name in --base-url: correct it, then run the export again.';
+  const happened = 'There is no host no.such.host (ENOTFOUND). Correct base_url.';
+  const failure = { error: 'RequestRefused', happened, todo: 'Correct it.' };
+  const todo = 'Correct the host in --base-url, or connect to the network, then run the export again.';
   const run = { account: 'acme', out: 'o', baseUrl: 'https://no.such.host' };
   expect(adviseLocally(failure, run)).toEqual({ ...failure, todo });
 });
