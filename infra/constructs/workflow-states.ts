@@ -67,6 +67,15 @@ export function invoke(scope: Construct, id: StepName | keyof typeof RUNS, props
   return props.failed ? catchAll(task, props.failed) : task;
 }
 
+/** May send events of this source only, so that a changed definition cannot speak for another one. */
+class OwnEvents extends EventBridgePutEvents {
+  constructor(...task: ConstructorParameters<typeof EventBridgePutEvents>) {
+    super(...task);
+    for (const policy of this.taskPolicies ?? [])
+      policy.addCondition('ForAllValues:StringEquals', { 'events:source': EVENT_SOURCE });
+  }
+}
+
 /** A state that sends an event. It passes its input on, so an execution's output is the event that it sent. */
 export function announce(
   scope: Construct,
@@ -74,7 +83,7 @@ export function announce(
   detailType: string,
   detail: string,
 ): EventBridgePutEvents {
-  const task = new EventBridgePutEvents(scope, id, {
+  const task = new OwnEvents(scope, id, {
     entries: [{ source: EVENT_SOURCE, detailType, detail: sfn.TaskInput.fromJsonPathAt(detail) }],
     taskTimeout: sfn.Timeout.duration(ANNOUNCE_TIMEOUT),
     resultPath: sfn.JsonPath.DISCARD,

@@ -85,7 +85,7 @@ describe('permissions', () => {
       'states:StartExecution <WorkflowStateMachine>',
     ]);
     expect(actions.filter((line) => line.startsWith('events:'))).toEqual([
-      'events:PutEvents arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/default',
+      'events:PutEvents arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/default when {"ForAllValues:StringEquals":{"events:source":"ad-report-export"}}',
     ]);
     const anywhere = actions.filter((line) => line.endsWith(' *')).map((line) => line.split(':', 1)[0]);
     expect([...new Set(anywhere)]).toEqual(['logs', 'xray']);

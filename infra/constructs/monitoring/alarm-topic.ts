@@ -1,6 +1,6 @@
 import { Stack } from 'aws-cdk-lib';
 import { SlackChannelConfiguration } from 'aws-cdk-lib/aws-chatbot';
-import { ManagedPolicy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type CfnRole, ManagedPolicy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -58,7 +58,7 @@ export function notifySlack(
   id: string,
   { workspace_id, channel_id, topic }: SlackProps,
 ): void {
-  const { stackName, region } = Stack.of(scope);
+  const { stackName, region, account } = Stack.of(scope);
   const channel = new SlackChannelConfiguration(scope, id, {
     // Chat configurations have no Region: their names are unique in an AWS account.
     slackChannelConfigurationName: `${stackName}-${region}`,
@@ -69,4 +69,9 @@ export function notifySlack(
     guardrailPolicies: [ManagedPolicy.fromAwsManagedPolicyName('CloudWatchReadOnlyAccess')],
   });
   channel.addToRolePolicy(new PolicyStatement({ actions: CLOUDWATCH_READS, resources: ['*'] }));
+  // No document of AWS says that the service names the account. If it does not, the chat would show no graph without IfExists.
+  (channel.role?.node.defaultChild as CfnRole).addPropertyOverride(
+    'AssumeRolePolicyDocument.Statement.0.Condition.StringEqualsIfExists',
+    { 'aws:SourceAccount': account },
+  );
 }

@@ -106,6 +106,7 @@ export class ExportAlarms extends Construct {
       treatMissingData: below ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     });
     alarm.addAlarmAction(new SnsAction(topic));
+    alarm.addOkAction(new SnsAction(topic));
   }
 
   /** One alarm for both, a missing delivery and one without recent rows: a stack may have 500 resources. */

@@ -12,7 +12,7 @@ const alarms = new Map(
 );
 
 describe('the alarms', () => {
-  it('are these, and each notifies the topic', () => {
+  it('are these, and each notifies the topic, also when it is over', () => {
     expect([...alarms.keys()].sort()).toEqual([
       'DaysHeld',
       'ExportsFailed',
@@ -25,7 +25,8 @@ describe('the alarms', () => {
       'TableProblems',
       'TokensRefused',
     ]);
-    for (const [name, alarm] of alarms) expect(readable(alarm.AlarmActions), name).toEqual(['<AlarmTopic>']);
+    for (const [name, { AlarmActions, OKActions }] of alarms)
+      expect(readable([AlarmActions, OKActions]), name).toEqual([['<AlarmTopic>'], ['<AlarmTopic>']]);
   });
 
   it('link to the runbook of the config', () => {
@@ -205,5 +206,10 @@ describe('a Slack channel', () => {
     ]);
     const role = resourcesOf(other, 'AWS::IAM::Role').get('SlackConfigurationRole');
     expect(role?.Properties).not.toHaveProperty('ManagedPolicyArns');
+    const [trust] = role?.Properties.AssumeRolePolicyDocument.Statement ?? [];
+    expect(readable(trust)).toMatchObject({
+      Principal: { Service: 'chatbot.amazonaws.com' },
+      Condition: { StringEqualsIfExists: { 'aws:SourceAccount': '<AWS::AccountId>' } },
+    });
   });
 });
