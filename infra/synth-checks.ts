@@ -79,6 +79,16 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
       ['Tables', `<${bucket}.Arn>/${TABLES_PREFIX}*`, months],
       ['Tables', `<${bucket}.Arn>/${RESULTS_PREFIX}*`, 'The results of all queries of the workgroup.'],
       ['Tables', `${catalog}/${databaseName(stack.stackName)}/*`, tables],
+      [
+        'Tables',
+        '*',
+        'Lists of workgroups and catalogs have no resource, and drivers write the name of a catalog in any case.',
+      ],
+      [
+        'Tables',
+        `arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/${stack.stackName}/*`,
+        'The id of this stack, which only its creation tells.',
+      ],
     );
   return allowed.map(([construct, resource, reason]) => [construct, `IAM5[Resource::${resource}]`, reason]);
 }

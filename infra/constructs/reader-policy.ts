@@ -15,7 +15,23 @@ interface ReaderPolicyProps {
   readonly encryptionKey?: IKey | undefined;
 }
 
-/** Creates a policy that allows queries of the tables in Athena. The owner of the AWS account attaches it to a person or a tool. */
+/** What Athena's console, its drivers and `query` call of the workgroup. */
+const OF_WORKGROUP = [
+  ...['GetWorkGroup', 'StartQueryExecution', 'StopQueryExecution', 'GetQueryExecution', 'GetQueryResults'],
+  ...['GetQueryResultsStream', 'BatchGetQueryExecution', 'ListQueryExecutions'],
+  ...['ListNamedQueries', 'GetNamedQuery', 'BatchGetNamedQuery'],
+];
+
+/** What they list before a query. AWS's own example allows it for every resource: drivers write the catalog's name in any case. */
+const OF_ATHENA = [
+  ...['ListEngineVersions', 'ListWorkGroups', 'ListDataCatalogs', 'GetDataCatalog'],
+  ...['ListDatabases', 'GetDatabase', 'ListTableMetadata', 'GetTableMetadata'],
+];
+
+/**
+ * Creates a policy that allows queries of the tables in Athena. The owner of the AWS account attaches it to a person or a tool.
+ * Readers see each other's results, because a workgroup that enforces where results go has one place for all.
+ */
 export function createReaderPolicy(scope: Construct, id: string, props: ReaderPolicyProps): ManagedPolicy {
   const { database, workgroup, bucket, results, encryptionKey } = props;
   const { stackName, region } = Stack.of(scope);
@@ -24,18 +40,27 @@ export function createReaderPolicy(scope: Construct, id: string, props: ReaderPo
     managedPolicyName: `${stackName}-reader-${region}`,
     description: `Queries the tables of ${stackName}`,
   });
-  const allow = (actions: string[], resourceArns: string[]) =>
-    Grant.addToPrincipal({ grantee: policy, actions, resourceArns });
-  const run = ['StartQueryExecution', 'StopQueryExecution', 'GetQueryExecution', 'GetQueryResults'];
-  const look = ['GetWorkGroup', 'ListNamedQueries', 'GetNamedQuery', 'BatchGetNamedQuery'];
+  const allow = (
+    actions: string[],
+    resourceArns: string[],
+    conditions: Record<string, Record<string, unknown>> = {},
+  ) => Grant.addToPrincipal({ grantee: policy, actions, resourceArns, conditions });
+  const athena = (names: string[]) => names.map((name) => `athena:${name}`);
+  allow(athena(OF_WORKGROUP), [arnOf(scope, 'athena', 'workgroup', workgroup)]);
+  allow(athena(OF_ATHENA), ['*']);
+  // `query` reads the outputs of the stack.
+  allow(['cloudformation:DescribeStacks'], [arnOf(scope, 'cloudformation', 'stack', `${stackName}/*`)]);
   allow(
-    [...run, ...look].map((action) => `athena:${action}`),
-    [arnOf(scope, 'athena', 'workgroup', workgroup)],
+    ['glue:GetDatabase', 'glue:GetDatabases', 'glue:GetTable', 'glue:GetTables'],
+    glueArns(scope, database),
   );
-  allow(['glue:GetDatabase', 'glue:GetTable', 'glue:GetTables'], glueArns(scope, database));
   // Every query of Athena reads the database `default` too.
-  allow(['glue:GetDatabase'], [arnOf(scope, 'glue', 'database', 'default')]);
-  allow(['s3:GetBucketLocation', 's3:ListBucket'], [bucket.bucketArn]);
+  allow(['glue:GetDatabase', 'glue:GetDatabases'], [arnOf(scope, 'glue', 'database', 'default')]);
+  allow(['s3:GetBucketLocation'], [bucket.bucketArn]);
+  // Without the condition, the keys of all reports could be listed.
+  allow(['s3:ListBucket'], [bucket.bucketArn], {
+    StringLike: { 's3:prefix': [`${TABLES_PREFIX}*`, `${results}*`] },
+  });
   allow(['s3:GetObject'], [bucket.arnForObjects(`${TABLES_PREFIX}*`), bucket.arnForObjects(`${results}*`)]);
   const upload = ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'];
   allow(upload, [bucket.arnForObjects(`${results}*`)]);

@@ -66,6 +66,12 @@ const LIMITS: [string, number, (stack: Stack) => number[]][] = [
   ['template', 1_000_000, ({ template }) => [JSON.stringify(template).length]],
   ['inline policies of a role', 10_240, inlinePolicies],
   [
+    'managed policy',
+    6_144,
+    (stack) =>
+      propertiesOf(stack, 'AWS::IAM::ManagedPolicy').map(({ PolicyDocument }) => characters(PolicyDocument)),
+  ],
+  [
     'environment of a function',
     4_096,
     (stack) =>

@@ -130,19 +130,26 @@ describe('permissions', () => {
     const glue = 'arn:<AWS::Partition>:glue:<AWS::Region>:<AWS::AccountId>';
     const results = '<ExportsBucket.Arn>/query-results/*';
     const queries = ['StartQueryExecution', 'StopQueryExecution', 'GetQueryExecution', 'GetQueryResults'];
+    const history = ['GetQueryResultsStream', 'BatchGetQueryExecution', 'ListQueryExecutions'];
     const saved = ['GetWorkGroup', 'ListNamedQueries', 'GetNamedQuery', 'BatchGetNamedQuery'];
+    const metadata = ['GetDatabase', 'ListTableMetadata', 'GetTableMetadata', 'GetDataCatalog'];
+    const lists = ['ListEngineVersions', 'ListWorkGroups', 'ListDataCatalogs', 'ListDatabases'];
     const workgroup =
       'arn:<AWS::Partition>:athena:<AWS::Region>:<AWS::AccountId>:workgroup/<TablesWorkgroup>';
     const tables = [`${glue}:catalog`, `${glue}:database/exports_test`, `${glue}:table/exports_test/*`];
     expect(permissionsOf(policy?.Properties.PolicyDocument.Statement)).toEqual(
       [
-        ...[...queries, ...saved].map((action) => `athena:${action} ${workgroup}`),
-        ...['GetDatabase', 'GetTable', 'GetTables'].flatMap((action) =>
+        ...[...queries, ...history, ...saved].map((action) => `athena:${action} ${workgroup}`),
+        ...[...lists, ...metadata].map((action) => `athena:${action} *`),
+        'cloudformation:DescribeStacks arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/exports-test/*',
+        ...['GetDatabase', 'GetDatabases', 'GetTable', 'GetTables'].flatMap((action) =>
           tables.map((resource) => `glue:${action} ${resource}`),
         ),
         `glue:GetDatabase ${glue}:database/default`,
+        `glue:GetDatabases ${glue}:database/default`,
         's3:GetBucketLocation <ExportsBucket.Arn>',
-        's3:ListBucket <ExportsBucket.Arn>',
+        // The keys of reports cannot be listed.
+        's3:ListBucket <ExportsBucket.Arn> when {"StringLike":{"s3:prefix":["tables/*","query-results/*"]}}',
         `s3:GetObject ${TABLES}`,
         `s3:GetObject ${results}`,
         ...['PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'].map(
