@@ -6,7 +6,10 @@ import { refused, shorten, TableProblem } from './report.ts';
 /** Keys of the path to the rows, such as `data.rows`, if the request does not name it. */
 const MAX_KEYS = 2;
 
-/** Keys and positions that a request's path may have. Deeper values are not looked at: that would take longer with each level. */
+/**
+ * Keys and positions that a request's path may have. Deeper values are not looked at: that would take longer
+ * with each level.
+ */
 const MAX_DEPTH = 100;
 
 /** Objects and arrays that a token opens. */
@@ -18,11 +21,15 @@ const OPENS: Partial<Record<Token['name'], number>> = {
 };
 
 /**
- * Reads a text that begins with an object, and yields the array of its rows. Names, numbers and texts keep each character.
+ * Reads a text that begins with an object, and yields the array of its rows. Names, numbers and texts keep
+ * each character.
  *
- * @param path to the array of the rows, such as `data.items` @param start of the text
- * @param confirm called at the end, unless the object holds no array of objects, or other values follow it
- * @throws DownloadRefused if the text is not JSON; TableProblem if it holds several arrays of objects, or others than the one of the path
+ * @param path to the array of the rows, such as `data.items`. Only this array may be empty. Without a path,
+ *   it is the only array of objects
+ * @param start of the text
+ * @param confirm called at the end, unless the object has no such array, or other values follow it
+ * @throws DownloadRefused if the text is not JSON
+ * @throws TableProblem if the object holds several arrays of objects, or others than the one of the path
  */
 export async function* cutRows(
   text: AsyncIterable<Buffer>,
@@ -31,7 +38,6 @@ export async function* cutRows(
 ): AsyncGenerator<string> {
   // Numbers of arrays, because an object may have two of one name.
   const chosen = new Set<number>();
-  const empty = new Set<number>();
   let arrays = 0;
   let hasOthers = false;
   let values = 0;
@@ -43,13 +49,12 @@ export async function* cutRows(
     const keys = isItem ? stack.slice(0, -1) : stack;
     if (keys.length === 0 || keys.some((key) => typeof key === 'number')) return false;
     const isPlace = path === undefined ? keys.length <= MAX_KEYS : keys.join('.') === path;
-    if (!isItem && name === 'startArray' && isPlace) empty.add(++arrays);
-    if (!isItem) return false;
-    if (isPlace) empty.delete(arrays);
-    if (name !== 'startObject') return false;
-    if (isPlace) chosen.add(arrays);
-    else hasOthers = true;
-    return isPlace;
+    const isArray = !isItem && name === 'startArray';
+    const isRow = isItem && name === 'startObject';
+    if (isPlace && isArray) arrays += 1;
+    if (isPlace && (isRow || (isArray && path !== undefined))) chosen.add(arrays);
+    if (isRow && !isPlace) hasOthers = true;
+    return isItem && isPlace && chosen.has(arrays);
   };
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const parse = jsonParser({ streamValues: false, jsonStreaming: true });
@@ -78,12 +83,12 @@ export async function* cutRows(
     throw refused(`cannot be read: ${(error as Error).message}`);
   }
   yield String(write({ name: 'endArray' }));
-  if (chosen.size > 1 || (chosen.size + empty.size === 0 && path !== undefined && hasOthers)) {
+  if (chosen.size > 1 || (chosen.size === 0 && hasOthers && path !== undefined)) {
     const found =
       path === undefined ? 'several arrays of objects' : `no array of objects at ${shorten(path)}`;
     throw new TableProblem(
       `the file is an object with ${found}; set "rows" to the path of the array that holds the rows, such as "data.items". It begins with ${start}`,
     );
   }
-  if (chosen.size + empty.size > 0) confirm();
+  if (chosen.size > 0) confirm();
 }

@@ -15,10 +15,11 @@ import {
 import { stageRows } from './rows.ts';
 
 /**
- * Reads a report once: checks its texts, casts them and adds them up. All checks run, whatever another one finds.
+ * Reads a report once: checks its texts, casts them and adds them up. All checks run, whatever another one
+ * finds.
  *
- * @param path the Parquet file to write, in the order of the report: `date` (DATE), the columns of the schema by name and type, and
- *   others whose names have a blank. Of use only without a table problem
+ * @param path the Parquet file to write, in the order of the report: `date` (DATE), the columns of the schema
+ *   by name and type, and others whose names have a blank. Of use only without a table problem
  * @throws DownloadRefused if the file is no report of this window
  */
 export async function stageReport(
@@ -69,9 +70,11 @@ async function readFacts(
   const rows = Number(total['number of rows']);
   const requested = new Set(options.columns.map(({ name }) => name));
   const asked = columns.filter(({ name }) => requested.has(name) && name !== ADVERTISER_COLUMN);
-  if (file.layout === 'lines' && rows === 1 && metricsOf(asked).every(isMissing))
+  const isRow = !(schema && isMissing(date)) && !metricsOf(asked).every(isMissing);
+  if (file.layout === 'lines' && rows === 1 && !isRow)
     throw refused(
-      `is an object without an array of objects or a requested metric: it has ${list(names) || 'no fields'}`,
+      `is an object that holds no row: it has ${list(names) || 'no fields'}. ` +
+        `If its rows are in an array, also an empty one, set "rows" of the request to its path, such as "data.items"`,
     );
   const warnings: string[] = [];
   const outside = total['row outside'] as Row | null;
@@ -113,7 +116,10 @@ async function readFacts(
   };
 }
 
-/** @returns the whole report, and each day: rows, first and last date, sums, the first row that does not fit or is outside */
+/**
+ * @returns the whole report, and each day: rows, first and last date, sums, the first row that does not fit
+ *   or is outside
+ */
 async function addUp(
   database: Database,
   path: string,
@@ -137,7 +143,10 @@ function describeBadValue({ row, column, value }: Row, columns: readonly Column[
   return `row ${row} has ${text} in the column ${name}, where ${Number(column) === 0 ? 'a date' : type} belongs`;
 }
 
-/** Compares hashes: two of 5 million different rows have the same with a probability of 5e6 ** 2 / 2 ** 65 = 1 in a million. */
+/**
+ * Compares hashes: two of 5 million different rows have the same with a probability of 5e6 ** 2 / 2 ** 65 = 1
+ * in a million.
+ */
 async function findDuplicates(
   database: Database,
   path: string,
@@ -162,7 +171,10 @@ export function metricsOf<C extends TableColumn>(columns: readonly C[]): C[] {
   return columns.filter(({ type }) => type === 'bigint' || type === 'double' || type.startsWith('decimal'));
 }
 
-/** SQL for the sum of each metric, by its name. The sum of a double is exact to its last digits with fsum only. */
+/**
+ * SQL for the sum of each metric, by its name. The sum of a double is exact to its last digits with fsum
+ * only.
+ */
 export function sumExpressions(metrics: readonly Column[]): string[] {
   return metrics.map(({ name, type }) => {
     const sum = `${type === 'double' ? 'fsum' : 'sum'}(${identifier(name)})`;
