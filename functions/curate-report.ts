@@ -13,14 +13,17 @@ import { openDatabase } from './tables/database.ts';
 import { limitOf, notWritten, type ReportFile, reasonOf, TableProblem } from './tables/report.ts';
 import { hasRows, readReportFile } from './tables/report-file.ts';
 import { ExportError, ServiceUnavailable } from './workflow/errors.ts';
-import type { ExportRequest } from './workflow/request/request.ts';
+import type { ExportRequest, ReportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
 import type { StoredObject } from './workflow/state-parts.ts';
 import { type AuthorizedWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 import { type TableSchema, tableOf } from './workflow/table.ts';
 
-/** DuckDB stops this long before the function's timeout, so that the step can still say why. Lambda would just kill it. */
+/**
+ * DuckDB stops this long before the function's timeout, so that the step can still say why. Lambda would just
+ * kill it.
+ */
 const STOP_BEFORE_MS = 60_000;
 
 /** Bytes of the warnings that the step adds to the window's state. The manifest shows them. */
@@ -38,8 +41,8 @@ interface Dependencies extends Pick<Common, 'millisecondsLeft'> {
 }
 
 /**
- * Reads the rows of the file that was copied, and writes them into the export's table, one object per month, and into
- * the ledger. The file is delivered even if the table cannot take it: the reason becomes a warning.
+ * Reads the rows of the file that was copied, and writes them into the export's table, one object per month,
+ * and into the ledger. The file is delivered even if the table cannot take it: the reason becomes a warning.
  *
  * @throws DownloadRefused if the file is not a report of this window
  * @throws ServiceUnavailable; AccessRefused if the file cannot be read
@@ -83,7 +86,9 @@ export async function curateReport(
   return unread(`other runs replaced the file ${MAX_REPLACED_COPIES + 1} times`);
 }
 
-/** The table of an export, or the reason why nothing may be written. An export without a table has neither. */
+/**
+ * The table of an export, or the reason why nothing may be written. An export without a table has neither.
+ */
 interface FoundTable {
   readonly schema?: TableSchema;
   /** Expected of a request that nobody configured. */
@@ -93,7 +98,8 @@ interface FoundTable {
 }
 
 /**
- * Only the configured request may write: another one of the same name, such as one for fewer advertisers, would erase rows.
+ * Only the configured request may write: another one of the same name, such as one for fewer advertisers,
+ * would erase rows.
  *
  * @throws ServiceUnavailable
  */
@@ -128,8 +134,8 @@ async function openScratchFolder(): Promise<AsyncDisposable & { readonly folder:
 }
 
 /**
- * Reads the object that was copied into a file. Another run of the window may have replaced it since: then its rows would
- * get the label of the wrong report.
+ * Reads the object that was copied into a file. Another run of the window may have replaced it since: then
+ * its rows would get the label of the wrong report.
  *
  * @returns undefined if the object has other bytes now
  * @throws TableProblem at a limit; AccessRefused, ServiceUnavailable
@@ -139,8 +145,7 @@ async function readCopy(
   request: ExportRequest,
   { store, folder, signal }: Pick<Dependencies, 'store'> & { folder: string; signal: AbortSignal },
 ): Promise<ReportFile | undefined> {
-  // A list has one item per line, as its content type says.
-  const { format, rows } = request.kind === 'report' ? request : { format: 'JSON' };
+  const { format, rows }: Partial<ReportRequest> = request.kind === 'report' ? request : {};
   try {
     const body = await store.open(key, version_id, signal);
     if (body === undefined) return undefined;

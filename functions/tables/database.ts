@@ -13,8 +13,8 @@ export interface Database extends Disposable {
 }
 
 /**
- * DuckDB takes 150 MB beyond its limit, and the rest of the process up to 190 MB: together less than 512 MB. More memory
- * makes no report of 1 GB faster, because sorting one then writes to the disk anyway.
+ * DuckDB takes 150 MB beyond its limit, and the rest of the process up to 190 MB: together less than 512 MB.
+ * More memory makes no report of 1 GB faster, because sorting one then writes to the disk anyway.
  */
 const MEMORY_LIMIT_MB = 150;
 
@@ -27,8 +27,9 @@ function memoryLimit({ AWS_LAMBDA_FUNCTION_MEMORY_SIZE: size = DEFAULT_MEMORY_MB
 }
 
 /**
- * DuckDB gives memory back to the system when it frees this much at a time. With its default of 512 MB, a report of 1 GB takes
- * between 320 and 580 MB of RSS, by chance. With 8 MB it takes 300 MB and no more CPU, with 1 MB 240 MB and a tenth more CPU.
+ * DuckDB gives memory back to the system when it frees this much at a time. With its default of 512 MB, a
+ * report of 1 GB takes between 320 and 580 MB of RSS, by chance. With 8 MB it takes 300 MB and no more CPU,
+ * with 1 MB 240 MB and a tenth more CPU.
  */
 const FLUSH_THRESHOLD = '8MB';
 
@@ -75,7 +76,8 @@ export async function openDatabase(folder: string, signal: AbortSignal): Promise
 /** @returns the error itself, unless it is about a file's text */
 function asRefused(error: Error): Error {
   const [, fault] =
-    /^Invalid Input Error: (Malformed JSON.*?)\W*(?:Parse errors cannot.*)?$/m.exec(error.message) ?? [];
+    /^Invalid Input Error: (M\w+ (?:JSON|closing).*?)\W*(?:Parse errors cannot.*)?$/m.exec(error.message) ??
+    [];
   return fault === undefined ? error : refused(`cannot be read: ${fault.replace(/ in file "[^"]*"/, '')}`);
 }
 

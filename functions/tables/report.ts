@@ -6,8 +6,11 @@ import type { Column, TableSchema } from '../workflow/table.ts';
 export interface ReportFile {
   /** Ends with `.zst` if the text is compressed. */
   readonly path: string;
-  /** A JSON array of objects, JSON objects one after the other, or CSV: for each line, a JSON array of its fields. */
-  readonly layout: 'array' | 'lines' | 'csv' | 'empty';
+  /**
+   * A JSON array of objects; JSON objects one after the other; the items of a list, one per line; or CSV,
+   * with a JSON array of its fields for each line.
+   */
+  readonly layout: 'array' | 'lines' | 'items' | 'csv' | 'empty';
   /** The first line of CSV. */
   readonly header?: readonly string[];
   /** Lines of CSV have more fields than the first one. */
@@ -21,9 +24,15 @@ export interface ReportOptions {
   readonly window: Window;
   /** Absent if the export has no table. The rows are only counted and added up then. */
   readonly schema: Pick<TableSchema, 'columns' | 'date_column'> | undefined;
-  /** The columns that the request asks for: the file must have them. Another account's request may have added others to the schema. */
+  /**
+   * The columns that the request asks for: the file must have them. Another account's request may have added
+   * others to the schema.
+   */
   readonly columns: readonly Column[];
-  /** Default: DAY. With another one, the date of a row may be the first day of its month, which is before the window. */
+  /**
+   * Default: DAY. With another one, the date of a row may be the first day of its month, which is before the
+   * window.
+   */
   readonly granularity?: string | undefined;
 }
 
@@ -36,8 +45,8 @@ export interface DayFacts {
 }
 
 /**
- * By column, as in the schema. Strings keep every digit, and have no trailing zeros. The sum of no rows is 0, and that of rows without a
- * value is null, as in SQL.
+ * By column, as in the schema. Strings keep every digit, and have no trailing zeros. The sum of no rows is 0,
+ * and that of rows without a value is null, as in SQL.
  */
 export type Sums = Readonly<Record<string, string | null>>;
 
@@ -57,21 +66,26 @@ export interface ReportFacts {
 }
 
 /**
- * The table cannot take the file, or a part of it: a person has to act. The file is delivered all the same. The message says why,
- * without a full stop, because a warning goes on after it.
+ * The table cannot take the file, or a part of it: a person has to act. The file is delivered all the same.
+ * The message says why, without a full stop, because a warning goes on after it.
  */
 export class TableProblem extends Error {
   override readonly name = 'TableProblem';
 }
 
-export const LONG_ROW = 'a row of the file, with the blanks around it, is longer than 16 MB';
-
 const OUT_OF_TIME =
   "the file takes longer than CurateReport's timeout; raise its memory in infra/config/cost.ts, which brings CPU, or export shorter ranges";
 
-/** The limit to raise, by the beginning of an error. DuckDB has no codes. A full temp directory is an `Out of Memory Error` too. */
+/**
+ * The limit to raise, by the beginning of an error. DuckDB has no codes. A full temp directory is an `Out of
+ * Memory Error` too.
+ */
 const LIMITS: readonly (readonly [RegExp, string])[] = [
-  [/maximum_object_size/, LONG_ROW],
+  [/maximum_object_size/, 'a row of the file, with the blanks around it, is longer than 16 MB'],
+  [
+    /surrogate in string/,
+    'a text of the file has half of a character that JSON writes in two escapes, such as "\\ud83d", and UTF-8 cannot hold it',
+  ],
   [
     /no space left on device|max_temp_directory_size/i,
     "the file or the table's month needs more than CurateReport's ephemeral storage; raise max_curate_bytes, which sets its size, or export shorter ranges (in a local run: make room on the disk)",
@@ -89,7 +103,10 @@ export function limitOf(error: unknown, signal?: AbortSignal): TableProblem | un
   return reason === undefined ? undefined : new TableProblem(reason, { cause: error });
 }
 
-/** @returns the reason if another try would end the same, and the file can be delivered without its table. A warning goes on after it */
+/**
+ * @returns the reason if another try would end the same, and the file can be delivered without its table. A
+ *   warning goes on after it
+ */
 export function reasonOf(error: unknown, signal?: AbortSignal): string | undefined {
   if (error instanceof AccessRefused) return readMessage(error.message).happened.replace(/\.$/, '');
   return error instanceof TableProblem ? error.message : limitOf(error, signal)?.message;

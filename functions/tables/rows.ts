@@ -9,9 +9,9 @@ const FIRST_ROWS = 1000;
 const MAX_OTHER_NAMES = 1000;
 
 /**
- * Reads the texts of a file and writes their values into a Parquet file, in the order of the report: the columns by name, NULL where
- * a text does not fit; `bad column`, the number of the first column that does not fit, and `bad value`, its text; and `other names`,
- * those of a row whose names are not the usual ones.
+ * Reads the texts of a file and writes their values into a Parquet file, in the order of the report: the
+ * columns by name, NULL where a text does not fit; `bad column`, the number of the first column that does not
+ * fit, and `bad value`, its text; and `other names`, those of a row whose names are not the usual ones.
  *
  * @param columns the first is the date @param isDated whether each row must have a date
  * @returns the names of the file, twice those that a row repeats, and the number of other names
@@ -71,10 +71,11 @@ export async function stageRows(
 }
 
 /**
- * As a map, a row keeps the names that no column has; DuckDB drops them silently otherwise. A row that is no object has no names.
+ * As a map, a row keeps the names that no column has; DuckDB drops them silently otherwise. A row that is no
+ * object has no names.
  *
- * @returns the names of the header, or of most of the first rows, twice one that is there twice; and a query of the rows: their
- *   `names` and `texts`, and whether they have the usual names in the usual order
+ * @returns the names of the header, or of most of the first rows, twice one that is there twice; and a query
+ *   of the rows: their `names` and `texts`, and whether they have the usual names in the usual order
  */
 async function openRows(
   database: Database,
@@ -103,7 +104,8 @@ export function readJson(
   options: readonly string[],
   name = 'read_json',
 ): string {
-  const format = layout === 'array' ? 'array' : 'unstructured';
+  // Unlike the others, this format takes items that are no objects.
+  const format = layout === 'array' ? 'array' : layout === 'items' ? 'newline_delimited' : 'unstructured';
   return `${name}(${[literal(path), `format='${format}'`, ...options]})`;
 }
 
@@ -127,8 +129,8 @@ function castTo(type: ColumnType, text: string): string {
   const written = `CAST(${value} AS VARCHAR)`;
   const isPlain = `starts_with(${written}, ${text}) AND NOT ends_with(${text}, '.')`;
   if (type !== 'bigint') return `CASE WHEN ${isPlain} OR ${isNumber} THEN ${value} END`;
-  // 5.0 and 1e5 are counts too, but a cast rounds 3.7 to 4. DuckDB reads a JSON number with a point as a double, which has lost
-  // digits from 2^53 on.
+  // 5.0 and 1e5 are counts too, but a cast rounds 3.7 to 4. DuckDB reads a JSON number with a point as a
+  // double, which has lost digits from 2^53 on.
   const isWhole = `${value} = TRY_CAST(${text} AS DOUBLE) AND abs(${value}) < ${2 ** 53}`;
   return `CASE WHEN ${written} = ${text} THEN ${value}
     WHEN ${isNumber} AND (NOT regexp_matches(${text}, '[.eE]') OR ${isWhole}) THEN ${value} END`;

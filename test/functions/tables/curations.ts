@@ -56,7 +56,7 @@ export interface Report {
 export interface Snapshot {
   readonly execution: string;
   readonly copied_at: string;
-  readonly items: readonly object[];
+  readonly items: readonly unknown[];
   readonly accept_empty?: boolean;
 }
 
@@ -71,7 +71,7 @@ export async function startTables(options: TestS3Options = {}) {
   };
   const store = createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }, client);
   const catalog = { getTable: async () => TABLE };
-  const workOn = async (body: string, kind: { format: string; content_type: string }) => {
+  const workOn = async (body: string, kind: { format?: string; content_type: string }) => {
     const folder = join(mkdtempSync(join(s3.directory, 'curate-')), 'scratch');
     mkdirSync(folder);
     const { signal } = new AbortController();
@@ -109,7 +109,7 @@ export async function startTables(options: TestS3Options = {}) {
     },
     async curateList({ items, accept_empty = false, ...snapshot }: Snapshot) {
       const body = items.map((item) => `${JSON.stringify(item)}\n`).join('');
-      const work = await workOn(body, { format: 'JSON', content_type: 'application/x-ndjson' });
+      const work = await workOn(body, { content_type: 'application/x-ndjson' });
       const state = listState(snapshot, items.length);
       using database = await openDatabase(work.folder, work.signal);
       return await curateList(state, {

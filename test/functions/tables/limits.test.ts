@@ -84,18 +84,6 @@ describe('the work on a file is bounded, whatever it holds:', () => {
       { table_problem: LONG_ROW },
     ],
     [
-      '40 MB of blanks before the first row',
-      () => gzipSync(BODY.replace('[', `[${' '.repeat(40_000_000)}`)),
-      {},
-      { table_problem: LONG_ROW },
-    ],
-    [
-      '40 MB of blanks after the last row',
-      () => gzipSync(BODY.replace(']', `${' '.repeat(40_000_000)}]`)),
-      {},
-      { table_problem: LONG_ROW },
-    ],
-    [
       'a name of 100 KB in a header of CSV',
       () => `${Object.keys(ROW)},${LARGE.slice(0, 100_000)}\n${Object.values(ROW)},1\n`,
       AS_CSV,

@@ -14,7 +14,7 @@ const ITEMS = [
 ];
 
 /** Delivers a snapshot of a day of November. */
-function snapshot(day: string, items: readonly object[], accept_empty = false) {
+function snapshot(day: string, items: readonly unknown[], accept_empty = false) {
   const copied_at = `2026-11-${day}T06:00:00.000Z`;
   return tables.curateList({ execution: `run-${day}`, copied_at, items, accept_empty });
 }
@@ -35,6 +35,17 @@ describe('the table of a list', () => {
     ]);
     await snapshot('03', ITEMS.slice(0, 1));
     expect(await ids()).toEqual(['2']);
+  });
+
+  it('takes items that are no objects', async () => {
+    await snapshot('02', ['a', { id: 7 }, null, ['b'], 1.5]);
+    expect((await read()).map(({ id, item }) => [id, item])).toEqual([
+      ['7', '{"id":7}'],
+      [null, '"a"'],
+      [null, '1.5'],
+      [null, '["b"]'],
+      [null, 'null'],
+    ]);
   });
 
   it('keeps a newer snapshot, and is not written again by the same one', async () => {
