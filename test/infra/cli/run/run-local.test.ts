@@ -183,14 +183,22 @@ describe('run --local', () => {
   });
 
   it.each([
-    ['{"name":', 'is not JSON'],
+    ['a half', '{"name":', '--input - is not JSON'],
     [
+      'a repeated name',
       '{"name": "a", "filters": {"name": "\\"name\\":"}, "n\\u0061me": "b"}',
-      'has "name" twice in one object',
+      '--input - has "name" twice in one object',
     ],
-  ])('refuses the request %s from standard input', async (text, expected) => {
+    ['a large file', ' '.repeat(1_000_001), '--input - has more than 1000000 bytes, so it is no request'],
+    [
+      'deep JSON',
+      `{"options":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_001)}`,
+      'the request has more than 50 lev',
+    ],
+    ['a list after a byte order mark', '\uFEFF[]', 'the request must be of type object'],
+  ])('refuses %s from standard input', async (_, text, expected) => {
     const { status, stderr } = await runCommand(['run', '--local', '--input', '-'], text);
-    expect([status, stderr]).toEqual([2, expect.stringContaining(`error: --input - ${expected}`)]);
+    expect([status, stderr]).toEqual([2, expect.stringContaining(`error: ${expected}`)]);
   });
 
   it.each([
