@@ -1,15 +1,7 @@
+import { RESOURCES } from '../workflow/request/list.ts';
+
 /** The only scope that reports and purchase queries need (contract 5.3). */
 export const REPORTING = 'reporting:read';
-
-/** Resources with a scope `<resource>:read` (contract 5.3). */
-const SCOPED_RESOURCES = [
-  'account',
-  'advertisers',
-  'audiences',
-  'campaigns',
-  'creatives',
-  'impression_tracking',
-];
 
 /**
  * The scope that an export needs. Undefined for a list whose scope the contract does not name: a token requested without a
@@ -18,5 +10,5 @@ const SCOPED_RESOURCES = [
 export function scopeOf(request: { readonly kind: string; readonly resource?: string }): string | undefined {
   if (request.kind !== 'list') return REPORTING;
   const { resource = '' } = request;
-  return SCOPED_RESOURCES.includes(resource) ? `${resource}:read` : undefined;
+  return RESOURCES.includes(resource) ? `${resource}:read` : undefined;
 }

@@ -2,21 +2,28 @@ import { Command } from 'commander';
 import { platformName } from '../../functions/decisions/platform-request.ts';
 import { DICTIONARY } from '../../functions/workflow/request/dictionary.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
-import { tablesOf } from '../config/exports.ts';
+import { tablesOf, withColumns } from '../config/exports.ts';
 import { type DocumentedTable, documentTable } from '../config/table-words.ts';
 import { alignColumns, printDocument, printLines } from './layout.ts';
-import { loadConfig, option } from './options.ts';
+import { type CommonOptions, loadConfig, option } from './options.ts';
+import { readKeptRequests } from './requests/kept-requests.ts';
 
 export function createFieldsCommand(): Command {
-  return new Command('fields').addOption(option.json()).action(({ json }: { readonly json?: true }) => {
-    const tables = documentTables();
-    if (json) printDocument({ outcome: 'ok', ...DICTIONARY, tables });
-    else printLines([...describeDictionary(), ...tables.flatMap(describeTable)]);
-  });
+  return new Command('fields')
+    .addOption(option.json())
+    .option('--local', 'show the tables of the runs of this machine')
+    .addOption(option.out())
+    .action(async (options: CommonOptions) => {
+      const tables = await documentTables(options);
+      if (options.json) printDocument({ outcome: 'ok', ...DICTIONARY, tables });
+      else printLines([...describeDictionary(), ...tables.flatMap(describeTable)]);
+    });
 }
 
-function documentTables(): DocumentedTable[] {
-  const { exports, base_url, revision, currency } = loadConfig();
+async function documentTables({ local, out }: CommonOptions): Promise<DocumentedTable[]> {
+  const { exports: configured, base_url, revision, currency } = loadConfig();
+  const kept = local ? await readKeptRequests(out, new Date()) : [];
+  const exports = local ? kept.map(({ input }) => withColumns(Object(input), configured)) : configured;
   const tables = tablesOf(exports, { platform: platformName(base_url), revision }, { currency });
   return tables.map((schema) => documentTable(schema, exports));
 }

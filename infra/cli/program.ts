@@ -161,8 +161,11 @@ export function continueWithoutOutput(): void {
 /** Runs this process's command line, and sets the exit status. */
 export async function runCommandLine(): Promise<void> {
   try {
-    const program = await createProgram(process.argv.slice(2));
-    await program.parseAsync();
+    const args = process.argv.slice(2);
+    const program = await createProgram(args);
+    // Commander answers `help` and an unknown command with all of its help, as if there was no command.
+    const isUnknown = args[0] === 'help' && args[1] !== undefined && !Object.hasOwn(COMMANDS, args[1]);
+    await program.parseAsync(isUnknown ? args.slice(1) : args, { from: 'user' });
   } catch (error) {
     process.exitCode = reportError(error);
   }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { isOAuth, parseCredential } from '../../functions/token/credential.ts';
+import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
 import { scaledClock } from '../local/clock.ts';
 import { parseFault } from '../sandbox/faults/parse-fault.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
@@ -152,8 +153,8 @@ export function reportSettings({
 }
 
 function collectEmpty(value: string, earlier: string[] = []): string[] {
-  if (!/^\d{4}-\d\d-\d\d$|^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value))
-    throw new InvalidArgumentError('It must be a date, YYYY-MM-DD, or the id of an advertiser.');
+  if (!isCalendarDate(value) && !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value))
+    throw new InvalidArgumentError('It must be a date that exists, YYYY-MM-DD, or the id of an advertiser.');
   return [...earlier, value.toLowerCase()];
 }
 

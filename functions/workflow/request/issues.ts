@@ -27,19 +27,23 @@ export function describeIssue(
   const path = issue.path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
-      const similar = path === '' ? findSimilar(key, fields) : undefined;
-      const hint = similar === undefined ? '' : ` (did you mean ${similar}?)`;
-      return `${path}.${key}: ${unknown}${hint}`.slice(1);
+      return `${path}.${key}: ${unknown}${hintAt(key, path === '' ? fields : [])}`.slice(1);
     });
   }
   return [path === '' ? `${whole} ${issue.message}` : `${path.slice(1)}: ${issue.message}`];
 }
 
-/** The known name that a mistyped one may stand for: at most two letters differ, and fewer than a third. */
-export function findSimilar(name: string, known: readonly string[]): string | undefined {
+/** Names the known name that a mistyped one may stand for: at most two letters differ, and fewer than a third. Empty if there is none. */
+export function hintAt(name: string, known: readonly string[]): string {
   const edits = (candidate: string) => distance(name.toLowerCase(), candidate.toLowerCase());
   const [nearest = ''] = known.toSorted((one, other) => edits(one) - edits(other));
-  return edits(nearest) <= 2 && edits(nearest) * 3 < Math.max(name.length, nearest.length)
-    ? nearest
-    : undefined;
+  const isSimilar = edits(nearest) <= 2 && edits(nearest) * 3 < Math.max(name.length, nearest.length);
+  return isSimilar ? ` (did you mean ${nearest}?)` : '';
+}
+
+/** Warns of a value that is close to a known one. The contract's lists are not complete (2.6), so only the platform can refuse it. */
+export function warnOfTypo(field: string, value: string, known: readonly string[]): string[] {
+  const isKnown = known.some((name) => name.toLowerCase() === value.toLowerCase());
+  const hint = isKnown ? '' : hintAt(value, known);
+  return hint === '' ? [] : [`${field}: not documented, so the platform decides: ${value}${hint}`];
 }

@@ -12,9 +12,20 @@ import {
   table,
   today,
 } from './fields.ts';
+import { warnOfTypo } from './issues.ts';
 
 /** Items per page: the contract's maximum, for the fewest requests (contract 8). */
 export const PAGE_LIMIT = 5_000;
+
+/** Resources with a scope `<resource>:read` (contract 5.3). */
+export const RESOURCES: readonly string[] = [
+  'account',
+  'advertisers',
+  'audiences',
+  'campaigns',
+  'creatives',
+  'impression_tracking',
+];
 
 /** A list (contract 4.6, 8). */
 export const ListInput = z.strictObject({
@@ -79,5 +90,5 @@ export function normalizeList(input: z.infer<typeof ListInput>, now: Date): Norm
     ...(table !== undefined && { table }),
     ...(accept_empty !== undefined && { accept_empty }),
   };
-  return { request, warnings: [] };
+  return { request, warnings: warnOfTypo('resource', resource, RESOURCES) };
 }

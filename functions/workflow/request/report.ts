@@ -17,7 +17,7 @@ import {
   uuid,
   word,
 } from './fields.ts';
-import { findSimilar } from './issues.ts';
+import { hintAt, warnOfTypo } from './issues.ts';
 
 /**
  * Windows of one export: 4,500 days, or more than twelve years. The export's state holds 256 KB. In the worst case it has
@@ -102,6 +102,8 @@ export function normalizeReport(input: ReportInput, now: Date): Normalized<Repor
   const warnings = [
     ...warnOfUnknown('metrics', request.metrics, findMetric),
     ...warnOfUnknown('dimensions', request.dimensions ?? [], findDimension),
+    ...warnOfTypo('granularity', request.granularity, ['DAY']),
+    ...warnOfTypo('format', request.format, ['JSON', 'CSV']),
   ];
   return { request, warnings };
 }
@@ -116,9 +118,8 @@ function warnOfUnknown(
   const known = DICTIONARY[field].map(({ name }) => name).filter((name) => !name.includes('*'));
   const unknown = names.flatMap((name) => {
     if (known.includes(name)) return [];
-    const similar = findSimilar(name, known);
-    if (similar !== undefined) return [`${name} (did you mean ${similar}?)`];
-    return find(name) ? [] : [name];
+    const hint = hintAt(name, known);
+    return hint === '' && find(name) ? [] : [`${name}${hint}`];
   });
   if (unknown.length === 0) return [];
   const shown = unknown.slice(0, MAX_NAMES_SHOWN).join(', ');

@@ -5,6 +5,7 @@ import type { Connection } from '../../../functions/platform/connection.ts';
 import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { type CredentialStore, createCredentialStore } from '../../../functions/token/credential.ts';
 import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
+import { hintAt } from '../../../functions/workflow/request/issues.ts';
 import { replaceFile } from '../../local/secrets-manager.ts';
 import { stackName, targetRegion } from '../deployment.ts';
 import { CommandFailed, explainStepError } from '../errors.ts';
@@ -37,7 +38,8 @@ export function accountFaults(name: string, { local }: AccountOptions): string[]
   if (!NAME.test(name)) return [`--account ${name} is not a name: use a-z, 0-9, _ and -`];
   if (local) return [];
   const { accounts } = loadConfig();
-  return accounts.includes(name) ? [] : [`the config has no account ${name} (it has ${accounts.join(', ')})`];
+  if (accounts.includes(name)) return [];
+  return [`the config has no account ${name}${hintAt(name, accounts) || ` (it has ${accounts.join(', ')})`}`];
 }
 
 /** @param options without faults */

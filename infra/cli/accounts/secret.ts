@@ -17,13 +17,15 @@ import { printDocument, warn } from '../layout.ts';
 import { examples, option } from '../options.ts';
 import { accountFaults, explainStoreError } from './account.ts';
 
+const USAGE = 'secret set ACCOUNT < credential.json';
+
 export function createSecretCommand(): Command {
   return (
     new Command('secret')
       .usage('set <account> [options]')
       // Not one of `choices`, whose error would quote a credential.
-      .argument('<action>')
-      .argument('<account>', 'an account in cdk.json')
+      .argument('[action]')
+      .argument('[account]', 'an account in cdk.json')
       // Commander's messages would quote a credential that was given as an argument.
       .allowExcessArguments()
       .allowUnknownOption()
@@ -33,17 +35,14 @@ export function createSecretCommand(): Command {
   );
 }
 
-async function secret(
-  action: string,
-  account: string,
-  { json }: { json?: true },
-  command: Command,
-): Promise<void> {
+async function secret(action = '', account = '', { json }: { json?: true }, command: Command): Promise<void> {
   const faults = argumentFaults(action, account, command.args);
   if (faults.length > 0) throw new UsageError(faults);
   // A terminal would show what is typed.
   if (process.stdin.isTTY) throw new UsageError(['give the credential on standard input: < credential.json']);
-  const stored = await storeCredential(account, await text(process.stdin));
+  const content = await text(process.stdin);
+  if (content.trim() === '') throw new UsageError([`standard input is empty; give the credential: ${USAGE}`]);
+  const stored = await storeCredential(account, content);
   const check = `Check it: npm run export -- doctor --account ${account}`;
   const login = stored.login_kept ? 'The login is kept.\n' : '';
   if (json) printDocument(stored);
@@ -57,7 +56,7 @@ function argumentFaults(action: string, account: string, args: readonly string[]
       'a credential must not be an argument, because the shell keeps its history; give it on standard input. If it was one, replace it at the platform',
     ];
   }
-  if (action !== 'set') return ["the only action is 'set'"];
+  if (action !== 'set' || account === '') return [`the only action is: ${USAGE}`];
   if (!/^[a-z0-9_-]{1,64}$/.test(account)) return ['the account must be a name: a-z, 0-9, _ and -'];
   return accountFaults(account, {});
 }

@@ -40,12 +40,12 @@ export async function listExecutions(
 function describeExecutions(executions: readonly ExecutionSummary[]): string[] {
   if (executions.length === 0) return ['Nothing has run yet.'];
   const rows = executions.map((one) => [
-    toMinute(one.started_at ?? one.ended_at ?? ''),
+    one.started_at === undefined ? `ended ${toMinute(one.ended_at ?? '')}` : toMinute(one.started_at),
     describeEnd(one),
     one.seconds === undefined ? '' : duration(one.seconds * 1_000),
     one.export === undefined ? '' : `${one.account}/${one.export}`,
     daysIn(one) ?? '',
     one.execution,
   ]);
-  return alignColumns([['UTC', 'outcome', 'took', 'export', 'days', 'execution'], ...rows]);
+  return alignColumns([['began (UTC)', 'outcome', 'took', 'export', 'days', 'execution'], ...rows]);
 }

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { InvalidInput } from '../../../functions/workflow/errors.ts';
 import { isObject } from '../../../functions/workflow/json.ts';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
+import { hintAt } from '../../../functions/workflow/request/issues.ts';
 import { type ExportRequest, parseRequest } from '../../../functions/workflow/request/request.ts';
 import { requestOf } from '../../config/exports.ts';
 import { EXAMPLE_ADVERTISERS } from '../../sandbox/settings.ts';
@@ -73,7 +74,9 @@ export function findConfiguredRequest(name: string, account?: string): unknown {
   if (found[0]) return requestOf(found[0]);
   const wanted = account === undefined ? name : `${account}/${name}`;
   const all = exports.map((entry) => (account === undefined ? entry.name : `${entry.account}/${entry.name}`));
-  throw new UsageError([`the config has no export ${wanted} (it has ${all.join(', ')})`]);
+  throw new UsageError([
+    `the config has no export ${wanted}${hintAt(wanted, all) || ` (it has ${all.join(', ')})`}`,
+  ]);
 }
 
 /** @throws UsageError if several accounts have an export */
@@ -125,12 +128,14 @@ export function withOptions(request: unknown, { from, to, period, onlyMissing }:
   return { ...(range ? { ...undated, ...range } : request), ...(onlyMissing && { only_missing: true }) };
 }
 
+/** The export of `npm start`, which a local run knows by its name too. */
+export const EXAMPLE = { name: 'example', account: 'sandbox' } as const;
+
 /** The request of `npm start`: the last week of the sandbox's advertisers, by campaign. */
 export function exampleRequest(now: Date): unknown {
   const today = now.toISOString().slice(0, 10);
   return {
-    name: 'example',
-    account: 'sandbox',
+    ...EXAMPLE,
     kind: 'report',
     start_date: addDays(today, -7),
     end_date: today,

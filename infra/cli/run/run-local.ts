@@ -30,6 +30,7 @@ import {
 } from '../requests/kept-requests.ts';
 import {
   checkRequest,
+  EXAMPLE,
   exampleRequest,
   executionName,
   findGivenRequest,
@@ -200,10 +201,12 @@ async function findLocalRequest(
   options: LocalRunOptions,
   now: Date,
 ): Promise<unknown> {
-  if (name !== undefined || options.input !== undefined) return findGivenRequest(name, options);
-  if (options.baseUrl !== undefined)
-    throw new UsageError(['--base-url needs --input, or the name of an export']);
-  if (options.account !== undefined) throw new UsageError(['--account needs the name of an export']);
+  const { input, baseUrl, account = EXAMPLE.account } = options;
+  const isOther =
+    input !== undefined || (name ?? EXAMPLE.name) !== EXAMPLE.name || account !== EXAMPLE.account;
+  if (isOther || loadConfig().exports.some((entry) => entry.name === name))
+    return findGivenRequest(name, options);
+  if (baseUrl !== undefined) throw new UsageError(['--base-url needs --input, or the name of an export']);
   return exampleRequest(now);
 }
 

@@ -1,4 +1,5 @@
 import { parseJson } from '../../../functions/workflow/json.ts';
+import { hintAt } from '../../../functions/workflow/request/issues.ts';
 import { ENDPOINTS, type Endpoint } from '../exchange.ts';
 
 /** The effects of a fault on a request. infra/COMMANDS.md (The sandbox) explains each of them. */
@@ -125,8 +126,9 @@ function readWord(word: string, { set, headers, omit = [] }: Fault): Partial<Fau
 }
 
 function known<Item>(item: Item | undefined, word: string): Item {
-  if (item === undefined) throw new TypeError(`A fault cannot contain the word "${word}".`);
-  return item;
+  if (item !== undefined) return item;
+  const hint = hintAt(word.replace(/=.*$/s, ''), [...Object.keys({ ...FLAGS, ...VALUES }), 'omit']);
+  throw new TypeError(`A fault cannot contain the word "${word}"${hint}.`);
 }
 
 function wholeNumber(value: string): number {

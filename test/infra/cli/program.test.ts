@@ -30,6 +30,11 @@ it.each(['stop --help', 'help stop'])('%s shows the options of the command', asy
   ]);
 });
 
+it('help with an unknown command exits 2 and names the command that was meant', async () => {
+  const { status, stderr } = await runCommand(['help', 'runn']);
+  expect([status, stderr]).toEqual([2, "error: unknown command 'runn'\n(Did you mean run?)\n"]);
+});
+
 it.each(['--help', '--version'])('%s loads neither zod nor the AWS SDK', async (flag) => {
   const hook =
     'import { registerHooks } from "node:module";' +

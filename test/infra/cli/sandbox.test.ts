@@ -93,7 +93,8 @@ describe('sandbox', () => {
   });
 
   it.each([
-    ['--empty', 'today', 'It must be a date, YYYY-MM-DD, or the id of an advertiser.'],
+    ['--empty', 'today', 'It must be a date that exists, YYYY-MM-DD, or the id of an advertiser.'],
+    ['--empty', '2026-99-99', 'It must be a date that exists'],
     ['--fault', 'nope', 'A fault begins with an endpoint'],
   ])('exits 2 for %s %s', async (flag, value, fault) => {
     const { status, stderr } = await runCommand(['sandbox', `${flag}=${value}`]);

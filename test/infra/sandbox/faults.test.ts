@@ -69,6 +69,7 @@ test.each([
   ['reports status=500', '"reports"'],
   ['create explode', 'explode'],
   ['create wings=2', 'wings=2'],
+  ['create staus=500', '"staus=500" (did you mean status?)'],
   ['report=1 nth=2 times=always', 'what happens'],
   ['create nth=first', 'first'],
   ['create nth=0 status=500', 'from 1'],

@@ -16,6 +16,12 @@ describe('a list (contract 4.6, 8)', () => {
     expect(parsed(list)).toStrictEqual({ request: normalized, warnings: [] });
   });
 
+  it('asks whether its resource is mistyped', () => {
+    expect(parsed({ ...list, resource: 'campaings' }).warnings).toEqual([
+      'resource: not documented, so the platform decides: campaings (did you mean campaigns?)',
+    ]);
+  });
+
   it('keeps the fields that it has', () => {
     const fields = { limit: 20, items: 'data.items', revision: '2026-05-01' };
     const day = { start_date: '2026-02-28', end_date: '2026-03-01' };

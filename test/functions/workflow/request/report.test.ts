@@ -78,16 +78,26 @@ describe('a report (contract 2.2)', () => {
   });
 
   it.each([
-    ['spent', 'spent (did you mean spend?)'],
-    ['Spend', 'Spend (did you mean spend?)'],
-    ['impresion', 'impresion (did you mean impressions?)'],
-    ['number_of_purchase', 'number_of_purchase (did you mean number_of_purchases?)'],
-    ['cpa', 'cpa'],
-    ['speed_of_x', 'speed_of_x'],
-  ])('38: asks whether %s is a mistyped name of the dictionary', (name, shown) => {
-    expect(parsed({ ...REPORT, metrics: [name] }).warnings).toEqual([
-      `metrics: not documented, so the platform decides: ${shown}`,
+    [{ metrics: ['spent'] }, 'metrics', 'spent (did you mean spend?)'],
+    [{ metrics: ['Spend'] }, 'metrics', 'Spend (did you mean spend?)'],
+    [{ metrics: ['impresion'] }, 'metrics', 'impresion (did you mean impressions?)'],
+    [
+      { metrics: ['number_of_purchase'] },
+      'metrics',
+      'number_of_purchase (did you mean number_of_purchases?)',
+    ],
+    [{ metrics: ['cpa'] }, 'metrics', 'cpa'],
+    [{ metrics: ['speed_of_x'] }, 'metrics', 'speed_of_x'],
+    [{ granularity: 'DAYS' }, 'granularity', 'DAYS (did you mean DAY?)'],
+    [{ format: 'JSN' }, 'format', 'JSN (did you mean JSON?)'],
+  ])('38: asks whether a word of %j is mistyped', (change, field, shown) => {
+    expect(parsed({ ...REPORT, ...change }).warnings).toEqual([
+      `${field}: not documented, so the platform decides: ${shown}`,
     ]);
+  });
+
+  it.each([{ granularity: 'HOUR' }, { format: 'CSV' }])('38: asks nothing about %j', (change) => {
+    expect(parsed({ ...REPORT, ...change }).warnings).toEqual([]);
   });
 
   const word = 'must be a word of letters, digits and _.:-';

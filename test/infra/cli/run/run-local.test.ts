@@ -166,7 +166,8 @@ describe('run --local', () => {
     [['--revision', '2026-01-01'], ['--revision needs --base-url']],
     [['--input', '/no/such/file'], ['cannot be read (ENOENT)']],
     [['--out', `${import.meta.filename}/out`], ['run-local.test.ts/out cannot be written (ENOTDIR)']],
-    [['no-such-export'], ['the config has no export no-such-export']],
+    [['no-such-export'], ['the config has no export no-such-export (it has daily-campaigns, ']],
+    [['daily-campaign'], ['the config has no export daily-campaign (did you mean daily-campaigns?)']],
     [
       ['monthly-totals', '--from', '2126-10-01', '--to', '2126-11-01'],
       ['start_date: all days 2126-10-01 to 2126-10-31 are'],
@@ -216,10 +217,16 @@ it('a sandbox has the advertisers of the request, and restates days from run to 
   const out = temporaryDirectory();
   const day = addDays(new Date().toISOString().slice(0, 10), -2);
   const range = ['--from', day, '--to', addDays(day, 1)];
-  const args = ['monthly-totals', ...range, '--out', out, '--speed', '300', '--restated-days', '3'];
-  const run = async () => JSON.parse((await runCommand(['run', '--local', '--json', ...args])).stdout);
-  expect(await run()).toMatchObject({ outcome: 'delivered', restated: 0 });
-  expect(await run()).toMatchObject({ outcome: 'delivered', restated: 1 });
+  const args = [...range, '--out', out, '--speed', '300', '--restated-days', '3', '--json'];
+  const run = async (name: string) =>
+    JSON.parse((await runCommand(['run', name, '--local', ...args])).stdout);
+  expect(await run('monthly-totals')).toMatchObject({ outcome: 'delivered', restated: 0 });
+  expect(await run('monthly-totals')).toMatchObject({ outcome: 'delivered', restated: 1 });
+  // The export of `npm start` has a name too.
+  expect(await run('example')).toMatchObject({ outcome: 'delivered', account: 'sandbox' });
+  const { stdout } = await runCommand(['fields', '--local', '--out', out]);
+  expect(stdout).toContain('\ntable example\n');
+  expect(stdout).not.toContain('\ntable daily_campaigns\n');
 });
 
 it.each([
