@@ -121,10 +121,10 @@ export const ConfigFile = z.strictObject({
       }),
     )
     .default([]),
-  /** By account: the time zone of exports and schedules that name none. */
-  time_zones: z.record(Account, TimeZone).default({}),
-  /** By account: the currency of its amounts. Tables of these accounts have a column `currency`. */
-  currency: z.record(Account, Currency).default({}),
+  /** The time zone of exports and schedules that name none. */
+  time_zones: byAccount(TimeZone),
+  /** The currency of an account's amounts. Tables of these accounts have a column `currency`. */
+  currency: byAccount(Currency),
   /** `false` leaves out the catalog and the queries. The files are delivered all the same. */
   tables: z.boolean().default(true),
   /** Parameters of a refresh request, besides those of RFC 6749. Contract 4.1 does not show any. */
@@ -238,6 +238,12 @@ function withTimeZone(
   const time_zone = schedule?.time_zone ?? time_zones[others.account];
   const zone = time_zone !== undefined && { time_zone };
   return { ...zone, ...others, ...(schedule && { schedule: { ...schedule, ...zone } }) };
+}
+
+/** Without a prototype, because an account may be called `constructor`. */
+function byAccount(value: z.ZodString) {
+  const map = z.record(Account, value).default({});
+  return map.transform((own): Readonly<Record<string, string>> => Object.assign(Object.create(null), own));
 }
 
 function isDistinct(names: readonly string[]): boolean {

@@ -35,13 +35,13 @@ export interface DocumentedTable {
 }
 
 /** Meanings of columns that have the same name in every table. */
-const OWN_COLUMNS: Readonly<Record<string, string>> = {
-  account: 'The account, as the config names it',
-  currency: 'The currency of the amounts in the row, in ISO 4217',
-  report_id: 'The report that the row is from',
-  report_created_at: 'When that report was created, in UTC. A day shows its newest report',
-  [ADVERTISER_COLUMN]: 'The id of the advertiser, if the report has it',
-};
+const OWN_COLUMNS: ReadonlyMap<string, string> = new Map([
+  ['account', 'The account, as the config names it'],
+  ['currency', 'The currency of the amounts in the row, in ISO 4217'],
+  ['report_id', 'The report that the row is from'],
+  ['report_created_at', 'When that report was created, in UTC. A day shows its newest report'],
+  [ADVERTISER_COLUMN, 'The id of the advertiser, if the report has it'],
+]);
 
 const LIST_COLUMNS: Readonly<Record<string, string>> = {
   account: 'The account, as the config names it',
@@ -153,7 +153,7 @@ function describeColumn(
   if (metric === undefined) {
     const dimension = requests.flatMap(({ dimensions = [] }) => dimensions).find(isNamed);
     const known = findDimension(dimension ?? '')?.meaning ?? 'a dimension of the report';
-    return { name, type, meaning: `${OWN_COLUMNS[name] ?? capitalize(known)}${field}` };
+    return { name, type, meaning: `${OWN_COLUMNS.get(name) ?? capitalize(known)}${field}` };
   }
   const known = findMetric(metric);
   if (!known) return { name, type, meaning: `A metric of the report${field}` };

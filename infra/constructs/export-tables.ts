@@ -112,7 +112,9 @@ export class ExportTables extends Construct {
 
 /** CfnTable would want each property under another name than the API of Glue, which the local Glue speaks. */
 function createTable(scope: Construct, database: CfnDatabase, TableInput: CatalogTable): void {
-  new CfnResource(scope, TableInput.Name, {
+  // A construct finds its children in an object with a prototype. The prefix of other names would change their logical ids.
+  const id = TableInput.Name in {} ? `table-${TableInput.Name}` : TableInput.Name;
+  new CfnResource(scope, id, {
     type: CfnTable.CFN_RESOURCE_TYPE_NAME,
     properties: { CatalogId: Stack.of(scope).account, DatabaseName: database.ref, TableInput },
   });

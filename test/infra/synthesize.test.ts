@@ -8,6 +8,33 @@ const functionIds = Object.entries<{ Type: string }>(stack.template.Resources)
   .filter(([, { Type }]) => Type === 'AWS::Lambda::Function')
   .map(([id]) => id);
 
+/** Resources that may get another logical id: their names are not fixed, and they hold nothing. */
+const REPLACEABLE = /::(Role|Policy|BucketPolicy|QueuePolicy|TopicPolicy|Function|NamedQuery)$/;
+
+/** The logical ids of all others since release 0.2.0. */
+const KEPT = `
+  Key961B73FD Secretsacmecredential69D57179 SecretsacmetokenE316DD6C Secretsglobexcredential3BBB315D
+  SecretsglobextokenA0500FB6 ExportsBucket54D5CE64 TablesDatabaseAABD3FAE TablesWorkgroup2B713C02
+  TablesReaderD7985826 Tablesdaily25370031 Tablesbackfill54A8BB1D Tablesledger704BFB4D
+  FunctionsPlanExportLogs447582EA FunctionsGetTokenLogsD7A8826F FunctionsCreateReportLogsFB4D4995
+  FunctionsCheckReportLogsB7304734 FunctionsSaveReportLogs760D5A39 FunctionsQueryPurchasesLogsED4571D8
+  FunctionsExportListLogsE0DDA79F FunctionsCurateReportLogsEDC04DC4 FunctionsPublishWindowLogs3A86DBF5
+  FunctionsPublishExportLogs3FF837DC FunctionsDescribeFailureLogs97F726D0 ExecutionLogs6FEE23C8
+  WorkflowStateMachine8F1B1C15 SchedulesDeadLetterQueue84E31400 SchedulesGroupD276B6F4
+  Schedulesacmedaily9AF10782 AlarmTopicD01E77F9 Slack738A1058 AlarmsExportsFailed6C8317ED
+  AlarmsExportsTimedOut504D1FD4 AlarmsExportsThrottled6AC0D35F AlarmsFunctionsThrottled63E45EDF
+  AlarmsExportsNotStartedFE52BA81 AlarmsReportsResubmitted1296E34A AlarmsTokensRefusedE0DCAEC6
+  AlarmsTableProblems49BE9525 AlarmsDaysHeldD195D24F AlarmsNoFreshDataacmedaily249D800C Dashboard7A714131`;
+
+// CloudFormation creates a resource with a new logical id before it deletes the old one, so a fixed name is taken.
+// If an id has to change, CHANGELOG.md says how to update a stack.
+it('an update keeps each resource that has a fixed name or holds data', () => {
+  const slack = { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' };
+  const { Resources } = synthesizeStack({ kms_key: 'create', slack }).template;
+  const ids = Object.keys(Resources).filter((id) => !REPLACEABLE.test(Resources[id].Type));
+  expect(ids).toEqual(KEPT.trim().split(/\s+/));
+});
+
 describe('a synth in this process', () => {
   // In another process, because vitest would give the bundle a `require` and this environment. Lambda's Node 24 runtime
   // imports the bundle too, and refuses a handler with a third parameter, which would be a callback.
