@@ -74,7 +74,7 @@ export class TableProblem extends Error {
 }
 
 const OUT_OF_TIME =
-  "the file takes longer than CurateReport's timeout; raise its memory in infra/config/cost.ts, which brings CPU, or export shorter ranges";
+  "the file takes longer than CurateReport's timeout; raise its memory in infra/config/cost.ts, which brings CPU, or export shorter ranges (in a local run: the machine was busy or asleep)";
 
 /**
  * The limit to raise, by the beginning of an error. DuckDB has no codes. A full temp directory is an `Out of
