@@ -36,6 +36,8 @@ export interface LocalOptions {
   readonly assembly?: Assembly;
   /** The bucket keeps each version of an object, as the deployed one does. Default: false, which saves disk. */
   readonly versioned?: boolean;
+  /** Called when {@link FIRST_BYTES} of a file have arrived, and each time that they have doubled. */
+  readonly onDoubled?: OnDoubled;
   /** Replace settings of all functions. */
   readonly settings?: SettingTexts;
   /** Default: runs CurateReport in processes, and each other function in threads of this process. */
@@ -85,8 +87,10 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const { out, assembly = loadAssembly(await prepareAssembly()) } = options;
   const { bucket } = assembly;
   await mkdir(out, { recursive: true });
-  // Those of a killed run, which nobody can continue.
-  await rm(join(out, bucket, UPLOADS), { recursive: true, force: true });
+  // Nobody can continue those of a killed run, nor those of this one when it has stopped.
+  const removeUploads = () => rm(join(out, bucket, UPLOADS), { recursive: true, force: true });
+  await removeUploads();
+  started.defer(removeUploads);
   const arrived = new Map<string, number>();
   const s3 = started.use(
     await startS3({
@@ -94,7 +98,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
       buckets: [bucket],
       now: clock.now,
       versioned: options.versioned ?? false,
-      log: (stored) => countBytes(arrived, stored),
+      log: (stored) => countBytes(arrived, stored, options.onDoubled),
     }),
   );
   const stored = createSecrets(options.credentials, assembly.stack);
@@ -187,10 +191,22 @@ function isLoopback(url: string): boolean {
   );
 }
 
-function countBytes(arrived: Map<string, number>, { operation, key, bytes }: Stored): void {
+type OnDoubled = (key: string, bytes: number) => void;
+
+const FIRST_BYTES = 10_000_000;
+
+function countBytes(
+  arrived: Map<string, number>,
+  { operation, key, bytes }: Stored,
+  onDoubled?: OnDoubled,
+): void {
   if (operation === 'CreateMultipartUpload') arrived.set(key, 0);
   if (operation === 'PutObject') arrived.set(key, bytes);
-  if (operation === 'UploadPart') arrived.set(key, (arrived.get(key) ?? 0) + bytes);
+  if (operation !== 'UploadPart') return;
+  const before = arrived.get(key) ?? 0;
+  arrived.set(key, before + bytes);
+  const doublings = (count: number) => Math.max(-1, Math.floor(Math.log2(count / FIRST_BYTES)));
+  if (doublings(before + bytes) > doublings(before)) onDoubled?.(key, before + bytes);
 }
 
 const PUT_EVENTS = 'arn:aws:states:::events:putEvents';

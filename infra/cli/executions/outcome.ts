@@ -188,7 +188,7 @@ export function adviseLocally<
   const isFull = code === 'ENOSPC' || code === 'EDQUOT';
   return {
     ...failure,
-    happened: `The folder ${run.out} ${isFull ? 'is full' : 'cannot be written'} (${code}).`,
+    happened: `The folder ${run.out} ${isFull ? 'has no room for it' : 'cannot be written'} (${code}).`,
     todo: `${isFull ? 'Make room in it' : 'Let this user write to it'}, then run the export again.`,
   };
 }

@@ -11,7 +11,7 @@ import { type Clock, scaledClock } from '../../local/clock.ts';
 import { startLocal } from '../../local/run.ts';
 import { newestChange } from '../../local/s3/store.ts';
 import { keepSaving } from '../../local/step-functions/history.ts';
-import { showProgress } from '../../local/step-functions/progress.ts';
+import { showProgress, size } from '../../local/step-functions/progress.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { openToRead } from '../bucket.ts';
 import { UsageError } from '../errors.ts';
@@ -75,6 +75,7 @@ export async function runLocal(
     out: options.out,
     clock,
     config: loadConfig(),
+    onDoubled: (key, bytes) => tellBytes(key, bytes, new Date(clock.now())),
   });
   const next = await continueCommand(request, options);
   local.history.next = next;
@@ -91,6 +92,12 @@ export async function runLocal(
   const { events = [] } = local.history.executions.at(-1) ?? {};
   printLines(describeTimeline(events), process.stderr);
   return { outcome: adviseLocally(outcome, { ...options, account: request.account }), next };
+}
+
+/** The progress on a terminal shows the bytes all the time. */
+function tellBytes(key: string, bytes: number, now: Date): void {
+  if (!process.stderr.isTTY)
+    printLines([`${now.toISOString()} ${key}: ${size(bytes)} so far`], process.stderr);
 }
 
 /**

@@ -29,6 +29,9 @@ export type Upload = {
 /** Writes bytes from `offset` on, as writeSync does. @returns how many it has written */
 export type Write = (file: number, bytes: Buffer, offset: number) => number;
 
+/** The space of the disk that this user may still fill. */
+export type FreeBytes = (directory: string) => number;
+
 /** A request whose body is not read yet, with the state of the endpoint that it needs. */
 export type Call = ObjectPlace & {
   request: IncomingMessage;
@@ -38,6 +41,7 @@ export type Call = ObjectPlace & {
   minPartBytes: number;
   now: () => number;
   write: Write;
+  freeBytes: FreeBytes;
 };
 
 export type Address = {

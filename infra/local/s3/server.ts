@@ -1,12 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, statfsSync, writeSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { listenOnLoopback } from '../loopback.ts';
 import { type Answer, asS3Error, errorXml, S3Error } from './answers.ts';
-import { type Address, type Call, type Operation, readAddress, type Upload, type Write } from './call.ts';
+import {
+  type Address,
+  type Call,
+  type FreeBytes,
+  type Operation,
+  readAddress,
+  type Upload,
+  type Write,
+} from './call.ts';
 import { deleteObject, getObject, headObject, listObjects, putObject } from './objects.ts';
 import { abortUpload, completeUpload, createUpload, listParts, uploadPart } from './uploads.ts';
 
@@ -35,6 +43,8 @@ export type S3Options = {
   minPartBytes?: number;
   /** Default: that of `node:fs`. Tests fill the disk. */
   write?: Write;
+  /** Default: asks the system. */
+  freeBytes?: FreeBytes;
 };
 
 /** A request that succeeded. */
@@ -92,7 +102,7 @@ async function serve(
     const header = (name: string) => [request.headers[name]].flat()[0];
     authorize(options, address, header('x-amz-expected-bucket-owner'));
     const { directory, versioned = false, minPartBytes = MIN_PART_BYTES, now = Date.now } = options;
-    const { write = writeSync } = options;
+    const { write = writeSync, freeBytes = askFreeBytes } = options;
     const place = { directory, versioned, ...address };
     const answer = await HANDLERS[operation]({
       ...place,
@@ -102,6 +112,7 @@ async function serve(
       minPartBytes,
       now,
       write,
+      freeBytes,
     });
     options.log?.({ operation, key, bytes: bodyBytes(request) });
     await send(response, answer);
@@ -111,6 +122,11 @@ async function serve(
     request.resume(); // Reads the rest of the body, so that the client reads the response.
     await send(response, { status, ...(request.method !== 'HEAD' && { body: errorXml(code, message) }) });
   }
+}
+
+function askFreeBytes(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
 }
 
 /** The size that the client states, without the framing of aws-chunked. */

@@ -170,7 +170,7 @@ it('after a host that does not exist, says to correct its name', () => {
 });
 
 it.each([
-  ['ENOSPC', 'is full (ENOSPC).', 'Make room in it, then run the export again.'],
+  ['ENOSPC', 'has no room for it (ENOSPC).', 'Make room in it, then run the export again.'],
   ['EROFS', 'cannot be written (EROFS).', 'Let this user write to it, then run the export again.'],
 ])('says after %s that the folder of the run %s', (code, what, todo) => {
   const { message } = asServiceError(Object.assign(new Error(), { name: code }), 'write k to bucket b', 'p');

@@ -13,7 +13,7 @@ import {
 import { expect, test } from 'vitest';
 import { base64Crc } from '../../../../infra/local/s3/body.ts';
 import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
-import { BUCKET, countUploads, startTestS3 } from '../../../support/s3.ts';
+import { BUCKET, countUploads, startTestS3, type TestS3Options } from '../../../support/s3.ts';
 
 const at = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key: 'exports/report.json' };
 const parts = [randomBytes(5 * 1024 * 1024), randomBytes(5 * 1024 * 1024), randomBytes(3)];
@@ -21,8 +21,8 @@ const whole = Buffer.concat(parts);
 const checksum = base64Crc(crc32(whole));
 
 /** Starts S3 with one open upload. */
-async function startUpload() {
-  const s3 = await startTestS3();
+async function startUpload(options: TestS3Options = {}) {
+  const s3 = await startTestS3(options);
   const { client } = s3;
   const create = { ...at, ContentType: 'application/json', ChecksumAlgorithm: 'CRC32' } as const;
   const { UploadId = '' } = await client.send(
@@ -109,4 +109,12 @@ test('ListParts returns every part with its CRC32, page by page, and a next mark
     [[listed(3)], false, '3'],
     [[], false, '0'],
   ]);
+});
+
+test('an endless file ends when it would need a multiple of the free space', async () => {
+  let free = 20 * 1024 * 1024;
+  await using s3 = await startUpload({ freeBytes: () => free });
+  await s3.putAll(parts.slice(0, 2));
+  free -= 10 * 1024 * 1024;
+  await expect(s3.put(3, parts[0])).rejects.toMatchObject({ name: 'ENOSPC' });
 });
