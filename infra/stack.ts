@@ -30,7 +30,10 @@ export class ExportStack extends Stack {
     const encryptionKey = createEncryptionKey(this, 'Key', config.kms_key);
 
     const secrets = new AccountSecrets(this, 'Secrets', { prefix: config.stack, accounts, encryptionKey });
-    const bucket = new ExportBucket(this, 'Exports', { encryptionKey });
+    const bucket = new ExportBucket(this, 'Exports', {
+      keepReportsDays: config.keep_reports_days,
+      encryptionKey,
+    });
     const tables = config.tables ? this.tables(config, bucket, encryptionKey) : undefined;
     const { functions } = new WorkflowFunctions(this, 'Functions', {
       config,

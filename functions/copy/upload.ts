@@ -12,6 +12,7 @@ import {
 import { addressed, type Place } from '../aws/s3.ts';
 import { asServiceError } from '../aws/service-error.ts';
 import { CopyFailed } from '../workflow/errors.ts';
+import { FILE_TAG } from '../workflow/keys.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
 import { base64Crc32, combineCrc32 } from './crc32.ts';
 
@@ -44,7 +45,10 @@ export interface Part {
 /** Aborting is optional, and it may run in the last seconds of a function. */
 const ABORT_TIMEOUT_MS = 8_000;
 
-const WRITE = 's3:PutObject (and kms:GenerateDataKey, kms:Decrypt if the bucket is encrypted with a KMS key)';
+const WRITE =
+  's3:PutObject, s3:PutObjectTagging (and kms:GenerateDataKey, kms:Decrypt if the bucket is encrypted with a KMS key)';
+
+const TAGGING = `${FILE_TAG.name}=${FILE_TAG.value}`;
 
 /** Errors of a broken transfer. Copying the file again may succeed. S3 answers InvalidRequest if the size is wrong. */
 const BROKEN =
@@ -57,6 +61,7 @@ export async function createUpload(to: Destination, { contentType, contentEncodi
     ...addressed(to),
     ContentType: contentType,
     ContentEncoding: contentEncoding,
+    Tagging: TAGGING,
     ChecksumAlgorithm: 'CRC32',
     ChecksumType: 'FULL_OBJECT',
   });
@@ -153,6 +158,7 @@ export async function putObject(to: Destination, kind: Kind, body: Buffer): Prom
     ContentLength: body.length,
     ContentType: kind.contentType,
     ContentEncoding: kind.contentEncoding,
+    Tagging: TAGGING,
     ChecksumCRC32: checksum,
   });
   const answer = await to.s3.send(command).catch(refused(to, WRITE));

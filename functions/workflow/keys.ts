@@ -9,6 +9,9 @@ export const MANIFEST = '_manifest.json';
 /** The failure report of a window or an export; removed when it is delivered. */
 export const FAILURE = '_failure.json';
 
+/** The tag of each report's file. A rule of the bucket can tell it from the manifest beside it by nothing else. */
+export const FILE_TAG = { name: 'kind', value: 'file' } as const;
+
 /** The prefix of an export's objects. */
 export function exportPrefix({ account, name }: Pick<ExportRequest, 'account' | 'name'>): string {
   return `${EXPORTS_PREFIX}account=${account}/export=${name}/`;

@@ -133,6 +133,8 @@ export const ConfigFile = z.strictObject({
     .optional(),
   /** A new AWS account refuses any reservation. */
   reserve_token_concurrency: z.boolean().default(false),
+  /** Default: for ever. A table problem needs the file for as long as it takes to mend it. */
+  keep_reports_days: z.int().min(7).optional(),
   max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
   max_curate_bytes: z.int().min(1).max(LARGEST_CURATE_BYTES).default(MAX_CURATE_BYTES),
   download_hosts: z.array(Host).min(1, 'must not be empty; omit it to allow any public host').optional(),

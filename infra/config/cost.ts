@@ -22,6 +22,8 @@ export const PRICES = {
   metric: 0.3,
   dashboard: 3,
   secret: 0.4,
+  /** S3, a GB and month. */
+  storedGigabyte: 0.023,
   key: 1,
 } as const;
 

@@ -1,9 +1,15 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Effect, Grant, type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket } from 'aws-cdk-lib/aws-s3';
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  type CfnBucket,
+  type LifecycleRule,
+} from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, FILE_TAG, MANIFEST } from '../../functions/workflow/keys.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import { grantKey } from './encryption-key.ts';
 
@@ -13,8 +19,24 @@ const ABORT_UPLOADS_AFTER = Duration.days(1);
 /** A replaced object stays readable by its version, which its manifest names, for this long. */
 const KEEP_REPLACED = Duration.days(90);
 
+/** Each delivery replaces whole months, and a report that was kept long enough is removed: time to undo a mistake. */
+const TO_UNDO = Duration.days(7);
+
 interface ExportBucketProps {
+  /** Default: for ever. */
+  readonly keepReportsDays?: number | undefined;
   readonly encryptionKey?: IKey | undefined;
+}
+
+/** Manifests and failure reports, which have no tag, stay. */
+function expireReports(days: number): LifecycleRule {
+  return {
+    id: 'Reports',
+    prefix: EXPORTS_PREFIX,
+    tagFilters: { [FILE_TAG.name]: FILE_TAG.value },
+    expiration: Duration.days(days),
+    noncurrentVersionExpiration: TO_UNDO,
+  };
 }
 
 /** Holds the reports. It stays when the stack is deleted. */
@@ -22,7 +44,7 @@ export class ExportBucket extends Construct {
   readonly bucket: Bucket;
   private readonly key: IKey | undefined;
 
-  constructor(scope: Construct, id: string, { encryptionKey }: ExportBucketProps = {}) {
+  constructor(scope: Construct, id: string, { keepReportsDays, encryptionKey }: ExportBucketProps) {
     super(scope, id);
     this.key = encryptionKey;
     this.bucket = new Bucket(this, 'Bucket', {
@@ -41,6 +63,9 @@ export class ExportBucket extends Construct {
           noncurrentVersionExpiration: KEEP_REPLACED,
           expiredObjectDeleteMarker: true,
         },
+        // Of two rules for an object, S3 takes the shorter time.
+        { id: 'ReplacedTables', prefix: TABLES_PREFIX, noncurrentVersionExpiration: TO_UNDO },
+        ...(keepReportsDays === undefined ? [] : [expireReports(keepReportsDays)]),
       ],
     });
     // The L2 property `eventBridgeEnabled` would add a custom resource with a Lambda function.
@@ -50,16 +75,21 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * To put an object, in one request or in parts, and to list and abort an unfinished upload. A manifest or a failure report is
+   * To put an object and its tag, in one request or in parts, and to list and abort an unfinished upload. A manifest or a failure report is
    * denied, because readers trust those: only PublishWindow and DescribeFailure write them.
    */
   grantUpload(grantee: IGrantable): void {
-    this.grant(grantee, ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts']);
+    this.grant(grantee, ['s3:PutObject', 's3:PutObjectTagging']);
+    this.grant(grantee, ['s3:AbortMultipartUpload', 's3:ListMultipartUploadParts']);
     const resources = [MANIFEST, FAILURE].map((name) =>
       this.bucket.arnForObjects(`${EXPORTS_PREFIX}*/${name}`),
     );
     grantee.grantPrincipal.addToPrincipalPolicy(
-      new PolicyStatement({ effect: Effect.DENY, actions: ['s3:PutObject'], resources }),
+      new PolicyStatement({
+        effect: Effect.DENY,
+        actions: ['s3:PutObject', 's3:PutObjectTagging'],
+        resources,
+      }),
     );
     // S3 decrypts the parts to join them.
     grantKey(grantee, this.key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);

@@ -29,6 +29,7 @@ const EVERY_OPTION = {
   tables: false,
   download_hosts: ['*.files.platform.example'],
   log_retention_days: 30,
+  keep_reports_days: 400,
   currency: { acme: 'EUR' },
   alarm_emails: [],
   alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call',

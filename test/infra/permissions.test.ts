@@ -34,8 +34,11 @@ const STORES_REPORTS = [
   `s3:AbortMultipartUpload ${OBJECTS}`,
   `s3:ListMultipartUploadParts ${OBJECTS}`,
   `s3:PutObject ${OBJECTS}`,
-  `deny s3:PutObject ${FAILURES}`,
-  `deny s3:PutObject ${MANIFESTS}`,
+  `s3:PutObjectTagging ${OBJECTS}`,
+  ...[FAILURES, MANIFESTS].flatMap((others) => [
+    `deny s3:PutObject ${others}`,
+    `deny s3:PutObjectTagging ${others}`,
+  ]),
 ];
 const READS_FILES = [
   // Without it, S3 answers 403 instead of 404 for a raw object that is gone, or for an absent month.

@@ -64,7 +64,7 @@ describe('the bucket', () => {
     ]);
   });
 
-  it('28: removes unfinished uploads after a day, replaced objects after 90 days, and no object but the results of queries', () => {
+  it('28: removes unfinished uploads after a day, replaced objects after 90 days, of tables 7, and no object but the results of queries', () => {
     const { Rules } = bucket.Properties.LifecycleConfiguration;
     expect(Rules).toEqual([
       expect.objectContaining({
@@ -72,10 +72,22 @@ describe('the bucket', () => {
         AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
       }),
       expect.objectContaining({ Status: 'Enabled', NoncurrentVersionExpiration: { NoncurrentDays: 90 } }),
+      expect.objectContaining({ Prefix: 'tables/', NoncurrentVersionExpiration: { NoncurrentDays: 7 } }),
       expect.objectContaining({ Prefix: 'query-results/', ExpirationInDays: 45 }),
     ]);
-    expect(Rules[0]).not.toHaveProperty('ExpirationInDays');
-    expect(Rules[1]).not.toHaveProperty('ExpirationInDays');
+    for (const rule of Rules.slice(0, 3)) expect(rule).not.toHaveProperty('ExpirationInDays');
+  });
+
+  it('removes the files of reports after keep_reports_days, and no manifest', () => {
+    const [kept] = resourcesOf(synthesizeStack({ keep_reports_days: 400 }), 'AWS::S3::Bucket').values();
+    expect(kept?.Properties.LifecycleConfiguration.Rules).toContainEqual({
+      Id: 'Reports',
+      Status: 'Enabled',
+      Prefix: 'exports/',
+      TagFilters: [{ Key: 'kind', Value: 'file' }],
+      ExpirationInDays: 400,
+      NoncurrentVersionExpiration: { NoncurrentDays: 7 },
+    });
   });
 
   it('sends EventBridge events about its objects', () => {

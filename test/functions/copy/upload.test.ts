@@ -133,6 +133,13 @@ describe('a part', () => {
   });
 });
 
+test('28: each file has the tag by which keep_reports_days finds it, in one request or in parts', async () => {
+  const { to, server } = await startS3Answers(sendXml('<Result><UploadId>u</UploadId></Result>'));
+  await createUpload(to, KIND);
+  await expect(putObject(to, KIND, part.body)).rejects.toMatchObject({ name: 'CopyFailed' });
+  expect(server.requests.map(({ headers }) => headers['x-amz-tagging'])).toEqual(['kind=file', 'kind=file']);
+});
+
 test('28: an upload’s parts are listed up to the page that is not truncated, without those that have no checksum', async () => {
   const listed = (number: number, checksum = '<ChecksumCRC32>AAAAAQ==</ChecksumCRC32>') =>
     `<Part><PartNumber>${number}</PartNumber><Size>5</Size><ETag>"e${number}"</ETag>${checksum}</Part>`;

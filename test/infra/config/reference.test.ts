@@ -86,7 +86,7 @@ describe('the reference has', () => {
     const alarms = `the dashboard ${cents(idle.ofDashboards)}, ${idle.alarms} alarms ${cents(idle.ofAlarms)}`;
     const secrets = `two secrets. A credential that is kept costs ${cents(PRICES.secret)}`;
     const [rows = []] = tablesOf(CONFIG, '\n## Costs');
-    expect(rows.slice(0, 9).map((cells) => cells.map((cell) => cell.trim()))).toEqual([
+    expect(rows.slice(0, 10).map((cells) => cells.map((cell) => cell.trim()))).toEqual([
       ['the stack, a month', cents(idle.total - 2 * account), alarms],
       ['each account, a month', cents(account), secrets],
       [
@@ -103,6 +103,12 @@ describe('the reference has', () => {
         '`kms_key: "create"`, a month',
         cents(billed({ exports: [], kms_key: 'create' }).total - idle.total),
         expect.anything(),
+      ],
+      // 66 MB are 280,000 rows of 236 bytes.
+      [
+        'reports, a GB and month',
+        `${PRICES.storedGigabyte}`,
+        expect.stringContaining(`66 MB a day: ${cents(0.066 * 365 * PRICES.storedGigabyte)} a month`),
       ],
     ]);
   });
