@@ -47,11 +47,12 @@ export class ExportStack extends Stack {
     const logs = createExecutionLogs(this, 'ExecutionLogs', config.log_retention_days, encryptionKey);
     const { stateMachine } = new ExportWorkflow(this, 'Workflow', { functions, logs });
     encryptExecutions(stateMachine, encryptionKey);
-    const { deadLetterQueue } = new ExportSchedules(this, 'Schedules', {
+    const schedules = new ExportSchedules(this, 'Schedules', {
       exports,
       stateMachine,
       encryptionKey,
     });
+    const { deadLetterQueue } = schedules;
 
     const topic = createAlarmTopic(this, 'AlarmTopic', {
       arn: config.alarm_topic_arn,
@@ -70,6 +71,7 @@ export class ExportStack extends Stack {
       runbookUrl,
     });
     new ExportDashboard(this, 'Dashboard', { stateMachine });
+    schedules.createAfter(...this.node.children.filter((other) => other !== schedules));
 
     new CfnOutput(this, OUTPUTS.stateMachine, { value: stateMachine.stateMachineArn });
     new CfnOutput(this, OUTPUTS.bucket, { value: bucket.bucket.bucketName });

@@ -11,7 +11,7 @@ import {
 import { StepFunctionsStartExecution } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
-import { Construct } from 'constructs';
+import { Construct, type IConstruct } from 'constructs';
 import type { ConfiguredExport, Schedule as ConfiguredSchedule } from '../config/config.ts';
 import { requestOf } from '../config/exports.ts';
 import { grantKey } from './encryption-key.ts';
@@ -32,6 +32,7 @@ interface ExportSchedulesProps {
 /** Starts scheduled exports, each with its whole request. Requests that cannot be started go to the dead-letter queue. */
 export class ExportSchedules extends Construct {
   readonly deadLetterQueue: Queue;
+  private readonly group: ScheduleGroup;
 
   constructor(scope: Construct, id: string, props: ExportSchedulesProps) {
     super(scope, id);
@@ -43,21 +44,31 @@ export class ExportSchedules extends Construct {
       enforceSSL: true,
       retentionPeriod: KEEP_DEAD_LETTERS,
     });
-    const group = new ScheduleGroup(this, 'Group', { removalPolicy: RemovalPolicy.DESTROY });
-    const role = this.role(group);
+    this.group = new ScheduleGroup(this, 'Group', { removalPolicy: RemovalPolicy.DESTROY });
+    this.createAfter(this.deadLetterQueue);
+    const role = this.role(this.group);
     grantKey(role, key, 'sqs', ['kms:Decrypt', 'kms:GenerateDataKey']);
     for (const each of exports) {
       const { schedule, account, name } = each;
       if (!schedule) continue;
       // Names contain no dot, so the id is unique.
-      new Schedule(this, `${account}.${name}`, {
-        scheduleGroup: group,
+      const created = new Schedule(this, `${account}.${name}`, {
+        scheduleGroup: this.group,
         description: `Export ${name} of account ${account}`,
         schedule: expressionOf(schedule),
         enabled: schedule.enabled,
         target: this.start(stateMachine, role, requestOf(each)),
       });
+      created.node.addDependency(role);
     }
+  }
+
+  /**
+   * Creates the schedules after these. A schedule with a rate starts an export as soon as it exists. If anything failed after
+   * that, the creation would be rolled back, and a bucket with an object in it cannot be deleted.
+   */
+  createAfter(...others: readonly IConstruct[]): void {
+    this.group.node.addDependency(...others);
   }
 
   /** Only the schedules of this group can assume the role. */

@@ -11,7 +11,28 @@ function inputAt(instant: string): unknown {
   return JSON.parse(daily?.Target.Input.replace('<aws.scheduler.scheduled-time>', instant));
 }
 
+type Resources = Readonly<Record<string, { readonly Type: string }>>;
+
+/** The resources that CloudFormation creates before this one. */
+function createdBefore(all: Resources, id: string, found = new Set<string>()): Set<string> {
+  const named = JSON.stringify(all[id]).matchAll(/"(?:Ref|Fn::GetAtt|DependsOn)":(\[[^\]]*\]|"[^"]*")/g);
+  for (const other of [...named].flatMap(([, names = '']) => JSON.parse(names)))
+    if (other in all && !found.has(other)) createdBefore(all, other, found.add(other));
+  return found;
+}
+
 describe('schedules', () => {
+  it('are created last, because one with a rate starts an export at once, and a bucket with objects cannot be rolled back', () => {
+    const slack = { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' };
+    const all: Resources = synthesizeStack({ kms_key: 'create', slack }).template.Resources;
+    const isSchedule = (id: string) => all[id]?.Type === 'AWS::Scheduler::Schedule';
+    const [schedules, others] = [true, false].map((is) =>
+      Object.keys(all).filter((id) => isSchedule(id) === is),
+    );
+    for (const id of schedules ?? []) expect([...createdBefore(all, id)].sort()).toEqual(others?.sort());
+    for (const id of others ?? []) expect(createdBefore(all, id)).not.toContain(id);
+  });
+
   it('exist for the exports that have one, in their time zone', () => {
     expect([...schedules.keys()]).toEqual(['Schedulesacmedaily']);
     expect(daily).toMatchObject({
