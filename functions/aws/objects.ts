@@ -21,8 +21,8 @@ const CALL_TIMEOUT = 10_000;
 /** All pages of a list together, which have 1,000 keys each: those of an export that has run every hour for years. */
 const LIST_TIMEOUT = 60_000;
 
-/** S3 takes 1 MB/s at least. A file gets the time of a small call, and this much more. */
-const BYTES_PER_MILLISECOND = 1_000;
+/** A slow line takes 100 kB/s. A file gets the time of a small call, and this much more. */
+const BYTES_PER_MILLISECOND = 100;
 
 /** The SDK repeats a PUT of a smaller file. Most months have some kilobytes. */
 const LARGE_FILE_BYTES = 8 * 1024 * 1024;
@@ -172,19 +172,22 @@ export function createObjectStore(
     },
     async putFile(key, path, replaces) {
       const { size } = await stat(path);
+      await using stream = size < LARGE_FILE_BYTES ? undefined : createReadStream(path);
       const command = new PutObjectCommand({
         ...at(key),
         ...(replaces === undefined ? { IfNoneMatch: '*' } : { IfMatch: replaces }),
-        Body: size < LARGE_FILE_BYTES ? await readFile(path) : createReadStream(path),
+        Body: stream ?? (await readFile(path)),
         ContentLength: size,
         ContentType: 'application/vnd.apache.parquet',
         ChecksumCRC32: await checksumOf(path),
       });
       const put = async () => {
-        await client.send(command, within(CALL_TIMEOUT + Math.ceil(size / BYTES_PER_MILLISECOND)));
+        // The client ends a PUT that stalls: socketTimeout.
+        const { abortSignal } = within(CALL_TIMEOUT + Math.ceil(size / BYTES_PER_MILLISECOND));
+        await client.send(command, { abortSignal, requestTimeout: 0 });
         return true;
       };
-      return put().catch(unless(CONFLICTS, false, refused(`write ${key} to`, 's3:PutObject')));
+      return await put().catch(unless(CONFLICTS, false, refused(`write ${key} to`, 's3:PutObject')));
     },
     async remove(key) {
       const command = new DeleteObjectCommand(at(key));

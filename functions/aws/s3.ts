@@ -13,8 +13,8 @@ export function addressed({ bucket, key, expectedBucketOwner }: Place) {
   return { Bucket: bucket, Key: key, ExpectedBucketOwner: expectedBucketOwner };
 }
 
-// Without timeouts, a call that S3 never answers would run until Lambda stops the function. One call carries at most
-// 8 MiB, so 60 s allow 140 kB/s. Small calls have a limit of their own, all tries together (withTimeout).
+// Without timeouts, a call that S3 never answers would run until Lambda stops the function. A part of a copy has 8 MiB,
+// so 60 s allow 140 kB/s. The object store sets a limit for each call, all tries together. A month may take longer.
 const CONNECT_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 60_000;
 
@@ -38,7 +38,7 @@ export function createS3Client(config: S3ClientConfig = {}): S3Client {
       requestTimeout: ANSWER_TIMEOUT_MS,
       // Without this, the SDK only logs a warning when requestTimeout is over.
       throwOnRequestTimeout: true,
-      // While S3 joins the parts, it has begun to answer and sends a space now and then.
+      // Ends a call that neither sends nor receives. While S3 joins the parts, it sends a space now and then.
       socketTimeout: ANSWER_TIMEOUT_MS,
     },
     ...config,

@@ -7,7 +7,7 @@ import { createObjectStore, type ObjectStore } from '../../../functions/aws/obje
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { awsEnvironment, setEnvironment, shortenTimeouts } from '../../support/lambda.ts';
-import { type Answer, listen } from '../../support/listen.ts';
+import { type Answer, type Listening, listen, listenTcp } from '../../support/listen.ts';
 import { BUCKET, startTestS3 } from '../../support/s3.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -142,6 +142,20 @@ describe('a file of this disk', () => {
       'x-amz-expected-bucket-owner': ACCOUNT,
       'x-amz-checksum-crc32': base64Crc32(crc32(bytes)),
     });
+  });
+
+  it('57: may take longer than any other call, but fails if it stalls', async () => {
+    const path = await createFile(Buffer.alloc(9 * 1024 * 1024));
+    const putTo = ({ url }: Listening, socketTimeout: number) => {
+      setEnvironment(awsEnvironment({ S3: url }));
+      const requestHandler = { requestTimeout: 1, throwOnRequestTimeout: true, socketTimeout };
+      const store = createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }, { requestHandler });
+      return store.putFile(TABLE, path, undefined);
+    };
+    await using slow = await listen((_, response) => response.end());
+    await using stalled = await listenTcp(() => {});
+    expect(await putTo(slow, 60_000)).toBe(true);
+    await expect(putTo(stalled, 100)).rejects.toMatchObject({ name: 'ServiceUnavailable' });
   });
 
   it.each([
