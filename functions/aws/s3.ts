@@ -27,6 +27,9 @@ const TRIES = 5;
 /** TLS encrypts at once all that it is given, into as much memory again. Whole parts take 25 MB more than slices. */
 const SLICE_BYTES = 1024 * 1024;
 
+/** A larger PUT waits for S3's consent. S3 may refuse it unread and close the connection, and the answer would be lost. */
+const UNASKED_BYTES = 64 * 1024;
+
 /** The one client of S3, with the SDK's own retries. A command with a Buffer has to bring its CRC32, which S3 checks. */
 export function createS3Client(config: S3ClientConfig = {}): S3Client {
   const client = new S3Client({
@@ -44,12 +47,15 @@ export function createS3Client(config: S3ClientConfig = {}): S3Client {
     ...config,
   });
   client.middlewareStack.add(
-    (next) => (args) => {
-      const { body, headers } = args.request as Request;
-      // SigV4's SHA-256 over a part would cost more CPU than the rest of the copy.
-      if (Buffer.isBuffer(body)) headers['x-amz-content-sha256'] = 'UNSIGNED-PAYLOAD';
-      return next(args);
-    },
+    (next, { commandName }) =>
+      (args) => {
+        const { body, headers } = args.request as Request;
+        if (commandName === 'PutObjectCommand' && Number(headers['content-length']) > UNASKED_BYTES)
+          headers.expect = '100-continue';
+        // SigV4's SHA-256 over a part would cost more CPU than the rest of the copy.
+        if (Buffer.isBuffer(body)) headers['x-amz-content-sha256'] = 'UNSIGNED-PAYLOAD';
+        return next(args);
+      },
     { step: 'build' },
   );
   client.middlewareStack.add(

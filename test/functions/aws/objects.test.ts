@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
@@ -7,8 +8,15 @@ import { createObjectStore, type ObjectStore } from '../../../functions/aws/obje
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { awsEnvironment, setEnvironment, shortenTimeouts } from '../../support/lambda.ts';
-import { type Answer, type Listening, listen, listenTcp } from '../../support/listen.ts';
+import {
+  type Answer,
+  type Listening,
+  listen,
+  listenTcp,
+  startServer as startServerOf,
+} from '../../support/listen.ts';
 import { BUCKET, startTestS3 } from '../../support/s3.ts';
+import { errorOf } from '../../support/s3-answers.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const KEY = 'exports/account=acme/_manifest.json';
@@ -156,6 +164,21 @@ describe('a file of this disk', () => {
     await using stalled = await listenTcp(() => {});
     expect(await putTo(slow, 60_000)).toBe(true);
     await expect(putTo(stalled, 100)).rejects.toMatchObject({ name: 'ServiceUnavailable' });
+  });
+
+  it.each([
+    ['PreconditionFailed', 412, false],
+    ['AccessDenied', 403, 'AccessRefused'],
+  ])('27, 43: is not sent if S3 answers %s before it reads the file', async (code, status, outcome) => {
+    const http = createServer((_, { socket }) => socket?.resetAndDestroy());
+    http.on('checkContinue', (_, response) => response.writeHead(status).end(errorOf(code)));
+    await using server = await startServerOf(http);
+    setEnvironment(awsEnvironment({ S3: server.url }));
+    const store = createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }, { maxAttempts: 1 });
+    for (const size of [100_000, 9 * 1024 * 1024]) {
+      const putting = store.putFile(TABLE, await createFile(Buffer.alloc(size)), undefined);
+      expect(await putting.catch(({ name }) => name)).toBe(outcome);
+    }
   });
 
   it.each([
