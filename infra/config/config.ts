@@ -25,6 +25,7 @@ export const OUTPUTS = {
 } as const;
 
 const CDK_JSON = new URL('../../cdk.json', import.meta.url);
+const PACKAGE_JSON = new URL('../../package.json', import.meta.url);
 
 /** The default size limit of a file: 50 GiB. */
 const MAX_DOWNLOAD_BYTES = 50 * 1024 ** 3;
@@ -158,7 +159,7 @@ export const ConfigFile = z.strictObject({
         .regex(/^[CG][A-Z0-9]{1,254}$/, 'must be the id of a Slack channel, such as C0123ABCD'),
     })
     .optional(),
-  /** The runbook's address in alarms and failure reports. Default: its path in the repository. */
+  /** The runbook's address in alarms and failure reports. Default: that of the repository in package.json, or else its path. */
   runbook_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
   /** `create`, or the ARN of a key. Default: keys that AWS manages, which cost nothing per month. */
   kms_key: z
@@ -211,11 +212,25 @@ export function readConfig(): Config {
   return parseConfig(readContext()[CONFIG_KEY]);
 }
 
+/** `repository` of package.json: an https URL, `owner/name` on GitHub, or an object with one as its `url`. */
+function readRepository(): unknown {
+  return JSON.parse(readFileSync(PACKAGE_JSON, 'utf8')).repository;
+}
+
+/** The runbook's address in a repository; undefined if the repository has none that a browser opens. */
+function runbookIn(repository: unknown): string | undefined {
+  const { url = repository } = Object(repository);
+  const [, https] = /^(?:git\+)?(https:\/\/[^?#]+?)(?:\.git)?$/.exec(String(url)) ?? [];
+  const [, name] = /^(?:github:)?([\w.-]+\/[\w.-]+)$/.exec(String(url)) ?? [];
+  const home = https ?? (name && `https://github.com/${name}`);
+  return home && `${home}/blob/HEAD/infra/RUNBOOK.md`;
+}
+
 /**
  * @param region to which the stack would be deployed, if it is known
  * @throws InvalidConfig with every fault, including those of the exports' requests
  */
-export function parseConfig(context: unknown, region?: string): Config {
+export function parseConfig(context: unknown, region?: string, repository = readRepository()): Config {
   const parsed = ConfigFile.safeParse(context, { error: wordIssue });
   const issues = parsed.error?.issues ?? [];
   const faults = [
@@ -227,8 +242,12 @@ export function parseConfig(context: unknown, region?: string): Config {
     ...targetFaults(context, region),
   ];
   if (!parsed.success || faults.length > 0) throw new InvalidConfig(faults);
-  const { exports, time_zones } = parsed.data;
-  return { ...parsed.data, exports: exports.map((entry) => withTimeZone(entry, time_zones)) };
+  const { exports, time_zones, runbook_url = runbookIn(repository) } = parsed.data;
+  return {
+    ...parsed.data,
+    ...(runbook_url !== undefined && { runbook_url }),
+    exports: exports.map((entry) => withTimeZone(entry, time_zones)),
+  };
 }
 
 /** A schedule is in the time zone of its account, and a request in that of its schedule, unless they name another one. */
