@@ -74,6 +74,16 @@ it('its commands use only variables that it sets, from outputs that the stack ha
   expect(Object.values(OUTPUTS)).toEqual(expect.arrayContaining([...namesIn(blocks, /\$\(output (\w+)\)/g)]));
 });
 
+it.each([
+  'README.md',
+  'infra/COMMANDS.md',
+  'infra/RUNBOOK.md',
+])('NAME stands for an export and EXECUTION for an execution in %s', (path) => {
+  const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  expect(text.match(/\b(explain|resume|stop) "?\$?NAME.*/g)).toBeNull();
+  expect(text.match(/\b(run|plan|missing|status|curate) "?\$?EXECUTION.*/g)).toBeNull();
+});
+
 describe('the first deployment', () => {
   const [, steps = ''] = /\n## First deployment\n(.*?)\n## /s.exec(runbook) ?? [];
 
