@@ -94,10 +94,13 @@ async function describeExport(state: ExportFailure, dependencies: Dependencies):
       return [{ ...(await describeWindow(lost, dependencies)).failure, window }];
     }),
   );
+  const delivered = outcomes.filter((each) => each.outcome === 'delivered');
+  const table_problem = delivered.find((each) => each.table_problem !== undefined)?.table_problem;
   return {
     ...failure,
     ...describeFailed(failed.flat(), windows.length, runbookUrl),
-    windows_delivered: outcomes.filter(({ outcome }) => outcome === 'delivered').length,
+    windows_delivered: delivered.length,
+    ...(table_problem !== undefined && { table_problem }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { AccessRefused, ServiceUnavailable } from '../workflow/errors.ts';
+import { AccessRefused, DiskFull, ServiceUnavailable } from '../workflow/errors.ts';
 
 /** AWS errors that repeat until a person changes a permission, a key or a bucket. */
 const REFUSALS =
@@ -12,7 +12,7 @@ const TEMPORARY =
   /^(RequestTimeTooSkewed|RequestInTheFuture|RequestExpired|ExpiredToken(Exception)?|TokenRefreshRequired|RequestTimeout|IncompleteBody|BadDigest|XAmz\w+Mismatch|(Throttling|TooManyRequests|OperationTimeout)(Exception)?|InternalService(Error|Exception)|KMS\.?(Throttling|DependencyTimeout|KeyUnavailable|KMSInternal)Exception)$/i;
 
 /**
- * Turns the error of an AWS call into AccessRefused (a person must act) or ServiceUnavailable (retry later).
+ * Turns the error of an AWS call into AccessRefused or DiskFull (a person must act) or ServiceUnavailable (retry later).
  *
  * @param doing as in "read the secret x/y"
  * @param permission the IAM action that the call needs
@@ -20,6 +20,8 @@ const TEMPORARY =
 export function asServiceError(error: unknown, doing: string, permission: string): Error {
   const { name, status, requestId } = describe(error);
   const facts = { aws_error: name, status, aws_request_id: requestId };
+  if (/^(ENOSPC|EDQUOT)$/.test(name))
+    return new DiskFull(`There was no room to ${doing} (${name}).`, facts, { cause: error });
   const isTemporary = TEMPORARY.test(name);
   if (!isTemporary && (REFUSALS.test(name) || status === 403)) {
     return new AccessRefused(

@@ -18,6 +18,7 @@ const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   DownloadRefused:
     'Correct the setting or the address that the message names. If the file itself is wrong, run the export again, or give the platform the report ids.',
   AccessRefused: 'Correct what the message names, such as a permission, then run the export again.',
+  DiskFull: 'Make room on the disk, then run the export again.',
   ExportIncomplete:
     'Read the failures of the windows, then resume the execution, or run the export again with only_missing.',
   TokenRefused: 'Run the export again.',

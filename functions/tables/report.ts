@@ -1,4 +1,4 @@
-import { AccessRefused, DownloadRefused, readMessage } from '../workflow/errors.ts';
+import { AccessRefused, DiskFull, DownloadRefused, readMessage } from '../workflow/errors.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { Column, TableSchema } from '../workflow/table.ts';
 
@@ -108,7 +108,8 @@ export function limitOf(error: unknown, signal?: AbortSignal): TableProblem | un
  *   warning goes on after it
  */
 export function reasonOf(error: unknown, signal?: AbortSignal): string | undefined {
-  if (error instanceof AccessRefused) return readMessage(error.message).happened.replace(/\.$/, '');
+  if (error instanceof AccessRefused || error instanceof DiskFull)
+    return readMessage(error.message).happened.replace(/\.$/, '');
   return error instanceof TableProblem ? error.message : limitOf(error, signal)?.message;
 }
 

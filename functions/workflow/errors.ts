@@ -117,6 +117,11 @@ export class AccessRefused extends ExportError {
   override readonly name = 'AccessRefused';
 }
 
+/** The disk of a folder or a server that stands for S3 is full. S3 itself has no such answer. */
+export class DiskFull extends ExportError {
+  override readonly name = 'DiskFull';
+}
+
 /** Some windows were not delivered, for different reasons. With one reason, the export fails with that error instead. */
 export class ExportIncomplete extends ExportError {
   override readonly name = 'ExportIncomplete';
@@ -173,6 +178,7 @@ export const errors = {
   ReportStuck,
   DownloadRefused,
   AccessRefused,
+  DiskFull,
   ExportIncomplete,
   TokenRefused,
   UrlExpired,

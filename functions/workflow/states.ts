@@ -180,6 +180,8 @@ export const FailureReport = z.extend(Failure, {
   windows_failed: z.optional(z.number()),
   /** The first ten that failed. */
   failed_windows: z.optional(z.array(z.extend(Failure, { window: Window }))),
+  /** Of the first window that was delivered, and whose rows are not in the export's table. */
+  table_problem: z.optional(z.string()),
 });
 export type FailureReport = z.infer<typeof FailureReport>;
 

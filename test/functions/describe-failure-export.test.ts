@@ -103,6 +103,12 @@ describe('DescribeFailure of an export whose windows failed', () => {
     expect(failure).not.toHaveProperty('faults');
   });
 
+  it('says if the table did not take a window that was delivered', async () => {
+    const results = [{ ...delivered(0), table_problem: 'the rows were not read' }, failed(reportOf(1))];
+    const { failure } = await describeExport({ ...planned, windows: createWindows(2), results });
+    expect(failure).toMatchObject({ windows_delivered: 1, table_problem: 'the rows were not read' });
+  });
+
   it('shows the ids of at most ten windows, each request once', async () => {
     const windows = createWindows(11);
     const reports = windows.map((_, index) =>

@@ -27,7 +27,7 @@ describe('an export', () => {
 
 describe('a failed export', () => {
   const always = (...faults: string[]) => ({ faults: faults.map((fault) => `${fault} times=always`) });
-  const manifest = (answer: 'AccessDenied' | 'SlowDown') => ({
+  const manifest = (answer: 'AccessDenied' | 'ENOSPC' | 'SlowDown') => ({
     s3: [{ operation: 'PutObject', key: '_manifest.json', answer, times: 99 }] as const,
   });
 
@@ -43,6 +43,7 @@ describe('a failed export', () => {
     ReportStuck: always('report status=404'),
     DownloadRefused: always('storage body=<html>'),
     AccessRefused: manifest('AccessDenied'),
+    DiskFull: manifest('ENOSPC'),
     ExportIncomplete: {
       faults: ['create status=422 times=1', 'create nth=2 body=<html> times=always'],
       request: { start_date: '2026-01-01', end_date: '2026-03-01', max_parallel: 1 },

@@ -14,6 +14,7 @@ const STATUS = {
   AccessDenied: 403,
   BadDigest: 400,
   ConditionalRequestConflict: 409,
+  ENOSPC: 403,
   EntityTooSmall: 400,
   InternalError: 500,
   InvalidPart: 400,

@@ -101,8 +101,8 @@ function describeExecution(
     failure ? describeOutcome(failure, { root: local ? `${out}/` : 's3://', next }) : [],
     readWindows(details).map(describeWindow),
     describeTimeline(events),
-    events.length === 0 && local
-      ? ['history.json does not have it: a later run replaced it, or it could not be written.']
+    local && events.every(({ state }) => state === undefined)
+      ? ['history.json does not have its states: a later run replaced it, or the disk was full.']
       : [],
   ];
   return paragraphs

@@ -4,7 +4,7 @@ import type { ExportResult, FailureReport } from '../../../functions/workflow/st
 import type { Folder } from '../bucket.ts';
 import { DELIVERED, FAILED, INTERRUPTED } from '../errors.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
-import { loginCommand, missingCommand, resumeCommand } from '../next-command.ts';
+import { loginCommand, missingCommand, type NamedExport, resumeCommand } from '../next-command.ts';
 import type { PlatformOptions } from '../options.ts';
 
 /** The end of an export, deployed or local: the document that `--json` prints. */
@@ -98,13 +98,15 @@ function describeDelivered(result: ExportResult, { root, ...folder }: Place): st
   return [
     ...(result.windows.length > 0 ? describeResults(result, root) : ['No window was missing.']),
     ...describeRestated(result),
-    ...(held > 0 || table_problem !== undefined
-      ? [`To see the days that the table lacks or holds: ${missingCommand(result, folder)}`]
-      : []),
+    ...(held > 0 || table_problem !== undefined ? [adviseOnTable(result, folder)] : []),
     ...(already > 0 ? [`Windows that were already delivered, and not exported again: ${already}`] : []),
     ...result.warnings.map((warning) => `warning: ${warning}`),
     ...(result.empty ? ['The platform had no rows for this request.'] : []),
   ];
+}
+
+function adviseOnTable(named: NamedExport, folder: Partial<Folder>): string {
+  return `To see the days that the table lacks or holds: ${missingCommand(named, folder)}`;
 }
 
 /** Conversions come late, so a report may change days that were exported before. */
@@ -125,9 +127,13 @@ function describeResults({ windows, bucket }: ExportResult, root: string): strin
   return alignColumns([['days', 'rows', 'bytes', 'object'], ...rows], [1, 2]);
 }
 
-function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>, { root, next }: Place): string[] {
+function describeFailed(
+  failure: Extract<Outcome, { outcome: 'failed' }>,
+  { root, next, ...place }: Place,
+): string[] {
   const report: Partial<FailureReport> = failure;
-  const { faults = [], report_ids = [], request_ids = [], runbook, bucket, key } = report;
+  const { faults = [], report_ids = [], request_ids = [], runbook, bucket, key, table_problem } = report;
+  const named = { name: report.export ?? '', account: report.account };
   const folder = bucket === undefined ? '' : `${root}${bucket}/`;
   // A request that is at fault would fail again.
   const isAtFault = failure.error === ('InvalidInput' satisfies ErrorName);
@@ -136,6 +142,7 @@ function describeFailed(failure: Extract<Outcome, { outcome: 'failed' }>, { root
     failure.happened,
     ...faults.map((fault) => `  ${fault}`),
     ...describeWindows(report),
+    ...(table_problem === undefined ? [] : [`warning: ${table_problem}`, adviseOnTable(named, place)]),
     `execution: ${failure.execution}`,
     ...(report_ids.length > 0 ? [`report_id: ${report_ids.join(', ')}`] : []),
     ...(request_ids.length > 0 ? [`request_id: ${request_ids.join(', ')}`] : []),

@@ -55,7 +55,7 @@ export interface History {
 }
 
 /** The histories of a run's executions, kept in memory and saved to `history.json` in a folder. */
-export function createHistory(folder: string): History {
+export function createHistory(folder: string, write: typeof writeFile = writeFile): History {
   const executions: ExecutionHistory[] = [];
   const kept: History = {
     executions,
@@ -65,18 +65,27 @@ export function createHistory(folder: string): History {
       return history;
     },
     async save() {
+      const file = join(folder, 'history.json');
       const draft = join(folder, `.history.${randomUUID()}.json`);
       await mkdir(folder, { recursive: true });
       try {
-        await writeFile(draft, `${JSON.stringify({ next: kept.next, executions }, undefined, 2)}\n`);
-        await rename(draft, join(folder, 'history.json'));
+        await write(draft, `${JSON.stringify({ next: kept.next, executions }, undefined, 2)}\n`);
+        await rename(draft, file);
       } catch (error) {
         await rm(draft, { force: true });
+        // A full disk has the room of the last history left, so the end of the run can take its place.
+        const ends = executions.map((each) => ({ ...each, events: each.events.filter(isOfExecution) }));
+        if (ends.every(({ result }) => result))
+          await write(file, JSON.stringify({ next: kept.next, executions: ends })).catch(() => {});
         throw error;
       }
     },
   };
   return kept;
+}
+
+function isOfExecution({ type }: HistoryEvent): boolean {
+  return type.startsWith('Execution');
 }
 
 const SAVE_EVERY_MS = 2_000;

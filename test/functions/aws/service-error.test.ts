@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { asServiceError } from '../../../functions/aws/service-error.ts';
 import { shortenWarnings } from '../../../functions/decisions/warnings.ts';
 import { notWritten, reasonOf } from '../../../functions/tables/report.ts';
-import { AccessRefused, ServiceUnavailable } from '../../../functions/workflow/errors.ts';
+import { AccessRefused, DiskFull, ServiceUnavailable } from '../../../functions/workflow/errors.ts';
 
 function errorNamed(name: string, $metadata?: object): Error {
   return Object.assign(new Error('quotes the secret'), { name, ...($metadata && { $metadata }) });
@@ -61,6 +61,7 @@ describe('asServiceError', () => {
     ['35', 'RequestInTheFuture', 403, ServiceUnavailable],
     ['35', 'RequestExpired', 403, ServiceUnavailable],
     ['27', 'Unknown', 403, AccessRefused],
+    ['27', 'EDQUOT', 403, DiskFull],
     ['27', 'Unknown', 404, ServiceUnavailable],
   ])('%s: %s with status %i is judged by its status unless it means a wrong clock', (_, name, status, type) => {
     expect(sorted(errorNamed(name, { httpStatusCode: status }))).toBeInstanceOf(type);

@@ -1,7 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createHistory } from '../../../../infra/local/step-functions/history.ts';
 import { runCommand } from '../../../support/cli.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { writeTemporary } from '../support.ts';
 import { FAILED, FAILURE, NAME, RUNNING } from './operated-executions.ts';
 import { STACK, startExecutions } from './step-functions.ts';
@@ -108,6 +110,29 @@ describe('explain --local', () => {
     );
     const { status } = await runCommand(['status', '--local', '--out', directory]);
     expect(status).toBe(0);
+  });
+
+  it('knows the end of a run whose history the disk had no room for', async () => {
+    const out = temporaryDirectory();
+    const write = async (file: string, text: string) => {
+      if (text.length > 10_000) throw Object.assign(new Error(), { code: 'ENOSPC' });
+      await writeFile(file, text);
+    };
+    const history = createHistory(out, write as typeof writeFile);
+    const run = history.begin('full');
+    await history.save();
+    const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 6, minute)).toISOString();
+    run.events.push(
+      { type: 'ExecutionStarted', time: at(0), input: {} },
+      { type: 'StateEntered', time: at(1), state: 'PlanExport', input: 'x'.repeat(10_000) },
+      { type: 'ExecutionFailed', time: at(5) },
+    );
+    run.result = { status: 'FAILED', cause: JSON.stringify({ ...FAILURE, error: 'DiskFull' }) };
+    await expect(history.save()).rejects.toThrow();
+    const { stdout } = await runCommand(['explain', '--local', '--out', out]);
+    expect(stdout).toMatch(
+      /^failed {2}full\n.*, took 5 min 0 s\n\nThe export failed: DiskFull\n.*the disk was full\.\n$/s,
+    );
   });
 
   it('advises what fits this machine, and status too', async () => {

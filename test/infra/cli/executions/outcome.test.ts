@@ -66,8 +66,8 @@ describe('the printed outcome', () => {
       { ...REPORT, window: window('2026-10-01', '2026-11-15') },
       { ...REPORT, error: 'ReportStuck', window: window('2026-11-15', '2026-12-30') },
     ];
-    const counts = { windows_delivered: 3, windows_failed: 12 };
-    expect(failedWith({ ...REPORT, ...counts, bucket: 'b', failed_windows })).toContain(
+    const counts = { windows_delivered: 3, windows_failed: 12, table_problem: 'no room', account: 'acme' };
+    expect(failedWith({ ...REPORT, ...counts, export: 'daily', bucket: 'b', failed_windows })).toContain(
       [
         'No.',
         '12 of 15 windows failed:',
@@ -75,6 +75,8 @@ describe('the printed outcome', () => {
         '  2026-11-15 to 2026-12-29  ReportStuck',
         '  and 10 more',
         'Windows that were delivered, and stay: 3',
+        'warning: no room',
+        'To see the days that the table lacks or holds: npm run export -- missing daily --account acme',
         'execution: daily-1',
       ].join('\n'),
     );
@@ -175,7 +177,7 @@ it.each([
 ])('says after %s that the folder of the run %s', (code, what, todo) => {
   const { message } = asServiceError(Object.assign(new Error(), { name: code }), 'write k to bucket b', 'p');
   const failure = {
-    error: 'AccessRefused',
+    error: code === 'ENOSPC' ? 'DiskFull' : 'AccessRefused',
     happened: `1 of 2 windows were not delivered. ${message}`,
     todo: '',
   };
