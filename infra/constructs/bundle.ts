@@ -63,7 +63,6 @@ export function bundleFunctions(outdir: string, lambdaModules?: string): void {
     // Turns the SDK's dynamic imports into `require`, for the same reason.
     supported: { 'dynamic-import': false },
     mainFields: ['module', 'main'],
-    alias: { undici: join(ROOT, 'infra/constructs/undici.js') },
     outExtension: { '.js': '.cjs' },
     external: [BINDINGS],
     metafile: true,
