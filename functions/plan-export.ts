@@ -1,9 +1,11 @@
 import { createHandler } from './aws/handler.ts';
-import { createObjectStore } from './aws/objects.ts';
-import { type DeliveredObjects, findMissing } from './decisions/deliveries.ts';
+import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { platformName } from './decisions/platform-request.ts';
-import type { RequestTarget } from './decisions/request-hash.ts';
+import { type RequestTarget, requestHash } from './decisions/request-hash.ts';
+import { findMissing } from './deliveries/missing.ts';
+import type { Plan, RecordStore } from './deliveries/records.ts';
 import { InvalidInput } from './workflow/errors.ts';
+import { planKey } from './workflow/keys.ts';
 import { parseRequest, splitRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
 import { type ExportPlan, PlanExportInput } from './workflow/states.ts';
@@ -12,12 +14,13 @@ import type { Common } from './workflow/step.ts';
 interface Dependencies extends RequestTarget, Pick<Common, 'log'> {
   /** The accounts of this deployment. */
   readonly accounts: readonly string[];
-  readonly store: DeliveredObjects;
+  readonly store: RecordStore & Pick<ObjectStore, 'putJson'>;
 }
 
 /**
  * Checks the whole request before the platform is called, and splits its range into windows of at most 45 days (contract
- * 8). With `only_missing`, leaves out the windows whose days were all delivered for the same request.
+ * 8). With `only_missing`, leaves out the windows whose days were all delivered for the same request. Writes a plan, which says
+ * what was asked for until all of it is delivered.
  *
  * @throws InvalidInput with every fault
  * @throws AccessRefused, ServiceUnavailable
@@ -37,6 +40,10 @@ export async function planExport(
   const plan = onlyMissing
     ? await findMissing(request, windows, { ...deployment, ...onlyMissing })
     : { windows, warnings: [] };
+  const request_hash = requestHash(request, deployment);
+  const asked: Plan = { version: '1', execution, started_at, request_hash, request };
+  // With `only_missing`, the plan of the export that it continues says since when its days are wanted.
+  await deployment.store.putJson(planKey(request, request), asked, onlyMissing && 'absent');
   const allWarnings = [...warnings, ...plan.warnings];
   for (const warning of allWarnings) log.warn(warning, { execution });
   return { execution, started_at, request, ...plan, warnings: allWarnings };

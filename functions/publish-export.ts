@@ -3,7 +3,7 @@ import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { collectOutcomes, countUndelivered, sumChanges } from './decisions/outcomes.ts';
 import { shortenWarnings } from './decisions/warnings.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
-import { failureKey } from './workflow/keys.ts';
+import { planKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
 
@@ -15,8 +15,8 @@ interface Dependencies {
 }
 
 /**
- * Sums up the windows. The result becomes the event's detail and the execution's output. Deletes the `_failure.json` of an
- * earlier run.
+ * Sums up the windows. The result becomes the event's detail and the execution's output. Removes the plan: nothing that was asked
+ * for is missing any more.
  *
  * @throws ExportIncomplete if a window failed or has no result; delivered windows stay delivered
  * @throws AccessRefused, ServiceUnavailable
@@ -35,9 +35,7 @@ export async function publishExport(
       delivered: delivered.length,
     });
   }
-  // If the one window is the whole range, PublishWindow has already deleted it.
-  if (!delivered.some(({ window }) => failureKey(request, window) === failureKey(request, request)))
-    await store.remove(failureKey(request, request));
+  await store.remove(planKey(request, request));
   const { account, name, kind, start_date, end_date } = request;
   const windows = delivered.map(({ outcome, warnings: _, ...window }) => window);
   const table_problem = delivered.find((window) => window.table_problem !== undefined)?.table_problem;

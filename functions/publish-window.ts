@@ -1,10 +1,11 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { platformName, platformRequest } from './decisions/platform-request.ts';
-import { type RequestTarget, requestHash } from './decisions/request-hash.ts';
+import { platformName } from './decisions/platform-request.ts';
+import type { RequestTarget } from './decisions/request-hash.ts';
 import { shortenWarnings, truncate } from './decisions/warnings.ts';
+import { writeManifest } from './deliveries/manifest.ts';
 import { readCause } from './workflow/errors.ts';
-import { failureKey, manifestKey } from './workflow/keys.ts';
+import { manifestKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
 import { TableChanges } from './workflow/state-parts.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
@@ -19,12 +20,12 @@ const MAX_WARNINGS = 700;
 const MAX_PROBLEM = 300;
 
 interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
-  readonly store: Pick<ObjectStore, 'bucket' | 'putJson' | 'remove'>;
+  readonly store: Pick<ObjectStore, 'bucket' | 'getTagged' | 'putJson'>;
 }
 
 /**
- * Deletes the `_failure.json` of an earlier run, and writes the window's manifest last: a reader of the manifest can rely
- * on the object that it names.
+ * Writes the window's manifest last: a reader of the manifest can rely on the object that it names. If another execution has
+ * delivered a newer report of the window, its manifest stays.
  *
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -33,19 +34,20 @@ export async function publishWindow(
   dependencies: Dependencies,
 ): Promise<DeliveredWindow> {
   const { request, window, object, ready_id, curated, export_warnings = state.warnings.length } = state;
-  const { store } = dependencies;
   const death = describeDeath(state);
   const warnings = [...state.warnings, ...(death === undefined ? [] : [death])];
   // An export without a table lacks no days.
   const table_problem = (tableOf(request) && death) ?? curated?.table_problem;
-  const manifest_key = manifestKey(request, window);
-  await store.remove(failureKey(request, window));
-  await store.putJson(manifest_key, createManifest({ ...state, warnings }, table_problem, dependencies));
+  const newer = await writeManifest({ ...state, warnings }, table_problem, dependencies);
+  if (newer)
+    warnings.push(
+      `execution ${newer.execution} delivered a newer report of this window, so its manifest stays`,
+    );
   return {
     outcome: 'delivered',
     window,
     key: object.key,
-    manifest_key,
+    manifest_key: manifestKey(request, window),
     ...(ready_id !== undefined && { report_id: ready_id }),
     bytes: object.bytes,
     ...(object.rows !== undefined && { rows: object.rows }),
@@ -62,46 +64,6 @@ function describeDeath({ caught }: SavedWindow): string | undefined {
   if (!caught) return undefined;
   const [happened] = readCause(caught.Cause ?? '').happened.split('\n', 1);
   return `the rows were not read, or the table may lack days (${caught.Error}): ${happened}`;
-}
-
-function createManifest(
-  state: SavedWindow,
-  table_problem: string | undefined,
-  { store, now, platform, revision }: Dependencies,
-) {
-  const { request, window, object, reports, ready_id, execution, warnings, curated = {} } = state;
-  const { copied_at, crc32, ...stored } = object;
-  const { first_date, last_date, sums, table } = curated;
-  return {
-    version: '1',
-    account: request.account,
-    export: request.name,
-    kind: request.kind,
-    ...window,
-    request: platformRequest(request, window),
-    time_zone: request.kind === 'report' ? request.time_zone : undefined,
-    request_hash: requestHash(request, { platform, revision }),
-    platform,
-    revision: request.revision ?? revision,
-    ...(ready_id !== undefined && {
-      report_id: ready_id,
-      abandoned_report_ids: reports.map(({ id }) => id).filter((id) => id !== ready_id),
-    }),
-    bucket: store.bucket,
-    ...stored,
-    ...(object.rows !== undefined && { empty: object.rows === 0 }),
-    first_date,
-    last_date,
-    sums,
-    table,
-    table_problem,
-    checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: crc32 },
-    report_created_at: reports.find(({ id }) => id === ready_id)?.created_at,
-    copied_at,
-    published_at: now().toISOString(),
-    execution,
-    warnings,
-  };
 }
 
 export const handler = createHandler(READS.PublishWindow, SavedWindow, publishWindow, (settings) => ({

@@ -33,6 +33,12 @@ export interface ObjectHead {
   readonly version_id?: string;
 }
 
+/** The text of an object, and the tag that changes with its bytes. */
+export interface TaggedText {
+  readonly text: string;
+  readonly etag: string;
+}
+
 /** The last bytes of an object, and the size of all. */
 export interface ObjectEnd {
   readonly bytes: Buffer;
@@ -42,14 +48,21 @@ export interface ObjectEnd {
 /** The bucket's objects. Each function throws AccessRefused or ServiceUnavailable. */
 export interface ObjectStore {
   readonly bucket: string;
-  /** Keys in the order of their characters. */
-  list(prefix: string): Promise<string[]>;
-  /** @param key under `exports/` */
-  putJson(key: string, value: unknown): Promise<void>;
+  /** Keys in the order of their characters. @param after leaves out this key and all before it */
+  list(prefix: string, after?: string): Promise<string[]>;
+  /**
+   * Writes an object under `exports/`.
+   *
+   * @param replaces the object that it replaces, or that there must be none. Default: whatever is there
+   * @returns false if another writer was faster, and nothing was written
+   */
+  putJson(key: string, value: unknown, replaces?: Pick<TaggedText, 'etag'> | 'absent'): Promise<boolean>;
   /** @returns the object's text; undefined if it does not exist */
   getText(key: string): Promise<string | undefined>;
-  /** @returns undefined if the object does not exist */
-  head(key: string): Promise<ObjectHead | undefined>;
+  /** Like getText, for a writer that replaces the object. */
+  getTagged(key: string): Promise<TaggedText | undefined>;
+  /** @returns undefined if the object, or this version of it, does not exist */
+  head(key: string, version?: string): Promise<ObjectHead | undefined>;
   /** @returns undefined if the object, or this version of it, no longer exists */
   open(key: string, version: string | undefined, signal: AbortSignal): Promise<Readable | undefined>;
   /** Reads the last bytes of an object, or all if there are fewer. @returns undefined if the object does not exist */
@@ -95,12 +108,22 @@ export function createObjectStore(
     return (error) => (error instanceof Error && names.test(error.name) ? value : refuse(error));
   }
 
+  async function getTagged(key: string): Promise<TaggedText | undefined> {
+    const read = async () => {
+      const { Body, ETag = '' } = await client.send(new GetObjectCommand(at(key)), within());
+      return { text: (await Body?.transformToString()) ?? '', etag: ETag };
+    };
+    // Without s3:ListBucket, S3 answers 403 for an object that does not exist.
+    const refuse = refused(`read ${key} of`, 's3:GetObject and s3:ListBucket');
+    return read().catch(unless(/^NoSuchKey$/, undefined, refuse));
+  }
+
   return {
     bucket: BUCKET,
-    async list(Prefix) {
+    async list(Prefix, StartAfter) {
       const pages = paginateListObjectsV2(
         { client },
-        { Bucket: BUCKET, ExpectedBucketOwner: BUCKET_OWNER, Prefix },
+        { Bucket: BUCKET, ExpectedBucketOwner: BUCKET_OWNER, Prefix, StartAfter: StartAfter || undefined },
         within(LIST_TIMEOUT),
       );
       const keys: string[] = [];
@@ -111,32 +134,29 @@ export function createObjectStore(
         return refused(`list ${Prefix} of`, 's3:ListBucket')(error);
       }
     },
-    async putJson(key, value) {
+    async putJson(key, value, replaces) {
       const command = new PutObjectCommand({
         ...at(key),
+        ...(replaces === 'absent' ? { IfNoneMatch: '*' } : { IfMatch: replaces?.etag }),
         Body: `${JSON.stringify(value, null, 2)}\n`,
         ContentType: 'application/json',
         ChecksumAlgorithm: 'CRC32',
       });
-      await client.send(command, within()).catch(refused(`write ${key} to`, 's3:PutObject'));
+      const put = async () => {
+        await client.send(command, within());
+        return true;
+      };
+      return put().catch(unless(CONFLICTS, false, refused(`write ${key} to`, 's3:PutObject')));
     },
-    async getText(key) {
-      const read = async () =>
-        (await client.send(new GetObjectCommand(at(key)), within())).Body?.transformToString();
-      // Without s3:ListBucket, S3 answers 403 for an object that does not exist.
-      const refuse = refused(`read ${key} of`, 's3:GetObject and s3:ListBucket');
-      return read().catch(unless(/^NoSuchKey$/, undefined, refuse));
-    },
-    async head(key) {
-      const command = new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' });
+    getText: async (key) => (await getTagged(key))?.text,
+    getTagged,
+    async head(key, VersionId) {
+      const command = new HeadObjectCommand({ ...at(key), VersionId, ChecksumMode: 'ENABLED' });
       const refuse = refused(`look at ${key} of`, 's3:GetObject and s3:ListBucket');
       const answer = await client.send(command, within()).catch(unless(/^NotFound$/, undefined, refuse));
       if (answer === undefined) return undefined;
-      const { ChecksumCRC32: crc32, VersionId } = answer;
-      return {
-        ...(crc32 !== undefined && { crc32 }),
-        ...(VersionId !== undefined && { version_id: VersionId }),
-      };
+      const { ChecksumCRC32: crc32, VersionId: version_id } = answer;
+      return { ...(crc32 !== undefined && { crc32 }), ...(version_id !== undefined && { version_id }) };
     },
     async open(key, version, signal) {
       const command = new GetObjectCommand({ ...at(key), VersionId: version });

@@ -6,11 +6,14 @@ export const EXPORTS_PREFIX = 'exports/';
 
 export const MANIFEST = '_manifest.json';
 
-/** The failure report of a window or an export; removed when it is delivered. */
+/** The latest failure report of a window or an export. */
 export const FAILURE = '_failure.json';
 
 /** The tag of each report's file. A rule of the bucket can tell it from the manifest beside it by nothing else. */
 export const FILE_TAG = { name: 'kind', value: 'file' } as const;
+
+/** In an export's prefix. Athena and Spark leave out names that begin with `_`. */
+export const PLANS = '_plans/';
 
 /** The prefix of an export's objects. */
 export function exportPrefix({ account, name }: Pick<ExportRequest, 'account' | 'name'>): string {
@@ -47,5 +50,20 @@ export function failureKey(request: Pick<ExportRequest, 'account' | 'name'>, ran
 /** The window of an object's key; undefined if the key has none. */
 export function windowOf(key: string): Window | undefined {
   const [, start_date, end_date] = /\/start_date=([\d-]+)\/end_date=([\d-]+)\//.exec(key) ?? [];
+  return start_date === undefined || end_date === undefined ? undefined : { start_date, end_date };
+}
+
+/** The prefix of an export's plans: one object for each range that was asked for and is not delivered yet. */
+export function plansPrefix(request: Pick<ExportRequest, 'account' | 'name'>): string {
+  return `${exportPrefix(request)}${PLANS}`;
+}
+
+export function planKey(request: Pick<ExportRequest, 'account' | 'name'>, range: Window): string {
+  return `${plansPrefix(request)}${range.start_date}_${range.end_date}.json`;
+}
+
+/** The range of a plan's key. */
+export function plannedRange(key: string): Window | undefined {
+  const [, start_date, end_date] = /\/([\d-]+)_([\d-]+)\.json$/.exec(key) ?? [];
   return start_date === undefined || end_date === undefined ? undefined : { start_date, end_date };
 }

@@ -83,10 +83,9 @@ function platformOptions(
   return names.flatMap((name) => (options[name] === undefined ? [] : [PLATFORM_FLAGS[name], options[name]]));
 }
 
-/** This process's own command line, for the windows that are missing, or for all windows. */
-export function repeatCommand(args = process.argv.slice(2), windows: 'missing' | 'all' = 'missing'): string {
-  const repeated = args.filter((arg) => arg !== ONLY_MISSING);
-  return commandLine(windows === 'missing' ? [...repeated, ONLY_MISSING] : repeated);
+/** This process's own command line, for what is missing. */
+export function repeatCommand(args = process.argv.slice(2)): string {
+  return commandLine([...args.filter((arg) => arg !== ONLY_MISSING), ONLY_MISSING]);
 }
 
 const ONLY_MISSING = '--only-missing';

@@ -9,7 +9,7 @@ import {
   type LifecycleRule,
 } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { EXPORTS_PREFIX, FAILURE, FILE_TAG, MANIFEST } from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, FILE_TAG, MANIFEST, PLANS } from '../../functions/workflow/keys.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import { grantKey } from './encryption-key.ts';
 
@@ -75,13 +75,13 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * To put an object and its tag, in one request or in parts, and to list and abort an unfinished upload. A manifest or a failure report is
-   * denied, because readers trust those: only PublishWindow and DescribeFailure write them.
+   * To put an object and its tag, in one request or in parts, and to list and abort an unfinished upload. Manifests, failure
+   * reports and plans are denied, because readers trust them: only PublishWindow, DescribeFailure and PlanExport write them.
    */
   grantUpload(grantee: IGrantable): void {
     this.grant(grantee, ['s3:PutObject', 's3:PutObjectTagging']);
     this.grant(grantee, ['s3:AbortMultipartUpload', 's3:ListMultipartUploadParts']);
-    const resources = [MANIFEST, FAILURE].map((name) =>
+    const resources = [MANIFEST, FAILURE, `${PLANS}*`].map((name) =>
       this.bucket.arnForObjects(`${EXPORTS_PREFIX}*/${name}`),
     );
     grantee.grantPrincipal.addToPrincipalPolicy(
@@ -96,41 +96,30 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * To list an export's objects, to read manifests and failure reports, and to HEAD the others. Without s3:ListBucket, S3 answers
-   * 403 instead of 404 for an absent object. That permission cannot be limited to a prefix, because a GetObject request has none.
+   * To list and read objects and their versions. Without s3:ListBucket, S3 answers 403 instead of 404 for an absent object. That
+   * permission cannot be limited to a prefix, because a GetObject request has none.
    */
-  grantReadOutcomes(grantee: IGrantable): void {
+  grantRead(grantee: IGrantable, keys?: string): void {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
-    this.grant(grantee, ['s3:GetObject']);
+    this.grant(grantee, ['s3:GetObject', 's3:GetObjectVersion'], keys);
     grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
   }
 
-  /** To read the version of a raw object. Without s3:ListBucket, S3 answers 403 instead of 404 if it is gone. */
-  grantCurate(grantee: IGrantable): void {
-    Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
-    this.grant(grantee, ['s3:GetObject', 's3:GetObjectVersion']);
-    grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
-  }
-
-  /** To read and replace the objects of tables. An absent month needs s3:ListBucket too, which {@link grantCurate} gives. */
+  /** To read and replace the objects of tables. An absent month needs s3:ListBucket too, which {@link grantRead} gives. */
   grantWriteTables(grantee: IGrantable): void {
     const resourceArns = [this.bucket.arnForObjects(`${TABLES_PREFIX}*`)];
     Grant.addToPrincipal({ grantee, actions: ['s3:GetObject', 's3:PutObject'], resourceArns });
     grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
   }
 
-  grantWriteManifest(grantee: IGrantable): void {
-    this.grant(grantee, ['s3:PutObject'], `*/${MANIFEST}`);
+  /** To write manifests, failure reports or plans. */
+  grantWrite(grantee: IGrantable, name: string): void {
+    this.grant(grantee, ['s3:PutObject'], `*/${name}`);
     grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
   }
 
-  grantWriteFailure(grantee: IGrantable): void {
-    this.grant(grantee, ['s3:PutObject'], `*/${FAILURE}`);
-    grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
-  }
-
-  grantDeleteFailure(grantee: IGrantable): void {
-    this.grant(grantee, ['s3:DeleteObject'], `*/${FAILURE}`);
+  grantRemovePlan(grantee: IGrantable): void {
+    this.grant(grantee, ['s3:DeleteObject'], `*/${PLANS}*`);
   }
 
   // Narrower than the L2 construct's grants, which include tags, legal hold and retention.

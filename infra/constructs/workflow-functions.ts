@@ -13,6 +13,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { MAX_REPORTS } from '../../functions/decisions/waits.ts';
+import { FAILURE, MANIFEST, PLANS } from '../../functions/workflow/keys.ts';
 import { READS, type SettingName, type Settings } from '../../functions/workflow/settings.ts';
 import type { Config } from '../config/config.ts';
 import { MEMORY } from '../config/cost.ts';
@@ -174,7 +175,10 @@ export function grantPermissions(functions: StepFunctions, { secrets, bucket, ta
     bucket.grantUpload(step);
   };
   const permissions: Readonly<Record<StepName, (step: IGrantable) => void>> = {
-    PlanExport: (step) => bucket.grantReadOutcomes(step),
+    PlanExport(step) {
+      bucket.grantRead(step);
+      bucket.grantWrite(step, `${PLANS}*`);
+    },
     GetToken(step) {
       secrets.grantReadWriteCredentials(step);
       secrets.grantReadWriteTokens(step);
@@ -185,16 +189,16 @@ export function grantPermissions(functions: StepFunctions, { secrets, bucket, ta
     QueryPurchases: storeReport,
     ExportList: storeReport,
     CurateReport(step) {
-      bucket.grantCurate(step);
+      bucket.grantRead(step);
       if (tables) bucket.grantWriteTables(step);
       tables?.grantRead(step);
     },
     PublishWindow(step) {
-      bucket.grantWriteManifest(step);
-      bucket.grantDeleteFailure(step);
+      bucket.grantRead(step, `*/${MANIFEST}`);
+      bucket.grantWrite(step, MANIFEST);
     },
-    PublishExport: (step) => bucket.grantDeleteFailure(step),
-    DescribeFailure: (step) => bucket.grantWriteFailure(step),
+    PublishExport: (step) => bucket.grantRemovePlan(step),
+    DescribeFailure: (step) => bucket.grantWrite(step, FAILURE),
   };
   for (const [step, grant] of Object.entries(permissions)) grant(functions[step as StepName]);
 }

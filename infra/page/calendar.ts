@@ -1,3 +1,4 @@
+import { LACKS, type Lack, lackOf } from '../cli/days/missing.ts';
 import type { PageDay, PageExport } from './contents.ts';
 import { count, formatNumber, monthName } from './format.ts';
 import { fold, type Html, html } from './html.ts';
@@ -10,11 +11,12 @@ const WORDS: Readonly<Record<State, string>> = {
   empty: 'delivered without rows',
   running: 'being exported now',
   held: 'held: the newest report has no rows, the table keeps its own',
+  not_renewed: 'shown, but a newer export of it failed',
+  not_in_table: 'not in the table, but exported',
   unfinished: 'missing: exported before the day was over',
-  not_in_table: 'missing: exported, but not in the table',
   unannounced: 'missing: in the table, but a run ended before its manifest',
   other_request: 'missing: exported by another request',
-  failed: 'missing: a later export of it failed',
+  failed: 'missing: not exported, the last export of it failed',
   absent: 'missing: not exported',
 };
 
@@ -23,22 +25,24 @@ const FEW_MONTHS = 6;
 
 const STATES = Object.keys(WORDS) as readonly State[];
 
-/** A newer report, or a decision, is needed. `missing` names the same days. */
-const THERE: ReadonlySet<State> = new Set(['rows', 'empty', 'running', 'held']);
-
-export interface DayCounts {
+/** Days by what they lack, as `missing` counts them, but for days that an execution exports now. */
+export interface DayCounts extends Readonly<Record<Lack, number>> {
   readonly days: number;
-  readonly missing: number;
-  readonly held: number;
   readonly running: number;
 }
 
 /** @returns undefined if the export has no days, or if they are not known */
 export function countDays({ days }: Pick<PageExport, 'days'>): DayCounts | undefined {
   if (!days) return undefined;
-  const counts = countBy(days);
-  const missing = days.filter(({ state }) => !THERE.has(state)).length;
-  return { days: days.length, missing, held: counts.get('held') ?? 0, running: counts.get('running') ?? 0 };
+  const states = countBy(days);
+  const of = (lack: Lack) =>
+    [...states].reduce((sum, [state, many]) => (lackIn(state) === lack ? sum + many : sum), 0);
+  const counts = Object.fromEntries(LACKS.map((lack) => [lack, of(lack)])) as Record<Lack, number>;
+  return { days: days.length, ...counts, running: states.get('running') ?? 0 };
+}
+
+function lackIn(state: State): Lack | undefined {
+  return state === 'rows' || state === 'empty' || state === 'running' ? undefined : lackOf(state);
 }
 
 /** The days, a column for each week from Monday and a block for each month, with a legend and a table of the months. */

@@ -1,6 +1,6 @@
-import type { DayState } from '../../functions/decisions/days.ts';
+import type { DayState } from '../../functions/deliveries/judge.ts';
+import type { StoredFailure } from '../../functions/deliveries/records.ts';
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
-import type { RemainingFailure } from '../cli/days/days.ts';
 import type { ExecutionSummary } from '../cli/executions/executions.ts';
 import type { DocumentedTable } from '../config/table-words.ts';
 
@@ -34,7 +34,9 @@ export interface PageExport {
   readonly freshness: Freshness;
   /** The last deliveries and failures, newest first. */
   readonly executions: readonly ExecutionSummary[];
-  readonly failure?: (RemainingFailure & { readonly command: string }) | undefined;
+  readonly failure?:
+    | (Omit<StoredFailure, keyof DateRange | 'failed'> & { readonly command: string })
+    | undefined;
   /** The dictionary of its table. */
   readonly table?: DocumentedTable | undefined;
   /** SQL of each figure, to copy: for `query`, on this machine or in Athena. */

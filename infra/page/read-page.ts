@@ -1,11 +1,11 @@
-import { type DayState, TO_EXPORT } from '../../functions/decisions/days.ts';
+import { type DayState, TO_EXPORT } from '../../functions/deliveries/judge.ts';
 import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
 import { TABLES_PREFIX, type TableSchema } from '../../functions/workflow/table.ts';
 import { type Folder, openToRead, type ReadableBucket } from '../cli/bucket.ts';
 import type { FoundExport } from '../cli/days/days.ts';
-import { findRemedies, groupMissing, judgeRange } from '../cli/days/missing.ts';
+import { findRemedies, groupMissing, type JudgedRange, judgeRange, LACKS } from '../cli/days/missing.ts';
 import { showOn } from '../cli/days/months.ts';
-import { isRunning, type ReadExport, readExports } from '../cli/days/status.ts';
+import { failureOf, isRunning, type ReadExport, readExports } from '../cli/days/status.ts';
 import { readDeployment, stackName } from '../cli/deployment.ts';
 import { explainCommand } from '../cli/next-command.ts';
 import { loadConfig } from '../cli/options.ts';
@@ -113,18 +113,22 @@ function wantedSums({ columns, currencies }: TableSchema, words: DocumentedTable
 }
 
 async function describeExport(
-  { account, name, executions, newest_day, found, failure }: ReadExport,
+  each: ReadExport,
   table: DescribedTable | undefined,
   facts: AccountFacts | undefined,
   folder: Folder,
   now: Date,
 ): Promise<PageExport> {
+  const { account, name, executions, newest_day, found } = each;
   const sums = table?.sums.get(account);
+  const days = await describeDays(found, facts, executions.filter(isRunning), folder, now);
+  const failure = failureOf(each, days.judged);
   return {
     account,
     name,
     kind: found?.request.kind ?? 'report',
-    ...(await describeDays(found, facts, executions.filter(isRunning), folder, now)),
+    days: days.days,
+    ranges: days.ranges,
     sums,
     restatements: facts?.restatements ?? [],
     older_restatements: facts?.older_restatements ?? 0,
@@ -143,7 +147,7 @@ async function describeDays(
   running: ReadExport['executions'],
   folder: Folder,
   now: Date,
-): Promise<Pick<PageExport, 'days' | 'ranges'>> {
+): Promise<Pick<PageExport, 'days' | 'ranges'> & { readonly judged?: JudgedRange['days'] }> {
   if (!found || found.request.kind === 'purchases') return { ranges: [] };
   const shown = facts?.shown ?? {};
   const range = await judgeRange(found, async (table, days) => showOn(days, table, shown), {}, now);
@@ -156,6 +160,7 @@ async function describeDays(
     return TO_EXPORT.has(state) && isRunning(day) ? 'running' : state;
   };
   return {
+    judged: range.days,
     days: range.days.map(({ day, state }) => {
       const { rows } = shown[day] ?? {};
       return { date: day, state: stateOf(day, state, rows), rows, restated: facts?.restated[day] ?? 0 };
@@ -195,8 +200,8 @@ function queriesOf(
   };
 }
 
-/** A failure is worst, then come missing and held days. */
+/** A failure is worst, then come the days that lack something. */
 function severityOf({ failure, days }: PageExport): number {
-  const { missing = 0, held = 0 } = countDays({ days }) ?? {};
-  return [failure, missing, held, true].findIndex(Boolean);
+  const counts = countDays({ days });
+  return [failure, ...LACKS.map((lack) => counts?.[lack]), true].findIndex(Boolean);
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { LACK_WORDS, LACKS, type Lack } from '../cli/days/missing.ts';
 import { describeEnd } from '../cli/executions/executions.ts';
 import { toMinute } from '../cli/layout.ts';
 import { countDays, type DayCounts, drawCalendar } from './calendar.ts';
@@ -58,8 +59,14 @@ function describeAll(exports: readonly PageExport[]): string {
   const having = (isWrong: (each: PageExport) => boolean) => exports.filter(isWrong).length;
   const wrong = [
     [having(({ failure }) => failure !== undefined), 'failed', 'failed'],
-    [having((each) => (countDays(each)?.missing ?? 0) > 0), 'has missing days', 'have missing days'],
-    [having((each) => (countDays(each)?.held ?? 0) > 0), 'has held days', 'have held days'],
+    [having(lacking('not_delivered')), 'has missing days', 'have missing days'],
+    [
+      having(lacking('not_in_table')),
+      'has days that are not in the table',
+      'have days that are not in the table',
+    ],
+    [having(lacking('not_renewed')), 'has days to renew', 'have days to renew'],
+    [having(lacking('held')), 'has held days', 'have held days'],
     [having(isNew), 'has no delivery yet', 'have no delivery yet'],
   ] as const;
   const parts = wrong
@@ -76,16 +83,24 @@ function describeExport(each: PageExport): string {
   const those = each.kind === 'list' ? undefined : counts;
   const parts = [
     ...(each.failure ? ['The last run failed'] : []),
-    ...(counts?.missing ? [those ? describeMissing(those) : 'The newest list is missing'] : []),
-    ...(counts?.held ? [those ? `${count(those.held, 'day')} held` : 'The newest list is held'] : []),
+    ...LACKS.flatMap((lack) => {
+      if (!counts?.[lack]) return [];
+      return [those ? describeLack(lack, those) : `The newest list is ${LACK_WORDS[lack]}`];
+    }),
     ...(isNew(each) ? ['No delivery yet'] : []),
   ];
   if (parts.length > 0) return parts.join(', ');
   return those ? `Nothing is missing from ${count(those.days, 'day')}` : 'Nothing is missing';
 }
 
-function describeMissing({ missing, days }: DayCounts): string {
-  return `${formatNumber(String(missing))} of ${count(days, 'day')} missing`;
+function describeLack(lack: Lack, counts: DayCounts): string {
+  if (lack === 'not_delivered')
+    return `${formatNumber(String(counts[lack]))} of ${count(counts.days, 'day')} missing`;
+  return `${count(counts[lack], 'day')} ${LACK_WORDS[lack]}`;
+}
+
+function lacking(lack: Lack): (each: PageExport) => boolean {
+  return (each) => (countDays(each)?.[lack] ?? 0) > 0;
 }
 
 /** It was neither delivered nor failed. */
@@ -93,19 +108,26 @@ function isNew({ freshness, failure }: PageExport): boolean {
   return freshness.delivered_at === undefined && !failure;
 }
 
+const HEADS: Readonly<Record<Lack, string>> = {
+  not_delivered: 'Missing',
+  not_in_table: 'Not in table',
+  not_renewed: 'To renew',
+  held: 'Held',
+};
+
 function compareExports(exports: readonly PageExport[]): Html {
-  const hasHeld = exports.some((each) => countDays(each)?.held);
+  const lacks = LACKS.filter((lack) => lack === 'not_delivered' || exports.some(lacking(lack)));
   const rows = exports.map((each, at) => {
     const { account, name, freshness, executions, failure } = each;
     const counts = countDays(each);
     const [last] = executions;
     const number = (many: number | undefined, mark: string) =>
       html`<td class="number ${many ? mark : ''}">${many ?? '–'}</td>`;
-    return html`<tr><th scope=row><a href="#export-${at + 1}">${isolate(account)}/${isolate(name)}</a></th><td class="optional date">${freshness.newest_day ?? '–'}</td>${number(freshness.days_behind, '')}${number(counts?.missing, 'bad')}${hasHeld && number(counts?.held, 'warn')}<td class="${failure ? 'bad' : ''}">${last ? breakable(describeEnd(last)) : failure ? 'failed' : '–'}</td></tr>
+    return html`<tr><th scope=row><a href="#export-${at + 1}">${isolate(account)}/${isolate(name)}</a></th><td class="optional date">${freshness.newest_day ?? '–'}</td>${number(freshness.days_behind, '')}${lacks.map((lack) => number(counts?.[lack], lack === 'not_delivered' ? 'bad' : 'warn'))}<td class="${failure ? 'bad' : ''}">${last ? breakable(describeEnd(last)) : failure ? 'failed' : '–'}</td></tr>
 `;
   });
   return html`<div class=wide role=group tabindex=0 aria-label="The exports, worst first"><table class=compare>
-<thead><tr><th scope=col>Export</th><th scope=col class=optional>Newest day</th><th scope=col class=number>Days behind</th><th scope=col class=number>Missing</th>${hasHeld && html`<th scope=col class=number>Held</th>`}<th scope=col>Last run</th></tr></thead>
+<thead><tr><th scope=col>Export</th><th scope=col class=optional>Newest day</th><th scope=col class=number>Days behind</th>${lacks.map((lack) => html`<th scope=col class=number>${HEADS[lack]}</th>`)}<th scope=col>Last run</th></tr></thead>
 <tbody>
 ${rows}</tbody></table></div>`;
 }

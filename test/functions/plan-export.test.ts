@@ -10,6 +10,7 @@ const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
 async function plan(changes: object = {}) {
   const { log, lines } = keepLog();
   const listed: string[] = [];
+  const plans: unknown[][] = [];
   const store = {
     list: async (prefix: string) => {
       listed.push(prefix);
@@ -17,11 +18,12 @@ async function plan(changes: object = {}) {
     },
     getText: async () => undefined,
     head: async () => undefined,
+    putJson: async (...put: unknown[]) => plans.push(put) > 0,
   };
   const changed = JSON.parse(JSON.stringify({ ...request, ...changes }));
   const input = { request: changed, execution: 'e', started_at };
   const planned = await planExport(input, { accounts: ['acme', 'initech'], log, store, ...target });
-  return { planned, listed, lines };
+  return { planned, listed, lines, plans };
 }
 
 describe('PlanExport', () => {
@@ -48,6 +50,18 @@ describe('PlanExport', () => {
     const period = { start_date: undefined, end_date: undefined, period: 'yesterday' };
     const { planned } = await plan({ ...period, ...moment });
     expect(planned.windows).toMatchObject([{ start_date }]);
+  });
+
+  it.each([
+    [undefined, undefined],
+    [true, 'absent'],
+  ])('writes down what was asked for; with only_missing %j, it keeps an earlier plan', async (only_missing, replaces) => {
+    const { plans } = await plan({ only_missing });
+    const key = 'exports/account=acme/export=daily/_plans/2026-11-01_2026-11-02.json';
+    const request_hash = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect(plans).toEqual([
+      [key, { version: '1', execution: 'e', started_at, request_hash, request }, replaces],
+    ]);
   });
 
   it('38: logs its warnings and passes them on', async () => {

@@ -4,8 +4,7 @@ import type { DeliveredWindow } from '../../functions/workflow/states.ts';
 import { windowOf } from '../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
-const FAILURE_KEY =
-  'exports/account=acme/export=daily/start_date=2026-11-01/end_date=2026-11-02/_failure.json';
+const PLAN_KEY = 'exports/account=acme/export=daily/_plans/2026-11-01_2026-11-02.json';
 const plan = {
   execution: 'e',
   started_at: '2026-11-21T06:00:00.000Z',
@@ -52,7 +51,7 @@ async function publish(results: readonly unknown[] | undefined, changes: object 
 }
 
 describe('PublishExport', () => {
-  it('sums up the delivered windows and deletes the failure report of an earlier run', async () => {
+  it('sums up the delivered windows and removes the plan', async () => {
     const results = [delivered('2026-10-01', 4), delivered('2026-10-02', 0)];
     const { result, removed } = await publish(results, { already_delivered: 5 });
     expect(result).toStrictEqual({
@@ -71,7 +70,7 @@ describe('PublishExport', () => {
       empty: false,
       warnings: ['w'],
     });
-    expect(removed).toEqual([FAILURE_KEY]);
+    expect(removed).toEqual([PLAN_KEY]);
     expect((await publish(results)).result).not.toHaveProperty('already_delivered');
   });
 
@@ -106,12 +105,7 @@ describe('PublishExport', () => {
   ])('leaves out the number of rows if no window was missing: results %j', async (results) => {
     const { result, removed } = await publish(results, { windows: [], already_delivered: 2 });
     expect(result).toMatchObject({ windows: [], already_delivered: 2, bytes: 0 });
-    expect([result.rows, result.empty, removed]).toEqual([undefined, undefined, [FAILURE_KEY]]);
-  });
-
-  it('leaves deleting the failure report to PublishWindow if one window is the whole range', async () => {
-    const { removed } = await publish([delivered('2026-11-01')], { windows: [windowFrom('2026-11-01')] });
-    expect(removed).toEqual([]);
+    expect([result.rows, result.empty, removed]).toEqual([undefined, undefined, [PLAN_KEY]]);
   });
 
   it.each([

@@ -34,19 +34,17 @@ function savedWindow(changes: Partial<SavedWindow> = {}): SavedWindow {
   };
 }
 
-/** Publishes a window, with a bucket that fails with this error when an object is deleted. */
-async function publish(state: SavedWindow, error?: Error) {
-  const calls: string[] = [];
+/** Publishes a window. @param old the manifest that is there @param isFaster another execution writes first */
+async function publish(state: SavedWindow, old?: object, isFaster = false) {
+  const calls: unknown[] = [];
   const written: string[] = [];
   const store = {
     bucket: BUCKET,
-    async putJson(key: string, value: unknown) {
-      calls.push(`put ${key}`);
+    getTagged: async () => old && { text: JSON.stringify(old), etag: 'tag' },
+    async putJson(key: string, value: unknown, replaces: unknown) {
+      calls.push([key, replaces]);
       written.push(JSON.stringify(value));
-    },
-    async remove(key: string) {
-      if (error) throw error;
-      calls.push(`delete ${key}`);
+      return !isFaster;
     },
   };
   const deployment = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
@@ -69,6 +67,7 @@ const manifest = {
   kind: 'report',
   ...window.window,
   request: sent,
+  export_request: expect.objectContaining({ name: 'daily', account: 'acme' }),
   request_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
   platform: 'api.platform.example/v1',
   revision: '2026-09-01',
@@ -147,15 +146,26 @@ describe('PublishWindow', () => {
     expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(2_000);
   });
 
-  it('deletes the failure report of an earlier run, then writes the manifest', async () => {
-    const { calls, manifest: written } = await publish(savedWindow());
-    expect(calls).toEqual([`delete ${PREFIX}_failure.json`, `put ${PREFIX}_manifest.json`]);
-    expect(written).toEqual(manifest);
+  it('writes the manifest where there is none, or one of an older report', async () => {
+    const key = `${PREFIX}_manifest.json`;
+    const first = await publish(savedWindow());
+    expect([first.calls, first.manifest]).toEqual([[[key, 'absent']], manifest]);
+    const older = { ...first.manifest, report_created_at: '2026-11-20T05:00:00.000Z' };
+    const { calls } = await publish(savedWindow(), older);
+    expect(calls).toEqual([[key, { text: JSON.stringify(older), etag: 'tag' }]]);
   });
 
-  it('31: writes no manifest if the failure report cannot be deleted', async () => {
-    const { result, calls } = await publish(savedWindow(), new Error('SlowDown'));
-    expect([result.message, calls]).toEqual(['SlowDown', []]);
+  it('50: leaves the manifest of a newer report, says so, and succeeds', async () => {
+    const { manifest: first } = await publish(savedWindow());
+    const newer = { ...first, report_created_at: '2026-11-21T05:00:00.001Z', execution: 'faster' };
+    const { result, calls } = await publish(savedWindow({ export_warnings: 0 }), newer);
+    expect(calls).toEqual([]);
+    const warning = 'execution faster delivered a newer report of this window, so its manifest stays';
+    expect(result).toMatchObject({ outcome: 'delivered', warnings: [warning] });
+  });
+
+  it('50: tries again if another execution writes at the same time', async () => {
+    expect((await publish(savedWindow(), undefined, true)).result.name).toBe('ServiceUnavailable');
   });
 
   const time_zone = 'America/Los_Angeles';

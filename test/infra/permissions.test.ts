@@ -27,6 +27,7 @@ const READ_TOKENS = [`secretsmanager:GetSecretValue ${TOKENS}`];
 const OBJECTS = '<ExportsBucket.Arn>/exports/*';
 const TABLES = '<ExportsBucket.Arn>/tables/*';
 const FAILURES = `${OBJECTS}/_failure.json`;
+const PLANS = `${OBJECTS}/_plans/*`;
 const MANIFESTS = `${OBJECTS}/_manifest.json`;
 
 const STORES_REPORTS = [
@@ -35,7 +36,7 @@ const STORES_REPORTS = [
   `s3:ListMultipartUploadParts ${OBJECTS}`,
   `s3:PutObject ${OBJECTS}`,
   `s3:PutObjectTagging ${OBJECTS}`,
-  ...[FAILURES, MANIFESTS].flatMap((others) => [
+  ...[FAILURES, MANIFESTS, PLANS].flatMap((others) => [
     `deny s3:PutObject ${others}`,
     `deny s3:PutObjectTagging ${others}`,
   ]),
@@ -47,7 +48,7 @@ const READS_FILES = [
   `s3:GetObjectVersion ${OBJECTS}`,
 ];
 const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
-  PlanExport: [`s3:GetObject ${OBJECTS}`, 's3:ListBucket <ExportsBucket.Arn>'],
+  PlanExport: [...READS_FILES, `s3:PutObject ${PLANS}`],
   GetToken: [
     ...['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].map(
       (action) => `secretsmanager:${action} ${CREDENTIALS}`,
@@ -61,8 +62,11 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   QueryPurchases: STORES_REPORTS,
   ExportList: STORES_REPORTS,
   CurateReport: [...READS_FILES, `s3:GetObject ${TABLES}`, `s3:PutObject ${TABLES}`, ...READS_SCHEMAS],
-  PublishWindow: [`s3:PutObject ${MANIFESTS}`, `s3:DeleteObject ${FAILURES}`],
-  PublishExport: [`s3:DeleteObject ${FAILURES}`],
+  PublishWindow: [
+    's3:ListBucket <ExportsBucket.Arn>',
+    ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action) => `s3:${action} ${MANIFESTS}`),
+  ],
+  PublishExport: [`s3:DeleteObject ${PLANS}`],
   DescribeFailure: [`s3:PutObject ${FAILURES}`],
 };
 

@@ -12,6 +12,7 @@ export function createFailureDependencies() {
   const { log, lines } = keepLog();
   const putJson = async (key: string, value: unknown) => {
     written.set(key, JSON.parse(JSON.stringify(value)));
+    return true;
   };
   return {
     written,

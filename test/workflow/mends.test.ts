@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { TO_EXPORT } from '../../functions/decisions/days.ts';
-import type { MissingDays } from '../../infra/cli/days/missing.ts';
+import { TO_EXPORT } from '../../functions/deliveries/judge.ts';
+import { LACKS, type MissingDays } from '../../infra/cli/days/missing.ts';
 import { CONFIG_KEY } from '../../infra/config/config.ts';
 import { requestOf } from '../../infra/config/exports.ts';
 import { createCheckout } from '../support/checkout.ts';
@@ -85,24 +85,20 @@ async function json<T>({ cli }: Folder, args: readonly string[]): Promise<T> {
 }
 
 /** Reads `missing`, after the other commands have said the same. */
-async function judge(folder: Folder): Promise<Pick<MissingDays, 'missing' | 'held'>> {
+async function judge(folder: Folder): Promise<string[]> {
   const { place } = folder;
-  const { missing, held } = await json<MissingDays>(folder, [
-    'missing',
-    'daily',
-    ...place,
-    '--to',
-    NEXT_WEEK.end_date,
-  ]);
-  const all = await json<MissingDays>(folder, ['missing', 'daily', ...place]);
-  const { exports } = await json<{ exports: MissingDays[] }>(folder, ['status', 'daily', ...place]);
-  expect(exports).toMatchObject([{ missing: all.missing, held: all.held }]);
+  const week = ['missing', 'daily', ...place, '--to', NEXT_WEEK.end_date];
+  const found = await json<MissingDays>(folder, week);
+  const days = await json<MissingDays>(folder, ['missing', 'daily', ...place]);
+  const { exports } = await json<{ exports: object[] }>(folder, ['status', 'daily', ...place]);
+  expect(exports).toMatchObject([{ days }]);
+  const reasons = LACKS.flatMap((lack) => found[lack].map(({ reason }) => reason));
 
   const range = ['--from', WEEK.start_date, '--to', NEXT_WEEK.end_date, '--only-missing'];
   const input = ['--input', inputOf(folder)];
   const plan = await json<{ windows: object[] }>(folder, ['plan', ...input, ...place, ...range]);
-  expect(plan.windows.length > 0).toBe(missing.some(({ reason }) => TO_EXPORT.has(reason)));
-  return { missing, held };
+  expect(plan.windows.length > 0).toBe(reasons.some((reason) => TO_EXPORT.has(reason)));
+  return reasons;
 }
 
 /** The commands that `missing` prints. */
@@ -204,15 +200,13 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
 ])('%s: missing, status and plan agree, and the printed command mends it', async (_, leave, state, command) => {
   const folder = await openFolder();
   await leave(folder);
-  const { missing, held } = await judge(folder);
-  const found = [...missing.map(({ reason }) => reason), ...held.map(() => 'held')];
-  expect(found).toEqual([state]);
+  expect(await judge(folder)).toEqual([state]);
 
   const [first = '', ...others] = await printed(folder);
   expect(others).toEqual([]);
   expect(first.trim()).toMatch(command);
   await paste(folder, first);
-  expect(await judge(folder)).toEqual({ missing: [], held: [] });
+  expect(await judge(folder)).toEqual([]);
   await changesNothing(folder);
 });
 

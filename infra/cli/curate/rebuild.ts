@@ -3,9 +3,9 @@ import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createCatalog } from '../../../functions/aws/catalog.ts';
 import { curateReport } from '../../../functions/curate-report.ts';
-import { type DayState, judgeDays } from '../../../functions/decisions/days.ts';
-import type { StoredDelivery } from '../../../functions/decisions/deliveries.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from '../../../functions/decisions/waits.ts';
+import { type DayState, judgeDays } from '../../../functions/deliveries/judge.ts';
+import type { StoredDelivery } from '../../../functions/deliveries/records.ts';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { mergeMonth } from '../../../functions/tables/days.ts';
 import { duckType } from '../../../functions/tables/merge.ts';
@@ -128,12 +128,10 @@ async function rebuildWindow(delivery: StoredDelivery, rebuilding: Rebuilding): 
   const { found, schema, bucket, range, acceptEmpty } = rebuilding;
   const { account } = found.request;
   if (schema.requests[account] !== delivery.request_hash) return { outcome: 'other_request' };
-  if (delivery.lost === 'replaced') return { outcome: 'replaced' };
+  if (delivery.lost) return { outcome: 'replaced' };
   const days = daysOf(delivery);
   const shown = await shownReader(bucket)({ ...schema, account }, days);
-  // A window that failed since is rebuilt all the same: its file is there.
-  const { lost: _, ...own } = delivery;
-  const states = judgeDays(days, { deliveries: [own], shown, hash: delivery.request_hash });
+  const states = judgeDays(days, { deliveries: [delivery], shown, hash: delivery.request_hash });
   const isAccepted = (day: string) => acceptEmpty && range.start_date <= day && day < range.end_date;
   const isWanted = (state: DayState, at: number) =>
     state === 'not_in_table' || (state === 'held' && isAccepted(days[at] ?? ''));

@@ -1,15 +1,14 @@
-import { type DayState, judgeDays } from '../../../functions/decisions/days.ts';
-import {
-  type DeliveredObjects,
-  readDeliveries,
-  type StoredDelivery,
-} from '../../../functions/decisions/deliveries.ts';
 import { platformName } from '../../../functions/decisions/platform-request.ts';
 import { type RequestTarget, requestHash } from '../../../functions/decisions/request-hash.ts';
-import { parseJson } from '../../../functions/workflow/json.ts';
+import { covers, type DayState, judgeDays, TO_EXPORT } from '../../../functions/deliveries/judge.ts';
+import {
+  type ExportRecords,
+  type RecordStore,
+  readRecords,
+  type StoredFailure,
+} from '../../../functions/deliveries/records.ts';
 import { type DateRange, describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
-import type { FailureReport } from '../../../functions/workflow/states.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { requestOf } from '../../config/exports.ts';
 import type { Folder } from '../bucket.ts';
@@ -25,15 +24,14 @@ import {
 import { checkOneAccount, checkRequest } from '../requests/request.ts';
 import type { AccountTable, ShownReader } from './months.ts';
 
-/** An export of cdk.json or of a local run, and its deliveries. */
-export interface FoundExport {
+/** An export of cdk.json or of a local run, and its records. */
+export interface FoundExport extends ExportRecords {
   readonly request: ExportRequest;
   /** As it was given: see {@link requestOf}. */
   readonly input: unknown;
   readonly target: RequestTarget;
   /** Of the request. */
   readonly hash: string;
-  readonly deliveries: readonly StoredDelivery[];
   /** The part of its table that it fills; undefined if it has none. */
   readonly table: AccountTable | undefined;
   readonly named: NamedExport;
@@ -49,14 +47,14 @@ export interface ExportPlace extends Folder {
 /**
  * Finds an export: in cdk.json, or else among the requests that local runs have kept.
  *
- * @param range of the deliveries; default: all
+ * @param range of the records; default: all
  * @returns undefined if there is none
  * @throws UsageError if several accounts have it
  */
 export async function findExport(
   name: string,
   place: ExportPlace,
-  bucket: DeliveredObjects,
+  bucket: RecordStore,
   now: Date,
   range?: DateRange,
 ): Promise<FoundExport | undefined> {
@@ -72,7 +70,7 @@ export async function findExport(
 export async function findExports(
   name: string,
   place: ExportPlace,
-  bucket: DeliveredObjects,
+  bucket: RecordStore,
   now: Date,
 ): Promise<FoundExport[]> {
   const found = await findRequests(name, place, now);
@@ -117,11 +115,11 @@ async function findRequests(name: string, place: ExportPlace, now: Date): Promis
 async function readExport(
   found: FoundRequest,
   { local }: ExportPlace,
-  bucket: DeliveredObjects,
+  bucket: RecordStore,
   range?: DateRange,
 ): Promise<FoundExport> {
-  const deliveries = await readDeliveries(bucket, found.request, local ? undefined : range);
-  return { ...found, deliveries, hash: requestHash(found.request, found.target) };
+  const records = await readRecords(bucket, found.request, local ? undefined : range);
+  return { ...found, ...records, hash: requestHash(found.request, found.target) };
 }
 
 /** The message if {@link findExport} finds none. */
@@ -132,28 +130,14 @@ export function describeUnknown(name: string, { account, local, out }: ExportPla
 
 /** Judges days of an export by its deliveries and by what its table shows. */
 export async function judgeExport(
-  { deliveries, hash, table }: FoundExport,
+  { deliveries, plans, failures, hash, table }: FoundExport,
   days: readonly string[],
   readShown: ShownReader,
   timeZone?: string,
 ): Promise<DayState[]> {
   const shown = table && (await readShown(table, days));
-  return judgeDays(days, { deliveries, shown, hash, timeZone });
+  return judgeDays(days, { deliveries, attempts: [...plans, ...failures], shown, hash, timeZone });
 }
-
-/** A failure report that is still there. */
-export interface RemainingFailure {
-  readonly at: string;
-  readonly error: string;
-  /** With the faults that it names. */
-  readonly happened: string;
-  readonly todo: string;
-  readonly execution: string;
-  readonly key: string;
-}
-
-/** Failure reports that are read to find the latest. */
-const MAX_FAILURES = 20;
 
 /** The last ranges of days, in words. @param max how many are named */
 export function describeRanges(ranges: readonly DateRange[], max: number): string {
@@ -167,18 +151,22 @@ export function namesIn(keys: readonly string[]): Set<string> {
   return new Set(found.flatMap((parts) => (parts ? [`${parts[1]}/${parts[2]}`] : [])));
 }
 
-/** The latest of the failure reports that can be read. A later delivery deletes them. */
-export async function findLatestFailure(
-  objects: Pick<DeliveredObjects, 'getText'>,
-  keys: readonly string[],
-): Promise<RemainingFailure | undefined> {
-  const reports = await Promise.all(
-    keys.slice(-MAX_FAILURES).map(async (key) => {
-      const report: Partial<FailureReport> = Object(parseJson((await objects.getText(key)) ?? ''));
-      const { error = '', faults = [], todo = '', execution = '', failed_at: at = '' } = report;
-      const happened = [report.happened ?? '', ...faults].join(' ');
-      return { at, error, happened, todo, execution, key };
-    }),
-  );
-  return reports.sort((one, other) => one.at.localeCompare(other.at)).at(-1);
+/**
+ * The latest failure that is not settled: a day of its range still has to be exported. A list or a query for purchases settles it with
+ * its next delivery.
+ *
+ * @param days of a report, judged
+ */
+export function latestFailure(
+  { failures, deliveries }: ExportRecords,
+  days?: readonly { readonly day: string; readonly state: DayState }[],
+): StoredFailure | undefined {
+  const isOpen = (failure: StoredFailure) =>
+    days
+      ? days.some(({ day, state }) => TO_EXPORT.has(state) && covers(failure, day))
+      : deliveries.every(({ published_at }) => Date.parse(published_at) < Date.parse(failure.at));
+  return failures
+    .filter(isOpen)
+    .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
+    .at(-1);
 }

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { covers, type DayState, type Delivery, TO_EXPORT } from '../../../functions/decisions/days.ts';
+import { covers, type DayState, type Delivery, NOT_DELIVERED } from '../../../functions/deliveries/judge.ts';
 import {
   type DateRange,
   dateIn,
@@ -26,7 +26,7 @@ interface Days extends DateRange {
 }
 
 /** A range that was asked for, with the state of each day. */
-interface JudgedRange extends DateRange {
+export interface JudgedRange extends DateRange {
   readonly days: readonly {
     readonly day: string;
     readonly state: DayState;
@@ -35,29 +35,45 @@ interface JudgedRange extends DateRange {
   }[];
 }
 
+/** Days in a row that need the same. */
 interface MissingRange extends Days {
-  readonly reason: Exclude<DayState, 'present' | 'held'>;
+  readonly reason: Exclude<DayState, 'present'>;
   /** Of the table, if it is known. */
   readonly problem?: string;
 }
 
+/** What days may lack. Each day counts once. */
+export const LACKS = ['not_delivered', 'not_in_table', 'not_renewed', 'held'] as const;
+export type Lack = (typeof LACKS)[number];
+
+/** The days of an export that lack something, by what they lack. */
+export type LackingDays = Readonly<Record<Lack, readonly MissingRange[]>>;
+
 /** The document that `--json` prints. */
-export interface MissingDays extends Days {
+export interface MissingDays extends Days, LackingDays {
   readonly outcome: 'ok';
   readonly account: string;
   readonly name: string;
-  readonly missing: readonly MissingRange[];
-  /** Days whose rows the newest report does not have, and the table keeps. */
-  readonly held: readonly Days[];
+  /** Days. */
+  readonly counts: Readonly<Record<Lack, number>>;
 }
+
+export const LACK_WORDS: Readonly<Record<Lack, string>> = {
+  not_delivered: 'not delivered',
+  not_in_table: 'not in the table',
+  not_renewed: 'shown, but a newer export failed',
+  held: 'held',
+};
 
 const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
   absent: 'not exported',
-  failed: 'exported, but a later export of them failed',
+  failed: 'not exported: the last export of them failed',
   unannounced: 'in the table, not announced: a run ended before it wrote their manifest',
   unfinished: 'exported before the day was over',
   other_request: 'exported by another request',
   not_in_table: 'exported, but not in the table',
+  not_renewed: 'shown, but a newer export of them failed or was interrupted',
+  held: 'held: the newest report has no rows, and the table keeps its own',
 };
 
 export function createMissingCommand(): Command {
@@ -120,6 +136,12 @@ export function groupMissing(
     }),
   );
   ranges.sort((one, other) => one.start_date.localeCompare(other.start_date));
+  const lacking = Object.fromEntries(
+    LACKS.map((lack) => [lack, ranges.filter(({ reason }) => lackOf(reason) === lack)]),
+  ) as Record<Lack, MissingRange[]>;
+  const counts = Object.fromEntries(
+    LACKS.map((lack) => [lack, lacking[lack].reduce((sum, { days }) => sum + days, 0)]),
+  ) as Record<Lack, number>;
   return {
     outcome: 'ok',
     account,
@@ -127,21 +149,25 @@ export function groupMissing(
     start_date,
     end_date,
     days: days.length,
-    missing: ranges.filter(
-      (range) => range.reason !== 'present' && range.reason !== 'held',
-    ) as MissingRange[],
-    held: ranges.filter(({ reason }) => reason === 'held').map(({ reason, ...range }) => range),
+    counts,
+    ...lacking,
   };
 }
 
-/** The days that were asked for: by default, those that the request names or that were delivered, and between them. Not today. */
+/** The one thing that a day in this state lacks. */
+export function lackOf(state: DayState): Lack | undefined {
+  if (state === 'present') return undefined;
+  return NOT_DELIVERED.has(state) ? 'not_delivered' : (state as Lack);
+}
+
+/** The days that were asked for: by default of the request, its deliveries and plans, and between them. Not today. */
 function findRange(
-  { request, deliveries }: FoundExport,
+  { request, deliveries, plans }: FoundExport,
   { from, to }: Pick<MissingOptions, 'from' | 'to'>,
   now: Date,
 ): DateRange {
   const today = dateIn(request.kind === 'report' ? (request.time_zone ?? 'UTC') : 'UTC', now);
-  const named = [request, ...deliveries];
+  const named = [request, ...deliveries, ...plans];
   const [first = ''] = named.map(({ start_date }) => start_date).sort();
   const last =
     named
@@ -167,12 +193,11 @@ function byNewest(one: Delivery, other: Delivery): number {
 }
 
 function describeMissing(missing: MissingDays, { named }: FoundExport, folder: Folder): string[] {
-  const { account, name, days } = missing;
-  const count = missing.missing.reduce((sum, { days }) => sum + days, 0);
-  const hasProblem = missing.missing.some(({ problem }) => problem !== undefined);
+  const { account, name } = missing;
+  const hasProblem = missing.not_in_table.some(({ problem }) => problem !== undefined);
   return [
-    `${account}/${name}, ${describeDays(missing)}: ${count} of ${days} days are missing`,
-    ...[...missing.missing, ...missing.held].map(
+    `${account}/${name}, ${describeDays(missing)}: ${describeCounts(missing)}`,
+    ...LACKS.flatMap((lack) => missing[lack]).map(
       (each) => `  ${describeDays(each)}  ${describeReason(each)}`,
     ),
     ...(hasProblem ? [COLUMNS_HINT] : []),
@@ -184,10 +209,17 @@ const COLUMNS_HINT =
   'If a value does not fit its column, first give the column another type under "columns" of the export in cdk.json, ' +
   'such as {"spend": "double"}, and another "table" if the table has days already.';
 
-/** The reason why days are missing or held, in words. */
-function describeReason(range: Days | MissingRange): string {
-  if (!('reason' in range)) return 'held: the newest report has no rows, and the table keeps its own';
-  return [REASONS[range.reason], range.problem ?? []].flat().join(': ');
+/** Such as `3 of 31 days are not delivered, 2 held`. */
+export function describeCounts({ counts, days }: Pick<MissingDays, 'counts' | 'days'>): string {
+  const others = LACKS.slice(1).flatMap((lack) =>
+    counts[lack] > 0 ? [`${counts[lack]} ${LACK_WORDS[lack]}`] : [],
+  );
+  return [`${counts.not_delivered} of ${days} days are not delivered`, ...others].join(', ');
+}
+
+/** The reason why days lack something, in words. */
+function describeReason({ reason, problem }: MissingRange): string {
+  return [REASONS[reason], problem ?? []].flat().join(': ');
 }
 
 /** A command to paste, for the days from the first range to the last one. */
@@ -198,18 +230,19 @@ interface Remedy {
   readonly command: string;
 }
 
-/** The commands that bring the days, and those that were held. */
+/** The commands that bring the days, and empty the held ones. */
 export function findRemedies(
-  { missing, held }: Pick<MissingDays, 'missing' | 'held'>,
+  { not_delivered, not_in_table, not_renewed, held }: LackingDays,
   named: NamedExport,
   folder: Folder,
 ): Remedy[] {
   const curate = (acceptEmpty: boolean) => (range: DateRange) =>
     curateCommand(named, range, folder, { acceptEmpty });
-  const inFiles = missing.filter(({ reason }) => !TO_EXPORT.has(reason));
-  const toExport = missing.filter(({ reason }) => TO_EXPORT.has(reason));
+  const toExport = [...not_delivered, ...not_renewed].toSorted((one, other) =>
+    one.start_date.localeCompare(other.start_date),
+  );
   return [
-    remedy('To add them to the table:', inFiles, curate(false)),
+    remedy('To add them to the table:', not_in_table, curate(false)),
     remedy('To export them:', toExport, (range) => exportDaysCommand(named, range, folder)),
     remedy('To empty the held days in the table:', held, curate(true)),
   ].flat();
@@ -217,7 +250,7 @@ export function findRemedies(
 
 function remedy(
   aim: string,
-  ranges: readonly (Days | MissingRange)[],
+  ranges: readonly MissingRange[],
   commandOf: (range: DateRange) => string,
 ): Remedy[] {
   const [first, last] = [ranges[0], ranges.at(-1)];

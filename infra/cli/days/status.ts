@@ -1,13 +1,8 @@
 import { Command } from 'commander';
 import { mapParallel } from '../../../functions/aws/parallel.ts';
-import {
-  EXPORTS_PREFIX,
-  exportPrefix,
-  FAILURE,
-  MANIFEST,
-  windowOf,
-} from '../../../functions/workflow/keys.ts';
-import { addDays, daysOf, groupDays } from '../../../functions/workflow/request/dates.ts';
+import type { StoredFailure } from '../../../functions/deliveries/records.ts';
+import { EXPORTS_PREFIX, exportPrefix, MANIFEST, windowOf } from '../../../functions/workflow/keys.ts';
+import { addDays, type DateRange, daysOf, groupDays } from '../../../functions/workflow/request/dates.ts';
 import { duration } from '../../local/step-functions/progress.ts';
 import { type Folder, openToRead, type ReadableBucket } from '../bucket.ts';
 import { UsageError } from '../errors.ts';
@@ -18,15 +13,8 @@ import { printDocument, printLines, toMinute } from '../layout.ts';
 import { explainCommand } from '../next-command.ts';
 import { loadConfig, option } from '../options.ts';
 import { lastPlatform, readKeptRequests } from '../requests/kept-requests.ts';
-import {
-  describeRanges,
-  type FoundExport,
-  findExport,
-  findLatestFailure,
-  namesIn,
-  type RemainingFailure,
-} from './days.ts';
-import { groupMissing, judgeRange, type MissingDays } from './missing.ts';
+import { describeRanges, type FoundExport, findExport, latestFailure, namesIn } from './days.ts';
+import { groupMissing, type JudgedRange, judgeRange, LACKS, type Lack, type MissingDays } from './missing.ts';
 import { shownReader } from './months.ts';
 
 interface StatusOptions extends Folder {
@@ -44,10 +32,9 @@ export interface ExportStatus {
   /** The last day that a manifest covers. */
   readonly newest_day?: string | undefined;
   /** As `missing` shows them. Absent if the export has no days, or its request is not known. */
-  readonly missing?: MissingDays['missing'] | undefined;
-  readonly held?: MissingDays['held'] | undefined;
-  /** The latest failure report that no later delivery has deleted. */
-  readonly failure?: RemainingFailure | undefined;
+  readonly days?: MissingDays | undefined;
+  /** The latest one that later deliveries have not settled. */
+  readonly failure?: StoredFailure | undefined;
 }
 
 /** The last executions that are looked at. Each is one call, of which AWS allows 250 at once. */
@@ -85,22 +72,31 @@ async function readStatus(
 ): Promise<ExportStatus[]> {
   await using bucket = await openToRead(options);
   const exports = await readExports(name, options, bucket, now);
-  return mapParallel(exports, PARALLEL, async ({ account, name, executions, newest_day, found, failure }) => {
-    const hasDays = found && found.request.kind !== 'purchases';
-    const days = hasDays
-      ? groupMissing(found, await judgeRange(found, shownReader(bucket), {}, now))
-      : undefined;
+  return mapParallel(exports, PARALLEL, async (each) => {
+    const { account, name, executions, newest_day, found } = each;
+    const judged =
+      found && found.request.kind !== 'purchases'
+        ? await judgeRange(found, shownReader(bucket), {}, now)
+        : undefined;
     return {
       account,
       export: name,
       running: executions.filter(isRunning).map(({ execution }) => execution),
       last: executions.find((execution) => !isRunning(execution)),
       newest_day,
-      missing: days?.missing,
-      held: days?.held,
-      failure,
+      days: found && judged && groupMissing(found, judged),
+      failure: failureOf(each, judged?.days),
     };
   });
+}
+
+/** The failure that counts, with the advice of this machine for a local run. */
+export function failureOf(
+  { found, place }: ReadExport,
+  days: JudgedRange['days'] | undefined,
+): StoredFailure | undefined {
+  const failure = found && latestFailure(found, found.request.kind === 'report' ? days : undefined);
+  return failure && place ? adviseLocally(failure, place) : failure;
 }
 
 export function isRunning({ outcome }: ExecutionSummary): boolean {
@@ -117,7 +113,8 @@ export interface ReadExport {
   readonly newest_day: string | undefined;
   /** Undefined if its request is not known. */
   readonly found: FoundExport | undefined;
-  readonly failure: RemainingFailure | undefined;
+  /** The platform and folder of its last local run. */
+  readonly place: Parameters<typeof adviseLocally>[1] | undefined;
 }
 
 /**
@@ -155,41 +152,41 @@ export async function readExports(
       .sort()
       .at(-1);
     const run = { ...lastPlatform(kept, { account, name }), account, out };
-    const failures = keys.filter((key) => key.endsWith(`/${FAILURE}`));
-    const failure = await findLatestFailure(bucket, failures);
     return {
       account,
       name,
       executions: executions.filter((one) => `${one.account}/${one.export}` === id),
       newest_day: end && addDays(end, -1),
       found: await findExport(name, { ...folder, account, kept }, bucket, now),
-      failure: failure && local ? adviseLocally(failure, run) : failure,
+      place: local ? run : undefined,
     };
   });
 }
 
+const LABELS: Readonly<Record<Lack, string>> = {
+  not_delivered: 'missing',
+  not_in_table: 'not in table',
+  not_renewed: 'not renewed',
+  held: 'held',
+};
+
 /** @param folder of local runs */
 export function describeStatus(one: ExportStatus, folder?: Folder): string[] {
-  const { running, last, newest_day, missing, held = [], failure } = one;
-  const isInFile = ({ reason }: { reason: string }) => reason === 'not_in_table';
-  const inFiles = missing?.filter(isInFile) ?? [];
+  const { running, last, newest_day, days, failure } = one;
   // Without a failure report, its history has the reason.
   const explained = failure ?? (last && last.outcome !== 'delivered' ? last : undefined);
   // No day of its request is over, so none is missing.
-  const isUnused = newest_day === undefined && missing?.length === 0;
+  const isUnused = newest_day === undefined && days?.not_delivered.length === 0;
   const lines: [string, string | undefined][] = [
     ...running.map((execution): [string, string] => ['running', execution]),
     ['last run', last ? describeLast(last) : 'none'],
     ['newest day', newest_day ?? 'none'],
-    [
-      'missing',
-      missing &&
-        (isUnused
-          ? 'nothing was exported yet, and no day of the request is over'
-          : describeMany(missing.filter((range) => !isInFile(range)))),
-    ],
-    ['not in table', inFiles.length > 0 ? describeMany(inFiles) : undefined],
-    ['held', held.length > 0 ? describeMany(held) : undefined],
+    ...(days ? LACKS : []).flatMap((lack): [string, string][] => {
+      if (lack === 'not_delivered' && isUnused)
+        return [[LABELS[lack], 'nothing was exported yet, and no day of the request is over']];
+      const ranges = days?.[lack] ?? [];
+      return lack === 'not_delivered' || ranges.length > 0 ? [[LABELS[lack], describeMany(ranges)]] : [];
+    }),
     ['failure', failure && describeFailure(failure)],
     ['more', explained && explainCommand(explained.execution, folder)],
   ];
@@ -205,13 +202,13 @@ function describeLast(last: ExecutionSummary): string {
   return `${describeEnd(last)}, ${toMinute(started_at ?? ended_at)} UTC${took}, ${execution}`;
 }
 
-function describeMany(ranges: MissingDays['held']): string {
+function describeMany(ranges: readonly DateRange[]): string {
   if (ranges.length === 0) return 'none';
   const days = ranges.flatMap(daysOf);
   // Ranges that differ only in their reason may touch.
   return `${days.length} ${days.length === 1 ? 'day' : 'days'}: ${describeRanges(groupDays(days), MAX_RANGES)}`;
 }
 
-function describeFailure({ at, error, happened, todo }: RemainingFailure): string {
+function describeFailure({ at, error, happened, todo }: StoredFailure): string {
   return `${toMinute(at)} UTC, ${error}: ${happened} What to do: ${todo}`;
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { findMissing } from '../../../functions/decisions/deliveries.ts';
 import { platformName } from '../../../functions/decisions/platform-request.ts';
 import type { RequestTarget } from '../../../functions/decisions/request-hash.ts';
+import { findMissing } from '../../../functions/deliveries/missing.ts';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { exportPrefix, MANIFEST } from '../../../functions/workflow/keys.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readDeliveries } from '../../../functions/decisions/deliveries.ts';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { objectKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
@@ -13,7 +12,6 @@ import { newestChange } from '../../local/s3/store.ts';
 import { keepSaving } from '../../local/step-functions/history.ts';
 import { showProgress, size } from '../../local/step-functions/progress.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
-import { openToRead } from '../bucket.ts';
 import { UsageError } from '../errors.ts';
 import { adviseLocally, type Interrupted, type Outcome, outcomeOf } from '../executions/outcome.ts';
 import { describeTimeline } from '../executions/timeline.ts';
@@ -77,7 +75,7 @@ export async function runLocal(
     config: loadConfig(),
     onDoubled: (key, bytes) => tellBytes(key, bytes, new Date(clock.now())),
   });
-  const next = await continueCommand(request, options);
+  const next = repeatCommand();
   local.history.next = next;
   await using _saving = keepSaving(local.history);
   const execution = local.export(input, executionName(request, new Date(clock.now())));
@@ -98,23 +96,6 @@ export async function runLocal(
 function tellBytes(key: string, bytes: number, now: Date): void {
   if (!process.stderr.isTTY)
     printLines([`${now.toISOString()} ${key}: ${size(bytes)} so far`], process.stderr);
-}
-
-/**
- * The command that exports what this run will not have delivered. A run that was to replace what an earlier one delivered is
- * repeated as a whole, because --only-missing would leave those windows out.
- */
-async function continueCommand(
-  request: ExportRequest,
-  { out, onlyMissing }: Pick<LocalRunOptions, 'out' | 'onlyMissing'>,
-): Promise<string> {
-  await using bucket = await openToRead({ local: true, out });
-  const delivered = onlyMissing ? [] : await readDeliveries(bucket, request, request);
-  const isThere = delivered.some(
-    ({ start_date, end_date, lost }) =>
-      !lost && start_date < request.end_date && request.start_date < end_date,
-  );
-  return repeatCommand(undefined, isThere ? 'all' : 'missing');
 }
 
 function describeInterrupted(execution: string, next: string): Interrupted {

@@ -11,7 +11,3 @@ it.each([
 ])('the command %j is repeated for the missing windows, quoted for the shell', (args, expected) => {
   expect(repeatCommand(args)).toBe(expected);
 });
-
-it('the command is repeated for all windows without --only-missing', () => {
-  expect(repeatCommand(['run', '--local', '--only-missing'], 'all')).toBe('npm start --');
-});

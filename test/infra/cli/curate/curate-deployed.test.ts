@@ -42,7 +42,8 @@ it('works on the deployed bucket, with the table of the catalog, as missing does
   const range = ['--from', '2026-10-01', '--to', '2026-10-04'];
   const missing = async () => {
     const { stdout } = await runCommand(['missing', name, ...range, '--json']);
-    return JSON.parse(stdout).missing;
+    const { not_delivered, not_in_table } = JSON.parse(stdout);
+    return [...not_in_table, ...not_delivered];
   };
   const ofStaging = { start_date: '2026-10-03', end_date: '2026-10-04', days: 1, reason: 'other_request' };
   const unseen = { start_date: '2026-10-01', end_date: '2026-10-03', days: 2, reason: 'not_in_table' };

@@ -144,7 +144,7 @@ it('shows the newest snapshot of a list', async () => {
   const rows = await queryRows('SELECT id, account FROM campaigns', folder.out);
   expect(rows).toEqual([['c-3', 'acme']]);
   const { stdout } = await runCommand(['missing', ...args, '--json']);
-  expect(JSON.parse(stdout)).toMatchObject({ start_date: '2026-10-03', missing: [], held: [] });
+  expect(JSON.parse(stdout)).toMatchObject({ start_date: '2026-10-03', not_in_table: [], held: [] });
 });
 
 it.each([

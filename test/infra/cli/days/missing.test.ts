@@ -25,20 +25,22 @@ it('names the days, why, and the commands that mend them', async () => {
     days: 10,
     start_date: '2026-10-01',
     end_date: '2026-10-11',
-    missing: [
+    counts: { not_delivered: 3, not_in_table: 2, not_renewed: 0, held: 2 },
+    not_delivered: [
       { start_date: '2026-10-01', end_date: '2026-10-03', days: 2, reason: 'absent' },
-      { start_date: '2026-10-08', end_date: '2026-10-10', days: 2, reason: 'not_in_table' },
       { start_date: '2026-10-10', end_date: '2026-10-11', days: 1, reason: 'absent' },
     ],
-    held: [{ start_date: '2026-10-06', end_date: '2026-10-08', days: 2 }],
+    not_in_table: [{ start_date: '2026-10-08', end_date: '2026-10-10', days: 2, reason: 'not_in_table' }],
+    not_renewed: [],
+    held: [{ start_date: '2026-10-06', end_date: '2026-10-08', days: 2, reason: 'held' }],
   });
 
   const shown = (await runCommand(options)).stdout;
   expect(shown.split('\n')).toEqual([
-    'acme/daily, 2026-10-01 to 2026-10-10: 5 of 10 days are missing',
+    'acme/daily, 2026-10-01 to 2026-10-10: 3 of 10 days are not delivered, 2 not in the table, 2 held',
     '  2026-10-01 to 2026-10-02  not exported',
-    '  2026-10-08 to 2026-10-09  exported, but not in the table',
     '  2026-10-10  not exported',
+    '  2026-10-08 to 2026-10-09  exported, but not in the table',
     '  2026-10-06 to 2026-10-07  held: the newest report has no rows, and the table keeps its own',
     'To add them to the table:',
     `  npm run export -- curate daily --local --out ${out} --from 2026-10-08 --to 2026-10-10`,
@@ -59,8 +61,8 @@ it.each([
   const place = ['daily', '--local', '--out', folder.out];
   await curate(place);
   const { stdout } = await runCommand(['missing', ...place, '--to', '2026-11-01', '--json']);
-  const { missing }: MissingDays = JSON.parse(stdout);
-  expect(missing.map(({ reason }) => reason)).toEqual(reasons);
+  const { not_delivered }: MissingDays = JSON.parse(stdout);
+  expect(not_delivered.map(({ reason }) => reason)).toEqual(reasons);
 });
 
 it('asks which account is meant if several have the export, and repeats it in the commands', async () => {
@@ -73,7 +75,9 @@ it('asks which account is meant if several have the export, and repeats it in th
     stderr: 'error: acme and globex have an export daily; choose one with --account\n',
   });
   const { stdout } = await runCommand([...options, '--account', 'acme']);
-  expect(stdout).toContain('acme/daily, 2026-10-01 to 2026-10-02: 2 of 2 days are missing');
+  expect(stdout).toContain(
+    'acme/daily, 2026-10-01 to 2026-10-02: 0 of 2 days are not delivered, 2 not in the table',
+  );
   expect(stdout).toContain(`curate daily --account acme --local --out ${folder.out} --from 2026-10-01`);
 });
 
@@ -82,8 +86,8 @@ it('looks until today if --from is after the last day that was asked for, and re
   await deliver(folder, { days: [1, 3], created: 1 });
   const missingFrom = async (from: string) =>
     runCommand(['missing', 'daily', '--local', '--out', folder.out, '--from', from, '--json']);
-  const { missing } = JSON.parse((await missingFrom('2026-10-20')).stdout);
-  expect(missing).toMatchObject([{ start_date: '2026-10-20', reason: 'absent' }]);
+  const { not_delivered } = JSON.parse((await missingFrom('2026-10-20')).stdout);
+  expect(not_delivered).toMatchObject([{ start_date: '2026-10-20', reason: 'absent' }]);
   const future = `${new Date().getFullYear() + 2}-01-01`;
   expect(await missingFrom(future)).toMatchObject({
     status: 2,
@@ -100,5 +104,5 @@ it('a manifest whose key leads out of the bucket delivers nothing', async () => 
   await folder.put(manifest.slice(`${BUCKET}/`.length), JSON.stringify({ ...fields, key: outside }));
   const options = ['missing', 'daily', '--local', '--out', folder.out, '--to', '2026-10-03', '--json'];
   const { status, stdout } = await runCommand(options);
-  expect([status, JSON.parse(stdout).missing]).toMatchObject([0, [{ reason: 'absent', days: 2 }]]);
+  expect([status, JSON.parse(stdout).not_delivered]).toMatchObject([0, [{ reason: 'absent', days: 2 }]]);
 });

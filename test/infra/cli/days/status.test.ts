@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addDays } from '../../../../functions/workflow/request/dates.ts';
+import type { LackingDays, MissingDays } from '../../../../infra/cli/days/missing.ts';
 import { describeStatus, type ExportStatus } from '../../../../infra/cli/days/status.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { FAILED, FAILURE, NAME, RUNNING, startBucket } from '../executions/operated-executions.ts';
@@ -9,6 +10,19 @@ const DAILY = 'exports/account=acme/export=daily-campaigns';
 
 function range(start_date: string, end_date: string, days: number) {
   return { start_date, end_date, days, reason: 'absent' as const };
+}
+
+/** The days of an export that lack something. */
+function lacking(ranges: Partial<LackingDays>): MissingDays {
+  const days = {
+    ...range('2026-10-01', '2026-12-01', 61),
+    outcome: 'ok' as const,
+    account: 'acme',
+    name: 'daily',
+  };
+  const none = { not_delivered: [], not_in_table: [], not_renewed: [], held: [] };
+  const counts = { not_delivered: 0, not_in_table: 0, not_renewed: 0, held: 0 };
+  return { ...days, counts, ...none, ...ranges };
 }
 
 /** Reads the exports from `status --json`. */
@@ -36,9 +50,11 @@ describe('status', () => {
         running: [NAME],
         last: expect.objectContaining({ execution: 'daily-1', outcome: 'failed', seconds: 5_400 }),
         newest_day: '2026-10-09',
-        missing: [expect.objectContaining({ reason: 'absent' })],
-        held: [],
+        days: expect.objectContaining({ not_delivered: [expect.objectContaining({ reason: 'failed' })] }),
         failure: {
+          start_date: '2026-10-01',
+          end_date: '2026-11-15',
+          failed: true,
           error: 'ReportStuck',
           happened: 'No report became READY. dimensions[0]: is unknown.',
           todo: 'Ask the platform.',
@@ -51,8 +67,7 @@ describe('status', () => {
         account: 'globex',
         export: 'monthly-totals',
         running: [],
-        missing: [expect.objectContaining({ reason: 'absent' })],
-        held: [],
+        days: expect.objectContaining({ not_delivered: [expect.objectContaining({ reason: 'absent' })] }),
       },
     ]);
   });
@@ -87,13 +102,17 @@ it('the text has a line for each fact, and ends with the command that explains t
       seconds: 5_400,
       started_at: '2026-11-20T06:00:00.000Z',
     },
-    missing: [
-      { ...range('2026-10-01', '2026-10-03', 2), reason: 'not_in_table' },
-      range('2026-11-01', '2026-11-02', 1),
-      { ...range('2026-11-02', '2026-11-03', 1), reason: 'unannounced' },
-    ],
-    held: [{ start_date: '2026-10-05', end_date: '2026-10-06', days: 1 }],
+    days: lacking({
+      not_in_table: [{ ...range('2026-10-01', '2026-10-03', 2), reason: 'not_in_table' }],
+      not_delivered: [
+        range('2026-11-01', '2026-11-02', 1),
+        { ...range('2026-11-02', '2026-11-03', 1), reason: 'unannounced' },
+      ],
+      not_renewed: [{ ...range('2026-10-08', '2026-10-09', 1), reason: 'not_renewed' }],
+      held: [{ ...range('2026-10-05', '2026-10-06', 1), reason: 'held' }],
+    }),
     failure: {
+      ...range('2026-11-01', '2026-11-02', 1),
       at: '2026-11-20T07:30:00Z',
       error: 'ReportStuck',
       happened: 'It hung.',
@@ -109,17 +128,18 @@ it('the text has a line for each fact, and ends with the command that explains t
     '  newest day    2026-11-20',
     '  missing       2 days: 2026-11-01 to 2026-11-02',
     '  not in table  2 days: 2026-10-01 to 2026-10-02',
+    '  not renewed   1 day: 2026-10-08',
     '  held          1 day: 2026-10-05',
     '  failure       2026-11-20 07:30 UTC, ReportStuck: It hung. What to do: Ask.',
     '  more          npm run export -- explain e-1 --local --out o',
   ]);
-  expect(describeStatus({ account: 'acme', export: 'daily', running: [], missing: [], held: [] })).toEqual([
+  expect(describeStatus({ account: 'acme', export: 'daily', running: [], days: lacking({}) })).toEqual([
     'acme/daily',
     '  last run      none',
     '  newest day    none',
     '  missing       nothing was exported yet, and no day of the request is over',
   ]);
-  const [, , , , many] = describeStatus({ ...status, missing: ranges });
+  const [, , , , many] = describeStatus({ ...status, days: lacking({ not_delivered: ranges }) });
   expect(many).toMatch(/12 days: 2 earlier ranges and 2026-10-05, .*, 2026-10-23$/);
   const { failure: _, ...killed } = status;
   expect(describeStatus(killed).at(-1)).toBe('  more          npm run export -- explain e-1');

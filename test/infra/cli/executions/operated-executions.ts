@@ -117,6 +117,7 @@ export const FAILURE = {
   todo: 'Ask the platform.',
   runbook: 'infra/RUNBOOK.md#reportstuck',
   execution: 'daily-1',
+  failed_at: '2026-11-20T07:00:00Z',
   report_ids: ['r-1', 'r-2'],
   request_ids: ['req-1'],
   windows_delivered: 1,

@@ -1,5 +1,10 @@
-import { expect, it } from 'vitest';
-import { type DayState, type Delivery, judgeDays } from '../../../functions/decisions/days.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  type Attempt,
+  type DayState,
+  type Delivery,
+  judgeDays,
+} from '../../../functions/deliveries/judge.ts';
 import type { ShownDay } from '../../../functions/workflow/shown-days.ts';
 
 const DAY = '2026-10-05';
@@ -9,7 +14,8 @@ const LATER = '2026-10-07T00:00:00.000Z';
 /** A delivery of October 1 to 9. */
 function delivery(changes: Partial<Delivery> = {}): Delivery {
   const window = { start_date: '2026-10-01', end_date: '2026-10-10' };
-  return { ...window, request_hash: 'own', created_at: LATER, ...changes };
+  const times = { created_at: LATER, published_at: LATER };
+  return { ...window, request_hash: 'own', ...times, execution: 'e', ...changes };
 }
 
 function shown(changes: Partial<ShownDay> = {}): ShownDay {
@@ -17,12 +23,11 @@ function shown(changes: Partial<ShownDay> = {}): ShownDay {
 }
 
 const OTHER = delivery({ request_hash: 'other' });
-const REPLACED = delivery({ lost: 'replaced' });
+const REPLACED = delivery({ lost: true });
 const HELD = { report_id: 's', created_at: LATER, request_hash: 'own' };
 
 it.each<[DayState, string, readonly Delivery[], ShownDay | undefined]>([
   ['present', 'a delivery, and the table shows its report', [delivery()], shown()],
-  ['present', 'a delivery, and the table shows a newer report', [delivery({ created_at: NOON })], shown()],
   ['present', 'a delivery of another request too', [OTHER, delivery()], shown()],
   ['present', 'of two windows, only one whose file is there', [REPLACED, delivery()], shown()],
   ['absent', 'nothing', [], undefined],
@@ -31,7 +36,7 @@ it.each<[DayState, string, readonly Delivery[], ShownDay | undefined]>([
   ['unannounced', 'a table that shows it', [], shown()],
   ['unannounced', 'a table that shows it, and another request', [OTHER], shown()],
   ['unannounced', 'a delivery whose file was replaced, and a table that shows it', [REPLACED], shown()],
-  ['failed', 'a delivery whose window failed since', [delivery({ lost: 'failed' })], shown()],
+  ['unannounced', 'an older delivery, and a table that shows it', [delivery({ created_at: NOON })], shown()],
   ['other_request', 'only another request', [OTHER], shown({ request_hash: 'other' })],
   ['not_in_table', 'a delivery, and no month', [delivery()], undefined],
   ['not_in_table', 'a delivery, and a table with an older report', [delivery()], shown({ created_at: NOON })],
@@ -68,4 +73,59 @@ it.each([
   expect(judgeDays([DAY], { deliveries: [delivery({ created_at })], hash: 'own', timeZone })).toEqual([
     state,
   ]);
+});
+
+describe('an export that was asked for and failed, or that ended without a word,', () => {
+  const MONDAY = '2026-11-02T06:00:00Z';
+  const days = ['2026-10-05', '2026-10-06', '2026-10-07'];
+  const all = { start_date: '2026-10-05', end_date: '2026-10-08' };
+  const before = delivery({ ...all, published_at: '2026-10-09T06:00:00Z' });
+  const after = { published_at: '2026-11-03T06:00:00Z', execution: 'later' };
+  const attempt: Attempt = { ...all, at: MONDAY, execution: 'monday', failed: true };
+  const { failed: _, ...killed } = attempt;
+  const first = { end_date: '2026-10-06' };
+
+  it.each<[string, readonly Delivery[], Attempt, readonly DayState[]]>([
+    ['counts until its days are there', [], attempt, ['failed', 'failed', 'failed']],
+    ['is no failure if it was killed', [], killed, ['absent', 'absent', 'absent']],
+    [
+      'leaves days that were delivered before',
+      [before],
+      attempt,
+      ['not_renewed', 'not_renewed', 'not_renewed'],
+    ],
+    ['leaves them also if it was killed', [before], killed, ['not_renewed', 'not_renewed', 'not_renewed']],
+    [
+      'delivered some of its days itself',
+      [before, delivery({ ...all, ...first, execution: 'monday' })],
+      attempt,
+      ['present', 'not_renewed', 'not_renewed'],
+    ],
+    [
+      'is made good day by day',
+      [before, delivery({ ...all, ...first, ...after })],
+      killed,
+      ['present', 'not_renewed', 'not_renewed'],
+    ],
+    [
+      '52: is settled by a later look-back, if no day is missing',
+      [before, delivery({ start_date: '2026-10-06', end_date: '2026-10-09', ...after })],
+      attempt,
+      ['present', 'present', 'present'],
+    ],
+    [
+      'is not settled by a later look-back while a day is missing',
+      [delivery({ start_date: '2026-10-06', end_date: '2026-10-09', ...after })],
+      attempt,
+      ['failed', 'present', 'present'],
+    ],
+    [
+      'of another request does not count',
+      [before],
+      { ...attempt, request_hash: 'other' },
+      ['present', 'present', 'present'],
+    ],
+  ])('%s', (_, deliveries, one, states) => {
+    expect(judgeDays(days, { deliveries, attempts: [one], hash: 'own' })).toEqual(states);
+  });
 });

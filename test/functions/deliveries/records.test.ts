@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { findMissing, readDeliveries } from '../../../functions/decisions/deliveries.ts';
+import { platformRequest } from '../../../functions/decisions/platform-request.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
-import { failureKey, manifestKey } from '../../../functions/workflow/keys.ts';
+import { findMissing } from '../../../functions/deliveries/missing.ts';
+import { readRecords } from '../../../functions/deliveries/records.ts';
+import { failureKey, manifestKey, planKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import type { Window } from '../../../functions/workflow/state-parts.ts';
 import { windowOf } from '../../support/steps.ts';
@@ -20,18 +22,22 @@ function october(first: number, end: number): Window {
 /** A bucket in which these windows were delivered, with these changes to the manifests. */
 function createBucket(windows: readonly Window[], changes: object = {}, delivered: ExportRequest = request) {
   const texts = new Map<string, string>();
-  const objects = new Map<string, object>();
+  const objects = new Map<string, { crc32?: string; version_id?: string }>();
   for (const window of windows) {
     const key = `${window.start_date}.json`;
     const manifest = {
+      version: '1',
       account: delivered.account,
       export: delivered.name,
+      kind: delivered.kind,
+      bucket: 'b',
+      warnings: [],
       request: {},
       ...window,
       ...target,
       key,
       request_hash: requestHash(delivered, target),
-      checksum: { value: 'AA' },
+      checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: 'AA' },
       version_id: 'v1',
       bytes: 1,
       content_type: 'application/json',
@@ -46,62 +52,103 @@ function createBucket(windows: readonly Window[], changes: object = {}, delivere
   }
   const read: string[] = [];
   const store = {
-    list: async (prefix: string) => [...texts.keys()].filter((key) => key.startsWith(prefix)),
+    list: async (prefix: string, after = '') =>
+      [...texts.keys()].filter((key) => key.startsWith(prefix) && key > after),
     getText: async (key: string) => {
       read.push(key);
       return texts.get(key);
     },
-    head: async (key: string) => objects.get(key),
+    head: async (key: string, version?: string) => {
+      const object = objects.get(key);
+      return version === undefined || version === object?.version_id ? object : undefined;
+    },
   };
   return { texts, objects, read, store };
 }
 
-describe('readDeliveries', () => {
+describe('readRecords', () => {
   const window = october(1, 3);
-  const lost = async ({ store }: ReturnType<typeof createBucket>) =>
-    (await readDeliveries(store, request)).map((each) => each.lost);
-
   const unversioned = { version_id: undefined };
-  it.each<[string, string | undefined, object, object | undefined]>([
-    ['is the same version', undefined, {}, OBJECT],
-    ['is another version', 'replaced', {}, { crc32: 'AA', version_id: 'v2' }],
-    ['is gone', 'replaced', {}, undefined],
-    ['has the same checksum, without versions', undefined, unversioned, { crc32: 'AA' }],
-    ['has another checksum, without versions', 'replaced', unversioned, { crc32: 'BB' }],
-    ['has no checksum', 'replaced', unversioned, {}],
-  ])('checks the object of a manifest: it %s', async (_, expected, changes, object) => {
+  it.each<[string, true | undefined, object, object | undefined]>([
+    ['the same version is there', undefined, {}, OBJECT],
+    ['that version is gone', true, {}, { crc32: 'AA', version_id: 'v2' }],
+    ['the object is gone', true, {}, undefined],
+    ['the checksum is the same, without versions', undefined, unversioned, { crc32: 'AA' }],
+    ['the checksum is another, without versions', true, unversioned, { crc32: 'BB' }],
+    ['there is no checksum', true, unversioned, {}],
+  ])('checks the object of a manifest: %s', async (_, lost, changes, object) => {
     const bucket = createBucket([window], changes);
     bucket.objects.clear();
     if (object) bucket.objects.set('2026-10-01.json', object);
-    expect(await lost(bucket)).toEqual([expected]);
+    const { deliveries } = await readRecords(bucket.store, request);
+    expect(deliveries.map((each) => each.lost)).toEqual([lost]);
   });
 
-  it.each([
-    ['{"window":{}}', 'failed'],
-    ['{"windows_failed":0}', 'failed'],
-    ['{"error":"EventBridge.FailedEntry"}', undefined],
-    ['no JSON', undefined],
-  ])('finds a window that failed since, but not an export that did: %s', async (report, expected) => {
-    const bucket = createBucket([window]);
-    bucket.texts.set(failureKey(request, window), report);
-    expect(await lost(bucket)).toEqual([expected]);
-  });
-
-  it('reads only manifests of a range, and none that it does not understand', async () => {
+  it('reads only records of a range, and none that it does not understand', async () => {
     const { store, read, texts } = createBucket([october(1, 3), october(5, 9), october(20, 30)]);
-    const broken = manifestKey(request, october(6, 7));
-    texts.set(broken, '{');
-    const deliveries = await readDeliveries(store, request, october(6, 8));
-    expect(deliveries.map(({ start_date }) => start_date)).toEqual(['2026-10-05']);
-    expect(read).toEqual([manifestKey(request, october(5, 9)), broken]);
+    const broken = [manifestKey(request, october(6, 7)), failureKey(request, october(7, 8))];
+    for (const key of broken) texts.set(key, '{');
+    const { deliveries, failures } = await readRecords(store, request, october(6, 8));
+    expect([deliveries.map(({ start_date }) => start_date), failures]).toEqual([['2026-10-05'], []]);
+    expect(read).toEqual([manifestKey(request, october(5, 9)), ...broken]);
+  });
+
+  it('lists no windows that end before a range', async () => {
+    const prefixes: unknown[] = [];
+    const store = {
+      ...createBucket([]).store,
+      list: async (...args: unknown[]) => {
+        prefixes.push(args);
+        return [];
+      },
+    };
+    await readRecords(store, request, { start_date: '2026-03-01', end_date: '2026-03-02' });
+    const prefix = 'exports/account=acme/export=daily/';
+    expect(prefixes).toEqual([
+      [`${prefix}start_date=`, `${prefix}start_date=2026-01-15`],
+      [`${prefix}_plans/`],
+    ]);
+  });
+
+  it('reads a plan, and the failure of the export that it belongs to, whenever that begins', async () => {
+    const { store, texts } = createBucket([]);
+    const range = { start_date: '2025-01-01', end_date: '2026-10-08' };
+    const asked = { ...request, ...range };
+    const run = { version: '1', execution: 'e' };
+    const started_at = '2026-10-09T06:00:00Z';
+    texts.set(
+      planKey(request, range),
+      JSON.stringify({ ...run, started_at, request_hash: 'h', request: asked }),
+    );
+    const report = {
+      ...run,
+      failed_at: PUBLISHED,
+      error: 'LoginRequired',
+      happened: 'No.',
+      faults: ['It ended.'],
+    };
+    texts.set(failureKey(request, range), JSON.stringify(report));
+    const { plans, failures } = await readRecords(store, request, october(6, 8));
+    expect(plans).toMatchObject([
+      { ...range, at: started_at, execution: 'e', request_hash: 'h', request: asked },
+    ]);
+    const happened = 'No. It ended.';
+    expect(failures).toMatchObject([
+      { ...range, at: PUBLISHED, failed: true, error: 'LoginRequired', happened },
+    ]);
   });
 
   it('takes a list to be made when it was copied', async () => {
-    const { store } = createBucket([window], {
-      report_created_at: undefined,
-      copied_at: '2026-10-02T00:00:00Z',
-    });
-    expect(await readDeliveries(store, request)).toMatchObject([{ created_at: '2026-10-02T00:00:00Z' }]);
+    const copied_at = '2026-10-02T00:00:00Z';
+    const { store } = createBucket([window], { report_created_at: undefined, copied_at });
+    expect((await readRecords(store, request)).deliveries).toMatchObject([{ created_at: copied_at }]);
+  });
+
+  it('finds the request of a manifest of version 0.1.0, which names no hash', async () => {
+    const body = { ...october(1, 3), ...platformRequest(request, october(1, 3)), currency: 'USD' };
+    const { store } = createBucket([window], { request_hash: undefined, request: body });
+    const own = requestHash({ ...request, options: { currency: 'USD' } }, target);
+    expect((await readRecords(store, request)).deliveries).toMatchObject([{ request_hash: own }]);
   });
 });
 

@@ -1,0 +1,154 @@
+import { type DateRange, dateIn } from '../workflow/request/dates.ts';
+import type { ShownDay, ShownDays } from '../workflow/shown-days.ts';
+
+/** A window that has a manifest. */
+export interface Delivery extends DateRange {
+  /** See requestHash. */
+  readonly request_hash: string;
+  /** When its report was created, in ISO 8601. */
+  readonly created_at: string;
+  readonly published_at: string;
+  readonly execution: string;
+  /** The object that the manifest names is gone, so the window counts as not delivered. */
+  readonly lost?: true;
+}
+
+/** An export, or a window of it, that was asked for: it failed, or has not delivered all of its days. */
+export interface Attempt extends DateRange {
+  /** When it began or failed, in ISO 8601. */
+  readonly at: string;
+  readonly execution: string;
+  /** If it is known. */
+  readonly request_hash?: string;
+  /** It has a failure report. */
+  readonly failed?: true;
+}
+
+/**
+ * The state of a day of an export. The first reason that holds counts.
+ *
+ * Not delivered by this request:
+ * - `unannounced`: the table shows a report that no manifest names: a run ended between the two
+ * - `other_request`: only another request delivered it
+ * - `failed`: an export of it failed · `absent`: none did
+ * - `unfinished`: its report was created before the day was over
+ *
+ * Delivered:
+ * - `not_in_table`: the table does not show that report or a newer one
+ * - `held`: the table keeps rows that the newest report does not have
+ * - `not_renewed`: a newer export of it failed, or was interrupted
+ */
+export type DayState =
+  | 'unannounced'
+  | 'other_request'
+  | 'failed'
+  | 'absent'
+  | 'unfinished'
+  | 'not_in_table'
+  | 'held'
+  | 'not_renewed'
+  | 'present';
+
+/** States of days that were not delivered. */
+export const NOT_DELIVERED: ReadonlySet<DayState> = new Set([
+  'unannounced',
+  'other_request',
+  'failed',
+  'absent',
+  'unfinished',
+]);
+
+/** States that an export mends. `not_in_table` needs the file read again, and `held` a decision. */
+export const TO_EXPORT: ReadonlySet<DayState> = new Set([...NOT_DELIVERED, 'not_renewed']);
+
+export interface DayFacts {
+  /** Of the export, whatever their requests. */
+  readonly deliveries: readonly Delivery[];
+  /** Of the export. Default: none. */
+  readonly attempts?: readonly Attempt[];
+  /** The days of the export's table; undefined if it has none, or if they are not known. */
+  readonly shown?: ShownDays | undefined;
+  /** Of the request. */
+  readonly hash: string;
+  /** If set, a day is unfinished if it was not over in this time zone when its report was created. */
+  readonly timeZone?: string | undefined;
+}
+
+/** Judges days for every command and step: none of them decides on its own. */
+export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] {
+  const { deliveries, shown, hash } = facts;
+  const attempts = (facts.attempts ?? []).filter(({ request_hash = hash }) => request_hash === hash);
+  const own = deliveries.filter((each) => each.request_hash === hash && !each.lost);
+  const isUnfinished = createCalendar(facts.timeZone);
+  const newest = new Map(days.map((day) => [day, newestOf(own.filter((each) => covers(each, day)))]));
+  const unmet = findUnmet(newest, own, attempts);
+  const hasFailed = (day: string) => attempts.some((each) => each.failed && covers(each, day));
+  const isOthers = (day: string) =>
+    deliveries.some((each) => each.request_hash !== hash && covers(each, day));
+  return days.map((day) => {
+    const delivery = newest.get(day);
+    const read = readOf(shown?.[day], hash);
+    if (read && (!delivery || isNewer(read, delivery))) return 'unannounced';
+    if (!delivery && isOthers(day)) return 'other_request';
+    if (!delivery) return hasFailed(day) ? 'failed' : 'absent';
+    if (isUnfinished(day, delivery.created_at)) return 'unfinished';
+    if (shown && (!read || isNewer(delivery, read))) return 'not_in_table';
+    if (shown?.[day]?.held?.request_hash === hash) return 'held';
+    return unmet.has(day) ? 'not_renewed' : 'present';
+  });
+}
+
+/** A window without days, which a query for purchases may have, covers its start. */
+export function covers({ start_date, end_date }: DateRange, day: string): boolean {
+  return start_date <= day && (day < end_date || day === start_date);
+}
+
+/** The report of this request that the table has read last. The rows that it keeps may be those of another request. */
+function readOf(entry: ShownDay | undefined, hash: string): Pick<Delivery, 'created_at'> | undefined {
+  if (entry?.held?.request_hash === hash) return entry.held;
+  return entry?.request_hash === hash ? entry : undefined;
+}
+
+function newestOf(deliveries: readonly Delivery[]): Delivery | undefined {
+  return deliveries.toSorted((one, other) => Date.parse(other.created_at) - Date.parse(one.created_at))[0];
+}
+
+function isNewer(one: Pick<Delivery, 'created_at'>, other: Pick<Delivery, 'created_at'>): boolean {
+  return Date.parse(one.created_at) > Date.parse(other.created_at);
+}
+
+/**
+ * Finds the days that an attempt wanted and nobody has delivered since. A rolling look-back never exports the same range again, so
+ * an attempt is settled once no day of it is missing and a later run that goes beyond it delivered a part of it.
+ *
+ * @param newest the newest delivery of each day
+ */
+function findUnmet(
+  newest: ReadonlyMap<string, Delivery | undefined>,
+  own: readonly Delivery[],
+  attempts: readonly Attempt[],
+): ReadonlySet<string> {
+  const unmet = new Set<string>();
+  for (const { at, execution, ...range } of attempts) {
+    const later = own.filter(({ published_at }) => Date.parse(published_at) > Date.parse(at));
+    const days = [...newest.keys()].filter((day) => covers(range, day));
+    const isComplete = days.every((day) => newest.get(day));
+    const isBeyond = (each: Delivery) => each.start_date < range.end_date && each.end_date > range.end_date;
+    if (isComplete && later.some(isBeyond)) continue;
+    // An export may fail after it has delivered some of its windows.
+    const cures = [...later, ...own.filter((each) => each.execution === execution)];
+    for (const day of days) if (!cures.some((each) => covers(each, day))) unmet.add(day);
+  }
+  return unmet;
+}
+
+/** A report covers many days, and the date of an instant takes 50 µs. */
+function createCalendar(timeZone: string | undefined): (day: string, created: string) => boolean {
+  const dates = new Map<string, string>();
+  return (day, created) => {
+    if (timeZone === undefined) return false;
+    const date = dates.get(created) ?? dateIn(timeZone, new Date(created));
+    dates.set(created, date);
+    return date <= day;
+  };
+}

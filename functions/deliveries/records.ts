@@ -1,0 +1,166 @@
+import * as z from 'zod/mini';
+import type { ObjectStore } from '../aws/objects.ts';
+import { mapParallel } from '../aws/parallel.ts';
+import { parseJson } from '../workflow/json.ts';
+import {
+  exportPrefix,
+  FAILURE,
+  failureKey,
+  MANIFEST,
+  plannedRange,
+  plansPrefix,
+  windowOf,
+} from '../workflow/keys.ts';
+import { addDays, type DateRange, MAX_WINDOW_DAYS } from '../workflow/request/dates.ts';
+import { ExportRequest } from '../workflow/request/request.ts';
+import type { FailureReport } from '../workflow/states.ts';
+import type { Attempt, Delivery } from './judge.ts';
+import { createdAt, hashOf, type Manifest, parseManifest } from './manifest.ts';
+
+/** Reads the objects that exports have left. */
+export type RecordStore = Pick<ObjectStore, 'list' | 'getText' | 'head'>;
+
+/** A delivery and its manifest. */
+export interface StoredDelivery extends Delivery {
+  readonly manifest: Manifest;
+}
+
+/** A failure report, as far as a person wants to know it. */
+export interface StoredFailure extends Attempt {
+  readonly key: string;
+  readonly error: string;
+  /** With the faults that it names. */
+  readonly happened: string;
+  readonly todo: string;
+}
+
+/** A range that was asked for and is not delivered yet. */
+export interface StoredPlan extends Attempt {
+  readonly request: ExportRequest;
+}
+
+/** The object that PlanExport writes, and PublishExport removes. */
+export const Plan = z.object({
+  version: z.literal('1'),
+  execution: z.string(),
+  started_at: z.string(),
+  request_hash: z.string(),
+  request: ExportRequest,
+});
+export type Plan = z.infer<typeof Plan>;
+
+/** Everything that tells what was asked of an export, and what became of it. */
+export interface ExportRecords {
+  readonly deliveries: readonly StoredDelivery[];
+  readonly failures: readonly StoredFailure[];
+  readonly plans: readonly StoredPlan[];
+}
+
+/** Objects that are read at the same time. More would share the CPU of a small function. */
+const PARALLEL = 10;
+
+/** Default: all. */
+const ALWAYS: DateRange = { start_date: '', end_date: '9999' };
+
+/**
+ * Reads the manifests and failure reports of an export that share a day with a range, and its plans.
+ *
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function readRecords(
+  store: RecordStore,
+  request: Pick<ExportRequest, 'account' | 'name'>,
+  range: DateRange = ALWAYS,
+): Promise<ExportRecords> {
+  const [keys, plans] = await Promise.all([
+    listWindows(store, request, range),
+    readPlans(store, request, range),
+  ]);
+  const wanted = keys.filter((key) => overlap(windowOf(key), range));
+  const failed = wanted.filter((key) => key.endsWith(`/${FAILURE}`));
+  // A plan may begin long before the range.
+  const failures = new Set([...failed, ...plans.map((plan) => failureKey(request, plan))]);
+  const manifests = wanted.filter((key) => key.endsWith(`/${MANIFEST}`));
+  return {
+    deliveries: await readAll(manifests, (key) => readDelivery(store, key)),
+    failures: await readAll(failures, (key) => readFailure(store, key)),
+    plans,
+  };
+}
+
+async function readAll<T>(
+  keys: Iterable<string>,
+  read: (key: string) => Promise<T | undefined>,
+): Promise<T[]> {
+  const found = await mapParallel([...keys], PARALLEL, read);
+  return found.filter((each) => each !== undefined) as T[];
+}
+
+/** The keys of windows that may share a day with a range: a window has at most 45 days, and keys begin with the first. */
+export async function listWindows(
+  store: Pick<RecordStore, 'list'>,
+  request: Pick<ExportRequest, 'account' | 'name'>,
+  { start_date }: DateRange = ALWAYS,
+): Promise<string[]> {
+  const prefix = `${exportPrefix(request)}start_date=`;
+  return store.list(prefix, start_date && `${prefix}${addDays(start_date, -MAX_WINDOW_DAYS)}`);
+}
+
+async function readPlans(
+  store: RecordStore,
+  request: Pick<ExportRequest, 'account' | 'name'>,
+  range: DateRange,
+): Promise<StoredPlan[]> {
+  const keys = await store.list(plansPrefix(request));
+  const wanted = keys.filter((key) => overlap(plannedRange(key), range));
+  return readAll(wanted, async (key) => {
+    const { data } = Plan.safeParse(parseJson((await store.getText(key)) ?? ''));
+    if (!data) return undefined;
+    const { execution, started_at: at, request_hash, request } = data;
+    const { start_date, end_date } = request;
+    return { start_date, end_date, at, execution, request_hash, request };
+  });
+}
+
+async function readDelivery(store: RecordStore, key: string): Promise<StoredDelivery | undefined> {
+  const manifest = parseManifest(await store.getText(key));
+  if (!manifest) return undefined;
+  const { start_date, end_date, published_at, execution } = manifest;
+  return {
+    start_date,
+    end_date,
+    request_hash: hashOf(manifest),
+    created_at: createdAt(manifest),
+    published_at,
+    execution,
+    ...(!(await isObjectThere(manifest, store)) && { lost: true }),
+    manifest,
+  };
+}
+
+/** Also of windows without days, which a query for purchases may have. */
+function overlap(window: DateRange | undefined, { start_date, end_date }: DateRange): boolean {
+  return window !== undefined && window.start_date <= end_date && window.end_date >= start_date;
+}
+
+/**
+ * A later run may have replaced the object and been killed before it wrote its manifest. A bucket with versions still has the
+ * one that the manifest names. A bucket without, such as a local run's, is compared by checksum.
+ */
+async function isObjectThere(
+  { key, checksum, version_id }: Manifest,
+  store: Pick<RecordStore, 'head'>,
+): Promise<boolean> {
+  const object = await store.head(key, version_id);
+  return version_id === undefined ? object?.crc32 === checksum.value : object !== undefined;
+}
+
+async function readFailure(store: RecordStore, key: string): Promise<StoredFailure | undefined> {
+  const range = windowOf(key);
+  const text = await store.getText(key);
+  const report: Partial<FailureReport> = Object(parseJson(text ?? ''));
+  const { failed_at: at, execution, error = '', faults = [], todo = '' } = report;
+  if (!range || at === undefined || execution === undefined) return undefined;
+  const happened = [report.happened ?? '', ...faults].join(' ');
+  return { ...range, at, execution, failed: true, key, error, happened, todo };
+}
