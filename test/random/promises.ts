@@ -33,7 +33,7 @@ export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
 function wrongObjects(sandbox: Sandbox, run: ScenarioRun, { objects }: Phase): string[] {
   return [...objects].flatMap(([key, file]) => {
     const { name = '', folder, ...window } = partsOf(key);
-    if (name === '_failure.json') return [];
+    if (name === '_failure.json' || isPlan(key)) return [];
     if (name === MANIFEST) return wrongManifest(run, objects, key, file);
     const siblings = [...objects.keys()].filter((other) => isData(other) && partsOf(other).folder === folder);
     if (siblings.length > 1) return [`P1: two objects of one window: ${siblings.join(' ')}`];
@@ -180,10 +180,10 @@ function notConverged({ scenario, faulty, clean }: ScenarioRun): string[] {
   const bare = [...clean.objects.keys()].filter((key) => isData(key) && !clean.objects.has(manifestOf(key)));
   // These replace or encode the file.
   const sameSource = !/changed|body|gzip/.test(scenario.platform.join()) && !scenario.report.changing;
-  const stale = [...clean.objects.keys()].filter((key) => key.endsWith('_failure.json'));
+  const stale = [...clean.objects.keys()].filter(isPlan);
   const other = [...faulty.objects].filter(([key, file]) => {
     const now = clean.objects.get(key);
-    if (!now) return key.endsWith('.json') && !key.endsWith('_failure.json');
+    if (!now) return key.endsWith('.json') && !isPlan(key);
     return sameSource && isData(key) && !decoded(now)?.equals(decoded(file) ?? Buffer.of());
   });
   return [
@@ -206,7 +206,12 @@ function partsOf(key: string): KeyParts {
 }
 
 function isData(key: string): boolean {
-  return key !== '' && !/\/_\w+\.json$/.test(key);
+  return key !== '' && !isPlan(key) && !/\/_\w+\.json$/.test(key);
+}
+
+/** It is removed when all that was asked for is delivered. */
+function isPlan(key: string): boolean {
+  return key.includes('/_plans/');
 }
 
 function manifestOf(key: string): string {
