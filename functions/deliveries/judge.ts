@@ -9,7 +9,7 @@ export interface Delivery extends DateRange {
   readonly created_at: string;
   readonly published_at: string;
   readonly execution: string;
-  /** The object that the manifest names is gone, so the window counts as not delivered. */
+  /** Another object is where the manifest's object was, so the window counts as not delivered. */
   readonly lost?: true;
 }
 

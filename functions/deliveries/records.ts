@@ -22,6 +22,8 @@ export type RecordStore = Pick<ObjectStore, 'list' | 'getText' | 'head'>;
 
 /** A delivery and its manifest. */
 export interface StoredDelivery extends Delivery {
+  /** Its object was removed, by the bucket's rule or by a person. The delivery still counts. */
+  readonly removed?: true;
   readonly manifest: Manifest;
 }
 
@@ -124,7 +126,8 @@ async function readPlans(
 
 async function readDelivery(store: RecordStore, key: string): Promise<StoredDelivery | undefined> {
   const manifest = parseManifest(await store.getText(key));
-  if (!manifest) return undefined;
+  const folder = key.slice(0, -MANIFEST.length);
+  if (!manifest?.key.startsWith(folder)) return undefined;
   const { start_date, end_date, published_at, execution } = manifest;
   return {
     start_date,
@@ -133,7 +136,7 @@ async function readDelivery(store: RecordStore, key: string): Promise<StoredDeli
     created_at: createdAt(manifest),
     published_at,
     execution,
-    ...(!(await isObjectThere(manifest, store)) && { lost: true }),
+    ...(await findObject(manifest, store)),
     manifest,
   };
 }
@@ -147,12 +150,14 @@ function overlap(window: DateRange | undefined, { start_date, end_date }: DateRa
  * A later run may have replaced the object and been killed before it wrote its manifest. A bucket with versions still has the
  * one that the manifest names. A bucket without, such as a local run's, is compared by checksum.
  */
-async function isObjectThere(
+async function findObject(
   { key, checksum, version_id }: Manifest,
   store: Pick<RecordStore, 'head'>,
-): Promise<boolean> {
-  const object = await store.head(key, version_id);
-  return version_id === undefined ? object?.crc32 === checksum.value : object !== undefined;
+): Promise<Pick<StoredDelivery, 'lost' | 'removed'>> {
+  if (version_id !== undefined && (await store.head(key, version_id))) return {};
+  const current = await store.head(key);
+  if (!current) return { removed: true };
+  return version_id === undefined && current.crc32 === checksum.value ? {} : { lost: true };
 }
 
 async function readFailure(store: RecordStore, key: string): Promise<StoredFailure | undefined> {

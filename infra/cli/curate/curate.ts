@@ -79,7 +79,7 @@ async function curate(name: string, options: CurateOptions) {
   }
   if (windows.length === 0)
     throw new UsageError([`no report or list of ${name} was delivered in this range`]);
-  const isFailed = windows.some(({ outcome }) => outcome === 'failed' || outcome === 'replaced');
+  const isFailed = windows.some(({ outcome }) => ['failed', 'replaced', 'removed'].includes(outcome));
   const outcome: 'failed' | 'done' = isFailed ? 'failed' : 'done';
   return { version: '1', outcome, name, table, windows, months };
 }
@@ -90,6 +90,7 @@ const OUTCOMES: Readonly<Record<Rebuilt['outcome'], string>> = {
   older: 'left out: newer reports are shown',
   other_request: 'left out: its request is not the configured one',
   replaced: 'left out: another run has replaced its file; export it again',
+  removed: 'left out: its file was removed; export it again',
   failed: 'left out: the table cannot take it',
 };
 

@@ -85,9 +85,10 @@ export interface Rebuilt extends DateRange, Result {
 interface Result {
   /**
    * `written` · `unchanged`: the table shows it already · `older`: the table shows newer reports · `other_request`: not the
-   * configured one, so it may not write · `replaced`: the object is no longer the one that the manifest names · `failed`
+   * configured one, so it may not write · `replaced`: another object is where the manifest's was · `removed`: its object was
+   * removed · `failed`
    */
-  readonly outcome: 'written' | 'unchanged' | 'older' | 'other_request' | 'replaced' | 'failed';
+  readonly outcome: 'written' | 'unchanged' | 'older' | 'other_request' | 'replaced' | 'removed' | 'failed';
   /** If it was written. */
   readonly table?: Curated['table'];
   /** The reason of `failed`. */
@@ -142,6 +143,7 @@ async function rebuildWindow(delivery: StoredDelivery, rebuilding: Rebuilding): 
       id === report_id && Date.parse(created_at) === Date.parse(delivery.created_at);
     return { outcome: days.some((day) => shown[day] && isShown(shown[day])) ? 'unchanged' : 'older' };
   }
+  if (delivery.removed) return { outcome: 'removed' };
   try {
     const after = await curateReport(asState(delivery, found.request), {
       store: bucket,

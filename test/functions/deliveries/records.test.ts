@@ -3,7 +3,7 @@ import { platformRequest } from '../../../functions/decisions/platform-request.t
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { findMissing } from '../../../functions/deliveries/missing.ts';
 import { readRecords } from '../../../functions/deliveries/records.ts';
-import { failureKey, manifestKey, planKey } from '../../../functions/workflow/keys.ts';
+import { failureKey, manifestKey, objectKey, planKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import type { Window } from '../../../functions/workflow/state-parts.ts';
 import { windowOf } from '../../support/steps.ts';
@@ -24,7 +24,7 @@ function createBucket(windows: readonly Window[], changes: object = {}, delivere
   const texts = new Map<string, string>();
   const objects = new Map<string, { crc32?: string; version_id?: string }>();
   for (const window of windows) {
-    const key = `${window.start_date}.json`;
+    const key = objectKey(delivered, window);
     const manifest = {
       version: '1',
       account: delivered.account,
@@ -69,19 +69,20 @@ function createBucket(windows: readonly Window[], changes: object = {}, delivere
 describe('readRecords', () => {
   const window = october(1, 3);
   const unversioned = { version_id: undefined };
-  it.each<[string, true | undefined, object, object | undefined]>([
-    ['the same version is there', undefined, {}, OBJECT],
-    ['that version is gone', true, {}, { crc32: 'AA', version_id: 'v2' }],
-    ['the object is gone', true, {}, undefined],
-    ['the checksum is the same, without versions', undefined, unversioned, { crc32: 'AA' }],
-    ['the checksum is another, without versions', true, unversioned, { crc32: 'BB' }],
-    ['there is no checksum', true, unversioned, {}],
-  ])('checks the object of a manifest: %s', async (_, lost, changes, object) => {
+  it.each<[string, object, object, object | undefined]>([
+    ['the same version is there', {}, {}, OBJECT],
+    ['another version is there', { lost: true }, {}, { crc32: 'AA', version_id: 'v2' }],
+    ['it was removed', { removed: true }, {}, undefined],
+    ['it was removed, without versions', { removed: true }, unversioned, undefined],
+    ['the checksum is the same, without versions', {}, unversioned, { crc32: 'AA' }],
+    ['the checksum is another, without versions', { lost: true }, unversioned, { crc32: 'BB' }],
+    ['there is no checksum', { lost: true }, unversioned, {}],
+  ])('checks the object of a manifest: %s', async (_, expected, changes, object) => {
     const bucket = createBucket([window], changes);
     bucket.objects.clear();
-    if (object) bucket.objects.set('2026-10-01.json', object);
+    if (object) bucket.objects.set(objectKey(request, window), object);
     const { deliveries } = await readRecords(bucket.store, request);
-    expect(deliveries.map((each) => each.lost)).toEqual([lost]);
+    expect(deliveries.map(({ lost, removed }) => ({ lost, removed }))).toEqual([expected]);
   });
 
   it('reads only records of a range, and none that it does not understand', async () => {

@@ -105,12 +105,12 @@ it('shows what missing, status and query show of overlapping, restated, held and
   // Read back out of the page.
   const html = renderPage({ made_at: NOW.toISOString(), place, exports: [acme] });
   const find = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, found]) => found);
-  const { missing, held } = JSON.parse(
+  const { counts } = JSON.parse(
     (await runCommand(['missing', ...place2, '--to', '2026-10-13', '--json'])).stdout,
   );
-  const daysOf = (ranges: readonly { days: number }[]) => ranges.reduce((sum, { days }) => sum + days, 0);
-  expect(find(/<li [^>]*title="(\d+ Oct): missing/g)).toHaveLength(daysOf(missing));
-  expect(find(/<li [^>]*title="(\d+ Oct): held/g)).toHaveLength(daysOf(held));
+  expect(find(/<li [^>]*title="(\d+ Oct): missing/g)).toHaveLength(counts.not_delivered);
+  expect(find(/<li [^>]*title="(\d+ Oct): not in the table/g)).toHaveLength(counts.not_in_table);
+  expect(find(/<li [^>]*title="(\d+ Oct): held/g)).toHaveLength(counts.held);
   const [sums] = await ask('SELECT sum(spend), sum(clicks) FROM daily', out);
   expect(find(/<span class=sum><data value="([^"]*)">/g)).toEqual(sums);
   expect(find(/<tr><td><time>([^<]*)<\/time><td>spend<td class="number">\+0.75</g)).toEqual(
