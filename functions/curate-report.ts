@@ -1,6 +1,6 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdtempDisposable, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type Catalog, createCatalog } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
@@ -124,13 +124,35 @@ async function findTable(
   }
 }
 
-/** The function's own folder. A call that was killed may have left its files there: Lambda keeps them. */
+/** Begins the name of a folder, before the id of its process. */
+const SCRATCH = 'curate-report-';
+
+/** Those of this process. */
+const openFolders = new Set<string>();
+
+/** Makes a folder for one call. Removes those of killed calls, which Lambda keeps: there is room for one call only. */
 async function openScratchFolder(): Promise<AsyncDisposable & { readonly folder: string }> {
-  const folder = join(tmpdir(), 'curate-report');
-  const remove = () => rm(folder, { recursive: true, force: true });
-  await remove();
-  await mkdir(folder, { recursive: true });
-  return { folder, [Symbol.asyncDispose]: remove };
+  const parent = tmpdir();
+  const names = (await readdir(parent)).filter((name) => name.startsWith(SCRATCH) && !openFolders.has(name));
+  const left = names.filter((name) => !isRunning(Number.parseInt(name.slice(SCRATCH.length), 10)));
+  for (const name of left) await rm(join(parent, name), { recursive: true, force: true });
+  const { path: folder, remove } = await mkdtempDisposable(join(parent, `${SCRATCH}${process.pid}-`));
+  const name = basename(folder);
+  openFolders.add(name);
+  const dispose = async () => {
+    await remove();
+    openFolders.delete(name);
+  };
+  return { folder, [Symbol.asyncDispose]: dispose };
+}
+
+/** True for another process that has not ended. */
+function isRunning(id: number): boolean {
+  try {
+    return id !== process.pid && process.kill(id, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 /**

@@ -1,6 +1,8 @@
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import { curateReport } from '../../functions/curate-report.ts';
 import { requestHash } from '../../functions/decisions/request-hash.ts';
@@ -9,6 +11,7 @@ import { AccessRefused } from '../../functions/workflow/errors.ts';
 import type { SavedWindow } from '../../functions/workflow/states.ts';
 import { reportColumns, type TableSchema } from '../../functions/workflow/table.ts';
 import { windowOf } from '../support/steps.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const BODY = '[{"date":"2026-11-01","spend":1}]';
 const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
@@ -39,6 +42,7 @@ const state: SavedWindow = {
 interface Conditions {
   readonly table?: () => TableSchema | undefined;
   readonly body?: string;
+  readonly reading?: () => Promise<unknown>;
   readonly month?: () => undefined;
   readonly maxBytes?: number;
   readonly seconds?: number;
@@ -46,11 +50,12 @@ interface Conditions {
 }
 
 /** Curates the report, and returns what is known then and the keys that were opened and written. */
-async function curate({ table = () => SCHEMA, body = BODY, month, ...given }: Conditions = {}) {
+async function curate({ table = () => SCHEMA, body = BODY, month, reading, ...given }: Conditions = {}) {
   const calls: string[] = [];
   const store = {
     open: async (key: string, version: string | undefined) => {
       calls.push(`open ${key} ${version}`);
+      await reading?.();
       return Readable.from([Buffer.from(body)]);
     },
     getFile: async () => month?.(),
@@ -126,6 +131,20 @@ describe('CurateReport', () => {
     expect(after.warnings).toEqual([expect.stringMatching(/^the rows were not read: /)]);
     expect(after.warnings).toEqual([expect.stringMatching(limit)]);
     expect(after.object.rows).toBeUndefined();
+  });
+
+  it('28: has a folder of its own, and removes those of killed calls', async () => {
+    const parent = temporaryDirectory();
+    vi.stubEnv('TMPDIR', parent);
+    const pids = [process.pid, 2 ** 22 + 1, process.ppid];
+    for (const pid of pids) mkdirSync(join(parent, `curate-report-${pid}-left`));
+    const seen: number[] = [];
+    const look = async () => seen.push(readdirSync(parent).length);
+    const { after } = await curate({ reading: () => look().then(() => curate({ reading: look })) });
+    expect(after).toMatchObject({ status: 'curated', object: { rows: 1 } });
+    // The folder of a process that still runs, and one for each call.
+    expect(seen).toEqual([2, 3]);
+    expect(readdirSync(parent)).toEqual([`curate-report-${process.ppid}-left`]);
   });
 
   it('45: has a file copied again that another run has replaced', async () => {
