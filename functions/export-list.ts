@@ -18,6 +18,9 @@ import type { Common } from './workflow/step.ts';
 /** Items that are turned into text together: with 12 kB each, 6 MB. */
 const BATCH = 500;
 
+/** Takes up to 200 bytes per item for its id: 600 MB of the function's 1,024 MB. */
+const MAX_ITEMS = 3_000_000;
+
 /** The next page may take a minute, and ending the object another one. */
 const STOP_BEFORE_MS = 120_000;
 
@@ -26,14 +29,16 @@ interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> 
 }
 
 /**
- * Streams every page of a list to one object, one item per line (contract 4.6, 8). The order may change between requests,
- * so an item may come twice; it is written once, by its `id`. A retry starts the list again.
+ * Streams every page of a list to one object, one item per line (contract 4.6, 8). The order may change
+ * between requests, so an item may come twice; it is written once, by its `id`. A retry starts the list
+ * again.
  *
  * @throws CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
  */
 export async function exportList(
   { caught, ...state }: ListWindow,
   dependencies: Dependencies,
+  maxItems = MAX_ITEMS,
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
   const call = { doing: `listing ${request.resource}`, creates: false, facts: {} };
@@ -44,7 +49,12 @@ export async function exportList(
   const warn = (warning: string) => void warnings.add(warning);
   try {
     const written = await callPlatform(state, dependencies, call, (platform, authorization) =>
-      writeItems(listPages(platform, authorization, listQuery(request), warn), object, dependencies),
+      writeItems(
+        listPages(platform, authorization, listQuery(request), warn),
+        object,
+        dependencies,
+        maxItems,
+      ),
     );
     if (written instanceof RetryAfter) {
       await object.abort();
@@ -64,11 +74,11 @@ export async function exportList(
   }
 }
 
-/** Memory: one page, and at most 200 bytes per item for its id (1,000,000 items peak at 370 MB). */
 async function writeItems(
   pages: AsyncIterable<readonly unknown[]>,
   object: NewObject,
   { millisecondsLeft }: Dependencies,
+  maxItems: number,
 ): Promise<{ readonly rows: number; readonly pages: number }> {
   const seen = new Set<string>();
   let rows = 0;
@@ -88,9 +98,12 @@ async function writeItems(
       const lines = newItems.slice(start, start + BATCH).map((item) => `${JSON.stringify(item)}\n`);
       await object.write(Buffer.from(lines.join('')));
     }
-    if (millisecondsLeft() < STOP_BEFORE_MS) {
-      const happened = `The list takes longer than one call, which read ${rows} items. Filter it and export it in parts.`;
-      throw new DownloadRefused(happened, { items: rows });
+    const isLate = millisecondsLeft() < STOP_BEFORE_MS;
+    if (isLate || rows > maxItems) {
+      const happened = isLate
+        ? `The list takes longer than one call, which read ${rows} items.`
+        : `The list has more than ${maxItems} items, or does not end.`;
+      throw new DownloadRefused(`${happened} Filter it and export it in parts.`, { items: rows });
     }
   }
   return { rows, pages: count };

@@ -213,6 +213,15 @@ describe('ExportList that fails', () => {
     expectAborted(done);
   });
 
+  it('22: refuses a list with more items than it can remember', async () => {
+    const { access, done, server } = await startPages((_, index) => [{ id: index }]);
+    const exporting = run(stateOf({ limit: 1 }), { ...access, millisecondsLeft: () => 900_000 }, 2);
+    const message = expect.stringMatching(/^The list has more than 2 items, or does not end\. Filter it/);
+    await expect(exporting).rejects.toMatchObject({ name: 'DownloadRefused', message });
+    expect(server.requests).toHaveLength(3);
+    expectAborted(done);
+  });
+
   it('8: refuses a list that begins again instead of ending', async () => {
     const { access, done, server } = await startPages((_, index) => [{ id: index % 3 }]);
     const exporting = exportList(stateOf({ limit: 1 }), access);
