@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DuckDBInstance, type Json } from '@duckdb/node-api';
+import { byName } from '../workflow/json.ts';
 import { limitOf, refused } from './report.ts';
 
 export type Row = Readonly<Record<string, Json>>;
@@ -59,7 +60,8 @@ export async function openDatabase(folder: string, signal: AbortSignal): Promise
       try {
         signal.throwIfAborted();
         const reader = await connection.runAndReadAll(sql);
-        return reader.getRowObjectsJson();
+        const names = reader.deduplicatedColumnNames();
+        return reader.getRowsJson().map((row) => byName(names.map((name, at) => [name, row[at] ?? null])));
       } catch (error) {
         throw limitOf(error, signal) ?? asRefused(error as Error);
       }

@@ -104,7 +104,8 @@ export function selectOld(
 ): string {
   const absent = columns.filter(({ name }) => !found.has(name));
   const other = columns.find(
-    ({ name, type }) => !(name in values) && (found.get(name) ?? duckType(type)) !== duckType(type),
+    ({ name, type }) =>
+      !Object.hasOwn(values, name) && (found.get(name) ?? duckType(type)) !== duckType(type),
   );
   if (other)
     throw new TableProblem(
@@ -116,7 +117,8 @@ export function selectOld(
 
 /** Columns as a list of SQL. @param values expressions for columns that the rows do not have by name */
 export function select(columns: readonly TableColumn[], values: Readonly<Record<string, string>>): string {
-  return columns.map(({ name }) => `${values[name] ?? identifier(name)} AS ${identifier(name)}`).join(', ');
+  const from = (name: string) => (Object.hasOwn(values, name) ? values[name] : identifier(name));
+  return columns.map(({ name }) => `${from(name)} AS ${identifier(name)}`).join(', ');
 }
 
 /** @returns the days that an object shows @throws TableProblem if something else wrote it */

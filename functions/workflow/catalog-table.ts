@@ -1,3 +1,4 @@
+import { byName } from './json.ts';
 import {
   type Column,
   type ColumnType,
@@ -128,7 +129,7 @@ function prefixed(prefix: string, entries: readonly (readonly [string, string])[
   return Object.fromEntries(entries.map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
-function unprefixed(prefix: string, parameters: Readonly<Record<string, string>>): Record<string, string> {
+function unprefixed(prefix: string, parameters: Readonly<Record<string, string>>) {
   const found = Object.entries(parameters).filter(([name]) => name.startsWith(prefix));
-  return Object.fromEntries(found.map(([name, value]) => [name.slice(prefix.length), value]));
+  return byName(found.map(([name, value]) => [name.slice(prefix.length), value]));
 }

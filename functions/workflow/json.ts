@@ -4,6 +4,11 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** An object without a prototype: a name from outside may be `constructor` or `__proto__`. */
+export function byName<T>(entries: Iterable<readonly [string, T]>): Readonly<Record<string, T>> {
+  return Object.assign(Object.create(null), Object.fromEntries(entries));
+}
+
 /** Parses JSON; undefined if the text is not JSON. The parser's own error would quote the text. */
 export function parseJson(text: string): unknown {
   try {

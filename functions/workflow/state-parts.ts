@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { isObject } from './json.ts';
 
 /** The parts that the states of states.ts are made of. */
 
@@ -24,7 +25,10 @@ export type TokenRef = z.infer<typeof TokenRef>;
 export const ReportRef = z.object({
   id: z.string(),
   created_at: z.string(),
-  /** Counts 404, READY without a URL, and a READY report that is READY no longer. The second such answer gives the report up. */
+  /**
+   * Counts 404, READY without a URL, and a READY report that is READY no longer. The second such answer gives
+   * the report up.
+   */
   useless_answers: z.number(),
   /** `said` continues "the report …", such as `is PROCESSING`. Absent before the first poll. */
   last_answer: z.optional(z.object({ said: z.string(), request_id: z.optional(z.string()) })),
@@ -54,7 +58,10 @@ export const TableChanges = z.object({
   restated: z.number(),
   first_restated: z.optional(z.string()),
   last_restated: z.optional(z.string()),
-  /** Days for which the report has no rows, and the table keeps those that it shows. Of a list: 1 if its snapshot is empty. */
+  /**
+   * Days for which the report has no rows, and the table keeps those that it shows. Of a list: 1 if its
+   * snapshot is empty.
+   */
   held: z.number(),
   first_held: z.optional(z.string()),
   last_held: z.optional(z.string()),
@@ -68,8 +75,11 @@ export const Curated = z.object({
   last_date: z.optional(z.string()),
   /** The newest day that has rows and was over when the report was created. Absent if there is none. */
   newest_day: z.optional(z.string()),
-  /** The sum of each metric over the window. A string keeps all digits of a decimal. */
-  sums: z.optional(z.record(z.string(), z.string())),
+  /**
+   * The sum of each metric over the window. A string keeps all digits of a decimal. A record of Zod would
+   * drop `__proto__`.
+   */
+  sums: z.optional(z.custom<Readonly<Record<string, string>>>(isObject)),
   /** Absent if the table has not been written. */
   table: z.optional(
     z.extend(TableChanges, {
@@ -80,7 +90,10 @@ export const Curated = z.object({
       kept: z.number(),
     }),
   ),
-  /** The reason why the table was not written although the export has one. The raw file is delivered all the same. */
+  /**
+   * The reason why the table was not written although the export has one. The raw file is delivered all the
+   * same.
+   */
   table_problem: z.optional(z.string()),
 });
 export type Curated = z.infer<typeof Curated>;

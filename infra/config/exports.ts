@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
+import { byName } from '../../functions/workflow/json.ts';
 import {
   type ListRequest,
   parseRequest,
@@ -104,12 +105,12 @@ export function tablesOf(
   const sources = exports.map(tableSource).filter((source) => source !== undefined);
   return [...Map.groupBy(sources, ({ table }) => table).values()].map((sharing) => {
     const { request: _, ...table } = sharing.at(-1) as TableSource;
-    const requests = sharing.map(({ request }) => [request.account, requestHash(request, target)]);
+    const requests = sharing.map(({ request }) => [request.account, requestHash(request, target)] as const);
     const currencies = sharing.flatMap(({ kind, request: { account } }) => {
       const code = config.currency[account];
-      return kind === 'report' && code !== undefined ? [[account, code]] : [];
+      return kind === 'report' && code !== undefined ? [[account, code] as const] : [];
     });
-    return { ...table, requests: Object.fromEntries(requests), currencies: Object.fromEntries(currencies) };
+    return { ...table, requests: byName(requests), currencies: byName(currencies) };
   });
 }
 

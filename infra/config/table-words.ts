@@ -1,5 +1,6 @@
 import { truncate } from '../../functions/decisions/warnings.ts';
 import type { TableWords } from '../../functions/workflow/catalog-table.ts';
+import { byName } from '../../functions/workflow/json.ts';
 import { findDimension, findMetric } from '../../functions/workflow/request/dictionary.ts';
 import {
   ADVERTISER_COLUMN,
@@ -86,9 +87,9 @@ export function documentTable(schema: TableSchema, exports: readonly ConfiguredE
   const sharing = exports.filter((entry) => (entry.table ?? entry.name) === table);
   const sources = sharing.flatMap((entry) => tableSource(entry) ?? []);
   const zones = sources.flatMap(({ request }) =>
-    request.kind === 'report' ? [[request.account, request.time_zone ?? 'UTC']] : [],
+    request.kind === 'report' ? [[request.account, request.time_zone ?? 'UTC'] as const] : [],
   );
-  const time_zones: Readonly<Record<string, string>> = Object.fromEntries(zones);
+  const time_zones = byName(zones);
   const describe =
     kind === 'list'
       ? describeItem

@@ -16,10 +16,10 @@ export type ReportRequest = {
 const FORMATS = ['JSON', 'CSV'];
 
 /** Contract 9.5. */
-const RENAMED: Readonly<Record<string, string>> = {
-  conv_integration_id: 'event_source_id',
-  conv_integration_os: 'event_source_platform',
-};
+const RENAMED: ReadonlyMap<unknown, string> = new Map([
+  ['conv_integration_id', 'event_source_id'],
+  ['conv_integration_os', 'event_source_platform'],
+]);
 
 const MAX_DAYS = 45;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -101,7 +101,7 @@ function advertiserProblem(id: unknown, granted: readonly { id: string }[]): str
 }
 
 function dimensionProblem(name: unknown): string | undefined {
-  const renamed = typeof name === 'string' ? RENAMED[name] : undefined;
+  const renamed = RENAMED.get(name);
   return renamed ? `is now ${renamed}` : nameProblem(name, findDimension);
 }
 

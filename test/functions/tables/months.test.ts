@@ -1,6 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TableSchema } from '../../../functions/workflow/table.ts';
+import type { Curation } from '../../../functions/tables/curate-file.ts';
+import { catalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
+import { byName } from '../../../functions/workflow/json.ts';
+import { Curated } from '../../../functions/workflow/state-parts.ts';
+import { LEDGER, type TableSchema } from '../../../functions/workflow/table.ts';
+import { tablesOf } from '../../../infra/config/exports.ts';
+import { daysView } from '../../../infra/config/queries.ts';
+import { tableWords } from '../../../infra/config/table-words.ts';
+import { BUCKET } from '../../support/s3.ts';
 import { type Report, startTables, TABLE } from './curations.ts';
 import { query } from './reports.ts';
 
@@ -54,6 +63,37 @@ describe('P7: a table', () => {
     expect(days).toMatchObject({ '2026-10-29': { rows: 0 }, '2026-10-30': { rows: 2 } });
     const table = { name: 'daily', ...NONE, days: 4 };
     expect(last).toMatchObject({ rows: 4, curated: { sums: { spend: '10' }, table }, warnings: [] });
+  });
+
+  it("takes names of Object's prototype for its account, dimensions and metrics, from the config to a query", async () => {
+    const account = 'constructor';
+    const asked = { dimensions: ['constructor'], metrics: ['__proto__', 'valueOf'] };
+    const exports = [
+      { ...asked, name: 'daily', account, advertiser_ids: [randomUUID()], period: 'yesterday' },
+    ];
+    const target = { platform: 'api.platform.example', revision: '2026-09-01' };
+    const [table] = tablesOf(exports, target, { currency: byName([]) });
+    const schema = table && readSchema(catalogTable(table, 'bucket', tableWords(table, exports)));
+    const row = (value: number) => `{"date":"2026-11-01","constructor":"a","__proto__":${value},"valueOf":2}`;
+    const results = [];
+    for (const day of [2, 3]) {
+      const created_at = `2026-11-0${day}T00:00:00.000Z`;
+      const report = { id: `r${day}`, created_at, start_date: '2026-11-01', length: 1, spends: {} };
+      const body = `[${row(day)}]`;
+      results.push(await tables.curate({ ...report, account, schema, body, request: asked }));
+    }
+    const [, { curated }] = results as [Curation, Curation];
+    expect(curated).toMatchObject({ table: { days: 1, restated: 1 } });
+    expect(Object.entries(Curated.parse(curated).sums ?? {})).toEqual([
+      ['__proto__', '3'],
+      ['valueof', '2'],
+    ]);
+    const read = `SELECT "constructor" AS dimension, "__proto__" AS metric, "valueof" AS other`;
+    const shown = { dimension: 'a', metric: 3, other: 2 };
+    expect(await tables.rowsOf(read, 'daily/constructor.2026-11.parquet')).toEqual([shown]);
+    const ledger = join(tables.s3.directory, BUCKET, 'tables', LEDGER, `${account}.*.parquet`);
+    const view = daysView(table as TableSchema).replaceAll(`FROM "${LEDGER}"`, `FROM '${ledger}'`);
+    expect(await query(`SELECT "__proto__" AS metric FROM (${view})`)).toEqual([{ metric: 3 }]);
   });
 
   it('is in the order of the days, and a day in that of its report', async () => {
