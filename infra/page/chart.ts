@@ -1,6 +1,6 @@
 import type { PageMetric, PageSums } from './contents.ts';
 import { count, isMoney, monthName, shortNumber, showNumber } from './format.ts';
-import { type Content, fold, type Html, html, isolate } from './html.ts';
+import { breakable, type Content, fold, type Html, html, isolate } from './html.ts';
 
 /** Units of the drawings' coordinates: a point is 1 wide. The style sheet gives the sizes on the page. */
 const TALL = 100;
@@ -72,7 +72,7 @@ function drawSeries({ series, unit }: PageMetric, sums: PageSums): Html {
     return html`<tr><th scope=row>${name}<td><svg class=spark viewBox="0 0 ${points.length} ${LOW}" preserveAspectRatio="none" aria-hidden=true>${drawBars(points, sums, scale, LOW)}</svg><td class=number>${shortNumber(total, unit)}
 `;
   });
-  return html`<table class=series><thead><tr><th scope=col>${isolate(sums.dimension ?? '')}<th scope=col class=over-time>Over time<th scope=col class=number>Sum<tbody>
+  return html`<table class=series><thead><tr><th scope=col><bdi>${breakable(sums.dimension ?? '')}</bdi><th scope=col class=over-time>Over time<th scope=col class=number>Sum<tbody>
 ${rows}</table>`;
 }
 

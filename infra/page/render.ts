@@ -17,6 +17,11 @@ import {
   drawRanges,
 } from './tables.ts';
 
+/** Exports that are all drawn open. Of more, those without trouble are folded: 19 of them would be printed on 40 pages. */
+const MAX_OPEN = 3;
+
+const FINE = 'Nothing is missing';
+
 /** One HTML document, which needs nothing else: no script, no font, no request. */
 export function renderPage(contents: PageContents): string {
   const css = readFileSync(new URL('page.css', import.meta.url), 'utf8');
@@ -44,7 +49,7 @@ ${isAhead && html`<p class=note>Runs with --speed leave times in the future.</p>
 ${exports.length > 1 ? compareExports(exports) : undefined}
 </header>
 <main>
-${exports.map((each, at) => drawExport(each, at, exports.length === 1))}
+${exports.map((each, at) => drawExport(each, `export-${at + 1}`, exports.length))}
 </main>
 </body>
 </html>
@@ -90,7 +95,7 @@ function describeExport(each: PageExport): string {
     ...(isNew(each) ? ['No delivery yet'] : []),
   ];
   if (parts.length > 0) return parts.join(', ');
-  return those ? `Nothing is missing from ${count(those.days, 'day')}` : 'Nothing is missing';
+  return those ? `${FINE} from ${count(those.days, 'day')}` : FINE;
 }
 
 function describeLack(lack: Lack, counts: DayCounts): string {
@@ -132,19 +137,34 @@ function compareExports(exports: readonly PageExport[]): Html {
 ${rows}</tbody></table></div>`;
 }
 
-function drawExport(each: PageExport, at: number, isOnly: boolean): Html {
-  const { account, name, sums, restatements, executions, failure, table, queries } = each;
-  return html`<section id="export-${at + 1}">
-<h2><span class=account>${isolate(account)}/</span>${isolate(name)}</h2>
-${isOnly ? undefined : html`<p class=verdict>${describeExport(each)}</p>`}
-${drawFacts(each)}
+/** @param id is inside of the details, so that a link to it opens them */
+function drawExport(each: PageExport, id: string, many: number): Html {
+  const { account, name } = each;
+  const verdict = describeExport(each);
+  const heading = html`<h2><span class=account>${isolate(account)}/</span>${isolate(name)}</h2>`;
+  if (many > MAX_OPEN && verdict.startsWith(FINE))
+    return html`<section class=fine>
+<details><summary>${heading}<span class=verdict>${verdict}</span></summary>
+<div id="${id}">
+${drawParts(each)}</div></details>
+</section>
+`;
+  return html`<section id="${id}">
+${heading}
+${many > 1 && html`<p class=verdict>${verdict}</p>`}
+${drawParts(each)}</section>
+`;
+}
+
+function drawParts(each: PageExport): Html {
+  const { account, sums, restatements, executions, failure, table, queries } = each;
+  return html`${drawFacts(each)}
 ${failure && drawFailure(failure)}
 ${drawPart('Days', drawDays(each), queries.days)}
 ${drawPart('Sums over time', sums && drawSums(sums), queries.sums)}
 ${drawPart('Corrected later', restatements.length > 0 && drawCorrections(each), queries.restatements)}
 ${drawPart('Last runs', executions.length > 0 && drawExecutions(executions))}
 ${table && fold('What the columns mean', drawDictionary(table, account))}
-</section>
 `;
 }
 

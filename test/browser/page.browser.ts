@@ -99,6 +99,34 @@ test('one click selects a whole command', async () => {
   expect(await page.evaluate('getSelection().toString()')).toBe(FAILURE.command);
 });
 
+test('a link to a folded export opens it', async () => {
+  const fine = { days: pageDays('2026-11-01', 3), ranges: [] };
+  const { page } = await open(pageContents(Array.from({ length: 19 }, () => fullExport(3, fine))));
+  const calendar = page.locator('#export-19 .months');
+  expect(await calendar.isVisible()).toBe(false);
+  await page.locator('a[href="#export-19"]').click();
+  await calendar.waitFor();
+});
+
+test('on paper, no word is broken', async () => {
+  const { page } = await open(pageContents([fullExport(60, { failure: FAILURE }), fullExport(120)]));
+  await page.emulateMedia({ media: 'print' });
+  // A4 without its margins.
+  await page.setViewportSize({ width: 680, height: 960 });
+  const broken = await page.evaluate<string[]>(`(() => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const found = [];
+    for (const range = new Range(); texts.nextNode(); )
+      for (const { 0: word, index } of texts.currentNode.data.matchAll(/[\\p{L}\\p{N}]+/gu)) {
+        range.setStart(texts.currentNode, index);
+        range.setEnd(texts.currentNode, index + word.length);
+        if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) found.push(word);
+      }
+    return found;
+  })()`);
+  expect(broken).toEqual([]);
+});
+
 /** Opens the page as a file, as a person does. @returns what it asked for and wrote on the console */
 async function open(contents: PageContents) {
   const file = join(temporaryDirectory(), 'index.html');

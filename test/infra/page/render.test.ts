@@ -83,6 +83,17 @@ describe('the first line says what is wrong', () => {
   });
 });
 
+test('of more than three exports, those without trouble are folded', () => {
+  const fine = pageExport({ freshness: { delivered_at: '2026-11-22T02:20:00.000Z' } });
+  const failing = fullExport(30);
+  const foldsOf = (...exports: PageExport[]) =>
+    [...renderPage(pageContents(exports)).matchAll(/<details><summary><h2>.*?<div id="(.*?)">/gs)].map(
+      ([, id]) => id,
+    );
+  expect(foldsOf(failing, fine, fine, fine)).toEqual(['export-2', 'export-3', 'export-4']);
+  expect(foldsOf(failing, fine, fine)).toEqual([]);
+});
+
 test('the exports side by side link to their sections', () => {
   const page = renderPage(pageContents([fullExport(30), pageExport({ name: 'new' })]));
   expect(page).toContain(
