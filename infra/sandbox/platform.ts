@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '../../functions/workflow/json.ts';
 import { authenticate, requireRevision, requireScope } from './authenticate.ts';
@@ -33,6 +34,7 @@ export async function servePlatform(
   const incoming = { ...call, query: new URLSearchParams(query) };
   const answer = applyFault(answerWithFault(state, incoming, fault, previousGet), fault, state.now());
   recordAnswer(call, answer);
+  response.setHeader('x-request-id', call.requestId ?? `req_${randomUUID()}`);
   if (fault.hang) return;
   if (fault.reset === 'after') return reset(response);
   await sendAnswer(response, answer, call, fault);

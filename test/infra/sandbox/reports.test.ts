@@ -16,6 +16,13 @@ test('POST /reports returns 201 with CREATED for 45 days, and refuses 46 (contra
   expect(violations(await create({ start_date, end_date: '2026-02-16' }))).toEqual(['end_date']);
 });
 
+test('each answer names its request_id in a header, and a refusal in its envelope too (contract 7.1)', async () => {
+  const { create } = await startClient();
+  expect((await create()).headers['x-request-id']).toMatch(/^req_/);
+  const { headers, envelope } = await create({ metrics: [] });
+  expect(headers['x-request-id']).toBe(envelope.request_id);
+});
+
 test.each([
   ['an end date equal to the start date', { end_date: '2026-10-01' }, ['end_date']],
   ['30 February', { start_date: '2026-02-30', end_date: '2026-03-10' }, ['start_date']],
