@@ -124,7 +124,7 @@ function nextState(
   const begun_at = state.begun_at ?? now.toISOString();
   const { renewals = 0 } = state;
   if (!refused) return { ...state, begun_at, renewals };
-  return { ...state, begun_at, renewals: renewals + 1, wait_seconds: MIN_WAIT };
+  return { ...state, begun_at, renewals: renewals + 1, throttled: 0, wait_seconds: MIN_WAIT };
 }
 
 /** @throws TokenRefusedAgain */

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
+import prettyBytes from 'pretty-bytes';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
-import { DOING, duration, size } from '../../local/step-functions/progress.ts';
+import { DOING, duration } from '../../local/step-functions/progress.ts';
 import { UsageError } from '../errors.ts';
 import { printDocument, printLines, toMinute } from '../layout.ts';
 import { missingCommand, resumeCommand } from '../next-command.ts';
@@ -116,7 +117,7 @@ function describeWindow(run: WindowRun): string {
   const facts = [
     `${describeDays(window)}  ${describeEnd({ outcome, error: error ?? doing })}`,
     rows === undefined ? [] : `${rows} rows`,
-    bytes === undefined ? [] : size(bytes),
+    bytes === undefined ? [] : prettyBytes(bytes),
     seconds === undefined ? [] : `${isUnderWay(run) ? 'so far' : 'took'} ${duration(seconds * 1_000)}`,
   ];
   return facts.flat().join(', ');

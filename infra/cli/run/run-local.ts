@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import prettyBytes from 'pretty-bytes';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { objectKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
@@ -10,7 +11,7 @@ import { type Clock, scaledClock } from '../../local/clock.ts';
 import { startLocal } from '../../local/run.ts';
 import { newestChange } from '../../local/s3/store.ts';
 import { keepSaving } from '../../local/step-functions/history.ts';
-import { showProgress, size } from '../../local/step-functions/progress.ts';
+import { showProgress } from '../../local/step-functions/progress.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { UsageError } from '../errors.ts';
 import { adviseLocally, type Interrupted, type Outcome, outcomeOf } from '../executions/outcome.ts';
@@ -95,7 +96,7 @@ export async function runLocal(
 /** The progress on a terminal shows the bytes all the time. */
 function tellBytes(key: string, bytes: number, now: Date): void {
   if (!process.stderr.isTTY)
-    printLines([`${now.toISOString()} ${key}: ${size(bytes)} so far`], process.stderr);
+    printLines([`${now.toISOString()} ${key}: ${prettyBytes(bytes)} so far`], process.stderr);
 }
 
 function describeInterrupted(execution: string, next: string): Interrupted {

@@ -124,7 +124,7 @@ it('the text has a line for each fact, and ends with the command that explains t
   expect(describeStatus(status, { local: true, out: 'o' })).toEqual([
     'acme/daily',
     '  running       e-2',
-    '  last run      failed: ReportStuck, 2026-11-20 06:00 UTC, took 1 h 30 min, e-1',
+    '  last run      failed: ReportStuck, 2026-11-20 06:00 UTC, took 1h 30m, e-1',
     '  newest day    2026-11-20',
     '  missing       2 days: 2026-11-01 to 2026-11-02',
     '  not in table  2 days: 2026-10-01 to 2026-10-02',

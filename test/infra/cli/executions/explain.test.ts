@@ -69,7 +69,7 @@ describe('explain', () => {
   it('says it in words', async () => {
     await startExecutions([RUNNING]);
     const { stdout } = await explain(NAME);
-    expect(stdout).toMatch(/^2026-10-01 to 2026-11-14 {2}delivered, 45 rows, 1.2 kB, took 11 min 0 s$/m);
+    expect(stdout).toMatch(/^2026-10-01 to 2026-11-14 {2}delivered, 45 rows, 1.23 kB, took 11m$/m);
     expect(stdout).toMatch(
       /^2026-11-15 to 2026-11-30 {2}running: waits for the report, so far .*\n\nTimeline /m,
     );
@@ -106,7 +106,7 @@ describe('explain --local', () => {
     const { directory } = await writeTemporary('history.json', JSON.stringify(history));
     const { stdout } = await runCommand(['explain', '--local', '--out', directory]);
     expect(stdout).toMatch(
-      /^unfinished {2}killed\n.*, so far 0 s\n\nIt is still running, or .*:\n {2}npm start -- --only-missing\n/s,
+      /^unfinished {2}killed\n.*, so far 1s\n\nIt is still running, or .*:\n {2}npm start -- --only-missing\n/s,
     );
     const { status } = await runCommand(['status', '--local', '--out', directory]);
     expect(status).toBe(0);
@@ -131,7 +131,7 @@ describe('explain --local', () => {
     await expect(history.save()).rejects.toThrow();
     const { stdout } = await runCommand(['explain', '--local', '--out', out]);
     expect(stdout).toMatch(
-      /^failed {2}full\n.*, took 5 min 0 s\n\nThe export failed: DiskFull\n.*the disk was full\.\n$/s,
+      /^failed {2}full\n.*, took 5m\n\nThe export failed: DiskFull\n.*the disk was full\.\n$/s,
     );
   });
 

@@ -27,8 +27,8 @@ describe('list', () => {
     await startExecutions([FAILED]);
     const { stdout } = await runCommand(['list', ...STACK]);
     expect(stdout.split('\n')).toEqual([
-      'began (UTC)       outcome              took        export                days                      execution',
-      '2026-11-20 06:00  failed: ReportStuck  1 h 30 min  acme/daily-campaigns  2026-10-01 to 2026-11-30  daily-1',
+      'began (UTC)       outcome              took    export                days                      execution',
+      '2026-11-20 06:00  failed: ReportStuck  1h 30m  acme/daily-campaigns  2026-10-01 to 2026-11-30  daily-1',
       '',
     ]);
     await startExecutions([]);
