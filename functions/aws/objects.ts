@@ -175,7 +175,10 @@ export function createObjectStore(
         return { bytes, size: Number(ContentRange?.split('/')[1] ?? bytes.length) };
       };
       const refuse = refused(`read ${key} of`, 's3:GetObject and s3:ListBucket');
-      return read().catch(unless(/^NoSuchKey$/, undefined, refuse));
+      // S3 refuses to read the end of an empty object.
+      const empty = { bytes: Buffer.alloc(0), size: 0 };
+      const otherwise = unless(/^NoSuchKey$/, undefined, refuse);
+      return read().catch((error) => (error.name === 'InvalidRange' ? empty : otherwise(error)));
     },
     async getFile(key, path, abortSignal) {
       const command = new GetObjectCommand(at(key));

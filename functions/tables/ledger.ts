@@ -2,8 +2,8 @@ import type { ReportVersion } from '../workflow/shown-days.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { LEDGER_COLUMNS, ledgerKey, tableOf } from '../workflow/table.ts';
 import { literal } from './database.ts';
-import { type Merging, mergeObject, select, selectOld, timestamp } from './merge.ts';
-import type { DayFacts } from './report.ts';
+import { hasColumns, type Merging, mergeObject, select, selectOld, timestamp } from './merge.ts';
+import { type DayFacts, damaged } from './report.ts';
 
 /** The report of a window. */
 export interface Entry extends Pick<SavedWindow, 'request' | 'window' | 'object'> {
@@ -34,7 +34,9 @@ export async function mergeLedger(
   entry: Entry,
 ): Promise<void> {
   const facts = selectFacts(days, entry);
-  await mergeObject(merging, ledgerKey(entry.request, month), async (old) => {
+  const key = ledgerKey(entry.request, month);
+  await mergeObject(merging, key, async (old) => {
+    if (old && !hasColumns(old, LEDGER_COLUMNS)) throw damaged(key);
     const found = old ? selectOld(old, LEDGER_COLUMNS) : `FROM (${facts}) LIMIT 0`;
     const isReplaced = findReplaced(days, entry);
     const known = `SELECT * REPLACE (CASE WHEN ${isReplaced} THEN 'kept' ELSE outcome END AS outcome) FROM (${found})`;

@@ -5,7 +5,7 @@ import { ServiceUnavailable } from '../workflow/errors.ts';
 import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
 import type { TableColumn } from '../workflow/table.ts';
 import { type Database, identifier, literal } from './database.ts';
-import { TableProblem } from './report.ts';
+import { damaged, TableProblem } from './report.ts';
 
 /** Writers of one object are runs of the same export. Each conflict means that another one has finished its write. */
 const MAX_CONFLICTS = 10;
@@ -51,12 +51,26 @@ export async function mergeObject<T>(
     await using scratch = await mkdtempDisposable(join(folder, 'merge-'));
     const path = join(scratch.path, 'old.parquet');
     const etag = await store.getFile(key, path, signal);
-    const { next, result } = await merge(etag === undefined ? undefined : await describe(database, path));
-    if (!next) return result;
-    const written = await write(database, scratch.path, next);
-    if (await store.putFile(key, written, etag)) return result;
+    const build = async () => {
+      const { next, result } = await merge(etag === undefined ? undefined : await describe(database, path));
+      return { result, written: next && (await write(database, scratch.path, next)) };
+    };
+    const { result, written } = await build().catch(async (error: Error) => {
+      const isOther = etag === undefined || error instanceof TableProblem;
+      throw isOther || (await isReadable(database, path)) ? error : damaged(key);
+    });
+    if (written === undefined || (await store.putFile(key, written, etag))) return result;
   }
   throw new ServiceUnavailable(`Other runs replaced ${key} ${MAX_CONFLICTS} times in a row.`, { key });
+}
+
+/** DuckDB does not always name the file that it cannot read. */
+async function isReadable(database: Database, path: string): Promise<boolean> {
+  const read = database.query(`SELECT max(hash(COLUMNS(*))) FROM ${parquet(path)}`);
+  return read.then(
+    () => true,
+    () => false,
+  );
 }
 
 async function describe(database: Database, path: string): Promise<OldObject> {
@@ -123,7 +137,7 @@ export function select(columns: readonly TableColumn[], values: Readonly<Record<
 
 /** @returns the days that an object shows @throws TableProblem if something else wrote it */
 export function shownIn(old: OldObject | undefined, key: string): ShownDays {
-  if (old && !old.days) throw new TableProblem(`${key} was not written by this stack`);
+  if (old && !old.days) throw damaged(key);
   return old?.days ?? {};
 }
 

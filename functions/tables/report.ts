@@ -73,6 +73,13 @@ export class TableProblem extends Error {
   override readonly name = 'TableProblem';
 }
 
+/** The problem of a table's object that cannot be read, or that something else wrote. @param object its key */
+export function damaged(object: string): TableProblem {
+  return new TableProblem(
+    `${object} is damaged or was not written by this stack; restore an earlier version of the object, or remove it and write its days again with 'npm run export -- curate NAME'`,
+  );
+}
+
 const OUT_OF_TIME =
   "the file takes longer than CurateReport's timeout; raise its memory in infra/config/cost.ts, which brings CPU, or export shorter ranges (in a local run: the machine was busy or asleep)";
 

@@ -86,11 +86,9 @@ function readFolder(directory: string, bucket: string): ReadableBucket {
       if (!found) return undefined;
       await using file = await open(found.path);
       const { size } = await file.stat();
-      const { buffer } = await file.read({
-        buffer: Buffer.alloc(Math.min(length, size)),
-        position: Math.max(0, size - length),
-      });
-      return { bytes: buffer, size };
+      const bytes = Buffer.alloc(Math.min(length, size));
+      if (size > 0) await file.read({ buffer: bytes, position: size - bytes.length });
+      return { bytes, size };
     },
     toFile: async (key) => find(key)?.path,
     async [Symbol.asyncDispose]() {},

@@ -1,4 +1,5 @@
 import { NoAnswer, PlatformError, UnreadableAnswer } from '../../functions/platform/errors.ts';
+import { TableProblem } from '../../functions/tables/report.ts';
 import { ExportError, InvalidInput, readMessage } from '../../functions/workflow/errors.ts';
 
 /** Exit statuses of every command. */
@@ -91,6 +92,10 @@ function quoteAws(happened: string, { name, message }: Error): string {
 
 /** An error of a step speaks of the function's role. Here it is this person. Returns others unchanged. */
 export function explainStepError(error: unknown): unknown {
+  if (error instanceof TableProblem) {
+    const [happened = '', todo = ''] = error.message.split('; ');
+    return new CommandFailed(`${happened}.`, `${todo}.`);
+  }
   if (error instanceof InvalidInput) return new UsageError(error.facts.faults as string[]);
   if (!(error instanceof ExportError)) return error;
   const sentences = readMessage(error.message).happened.split(/\. |\.$/);

@@ -37,6 +37,8 @@ export interface PageExport {
   readonly failure?:
     | (Omit<StoredFailure, keyof DateRange | 'failed'> & { readonly command: string })
     | undefined;
+  /** The reason why its table is left out. Its days are those that were delivered then. */
+  readonly problem?: string | undefined;
   /** The dictionary of its table. */
   readonly table?: DocumentedTable | undefined;
   /** SQL of each figure, to copy: for `query`, on this machine or in Athena. */

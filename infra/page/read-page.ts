@@ -31,13 +31,9 @@ export async function readPage(folder: Folder, now: Date): Promise<PageContents>
   const described = await describeTables(exports, tables);
   const pages = exports.map((each) => {
     const { table, account } = each.found?.table ?? {};
-    return describeExport(
-      each,
-      described.get(table ?? ''),
-      tables.of(table ?? '', account ?? ''),
-      folder,
-      now,
-    );
+    const facts = tables.of(table ?? '', account ?? '');
+    const problem = tables.problemOf(table ?? '', account ?? '');
+    return describeExport(each, { described: described.get(table ?? ''), facts, problem }, folder, now);
   });
   return {
     made_at: now.toISOString(),
@@ -49,6 +45,7 @@ export async function readPage(folder: Folder, now: Date): Promise<PageContents>
 /** Nothing was written yet. */
 const NO_TABLES: Tables = {
   of: () => undefined,
+  problemOf: () => undefined,
   sum: async () => new Map(),
   async [Symbol.asyncDispose]() {},
 };
@@ -112,16 +109,24 @@ function wantedSums({ columns, currencies }: TableSchema, words: DocumentedTable
   };
 }
 
+/** The table of an export, as far as it is known. */
+interface KnownTable {
+  readonly described: DescribedTable | undefined;
+  readonly facts: AccountFacts | undefined;
+  readonly problem: string | undefined;
+}
+
 async function describeExport(
   each: ReadExport,
-  table: DescribedTable | undefined,
-  facts: AccountFacts | undefined,
+  { described: table, facts, problem }: KnownTable,
   folder: Folder,
   now: Date,
 ): Promise<PageExport> {
   const { account, name, executions, newest_day, found } = each;
   const sums = table?.sums.get(account);
-  const days = await describeDays(found, facts, executions.filter(isRunning), folder, now);
+  // Without its table, a day is judged by its delivery.
+  const judged = found && problem !== undefined && !facts ? { ...found, table: undefined } : found;
+  const days = await describeDays(judged, facts, executions.filter(isRunning), folder, now);
   const failure = failureOf(each, days.judged);
   return {
     account,
@@ -129,6 +134,7 @@ async function describeExport(
     kind: found?.request.kind ?? 'report',
     days: days.days,
     ranges: days.ranges,
+    problem,
     sums,
     restatements: facts?.restatements ?? [],
     older_restatements: facts?.older_restatements ?? 0,

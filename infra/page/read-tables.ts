@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mapParallel } from '../../functions/aws/parallel.ts';
 import { identifier, literal, openDatabase, type Row } from '../../functions/tables/database.ts';
+import { damaged, type TableProblem } from '../../functions/tables/report.ts';
 import { DAYS, readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
 import { LEDGER } from '../../functions/workflow/table.ts';
 import type { ReadableBucket } from '../cli/bucket.ts';
-import { escapeGlob } from '../cli/query/views.ts';
+import { escapeGlob, findDamaged } from '../cli/query/views.ts';
 import { NEWEST_CHANGES, RESTATEMENTS } from '../config/queries.ts';
 import type { PageSums, Restatement } from './contents.ts';
 import { type Query, readSums, type WantedSums } from './read-sums.ts';
@@ -28,18 +29,24 @@ export interface AccountFacts {
 }
 
 export interface Tables extends AsyncDisposable {
-  /** @returns undefined if the table has no object of the account */
+  /** @returns undefined if the table has no object of the account, or a damaged one */
   of(table: string, account: string): AccountFacts | undefined;
+  /** The reason why the account's part of the table or of the ledger is left out. */
+  problemOf(table: string, account: string): string | undefined;
   /** @returns by account, of those that have rows */
   sum(table: string, wanted: WantedSums): Promise<ReadonlyMap<string, PageSums>>;
 }
 
 /** An object of a table on this disk. */
 interface TableFile {
+  readonly key: string;
   readonly table: string;
   readonly account: string;
   readonly path: string;
 }
+
+/** Damaged objects, by table and account. */
+type Problems = Map<string, TableProblem>;
 
 /** Opens all tables in DuckDB, which reads each file in place or downloads it first. */
 export async function openTables(bucket: ReadableBucket, keys: readonly string[]): Promise<Tables> {
@@ -48,26 +55,53 @@ export async function openTables(bucket: ReadableBucket, keys: readonly string[]
   const files = await findFiles(bucket, keys, folder);
   const database = opening.use(await openDatabase(folder, new AbortController().signal));
   const query = (sql: string) => database.query(sql);
+  const problems: Problems = new Map();
   const ofTables = files.filter(({ table }) => table !== LEDGER);
-  const shown = await readShown(query, ofTables);
-  const changes = await readChanges(
-    query,
-    files.filter(({ table }) => table === LEDGER),
-  );
+  const shown = await readIntact(query, ofTables, problems, (intact) => readShown(query, intact));
+  const ofLedger = files.filter(({ table }) => table === LEDGER);
+  const changes = await readIntact(query, ofLedger, problems, (intact) => readChanges(query, intact));
   const opened = opening.move();
   return {
     of(table, account) {
       const id = `${table}/${account}`;
-      const days = shown.get(id);
+      const days = problems.has(id) ? undefined : shown.get(id);
       return days && { shown: days, ...(changes.get(id) ?? NO_CHANGES) };
     },
-    async sum(table, wanted) {
-      const own = ofTables.filter((file) => file.table === table);
-      const days = new Map(own.map(({ account }) => [account, shown.get(`${table}/${account}`) ?? {}]));
-      return own.length === 0 ? new Map() : readSums(query, filesOf(own), wanted, days);
-    },
+    problemOf: (table, account) =>
+      (problems.get(`${table}/${account}`) ?? problems.get(`${LEDGER}/${account}`))?.message,
+    sum: (table, wanted) =>
+      readIntact(
+        query,
+        ofTables.filter((file) => file.table === table),
+        problems,
+        async (own) => {
+          const days = new Map(own.map(({ account }) => [account, shown.get(`${table}/${account}`) ?? {}]));
+          return own.length === 0 ? new Map() : readSums(query, filesOf(own), wanted, days);
+        },
+      ),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+/** Reads files. Leaves out those of an account's table that has a damaged one. @param problems gets the damaged ones */
+async function readIntact<T>(
+  query: Query,
+  files: readonly TableFile[],
+  problems: Problems,
+  read: (files: readonly TableFile[]) => Promise<T>,
+): Promise<T> {
+  const intact = files.filter(({ table, account }) => !problems.has(`${table}/${account}`));
+  return read(intact).catch(async (error) => {
+    const path = await findDamaged(
+      query,
+      intact.map((each) => each.path),
+      error,
+    );
+    const file = intact.find((each) => each.path === path || damaged(each.path).message === error.message);
+    if (!file) throw error;
+    problems.set(`${file.table}/${file.account}`, damaged(file.key));
+    return readIntact(query, files, problems, read);
+  });
 }
 
 /** The objects whose keys are those of a table. Any other key could lead out of the folder. */
@@ -80,7 +114,7 @@ async function findFiles(
     const [, table, account] = /^tables\/([\w-]+)\/([\w-]+)(?:\.[\w-]+)*\.parquet$/.exec(key) ?? [];
     if (table === undefined || account === undefined) return [];
     const path = await bucket.toFile(key, join(folder, key.replaceAll('/', '~')));
-    return path === undefined ? [] : [{ table, account, path }];
+    return path === undefined ? [] : [{ key, table, account, path }];
   });
   return found.flat();
 }
@@ -98,6 +132,9 @@ async function readShown(query: Query, files: readonly TableFile[]): Promise<Map
   const rows = await query(
     `SELECT file_name, decode(value) AS value FROM parquet_kv_metadata(${filesOf(files)}) WHERE decode(key) = ${literal(DAYS)}`,
   );
+  const own = new Set(rows.map(({ file_name }) => file_name));
+  const foreign = files.find(({ path }) => !own.has(path));
+  if (foreign) throw damaged(foreign.path);
   for (const { file_name, value } of rows) {
     const { table, account } = byPath.get(String(file_name)) ?? {};
     const id = `${table}/${account}`;

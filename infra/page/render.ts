@@ -72,6 +72,7 @@ function describeAll(exports: readonly PageExport[]): string {
     ],
     [having(lacking('not_renewed')), 'has days to renew', 'have days to renew'],
     [having(lacking('held')), 'has held days', 'have held days'],
+    [having(({ problem }) => problem !== undefined), 'has a damaged table', 'have damaged tables'],
     [having(isNew), 'has no delivery yet', 'have no delivery yet'],
   ] as const;
   const parts = wrong
@@ -92,6 +93,7 @@ function describeExport(each: PageExport): string {
       if (!counts?.[lack]) return [];
       return [those ? describeLack(lack, those) : `The newest list is ${LACK_WORDS[lack]}`];
     }),
+    ...(each.problem === undefined ? [] : ['The table is damaged']),
     ...(isNew(each) ? ['No delivery yet'] : []),
   ];
   if (parts.length > 0) return parts.join(', ');
@@ -157,9 +159,10 @@ ${drawParts(each)}</section>
 }
 
 function drawParts(each: PageExport): Html {
-  const { account, sums, restatements, executions, failure, table, queries } = each;
+  const { account, sums, restatements, executions, failure, problem, table, queries } = each;
   return html`${drawFacts(each)}
 ${failure && drawFailure(failure)}
+${problem && html`<p class=note>The table is left out: ${breakable(problem)}.</p>`}
 ${drawPart('Days', drawDays(each), queries.days)}
 ${drawPart('Sums over time', sums && drawSums(sums), queries.sums)}
 ${drawPart('Corrected later', restatements.length > 0 && drawCorrections(each), queries.restatements)}

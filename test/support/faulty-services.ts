@@ -18,6 +18,7 @@ const STATUS = {
   EntityTooSmall: 400,
   InternalError: 500,
   InvalidPart: 400,
+  InvalidRange: 416,
   InvalidRequest: 400,
   'KMS.DisabledException': 400,
   NoSuchBucket: 404,

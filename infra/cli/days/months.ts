@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ObjectEnd, ObjectStore } from '../../../functions/aws/objects.ts';
 import { mapParallel } from '../../../functions/aws/parallel.ts';
+import { damaged } from '../../../functions/tables/report.ts';
 import { DAYS, readShownDays, type ShownDays } from '../../../functions/workflow/shown-days.ts';
 import { TABLES_PREFIX } from '../../../functions/workflow/table.ts';
 
@@ -21,8 +22,9 @@ const PARALLEL = 10;
 /** Holds the footer of a month of 10,000 rows. That of a month of 100 million rows takes a second call. */
 const END_BYTES = 64 * 1024;
 
-/** Ends a Parquet file, after its footer: the footer's length in four bytes, and four more. */
+/** Ends a Parquet file, after its footer: the footer's length in four bytes, and MAGIC, with which the file begins too. */
 const TAIL_BYTES = 8;
+const MAGIC = 'PAR1';
 
 /** The part of a table that one account fills. */
 export interface AccountTable {
@@ -36,7 +38,7 @@ export type ShownReader = (table: AccountTable, days: readonly string[]) => Prom
 
 type TableObjects = Pick<ObjectStore, 'list' | 'readEnd'>;
 
-/** @returns a reader whose promise rejects with AccessRefused or ServiceUnavailable */
+/** @returns a reader whose promise rejects with TableProblem, AccessRefused or ServiceUnavailable */
 export function shownReader(store: TableObjects): ShownReader {
   return async (table, days) => {
     const wanted = new Set(table.kind === 'list' ? [''] : days.map((day) => day.slice(0, 'YYYY-MM'.length)));
@@ -55,7 +57,7 @@ export function showOn(days: readonly string[], { kind }: AccountTable, shown: S
  * Reads the objects of an account's table, only the end of each.
  *
  * @param isWanted by YYYY-MM
- * @throws AccessRefused, ServiceUnavailable
+ * @throws TableProblem, AccessRefused, ServiceUnavailable
  */
 export async function readMonths(
   store: TableObjects,
@@ -69,11 +71,11 @@ export async function readMonths(
   });
   if (wanted.length === 0) return [];
   await using folder = await mkdtempDisposable(join(tmpdir(), 'months-'));
-  const months = await mapParallel(wanted, PARALLEL, async ({ key, month }) => {
-    const end = await readFooter(store, key);
+  const months = await mapParallel(wanted, PARALLEL, async (each) => {
+    const end = await readFooter(store, each.key);
     if (!end) return [];
-    await writeEnd(fileOf(folder.path, month), end);
-    return [month];
+    await writeEnd(fileOf(folder.path, each.month), end);
+    return [each];
   });
   return await describeMonths(folder.path, months.flat());
 }
@@ -86,8 +88,11 @@ async function readFooter(
 ): Promise<ObjectEnd | undefined> {
   const end = await store.readEnd(key, length);
   if (!end) return undefined;
-  const { bytes } = end;
+  const { bytes, size } = end;
+  if (size < MAGIC.length + TAIL_BYTES || bytes.toString('latin1', bytes.length - MAGIC.length) !== MAGIC)
+    throw damaged(key);
   const needed = bytes.readUInt32LE(bytes.length - TAIL_BYTES) + TAIL_BYTES;
+  if (needed > size - MAGIC.length) throw damaged(key);
   return needed <= bytes.length ? end : readFooter(store, key, needed);
 }
 
@@ -101,18 +106,23 @@ function fileOf(folder: string, month: string): string {
   return join(folder, `object-${month}.parquet`);
 }
 
-async function describeMonths(folder: string, months: readonly string[]): Promise<Month[]> {
+async function describeMonths(
+  folder: string,
+  months: readonly { readonly key: string; readonly month: string }[],
+): Promise<Month[]> {
   // Loading DuckDB takes tenths of a second.
   const { literal, openDatabase } = await import('../../../functions/tables/database.ts');
   using database = await openDatabase(folder, new AbortController().signal);
   const described: Month[] = [];
-  for (const month of months) {
+  for (const { key, month } of months) {
     const path = literal(fileOf(folder, month));
-    const metadata = await database.query(
+    const query = (sql: string) => database.query(sql).catch(() => Promise.reject(damaged(key)));
+    const [metadata] = await query(
       `SELECT decode(value) AS value FROM parquet_kv_metadata(${path}) WHERE decode(key) = ${literal(DAYS)}`,
     );
-    const columns = await database.query(`DESCRIBE FROM read_parquet(${path})`);
-    const days = readShownDays(String(metadata[0]?.value ?? '')) ?? {};
+    const days = readShownDays(String(metadata?.value ?? ''));
+    if (!days) throw damaged(key);
+    const columns = await query(`DESCRIBE FROM read_parquet(${path})`);
     const types = columns.map(
       ({ column_name, column_type }) => [String(column_name), String(column_type)] as const,
     );

@@ -1,11 +1,20 @@
 import { existsSync } from 'node:fs';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckdb/node-api';
+import { damaged, TableProblem } from '../../../functions/tables/report.ts';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
 import { describeRanges } from '../days/days.ts';
 import { CommandFailed, toPrintable, UsageError } from '../errors.ts';
 import { missingCommand } from '../next-command.ts';
 import type { QueryResult, Value } from './result.ts';
-import { createViews, findHoles, findTables, type Holes, type LocalTable, tablesNamedIn } from './views.ts';
+import {
+  createViews,
+  findDamaged,
+  findHoles,
+  findTables,
+  type Holes,
+  type LocalTable,
+  tablesNamedIn,
+} from './views.ts';
 
 /** DuckDB must not download anything. What it needs is built in. */
 const OFFLINE = { autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' };
@@ -17,21 +26,27 @@ const HOW_TO_GET_TABLES =
 /** Ranges of days that a note names. */
 const MAX_RANGES = 3;
 
+/** DuckDB cannot read a file of Parquet. A run may have replaced it during the query, so the query is repeated. */
+const UNREADABLE = /^Invalid (Input )?Error/;
+const MAX_TRIES = 3;
+
 /**
  * Runs a query with DuckDB on the tables that local runs left in a folder.
  *
  * @returns a result that closes the database when its rows end
  * @throws UsageError unless there is one statement
  * @throws CommandFailed with DuckDB's message if the query fails
+ * @throws TableProblem if an object is damaged
  */
-export async function runLocalQuery(sql: string, out: string): Promise<QueryResult> {
+export async function runLocalQuery(sql: string, out: string, tries = 1): Promise<QueryResult> {
   const tables = findTables(out);
   const { connection, close } = await openDatabase(':memory:');
+  const named = tablesNamedIn(sql, tables);
+  const read = named.length > 0 ? named : [...tables.values()];
+  const ledger = tables.get(catalogName(LEDGER));
   try {
     await checkCount(connection, sql);
-    const ledger = tables.get(catalogName(LEDGER));
-    const named = tablesNamedIn(sql, tables);
-    await createViews(connection, named.length > 0 ? named : [...tables.values()], ledger);
+    await createViews(connection, read, ledger);
     const holes = await findHoles(connection, named, ledger);
     // A streamed result that fails halfway looks complete, so DuckDB holds the whole of it. Only its pieces become objects.
     const result = await connection.run(sql);
@@ -41,9 +56,15 @@ export async function runLocalQuery(sql: string, out: string): Promise<QueryResu
       rows: readRows(result, close),
       notes: holes.map((each) => describeHoles(each, out)),
     };
-  } catch (error) {
-    close();
-    throw error instanceof UsageError ? error : describeFailure(error, tables, out);
+  } catch (thrown) {
+    using _closing = { [Symbol.dispose]: close };
+    const error = thrown as Error;
+    if (error instanceof UsageError || error instanceof TableProblem) throw error;
+    if (!UNREADABLE.test(error.message)) throw describeFailure(error, tables, out);
+    if (tries < MAX_TRIES) return runLocalQuery(sql, out, tries + 1);
+    const paths = [...(ledger ? [ledger] : []), ...read].flatMap((table) => table.paths);
+    const path = await findDamaged((sql) => connection.run(sql), paths, error);
+    throw path === undefined ? describeFailure(error, tables, out) : damaged(path);
   }
 }
 
@@ -109,12 +130,8 @@ function describeHoles({ name, account, export: written, ranges }: Holes, out: s
   return `${name} has no days ${describeRanges(ranges, MAX_RANGES)} of ${account}: ${missing}`;
 }
 
-function describeFailure(
-  error: unknown,
-  tables: ReadonlyMap<string, LocalTable>,
-  out: string,
-): CommandFailed {
-  const lines = (error as Error).message.replace(/^Failed to extract statements: /, '').split('\n');
+function describeFailure(error: Error, tables: ReadonlyMap<string, LocalTable>, out: string): CommandFailed {
+  const lines = error.message.replace(/^Failed to extract statements: /, '').split('\n');
   const names = [...tables.keys()];
   return new CommandFailed(
     lines.map(toPrintable).join('\n'),

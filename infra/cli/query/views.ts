@@ -2,6 +2,7 @@ import { globSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { identifier, literal } from '../../../functions/tables/database.ts';
+import { damaged } from '../../../functions/tables/report.ts';
 import { addDays, type DateRange, daysOf, groupDays } from '../../../functions/workflow/request/dates.ts';
 import { name as tableName } from '../../../functions/workflow/request/fields.ts';
 import { DAYS, readShownDays } from '../../../functions/workflow/shown-days.ts';
@@ -24,6 +25,8 @@ export interface LocalTable {
   readonly table: string;
   /** The absolute path of its objects, as a literal of SQL. It has a wildcard. */
   readonly files: string;
+  /** Its objects: absolute paths. */
+  readonly paths: readonly string[];
 }
 
 /** Days that a table does not have, between the first and the last one that it has. */
@@ -37,16 +40,18 @@ export interface Holes {
 
 /** @returns by name, the ledger too; other folders are left out @throws UsageError if two folders have the same table */
 export function findTables(out: string): ReadonlyMap<string, LocalTable> {
-  const folders = globSync(`*/${TABLES_PREFIX}*/*.parquet`, { cwd: out }).map(dirname);
+  const objects = Map.groupBy(globSync(`*/${TABLES_PREFIX}*/*.parquet`, { cwd: out }), dirname);
   const found = new Map<string, LocalTable & { readonly folder: string }>();
-  for (const each of [...new Set(folders)].sort()) {
+  for (const [each, inside] of [...objects].sort()) {
     const [table, folder] = [basename(each), join(out, each)];
+    const paths = inside.map((path) => resolve(out, path));
     if (!tableName.safeParse(table).success) continue;
     const name = catalogName(table);
     const other = found.get(name);
     if (other)
       throw new UsageError([`${other.folder} and ${folder} both have the table ${name}; remove one`]);
-    found.set(name, { name, table, folder, files: literal(`${escapeGlob(resolve(folder))}/*.parquet`) });
+    const files = literal(`${escapeGlob(resolve(folder))}/*.parquet`);
+    found.set(name, { name, table, folder, files, paths });
   }
   return found;
 }
@@ -127,15 +132,29 @@ function ownColumns(columns: Described): Column[] {
     }));
 }
 
-/** Finds the days that tables of reports do not have. A day without rows is there too. */
+/** Finds the object that made a query fail. DuckDB does not always name it. */
+export async function findDamaged(
+  query: (sql: string) => Promise<unknown>,
+  paths: readonly string[],
+  { message }: Error,
+): Promise<string | undefined> {
+  const named = paths.filter((path) => message.includes(path));
+  for (const path of named.length > 0 ? named : paths) {
+    const read = query(`SELECT max(hash(COLUMNS(*))) FROM read_parquet(${literal(escapeGlob(path))})`);
+    if (!(await read.then(Boolean, () => false))) return path;
+  }
+  return undefined;
+}
+
+/** Finds the days that tables of reports do not have. A day without rows is there too. @throws TableProblem */
 export async function findHoles(
   connection: DuckDBConnection,
   tables: readonly LocalTable[],
   ledger: LocalTable | undefined,
 ): Promise<Holes[]> {
   const holes: Holes[] = [];
-  for (const { name, table, files } of tables.filter((each) => each.table !== LEDGER)) {
-    for (const [account, days] of await readDays(connection, files)) {
+  for (const { name, table, files, paths } of tables.filter((each) => each.table !== LEDGER)) {
+    for (const [account, days] of await readDays(connection, files, paths)) {
       const ranges = rangesBetween([...days].sort());
       if (ranges.length === 0) continue;
       const written = ledger && (await findExport(connection, ledger, table, account));
@@ -145,11 +164,18 @@ export async function findHoles(
   return holes;
 }
 
-/** The days of each account. */
-async function readDays(connection: DuckDBConnection, files: string): Promise<Map<string, Set<string>>> {
+/** The days of each account. @throws TableProblem if an object has none */
+async function readDays(
+  connection: DuckDBConnection,
+  files: string,
+  paths: readonly string[],
+): Promise<Map<string, Set<string>>> {
   const reader = await connection.runAndReadAll(
     `SELECT file_name, decode(value) FROM parquet_kv_metadata(${files}) WHERE decode(key) = '${DAYS}'`,
   );
+  const own = new Set(reader.getRows().map(([file]) => file));
+  const foreign = paths.find((path) => !own.has(path));
+  if (foreign !== undefined) throw damaged(foreign);
   const days = new Map<string, Set<string>>();
   for (const [file, text] of reader.getRows()) {
     // An account has no point, which is before the month.

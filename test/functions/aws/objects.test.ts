@@ -204,6 +204,12 @@ it.each([
   expect(await store.readEnd(KEY, length)).toEqual({ bytes: Buffer.from(end), size: 13 });
 });
 
+it('reads no bytes of an empty object, whose end S3 refuses to send', async () => {
+  const { store, s3 } = await startBucket();
+  s3.faults.push({ operation: 'GetObject', answer: 'InvalidRange' });
+  expect(await store.readEnd(KEY, 4)).toEqual({ bytes: Buffer.alloc(0), size: 0 });
+});
+
 const READ = 's3:GetObject and s3:ListBucket';
 type Operation = 'PutObject' | 'GetObject' | 'HeadObject' | 'DeleteObject';
 const CALLS: readonly [Operation, string, string, (store: ObjectStore) => Promise<unknown>][] = [

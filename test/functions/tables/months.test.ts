@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Curation } from '../../../functions/tables/curate-file.ts';
@@ -309,20 +310,46 @@ describe('the columns of a table', () => {
       '2026-11-01 not written',
     ]);
   });
+});
 
-  it('42: refuse an object that something else wrote', async () => {
-    const { account } = await deliver({ spends: OCTOBER });
-    const key = `tables/daily/${account}.2026-10.parquet`;
+describe('an object that this stack did not write, or that is damaged,', () => {
+  const something = Buffer.from('PAR1 is a text of somebody else');
+  const others = async () => {
     const path = join(tables.s3.directory, 'other.parquet');
-    const etag = await tables.store.getFile(key, path, new AbortController().signal);
     await query(`COPY (SELECT 1 AS one) TO '${path}' (FORMAT parquet)`);
-    expect(await tables.store.putFile(key, path, etag)).toBe(true);
-    const { curated } = await tables.curate({
-      id: 'r2',
-      created_at: '2026-11-02T00:00:00.000Z',
-      spends: OCTOBER,
-      account,
-    });
-    expect(curated.table_problem).toMatch(/was not written by this stack/);
+    return readFile(path);
+  };
+  const footerOf = (object: Buffer) => object.length - 8 - object.readUInt32LE(object.length - 8);
+  it.each<[string, string, (object: Buffer) => Buffer | Promise<Buffer>]>([
+    ['a month of another program', 'daily/ACCOUNT.2026-10', others],
+    [
+      'a month whose rows are damaged',
+      'daily/ACCOUNT.2026-10',
+      (object) => object.fill(0xff, 4, footerOf(object)),
+    ],
+    [
+      'a month whose footer is damaged',
+      'daily/ACCOUNT.2026-10',
+      (object) => object.fill(0x7f, footerOf(object), footerOf(object) + 60),
+    ],
+    ['a month that was cut', 'daily/ACCOUNT.2026-10', (object) => object.subarray(0, -20)],
+    ['a ledger of another program', 'ledger/ACCOUNT.daily.2026-10', others],
+    ['a text in the place of a ledger', 'ledger/ACCOUNT.daily.2026-10', () => something],
+  ])('stays, and the problem names it: %s', async (_, name, damage) => {
+    const { account } = await deliver({ spends: OCTOBER });
+    const key = `tables/${name.replace('ACCOUNT', account)}.parquet`;
+    const path = join(tables.s3.directory, 'damaged.parquet');
+    const etag = await tables.store.getFile(key, path, new AbortController().signal);
+    await writeFile(path, await damage(await readFile(path)));
+    await tables.store.putFile(key, path, etag);
+    const newer = { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', spends: OCTOBER, account };
+    const { curated, warnings } = await tables.curate(newer);
+    expect(warnings).toEqual([
+      expect.stringContaining(
+        `is not written: ${key} is damaged or was not written by this stack; restore an earlier version`,
+      ),
+    ]);
+    expect(curated.table_problem).toBe(name.startsWith('daily') ? warnings[0] : undefined);
+    expect(await readFile(join(tables.s3.directory, BUCKET, key))).toEqual(await readFile(path));
   });
 });

@@ -1,10 +1,11 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { NO_OBJECTS } from '../../../infra/cli/bucket.ts';
 import type { PageExport } from '../../../infra/page/contents.ts';
 import { openTables } from '../../../infra/page/read-tables.ts';
+import { renderPage } from '../../../infra/page/render.ts';
 import { millionths } from '../../support/day-sums.ts';
 import { ledgerRows, writeParquet } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -158,6 +159,25 @@ it('shows the newest 50 restatements, and counts the others', async () => {
     corrections: 1,
     at: '2026-02-02T06:00:00.500Z',
   });
+});
+
+it.each([
+  ['long/acme.2026-01', 'that was cut', (object: Buffer) => object.subarray(0, -20)],
+  ['long/acme.2026-01', 'whose rows are damaged', (object: Buffer) => object.fill(0xff, 4, 300)],
+  ['ledger/acme.long.2026-01', 'of a text', () => Buffer.from('a text')],
+])('leaves out the table of an object %s %s, and says so', async (name, _, damage) => {
+  const out = await writeTable('2026-01-01', 3);
+  const path = join(out, BUCKET, `tables/${name}.parquet`);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, damage(await readFile(path).catch(() => Buffer.alloc(0))));
+  const contents = await page(out);
+  const [found = {} as PageExport] = contents.exports;
+  const isLedger = name.startsWith('ledger');
+  expect([found.sums !== undefined, found.days?.length]).toEqual([isLedger, 3]);
+  expect(found.problem).toMatch(
+    `tables/${name}.parquet is damaged or was not written by this stack; restore`,
+  );
+  expect(renderPage(contents)).toMatch(/<h1>[^<]*The table is damaged.*The table is left out: /s);
 });
 
 it('reads no object whose key is not that of a table', async () => {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../../support/cli.ts';
@@ -36,6 +36,30 @@ it('shows each day of overlapping windows from the newest report, and changes no
   await rm(join(out, MONTH));
   await curate(['daily', '--local', '--out', out]);
   expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 4, 6: 4 });
+});
+
+it('names a damaged object, as missing and query do, and writes its days again once it is removed', async () => {
+  const folder = await openFolder();
+  const place = ['--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 1], created: 5 });
+  await curate(['daily', ...place]);
+  await truncate(join(folder.out, MONTH), 0);
+  for (const command of [
+    ['curate', 'daily'],
+    ['missing', 'daily'],
+    ['query', 'SELECT * FROM daily'],
+  ]) {
+    const { status, stderr } = await runCommand([...command, ...place]);
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /tables\/daily\/acme\.2026-10\.parquet is damaged or was not written by this stack\.\nWhat to do: restore an .*\n$/,
+      ),
+    ]);
+  }
+  await rm(join(folder.out, MONTH));
+  await curate(['daily', ...place]);
+  expect(await spendIn(folder.out)).toEqual({ 1: 5 });
 });
 
 it('lets only the request that the folder keeps write', async () => {

@@ -77,3 +77,29 @@ it('shows the snapshot of a list on each day', async () => {
   const list = { table: 'campaigns', account: 'acme', kind: 'list' } as const;
   expect(await shownReader(store)(list, ['2026-10-05'])).toEqual({ '2026-10-05': DAY });
 });
+
+it.each<[string, (object: Buffer) => Buffer]>([
+  ['no bytes', () => Buffer.alloc(0)],
+  ['4 bytes', () => Buffer.from('PAR1')],
+  ['12 bytes', () => Buffer.from('PAR1\u{4}\0\0\0PAR1')],
+  ['a text', () => Buffer.from('a text of somebody else')],
+  ['a footer that was cut', (object) => object.subarray(0, -163)],
+  [
+    'a footer that is longer than the object',
+    (object) => object.fill(0x7f, object.length - 8, object.length - 4),
+  ],
+  ['a footer that says nothing', (object) => object.fill(0x7f, object.length - 300, object.length - 8)],
+  [
+    'days of another program',
+    (object) => object.fill('x', object.indexOf('report_id'), object.indexOf('created_at')),
+  ],
+])('names a damaged object: one with %s', async (_, damage) => {
+  const key = 'tables/daily/acme.2026-10.parquet';
+  const { store, lengths, files } = await createStore({ [key]: { '2026-10-01': DAY } });
+  files.set(key, damage(files.get(key) ?? Buffer.alloc(0)));
+  await expect(shownReader(store)(TABLE, ['2026-10-01'])).rejects.toMatchObject({
+    name: 'TableProblem',
+    message: expect.stringContaining(`${key} is damaged or was not written by this stack; restore`),
+  });
+  expect(lengths).toHaveLength(1);
+});
