@@ -64,7 +64,6 @@ export class ExportStack extends Stack {
     new ExportAlarms(this, 'Alarms', {
       exports,
       stateMachine,
-      functions,
       deadLetterQueue,
       hasTables: tables !== undefined,
       topic,

@@ -50,24 +50,6 @@ export const MEMORY = {
 
 type StepName = keyof typeof MEMORY;
 
-/**
- * Seconds that one call of a function is billed for, by what the call does. Assumed, not measured on AWS: one request to
- * the platform takes 0.3 s, a file of some MB is copied and curated in about a second, and every call to AWS takes 0.05 s.
- */
-const SECONDS_OF_CALL = {
-  PlanExport: 0.1,
-  GetToken: 0.2,
-  CreateReport: 0.4,
-  CheckReport: 0.4,
-  SaveReport: 1.2,
-  CurateReport: 1,
-  QueryPurchases: 1.2,
-  ExportList: 2,
-  PublishWindow: 0.15,
-  PublishExport: 0.1,
-  DescribeFailure: 0.15,
-} as const satisfies Record<StepName, number>;
-
 /** The states that an export enters besides those of its windows. */
 const EXPORT_STATES = {
   steps: ['PlanExport', 'GetToken', 'PublishExport'],
@@ -104,7 +86,8 @@ export function usageOf(kind: keyof typeof WINDOW_STATES, windows: number, ready
   return {
     transitions: steps.length + EXPORT_STATES.others + windows * window.others + 2 * polls,
     calls: steps.length,
-    gigabyteSeconds: steps.reduce((sum, step) => sum + (SECONDS_OF_CALL[step] * MEMORY[step]) / 1024, 0),
+    // A second for each call. Most take less.
+    gigabyteSeconds: steps.reduce((sum, step) => sum + MEMORY[step] / 1024, 0),
   };
 }
 

@@ -22,9 +22,9 @@ const KEPT = `
   FunctionsPublishExportLogs3FF837DC FunctionsDescribeFailureLogs97F726D0 ExecutionLogs6FEE23C8
   WorkflowStateMachine8F1B1C15 SchedulesDeadLetterQueue84E31400 SchedulesGroupD276B6F4
   Schedulesacmedaily9AF10782 AlarmTopicD01E77F9 Slack738A1058 AlarmsExportsFailed6C8317ED
-  AlarmsExportsTimedOut504D1FD4 AlarmsExportsThrottled6AC0D35F AlarmsFunctionsThrottled63E45EDF
-  AlarmsExportsNotStartedFE52BA81 AlarmsReportsResubmitted1296E34A AlarmsTokensRefusedE0DCAEC6
-  AlarmsTableProblems49BE9525 AlarmsDaysHeldD195D24F AlarmsNoFreshDataacmedaily249D800C Dashboard7A714131`;
+  AlarmsExportsTimedOut504D1FD4 AlarmsExportsNotStartedFE52BA81 AlarmsReportsResubmitted1296E34A
+  AlarmsTokensRefusedE0DCAEC6 AlarmsTableProblems49BE9525 AlarmsDaysHeldD195D24F
+  AlarmsNoFreshDataacmedaily249D800C Dashboard7A714131`;
 
 // CloudFormation creates a resource with a new logical id before it deletes the old one, so a fixed name is taken.
 // If an id has to change, CHANGELOG.md says how to update a stack.

@@ -1,11 +1,5 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import {
-  Alarm,
-  ComparisonOperator,
-  type IMetric,
-  MathExpression,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
@@ -13,8 +7,6 @@ import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { runbookLink } from '../../../functions/decisions/failure-report.ts';
 import type { ConfiguredExport } from '../../config/config.ts';
-import type { StepName } from '../retries.ts';
-import type { StepFunctions } from '../workflow-states.ts';
 import { type Fresh, freshDeliveriesOf, retriesOf, tableMetric } from './export-metrics.ts';
 
 /** A scheduled export delivers within four hours of its start: three reports of 30 minutes each, and the waits between. */
@@ -31,30 +23,8 @@ const LONGEST_MONTH = 31;
 
 const PERIOD = Duration.minutes(5);
 
-/** Retries outlast short throttling. Three periods (15 minutes) of it delay exports. */
-const LASTING = 3;
-
-/**
- * Steps whose throttling raises an alarm: those that windows run, many at a time. With
- * reserve_token_concurrency, GetToken is throttled by design. An alarm accepts ten metrics.
- */
-const WATCH_THROTTLING: Readonly<Record<StepName, boolean>> = {
-  PlanExport: false,
-  GetToken: false,
-  CreateReport: true,
-  CheckReport: true,
-  SaveReport: true,
-  QueryPurchases: true,
-  ExportList: true,
-  CurateReport: true,
-  PublishWindow: true,
-  PublishExport: false,
-  DescribeFailure: false,
-};
-
 interface AlarmSources {
   readonly stateMachine: IStateMachine;
-  readonly functions: StepFunctions;
   /** The requests that schedules could not start. */
   readonly deadLetterQueue: IQueue;
   readonly hasTables: boolean;
@@ -67,8 +37,6 @@ interface AlarmCondition {
   readonly description: string;
   /** Periods that raise the alarm; 1 by default. */
   readonly periods?: number;
-  /** The last periods, among which these are; as many by default. */
-  readonly outOf?: number;
   /** Raises the alarm at values below 1, and when there is no data. */
   readonly below?: boolean;
 }
@@ -91,13 +59,13 @@ export class ExportAlarms extends Construct {
 
   /** @param name the heading of the alarm's section in the runbook, followed by `-` and the export if each export has this alarm */
   private alarm(name: string, condition: AlarmCondition, { topic, runbookUrl }: ExportAlarmsProps): void {
-    const { metric, description, periods = 1, outOf = periods, below = false } = condition;
+    const { metric, description, periods = 1, below = false } = condition;
     const [section = name] = name.split('-');
     const alarm = new Alarm(this, name, {
       alarmName: `${Stack.of(this).stackName}-${name}`,
       alarmDescription: `${description} What to do: ${runbookLink(section, runbookUrl)}`,
       metric,
-      evaluationPeriods: outOf,
+      evaluationPeriods: periods,
       datapointsToAlarm: periods,
       threshold: 1,
       comparisonOperator: below
@@ -146,7 +114,7 @@ function freshOf({ period }: ConfiguredExport): Fresh {
 
 /** The alarms of a stack, by name. Each has a section in the runbook. */
 function alarmConditions(
-  { stateMachine, functions, deadLetterQueue, hasTables }: AlarmSources,
+  { stateMachine, deadLetterQueue, hasTables }: AlarmSources,
   stack: string,
 ): Readonly<Record<string, AlarmCondition>> {
   const period = PERIOD;
@@ -158,18 +126,6 @@ function alarmConditions(
     ExportsTimedOut: {
       metric: stateMachine.metricTimedOut({ period }),
       description: 'An export was still running when it reached its time limit.',
-    },
-    ExportsThrottled: {
-      metric: stateMachine.metricThrottled({ period }),
-      description: 'Step Functions has throttled state transitions for 15 minutes.',
-      periods: LASTING,
-    },
-    FunctionsThrottled: {
-      metric: sumOfThrottles(functions),
-      description: 'Lambda has throttled functions for 15 minutes.',
-      periods: LASTING,
-      // FILL makes the newest period 0 until Lambda's metrics arrive.
-      outOf: LASTING + 1,
     },
     ExportsNotStarted: {
       metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({ period, statistic: 'Maximum' }),
@@ -195,15 +151,4 @@ function alarmConditions(
       },
     }),
   };
-}
-
-/** A function that was not called has no data, and SUM without FILL would then have none either. */
-function sumOfThrottles(functions: StepFunctions): MathExpression {
-  const steps = (Object.keys(functions) as StepName[]).filter((step) => WATCH_THROTTLING[step]);
-  const metrics = steps.map((step, at) => [`f${at}`, functions[step].metricThrottles()]);
-  return new MathExpression({
-    expression: 'SUM(FILL(METRICS(), 0))',
-    usingMetrics: Object.fromEntries(metrics),
-    period: PERIOD,
-  });
 }

@@ -17,9 +17,7 @@ describe('the alarms', () => {
       'DaysHeld',
       'ExportsFailed',
       'ExportsNotStarted',
-      'ExportsThrottled',
       'ExportsTimedOut',
-      'FunctionsThrottled',
       'NoFreshData-acme.daily',
       'ReportsResubmitted',
       'TableProblems',
@@ -61,21 +59,6 @@ describe('the alarms', () => {
       Dimensions: [...dimensions, { Name: 'service', Value: 'exports-test' }],
     });
     expect(Object.keys(METRICS)).toContain(metric);
-  });
-
-  it('watch the throttling of every step that windows run, except GetToken', () => {
-    const { Metrics, DatapointsToAlarm, EvaluationPeriods } = alarms.get('FunctionsThrottled') ?? {};
-    // A function that was not called has no data.
-    expect(Metrics[0].Expression).toBe('SUM(FILL(METRICS(), 0))');
-    // The newest period is 0 until its data arrives.
-    expect([DatapointsToAlarm, EvaluationPeriods]).toEqual([3, 4]);
-    const [, ...throttles] = readable(Metrics) as {
-      MetricStat: { Metric: { Dimensions: { Value: string }[] } };
-    }[];
-    const functions = throttles.map(({ MetricStat }) => MetricStat.Metric.Dimensions[0]?.Value);
-    const reports = ['CreateReport', 'CheckReport', 'SaveReport'];
-    const windows = [...reports, 'QueryPurchases', 'ExportList', 'CurateReport', 'PublishWindow'];
-    expect(functions).toEqual(windows.map((step) => `<Functions${step}>`));
   });
 });
 
