@@ -19,6 +19,8 @@ const TEMPORARY =
  */
 export function asServiceError(error: unknown, doing: string, permission: string): Error {
   const { name, status, requestId } = describe(error);
+  // A fault of the SDK or of ours, which no other try would mend. Its own name and message say most.
+  if (status === undefined && (error instanceof TypeError || error instanceof RangeError)) return error;
   const facts = { aws_error: name, status, aws_request_id: requestId };
   if (/^(ENOSPC|EDQUOT)$/.test(name))
     return new DiskFull(`There was no room to ${doing} (${name}).`, facts, { cause: error });
@@ -42,9 +44,13 @@ export function asServiceError(error: unknown, doing: string, permission: string
 /** Keeps names and numbers only: an SDK error's message may quote the request. */
 function describe(error: unknown): { name: string; status?: number; requestId?: string } {
   if (!(error instanceof Error)) return { name: 'unknown' };
-  const { $metadata } = error as { $metadata?: { httpStatusCode?: number; requestId?: string } };
+  const { $metadata, code } = error as {
+    readonly $metadata?: { readonly httpStatusCode?: number; readonly requestId?: string };
+    readonly code?: string;
+  };
   return {
-    name: error.name,
+    // Node's own errors are all an `Error`.
+    name: error.name === 'Error' ? (code ?? error.name) : error.name,
     ...($metadata?.httpStatusCode !== undefined && { status: $metadata.httpStatusCode }),
     ...($metadata?.requestId !== undefined && { requestId: $metadata.requestId }),
   };

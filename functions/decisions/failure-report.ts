@@ -6,7 +6,8 @@ import { truncate, truncateAll } from './warnings.ts';
 /** The next thing that a person does, by error. */
 const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   InvalidInput: 'Correct the request and start it again.',
-  CredentialUnusable: "Correct the account's credential secret and run the export again.",
+  CredentialUnusable:
+    'Store a credential that works (npm run export -- secret set ACCOUNT < credential.json), then run the export again.',
   LoginRequired: 'Sign in again (npm run export -- login --account ACCOUNT), then run the export again.',
   TokenRefusedAgain: 'Check the credential, its scope and base_url, then run the export again.',
   RequestRefused: 'Correct what the message names, then run the export again.',
@@ -16,7 +17,7 @@ const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   ReportStuck:
     'Run the export again. If it fails again, give the platform the report ids, and the request ids if there are any.',
   DownloadRefused:
-    'Correct the setting or the address that the message names. If the file itself is wrong, run the export again, or give the platform the report ids.',
+    'If the message names a setting or an address, correct it. Then run the export again. If it fails again, give the platform the report ids.',
   AccessRefused: 'Correct what the message names, such as a permission, then run the export again.',
   DiskFull: 'Make room on the disk, then run the export again.',
   ExportIncomplete:

@@ -98,7 +98,8 @@ function readFolder(directory: string, bucket: string): ReadableBucket {
 /** Writes through the local S3, which keeps checksums and conditions. */
 async function openFolder(out: string): Promise<Bucket> {
   const bucket = await findBucket(out);
-  if (bucket === undefined) throw new UsageError([`--out ${out} has no exports; 'npm start' makes one`]);
+  if (bucket === undefined)
+    throw new UsageError([`no run has exported to --out ${out}: repeat its command, or name another folder`]);
   const server = await startS3({ directory: out, buckets: [bucket] });
   const { endpoint } = server;
   const client = { endpoint, region: 'us-east-1', credentials: CREDENTIALS, forcePathStyle: true };

@@ -20,6 +20,11 @@ export function loginCommand(account: string, local?: PlatformOptions): string {
   return commandLine(['login', '--account', account, ...place]);
 }
 
+/** The command that stores the credential of a deployed account. */
+export function secretCommand(account: string): string {
+  return `${commandLine(['secret', 'set', account, ...targetOptions()])} < credential.json`;
+}
+
 /** An export as a command names it. */
 export interface NamedExport {
   readonly name: string;

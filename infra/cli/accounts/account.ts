@@ -9,7 +9,7 @@ import { hintAt } from '../../../functions/workflow/request/issues.ts';
 import { replaceFile } from '../../local/secrets-manager.ts';
 import { stackName, targetRegion } from '../deployment.ts';
 import { CommandFailed, explainStepError } from '../errors.ts';
-import { loginCommand } from '../next-command.ts';
+import { loginCommand, secretCommand } from '../next-command.ts';
 import { loadConfig, type PlatformOptions } from '../options.ts';
 
 /** An account of the platform: a deployed one, or one with a credential file on this machine. */
@@ -22,6 +22,8 @@ export interface Account extends AsyncDisposable {
   readonly place: string;
   /** The command that logs in to it. */
   readonly login: string;
+  /** The next step if its credential is missing or cannot be used. */
+  readonly todo: string;
 }
 
 export interface AccountOptions extends PlatformOptions {
@@ -48,14 +50,16 @@ export async function createAccount(name: string, options: AccountOptions): Prom
   if (local && baseUrl !== undefined && credential !== undefined) {
     const platform = createConnection(baseUrl, { allowLoopback: true });
     const login = loginCommand(name, { baseUrl, credential });
-    return { name, ...platform, store: createFileStore(credential), place: credential, login };
+    const todo = `Write {"client_id","client_secret"} to ${credential}.`;
+    return { name, ...platform, store: createFileStore(credential), place: credential, login, todo };
   }
   const { base_url } = loadConfig();
   const stack = stackName();
   const store = createCredentialStore(createSecrets(targetRegion()), stack, name);
   const platform = createConnection(base_url, { allowLoopback: false });
   const place = `the secret ${stack}/${name}/credential`;
-  return { name, ...platform, store, place, login: loginCommand(name) };
+  const todo = `Store {"client_id","client_secret"}: ${secretCommand(name)}`;
+  return { name, ...platform, store, place, login: loginCommand(name), todo };
 }
 
 function createConnection(
@@ -85,9 +89,9 @@ function createFileStore(file: string): CredentialStore {
 }
 
 /** Like {@link explainStepError}, and says of an unusable credential where it is. */
-export function explainStoreError(error: unknown, { place }: Pick<Account, 'place'>): unknown {
+export function explainStoreError(error: unknown, { place, todo }: Pick<Account, 'place' | 'todo'>): unknown {
   if (!(error instanceof CredentialUnusable)) return explainStepError(error);
   const { faults } = error.facts as { faults?: readonly string[] };
   const happened = faults ? `cannot be used: ${faults.join('; ')}` : 'does not exist or has no value yet';
-  return new CommandFailed(`${place} ${happened}.`, `Store {"client_id","client_secret"} in ${place}.`);
+  return new CommandFailed(`${place} ${happened}.`, todo);
 }

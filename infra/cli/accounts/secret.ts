@@ -12,10 +12,10 @@ import {
 } from '../../../functions/token/credential.ts';
 import { AccessRefused, CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import { readDeployment, stackName } from '../deployment.ts';
-import { CommandFailed, UsageError } from '../errors.ts';
+import { CommandFailed, explainStepError, UsageError } from '../errors.ts';
 import { printDocument, warn } from '../layout.ts';
 import { examples, option } from '../options.ts';
-import { accountFaults, explainStoreError } from './account.ts';
+import { accountFaults } from './account.ts';
 
 const USAGE = 'secret set ACCOUNT < credential.json';
 
@@ -83,7 +83,7 @@ async function storeCredential(account: string, content: string) {
   } catch (error) {
     if (error instanceof AccessRefused && error.facts.aws_error === 'ResourceNotFoundException')
       throw new CommandFailed(`There is no secret ${name}.`, "Run 'npm run deploy', then store it.");
-    throw explainStoreError(error, { place: `the secret ${name}` });
+    throw explainStepError(error);
   }
 }
 

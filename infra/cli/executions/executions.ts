@@ -181,7 +181,7 @@ async function readFolder(out: string): Promise<RecordedExecution[]> {
     ['history.json', 'events.jsonl'].map((name) => readFile(join(out, name), 'utf8').catch(() => undefined)),
   );
   if (history === undefined && events === undefined)
-    throw new UsageError([`--out ${out} has no history.json; run 'npm start' first, or name another folder`]);
+    throw new UsageError([`no run has begun in --out ${out}: repeat its command, or name another folder`]);
   const { executions = [], next } = Object(parseJson(history ?? '')) as Partial<History>;
   const recorded = executions.map((each) => ({ ...readRecorded(each), next }));
   const names = new Set(recorded.map(({ summary }) => summary.execution));

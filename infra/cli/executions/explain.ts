@@ -90,12 +90,13 @@ function describeExecution(
   const facts = [
     account === undefined ? [] : `${account}/${summary.export}`,
     daysIn(summary) ?? [],
-    started_at === undefined ? `ended ${toMinute(ended_at ?? '')} UTC` : `began ${toMinute(started_at)} UTC`,
+    started_at === undefined ? [] : `began ${toMinute(started_at)} UTC`,
+    started_at === undefined && ended_at !== undefined ? `ended ${toMinute(ended_at)} UTC` : [],
     seconds === undefined ? [] : `${took} ${duration(seconds * 1_000)}`,
   ].flat();
   const next = local ? nextLocal(details, out) : resumeCommand(execution);
   const paragraphs = [
-    [`${outcome.replace('_', ' ')}  ${execution}`, facts.join(', ')],
+    [`${outcome.replace('_', ' ')}  ${execution}`, ...(facts.length > 0 ? [facts.join(', ')] : [])],
     outcome === 'unfinished'
       ? ['It is still running, or it was killed. If it was killed, export the rest:', `  ${next}`]
       : [],
@@ -113,7 +114,7 @@ function describeExecution(
 
 function describeWindow(run: WindowRun): string {
   const { window, outcome, error, rows, bytes, seconds, state = '' } = run;
-  const doing = isUnderWay(run) ? (DOING[state as keyof typeof DOING] ?? state) : undefined;
+  const doing = isUnderWay(run) ? (DOING[state as keyof typeof DOING] ?? (state || 'starts')) : undefined;
   const facts = [
     `${describeDays(window)}  ${describeEnd({ outcome, error: error ?? doing })}`,
     rows === undefined ? [] : `${rows} rows`,

@@ -40,7 +40,9 @@ export async function listExecutions(
 function describeExecutions(executions: readonly ExecutionSummary[]): string[] {
   if (executions.length === 0) return ['Nothing has run yet.'];
   const rows = executions.map((one) => [
-    one.started_at === undefined ? `ended ${toMinute(one.ended_at ?? '')}` : toMinute(one.started_at),
+    one.ended_at === undefined || one.started_at !== undefined
+      ? toMinute(one.started_at ?? '')
+      : `ended ${toMinute(one.ended_at)}`,
     describeEnd(one),
     one.seconds === undefined ? '' : duration(one.seconds * 1_000),
     one.export === undefined ? '' : `${one.account}/${one.export}`,

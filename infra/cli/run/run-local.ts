@@ -78,8 +78,8 @@ export async function runLocal(
   });
   const next = repeatCommand();
   local.history.next = next;
-  await using _saving = keepSaving(local.history);
   const execution = local.export(input, executionName(request, new Date(clock.now())));
+  await using _saving = keepSaving(local.history);
   using interrupt = catchInterrupt();
   interrupt.signal.addEventListener('abort', () => execution.abort());
   await showProgress(execution, local, process.stderr);

@@ -90,10 +90,11 @@ function isOfExecution({ type }: HistoryEvent): boolean {
 
 const SAVE_EVERY_MS = 2_000;
 
-/** Saves a history again and again until it is disposed of, so that a killed process leaves one behind. */
+/** Saves a history at once, and again and again until it is disposed of, so that a killed process leaves one behind. */
 export function keepSaving(history: Pick<History, 'save'>): AsyncDisposable {
   const ended = new AbortController();
   const save = async () => {
+    await history.save();
     for await (const _ of setInterval(SAVE_EVERY_MS, undefined, { signal: ended.signal }))
       await history.save();
   };

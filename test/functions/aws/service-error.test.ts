@@ -47,6 +47,17 @@ describe('asServiceError', () => {
     expect(sorted(errorNamed(name, { httpStatusCode: 400 }))).toBeInstanceOf(ServiceUnavailable);
   });
 
+  it('a fault of the SDK is no failure of AWS, and keeps its own words', () => {
+    const fault = new TypeError('The "path" argument must be of type string.');
+    expect(sorted(fault)).toBe(fault);
+    // Such an error of the platform's answer has a status, and passes.
+    expect(sorted(Object.assign(fault, { $metadata: { httpStatusCode: 200 } }))).toBeInstanceOf(
+      ServiceUnavailable,
+    );
+    const lost = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+    expect(sorted(lost)).toMatchObject({ name: 'ServiceUnavailable', facts: { aws_error: 'ECONNRESET' } });
+  });
+
   it('a call that AWS does not take would be refused again, and no permission helps', () => {
     const error = sorted(errorNamed('MetadataTooLarge', { httpStatusCode: 400 })) as AccessRefused;
     expect(error).toBeInstanceOf(AccessRefused);

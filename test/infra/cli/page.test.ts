@@ -24,7 +24,7 @@ it.each([
   [['--stack', 'other'], 'the page of a stack needs --to FILE'],
   [['--deployed', '--out', 'x'], "option '--out <dir>' cannot be used with option '--deployed'"],
   [['--local', '--stack', 'x'], "option '--stack <name>' cannot be used with option '--local'"],
-  [['--out', 'nowhere'], "--out nowhere has no history.json; run 'npm start' first"],
+  [['--out', 'nowhere'], 'no run has begun in --out nowhere: repeat its command, or name'],
   [
     ['--deployed', '--to', '/no/such/folder/page.html'],
     '/no/such/folder/page.html cannot be written (ENOENT)',

@@ -58,6 +58,8 @@ describe('a credential in Secrets Manager', () => {
   test('without a value is reported with the value to store', async () => {
     const { account, server } = await startDeployedAccount(JSON.stringify(CLIENT));
     server.faults.push({ operation: 'GetSecretValue', answer: 'ResourceNotFoundException' });
-    await expect(readClient(account)).rejects.toThrow(/has no value yet.*\n.*Store {"client_id"/);
+    await expect(readClient(account)).rejects.toThrow(
+      /has no value yet.*\n.*: npm run export -- secret set acme < credential\.json$/,
+    );
   });
 });

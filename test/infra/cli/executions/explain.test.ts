@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createHistory } from '../../../../infra/local/step-functions/history.ts';
+import { createHistory, keepSaving } from '../../../../infra/local/step-functions/history.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { writeTemporary } from '../support.ts';
@@ -66,6 +66,12 @@ describe('explain', () => {
     expect(stdout).not.toMatch(/failed|ABORTED/);
   });
 
+  it('says of a window whose first state is not in its history that it starts', async () => {
+    const windows = RUNNING.windows?.map((window) => ({ ...window, history: [] })) ?? [];
+    await startExecutions([{ ...RUNNING, windows }]);
+    expect((await explain(NAME)).stdout).toMatch(/^2026-11-15 to 2026-11-30 {2}running: starts, so far /m);
+  });
+
   it('says it in words', async () => {
     await startExecutions([RUNNING]);
     const { stdout } = await explain(NAME);
@@ -110,6 +116,19 @@ describe('explain --local', () => {
     );
     const { status } = await runCommand(['status', '--local', '--out', directory]);
     expect(status).toBe(0);
+  });
+
+  it('has the command of a run that was killed before its first step', async () => {
+    const out = temporaryDirectory();
+    const history = createHistory(out);
+    history.next = 'npm start -- --input daily.json --only-missing';
+    history.begin('killed');
+    await keepSaving(history)[Symbol.asyncDispose]();
+    const { stdout } = await runCommand(['explain', '--local', '--out', out]);
+    expect(stdout).toMatch(
+      /^unfinished {2}killed\n\nIt is still running, .*:\n {2}npm start -- --input daily.json /s,
+    );
+    expect((await runCommand(['list', '--local', '--out', out])).stdout).not.toContain('ended');
   });
 
   it('knows the end of a run whose history the disk had no room for', async () => {

@@ -48,7 +48,10 @@ describe('list', () => {
   it.each([
     [['list', '--out', 'x'], '--out can only be used with --local'],
     [['list', '--limit', '0'], 'It must be a whole number from 1 to 100.'],
-    [['list', '--local', '--out', 'nowhere'], "--out nowhere has no history.json; run 'npm start' first"],
+    [
+      ['list', '--local', '--out', 'nowhere'],
+      'no run has begun in --out nowhere: repeat its command, or name',
+    ],
   ])('exits 2 for %j', async (args, message) => {
     const { status, stderr } = await runCommand(args);
     expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
