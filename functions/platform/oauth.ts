@@ -104,7 +104,9 @@ export function refreshToken(
 }
 
 /**
- * POST {base_url}/oauth2/token (contract 4.1), as a form with HTTP Basic.
+ * POST {base_url}/oauth2/token (contract 4.1), as a form with HTTP Basic. oauth4webapi would not make it shorter: it encodes
+ * `-`, `_` and `.`, refuses null fields and an odd expires_in, and would still need our transport, limits and errors.
+ *
  * Throws OAuthError (4xx: the credential or the grant), PlatformError (408, 429, 5xx, a redirect), UnreadableAnswer
  * (another 2xx, or a body that breaks the contract) or NoAnswer.
  */
