@@ -1,8 +1,21 @@
 import { createHandler } from './aws/handler.ts';
 import { waitAfterRedrive } from './decisions/redrive.ts';
-import { afterSuccess, afterThrottle, giveUp, noteAnswer } from './decisions/report-answer.ts';
+import {
+  afterSuccess,
+  afterThrottle,
+  giveUp,
+  noteAnswer,
+  pollOf,
+  readReport,
+} from './decisions/report-answer.ts';
 import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
-import { createPlatformAccess, type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
+import { findReport } from './platform/reports.ts';
+import {
+  callPlatform,
+  createPlatformAccess,
+  type PlatformAccess,
+  RetryAfter,
+} from './token/call-platform.ts';
 import { READS } from './workflow/settings.ts';
 import type { ReportRef } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
@@ -22,13 +35,17 @@ export async function checkReport(
   }
   let { reports } = state;
   for (const report of reportsToPoll(state)) {
-    const polled = await pollReport(report, state, access);
+    const found = await callPlatform(state, access, pollOf(report), (...platform) =>
+      findReport(...platform, report.id),
+    );
     // `throttled` is not reset before a whole round succeeds: the platform may throttle only the later reports.
-    if (polled instanceof RetryAfter) {
-      const throttled = afterThrottle({ ...state, reports }, polled);
+    if (found instanceof RetryAfter) {
+      const throttled = afterThrottle({ ...state, reports }, found);
       return waitAfterThrottle(throttled, access.now());
     }
-    const { answer, last_answer } = polled;
+    const { answer, said, isOdd } = readReport(found);
+    if (isOdd) access.log.warn(`the report ${said}`, { report_id: report.id });
+    const last_answer = { said, request_id: found.requestId };
     reports = noteAnswer(reports, { id: report.id, last_answer, isUseless: answer === 'useless' });
     if (answer !== 'useless' && answer !== 'generating') {
       const window = { ...afterSuccess(state), reports, ready_id: report.id };

@@ -1,9 +1,15 @@
 import { createHandler } from './aws/handler.ts';
 import { type Copy, type CopyCheckpoint, createCopy } from './copy/copy.ts';
 import { waitAfterRedrive } from './decisions/redrive.ts';
-import { afterSuccess, afterThrottle, noteAnswer } from './decisions/report-answer.ts';
+import { afterSuccess, afterThrottle, noteAnswer, pollOf, readReport } from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
-import { createPlatformAccess, type PlatformAccess, pollReport, RetryAfter } from './token/call-platform.ts';
+import { findReport } from './platform/reports.ts';
+import {
+  callPlatform,
+  createPlatformAccess,
+  type PlatformAccess,
+  RetryAfter,
+} from './token/call-platform.ts';
 import type { Checkpoint } from './workflow/checkpoint.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
@@ -38,11 +44,14 @@ export async function saveReport(
 ): Promise<ReportWindow | SavedWindow> {
   const report = state.reports.find(({ id }) => id === state.ready_id);
   if (!report) throw new Error(`The state names no report ${state.ready_id}`);
-  const polled = await pollReport(report, state, dependencies);
-  if (polled instanceof RetryAfter) return afterThrottle(state, polled);
+  const found = await callPlatform(state, dependencies, pollOf(report), (...platform) =>
+    findReport(...platform, report.id),
+  );
+  if (found instanceof RetryAfter) return afterThrottle(state, found);
   const window = afterSuccess(state);
-  const { answer, last_answer } = polled;
-  if (answer === 'useless' || answer === 'generating') return watchAgain(window, last_answer);
+  const { answer, said } = readReport(found);
+  if (answer === 'useless' || answer === 'generating')
+    return watchAgain(window, { said, request_id: found.requestId });
 
   const checkpoint = findCheckpoint(window);
   const deadline = AbortSignal.timeout(Math.max(0, dependencies.millisecondsLeft() - STOP_BEFORE_MS));

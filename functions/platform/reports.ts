@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { type Answer, cleanSentence, parseAnswer, requestIdOf, unreadable } from './answer.ts';
 import { type Authorization, isSegment, type Platform, segment } from './connection.ts';
+import { PlatformError } from './errors.ts';
 import { apiCall, callApi } from './request.ts';
 
 /** The statuses that the contract names (contract 3); others may come. */
@@ -78,6 +79,14 @@ export async function getReport(
   // The rows of another report under this one's key would pass every later check.
   if (record.id !== id) throw unreadable(answer, 'the record of another report');
   return record;
+}
+
+/** {@link getReport} for a report that may not be there. @returns the error if the platform answers 404 */
+export function findReport(...call: Parameters<typeof getReport>): Promise<ReportRecord | PlatformError> {
+  return getReport(...call).catch((error: unknown) => {
+    if (error instanceof PlatformError && error.status === 404) return error;
+    throw error;
+  });
 }
 
 function isId(value: unknown): boolean {

@@ -1,6 +1,6 @@
 import { createSecrets } from '../aws/secrets.ts';
 import { type PlatformCall, toExportError } from '../decisions/platform-failure.ts';
-import { describeReports, idsOf, type ReportAnswer, readReport } from '../decisions/report-answer.ts';
+import { describeReports, idsOf } from '../decisions/report-answer.ts';
 import {
   isOutOfTime,
   MAX_THROTTLED,
@@ -10,11 +10,10 @@ import {
 } from '../decisions/waits.ts';
 import type { Authorization, Connection, Platform } from '../platform/connection.ts';
 import { PlatformError } from '../platform/errors.ts';
-import { getReport } from '../platform/reports.ts';
 import { safeAgent } from '../platform/safe-agent.ts';
 import { OutOfTime, RateLimited } from '../workflow/errors.ts';
 import type { PlatformSettings } from '../workflow/settings.ts';
-import type { ReportRef, TokenRef } from '../workflow/state-parts.ts';
+import type { TokenRef } from '../workflow/state-parts.ts';
 import type { AuthorizedWindow } from '../workflow/states.ts';
 import type { Common } from '../workflow/step.ts';
 import { createTokenCache } from './cached-tokens.ts';
@@ -112,31 +111,4 @@ function outOfTime(
   const last = reports.length === 0 ? '' : ` At last, ${describeReports(reports)}.`;
   const happened = `The window began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h before ${doing}.${last}`;
   return new OutOfTime(happened, { ...idsOf(reports), ...facts });
-}
-
-/** One poll of a report. */
-interface Polled extends Pick<ReportRef, 'last_answer'> {
-  readonly answer: ReportAnswer;
-}
-
-/** GETs a report once (contract 4.4) and logs a warning if the answer is odd. */
-export async function pollReport(
-  report: ReportRef,
-  state: CallState,
-  access: PlatformAccess,
-): Promise<Polled | RetryAfter> {
-  const about = { doing: `polling report ${report.id}`, creates: false, facts: { report_id: report.id } };
-  const found = await callPlatform(state, access, about, (platform, authorization) =>
-    getReport(platform, authorization, report.id).catch(acceptNotFound),
-  );
-  if (found instanceof RetryAfter) return found;
-  const { answer, said, isOdd } = readReport(found instanceof PlatformError ? undefined : found);
-  if (isOdd) access.log.warn(`the report ${said}`, { report_id: report.id });
-  const { requestId: request_id } = found;
-  return { answer, last_answer: { said, ...(request_id !== undefined && { request_id }) } };
-}
-
-function acceptNotFound(error: unknown): PlatformError {
-  if (error instanceof PlatformError && error.status === 404) return error;
-  throw error;
 }

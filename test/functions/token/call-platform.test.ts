@@ -1,11 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MAX_THROTTLED_IN_ALL, MAX_WINDOW_HOURS } from '../../../functions/decisions/waits.ts';
+import type { Authorization, Platform } from '../../../functions/platform/connection.ts';
 import { NoAnswer } from '../../../functions/platform/errors.ts';
 import { getReport } from '../../../functions/platform/reports.ts';
 import {
+  callPlatform,
   createConnection,
   createPlatformAccess,
-  pollReport,
 } from '../../../functions/token/call-platform.ts';
 import { callsTo } from '../../support/journal.ts';
 import { SETTINGS } from '../../support/lambda.ts';
@@ -13,8 +14,10 @@ import { json, listen } from '../../support/listen.ts';
 import { bearer, errorOf } from '../../support/platform.ts';
 import { startStep } from '../../support/steps.ts';
 
-function reportRef(id: string) {
-  return { id, created_at: '2026-11-21T06:00:00.000Z', useless_answers: 0, given_up: false };
+const POLL = { doing: 'polling report r', creates: false, facts: { report_id: 'r' } };
+
+function pollOfR(platform: Platform, authorization: Authorization) {
+  return getReport(platform, authorization, 'r');
 }
 
 describe('the platform of the settings', () => {
@@ -53,15 +56,17 @@ describe('callPlatform', () => {
     ],
   ])('8: limits the 429s of a window in total: after %i of them', async (throttled_in_all, expected) => {
     const { access, window } = await startStep({ faults: ['report status=429 times=always retry_after=10'] });
-    const poll = pollReport(reportRef('r'), { ...window, throttled_in_all }, access);
+    const poll = callPlatform({ ...window, throttled_in_all }, access, POLL, pollOfR);
     expect(await poll.catch((error) => error)).toMatchObject(expected);
   });
 
   it('sends nothing for a window that is out of time, and says what was answered about its reports', async () => {
     const { access, sandbox, window, clock } = await startStep();
     clock.pass(MAX_WINDOW_HOURS * 3600);
-    const report = { ...reportRef('q'), last_answer: { said: 'is PROCESSING', request_id: 'r-1' } };
-    const poll = pollReport(reportRef('r'), { ...window, reports: [report] }, access);
+    const last_answer = { said: 'is PROCESSING', request_id: 'r-1' };
+    const created_at = '2026-11-21T06:00:00.000Z';
+    const report = { id: 'q', created_at, useless_answers: 0, given_up: false, last_answer };
+    const poll = callPlatform({ ...window, reports: [report] }, access, POLL, pollOfR);
     await expect(poll).rejects.toMatchObject({
       name: 'OutOfTime',
       message: expect.stringContaining(' At last, report q is PROCESSING, request_id r-1.\n'),
