@@ -1,4 +1,6 @@
-import { existsSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckdb/node-api';
 import { damaged, TableProblem } from '../../../functions/tables/report.ts';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
@@ -86,12 +88,11 @@ async function* readRows(result: DuckDBResult, close: () => void): AsyncGenerato
 export async function saveDatabase(file: string, out: string): Promise<string[]> {
   const tables = findTables(out);
   if (tables.size === 0) throw new CommandFailed(`${out} has no tables.`, HOW_TO_GET_TABLES);
-  const { connection, close } = await openDatabase(file).catch((error: Error) => {
-    throw new UsageError([
-      existsSync(file) && /not a valid DuckDB/.test(error.message)
-        ? `--save ${file} exists and is no DuckDB database`
-        : `--save ${file} cannot be written: ${error.message}`,
-    ]);
+  // DuckDB would open other files too, such as Parquet, and names such as :memory:.
+  if (existsSync(file) && !(await isDatabase(file)))
+    throw new UsageError([`--save ${file} exists and is no DuckDB database`]);
+  const { connection, close } = await openDatabase(resolve(file)).catch((error: Error) => {
+    throw new UsageError([`--save ${file} cannot be written: ${error.message}`]);
   });
   try {
     const own = await connection.runAndReadAll('SELECT table_name FROM duckdb_tables()');
@@ -101,6 +102,14 @@ export async function saveDatabase(file: string, out: string): Promise<string[]>
   } finally {
     close();
   }
+}
+
+/** A database of DuckDB has these bytes after its checksum. */
+const MAGIC = { text: 'DUCK', at: 8 };
+
+async function isDatabase(path: string): Promise<boolean> {
+  const start = createReadStream(path, { start: MAGIC.at, end: MAGIC.at + MAGIC.text.length - 1 });
+  return (await text(start).catch(() => '')) === MAGIC.text;
 }
 
 async function openDatabase(path: string) {

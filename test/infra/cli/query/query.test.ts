@@ -176,7 +176,8 @@ describe('--save', () => {
 
   const saveOver = async (create: (file: string) => unknown) => {
     const out = await writeTables();
-    const file = join(out, 'file');
+    // DuckDB reads a file of this name as Parquet.
+    const file = join(out, 'file.parquet');
     await create(file);
     const before = readFileSync(file);
     const { status, stderr } = await save(file, out);
@@ -184,9 +185,19 @@ describe('--save', () => {
     return stderr;
   };
 
-  it('refuses a file that is no database', async () => {
-    const text = 'a text that somebody needs'.repeat(1000);
-    expect(await saveOver((file) => writeFileSync(file, text))).toContain('is no DuckDB database');
+  it.each<[string, (file: string) => unknown]>([
+    ['a text', (file) => writeFileSync(file, 'a text that somebody needs'.repeat(1000))],
+    ['an empty file', (file) => writeFileSync(file, '')],
+    ['a file of Parquet', (file) => writeParquet(file, 'SELECT 1 AS one')],
+  ])('refuses %s', async (_, create) => {
+    expect(await saveOver(create)).toContain('is no DuckDB database');
+  });
+
+  it('writes a file, whatever its name', async () => {
+    const out = await writeTables();
+    const cwd = temporaryDirectory();
+    await runCommand(['query', '--local', '--out', out, '--save', ':memory:'], '', cwd);
+    expect(existsSync(join(cwd, ':memory:'))).toBe(true);
   });
 
   it('refuses a database that has tables', async () => {
