@@ -16,6 +16,11 @@ import type { QueryResult, Value } from './result.ts';
 /** A query takes seconds, and a person waits. */
 const POLL_EVERY_MS = 1_000;
 
+const MAX_TRIES = 3;
+
+/** Statements that may be repeated: they write nothing. */
+const SELECT = /^[\s(]*(SELECT|WITH)\b/i;
+
 const PERMISSIONS = "what the managed policy of the stack's output ReaderPolicyArn allows";
 
 /** The workgroup was deleted or disabled, or this user may not write to the bucket of its results. */
@@ -42,13 +47,21 @@ export async function runAthenaQuery(
 ): Promise<QueryResult | undefined> {
   const athena = new AthenaClient({ region });
   const start = { QueryString: sql, WorkGroup, QueryExecutionContext: { Database } };
-  try {
-    const { QueryExecutionId = '' } = await athena.send(new StartQueryExecutionCommand(start));
-    const execution = await follow(athena, QueryExecutionId, pollEvery);
-    return execution && (await readResult(athena, execution));
-  } catch (error) {
-    throw describeFailure(error);
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const { QueryExecutionId = '' } = await athena.send(new StartQueryExecutionCommand(start));
+      const execution = await follow(athena, QueryExecutionId, pollEvery);
+      return execution && (await readResult(athena, execution));
+    } catch (error) {
+      const failure = describeFailure(error);
+      if (tries === MAX_TRIES || !isUnreadable(failure.happened) || !SELECT.test(sql)) throw failure;
+    }
   }
+}
+
+/** Athena cannot open or read an object: a run replaced it during the query, or it is damaged. */
+function isUnreadable(reason: string): boolean {
+  return /^HIVE_(FILESYSTEM_ERROR|CANNOT_OPEN_SPLIT|CURSOR_ERROR|BAD_DATA)/.test(reason);
 }
 
 function describeFailure(error: unknown): CommandFailed {
@@ -112,6 +125,11 @@ function readValue(type: string, text: string | undefined): Value {
 }
 
 function queryFailed(reason: string): CommandFailed {
+  if (isUnreadable(reason))
+    return new CommandFailed(
+      toPrintable(reason),
+      'Repeat the query when no export writes the table. If it fails again, the object is damaged: see TableProblems in infra/RUNBOOK.md.',
+    );
   return new CommandFailed(
     toPrintable(reason),
     "Correct the query. 'SHOW TABLES' lists the tables, and 'DESCRIBE <table>' the columns of one. A condition on date makes it read less.",
