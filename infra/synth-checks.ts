@@ -5,7 +5,7 @@ import { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { CloudFormationStackArtifact } from 'aws-cdk-lib/cx-api';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { EXPORTS_PREFIX, FAILURE, MANIFEST } from '../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, MANIFEST, PLANS } from '../functions/workflow/keys.ts';
 import { metricType, TABLES_PREFIX } from '../functions/workflow/table.ts';
 import { type Config, type ConfiguredExport, InvalidConfig, nextStarts } from './config/config.ts';
 import { tableSource } from './config/exports.ts';
@@ -66,6 +66,7 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
     ['Functions', objects, keys],
     ['Functions', `${objects}/${FAILURE}`, besides],
     ['Functions', `${objects}/${MANIFEST}`, besides],
+    ['Functions', `${objects}/${PLANS}*`, 'The plans of any account and export, named after their days.'],
     ['Functions', `<${bucket}.Arn>/${TABLES_PREFIX}*`, months],
     ['Functions', `${catalog}/${databaseName(stack.stackName)}/*`, tables],
     ['Functions', `${secrets}/*/credential-??????`, accounts],

@@ -93,7 +93,7 @@ describe('the key', () => {
 
 const STORES_REPORTS = [DECRYPT('s3'), DECRYPT('secretsmanager'), GENERATE('s3')];
 const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
-  PlanExport: [DECRYPT('s3')],
+  PlanExport: [DECRYPT('s3'), GENERATE('s3')],
   GetToken: [DECRYPT('secretsmanager'), GENERATE('secretsmanager')],
   CreateReport: [DECRYPT('secretsmanager')],
   CheckReport: [DECRYPT('secretsmanager')],
@@ -101,7 +101,7 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   QueryPurchases: STORES_REPORTS,
   ExportList: STORES_REPORTS,
   CurateReport: [DECRYPT('s3'), GENERATE('s3')],
-  PublishWindow: [GENERATE('s3')],
+  PublishWindow: [DECRYPT('s3'), GENERATE('s3')],
   PublishExport: [],
   DescribeFailure: [GENERATE('s3')],
 };
