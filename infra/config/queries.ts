@@ -94,8 +94,6 @@ export function restatementsView({ table }: Pick<QueriedTable, 'table'>): string
 /** A sum over time, as the page draws it. */
 export interface SumOverTime {
   readonly unit: 'day' | 'week' | 'month';
-  /** A column. */
-  readonly dimension?: string | undefined;
   readonly metrics: readonly Pick<Column, 'name' | 'type'>[];
 }
 
@@ -110,22 +108,14 @@ export function rowsPerDay(table: string, account: string): string {
   ].join('\n');
 }
 
-export function sumsOverTime(
-  table: string,
-  account: string,
-  { unit, dimension, metrics }: SumOverTime,
-): string {
-  const keys = [
-    `${startOf(literal(unit))} AS "start"`,
-    ...(dimension === undefined ? [] : [quoted(dimension)]),
-  ];
-  const places = keys.map((_, at) => at + 1).join(', ');
+export function sumsOverTime(table: string, account: string, { unit, metrics }: SumOverTime): string {
+  const sums = metrics.map((metric) => `${sumOf(metric)} AS ${quoted(metric.name)}`);
   return [
-    `SELECT ${[...keys, ...metrics.map((metric) => `${sumOf(metric)} AS ${quoted(metric.name)}`)].join(', ')}`,
+    `SELECT ${[`${startOf(literal(unit))} AS "start"`, ...sums].join(', ')}`,
     `FROM ${quoted(catalogName(table))}`,
     `WHERE "account" = ${literal(account)}`,
-    `GROUP BY ${places}`,
-    `ORDER BY ${places}`,
+    'GROUP BY 1',
+    'ORDER BY 1',
   ].join('\n');
 }
 

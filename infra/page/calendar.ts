@@ -2,10 +2,11 @@ import { LACKS, type Lack, lackOf } from '../cli/days/missing.ts';
 import type { PageDay, PageExport } from './contents.ts';
 import { count, formatNumber, monthName } from './format.ts';
 import { fold, type Html, html } from './html.ts';
+import { tabulate } from './tables.ts';
 
 type State = PageDay['state'];
 
-/** In the order of the legend. The style sheet has a mark and a colour for each: `.rows`, `.absent` … */
+/** In the order of the legend. The style sheet has a colour for each: `.rows`, `.absent` … */
 const WORDS: Readonly<Record<State, string>> = {
   rows: 'with rows',
   empty: 'delivered without rows',
@@ -18,6 +19,20 @@ const WORDS: Readonly<Record<State, string>> = {
   other_request: 'missing: exported by another request',
   failed: 'missing: not exported, the last export of it failed',
   absent: 'missing: not exported',
+};
+
+/** In the square of a day. One without has rows, or its square is hollow. */
+const MARKS: Readonly<Partial<Record<State | 'restated', string>>> = {
+  running: '›',
+  held: '=',
+  unfinished: '~',
+  not_renewed: '↻',
+  not_in_table: '−',
+  unannounced: '?',
+  other_request: '≠',
+  failed: '!',
+  absent: '×',
+  restated: '•',
 };
 
 /** They have larger days. */
@@ -51,7 +66,7 @@ export function drawCalendar(days: readonly PageDay[]): Html {
   const [first, last] = [days[0]?.date, days.at(-1)?.date];
   const label = `A calendar of the days from ${first} to ${last}. The table of the months below says the same.`;
   const few = months.length <= FEW_MONTHS && html` few`;
-  return html`<div class="months${few}" role=img aria-label="${label}"><div class=weekdays><i>Mon</i><i>Wed</i><i>Fri</i></div>${months.map(drawMonth)}</div>
+  return html`<div class="months${few}" role=img aria-label="${label}"><div class=weekdays><b>&nbsp;</b><ol><li>Mon<li><li>Wed<li><li>Fri</ol></div>${months.map(drawMonth)}</div>
 ${drawLegend(days)}
 ${fold('Days by month', tabulateMonths(months))}`;
 }
@@ -61,15 +76,17 @@ type Month = readonly [month: string, days: readonly PageDay[]];
 /** The end tags of items may be left out, which makes the page of many exports a fifth smaller. */
 function drawMonth([month, days]: Month, at: number): Html {
   const year = at === 0 || month.endsWith('-01') ? ` ${month.slice(0, 4)}` : '';
-  return html`<div><b>${monthName(month)}${year}</b><ol class="from-${weekday(days[0]?.date)}">${days.map(drawDay)}</ol></div>
+  const weekday = new Date(days[0]?.date ?? '').getUTCDay() || 7;
+  const before = Array.from({ length: weekday - 1 }, () => html`<li>`);
+  return html`<div><b>${monthName(month)}${year}</b><ol>${before}${days.map(drawDay)}</ol></div>
 `;
 }
 
 function drawDay(day: PageDay): Html {
   const { date, state, restated } = day;
-  const names = [...(state === 'rows' ? [] : [state]), ...(restated > 0 ? ['restated'] : [])].join(' ');
-  const marks = names === '' ? undefined : html` class="${names}"`;
-  return html`<li${marks} title="${Number(date.slice(8))} ${monthName(date)}: ${describeDay(day)}">`;
+  const kind = state !== 'rows' && html` class=${state}`;
+  const mark = MARKS[state] ?? (restated > 0 && MARKS.restated);
+  return html`<li${kind} title="${Number(date.slice(8))} ${monthName(date)}: ${describeDay(day)}">${mark}`;
 }
 
 function describeDay({ state, rows, restated }: PageDay): string {
@@ -85,10 +102,10 @@ function drawLegend(days: readonly PageDay[]): Html {
   const counts = countBy(days);
   const states = STATES.flatMap((state) => {
     const many = counts.get(state);
-    return many ? [html`<li><i class="day ${state}"></i>${many} ${WORDS[state]}</li>`] : [];
+    return many ? [html`<li><i class="day ${state}">${MARKS[state]}</i>${many} ${WORDS[state]}</li>`] : [];
   });
   const restated = days.filter((day) => day.restated > 0).length;
-  const mark = html`<li><i class="day rows restated"></i>${restated} corrected later</li>`;
+  const mark = html`<li><i class="day rows">${MARKS.restated}</i>${restated} corrected later</li>`;
   return html`<ul class=legend>${states}${restated > 0 ? mark : undefined}</ul>`;
 }
 
@@ -101,21 +118,13 @@ function tabulateMonths(months: readonly Month[]): Html {
     const sum = days.reduce((total, day) => total + (day.rows ?? 0), 0);
     const restated = days.filter((day) => day.restated > 0).length;
     const numbers = [days.length, ...present.map((state) => counts.get(state) ?? 0), restated, sum];
-    return html`<tr><th scope=row>${month}${numbers.map((each) => html`<td>${formatNumber(String(each))}`)}
-`;
+    return [html`<time>${month}</time>`, ...numbers.map((each) => formatNumber(String(each)))];
   });
-  const states = present.map((state) => WORDS[state]);
-  const heads = ['days', ...states, 'corrected later', 'rows'];
-  return html`<div class=wide role=group tabindex=0 aria-label="Days by month"><table class=numbers><thead><tr><th scope=col>month${heads.map((each) => html`<th scope=col>${each}`)}<tbody>
-${rows}</table></div>`;
+  const columns = ['month', 'days', ...present.map((state) => WORDS[state]), 'corrected later', 'rows'];
+  return tabulate({ title: 'Days by month', columns, numbers: columns.map((_, at) => at).slice(1) }, rows);
 }
 
 function countBy(days: readonly PageDay[]): Map<State, number> {
   const groups = Map.groupBy(days, ({ state }) => state);
   return new Map([...groups].map(([state, each]) => [state, each.length]));
-}
-
-/** 1 is Monday. */
-function weekday(date = ''): number {
-  return new Date(date).getUTCDay() || 7;
 }

@@ -72,32 +72,26 @@ export interface PageRange extends DateRange {
 export interface PageSums {
   /** A point is a day, a week from Monday, or a month, so that there are at most about 100 points. */
   readonly unit: 'day' | 'week' | 'month';
-  /** The first day of each point. */
-  readonly starts: readonly string[];
-  /** Of each point: the days that the table has, and the days of the calendar. */
-  readonly days: readonly { readonly known: number; readonly all: number }[];
-  /** The dimension that splits them; absent if the table has none. */
-  readonly dimension?: string | undefined;
+  readonly points: readonly PagePoint[];
   /** `spend` first, if there is one, and at most two others. */
   readonly metrics: readonly PageMetric[];
+}
+
+export interface PagePoint {
+  /** The first day. */
+  readonly start: string;
+  /** The days that the table has, and the days of the calendar. */
+  readonly known: number;
+  readonly all: number;
 }
 
 export interface PageMetric {
   readonly name: string;
   /** `count`, `number`, a currency such as `EUR`, or `money` if the config names no currency; absent if it is not known. */
   readonly unit?: string | undefined;
-  /** The largest values of the dimension first, and all others together as the last one. One without a dimension. */
-  readonly series: readonly {
-    readonly label: string;
-    /** The label stands for all other values of the dimension. */
-    readonly others?: true;
-    /** One for each of `starts`; null where the table has no day. Decimal text, as `query` prints it. */
-    readonly values: readonly (string | null)[];
-    readonly total: string;
-  }[];
-  /** Over all series, as those of a series. */
+  /** One for each point; null where the table has no day. Decimal text, as `query` prints it. */
   readonly values: readonly (string | null)[];
-  /** Over all series, decimal text: the same as `SELECT sum(metric)`. */
+  /** Decimal text: the same as `SELECT sum(metric)`. */
   readonly total: string;
 }
 

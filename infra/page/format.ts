@@ -1,5 +1,15 @@
 import { type Html, html } from './html.ts';
 
+type Decimal = `${number}`;
+
+// Decimal texts keep every digit.
+const exact = new Intl.NumberFormat('en', { maximumFractionDigits: 20 });
+const cents = new Intl.NumberFormat('en', {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+  signDisplay: 'negative',
+});
+
 /** 1 is `1 day`, and 1200 are `1,200 days`. */
 export function count(many: number, one: string, several = `${one}s`): string {
   return `${formatNumber(String(many))} ${many === 1 ? one : several}`;
@@ -7,7 +17,7 @@ export function count(many: number, one: string, several = `${one}s`): string {
 
 /** `1634.250000` is `1,634.25`: every digit that says something. */
 export function formatNumber(decimal: string): string {
-  return groupDigits(decimal.replace(/\.0+$|(\.\d*?)0+$/, '$1'));
+  return exact.format(decimal as Decimal);
 }
 
 /** @param unit of a metric: a currency, or `money` if no currency is known */
@@ -18,30 +28,21 @@ export function isMoney(unit: string | undefined): boolean {
 /** Money has two digits after the point. If they are not all that it has, the element's value is exact. */
 export function showNumber(decimal: string, unit: string | undefined): string | Html {
   if (!isMoney(unit)) return formatNumber(decimal);
-  const shown = toCents(decimal);
-  const isExact = formatNumber(shown) === formatNumber(decimal);
+  const shown = cents.format(decimal as Decimal);
+  const isExact = Number(shown.replaceAll(',', '')) === Number(decimal);
   return isExact ? shown : html`<data value="${decimal}">${shown}</data>`;
-}
-
-function toCents(decimal: string): string {
-  const rounded = Number(decimal).toFixed(2);
-  return groupDigits(rounded === '-0.00' ? '0.00' : rounded);
 }
 
 /** A sum with two digits after the point at most; money has always two. The element's value is exact. */
 export function shortNumber(decimal: string, unit: string | undefined): Html {
   const isLong = decimal.includes('.') && Math.abs(Number(decimal)) >= 1;
-  const shown = isMoney(unit) || isLong ? toCents(decimal) : formatNumber(decimal);
+  const shown = isMoney(unit) || isLong ? cents.format(decimal as Decimal) : formatNumber(decimal);
   return html`<data value="${decimal}">${shown}</data>`;
 }
 
-function groupDigits(decimal: string): string {
-  return decimal.replace(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ',');
-}
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const months = new Intl.DateTimeFormat('en', { month: 'short', timeZone: 'UTC' });
 
 /** `2026-10` or a day of it is `Oct`. */
 export function monthName(date: string): string {
-  return MONTHS[Number(date.slice(5, 7)) - 1] ?? '';
+  return months.format(new Date(date));
 }

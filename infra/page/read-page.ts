@@ -14,13 +14,13 @@ import { newestRestatements, rowsPerDay, sumsOverTime } from '../config/queries.
 import { type DocumentedTable, documentTable } from '../config/table-words.ts';
 import { countDays } from './calendar.ts';
 import type { Freshness, PageContents, PageDay, PageExport, PageSums } from './contents.ts';
-import type { WantedSums } from './read-sums.ts';
+import type { WantedMetric } from './read-sums.ts';
 import type { AccountFacts, Tables } from './read-tables.ts';
 
 /** Executions of each export. */
 const MAX_EXECUTIONS = 10;
 
-/** Metrics beside the first one. */
+/** Charts side by side. */
 const MAX_METRICS = 3;
 
 /** @throws UsageError if the folder has no runs, or no stack was deployed from here */
@@ -66,7 +66,7 @@ async function describePlace({ local, out }: Folder): Promise<string> {
 
 interface DescribedTable {
   readonly words: DocumentedTable;
-  readonly metrics: WantedSums['metrics'];
+  readonly metrics: readonly WantedMetric[];
   /** By account. */
   readonly sums: ReadonlyMap<string, PageSums>;
 }
@@ -84,29 +84,23 @@ async function describeTables(
   for (const schema of tablesOf(entries, { platform: '', revision: '' }, config)) {
     const { table, kind } = schema;
     const words = documentTable(schema, entries);
-    const wanted = wantedSums(schema, words);
-    const sums = kind === 'report' ? await tables.sum(table, wanted) : new Map();
-    described.set(table, { words, metrics: wanted.metrics, sums });
+    const metrics = wantedMetrics(schema, words);
+    const sums = kind === 'report' ? await tables.sum(table, metrics) : new Map();
+    described.set(table, { words, metrics, sums });
   }
   return described;
 }
 
-/** Splits by campaign, or else by the first dimension. */
-function wantedSums({ columns, currencies }: TableSchema, words: DocumentedTable): WantedSums {
-  const texts = columns.filter(({ type }) => type === 'string').map(({ name }) => name);
+function wantedMetrics({ columns, currencies }: TableSchema, words: DocumentedTable): WantedMetric[] {
   const metrics = words.columns.flatMap(({ name, unit = '', adds_up }) => {
     const column = columns.find((each) => each.name === name);
     if (!adds_up || !column || column.type === 'string') return [];
     const isMoney = unit === 'money' || Object.values(currencies).includes(unit);
     return [{ ...column, unitOf: (account: string) => (isMoney ? (currencies[account] ?? 'money') : unit) }];
   });
-  const spendFirst = metrics.toSorted(
-    (one, other) => Number(other.name === 'spend') - Number(one.name === 'spend'),
-  );
-  return {
-    dimension: texts.find((name) => name === 'campaign_name') ?? texts[0],
-    metrics: spendFirst.slice(0, MAX_METRICS),
-  };
+  return metrics
+    .toSorted((one, other) => Number(other.name === 'spend') - Number(one.name === 'spend'))
+    .slice(0, MAX_METRICS);
 }
 
 /** The table of an export, as far as it is known. */

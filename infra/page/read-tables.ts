@@ -10,7 +10,7 @@ import type { ReadableBucket } from '../cli/bucket.ts';
 import { escapeGlob, findDamaged } from '../cli/query/views.ts';
 import { NEWEST_CHANGES, RESTATEMENTS } from '../config/queries.ts';
 import type { PageSums, Restatement } from './contents.ts';
-import { type Query, readSums, type WantedSums } from './read-sums.ts';
+import { type Query, readSums, type WantedMetric } from './read-sums.ts';
 
 /** Restatements that the page shows of an account's table. */
 const MAX_RESTATEMENTS = 50;
@@ -34,7 +34,7 @@ export interface Tables extends AsyncDisposable {
   /** The reason why the account's part of the table or of the ledger is left out. */
   problemOf(table: string, account: string): string | undefined;
   /** @returns by account, of those that have rows */
-  sum(table: string, wanted: WantedSums): Promise<ReadonlyMap<string, PageSums>>;
+  sum(table: string, wanted: readonly WantedMetric[]): Promise<ReadonlyMap<string, PageSums>>;
 }
 
 /** An object of a table on this disk. */

@@ -7,7 +7,17 @@ import { countDays, type DayCounts, drawCalendar } from './calendar.ts';
 import { drawSums } from './chart.ts';
 import type { PageContents, PageExport } from './contents.ts';
 import { count, formatNumber } from './format.ts';
-import { breakable, copyable, dated, fold, type Html, html, isolate, styleSheet } from './html.ts';
+import {
+  breakable,
+  type Content,
+  copyable,
+  dated,
+  fold,
+  type Html,
+  html,
+  isolate,
+  styleSheet,
+} from './html.ts';
 import {
   drawCorrections,
   drawDictionary,
@@ -15,6 +25,7 @@ import {
   drawFailure,
   drawPairs,
   drawRanges,
+  tabulate,
 } from './tables.ts';
 
 /** Exports that are all drawn open. Of more, those without trouble are folded: 19 of them would be printed on 40 pages. */
@@ -124,19 +135,27 @@ const HEADS: Readonly<Record<Lack, string>> = {
 
 function compareExports(exports: readonly PageExport[]): Html {
   const lacks = LACKS.filter((lack) => lack === 'not_delivered' || exports.some(lacking(lack)));
+  const mark = (kind: string, content: Content) => html`<span class=${kind}>${content}</span>`;
   const rows = exports.map((each, at) => {
     const { account, name, freshness, executions, failure } = each;
     const counts = countDays(each);
-    const [last] = executions;
-    const number = (many: number | undefined, mark: string) =>
-      html`<td class="number ${many ? mark : ''}">${many ?? '–'}</td>`;
-    return html`<tr><th scope=row><a href="#export-${at + 1}">${isolate(account)}/${isolate(name)}</a></th><td class="optional date">${freshness.newest_day ?? '–'}</td>${number(freshness.days_behind, '')}${lacks.map((lack) => number(counts?.[lack], lack === 'not_delivered' ? 'bad' : 'warn'))}<td class="${failure ? 'bad' : ''}">${last ? breakable(describeEnd(last)) : failure ? 'failed' : '–'}</td></tr>
-`;
+    const end = executions[0] ? breakable(describeEnd(executions[0])) : failure ? 'failed' : '–';
+    return [
+      html`<a href="#export-${at + 1}">${isolate(account)}/${isolate(name)}</a>`,
+      dated(freshness.newest_day ?? '–'),
+      freshness.days_behind ?? '–',
+      ...lacks.map((lack) =>
+        counts?.[lack]
+          ? mark(lack === 'not_delivered' ? 'bad' : 'warn', counts[lack])
+          : (counts?.[lack] ?? '–'),
+      ),
+      failure ? mark('bad', end) : end,
+    ];
   });
-  return html`<div class=wide role=group tabindex=0 aria-label="The exports, worst first"><table class=compare>
-<thead><tr><th scope=col>Export</th><th scope=col class=optional>Newest day</th><th scope=col class=number>Days behind</th>${lacks.map((lack) => html`<th scope=col class=number>${HEADS[lack]}</th>`)}<th scope=col>Last run</th></tr></thead>
-<tbody>
-${rows}</tbody></table></div>`;
+  const heads = lacks.map((lack) => HEADS[lack]);
+  const columns = ['Export', 'Newest day', 'Days behind', ...heads, 'Last run'];
+  const numbers = columns.map((_, at) => at).slice(2, -1);
+  return tabulate({ title: 'The exports, worst first', columns, numbers, optional: [1] }, rows);
 }
 
 /** @param id is inside of the details, so that a link to it opens them */

@@ -13,7 +13,7 @@ const MAX_ROWS = 8;
 
 interface Table {
   readonly title: string;
-  readonly columns: readonly string[];
+  readonly columns: readonly Content[];
   /** The columns that are aligned to the right. */
   readonly numbers?: readonly number[];
   /** The columns that a phone leaves out. */
@@ -33,7 +33,7 @@ function foldRows<Row>(rows: readonly Row[], draw: (some: readonly Row[], place:
 }
 
 /** A table that scrolls by itself if it is wider than a phone. Cells need no end tags, which many exports would have many of. */
-function tabulate(
+export function tabulate(
   { title, columns, numbers = [], optional = [] }: Table,
   rows: readonly (readonly Content[])[],
 ): Html {
@@ -138,7 +138,7 @@ function drawCommand(command: string): Html {
 export function drawFailure(failure: NonNullable<PageExport['failure']>): Html {
   const at = failure.at === '' ? undefined : html`${dated(toMinute(failure.at))} UTC`;
   return html`<div class=failure>
-<p><b>Failed: ${isolate(failure.error)}</b> ${at}</p>
+<p><b class=bad>Failed: ${isolate(failure.error)}</b> ${at}</p>
 <p>${failure.happened}</p>
 <p>${failure.todo}</p>
 ${drawCommand(failure.command)}

@@ -32,7 +32,7 @@ export function fullExport(days: number, fields: Partial<PageExport> = {}): Page
       { ...range(addDays(start, 2)), reason: 'not exported' },
       { ...range(addDays(start, 3)), reason: 'held' },
     ],
-    sums: pageSums(start, isLong ? Math.ceil(days / 7) : days, { unit: isLong ? 'week' : 'day' }),
+    sums: pageSums(start, isLong ? Math.ceil(days / 7) : days, isLong ? 'week' : 'day'),
     restatements: Array.from({ length: 12 }, (_, at) => ({
       date: addDays('2026-11-20', -at),
       metric: 'spend',
@@ -88,31 +88,23 @@ export function pageDays(
   });
 }
 
-/** Sums of three metrics for five values of a dimension. The second point has no day, and the last one half of its days. */
-export function pageSums(start: string, points: number, fields: Partial<PageSums> = {}): PageSums {
-  const unit = fields.unit ?? 'day';
-  const starts = Array.from({ length: points }, (_, at) => addDays(start, at * (unit === 'week' ? 7 : 1)));
+/** Sums of three metrics. The second point has no day, and the last one half of its days. */
+export function pageSums(first: string, many: number, unit: PageSums['unit'] = 'day'): PageSums {
   const all = { day: 1, week: 7, month: 30 }[unit];
-  const days = starts.map((_, at) => ({
-    known: at === 1 ? 0 : at === points - 1 ? Math.ceil(all / 2) : all,
+  const points = Array.from({ length: many }, (_, at) => ({
+    start: addDays(first, at * all),
+    known: at === 1 ? 0 : at === many - 1 ? Math.ceil(all / 2) : all,
     all,
   }));
-  const labels = ['Größe zählt', 'Back to School', 'קמפיין חורף', 'Summer Sale – Retargeting', '7 others'];
   const sizes = { spend: 640.25, impressions: 81_234, number_of_purchases: 12 };
   const metrics = Object.entries(sizes).map(([name, size]) => {
     const fraction = name === 'spend' ? '.250000' : '';
-    const series = labels.map((label, place) => {
-      const others = label === '7 others' ? { others: true as const } : {};
-      const value = (at: number) => Math.round((size * (5 - place) * (1 + at / points)) / 5);
-      const values = starts.map((_, at) => (at === 1 ? null : `${value(at)}${fraction}`));
-      return { label, ...others, values, total: '1234567.250000' };
-    });
-    const values = starts.map((_, at) =>
-      at === 1 ? null : `${3 * Math.round(size * (1 + at / points))}${fraction}`,
+    const values = points.map((_, at) =>
+      at === 1 ? null : `${3 * Math.round(size * (1 + at / many))}${fraction}`,
     );
-    return { name, unit: name === 'spend' ? 'EUR' : 'count', series, values, total: '6172836.250000' };
+    return { name, unit: name === 'spend' ? 'EUR' : 'count', values, total: '6172836.250000' };
   });
-  return { unit, starts, days, dimension: 'campaign_name', metrics, ...fields };
+  return { unit, points, metrics };
 }
 
 function range(day: string) {

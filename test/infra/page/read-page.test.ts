@@ -82,7 +82,7 @@ it('shows what missing, status and query show of overlapping, restated, held and
   // JSON makes dates and decimals of a result texts.
   const rows = await ask(acme.queries.days, out);
   expect(rows).toEqual(acme.days?.flatMap(({ date, rows }) => (rows ? [[date, String(rows)]] : [])));
-  expect(acme.sums).toMatchObject({ unit: 'day', dimension: 'campaign_name' });
+  expect(acme.sums?.unit).toBe('day');
   expect(acme.sums?.metrics.map(({ name, total }) => [name, total])).toEqual([
     ['spend', '12.000000'],
     ['clicks', '7'],
