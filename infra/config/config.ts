@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { Cron } from 'croner';
 import * as z from 'zod';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { PART_BYTES } from '../../functions/workflow/checkpoint.ts';
-import { isCalendarDate, isTimeZone } from '../../functions/workflow/request/dates.ts';
+import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
 import { describeIssue, wordIssue } from '../../functions/workflow/request/issues.ts';
+import project from '../../package.json' with { type: 'json' };
 import { accountFaults, exportFaults, targetFaults } from './export-faults.ts';
 import { type ConfiguredEntry, DateColumn, DeclaredColumns } from './exports.ts';
+import { Schedule, TimeZone } from './schedule.ts';
 
 /** The key of the config in cdk.json's context. */
 export const CONFIG_KEY = 'ad-report-export';
@@ -25,7 +26,6 @@ export const OUTPUTS = {
 } as const;
 
 const CDK_JSON = new URL('../../cdk.json', import.meta.url);
-const PACKAGE_JSON = new URL('../../package.json', import.meta.url);
 
 /** The default size limit of a file: 50 GiB. */
 const MAX_DOWNLOAD_BYTES = 50 * 1024 ** 3;
@@ -63,34 +63,11 @@ const Host = z
     'must be a host name, such as files.platform.example or *.platform.example',
   );
 
-/** The form of an expression. {@link parseCron} reads the values of a cron. */
-const EXPRESSION =
-  /^(cron\(([\d*,/-]+ ){2}([\d*,/LW-]+ [\w*,/-]+ \?|\? [\w*,/-]+ [\w*,/#-]+) [\d*,/-]+\)|rate\([1-9]\d* (minute|hour|day)s?\))$/;
-
-const TimeZone = z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin');
-
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
 
 const Currency = z
   .string()
   .refine((code) => CURRENCIES.has(code), 'must be the code of a currency in ISO 4217, such as EUR');
-
-/** When EventBridge Scheduler starts an export. */
-export const Schedule = z.strictObject({
-  expression: z
-    .string()
-    .regex(EXPRESSION, {
-      error:
-        'must be cron(minutes hours day-of-month month day-of-week year), one of the two days being ?, or rate(N minutes), rate(N hours) or rate(N days)',
-      abort: true,
-    })
-    .superRefine(checkCron),
-  time_zone: TimeZone.optional(),
-  /** The longest time between two starts. The alarm NoFreshData goes off four hours later. */
-  expect_every_hours: z.int().min(1).default(24),
-  /** `false` pauses the schedule, and its alarm NoFreshData with it. */
-  enabled: z.boolean().default(true),
-});
 
 /** The export sends these parameters of a refresh itself. A secret here would also end up in the template. */
 const NOT_OURS = /^(?!(grant_type|refresh_token|client_secret)$)/;
@@ -122,19 +99,13 @@ export const ConfigFile = z.strictObject({
       }),
     )
     .default([]),
-  /** The time zone of exports and schedules that name none. */
   time_zones: byAccount(TimeZone),
-  /** The currency of an account's amounts. Tables of these accounts have a column `currency`. */
   currency: byAccount(Currency),
-  /** `false` leaves out the catalog and the queries. The files are delivered all the same. */
   tables: z.boolean().default(true),
-  /** Parameters of a refresh request, besides those of RFC 6749. Contract 4.1 does not show any. */
   refresh_parameters: z
     .record(z.string().regex(NOT_OURS, 'must not be set here: the export sends it itself'), z.string())
     .optional(),
-  /** A new AWS account refuses any reservation. */
   reserve_token_concurrency: z.boolean().default(false),
-  /** Default: for ever. A table problem needs the file for as long as it takes to mend it. */
   keep_reports_days: z.int().min(7).optional(),
   max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
   max_curate_bytes: z.int().min(1).max(LARGEST_CURATE_BYTES).default(MAX_CURATE_BYTES),
@@ -146,9 +117,7 @@ export const ConfigFile = z.strictObject({
     .array(z.email('must be an e-mail address'))
     .refine(isDistinct, 'must not repeat an address')
     .default([]),
-  /** Default: the stack creates a topic for its alarms. */
   alarm_topic_arn: z.string().regex(TOPIC_ARN, 'must be the ARN of a standard SNS topic').optional(),
-  /** Shows alarms in a Slack channel. Someone has to authorize the workspace in the console of AWS first. */
   slack: z
     .strictObject({
       workspace_id: z
@@ -159,16 +128,12 @@ export const ConfigFile = z.strictObject({
         .regex(/^[CG][A-Z0-9]{1,254}$/, 'must be the id of a Slack channel, such as C0123ABCD'),
     })
     .optional(),
-  /** The runbook's address in alarms and failure reports. Default: that of the repository in package.json, or else its path. */
   runbook_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
-  /** `create`, or the ARN of a key. Default: keys that AWS manages, which cost nothing per month. */
   kms_key: z
     .string()
     .refine((text) => text === 'create' || KEY_ARN.test(text), 'must be "create" or the ARN of a KMS key')
     .optional(),
 });
-
-export type Schedule = z.infer<typeof Schedule>;
 
 /** A request, and optionally the schedule that starts it and what its table needs to know. */
 export interface ConfiguredExport extends ConfiguredEntry {
@@ -212,12 +177,10 @@ export function readConfig(): Config {
   return parseConfig(readContext()[CONFIG_KEY]);
 }
 
-/** `repository` of package.json: an https URL, `owner/name` on GitHub, or an object with one as its `url`. */
-function readRepository(): unknown {
-  return JSON.parse(readFileSync(PACKAGE_JSON, 'utf8')).repository;
-}
-
-/** The runbook's address in a repository; undefined if the repository has none that a browser opens. */
+/**
+ * The runbook's address in a repository of package.json: an https URL, `owner/name` on GitHub, or an object with one as its `url`.
+ * Undefined if a browser cannot open it.
+ */
 function runbookIn(repository: unknown): string | undefined {
   const { url = repository } = Object(repository);
   const [, https] = /^(?:git\+)?(https:\/\/[^?#]+?)(?:\.git)?$/.exec(String(url)) ?? [];
@@ -230,7 +193,11 @@ function runbookIn(repository: unknown): string | undefined {
  * @param region to which the stack would be deployed, if it is known
  * @throws InvalidConfig with every fault, including those of the exports' requests
  */
-export function parseConfig(context: unknown, region?: string, repository = readRepository()): Config {
+export function parseConfig(
+  context: unknown,
+  region?: string,
+  repository = Object(project).repository,
+): Config {
   const parsed = ConfigFile.safeParse(context, { error: wordIssue });
   const issues = parsed.error?.issues ?? [];
   const faults = [
@@ -269,32 +236,6 @@ function byAccount(value: z.ZodString) {
 
 function isDistinct(names: readonly string[]): boolean {
   return new Set(names).size === names.length;
-}
-
-/**
- * Reads a cron like EventBridge Scheduler: Sunday is 1, and L is the last day of the month or the week.
- *
- * @throws Error that says which value is wrong
- */
-function parseCron(expression: string, timezone = 'UTC'): Cron {
-  const fields = expression.slice('cron('.length, -1).replace(/ L (\S+)$/, ' SAT $1');
-  const options = { mode: '7-part', alternativeWeekdays: true, sloppyRanges: true, timezone } as const;
-  return new Cron(`0 ${fields}`, options);
-}
-
-function checkCron(expression: string, context: z.core.$RefinementCtx<string>): void {
-  if (!expression.startsWith('cron')) return;
-  try {
-    if (!parseCron(expression).nextRun(new Date(0))) context.addIssue('names no day that exists');
-  } catch (error) {
-    context.addIssue(`cannot be read: ${(error as Error).message.replace('CronPattern: ', '')}`);
-  }
-}
-
-/** The next starts of a schedule, in ms. One with a rate starts first when it is deployed. */
-export function nextStarts({ expression, time_zone }: Schedule, count: number): number[] {
-  if (!expression.startsWith('cron')) return [0];
-  return parseCron(expression, time_zone).nextRuns(count).map(Number);
 }
 
 /** Refuses plain http and loopback. The local run allows them: it replaces base_url after this check. */

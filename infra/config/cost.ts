@@ -1,14 +1,5 @@
 import { MIN_WAIT, pollWait } from '../../functions/decisions/waits.ts';
 
-/** The things that AWS bills for an execution. */
-interface Usage {
-  /** Of a Standard workflow; every entered state is one. */
-  readonly transitions: number;
-  /** Calls of functions. */
-  readonly calls: number;
-  readonly gigabyteSeconds: number;
-}
-
 /** List prices in dollars, us-east-1, without the free tier. */
 export const PRICES = {
   as_of: 'November 2026',
@@ -26,10 +17,6 @@ export const PRICES = {
   storedGigabyte: 0.023,
   key: 1,
 } as const;
-
-export function dollarsOf({ transitions, calls, gigabyteSeconds }: Usage): number {
-  return transitions * PRICES.transition + calls * PRICES.call + gigabyteSeconds * PRICES.gigabyteSecond;
-}
 
 /** MB of each step's function. Lambda gives CPU in proportion to memory: 1,769 MB are one whole CPU. */
 export const MEMORY = {
@@ -71,11 +58,11 @@ const WINDOW_STATES = {
 } as const satisfies Record<string, { steps: readonly StepName[]; others: number }>;
 
 /**
- * The usage of an export in which everything succeeds at the first try.
+ * The state transitions of an export in which everything succeeds at the first try, and what it costs.
  *
  * @param readyAfter seconds from the creation of a report until it is READY
  */
-export function usageOf(kind: keyof typeof WINDOW_STATES, windows: number, readyAfter: number): Usage {
+export function costOf(kind: keyof typeof WINDOW_STATES, windows: number, readyAfter: number) {
   const polls = kind === 'report' ? windows * countPolls(readyAfter) : 0;
   const window = WINDOW_STATES[kind];
   const steps: readonly StepName[] = [
@@ -83,12 +70,11 @@ export function usageOf(kind: keyof typeof WINDOW_STATES, windows: number, ready
     ...Array.from({ length: windows }, () => window.steps).flat(),
     ...Array.from({ length: polls }, () => 'CheckReport' as const),
   ];
-  return {
-    transitions: steps.length + EXPORT_STATES.others + windows * window.others + 2 * polls,
-    calls: steps.length,
-    // A second for each call. Most take less.
-    gigabyteSeconds: steps.reduce((sum, step) => sum + MEMORY[step] / 1024, 0),
-  };
+  const transitions = steps.length + EXPORT_STATES.others + windows * window.others + 2 * polls;
+  // A second for each call. Most take less.
+  const gigabyteSeconds = steps.reduce((sum, step) => sum + MEMORY[step] / 1024, 0);
+  const lambda = steps.length * PRICES.call + gigabyteSeconds * PRICES.gigabyteSecond;
+  return { transitions, dollars: transitions * PRICES.transition + lambda };
 }
 
 function countPolls(readyAfter: number): number {

@@ -56,12 +56,6 @@ export function accountFaults(context: unknown): string[] {
 /** Regions of GovCloud and China. CloudFormation has no resource for a Slack channel there. */
 const WITHOUT_SLACK = /^(us-gov|cn)-/;
 
-/** Resources that have to be in the Region of the stack. */
-const SAME_REGION = {
-  alarm_topic_arn: ['the topic', 'alarms notify only topics in their own Region'],
-  kms_key: ['the key', 'AWS encrypts only with keys of the same Region'],
-} as const;
-
 /** Faults of alarms and of the key. @param region to which the stack would be deployed, if it is known */
 export function targetFaults(context: unknown, region?: string): string[] {
   const settings = fieldsOf(context);
@@ -72,12 +66,10 @@ export function targetFaults(context: unknown, region?: string): string[] {
       'alarm_emails: cannot be combined with alarm_topic_arn; subscribe the addresses to that topic',
     );
   if (!region) return faults;
-  for (const [setting, [what, why]] of Object.entries(SAME_REGION)) {
+  for (const setting of ['alarm_topic_arn', 'kms_key']) {
     const [, , , itsRegion] = String(settings[setting]).split(':');
     if (itsRegion && itsRegion !== region)
-      faults.push(
-        `${setting}: ${what} is in ${itsRegion}, but the stack would be deployed to ${region}, and ${why}`,
-      );
+      faults.push(`${setting}: is in ${itsRegion}, but must be in ${region}, as the stack would be`);
   }
   if (slack !== undefined && WITHOUT_SLACK.test(region))
     faults.push(`slack: AWS has no chat service in ${region}; leave it out, and use alarm_emails`);

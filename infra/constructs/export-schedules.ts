@@ -12,8 +12,9 @@ import { StepFunctionsStartExecution } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct, type IConstruct } from 'constructs';
-import type { ConfiguredExport, Schedule as ConfiguredSchedule } from '../config/config.ts';
+import type { ConfiguredExport } from '../config/config.ts';
 import { requestOf } from '../config/exports.ts';
+import type { Schedule as ConfiguredSchedule } from '../config/schedule.ts';
 import { grantKey } from './encryption-key.ts';
 
 /** Retries of a failed start, all within the hour. The default is 185 retries in 24 h. */

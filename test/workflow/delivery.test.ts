@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { usageOf } from '../../infra/config/cost.ts';
+import { costOf } from '../../infra/config/cost.ts';
 import { queryDays, sumDays } from '../support/day-sums.ts';
 import { commonWorkflow, keysOf, runExport } from '../support/run-export.ts';
 
@@ -16,9 +16,9 @@ describe('an export of one window', () => {
     const outcome = await runExport(workflow, { request });
     const { name, status, output, s3, announced, manifest, reports, events } = outcome;
     expect(status).toBe('SUCCEEDED');
-    // `plan` counts these states and calls to estimate the cost.
+    // `plan` counts these states to estimate the cost.
     const entered = events.filter(({ type }) => type === 'StateEntered');
-    expect(entered).toHaveLength(usageOf('report', 1, 0).transitions);
+    expect(entered).toHaveLength(costOf('report', 1, 0).transitions);
     const prefix = prefixOf('one');
     expect(await keysOf(workflow, 'one')).toEqual(
       ['_manifest.json', 'report.json'].map((file) => `${prefix}${file}`),

@@ -6,7 +6,7 @@ import { parseJson } from '../../../functions/workflow/json.ts';
 import { exportPrefix, MANIFEST } from '../../../functions/workflow/keys.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { type ExportRequest, splitRequest } from '../../../functions/workflow/request/request.ts';
-import { dollarsOf, PRICES, usageOf } from '../../config/cost.ts';
+import { costOf, PRICES } from '../../config/cost.ts';
 import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from '../bucket.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { examples, loadConfig, option } from '../options.ts';
@@ -62,7 +62,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
     : { windows: all, warnings: [], already_delivered: undefined };
   const seconds = await medianSeconds(store, request);
   const rounds = Math.ceil(found.windows.length / request.max_parallel);
-  const usage = usageOf(request.kind, found.windows.length, seconds ?? ASSUMED_SECONDS);
+  const { dollars } = costOf(request.kind, found.windows.length, seconds ?? ASSUMED_SECONDS);
   return {
     outcome: 'ok' as const,
     account: request.account,
@@ -73,7 +73,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
     reports: request.kind === 'report' ? found.windows.length : 0,
     minutes: Math.ceil((rounds * (seconds ?? ASSUMED_SECONDS)) / 60),
     seconds_per_report: seconds,
-    dollars: Number(dollarsOf(usage).toFixed(4)),
+    dollars: Number(dollars.toFixed(4)),
     warnings: [...warnings, ...found.warnings],
   };
 }

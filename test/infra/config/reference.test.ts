@@ -6,7 +6,7 @@ import { PurchasesInput } from '../../../functions/workflow/request/purchases.ts
 import { ReportInput } from '../../../functions/workflow/request/report.ts';
 import { metricType } from '../../../functions/workflow/table.ts';
 import { CONFIG_KEY, ConfigFile, readContext } from '../../../infra/config/config.ts';
-import { dollarsOf, PRICES, usageOf } from '../../../infra/config/cost.ts';
+import { costOf, PRICES } from '../../../infra/config/cost.ts';
 import { resourcesOf, synthesizeStack } from '../../support/stack.ts';
 
 const REQUESTS = readFileSync(new URL('../../../functions/REQUESTS.md', import.meta.url), 'utf8');
@@ -79,7 +79,7 @@ describe('the reference has', () => {
     const account = idle.total - billed({ exports: [], accounts: ['acme'] }).total;
     const { stack: _, ...shipped } = Object(readContext()[CONFIG_KEY]);
     const cents = (dollars: number) => dollars.toFixed(2);
-    const run = (windows: number) => dollarsOf(usageOf('report', windows, 180));
+    const run = (windows: number) => costOf('report', windows, 180).dollars;
     // Deliveries, Bytes, Rows, Freshness, DaysRestated and TimeToReady, in as many hours of a month as there are runs.
     const metrics = (runs: number) =>
       `its metrics cost ${cents((6 * PRICES.metric * runs) / (30 * 24))} more`;
