@@ -56,7 +56,8 @@ const COMMANDS: Readonly<
     load: async () => (await import('./executions/stop.ts')).createStopCommand(),
   },
   explain: {
-    description: 'Show why an execution failed, how long each of its windows took, and what it did when.',
+    description:
+      'Show why an execution failed, how long each of its windows took, and where to see its states.',
     load: async () => (await import('./executions/explain.ts')).createExplainCommand(),
   },
   login: {

@@ -105,7 +105,20 @@ export async function readDeployed(execution: DescribeExecutionOutput): Promise<
     end: { ...execution, output: parseJson(execution.output ?? '') },
     events: [...own, ...windows.flat()],
     until: stopDate.toISOString(),
+    console: consoleLink(executionArn),
   };
+}
+
+/** Other partitions have consoles of their own. */
+const CONSOLES: Readonly<Record<string, string>> = {
+  'aws-cn': 'amazonaws.cn',
+  'aws-us-gov': 'amazonaws-us-gov.com',
+};
+
+function consoleLink(executionArn: string): string {
+  const [, partition = '', , region] = executionArn.split(':');
+  const host = `${region}.console.${CONSOLES[partition] ?? 'aws.amazon.com'}`;
+  return `https://${host}/states/home?region=${region}#/v2/executions/details/${executionArn}`;
 }
 
 /** The events of a window's execution, as those of a Map's iteration. */
@@ -136,24 +149,16 @@ async function readHistory(sfn: SFN, executionArn: string, window?: number): Pro
   );
 }
 
-/** The events of a Lambda or a task name no state; they belong to the one that was entered last. */
 function toEvents(history: readonly AwsEvent[], window: number | undefined): ExecutionEvent[] {
-  let at: Pick<ExecutionEvent, 'state' | 'stateType'> = {};
-  return history.flatMap((event): ExecutionEvent[] => {
-    const { type = '', timestamp = new Date(0), stateExitedEventDetails: exited } = event;
-    const time = timestamp.toISOString();
-    const [, stateType, change] = /^(\w+)(StateEntered|StateExited)$/.exec(type) ?? [];
-    if (change !== undefined) {
-      at = { state: (event.stateEnteredEventDetails ?? exited)?.name, stateType };
-      return [{ type: change, time, window, ...at, output: parseJson(exited?.output ?? '') }];
-    }
-    if (!/^(LambdaFunction|Task).*(Failed|TimedOut)$/.test(type)) return [];
-    return [{ type: 'StateFailed', time, window, ...at, ...failureOf(event) }];
+  return history.flatMap((event) => {
+    const {
+      timestamp = new Date(0),
+      stateEnteredEventDetails: entered,
+      stateExitedEventDetails: exited,
+    } = event;
+    const [type] = /StateEntered$|StateExited$/.exec(event.type ?? '') ?? [];
+    if (type === undefined) return [];
+    const state = (entered ?? exited)?.name;
+    return [{ type, time: timestamp.toISOString(), window, state, output: parseJson(exited?.output ?? '') }];
   });
-}
-
-/** Each type of failure has its own field of details. */
-function failureOf(event: AwsEvent): { error: string; cause?: string } {
-  const details = Object.values(event).find((value) => typeof Object(value).error === 'string');
-  return details ?? { error: event.type ?? '' };
 }

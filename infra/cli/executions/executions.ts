@@ -52,12 +52,9 @@ export interface ExecutionEvent {
   /** The window's place in the plan. Absent in the events of the export itself. */
   readonly window?: number | undefined;
   readonly state?: string | undefined;
-  /** Task, Wait, Choice … */
-  readonly stateType?: string | undefined;
   readonly input?: unknown;
   readonly output?: unknown;
   readonly error?: string | undefined;
-  readonly cause?: string | undefined;
 }
 
 /** An execution with what its history says. */
@@ -68,6 +65,8 @@ export interface RecordedExecution {
   readonly events: readonly ExecutionEvent[];
   /** The end of the execution, or the last that is known of it. ISO 8601. */
   readonly until: string;
+  /** The page of a deployed execution in AWS's console, with every state and its input and output. */
+  readonly console?: string;
   /** The command that exports the rest of a local run, if its history has it. */
   readonly next?: string | undefined;
 }

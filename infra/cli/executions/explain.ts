@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Command } from 'commander';
 import prettyBytes from 'pretty-bytes';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
@@ -18,7 +19,6 @@ import {
 } from './executions.ts';
 import { listExecutions } from './list.ts';
 import { adviseLocally, describeOutcome, type Outcome, outcomeOf } from './outcome.ts';
-import { describeTimeline } from './timeline.ts';
 
 export function createExplainCommand(): Command {
   return new Command('explain')
@@ -38,9 +38,8 @@ async function explain(named: string | undefined, options: CommonOptions): Promi
   const failed = options.local ? await readLocalFailure(details, options) : readFailure(details);
   if (!options.json) return printLines(describeExecution(details, failed, options));
   const { outcome: ending, ...failure } = failed ?? {};
-  const timeline = describeTimeline(details.events);
-  const windows = readWindows(details);
-  printDocument({ ...details.summary, failure: ending && failure, windows, timeline });
+  const { summary, console } = details;
+  printDocument({ ...summary, failure: ending && failure, windows: readWindows(details), console });
 }
 
 async function findDeployed(execution: string): Promise<RecordedExecution> {
@@ -84,7 +83,7 @@ function describeExecution(
   failure: Outcome | undefined,
   { local, out }: CommonOptions,
 ): string[] {
-  const { summary, events } = details;
+  const { summary } = details;
   const { execution, outcome, seconds, started_at, ended_at, account } = summary;
   const took = isUnderWay(summary) ? 'so far' : 'took';
   const facts = [
@@ -102,14 +101,19 @@ function describeExecution(
       : [],
     failure ? describeOutcome(failure, { root: local ? `${out}/` : 's3://', next }) : [],
     readWindows(details).map(describeWindow),
-    describeTimeline(events),
-    local && events.every(({ state }) => state === undefined)
-      ? ['history.json does not have its states: a later run replaced it, or the disk was full.']
-      : [],
+    [describeStates(details, out)],
   ];
   return paragraphs
     .filter((lines) => lines.length > 0)
     .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+}
+
+/** Names the place that has each state with its input and output. */
+function describeStates({ console, events }: RecordedExecution, out: string): string {
+  if (console !== undefined) return `Each state: ${console}`;
+  return events.some(({ state }) => state !== undefined)
+    ? `Each state: ${join(out, 'history.json')}`
+    : 'history.json does not have its states: a later run replaced it, or the disk was full.';
 }
 
 function describeWindow(run: WindowRun): string {

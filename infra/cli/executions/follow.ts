@@ -3,12 +3,11 @@ import { ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { CommandFailed, UsageError } from '../errors.ts';
 import { catchInterrupt } from '../interrupt.ts';
-import { printLines, warn } from '../layout.ts';
+import { warn } from '../layout.ts';
 import { explainCommand } from '../next-command.ts';
 import { checkRequest, executionName, futureFaults } from '../requests/request.ts';
-import { createStepFunctions, hasEnded, readDeployed } from './deployed.ts';
+import { createStepFunctions, hasEnded } from './deployed.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
-import { describeTimeline } from './timeline.ts';
 
 /** DescribeExecution costs nothing, and an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
@@ -19,7 +18,7 @@ const FOLLOW_EVERY_MS = 5_000;
 const MAX_FAILED_POLLS = 12;
 
 /**
- * Starts an execution and follows it until it ends. If it fails, prints its timeline.
+ * Starts an execution and follows it until it ends.
  *
  * @throws UsageError if the request has a fault; nothing is started
  * @throws CommandFailed if AWS refuses to start it, or all polls of a minute fail
@@ -39,9 +38,7 @@ export async function startAndFollow(
   const name = executionName(checked, now);
   const { executionArn = '' } = await sfn.startExecution({ stateMachineArn, name, input });
   process.stderr.write(`started ${executionArn}\n`);
-  const outcome = await follow(sfn, executionArn, followEvery);
-  if (outcome.outcome === 'failed') await printTimeline(sfn, executionArn);
-  return outcome;
+  return follow(sfn, executionArn, followEvery);
 }
 
 async function follow(sfn: SFN, executionArn: string, every: number): Promise<Outcome> {
@@ -101,15 +98,4 @@ function describeInterrupted(executionArn: string): Outcome {
     continues: true,
     next: explainCommand(execution),
   };
-}
-
-/** Warns if the history cannot be read, because the command still has to print how the export failed. */
-async function printTimeline(sfn: SFN, executionArn: string): Promise<void> {
-  try {
-    const { events } = await readDeployed(await sfn.describeExecution({ executionArn }));
-    printLines(describeTimeline(events), process.stderr);
-  } catch (error) {
-    if (!(error instanceof CommandFailed)) throw error;
-    warn(`${error.happened} ${error.todo}`);
-  }
 }

@@ -15,7 +15,6 @@ import { showProgress } from '../../local/step-functions/progress.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { UsageError } from '../errors.ts';
 import { adviseLocally, type Interrupted, type Outcome, outcomeOf } from '../executions/outcome.ts';
-import { describeTimeline } from '../executions/timeline.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { printLines, warn } from '../layout.ts';
 import { quote, repeatCommand } from '../next-command.ts';
@@ -88,8 +87,6 @@ export async function runLocal(
   const outcome = outcomeOf({ name: execution.name, ...result });
   if (outcome.outcome !== 'failed')
     return { outcome, next, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
-  const { events = [] } = local.history.executions.at(-1) ?? {};
-  printLines(describeTimeline(events), process.stderr);
   return { outcome: adviseLocally(outcome, { ...options, account: request.account }), next };
 }
 

@@ -6,18 +6,18 @@ import { runCommand } from '../../../support/cli.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { writeTemporary } from '../support.ts';
 import { FAILED, FAILURE, NAME, RUNNING } from './operated-executions.ts';
-import { STACK, startExecutions } from './step-functions.ts';
+import { STACK, STATE_MACHINE, startExecutions } from './step-functions.ts';
 
 function explain(...args: string[]) {
   return runCommand(['explain', ...STACK, ...args]);
 }
 
 describe('explain', () => {
-  it('shows how long each window took, where a running one is, and the timeline', async () => {
+  it('shows how long each window took, where a running one is, and a link to all of its states', async () => {
     await startExecutions([RUNNING, FAILED]);
     const { status, stdout } = await explain(NAME, '--json');
     expect(status).toBe(0);
-    const { windows, timeline, ...summary } = JSON.parse(stdout);
+    const { windows, console, ...summary } = JSON.parse(stdout);
     expect(summary).toMatchObject({ execution: NAME, outcome: 'running', export: 'daily-campaigns' });
     expect(windows).toMatchObject([
       {
@@ -29,29 +29,21 @@ describe('explain', () => {
       },
       { outcome: 'running', seconds: expect.any(Number), state: 'WaitForReport' },
     ]);
-    expect(timeline).toEqual([
-      'Timeline (UTC) of the export and its window 2026-11-15 to 2026-11-30:',
-      '  2026-11-21 06:00:00  PlanExport',
-    ]);
-  });
-
-  it('shows the timeline of the window that was delivered last, and one that has not begun', async () => {
-    await startExecutions([{ ...RUNNING, windows: RUNNING.windows?.slice(0, 1) ?? [] }]);
-    const { windows, timeline } = JSON.parse((await explain(NAME, '--json')).stdout);
-    expect(windows[1]).toHaveProperty('outcome', 'waiting');
-    expect(timeline.slice(2)).toEqual([
-      '  2026-11-21 06:01:00  CreateReport',
-      '  2026-11-21 06:08:00  SaveReport',
-      '  2026-11-21 06:09:00  SaveReport failed: CopyFailed',
-    ]);
+    const arn = `${STATE_MACHINE.replace(':stateMachine:', ':execution:')}:${NAME}`;
+    const page =
+      'https://eu-west-1.console.aws.amazon.com/states/home?region=eu-west-1#/v2/executions/details/';
+    expect(console).toBe(page + arn);
+    expect((await explain(NAME)).stdout.split('\n').at(-2)).toBe(`Each state: ${page + arn}`);
   });
 
   it.each([
+    ['RUNNING', 'waiting'],
     ['FAILED', 'not_begun'],
     ['ABORTED', 'not_begun'],
     ['PENDING_REDRIVE', 'waiting'],
   ] as const)('says of an execution that is %s that such a window is %s', async (status, outcome) => {
-    await startExecutions([{ ...RUNNING, status, ended: 30, windows: RUNNING.windows?.slice(0, 1) ?? [] }]);
+    const ended = status === 'RUNNING' ? {} : { ended: 30 };
+    await startExecutions([{ ...RUNNING, status, ...ended, windows: RUNNING.windows?.slice(0, 1) ?? [] }]);
     const { windows } = JSON.parse((await explain(NAME, '--json')).stdout);
     expect(windows[1]).toHaveProperty('outcome', outcome);
     expect((await explain(NAME)).stdout).toMatch(`2026-11-15 to 2026-11-30  ${outcome.replace('_', ' ')}`);
@@ -77,7 +69,7 @@ describe('explain', () => {
     const { stdout } = await explain(NAME);
     expect(stdout).toMatch(/^2026-10-01 to 2026-11-14 {2}delivered, 45 rows, 1.23 kB, took 11m$/m);
     expect(stdout).toMatch(
-      /^2026-11-15 to 2026-11-30 {2}running: waits for the report, so far .*\n\nTimeline /m,
+      /^2026-11-15 to 2026-11-30 {2}running: waits for the report, so far .*\n\nEach state: /m,
     );
   });
 

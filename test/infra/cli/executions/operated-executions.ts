@@ -84,17 +84,8 @@ export const RUNNING: FakeExecution = {
       },
       history: [
         ...visit('Task', 'CreateReport', 1, 2),
-        ...visit('Wait', 'WaitForReport', 2, 4),
-        ...visit('Wait', 'WaitForReport', 5, 8),
-        { type: 'TaskStateEntered', timestamp: at(8), stateEnteredEventDetails: { name: 'SaveReport' } },
         { type: 'LambdaFunctionScheduled', timestamp: at(8) },
-        {
-          type: 'LambdaFunctionFailed',
-          timestamp: at(9),
-          lambdaFunctionFailedEventDetails: { error: 'CopyFailed', cause: '{}' },
-        },
-        { type: 'LambdaFunctionScheduled', timestamp: at(10) },
-        { type: 'TaskStateExited', timestamp: at(12), stateExitedEventDetails: { name: 'SaveReport' } },
+        ...visit('Task', 'SaveReport', 8, 12),
       ],
     },
     {

@@ -29,8 +29,6 @@ interface Options {
   readonly denied?: string;
   /** The end of each execution that is started, as fields of DescribeExecution's answer. */
   readonly end?: Readonly<Record<string, unknown>>;
-  /** The history of each execution that is started. */
-  readonly history?: readonly object[];
   /** Polls that see a started execution running, before it ends. */
   readonly polls?: number;
   /** Polls before those that fail. */
@@ -54,14 +52,7 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
   await startCloudFormation('exports');
   setTarget({ stack: 'exports' });
   onTestFinished(() => setTarget({}));
-  const {
-    denied = '',
-    end = {},
-    history = [],
-    polls = 2,
-    failedPolls = 0,
-    pollError = 'ExecutionDoesNotExist',
-  } = options;
+  const { denied = '', end = {}, polls = 2, failedPolls = 0, pollError = 'ExecutionDoesNotExist' } = options;
   const started: { name: string; input: string; stateMachineArn: string }[] = [];
   const arnOf = (name: string) => `${STATE_MACHINE.replace('stateMachine', 'execution')}:${name}`;
   const all = executions.flatMap((execution) => [execution, ...(execution.windows ?? [])]);
@@ -119,7 +110,7 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
       },
       DescribeMapRun: ({ mapRunArn }) => ({ mapRunArn, itemCounts: { total: 9, succeeded: 3, running: 4 } }),
       GetExecutionHistory: ({ executionArn = '', nextToken }) =>
-        page(find(executionArn)?.history ?? history, 'events', nextToken, 3),
+        page(find(executionArn)?.history ?? [], 'events', nextToken, 3),
       StopExecution: ({ executionArn = '' }) => {
         const execution = find(executionArn);
         if (execution) execution.status = 'ABORTED';

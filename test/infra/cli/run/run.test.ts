@@ -48,22 +48,6 @@ describe('run', () => {
     expect(started).toMatch(/^started /);
   });
 
-  it.each([
-    ['', 'Timeline (UTC) of the export:\n  1970-01-01 00:00:01  PlanExport\n'],
-    ['GetExecutionHistory', 'warning: AWS could not answer GetExecutionHistory for '],
-  ])('prints the timeline of an execution that failed: %s', async (denied, expected) => {
-    const end = { status: 'FAILED', error: 'ReportStuck' };
-    const entered = {
-      type: 'TaskStateEntered',
-      timestamp: 1,
-      stateEnteredEventDetails: { name: 'PlanExport' },
-    };
-    await startExecutions([], { end, denied, history: [{ id: 1, ...entered }], polls: 0 });
-    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-    expect(await run()).toMatchObject({ outcome: 'failed' });
-    expect(write.mock.calls.at(-1)).toEqual([expect.stringContaining(expected)]);
-  });
-
   it('goes on after polls that fail for a minute, and shows why they fail', async () => {
     const pollError = 'UnrecognizedClientException';
     await startExecutions([], { end: DELIVERED, failedPolls: 12, pollError });
