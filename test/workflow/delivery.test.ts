@@ -25,7 +25,8 @@ describe('an export of one window', () => {
     );
     const puts = s3.filter(({ method }) => method === 'PUT').map(({ key }) => key);
     const tables = ['tables/one/sandbox.2026-10.parquet', 'tables/ledger/sandbox.one.2026-10.parquet'];
-    expect(puts).toEqual([`${prefix}report.json`, ...tables, `${prefix}_manifest.json`]);
+    const plan = 'exports/account=sandbox/export=one/_plans/2026-10-01_2026-10-08.json';
+    expect(puts).toEqual([plan, `${prefix}report.json`, ...tables, `${prefix}_manifest.json`]);
     expect(announced).toMatchObject([
       { source: 'ad-report-export', 'detail-type': 'Report Exported', detail: output },
     ]);
