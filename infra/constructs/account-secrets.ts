@@ -41,20 +41,16 @@ export class AccountSecrets extends Construct {
     }
   }
 
-  /** To read credentials, and to replace a used refresh token by the new one if nobody has changed it meanwhile. */
-  grantReadWriteCredentials(grantee: IGrantable): void {
+  /** To replace tokens, and a used refresh token by the new one if nobody has changed the credential meanwhile. */
+  grantReplaceTokens(grantee: IGrantable): void {
     this.grant(grantee, ['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'], 'credential');
+    this.grant(grantee, ['GetSecretValue', 'PutSecretValue'], 'token');
     grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
   grantReadTokens(grantee: IGrantable): void {
     this.grant(grantee, ['GetSecretValue'], 'token');
     grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt']);
-  }
-
-  grantReadWriteTokens(grantee: IGrantable): void {
-    this.grant(grantee, ['GetSecretValue', 'PutSecretValue'], 'token');
-    grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
   /** The L2 construct would generate a value. */

@@ -149,10 +149,7 @@ export class WorkflowFunctions extends Construct {
       ...(download_hosts && { DOWNLOAD_HOSTS: download_hosts.join(',') }),
     };
     const names: readonly SettingName[] = ['STEP', ...READS[step]];
-    const entries = names.map((name) => [name, settings[name]] as const);
-    return Object.fromEntries(
-      entries.filter((entry): entry is [SettingName, string] => entry[1] !== undefined),
-    );
+    return Object.fromEntries(names.flatMap((name) => (settings[name] ? [[name, settings[name]]] : [])));
   }
 }
 
@@ -179,10 +176,7 @@ export function grantPermissions(functions: StepFunctions, { secrets, bucket, ta
       bucket.grantRead(step);
       bucket.grantWrite(step, `${PLANS}*`);
     },
-    GetToken(step) {
-      secrets.grantReadWriteCredentials(step);
-      secrets.grantReadWriteTokens(step);
-    },
+    GetToken: (step) => secrets.grantReplaceTokens(step),
     CreateReport: callPlatform,
     CheckReport: callPlatform,
     SaveReport: storeReport,

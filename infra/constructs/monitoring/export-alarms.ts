@@ -1,13 +1,20 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import {
+  Alarm,
+  type AlarmProps,
+  ComparisonOperator,
+  type IMetric,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { runbookLink } from '../../../functions/decisions/failure-report.ts';
+import type { RetryKind } from '../../../functions/workflow/measure.ts';
 import type { ConfiguredExport } from '../../config/config.ts';
-import { type Fresh, freshDeliveriesOf, retriesOf, tableMetric } from './export-metrics.ts';
+import { type Fresh, freshDeliveriesOf, metricOf } from './export-metrics.ts';
 
 /** A scheduled export delivers within four hours of its start: three reports of 30 minutes each, and the waits between. */
 const MARGIN_HOURS = 4;
@@ -23,26 +30,18 @@ const LONGEST_MONTH = 31;
 
 const PERIOD = Duration.minutes(5);
 
-interface AlarmSources {
+interface AlarmCondition extends Partial<AlarmProps> {
+  readonly metric: IMetric;
+  /** One or two sentences for the person on call. */
+  readonly description: string;
+}
+
+interface ExportAlarmsProps {
+  readonly exports: readonly ConfiguredExport[];
   readonly stateMachine: IStateMachine;
   /** The requests that schedules could not start. */
   readonly deadLetterQueue: IQueue;
   readonly hasTables: boolean;
-}
-
-/** Raises an alarm at a value of 1 or more. */
-interface AlarmCondition {
-  readonly metric: IMetric;
-  /** One or two sentences for the person on call. */
-  readonly description: string;
-  /** Periods that raise the alarm; 1 by default. */
-  readonly periods?: number;
-  /** Raises the alarm at values below 1, and when there is no data. */
-  readonly below?: boolean;
-}
-
-interface ExportAlarmsProps extends AlarmSources {
-  readonly exports: readonly ConfiguredExport[];
   readonly topic: ITopic;
   readonly runbookUrl: string | undefined;
 }
@@ -59,19 +58,15 @@ export class ExportAlarms extends Construct {
 
   /** @param name the heading of the alarm's section in the runbook, followed by `-` and the export if each export has this alarm */
   private alarm(name: string, condition: AlarmCondition, { topic, runbookUrl }: ExportAlarmsProps): void {
-    const { metric, description, periods = 1, below = false } = condition;
+    const { description, ...props } = condition;
     const [section = name] = name.split('-');
     const alarm = new Alarm(this, name, {
       alarmName: `${Stack.of(this).stackName}-${name}`,
       alarmDescription: `${description} What to do: ${runbookLink(section, runbookUrl)}`,
-      metric,
-      evaluationPeriods: periods,
-      datapointsToAlarm: periods,
       threshold: 1,
-      comparisonOperator: below
-        ? ComparisonOperator.LESS_THAN_THRESHOLD
-        : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      treatMissingData: below ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+      evaluationPeriods: 1,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+      ...props,
     });
     alarm.addAlarmAction(new SnsAction(topic));
     alarm.addOkAction(new SnsAction(topic));
@@ -85,8 +80,9 @@ export class ExportAlarms extends Construct {
     const condition = {
       metric: freshDeliveriesOf(configured, freshOf(configured), { stack, period: Duration.hours(1) }),
       description: `Export ${name} of account ${account} has delivered no fresh data for ${hours} hours.`,
-      periods: hours,
-      below: true,
+      evaluationPeriods: hours,
+      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+      treatMissingData: TreatMissingData.BREACHING,
     };
     this.alarm(`NoFreshData-${account}.${name}`, condition, props);
   }
@@ -114,7 +110,7 @@ function freshOf({ period }: ConfiguredExport): Fresh {
 
 /** The alarms of a stack, by name. Each has a section in the runbook. */
 function alarmConditions(
-  { stateMachine, deadLetterQueue, hasTables }: AlarmSources,
+  { stateMachine, deadLetterQueue, hasTables }: ExportAlarmsProps,
   stack: string,
 ): Readonly<Record<string, AlarmCondition>> {
   const period = PERIOD;
@@ -133,20 +129,20 @@ function alarmConditions(
         'A schedule could not start its export within an hour. The request is in the dead-letter queue.',
     },
     ReportsResubmitted: {
-      metric: retriesOf('ReportResubmitted', { stack, period }),
+      metric: metricOf('Retries', { kind: 'ReportResubmitted' satisfies RetryKind }, { stack, period }),
       description: 'A report was stuck for 30 minutes or unusable, so another one was created.',
     },
     TokensRefused: {
-      metric: retriesOf('TokenRefused', { stack, period }),
+      metric: metricOf('Retries', { kind: 'TokenRefused' satisfies RetryKind }, { stack, period }),
       description: 'The platform refused an access token that should have been valid.',
     },
     ...(hasTables && {
       TableProblems: {
-        metric: tableMetric('TableProblems', { stack, period }),
+        metric: metricOf('TableProblems', {}, { stack, period }),
         description: 'A report was delivered, but its days are missing in the table.',
       },
       DaysHeld: {
-        metric: tableMetric('DaysHeld', { stack, period }),
+        metric: metricOf('DaysHeld', {}, { stack, period }),
         description: 'A report has no rows for days that had some. The table keeps the rows.',
       },
     }),

@@ -1,6 +1,6 @@
 import type { Duration } from 'aws-cdk-lib';
 import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import { type MetricName, NAMESPACE, type RetryKind } from '../../../functions/workflow/measure.ts';
+import { type MetricName, NAMESPACE } from '../../../functions/workflow/measure.ts';
 import type { ConfiguredExport } from '../../config/config.ts';
 
 // The metrics of functions/workflow/measure.ts. CloudWatch finds a metric only by all of its dimensions.
@@ -34,25 +34,16 @@ export function freshDeliveriesOf(
   return new MathExpression({
     expression: `(${counted} >= 1) - (age > ${maxAge})`,
     usingMetrics: {
-      deliveries: metric('Deliveries', dimensions, of),
+      deliveries: metricOf('Deliveries', dimensions, of),
       // The newest data counts: a backfill in the same period is older.
-      age: metric('Freshness', dimensions, of).with({ statistic: 'Minimum' }),
-      ...(!mayBeEmpty && { empty: metric('EmptyDeliveries', dimensions, of) }),
+      age: metricOf('Freshness', dimensions, of).with({ statistic: 'Minimum' }),
+      ...(!mayBeEmpty && { empty: metricOf('EmptyDeliveries', dimensions, of) }),
     },
     period: of.period,
   });
 }
 
-/** Of the tables of all exports. */
-export function tableMetric(name: 'TableProblems' | 'DaysHeld', of: MetricScope): Metric {
-  return metric(name, {}, of);
-}
-
-export function retriesOf(kind: RetryKind, of: MetricScope): Metric {
-  return metric('Retries', { kind }, of);
-}
-
-function metric(
+export function metricOf(
   metricName: MetricName,
   dimensions: Readonly<Record<string, string>>,
   { stack, period }: MetricScope,
