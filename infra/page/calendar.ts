@@ -1,8 +1,7 @@
 import { LACKS, type Lack, lackOf } from '../cli/days/missing.ts';
 import type { PageDay, PageExport } from './contents.ts';
-import { count, formatNumber, monthName } from './format.ts';
-import { fold, type Html, html } from './html.ts';
-import { tabulate } from './tables.ts';
+import { count, monthName } from './format.ts';
+import { type Html, html } from './html.ts';
 
 type State = PageDay['state'];
 
@@ -60,15 +59,14 @@ function lackIn(state: State): Lack | undefined {
   return state === 'rows' || state === 'empty' || state === 'running' ? undefined : lackOf(state);
 }
 
-/** The days, a column for each week from Monday and a block for each month, with a legend and a table of the months. */
+/** The days, a column for each week from Monday and a block for each month, with a legend. */
 export function drawCalendar(days: readonly PageDay[]): Html {
   const months = [...Map.groupBy(days, ({ date }) => date.slice(0, 7))];
   const [first, last] = [days[0]?.date, days.at(-1)?.date];
-  const label = `A calendar of the days from ${first} to ${last}. The table of the months below says the same.`;
+  const label = `A calendar of the days from ${first} to ${last}. Which days lack something, and why, is said below.`;
   const few = months.length <= FEW_MONTHS && html` few`;
   return html`<div class="months${few}" role=img aria-label="${label}"><div class=weekdays><b>&nbsp;</b><ol><li>Mon<li><li>Wed<li><li>Fri</ol></div>${months.map(drawMonth)}</div>
-${drawLegend(days)}
-${fold('Days by month', tabulateMonths(months))}`;
+${drawLegend(days)}`;
 }
 
 type Month = readonly [month: string, days: readonly PageDay[]];
@@ -107,21 +105,6 @@ function drawLegend(days: readonly PageDay[]): Html {
   const restated = days.filter((day) => day.restated > 0).length;
   const mark = html`<li><i class="day rows">${MARKS.restated}</i>${restated} corrected later</li>`;
   return html`<ul class=legend>${states}${restated > 0 ? mark : undefined}</ul>`;
-}
-
-function tabulateMonths(months: readonly Month[]): Html {
-  const present = STATES.filter((state) =>
-    months.some(([, days]) => days.some((day) => day.state === state)),
-  );
-  const rows = months.map(([month, days]) => {
-    const counts = countBy(days);
-    const sum = days.reduce((total, day) => total + (day.rows ?? 0), 0);
-    const restated = days.filter((day) => day.restated > 0).length;
-    const numbers = [days.length, ...present.map((state) => counts.get(state) ?? 0), restated, sum];
-    return [html`<time>${month}</time>`, ...numbers.map((each) => formatNumber(String(each)))];
-  });
-  const columns = ['month', 'days', ...present.map((state) => WORDS[state]), 'corrected later', 'rows'];
-  return tabulate({ title: 'Days by month', columns, numbers: columns.map((_, at) => at).slice(1) }, rows);
 }
 
 function countBy(days: readonly PageDay[]): Map<State, number> {

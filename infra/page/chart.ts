@@ -1,7 +1,7 @@
-import type { PageMetric, PagePoint, PageSums } from './contents.ts';
-import { isMoney, monthName, shortNumber, showNumber } from './format.ts';
+import type { PageExport, PageMetric, PagePoint, PageSums } from './contents.ts';
+import { isMoney, monthName, showNumber } from './format.ts';
 import { fold, type Html, html, isolate } from './html.ts';
-import { tabulate } from './tables.ts';
+import { tabulate, unitOf } from './tables.ts';
 
 /** Units of the drawings' coordinates: a point is 1 wide. The style sheet gives the sizes on the page. */
 const HEIGHT = 100;
@@ -11,16 +11,22 @@ const MAX_DATES = 4;
 /** Lines of the axis, and the zero. */
 const MAX_LINES = 3;
 
+interface Drawn extends PageMetric {
+  /** See {@link unitOf}. */
+  readonly unit: string | undefined;
+}
+
 /** A chart for each metric, side by side. */
-export function drawSums(sums: PageSums): Html {
-  const { unit, points, metrics } = sums;
+export function drawSums(sums: PageSums, { table, account }: Pick<PageExport, 'table' | 'account'>): Html {
+  const { unit, points } = sums;
+  const metrics = sums.metrics.map((each) => ({ ...each, unit: unitOf(each.name, table, account) }));
   const partial =
     points.some(isPartial) && html`<li><i class="day partial"></i>only some days of the ${unit}`;
   const gap = points.some(({ known }) => known === 0) && html`<li><i class="day gap"></i>no day in the table`;
   return html`<p class=note>Each metric here adds up over days and dimensions.</p>
 ${(partial || gap) && html`<ul class=legend>${partial}${gap}</ul>`}
 <div class=metrics>${metrics.map((metric) => drawMetric(metric, sums))}</div>
-${fold(`The numbers of each ${unit}`, listNumbers(sums))}`;
+${fold(`The numbers of each ${unit}`, listNumbers(metrics, sums))}`;
 }
 
 /** Its sum is low because days are not there, and not because less was spent. */
@@ -32,11 +38,11 @@ function describePart({ known, all }: PagePoint): string {
   return `only ${known} of ${all} days`;
 }
 
-function drawMetric({ name, unit, values, total }: PageMetric, { unit: step, points }: PageSums): Html {
+function drawMetric({ name, unit, values, total }: Drawn, { unit: step, points }: PageSums): Html {
   const scale = createScale(values.map(Number));
   const gaps = values.map((value, at) => value === null && `M${at + 0.5} 0V${HEIGHT}`);
   return html`<figure>
-<figcaption><b>${isolate(name)}</b> <span class=unit>${nameUnit(unit)} per ${step}</span> <span class=sum>${shortNumber(total, unit)}</span></figcaption>
+<figcaption><b>${isolate(name)}</b> <span class=unit>${nameUnit(unit)} per ${step}</span> <span class=sum>${showNumber(total, unit)}</span></figcaption>
 <div class=plot role=img aria-label="${name} for each ${step} from ${points[0]?.start}. The table of the numbers below says the same.">
 <div class=axis>${scale.lines.map((line) => html`<span>${compact(line)}</span>`)}</div>
 <svg class=bars viewBox="0 0 ${points.length} ${HEIGHT}" preserveAspectRatio="none"><path class=gaps d="${gaps}"/>${scale.lines.map((line) => html`<path class=line d="M0 ${scale.at(line)}H${points.length}"/>`)}${drawBars(values, points, scale)}</svg>
@@ -45,7 +51,7 @@ function drawMetric({ name, unit, values, total }: PageMetric, { unit: step, poi
 </figure>`;
 }
 
-function listNumbers({ unit: step, points, metrics }: PageSums): Html {
+function listNumbers(metrics: readonly Drawn[], { unit: step, points }: PageSums): Html {
   const rows = points.map((point, at) => [
     html`${point.start}${isPartial(point) && html` <small>${describePart(point)}</small>`}`,
     ...metrics.map(({ values, unit }) => (values[at] == null ? '–' : showNumber(values[at], unit))),

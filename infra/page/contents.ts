@@ -87,27 +87,21 @@ export interface PagePoint {
 
 export interface PageMetric {
   readonly name: string;
-  /** `count`, `number`, a currency such as `EUR`, or `money` if the config names no currency; absent if it is not known. */
-  readonly unit?: string | undefined;
   /** One for each point; null where the table has no day. Decimal text, as `query` prints it. */
   readonly values: readonly (string | null)[];
   /** Decimal text: the same as `SELECT sum(metric)`. */
   readonly total: string;
 }
 
-/** One correction of a metric of a day. */
+/** The corrections of a metric of a day. Values are decimal text, absent if no row of the day had one. */
 export interface Restatement {
   readonly date: string;
   readonly metric: string;
-  /** Decimal text. Absent if the day was not shown before, or if no row had a value. */
-  readonly before?: string | undefined;
-  /** Absent if no row has a value. */
-  readonly after?: string | undefined;
-  /** Before the first correction of the day's metric; absent as `before` is. */
+  /** Before the first correction. */
   readonly first?: string | undefined;
-  /** Of the day's metric, this one and those that the page leaves out among them. */
+  readonly now?: string | undefined;
   readonly corrections: number;
-  /** When the file arrived: `changed_at` of the query. ISO 8601, UTC. */
+  /** When the file of the last one arrived: `changed_at` of the query. ISO 8601, UTC. */
   readonly at: string;
 }
 

@@ -33,13 +33,6 @@ export function showNumber(decimal: string, unit: string | undefined): string | 
   return isExact ? shown : html`<data value="${decimal}">${shown}</data>`;
 }
 
-/** A sum with two digits after the point at most; money has always two. The element's value is exact. */
-export function shortNumber(decimal: string, unit: string | undefined): Html {
-  const isLong = decimal.includes('.') && Math.abs(Number(decimal)) >= 1;
-  const shown = isMoney(unit) || isLong ? cents.format(decimal as Decimal) : formatNumber(decimal);
-  return html`<data value="${decimal}">${shown}</data>`;
-}
-
 const months = new Intl.DateTimeFormat('en', { month: 'short', timeZone: 'UTC' });
 
 /** `2026-10` or a day of it is `Oct`. */

@@ -1,7 +1,3 @@
-/** Characters of a text and of a name that the page shows: more than any that we write, or that a person gives. */
-const MAX_TEXT = 2_000;
-const MAX_NAME = 200;
-
 /** Escaped text, made by {@link html}. Only this module can make it, so no other text reaches the page. */
 export interface Html {
   readonly markup: string;
@@ -20,7 +16,7 @@ export type Content = string | number | Html | undefined | false | readonly Cont
 
 /**
  * Markup with values in it. A value is escaped, unless it is itself the result of this function. It may stand between tags and in a
- * quoted attribute. Escaped texts are cut, and their invisible characters are shown.
+ * quoted attribute. The invisible characters of escaped texts are shown.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
   return new Markup(parts.map((part, at) => part + toMarkup(values[at])).join(''));
@@ -28,12 +24,12 @@ export function html(parts: TemplateStringsArray, ...values: readonly Content[])
 
 /** A name that others gave, apart from the text around it, which may have another direction of writing. */
 export function isolate(text: string): Html {
-  return html`<bdi>${cut(text, MAX_NAME)}</bdi>`;
+  return html`<bdi>${text}</bdi>`;
 }
 
 /** A name such as `ReportStuck` or `number_of_purchases`, which breaks between its words if it must. */
 export function breakable(name: string): Html {
-  const words = cut(name, MAX_NAME).split(/(?<=[a-z])(?=[A-Z])|(?<=_)/);
+  const words = name.split(/(?<=[a-z])(?=[A-Z])|(?<=_)/);
   return html`${words.map((word, at) => (at === 0 ? word : html`<wbr>${word}`))}`;
 }
 
@@ -65,14 +61,7 @@ function toMarkup(value: Content): string {
   if (value === undefined || value === false) return '';
   if (value instanceof Markup) return value.markup;
   if (Array.isArray(value)) return value.map(toMarkup).join('');
-  return escapeMarkup(showInvisible(cut(String(value), MAX_TEXT)));
-}
-
-function cut(text: string, max: number): string {
-  if (text.length <= max) return text;
-  const characters = [...text];
-  const left = characters.length - max;
-  return left > 0 ? `${characters.slice(0, max).join('')}… (${left} more characters)` : text;
+  return escapeMarkup(showInvisible(String(value)));
 }
 
 /** Controls become pictures such as ␊. What reverses the direction of writing, or has no width, becomes its number. */

@@ -1,7 +1,7 @@
 import { type DayState, TO_EXPORT } from '../../functions/deliveries/judge.ts';
 import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
 import { TABLES_PREFIX, type TableSchema } from '../../functions/workflow/table.ts';
-import { type Folder, openToRead, type ReadableBucket } from '../cli/bucket.ts';
+import { type Folder, openToRead } from '../cli/bucket.ts';
 import type { FoundExport } from '../cli/days/days.ts';
 import { findRemedies, groupMissing, type JudgedRange, judgeRange, LACKS } from '../cli/days/missing.ts';
 import { showOn } from '../cli/days/months.ts';
@@ -10,12 +10,11 @@ import { readDeployment, stackName } from '../cli/deployment.ts';
 import { explainCommand } from '../cli/next-command.ts';
 import { loadConfig } from '../cli/options.ts';
 import { type ConfiguredEntry, tablesOf, withColumns } from '../config/exports.ts';
-import { newestRestatements, rowsPerDay, sumsOverTime } from '../config/queries.ts';
+import { newestRestatements, rowsPerDay, type SumOverTime, sumsOverTime } from '../config/queries.ts';
 import { type DocumentedTable, documentTable } from '../config/table-words.ts';
 import { countDays } from './calendar.ts';
 import type { Freshness, PageContents, PageDay, PageExport, PageSums } from './contents.ts';
-import type { WantedMetric } from './read-sums.ts';
-import type { AccountFacts, Tables } from './read-tables.ts';
+import { type AccountFacts, openTables, type Tables } from './read-tables.ts';
 
 /** Executions of each export. */
 const MAX_EXECUTIONS = 10;
@@ -27,7 +26,7 @@ const MAX_METRICS = 3;
 export async function readPage(folder: Folder, now: Date): Promise<PageContents> {
   await using bucket = await openToRead(folder);
   const exports = await readExports(undefined, folder, bucket, now);
-  await using tables = await openTables(bucket);
+  await using tables = await openTables(bucket, await bucket.list(TABLES_PREFIX));
   const described = await describeTables(exports, tables);
   const pages = exports.map((each) => {
     const { table, account } = each.found?.table ?? {};
@@ -42,31 +41,17 @@ export async function readPage(folder: Folder, now: Date): Promise<PageContents>
   };
 }
 
-/** Nothing was written yet. */
-const NO_TABLES: Tables = {
-  of: () => undefined,
-  problemOf: () => undefined,
-  sum: async () => new Map(),
-  async [Symbol.asyncDispose]() {},
-};
-
-async function openTables(bucket: ReadableBucket): Promise<Tables> {
-  const keys = await bucket.list(TABLES_PREFIX);
-  if (keys.length === 0) return NO_TABLES;
-  // Loading DuckDB takes tenths of a second.
-  const { openTables } = await import('./read-tables.ts');
-  return openTables(bucket, keys);
-}
-
 async function describePlace({ local, out }: Folder): Promise<string> {
   if (local) return out;
   const { region, awsAccount } = await readDeployment();
   return `the stack ${stackName()} in ${region} of AWS account ${awsAccount}`;
 }
 
+type Metrics = SumOverTime['metrics'];
+
 interface DescribedTable {
   readonly words: DocumentedTable;
-  readonly metrics: readonly WantedMetric[];
+  readonly metrics: Metrics;
   /** By account. */
   readonly sums: ReadonlyMap<string, PageSums>;
 }
@@ -91,14 +76,10 @@ async function describeTables(
   return described;
 }
 
-function wantedMetrics({ columns, currencies }: TableSchema, words: DocumentedTable): WantedMetric[] {
-  const metrics = words.columns.flatMap(({ name, unit = '', adds_up }) => {
-    const column = columns.find((each) => each.name === name);
-    if (!adds_up || !column || column.type === 'string') return [];
-    const isMoney = unit === 'money' || Object.values(currencies).includes(unit);
-    return [{ ...column, unitOf: (account: string) => (isMoney ? (currencies[account] ?? 'money') : unit) }];
-  });
-  return metrics
+function wantedMetrics({ columns }: TableSchema, words: DocumentedTable): Metrics {
+  const addsUp = new Set(words.columns.filter((each) => each.adds_up).map(({ name }) => name));
+  return columns
+    .filter(({ name, type }) => addsUp.has(name) && type !== 'string')
     .toSorted((one, other) => Number(other.name === 'spend') - Number(one.name === 'spend'))
     .slice(0, MAX_METRICS);
 }

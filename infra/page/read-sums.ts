@@ -6,16 +6,11 @@ import type { PagePoint, PageSums } from './contents.ts';
 
 export type Query = (sql: string) => Promise<readonly Row[]>;
 
-export type WantedMetric = SumOverTime['metrics'][number] & {
-  /** By account. */
-  readonly unitOf: (account: string) => string | undefined;
-};
-
 /** Of a chart. With more days, a point is a week or a month. */
 const MAX_POINTS = 100;
 
 /**
- * Sums up all accounts of a table in one query. Each account has the unit of its own days.
+ * Sums up all accounts of a table in one query. Each account has points of its own.
  *
  * @param files of the table, as a list of SQL
  * @param shown by account
@@ -23,7 +18,7 @@ const MAX_POINTS = 100;
 export async function readSums(
   query: Query,
   files: string,
-  wanted: readonly WantedMetric[],
+  wanted: SumOverTime['metrics'],
   shown: ReadonlyMap<string, ShownDays>,
 ): Promise<Map<string, PageSums>> {
   // An object that was written before a column was added has NULL there.
@@ -40,7 +35,7 @@ export async function readSums(
   );
   const sums = [...times].map(([account, time]) => {
     const own = new Map(rows.filter((row) => row.account === account).map((row) => [row.start, row]));
-    const found = metrics.flatMap(({ name, unitOf }, at) => {
+    const found = metrics.flatMap(({ name }, at) => {
       const { [`m${at}`]: total = null } = own.get(null) ?? {};
       // Another account's column.
       if (total === null) return [];
@@ -48,7 +43,7 @@ export async function readSums(
         const { [`m${at}`]: value = known > 0 ? '0' : null } = own.get(start) ?? {};
         return value === null ? null : String(value);
       });
-      return [{ name, unit: unitOf(account), values, total: String(total) }];
+      return [{ name, values, total: String(total) }];
     });
     return [account, { ...time, metrics: found }] as const;
   });

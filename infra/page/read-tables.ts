@@ -8,9 +8,9 @@ import { DAYS, readShownDays, type ShownDays } from '../../functions/workflow/sh
 import { LEDGER } from '../../functions/workflow/table.ts';
 import type { ReadableBucket } from '../cli/bucket.ts';
 import { escapeGlob, findDamaged } from '../cli/query/views.ts';
-import { NEWEST_CHANGES, RESTATEMENTS } from '../config/queries.ts';
+import { NEWEST_CHANGES, RESTATEMENTS, type SumOverTime } from '../config/queries.ts';
 import type { PageSums, Restatement } from './contents.ts';
-import { type Query, readSums, type WantedMetric } from './read-sums.ts';
+import { type Query, readSums } from './read-sums.ts';
 
 /** Restatements that the page shows of an account's table. */
 const MAX_RESTATEMENTS = 50;
@@ -34,7 +34,7 @@ export interface Tables extends AsyncDisposable {
   /** The reason why the account's part of the table or of the ledger is left out. */
   problemOf(table: string, account: string): string | undefined;
   /** @returns by account, of those that have rows */
-  sum(table: string, wanted: readonly WantedMetric[]): Promise<ReadonlyMap<string, PageSums>>;
+  sum(table: string, wanted: SumOverTime['metrics']): Promise<ReadonlyMap<string, PageSums>>;
 }
 
 /** An object of a table on this disk. */
@@ -158,11 +158,14 @@ async function readChanges(query: Query, ledger: readonly TableFile[]): Promise<
      FROM changes GROUP BY ALL`,
   );
   const newest = await query(
-    `SELECT ${idOf}, CAST(date AS VARCHAR) AS date, metric, before, after, CAST(changed_at AS VARCHAR) AS at,
-       first_value(before) OVER (own_metric ORDER BY changed_at, report_id) AS first,
-       CAST(count(*) OVER own_metric AS INTEGER) AS corrections, CAST(count(*) OVER own AS INTEGER) AS all_changes
-     FROM changes
-     WINDOW own AS (PARTITION BY table_name, account), own_metric AS (PARTITION BY table_name, account, date, metric)
+    `SELECT ${idOf}, CAST(date AS VARCHAR) AS date, metric, CAST(changed_at AS VARCHAR) AS changed_at, first, now,
+       CAST(corrections AS INTEGER) AS corrections, CAST(count(*) OVER own AS INTEGER) AS changes
+     FROM (
+       SELECT table_name, account, date, metric, max(changed_at) AS changed_at, count(*) AS corrections,
+         first(before ORDER BY changed_at, report_id) AS first, last(after ORDER BY changed_at, report_id) AS now
+       FROM changes GROUP BY ALL
+     )
+     WINDOW own AS (PARTITION BY table_name, account)
      QUALIFY row_number() OVER (PARTITION BY table_name, account ${NEWEST_CHANGES}) <= ${MAX_RESTATEMENTS}
      ${NEWEST_CHANGES}`,
   );
@@ -174,21 +177,20 @@ async function readChanges(query: Query, ledger: readonly TableFile[]): Promise<
       const changes = {
         restated: Object.fromEntries(all.map(({ date, times }) => [String(date), Number(times)])),
         restatements: rows.map(toRestatement),
-        older_restatements: Number(rows[0]?.all_changes) - rows.length,
+        older_restatements: Number(rows[0]?.changes) - rows.length,
       };
       return [id, changes];
     }),
   );
 }
 
-function toRestatement({ date, metric, before, after, first, corrections, at }: Row): Restatement {
+function toRestatement({ date, metric, first, now, corrections, changed_at }: Row): Restatement {
   return {
     date: String(date),
     metric: String(metric),
-    before: before === null ? undefined : String(before),
-    after: after === null ? undefined : String(after),
     first: first === null ? undefined : String(first),
+    now: now === null ? undefined : String(now),
     corrections: Number(corrections),
-    at: new Date(`${String(at).replace(' ', 'T')}Z`).toISOString(),
+    at: new Date(`${String(changed_at).replace(' ', 'T')}Z`).toISOString(),
   };
 }

@@ -183,7 +183,7 @@ function drawParts(each: PageExport): Html {
 ${failure && drawFailure(failure)}
 ${problem && html`<p class=note>The table is left out: ${breakable(problem)}.</p>`}
 ${drawPart('Days', drawDays(each), queries.days)}
-${drawPart('Sums over time', sums && drawSums(sums), queries.sums)}
+${drawPart('Sums over time', sums && drawSums(sums, each), queries.sums)}
 ${drawPart('Corrected later', restatements.length > 0 && drawCorrections(each), queries.restatements)}
 ${drawPart('Last runs', executions.length > 0 && drawExecutions(executions))}
 ${table && fold('What the columns mean', drawDictionary(table, account))}

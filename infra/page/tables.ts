@@ -5,7 +5,7 @@ import { toMinute } from '../cli/layout.ts';
 import type { DocumentedTable } from '../config/table-words.ts';
 import { duration } from '../local/step-functions/progress.ts';
 import type { PageExport, PageRange } from './contents.ts';
-import { count, showNumber } from './format.ts';
+import { count, isMoney, showNumber } from './format.ts';
 import { breakable, type Content, copyable, dated, fold, type Html, html, isolate } from './html.ts';
 
 /** Rows of a table that are shown at once; a click shows the others. */
@@ -65,55 +65,40 @@ export function drawRanges(ranges: readonly PageRange[]): Html {
   return foldRows(items, list);
 }
 
-/** A row for each day and metric. Each correction of those with several is folded. */
-export function drawCorrections({ restatements, older_restatements, table }: PageExport): Html {
-  const show = (decimal: string | undefined, metric: string) => {
-    const unit = table?.columns.find(({ name }) => name === metric)?.unit;
-    return decimal === undefined ? '–' : showNumber(decimal, unit);
-  };
-  const difference = (from: string | undefined, to: string | undefined, metric: string): Content => {
-    if (from === undefined || to === undefined) return '';
+/** A row for each day and metric. */
+export function drawCorrections({ restatements, older_restatements, table, account }: PageExport): Html {
+  const rows = restatements.map(({ date, metric, first, now, corrections, at }) => {
+    const show = (decimal: string | undefined) =>
+      decimal === undefined ? '–' : showNumber(decimal, unitOf(metric, table, account));
     // A difference of doubles has digits that say nothing.
-    const value = Number(to) - Number(from);
-    return [value > 0 && '+', show(value.toFixed(6), metric)];
-  };
-  const newest = [...Map.groupBy(restatements, ({ date, metric }) => `${date} ${metric}`).values()].flatMap(
-    ([first]) => first ?? [],
-  );
-  const rows = newest.map(({ date, metric, first, after, corrections, at }) => [
-    dated(date),
-    breakable(metric),
-    difference(first, after, metric),
-    show(first, metric),
-    show(after, metric),
-    corrections,
-    dated(toMinute(at)),
-  ]);
-  const repeated = restatements.filter(({ corrections }) => corrections > 1);
-  const steps = repeated.map(({ date, metric, before, after, at }) => [
-    dated(date),
-    breakable(metric),
-    difference(before, after, metric),
-    show(before, metric),
-    show(after, metric),
-    dated(toMinute(at)),
-  ]);
-  const names = ['Day', 'Metric', 'Difference'];
-  const now = {
-    title: 'Corrected later',
-    columns: [...names, 'First', 'Now', 'Corrections', 'Last corrected at (UTC)'],
-    numbers: [2, 3, 4, 5],
-    optional: [5, 6],
-  };
-  const each = {
-    title: 'Each step of several corrections',
-    columns: [...names, 'Before', 'After', 'Corrected at (UTC)'],
-    numbers: [2, 3, 4],
-  };
+    const difference = Number(now) - Number(first);
+    const isKnown = !Number.isNaN(difference);
+    return [
+      dated(date),
+      breakable(metric),
+      isKnown && [difference > 0 && '+', show(difference.toFixed(6))],
+      show(first),
+      show(now),
+      corrections,
+      dated(toMinute(at)),
+    ];
+  });
+  const columns = ['Day', 'Metric', 'Difference', 'First', 'Now', 'Corrections', 'Last corrected at (UTC)'];
+  const layout = { title: 'Corrected later', columns, numbers: [2, 3, 4, 5], optional: [5, 6] };
   const older =
     older_restatements > 0 &&
     html`<p class=note>${count(older_restatements, 'older correction')} not shown.</p>`;
-  return html`${drawTable(now, rows)}${steps.length > 0 && fold(each.title, tabulate(each, steps))}${older}`;
+  return html`${drawTable(layout, rows)}${older}`;
+}
+
+/** `count`, a currency such as `EUR`, or `money` if the config names no currency; undefined if it is not known. */
+export function unitOf(
+  metric: string,
+  table: DocumentedTable | undefined,
+  account: string,
+): string | undefined {
+  const { unit } = table?.columns.find(({ name }) => name === metric) ?? {};
+  return isMoney(unit) ? (table?.currencies[account] ?? 'money') : unit;
 }
 
 export function drawExecutions(executions: readonly ExecutionSummary[]): Html {

@@ -36,9 +36,8 @@ export function fullExport(days: number, fields: Partial<PageExport> = {}): Page
     restatements: Array.from({ length: 12 }, (_, at) => ({
       date: addDays('2026-11-20', -at),
       metric: 'spend',
-      before: at === 3 ? undefined : '1200.500000',
-      after: '1250.250000',
       first: at === 3 ? undefined : '1100.500000',
+      now: '1250.250000',
       corrections: at === 0 ? 2 : 1,
       at: '2026-11-21T02:20:00.000Z',
     })),
@@ -102,7 +101,7 @@ export function pageSums(first: string, many: number, unit: PageSums['unit'] = '
     const values = points.map((_, at) =>
       at === 1 ? null : `${3 * Math.round(size * (1 + at / many))}${fraction}`,
     );
-    return { name, unit: name === 'spend' ? 'EUR' : 'count', values, total: '6172836.250000' };
+    return { name, values, total: '6172836.250000' };
   });
   return { unit, points, metrics };
 }

@@ -17,7 +17,6 @@ describe('texts', () => {
     ['controls', 'a\u0000b\r\nc\u009Bd', 'a␀b␍␊c[U+009B]d'],
     ['half a character', 'a\uD83Db', 'a\uFFFDb'],
     ['joined emoji', '👩‍👩‍👧', '👩‍👩‍👧'],
-    ['10,000 characters', '😀'.repeat(10_000), `${'😀'.repeat(200)}… (9800 more characters)`],
   ])('%s', (_, name, shown) => {
     const page = render({ name, account: name });
     expect(page).toContain(`<bdi>${shown}</bdi>`);
@@ -118,7 +117,7 @@ describe('the calendar', () => {
     expect(page).toContain('<li title="2 Nov: 103 rows">');
   });
 
-  test('counts only the states that occur, in the legend and by month', () => {
+  test('counts only the states that occur', () => {
     const page = render({ days });
     const legend = [...page.matchAll(/<li><i class="day (.*?)">(.?)<\/i>(\d+)/g)].map(
       ([, ...found]) => found,
@@ -129,19 +128,16 @@ describe('the calendar', () => {
       ['absent', '×', '1'],
       ['rows', '•', '1'],
     ]);
-    const rowOf = (...numbers: readonly number[]) => numbers.map((each) => `<td class="number">${each}`);
-    expect(page).toContain(`<time>2026-10</time>${rowOf(2, 1, 0, 1, 1, 100).join('')}\n`);
-    expect(page).toContain(`<time>2026-11</time>${rowOf(3, 2, 1, 0, 0, 309).join('')}\n`);
   });
 });
 
 describe('the charts', () => {
   function renderValues(...values: readonly (string | null)[]): string {
-    const metrics = [{ name: 'spend', unit: 'EUR', values, total: '1' }];
+    const metrics = [{ name: 'spend', values, total: '1' }];
     const points = values.map((value, at) => {
       return { start: `2026-11-0${at + 1}`, known: value === null ? 0 : 1, all: 1 };
     });
-    return render({ sums: { unit: 'day', points, metrics } });
+    return render({ table: tableOf('money', { acme: 'EUR' }), sums: { unit: 'day', points, metrics } });
   }
 
   test.each([
@@ -192,60 +188,51 @@ describe('the charts', () => {
   });
 });
 
+/** The dictionary of a table whose metric `spend` has this unit. */
+function tableOf(unit: string, currencies: Record<string, string> = {}): NonNullable<PageExport['table']> {
+  const columns = [{ name: 'spend', type: 'double' as const, meaning: '', unit }];
+  return { table: 'daily', description: '', time_zones: {}, currencies, columns };
+}
+
 test.each([
-  ['number', '1234567.000000', '1,234,567', '1,234,567.00'],
-  ['number', '-1234.567800', '-1,234.5678', '-1,234.57'],
-  ['count', '100', '100', '100'],
-  ['number', '0.034500', '0.0345', '0.0345'],
-  ['number', '1e+21', `1${',000'.repeat(7)}`, `1${',000'.repeat(7)}`],
-  ['EUR', '1200.500000', '1,200.50', '1,200.50'],
-  ['EUR', '100', '100.00', '100.00'],
-  ['money', '0.034500', '<data value="0.034500">0.03</data>', '0.03'],
-  ['money', '-0.001000', '<data value="-0.001000">0.00</data>', '0.00'],
-])('a sum in %s of %s is %s among the numbers, and %s at the chart', (unit, total, exact, short) => {
+  ['number', '1234567.000000', '1,234,567'],
+  ['number', '-1234.567800', '-1,234.5678'],
+  ['count', '100', '100'],
+  ['number', '9007199254740993.034500', '9,007,199,254,740,993.0345'],
+  ['EUR', '1200.500000', '1,200.50'],
+  ['EUR', '100', '100.00'],
+  ['money', '0.034500', '<data value="0.034500">0.03</data>'],
+  ['money', '-0.001000', '<data value="-0.001000">0.00</data>'],
+])('a sum in %s of %s is %s', (unit, total, shown) => {
   const points = [{ start: '2026-11-01', known: 1, all: 1 }];
-  const metrics = [{ name: 'spend', unit, values: ['1'], total }];
-  const page = render({ sums: { unit: 'day', points, metrics } });
-  expect(page).toContain(`<span class=sum><data value="${total}">${short}</data>`);
-  expect(page).toContain(`<tr><td>Sum<td class="number">${exact}\n`);
+  const metrics = [{ name: 'spend', values: ['1'], total }];
+  const page = render({ table: tableOf(unit), sums: { unit: 'day', points, metrics } });
+  expect(page).toContain(`<span class=sum>${shown}</span>`);
+  expect(page).toContain(`<tr><td>Sum<td class="number">${shown}\n`);
 });
 
 test('the corrections of a day and metric are one row: by how much, from, to, how many and when', () => {
-  const correction = { date: '2026-11-01', metric: 'spend', first: '0.100000', corrections: 3 };
-  const clicks = { date: '2026-11-01', metric: 'clicks', corrections: 1, at: '2026-11-21T02:20:00.000Z' };
+  const correction = { date: '2026-11-01', metric: 'spend', at: '2026-11-22T02:20:00.000Z' };
+  const clicks = { date: '2026-10-31', metric: 'clicks', corrections: 1, at: '2026-11-21T02:20:00.000Z' };
   const page = render({
-    table: fullExport(1).table,
+    table: tableOf('EUR'),
     restatements: [
-      { ...correction, before: '1200.3041', after: '0.3', at: '2026-11-22T02:20:00.000Z' },
-      { ...correction, before: '0.500000', after: '1200.3041', at: '2026-11-21T02:20:00.000Z' },
-      { ...clicks, first: '1200', before: '1200', after: '0' },
-      { ...clicks, date: '2026-10-31', after: '5' },
+      { ...correction, first: '0.100000', now: '0.3', corrections: 3 },
+      { ...correction, first: '1200.3041', now: '0.3', corrections: 1 },
+      { ...clicks, first: '1200', now: '0' },
+      { ...clicks, now: '5' },
     ],
     older_restatements: 1,
   });
   const rows = [...page.matchAll(/<tr><td><time>(.*)/g)].map(([, row = '']) =>
     row.split(/<td.*?>/).map((cell) => cell.replace(/<(?!data).*?>/g, '')),
   );
+  const [less, before] = ['<data value="-1200.004100">-1,200.00', '<data value="1200.3041">1,200.30'];
   expect(rows).toEqual([
     ['2026-11-01', 'spend', '+0.20', '0.10', '0.30', '3', '2026-11-22 02:20'],
-    ['2026-11-01', 'clicks', '-1,200', '1,200', '0', '1', '2026-11-21 02:20'],
+    ['2026-11-01', 'spend', less, before, '0.30', '1', '2026-11-22 02:20'],
+    ['2026-10-31', 'clicks', '-1,200', '1,200', '0', '1', '2026-11-21 02:20'],
     ['2026-10-31', 'clicks', '', '–', '5', '1', '2026-11-21 02:20'],
-    [
-      '2026-11-01',
-      'spend',
-      '<data value="-1200.004100">-1,200.00',
-      '<data value="1200.3041">1,200.30',
-      '0.30',
-      '2026-11-22 02:20',
-    ],
-    [
-      '2026-11-01',
-      'spend',
-      '+<data value="1199.804100">1,199.80',
-      '0.50',
-      '<data value="1200.3041">1,200.30',
-      '2026-11-21 02:20',
-    ],
   ]);
   expect(page).toContain('1 older correction not shown');
 });
