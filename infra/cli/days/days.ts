@@ -8,6 +8,7 @@ import {
   type StoredFailure,
 } from '../../../functions/deliveries/records.ts';
 import { type DateRange, describeDays } from '../../../functions/workflow/request/dates.ts';
+import { hintAt } from '../../../functions/workflow/request/issues.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { requestOf } from '../../config/exports.ts';
@@ -124,8 +125,11 @@ async function readExport(
 
 /** The message if {@link findExport} finds none. */
 export function describeUnknown(name: string, { account, local, out }: ExportPlace): string {
-  const wanted = account === undefined ? name : `${account}/${name}`;
-  return `there is no export ${wanted} in cdk.json${local ? `, and no run of it in ${out}` : ''}`;
+  const nameOf = (one: { readonly name: string; readonly account?: string | undefined }) =>
+    account === undefined ? one.name : `${one.account}/${one.name}`;
+  const wanted = nameOf({ name, account });
+  const hint = hintAt(wanted, loadConfig().exports.map(nameOf));
+  return `there is no export ${wanted}${hint} in cdk.json${local ? `, and no run of it in ${out}` : ''}`;
 }
 
 /** Judges days of an export by its deliveries and by what its table shows. */

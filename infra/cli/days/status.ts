@@ -3,6 +3,7 @@ import { mapParallel } from '../../../functions/aws/parallel.ts';
 import type { StoredFailure } from '../../../functions/deliveries/records.ts';
 import { EXPORTS_PREFIX, exportPrefix, MANIFEST, windowOf } from '../../../functions/workflow/keys.ts';
 import { addDays, type DateRange, daysOf, groupDays } from '../../../functions/workflow/request/dates.ts';
+import { hintAt } from '../../../functions/workflow/request/issues.ts';
 import { duration } from '../../local/step-functions/progress.ts';
 import { type Folder, openToRead, type ReadableBucket } from '../bucket.ts';
 import { UsageError } from '../errors.ts';
@@ -143,7 +144,7 @@ export async function readExports(
   ]);
   const names = [...known].filter((id) => name === undefined || id === name || id.endsWith(`/${name}`));
   if (name !== undefined && names.length === 0)
-    throw new UsageError([`there is no export ${name} (there are ${[...known].join(', ') || 'none'})`]);
+    throw new UsageError([`there is no export ${name}${nameKnown(name, [...known])}`]);
   return mapParallel(names.sort(), PARALLEL, async (id) => {
     const [account = '', name = ''] = id.split('/');
     const keys = await bucket.list(exportPrefix({ account, name }));
@@ -196,10 +197,17 @@ export function describeStatus(one: ExportStatus, folder?: Folder): string[] {
   ];
 }
 
+/** @param ids `account/name` of each export */
+function nameKnown(name: string, ids: readonly string[]): string {
+  const names = ids.flatMap((id) => [id, id.replace(/.*\//, '')]);
+  return hintAt(name, names) || ` (there are ${ids.join(', ') || 'none'})`;
+}
+
 function describeLast(last: ExecutionSummary): string {
   const { started_at, ended_at = '', seconds, execution } = last;
   const took = seconds === undefined ? '' : `, took ${duration(seconds * 1_000)}`;
-  return `${describeEnd(last)}, ${toMinute(started_at ?? ended_at)} UTC${took}, ${execution}`;
+  const when = started_at === undefined ? `ended ${toMinute(ended_at)}` : toMinute(started_at);
+  return `${describeEnd(last)}, ${when} UTC${took}, ${execution}`;
 }
 
 function describeMany(ranges: readonly DateRange[]): string {

@@ -82,6 +82,8 @@ describe('status', () => {
       2,
       'error: there is no export daily (there are acme/daily-campaigns, globex/monthly-totals, acme/by-hand)\n',
     ]);
+    const mistyped = await runCommand(['status', 'monthly-total']);
+    expect(mistyped.stderr).toBe('error: there is no export monthly-total (did you mean monthly-totals?)\n');
   });
 });
 
