@@ -11,6 +11,7 @@ import type { FunctionSpec } from '../../infra/local/lambda/lambda-instance.ts';
 import { awsEnvironment, SETTINGS } from '../support/lambda.ts';
 import { listen } from '../support/listen.ts';
 import { NORMALIZED_REPORT } from '../support/requests.ts';
+import { startTestS3, type TestS3 } from '../support/s3.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const RUNTIME_CLIENT = 'aws-lambda-ric@4.0.2';
@@ -34,7 +35,7 @@ const client = await installRuntimeClient();
 const { functions } = loadAssembly(await prepareAssembly());
 
 /** Runs a function in a process of its own, by the runtime client, and returns what it reports to the Runtime API about this event. */
-async function invoke({ file, name, arn, environment }: FunctionSpec, event: object) {
+async function invoke({ file, name, arn, environment }: FunctionSpec, event: object, s3?: TestS3) {
   const reported = Promise.withResolvers<{ result: string | undefined; body: unknown }>();
   const events = [JSON.stringify({ retry_count: 0, ...event })];
   await using api = await listen(({ method, path, body }, response) => {
@@ -52,7 +53,7 @@ async function invoke({ file, name, arn, environment }: FunctionSpec, event: obj
   const runtime = spawn(process.execPath, ['--import', RAPID_CLIENT, client], {
     stdio: 'ignore',
     env: {
-      ...awsEnvironment({}),
+      ...awsEnvironment(s3 ? { S3: s3.endpoint } : {}),
       ...environment,
       ...SETTINGS,
       STEP: environment.STEP,
@@ -83,7 +84,8 @@ it("PlanExport returns its plan through AWS's runtime client", async () => {
   const [spec] = functions.filter(({ environment }) => environment.STEP === 'PlanExport');
   if (!spec) throw new Error('There is no PlanExport');
   const state = { execution: 'e', started_at: '2026-11-21T06:00:00Z', request: NORMALIZED_REPORT };
-  const { result, body } = await invoke(spec, { state });
+  await using s3 = await startTestS3();
+  const { result, body } = await invoke(spec, { state }, s3);
   expect([result, body]).toMatchObject(['response', { windows: [expect.anything()] }]);
 });
 
