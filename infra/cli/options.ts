@@ -80,7 +80,8 @@ export function examples(...lines: string[]): string {
   return ['', 'Examples:', ...lines.map((line) => `  npm run export -- ${line}`)].join('\n');
 }
 
-function parseDate(text: string): string {
+/** Parses the value of an option. */
+export function parseDate(text: string): string {
   if (!isCalendarDate(text)) throw new InvalidArgumentError('It must be a date that exists, YYYY-MM-DD.');
   return text;
 }

@@ -20,8 +20,21 @@ const SETTLED_DAYS = 7;
 const DAY = '"table_name", "account", "date"';
 const NEWEST_FIRST = '"report_created_at" DESC, "report_id" DESC';
 
+/** Dates of the saved queries. */
+export interface QueryDates {
+  /** The day that `as-of` shows. */
+  readonly day?: string | undefined;
+  /** The date at whose end `as-of` shows it. */
+  readonly at?: string | undefined;
+  /** In SQL. Default: the engine's date. */
+  readonly today?: string;
+}
+
 /** @returns by name; nothing if no report has a table */
-export function savedQueries(tables: readonly QueriedTable[]): Readonly<Record<string, SavedQuery>> {
+export function savedQueries(
+  tables: readonly QueriedTable[],
+  { day = '2026-11-03', at = '2026-11-10', today = 'current_date' }: QueryDates = {},
+): Readonly<Record<string, SavedQuery>> {
   const reports = tables.filter(({ kind }) => kind === 'report');
   const [first] = reports;
   if (!first) return {};
@@ -29,7 +42,7 @@ export function savedQueries(tables: readonly QueriedTable[]): Readonly<Record<s
   return {
     'per-day-and-campaign': {
       description: 'The sums of the last 30 days, per day and campaign',
-      sql: totals(spend ?? first),
+      sql: totals(spend ?? first, today),
     },
     days: {
       description:
@@ -43,19 +56,19 @@ export function savedQueries(tables: readonly QueriedTable[]): Readonly<Record<s
     'as-of': {
       description: 'The values that a day showed at the end of an earlier date (UTC). Edit both dates',
       sql: `${newest(`
-    AND "date" = DATE '2026-11-03'
-    AND "copied_at" < DATE '2026-11-10' + INTERVAL '1' DAY`)}
+    AND "date" = DATE ${literal(day)}
+    AND "copied_at" < DATE ${literal(at)} + INTERVAL '1' DAY`)}
 ORDER BY ${DAY}, "metric"`,
     },
     settled: {
       description: `The days whose values no report changed for ${SETTLED_DAYS} days`,
       sql: `${CHANGES}
-HAVING max("copied_at") < current_date - INTERVAL '${SETTLED_DAYS}' DAY
+HAVING max("copied_at") < ${today} - INTERVAL '${SETTLED_DAYS}' DAY
 ORDER BY ${DAY}`,
     },
     freshness: {
       description: 'The newest day with rows of each table and account',
-      sql: `SELECT "table_name", "account", max("date") AS "newest_day", date_diff('day', max("date"), current_date) AS "days_old"
+      sql: `SELECT "table_name", "account", max("date") AS "newest_day", date_diff('day', max("date"), ${today}) AS "days_old"
 FROM (
 ${newest(`
     AND "metric" = 'rows'`)}
@@ -193,7 +206,7 @@ SELECT ${DAY}, "metric", "value", "report_id", "report_created_at", "changed_at"
 FROM "shown" JOIN "changes" USING (${DAY}) JOIN "outcomes" USING (${DAY})`;
 
 /** The sums of all metrics per day, and per campaign if the table has campaigns. */
-function totals({ table, columns, currencies = {} }: QueriedTable): string {
+function totals({ table, columns, currencies = {} }: QueriedTable, today: string): string {
   const campaign = columns.map(({ name }) => name).filter((name) => /^campaign_(id|name)$/.test(name));
   const currency = Object.keys(currencies).length > 0 ? ['currency'] : [];
   const keys = ['date', 'account', ...campaign, ...currency].map(quoted).join(', ');
@@ -201,7 +214,7 @@ function totals({ table, columns, currencies = {} }: QueriedTable): string {
   return [
     `SELECT ${[keys, ...sums].join(', ')}`,
     `FROM ${quoted(catalogName(table))}`,
-    'WHERE "date" >= current_date - INTERVAL \'30\' DAY',
+    `WHERE "date" >= ${today} - INTERVAL '30' DAY`,
     `GROUP BY ${keys}`,
     `ORDER BY ${keys}`,
   ].join('\n');

@@ -3,13 +3,17 @@ import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckdb/node-api';
 import { damaged, TableProblem } from '../../../functions/tables/report.ts';
+import { dateIn } from '../../../functions/workflow/request/dates.ts';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
+import { type QueryDates, savedQueries } from '../../config/queries.ts';
+import { newestChange } from '../../local/s3/store.ts';
 import { describeRanges } from '../days/days.ts';
 import { CommandFailed, toPrintable, UsageError } from '../errors.ts';
 import { missingCommand } from '../next-command.ts';
 import type { QueryResult, Value } from './result.ts';
 import {
   createViews,
+  describeReport,
   findDamaged,
   findHoles,
   findTables,
@@ -68,6 +72,24 @@ export async function runLocalQuery(sql: string, out: string, tries = 1): Promis
     const path = await findDamaged((sql) => connection.run(sql), paths, error);
     throw path === undefined ? describeFailure(error, tables, out) : damaged(path);
   }
+}
+
+/** The saved queries for the tables of a folder. A run with --speed leaves times in the future, so today is that of its clock. */
+export async function readSavedQueries(out: string, dates: QueryDates) {
+  const tables = [...findTables(out).values()];
+  const { rows } = await runLocalQuery(
+    'SELECT table_name, column_name, data_type FROM duckdb_columns()',
+    out,
+  );
+  const columns = Map.groupBy((await Array.fromAsync(rows)).flat(), ([table]) => table);
+  const reports = tables.flatMap(({ name, table }) =>
+    describeReport(
+      table,
+      (columns.get(name) ?? []).map(([, column, type]) => [String(column), String(type)]),
+    ),
+  );
+  const now = Math.max(Date.now(), (await newestChange(out)) ?? 0);
+  return savedQueries(reports, { ...dates, today: `DATE '${dateIn('UTC', new Date(now))}'` });
 }
 
 async function* readRows(result: DuckDBResult, close: () => void): AsyncGenerator<Value[][]> {

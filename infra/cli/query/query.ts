@@ -1,12 +1,18 @@
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
+import { tablesOf } from '../../config/exports.ts';
+import { savedQueries } from '../../config/queries.ts';
 import { UsageError } from '../errors.ts';
-import { printDocument, printLines } from '../layout.ts';
-import { type CommonOptions, examples, localOption, option } from '../options.ts';
+import { alignColumns, printDocument, printLines } from '../layout.ts';
+import { type CommonOptions, examples, loadConfig, localOption, option, parseDate } from '../options.ts';
 import { type Format, printResult, type QueryResult } from './result.ts';
 
 interface QueryOptions extends CommonOptions {
   readonly save?: string;
+  /** True without a name. */
+  readonly saved?: string | true;
+  readonly day?: string;
+  readonly at?: string;
   readonly csv?: true;
   readonly spreadsheet?: true;
 }
@@ -16,6 +22,7 @@ const EXAMPLES = examples(
   'query --local "SHOW TABLES"',
   'query --local "SELECT * FROM example_restatements"',
   'query --local --csv - < spend.sql',
+  'query --saved as-of --day 2026-11-03 --at 2026-11-10',
   'query --local --save ads.duckdb',
 );
 
@@ -35,6 +42,13 @@ export function createQueryCommand(): Command {
         'csv',
       ]),
     )
+    .option('--saved [name]', 'run a saved query; without a name, list them')
+    .addOption(new Option('--day <date>', 'with --saved as-of: the day to show').argParser(parseDate))
+    .addOption(
+      new Option('--at <date>', 'with --saved as-of: as it was at the end of this date, in UTC').argParser(
+        parseDate,
+      ),
+    )
     .option('--local', 'query the tables of the runs of this machine')
     .addOption(option.out())
     .addOption(
@@ -45,14 +59,45 @@ export function createQueryCommand(): Command {
 }
 
 async function query(given: string | undefined, options: QueryOptions): Promise<void> {
-  const { save } = options;
-  if ((given === undefined) === (save === undefined))
-    throw new UsageError(['give one SQL statement, or --save FILE']);
+  const { save, saved } = options;
+  if ([given, save, saved].filter((each) => each !== undefined).length !== 1)
+    throw new UsageError(['give one SQL statement, --saved NAME, or --save FILE']);
   if (save !== undefined) return saveViews(save, options);
-  const sql = given === '-' ? await text(process.stdin) : (given ?? '');
-  if (sql.trim() === '') throw new UsageError(['the query is empty']);
+  if (saved === true) return listSaved(options);
+  const sql = saved === undefined ? await readStatement(given) : await findSaved(saved, options);
   const result = await (options.local ? queryLocal(sql, options.out) : queryDeployed(sql));
   if (result) await printResult(result, formatOf(options));
+}
+
+async function readStatement(given = ''): Promise<string> {
+  const sql = given === '-' ? await text(process.stdin) : given;
+  if (sql.trim() === '') throw new UsageError(['the query is empty']);
+  return sql;
+}
+
+async function listSaved(options: QueryOptions): Promise<void> {
+  const queries = await readSaved(options);
+  const lines = Object.entries(queries).map(([name, { description }]) => [name, description]);
+  if (options.json) printDocument({ outcome: 'ok', queries });
+  else printLines(alignColumns(lines));
+}
+
+async function findSaved(name: string, options: QueryOptions): Promise<string> {
+  const { day, at } = options;
+  const isDated = day !== undefined && at !== undefined;
+  if (name === 'as-of' ? !isDated : (day ?? at) !== undefined)
+    throw new UsageError(['--saved as-of needs --day and --at, and no other query takes them']);
+  const queries = await readSaved(options);
+  const query = Object.hasOwn(queries, name) ? queries[name] : undefined;
+  if (query) return query.sql;
+  throw new UsageError([`there is no saved query ${name} (there are ${Object.keys(queries).join(', ')})`]);
+}
+
+/** The queries that the stack saves, or those for the tables of the folder. */
+async function readSaved({ local, out, day, at }: QueryOptions): Promise<ReturnType<typeof savedQueries>> {
+  if (local) return (await import('./local.ts')).readSavedQueries(out, { day, at });
+  const config = loadConfig();
+  return savedQueries(tablesOf(config.exports, { platform: '', revision: '' }, config), { day, at });
 }
 
 function formatOf({ json, csv, spreadsheet }: QueryOptions): Format {

@@ -14,7 +14,7 @@ import {
   RESERVED_COLUMNS,
   TABLES_PREFIX,
 } from '../../../functions/workflow/table.ts';
-import { daysView, restatementsView } from '../../config/queries.ts';
+import { daysView, type QueriedTable, restatementsView } from '../../config/queries.ts';
 import { UsageError } from '../errors.ts';
 
 /** A table that local runs left in a folder. */
@@ -79,14 +79,13 @@ export async function createViews(
   ledger: LocalTable | undefined,
 ): Promise<string[]> {
   const views = new Map<string, string>();
-  const reports: Parameters<typeof daysView>[0][] = [];
+  const reports: QueriedTable[] = [];
   // The views over the ledger need its own.
   for (const { name, table, files } of new Set([...(ledger ? [ledger] : []), ...tables])) {
     const columns = await describeFiles(connection, files);
     const names = columns.map(([column]) => identifier(column));
     views.set(name, `SELECT ${names.join(', ')} FROM ${readParquet(files)}`);
-    const isReport = table !== LEDGER && columns.some(([column]) => column === 'report_id');
-    if (isReport) reports.push({ table, kind: 'report', columns: ownColumns(columns) });
+    reports.push(...describeReport(table, columns));
   }
   if (ledger) for (const report of reports) addLedgerViews(views, report);
   for (const [name, sql] of views)
@@ -95,7 +94,7 @@ export async function createViews(
 }
 
 /** A table of such a name comes first. */
-function addLedgerViews(views: Map<string, string>, report: Parameters<typeof daysView>[0]): void {
+function addLedgerViews(views: Map<string, string>, report: QueriedTable): void {
   const name = catalogName(report.table);
   if (!views.has(daysName(name))) views.set(daysName(name), daysView(report));
   if (!views.has(restatementsName(name))) views.set(restatementsName(name), restatementsView(report));
@@ -119,6 +118,14 @@ type Described = readonly (readonly [name: string, type: string])[];
 async function describeFiles(connection: DuckDBConnection, files: string): Promise<Described> {
   const reader = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${readParquet(files)}`);
   return reader.getRows().map(([name, type]) => [String(name), String(type)]);
+}
+
+/** @returns nothing if it is not the table of a report */
+export function describeReport(table: string, columns: Described): QueriedTable[] {
+  const names = columns.map(([name]) => name);
+  if (table === LEDGER || !names.includes('report_id')) return [];
+  const currencies: Record<string, string> = names.includes('currency') ? { all: 'currency' } : {};
+  return [{ table, kind: 'report', columns: ownColumns(columns), currencies }];
 }
 
 /** The columns that come from the platform's file. */

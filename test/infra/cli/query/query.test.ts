@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -151,6 +151,56 @@ describe('a local query', () => {
   });
 });
 
+describe('--saved', () => {
+  const saved = async (out: string, ...args: string[]) => {
+    const place = ['query', '--local', '--out', out, '--json', '--saved'];
+    const { stdout } = await runCommand([...place, ...args]);
+    return JSON.parse(stdout);
+  };
+
+  it('lists the queries of the stack, and runs one', async () => {
+    const out = await writeTables();
+    const { queries } = await saved(out);
+    const names = ['per-day-and-campaign', 'days', 'restatements', 'as-of', 'settled', 'freshness'];
+    expect(Object.keys(queries)).toEqual(names);
+    expect((await runCommand(['query', '--saved'])).stdout).toMatch(/^per-day-and-campaign {2}The sums/);
+    const asOf = async (at: string) =>
+      (await saved(out, 'as-of', '--day', '2026-10-01', '--at', at)).rows.map(
+        ({ report_id }: { report_id: string }) => report_id,
+      );
+    expect([...new Set([...(await asOf('2026-10-09')), ...(await asOf('2026-10-10'))])]).toEqual([
+      'r-1',
+      'r-2',
+    ]);
+  });
+
+  it('counts from the clock of the folder, which a run with --speed leaves in the future', async () => {
+    const out = await writeTables();
+    const fact = { report_id: 'r-9', at: '2099-01-01 06:00:00', date: '2099-01-01', values: { rows: 1 } };
+    await writeParquet(
+      join(out, 'bucket/tables/ledger/007.daily.2099-01.parquet'),
+      ledgerRows('007', 'daily-campaigns', 'daily', [fact]),
+    );
+    mkdirSync(join(out, 'bucket/.meta'));
+    writeFileSync(join(out, 'bucket/.meta/x.json'), '{"lastModified":"2099-01-20T00:00:00Z"}');
+    expect((await saved(out, 'settled')).rows.map(({ date }: { date: string }) => date)).toContain(
+      '2099-01-01',
+    );
+    expect((await saved(out, 'freshness')).rows).toMatchObject([
+      { newest_day: '2099-01-01', days_old: '19' },
+    ]);
+  });
+
+  it.each([
+    ['an unknown name', ['mine'], 'there is no saved query mine (there are per-day-and-campaign, '],
+    ['as-of without its dates', ['as-of', '--at', '2026-10-09'], '--saved as-of needs --day and --at'],
+    ['dates for another one', ['days', '--day', '2026-10-09'], 'no other query takes them'],
+  ])('refuses %s', async (_, args, fault) => {
+    const { faults } = await saved(await writeTables(), ...args);
+    expect(faults).toEqual([expect.stringContaining(fault)]);
+  });
+});
+
 describe('--save', () => {
   const save = (file: string, out: string) => runCommand(['query', '--local', '--out', out, '--save', file]);
 
@@ -245,7 +295,7 @@ describe('the command', () => {
   it.each([
     ['no tables', ['--local', '--out', '/no/such/folder', 'SELECT 1 FROM t'], 1, "Run 'npm start'"],
     ['an empty query', ['--local', ' '], 2, 'the query is empty'],
-    ['no query', ['--local'], 2, 'give one SQL statement, or --save FILE'],
+    ['no query', ['--local'], 2, 'give one SQL statement, --saved NAME, or --save FILE'],
     ['two formats', ['--json', '--csv', 'SELECT 1'], 2, 'cannot be used with'],
     ['two formats', ['--csv', '--spreadsheet', 'SELECT 1'], 2, 'cannot be used with'],
   ])('with %s says what to do', async (_, args, expected, message) => {
