@@ -1,6 +1,6 @@
+import pMap, { pMapSkip } from 'p-map';
 import * as z from 'zod/mini';
 import type { ObjectStore } from '../aws/objects.ts';
-import { mapParallel } from '../aws/parallel.ts';
 import { parseJson } from '../workflow/json.ts';
 import {
   exportPrefix,
@@ -94,8 +94,7 @@ async function readAll<T>(
   keys: Iterable<string>,
   read: (key: string) => Promise<T | undefined>,
 ): Promise<T[]> {
-  const found = await mapParallel([...keys], PARALLEL, read);
-  return found.filter((each) => each !== undefined) as T[];
+  return pMap(keys, async (key) => (await read(key)) ?? pMapSkip, { concurrency: PARALLEL });
 }
 
 /** The keys of windows that may share a day with a range: a window has at most 45 days, and keys begin with the first. */

@@ -1,7 +1,7 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { mapParallel } from '../../functions/aws/parallel.ts';
+import pMap, { pMapSkip } from 'p-map';
 import { identifier, literal, openDatabase, type Row } from '../../functions/tables/database.ts';
 import { damaged, type TableProblem } from '../../functions/tables/report.ts';
 import { DAYS, readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
@@ -110,13 +110,13 @@ async function findFiles(
   keys: readonly string[],
   folder: string,
 ): Promise<TableFile[]> {
-  const found = await mapParallel(keys, PARALLEL, async (key) => {
+  const find = async (key: string) => {
     const [, table, account] = /^tables\/([\w-]+)\/([\w-]+)(?:\.[\w-]+)*\.parquet$/.exec(key) ?? [];
-    if (table === undefined || account === undefined) return [];
+    if (table === undefined || account === undefined) return pMapSkip;
     const path = await bucket.toFile(key, join(folder, key.replaceAll('/', '~')));
-    return path === undefined ? [] : [{ key, table, account, path }];
-  });
-  return found.flat();
+    return path === undefined ? pMapSkip : { key, table, account, path };
+  };
+  return pMap(keys, find, { concurrency: PARALLEL });
 }
 
 /** As a list of SQL. */

@@ -1,8 +1,8 @@
 import { mkdtempDisposable, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pMap, { pMapSkip } from 'p-map';
 import type { ObjectEnd, ObjectStore } from '../../../functions/aws/objects.ts';
-import { mapParallel } from '../../../functions/aws/parallel.ts';
 import { damaged } from '../../../functions/tables/report.ts';
 import { DAYS, readShownDays, type ShownDays } from '../../../functions/workflow/shown-days.ts';
 import { TABLES_PREFIX } from '../../../functions/workflow/table.ts';
@@ -71,13 +71,13 @@ export async function readMonths(
   });
   if (wanted.length === 0) return [];
   await using folder = await mkdtempDisposable(join(tmpdir(), 'months-'));
-  const months = await mapParallel(wanted, PARALLEL, async (each) => {
+  const download = async (each: (typeof wanted)[number]) => {
     const end = await readFooter(store, each.key);
-    if (!end) return [];
+    if (!end) return pMapSkip;
     await writeEnd(fileOf(folder.path, each.month), end);
-    return [each];
-  });
-  return await describeMonths(folder.path, months.flat());
+    return each;
+  };
+  return await describeMonths(folder.path, await pMap(wanted, download, { concurrency: PARALLEL }));
 }
 
 /** @returns undefined if the object does not exist */

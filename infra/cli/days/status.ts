@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { mapParallel } from '../../../functions/aws/parallel.ts';
+import pMap from 'p-map';
 import type { StoredFailure } from '../../../functions/deliveries/records.ts';
 import { EXPORTS_PREFIX, exportPrefix, MANIFEST, windowOf } from '../../../functions/workflow/keys.ts';
 import { addDays, type DateRange, daysOf, groupDays } from '../../../functions/workflow/request/dates.ts';
@@ -73,7 +73,7 @@ async function readStatus(
 ): Promise<ExportStatus[]> {
   await using bucket = await openToRead(options);
   const exports = await readExports(name, options, bucket, now);
-  return mapParallel(exports, PARALLEL, async (each) => {
+  const describe = async (each: ReadExport): Promise<ExportStatus> => {
     const { account, name, executions, newest_day, found } = each;
     const judged =
       found && found.request.kind !== 'purchases'
@@ -88,7 +88,8 @@ async function readStatus(
       days: found && judged && groupMissing(found, judged),
       failure: failureOf(each, judged?.days),
     };
-  });
+  };
+  return pMap(exports, describe, { concurrency: PARALLEL });
 }
 
 /** The failure that counts, with the advice of this machine for a local run. */
@@ -145,7 +146,7 @@ export async function readExports(
   const names = [...known].filter((id) => name === undefined || id === name || id.endsWith(`/${name}`));
   if (name !== undefined && names.length === 0)
     throw new UsageError([`there is no export ${name}${nameKnown(name, [...known])}`]);
-  return mapParallel(names.sort(), PARALLEL, async (id) => {
+  const read = async (id: string): Promise<ReadExport> => {
     const [account = '', name = ''] = id.split('/');
     const keys = await bucket.list(exportPrefix({ account, name }));
     const end = keys
@@ -161,7 +162,8 @@ export async function readExports(
       found: await findExport(name, { ...folder, account, kept }, bucket, now),
       place: local ? run : undefined,
     };
-  });
+  };
+  return pMap(names.sort(), read, { concurrency: PARALLEL });
 }
 
 const LABELS: Readonly<Record<Lack, string>> = {
