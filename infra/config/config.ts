@@ -178,8 +178,8 @@ export function readConfig(): Config {
 }
 
 /**
- * The runbook's address in a repository of package.json: an https URL, `owner/name` on GitHub, or an object with one as its `url`.
- * Undefined if a browser cannot open it.
+ * The runbook's address in package.json's repository: an https URL, `owner/name` on GitHub, or an object with
+ * a `url`. Undefined if a browser cannot open it.
  */
 function runbookIn(repository: unknown): string | undefined {
   const { url = repository } = Object(repository);

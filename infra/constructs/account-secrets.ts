@@ -41,7 +41,7 @@ export class AccountSecrets extends Construct {
     }
   }
 
-  /** To replace tokens, and a used refresh token by the new one if nobody has changed the credential meanwhile. */
+  /** To replace tokens, and a used refresh token unless somebody has changed the credential meanwhile. */
   grantReplaceTokens(grantee: IGrantable): void {
     this.grant(grantee, ['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'], 'credential');
     this.grant(grantee, ['GetSecretValue', 'PutSecretValue'], 'token');

@@ -22,7 +22,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** DuckDB's native part. esbuild leaves its import as it is, so a bundle needs it in a node_modules of its own. */
 const BINDINGS = '@duckdb/node-bindings';
 
-/** Lambda's Linux on arm64, whatever machine synthesizes the stack. Without --libc, npm asks this machine, which may have none. */
+/** Lambda's Linux on arm64, whatever machine this is. Without --libc, npm asks this machine for its own. */
 const LAMBDA = '--os=linux --cpu=arm64 --libc=glibc';
 const LAMBDA_BINDINGS = `${BINDINGS}-linux-arm64`;
 

@@ -65,8 +65,8 @@ export class ExportSchedules extends Construct {
   }
 
   /**
-   * Creates the schedules after these. A schedule with a rate starts an export as soon as it exists. If anything failed after
-   * that, the creation would be rolled back, and a bucket with an object in it cannot be deleted.
+   * Creates the schedules after these. A schedule with a rate starts an export as soon as it exists. If
+   * anything failed after that, the bucket would have an object, and a rollback could not delete it.
    */
   createAfter(...others: readonly IConstruct[]): void {
     this.group.node.addDependency(...others);

@@ -112,7 +112,7 @@ export class ExportTables extends Construct {
 
 /** CfnTable would want each property under another name than the API of Glue, which the local Glue speaks. */
 function createTable(scope: Construct, database: CfnDatabase, TableInput: CatalogTable): void {
-  // A construct finds its children in an object with a prototype. The prefix of other names would change their logical ids.
+  // A construct keeps its children in an object with a prototype. Other names keep their logical ids.
   const id = TableInput.Name in {} ? `table-${TableInput.Name}` : TableInput.Name;
   new CfnResource(scope, id, {
     type: CfnTable.CFN_RESOURCE_TYPE_NAME,

@@ -26,7 +26,7 @@ const KEPT = `
   AlarmsTokensRefusedE0DCAEC6 AlarmsTableProblems49BE9525 AlarmsDaysHeldD195D24F
   AlarmsNoFreshDataacmedaily249D800C Dashboard7A714131`;
 
-// CloudFormation creates a resource with a new logical id before it deletes the old one, so a fixed name is taken.
+// CloudFormation creates a resource with a new logical id before it deletes the old one of the same name.
 // If an id has to change, CHANGELOG.md says how to update a stack.
 it('an update keeps each resource that has a fixed name or holds data', () => {
   const slack = { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' };
