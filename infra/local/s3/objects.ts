@@ -34,9 +34,10 @@ export async function getObject(call: Call): Promise<Answer> {
   const { header } = call;
   const version = call.query.get('versionId') ?? undefined;
   const meta = readMeta(call, version);
-  const start = rangeStart(header('range'), meta.bytes);
+  const tail = tailLength(header('range'));
+  const start = Math.max(0, meta.bytes - tail);
   const end = meta.bytes - 1;
-  const partial = start > 0;
+  const partial = Number.isFinite(tail) && meta.bytes > 0;
   return {
     status: partial ? 206 : 200,
     headers: {
@@ -141,8 +142,8 @@ function metaHeaders(meta: ObjectMeta, header: Call['header']): Record<string, s
   };
 }
 
-/** The first byte. The functions only ask for the end of an object (`bytes=-N`); any other range serves the whole object. */
-function rangeStart(header: string | undefined, bytes: number): number {
-  const [, last] = /^bytes=-(\d+)$/.exec(header ?? '') ?? [];
-  return last === undefined ? 0 : Math.max(0, bytes - Number(last));
+/** The functions only ask for the end of an object (`bytes=-N`). Any other range serves the whole object. */
+function tailLength(header: string | undefined): number {
+  const [, length] = /^bytes=-(\d+)$/.exec(header ?? '') ?? [];
+  return Number(length ?? Infinity);
 }

@@ -1,5 +1,4 @@
-import { fstatSync, writeSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import {
@@ -12,7 +11,6 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
-import { newestChange } from '../../../../infra/local/s3/store.ts';
 import { BUCKET, startTestS3 } from '../../../support/s3.ts';
 
 const KEY = 'exports/account=acme/report.json';
@@ -45,10 +43,13 @@ test('the end of an object is served', async () => {
   await using s3 = await startTestS3();
   await put(s3, 'abcdef');
   const get = (Range: string) => s3.client.send(new GetObjectCommand({ ...at, Range }));
-  const end = await get('bytes=-2');
-  expect(await end.Body?.transformToString()).toBe('ef');
-  expect(end.ContentRange).toBe('bytes 4-5/6');
-  expect(await (await get('bytes=-9')).Body?.transformToString()).toBe('abcdef');
+  for (const [range, text, served] of [
+    ['bytes=-2', 'ef', 'bytes 4-5/6'],
+    ['bytes=-9', 'abcdef', 'bytes 0-5/6'],
+  ] as const) {
+    const { Body, ContentRange } = await get(range);
+    expect([await Body?.transformToString(), ContentRange]).toEqual([text, served]);
+  }
 });
 
 test.each([
@@ -63,19 +64,6 @@ test.each([
   expect(failed).toEqual(Array(19).fill('PreconditionFailed'));
 });
 
-test("the newest change of an object is told by the server's clock, after a restart too", async () => {
-  const future = Date.now() + 24 * 60 * 60 * 1000;
-  let now = future;
-  await using s3 = await startTestS3({ now: () => now });
-  expect(await newestChange(s3.directory)).toBeUndefined();
-  await put(s3, 'x');
-  now = Date.now();
-  await put(s3, 'y', { Key: 'exports/account=acme/later.json' });
-  await writeFile(join(s3.directory, BUCKET, '.meta', 'exports', 'broken.json'), '{');
-  expect(await newestChange(s3.directory)).toBe(future);
-  expect(await newestChange(join(s3.directory, 'absent'))).toBeUndefined();
-});
-
 test('a stream (aws-chunked, checksum in the trailer) arrives unchanged', async () => {
   await using s3 = await startTestS3();
   const bytes = Buffer.alloc(300_000, 'stream\r\n');
@@ -88,9 +76,6 @@ test.each<[string, string, Partial<PutObjectCommandInput>]>([
   ['a wrong CRC32', 'BadDigest', { ChecksumCRC32: 'AAAAAA==' }],
   ['another owner', 'AccessDenied', { ExpectedBucketOwner: '111122223333' }],
   ['another bucket', 'NoSuchBucket', { Bucket: 'elsewhere' }],
-  ...['../outside', 'a/../../b', '/absolute', 'a//b', '.meta/x', '.uploads/x', 'a\\b'].map(
-    (Key): [string, string, Partial<PutObjectCommandInput>] => [`the key ${Key}`, 'InvalidArgument', { Key }],
-  ),
 ])('%s is refused with %s, and nothing is stored', async (_, name, input) => {
   await using s3 = await startTestS3();
   await expect(put(s3, 'x', input)).rejects.toMatchObject({ name });
@@ -110,26 +95,9 @@ test('a bucket with versions serves each version of an object, and lists only th
   ]);
   const { VersionId } = await s3.client.send(new HeadObjectCommand(at));
   expect(VersionId).toBe(second.VersionId);
-  await expect(read('another')).rejects.toMatchObject({ name: 'NoSuchVersion' });
+  // S3 looks at the form of an unknown id.
+  const name = expect.stringMatching(/^(NoSuchVersion|InvalidArgument)$/);
+  await expect(read('another')).rejects.toMatchObject({ name });
   const { Contents } = await s3.client.send(new ListObjectsV2Command(bucket));
   expect(Contents?.map(({ Key }) => Key)).toEqual([KEY]);
-});
-
-const MANY_BYTES = Buffer.alloc(4 * 1024 * 1024);
-
-test.each([
-  ['at once', () => MANY_BYTES],
-  ['as a stream', () => Readable.from([MANY_BYTES])],
-])('an object sent %s that the disk has no room for is refused with ENOSPC, and nothing is stored', async (_, body) => {
-  const write = (file: number, bytes: Buffer, offset: number) => {
-    if (fstatSync(file).size > 100_000) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
-    return writeSync(file, bytes, offset);
-  };
-  await using s3 = await startTestS3({ write });
-  const command = new PutObjectCommand({ ...at, Body: body(), ContentLength: MANY_BYTES.length });
-  await expect(s3.client.send(command)).rejects.toMatchObject({
-    name: 'ENOSPC',
-    $metadata: { httpStatusCode: 403 },
-  });
-  expect(await filesIn(s3.directory)).toEqual([]);
 });

@@ -1,0 +1,80 @@
+import { fstatSync, writeSync } from 'node:fs';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { CreateMultipartUploadCommand, PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
+import { expect, test } from 'vitest';
+import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
+import { newestChange } from '../../../../infra/local/s3/store.ts';
+import { BUCKET, startTestS3, type TestS3 } from '../../../support/s3.ts';
+
+const MB = 1024 * 1024;
+const at = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key: 'exports/account=acme/report.json' };
+
+function put({ client }: TestS3, Key: string) {
+  return client.send(new PutObjectCommand({ ...at, Key, Body: 'x' }));
+}
+
+async function filesIn({ directory }: TestS3): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+}
+
+test("the newest change of an object is told by the server's clock, after a restart too", async () => {
+  const future = Date.now() + 24 * 60 * 60 * 1000;
+  let now = future;
+  await using s3 = await startTestS3({ now: () => now });
+  expect(await newestChange(s3.directory)).toBeUndefined();
+  await put(s3, at.Key);
+  now = Date.now();
+  await put(s3, 'exports/account=acme/later.json');
+  await writeFile(join(s3.directory, BUCKET, '.meta', 'exports', 'broken.json'), '{');
+  expect(await newestChange(s3.directory)).toBe(future);
+  expect(await newestChange(join(s3.directory, 'absent'))).toBeUndefined();
+});
+
+test.each([
+  '../outside',
+  'a/../../b',
+  '/absolute',
+  'a//b',
+  '.meta/x',
+  '.uploads/x',
+  'a\\b',
+])('the key %s, which is no path in the folder, is refused, and nothing is stored', async (key) => {
+  await using s3 = await startTestS3();
+  await expect(put(s3, key)).rejects.toMatchObject({ name: 'InvalidArgument' });
+  expect(await filesIn(s3)).toEqual([]);
+});
+
+const MANY_BYTES = Buffer.alloc(4 * MB);
+
+test.each([
+  ['at once', () => MANY_BYTES],
+  ['as a stream', () => Readable.from([MANY_BYTES])],
+])('an object sent %s that the disk has no room for is refused with ENOSPC, and nothing is stored', async (_, body) => {
+  const write = (file: number, bytes: Buffer, offset: number) => {
+    if (fstatSync(file).size > 100_000) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+    return writeSync(file, bytes, offset);
+  };
+  await using s3 = await startTestS3({ write });
+  const command = new PutObjectCommand({ ...at, Body: body(), ContentLength: MANY_BYTES.length });
+  await expect(s3.client.send(command)).rejects.toMatchObject({
+    name: 'ENOSPC',
+    $metadata: { httpStatusCode: 403 },
+  });
+  expect(await filesIn(s3)).toEqual([]);
+});
+
+test('an endless file ends when it would need a multiple of the free space', async () => {
+  let free = 20 * MB;
+  await using s3 = await startTestS3({ freeBytes: () => free });
+  const create = { ...at, ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const;
+  const { UploadId } = await s3.client.send(new CreateMultipartUploadCommand(create));
+  const putPart = (PartNumber: number) =>
+    s3.client.send(new UploadPartCommand({ ...at, UploadId, PartNumber, Body: Buffer.alloc(5 * MB) }));
+  await putPart(1);
+  await putPart(2);
+  free -= 10 * MB;
+  await expect(putPart(3)).rejects.toMatchObject({ name: 'ENOSPC' });
+});
