@@ -5,6 +5,7 @@ import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { createS3Client } from '../../functions/aws/s3.ts';
 import { CREDENTIALS, type S3Options, startS3 } from '../../infra/local/s3/server.ts';
 import { type Fault, type Faulty, type S3Call, startS3Proxy } from './faulty-services.ts';
+import { startVersitygw } from './versitygw.ts';
 
 export const BUCKET = 'exports-test';
 
@@ -20,11 +21,14 @@ export interface TestS3Options extends Partial<Omit<S3Options, 'directory'>> {
   readonly faults?: readonly Fault[];
 }
 
-/** Starts the local S3 endpoint behind a proxy, on a temporary folder. Closing it removes the folder. */
+/** Starts the local S3 endpoint behind a proxy, on a temporary folder. Closing it removes the folder. `VERSITYGW` replaces it. */
 export async function startTestS3({ faults = [], ...options }: TestS3Options = {}): Promise<TestS3> {
   await using started = new AsyncDisposableStack();
-  const { path: directory } = started.use(await mkdtempDisposable(join(tmpdir(), 's3-')));
-  const server = started.use(await startS3({ buckets: [BUCKET], ...options, directory }));
+  const { path } = started.use(await mkdtempDisposable(join(tmpdir(), 's3-')));
+  const directory = join(path, 'objects');
+  const { VERSITYGW } = process.env;
+  const given = { buckets: [BUCKET], ...options, directory };
+  const server = started.use(await (VERSITYGW ? startVersitygw(VERSITYGW, given) : startS3(given)));
   const proxy = started.use(await startS3Proxy(() => server.endpoint));
   proxy.faults.push(...faults);
   const newClient = (config: S3ClientConfig = {}) =>

@@ -22,8 +22,11 @@ import { abortUpload, completeUpload, createUpload, listParts, uploadPart } from
 export const ACCOUNT = '000000000000';
 export const REGION = 'us-east-1';
 
-/** Clients of the local services need some credentials. These are no secret: nothing checks them. */
-export const CREDENTIALS = { accessKeyId: 'LOCALACCESSKEYID', secretAccessKey: 'local-secret-access-key' };
+/**
+ * Clients of the local services need some credentials. These are no secret: nothing checks them. An S3 server without IAM
+ * takes the key for the owner of its buckets.
+ */
+export const CREDENTIALS = { accessKeyId: ACCOUNT, secretAccessKey: 'local-secret-access-key' };
 
 const MIN_PART_BYTES = 5 * 1024 * 1024;
 

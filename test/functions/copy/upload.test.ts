@@ -209,7 +209,7 @@ test('9: a try of S3 that hangs ends after a minute', async () => {
 
 describe('a copy to an S3 with faults', () => {
   const body = jsonOf(6 * PART + 17);
-  const small = jsonOf(PART / 2);
+  const small = jsonOf(1_000);
   const withFaults = (faults: Fault[], file = body): Promise<Outcome> =>
     copyOnce({ body: file }, { s3: { faults } });
 
@@ -276,8 +276,9 @@ describe('a copy to an S3 with faults', () => {
   });
 
   test('27: every call names the expected owner of the bucket, and a bucket of another account is refused', async () => {
+    const other = { destination: { expectedBucketOwner: '111122223333' } };
     for (const file of [body, small]) {
-      expectNothing(await copyOnce({ body: file }, { s3: { account: '111122223333' } }), 'AccessRefused');
+      expectNothing(await copyOnce({ body: file }, other), 'AccessRefused');
       const { error, s3 } = await copyOnce({ body: file });
       expect([error, s3.journal.filter(({ status }) => status >= 400)]).toEqual([undefined, []]);
     }

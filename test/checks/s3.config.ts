@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config';
+import standard from '../../vitest.config.ts';
+
+/** Our calls of S3, and what the local S3 promises, against an S3 server that somebody else wrote. */
+export default defineConfig({
+  test: {
+    ...standard.test,
+    include: [
+      'test/functions/aws/objects.test.ts',
+      'test/functions/copy/{copy,object-writer,upload}.test.ts',
+      'test/functions/tables/months.test.ts',
+      'test/infra/local/s3/{objects,uploads}.test.ts',
+    ],
+    exclude: [],
+    globalSetup: ['test/support/temporary-folder-guard.ts', 'test/support/versitygw.ts'],
+  },
+});
