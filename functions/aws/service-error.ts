@@ -12,7 +12,8 @@ const TEMPORARY =
   /^(RequestTimeTooSkewed|RequestInTheFuture|RequestExpired|ExpiredToken(Exception)?|TokenRefreshRequired|RequestTimeout|IncompleteBody|BadDigest|XAmz\w+Mismatch|(Throttling|TooManyRequests|OperationTimeout)(Exception)?|InternalService(Error|Exception)|KMS\.?(Throttling|DependencyTimeout|KeyUnavailable|KMSInternal)Exception)$/i;
 
 /**
- * Turns the error of an AWS call into AccessRefused or DiskFull (a person must act) or ServiceUnavailable (retry later).
+ * Turns the error of an AWS call into AccessRefused or DiskFull (a person must act), or into ServiceUnavailable
+ * (retry later).
  *
  * @param doing as in "read the secret x/y"
  * @param permission the IAM action that the call needs

@@ -114,7 +114,7 @@ export function isPlatformFailure(error: unknown): error is Error {
   return [PlatformError, NoAnswer, UnreadableAnswer].some((type) => error instanceof type);
 }
 
-/** Characters that move a terminal's cursor or reverse the direction of writing. Text from the platform may have them. */
+/** Characters that move a terminal's cursor or reverse the direction of writing, as text of the platform may have. */
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}]+/gu;
 
 /** Makes a line safe for a terminal. */

@@ -33,7 +33,11 @@ export function describeIssue(
   return [path === '' ? `${whole} ${issue.message}` : `${path.slice(1)}: ${issue.message}`];
 }
 
-/** Names the known name that a mistyped one may stand for: at most two letters differ, and fewer than a third. Empty if there is none. */
+/**
+ * Names the known name that a mistyped one may stand for: at most two letters differ, and fewer than a third.
+ *
+ * @returns words in parentheses; an empty text if no name is close
+ */
 export function hintAt(name: string, known: readonly string[]): string {
   const edits = (candidate: string) => distance(name.toLowerCase(), candidate.toLowerCase());
   const [nearest = ''] = known.toSorted((one, other) => edits(one) - edits(other));
@@ -41,7 +45,7 @@ export function hintAt(name: string, known: readonly string[]): string {
   return isSimilar ? ` (did you mean ${nearest}?)` : '';
 }
 
-/** Warns of a value that is close to a known one. The contract's lists are not complete (2.6), so only the platform can refuse it. */
+/** Warns of a value that is close to a known one. The contract's lists are not complete (2.6), so it is no fault. */
 export function warnOfTypo(field: string, value: string, known: readonly string[]): string[] {
   const isKnown = known.some((name) => name.toLowerCase() === value.toLowerCase());
   const hint = isKnown ? '' : hintAt(value, known);

@@ -13,7 +13,7 @@ export { ListRequest, MAX_WINDOWS, PurchasesRequest, ReportRequest };
 /** The export's state holds the request and its windows; see MAX_WINDOWS. */
 export const MAX_REQUEST_BYTES = 30_000;
 
-/** Levels of objects and lists in a request. Its checks are recursive, and some thousands of levels would overflow the stack. */
+/** Levels of objects and lists in a request. Its checks are recursive, so thousands would overflow the stack. */
 const MAX_DEPTH = 50;
 
 /** A normalized request of any kind. */

@@ -90,7 +90,7 @@ function isOfExecution({ type }: HistoryEvent): boolean {
 
 const SAVE_EVERY_MS = 2_000;
 
-/** Saves a history at once, and again and again until it is disposed of, so that a killed process leaves one behind. */
+/** Saves a history now and every two seconds until it is disposed of. A killed process leaves one behind. */
 export function keepSaving(history: Pick<History, 'save'>): AsyncDisposable {
   const ended = new AbortController();
   const save = async () => {
