@@ -51,7 +51,7 @@ it("the README's steps show each day of overlapping runs once, and leave no day 
   expect(days).toEqual(daysOf({ start_date, end_date: addDays(start_date, length) }));
   expect(new Set(rows.map((row) => row.replace(/,[^,]*$/, ''))).size).toBe(rows.length);
   const missing = await run('npm run export -- missing example --local --json', cwd);
-  expect(JSON.parse(missing.stdout)).toMatchObject({ days: length, missing: [] });
+  expect(JSON.parse(missing.stdout)).toMatchObject({ days: length, not_delivered: [] });
 });
 
 it('git ignores the files that the README asks for, and only their owner reads the credential', async () => {
