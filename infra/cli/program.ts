@@ -97,7 +97,7 @@ async function createProgram(args: readonly string[]): Promise<Command> {
     .version(JSON.parse(readFileSync(PACKAGE, 'utf8')).version)
     .addHelpText(
       'after',
-      '\nExit status: 0 delivered or done, 1 failed, 2 bad usage or input, 130 after Ctrl-C or a stop.',
+      '\nExit status: 0 delivered or done, 1 failed, 2 bad usage or input, 3 not in the table (--strict), 130 after Ctrl-C or a stop.',
     )
     .exitOverride();
   for (const [name, { description, load }] of Object.entries(COMMANDS)) {

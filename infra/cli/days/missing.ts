@@ -194,20 +194,29 @@ function byNewest(one: Delivery, other: Delivery): number {
 
 function describeMissing(missing: MissingDays, { named }: FoundExport, folder: Folder): string[] {
   const { account, name } = missing;
-  const hasProblem = missing.not_in_table.some(({ problem }) => problem !== undefined);
+  const hints = missing.not_in_table.flatMap(({ problem = '' }) => adviseOnColumn(problem));
   return [
     `${account}/${name}, ${describeDays(missing)}: ${describeCounts(missing)}`,
     ...LACKS.flatMap((lack) => missing[lack]).map(
       (each) => `  ${describeDays(each)}  ${describeReason(each)}`,
     ),
-    ...(hasProblem ? [COLUMNS_HINT] : []),
+    ...new Set(hints),
     ...findRemedies(missing, named, folder).flatMap(({ aim, command }) => [aim, `  ${command}`]),
   ];
 }
 
-const COLUMNS_HINT =
-  'If a value does not fit its column, first give the column another type under "columns" of the export in cdk.json, ' +
-  'such as {"spend": "double"}, and another "table" if the table has days already.';
+/** A value that does not fit its column, as CurateReport describes it. */
+const BAD_VALUE = /has "(.*)" in the column (\S+), where (bigint|double|decimal)/;
+
+function adviseOnColumn(problem: string): string[] {
+  const [, value = '', column, was] = BAD_VALUE.exec(problem) ?? [];
+  if (column === undefined) return [];
+  const type = /^[-+.\deE]+$/.test(value) && was !== 'double' ? 'double' : 'string';
+  return [
+    `First give the column another type under "columns" of the export in cdk.json, such as ${JSON.stringify({ [column]: type })}, ` +
+      'and the export another "table" if the table has days already.',
+  ];
+}
 
 /** Such as `3 of 31 days are not delivered, 2 held`. */
 export function describeCounts({ counts, days }: Pick<MissingDays, 'counts' | 'days'>): string {

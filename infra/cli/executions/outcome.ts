@@ -2,7 +2,7 @@ import { type ErrorName, errors, readCause } from '../../../functions/workflow/e
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportResult, FailureReport } from '../../../functions/workflow/states.ts';
 import type { Folder } from '../bucket.ts';
-import { DELIVERED, FAILED, INTERRUPTED } from '../errors.ts';
+import { DELIVERED, FAILED, INTERRUPTED, NOT_IN_TABLE } from '../errors.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
 import { loginCommand, missingCommand, type NamedExport, resumeCommand } from '../next-command.ts';
 import type { PlatformOptions } from '../options.ts';
@@ -80,12 +80,19 @@ export interface Place extends Partial<Folder> {
 
 const STATUS = { delivered: DELIVERED, failed: FAILED, interrupted: INTERRUPTED } as const;
 
+interface Printing extends Place {
+  readonly json?: true;
+  /** A table that did not take a file has an exit status of its own. */
+  readonly strict?: true;
+}
+
 /** Prints an outcome and sets the exit status. */
-export function printOutcome(outcome: Outcome, { json, ...place }: { json?: true } & Place): void {
+export function printOutcome(outcome: Outcome, { json, strict, ...place }: Printing): void {
   const screen = outcome.outcome === 'delivered' ? process.stdout : process.stderr;
   if (json) printDocument(outcome);
   else printLines(describeOutcome(outcome, place), screen);
-  process.exitCode = STATUS[outcome.outcome];
+  const isLacking = outcome.outcome === 'delivered' && outcome.table_problem !== undefined;
+  process.exitCode = strict && isLacking ? NOT_IN_TABLE : STATUS[outcome.outcome];
 }
 
 export function describeOutcome(outcome: Outcome, place: Place): string[] {

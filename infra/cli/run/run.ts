@@ -7,7 +7,7 @@ import { type CommonOptions, LOCAL_GROUP, localOption, option, wholeNumber } fro
 import { findRequest, type RequestOptions } from '../requests/request.ts';
 import { type LocalRunOptions, runLocal } from './run-local.ts';
 
-type RunOptions = LocalRunOptions & CommonOptions;
+type RunOptions = LocalRunOptions & CommonOptions & { readonly strict?: true };
 
 export function createRunCommand(): Command {
   return new Command('run')
@@ -18,6 +18,7 @@ export function createRunCommand(): Command {
     .addOption(option.to())
     .addOption(option.period())
     .option('--only-missing', 'leave out windows that the same request has already delivered')
+    .option('--strict', 'end with status 3 if the table did not take a file that was delivered')
     .addOption(option.json())
     .option('--local', 'run the workflow on this machine, without an AWS account')
     .addOption(option.baseUrl(' (default: a sandbox on this machine)'))

@@ -33,6 +33,7 @@ interface Delivery {
   /** The hour of November 1 in which the report was created. Its rows spend as much a day, unless `spend` is given. */
   readonly created: number;
   readonly report_id?: string;
+  readonly table_problem?: string;
   readonly spend?: unknown;
   /** Other fields of each row. */
   readonly fields?: Record<string, unknown>;
@@ -103,6 +104,7 @@ export async function deliver({ out, put }: Folder, delivery: Delivery): Promise
     published_at: timeOf(created),
     execution: `e-${created}`,
     warnings: [],
+    table_problem: delivery.table_problem,
   };
   await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
 }

@@ -76,6 +76,16 @@ describe('a failed run', () => {
   });
 });
 
+it('ends with 0 if the table did not take the file, and with 3 with --strict', async () => {
+  const days = { start_date: '2026-10-01', end_date: '2026-10-02' };
+  const faults = ['storage body=[{"date":"2026-10-01","spend":"much"}] times=always'];
+  const { args } = await startCommandRun(days, { faults });
+  const { status, stdout } = await runCommand(args);
+  expect([status, JSON.parse(stdout).table_problem]).toEqual([0, expect.stringContaining('"much"')]);
+  expect((await runCommand([...args, '--strict'])).status).toBe(3);
+  expect((await runCommand([...args, '--strict', '--only-missing'])).status).toBe(0);
+});
+
 describe('an interrupted run', () => {
   it('P5: leaves its history if it is killed, and --only-missing exports the rest', async () => {
     const { args, out, release } = await startHeldRun();
