@@ -1,21 +1,20 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { addDays, daysBetween } from '../../../functions/workflow/request/dates.ts';
 import { grantedAdvertisers } from '../authenticate.ts';
-import { Refusal, readJsonBody, refuseViolations } from '../envelope.ts';
+import { Refusal, readJsonBody } from '../envelope.ts';
 import { type Answer, type Incoming, json } from '../exchange.ts';
 import type { Grant, Report, SandboxState } from '../state.ts';
 import { presign } from '../storage/signature.ts';
 import { createReportFile } from './report-file.ts';
-import { purchaseViolations, type ReportRequest, reportRequest, reportViolations } from './report-request.ts';
+import { type ReportRequest, readPurchaseQuery, readReport } from './report-request.ts';
 
 /** Contract 4.4. */
 const SECONDS_BETWEEN_GETS = 10;
 
 /** Contract 4.3. */
 export function createReport(state: SandboxState, request: Incoming, grant: Grant): Answer {
-  const body = readJsonBody(request);
-  refuseViolations(reportViolations(body, grantedAdvertisers(state, grant)));
-  const report = newReport(state, grant.credential.account, reportRequest(body));
+  const body = readReport(readJsonBody(request), grantedAdvertisers(state, grant));
+  const report = newReport(state, grant.credential.account, body);
   state.reports.set(report.id, report);
   return json(201, { id: report.id, status: 'CREATED' });
 }
@@ -49,9 +48,8 @@ export function getReport(
 
 /** Contract 4.5. The contract does not show the response, so its shape is invented. */
 export function queryPurchases(state: SandboxState, request: Incoming, grant: Grant): Answer {
-  const body = readJsonBody(request);
-  refuseViolations(purchaseViolations(body, grantedAdvertisers(state, grant)));
-  return json(200, threePurchasesADay(body));
+  const query = readPurchaseQuery(readJsonBody(request), grantedAdvertisers(state, grant));
+  return json(200, threePurchasesADay(query));
 }
 
 function newReport({ options, reports, now }: SandboxState, account: string, request: ReportRequest): Report {
