@@ -2,45 +2,56 @@ import { parseJson } from '../../../functions/workflow/json.ts';
 import { hintAt } from '../../../functions/workflow/request/issues.ts';
 import { ENDPOINTS, type Endpoint } from '../exchange.ts';
 
-/** The effects of a fault on a request. infra/COMMANDS.md (The sandbox) explains each of them. */
-export type FaultEffect = {
-  status?: number;
+/** Reads the value of each effect. infra/COMMANDS.md (The sandbox) explains them; there, `cutAfter` is `cut_after`. */
+const EFFECTS = {
+  status: wholeNumber,
+  retryAfter,
+  body: String,
+  processed: flag,
+  revoke: flag,
+  hang: flag,
+  /** Milliseconds of real time, whatever the sandbox's clock says. */
+  trickle: wholeNumber,
+  reset: oneOf('before', 'after'),
+
+  // Only on the storage host:
+  resetAfter: wholeNumber,
+  cutAfter: wholeNumber,
+  stallAfter: wholeNumber,
+  framing: oneOf('length', 'chunked', 'close'),
+  etag: oneOf('weak', 'none'),
+  changed: flag,
+  ignoreRange: flag,
+  gzip: oneOf('right', 'wrong'),
+  endless: flag,
+};
+
+const TARGETS = {
+  /** Only requests about the Nth report created, counted from 1. */
+  report: ordinal,
+  /** The first matching request that goes wrong, counted from 1. Default: 1. */
+  nth: ordinal,
+  /** The number of matching requests in a row that go wrong. Default: 1. Infinity: all. */
+  times: (value: string) => (value === 'always' ? Infinity : ordinal(value)),
+};
+
+const WORDS: Readonly<Record<string, (value: string) => unknown>> = { ...EFFECTS, ...TARGETS };
+
+type Values<Words extends Record<string, (value: string) => unknown>> = {
+  [Word in keyof Words]?: ReturnType<Words[Word]>;
+};
+
+/** The effects of a fault on a request. */
+export type FaultEffect = Values<typeof EFFECTS> & {
   headers?: Readonly<Record<string, string>>;
-  retryAfter?: { seconds: number; as: 'seconds' | 'date' };
-  body?: string;
   /** By dotted path: `{ 'error.status': 500 }`. */
   set?: Readonly<Record<string, unknown>>;
   /** Dotted paths. */
   omit?: readonly string[];
-  processed?: boolean;
-  revoke?: boolean;
-  hang?: boolean;
-  /** Milliseconds of real time, whatever the sandbox's clock says. */
-  trickle?: number;
-  reset?: 'before' | 'after';
-
-  // Only on the storage host:
-  resetAfter?: number;
-  cutAfter?: number;
-  stallAfter?: number;
-  framing?: 'length' | 'chunked' | 'close';
-  etag?: 'weak' | 'none';
-  changed?: boolean;
-  ignoreRange?: boolean;
-  gzip?: 'right' | 'wrong';
-  endless?: boolean;
 };
 
 /** A fault: the requests that it affects, and its effects on them. */
-export type Fault = FaultEffect & {
-  on: Endpoint | 'any';
-  /** Only requests about the Nth report created, counted from 1. */
-  report?: number;
-  /** The first matching request that goes wrong, counted from 1. Default: 1. */
-  nth?: number;
-  /** The number of matching requests in a row that go wrong. Default: 1. Infinity: all. */
-  times?: number;
-};
+export type Fault = FaultEffect & Values<typeof TARGETS> & { on: Endpoint | 'any' };
 
 /**
  * Reads one fault of the sandbox (`--fault`): a line that says which requests go wrong, then what happens to them.
@@ -64,15 +75,13 @@ export function parseFault(text: string): Fault {
   const fault: Fault = { on: startsWithReport ? 'any' : readEndpoint(first) };
   for (const word of startsWithReport ? [first, ...others] : others)
     Object.assign(fault, readWord(word, fault));
-  if (Object.keys(fault).every((key) => TARGET_KEYS.has(key))) {
+  if (Object.keys(fault).every((key) => key === 'on' || key in TARGETS)) {
     throw new TypeError(
       `The fault "${text}" does not say what happens to the requests. Add an effect, for example: status=500`,
     );
   }
   return fault;
 }
-
-const TARGET_KEYS: ReadonlySet<string> = new Set<keyof Fault>(['on', 'report', 'nth', 'times']);
 
 /** Splits at spaces, except inside double quotes and inside the braces of a JSON value. */
 function splitWords(text: string): string[] {
@@ -88,47 +97,25 @@ function readEndpoint(name: string): Endpoint | 'any' {
   throw new TypeError(`A fault begins with an endpoint (${names.join(', ')}), not with "${name}".`);
 }
 
-const FLAGS: Readonly<Record<string, Partial<Fault>>> = {
-  processed: { processed: true },
-  revoke: { revoke: true },
-  hang: { hang: true },
-  changed: { changed: true },
-  ignore_range: { ignoreRange: true },
-  endless: { endless: true },
-};
-
-const VALUES: Readonly<Record<string, (value: string) => Partial<Fault>>> = {
-  nth: (value) => ({ nth: ordinal(value) }),
-  times: (value) => ({ times: value === 'always' ? Infinity : ordinal(value) }),
-  report: (value) => ({ report: ordinal(value) }),
-  status: (value) => ({ status: wholeNumber(value) }),
-  retry_after: retryAfter,
-  body: (value) => ({ body: value }),
-  trickle: (value) => ({ trickle: wholeNumber(value) }),
-  reset: (value) => ({ reset: choice(value, ['before', 'after']) }),
-  reset_after: (value) => ({ resetAfter: wholeNumber(value) }),
-  cut_after: (value) => ({ cutAfter: wholeNumber(value) }),
-  stall_after: (value) => ({ stallAfter: wholeNumber(value) }),
-  framing: (value) => ({ framing: choice(value, ['length', 'chunked', 'close']) }),
-  etag: (value) => ({ etag: choice(value, ['weak', 'none']) }),
-  gzip: (value) => ({ gzip: choice(value, ['right', 'wrong']) }),
-};
-
 function readWord(word: string, { set, headers, omit = [] }: Fault): Partial<Fault> {
   const [, key = '', raw] = word.match(/^([^=]+)(?:=(.*))?$/s) ?? [];
-  if (raw === undefined) return known(FLAGS[key], word);
   // A quoted JSON value stays a string: expires_in="3600" differs from expires_in=3600.
-  if (key.startsWith('set.')) return { set: { ...set, [key.slice(4)]: jsonOrText(raw) } };
-  const value = raw.startsWith('"') ? String(jsonOrText(escapeLineBreaks(raw))) : raw;
-  if (key.startsWith('header.')) return { headers: { ...headers, [key.slice(7).toLowerCase()]: value } };
-  if (key === 'omit') return { omit: [...omit, ...value.split(',')] };
-  return known(VALUES[key], word)(value);
+  if (key.startsWith('set.') && raw) return { set: { ...set, [key.slice(4)]: jsonOrText(raw) } };
+  const value = raw?.startsWith('"') ? String(jsonOrText(escapeLineBreaks(raw))) : raw;
+  if (key.startsWith('header.') && value)
+    return { headers: { ...headers, [key.slice(7).toLowerCase()]: value } };
+  if (key === 'omit' && value) return { omit: [...omit, ...value.split(',')] };
+  const name = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const read = Object.hasOwn(WORDS, name) ? WORDS[name] : undefined;
+  if (read && (read === flag) === (value === undefined)) return { [name]: read(value ?? '') };
+  const known = Object.keys(WORDS).map((each) =>
+    each.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`),
+  );
+  throw new TypeError(`A fault cannot contain the word "${word}"${hintAt(key, [...known, 'omit'])}.`);
 }
 
-function known<Item>(item: Item | undefined, word: string): Item {
-  if (item !== undefined) return item;
-  const hint = hintAt(word.replace(/=.*$/s, ''), [...Object.keys({ ...FLAGS, ...VALUES }), 'omit']);
-  throw new TypeError(`A fault cannot contain the word "${word}"${hint}.`);
+function flag(): true {
+  return true;
 }
 
 function wholeNumber(value: string): number {
@@ -143,15 +130,17 @@ function ordinal(value: string): number {
   return number;
 }
 
-function choice<Name extends string>(value: string, names: readonly Name[]): Name {
-  const found = names.find((name) => name === value);
-  if (!found) throw new TypeError(`A fault needs one of ${names.join(', ')}, not "${value}".`);
-  return found;
+function oneOf<Name extends string>(...names: readonly Name[]): (value: string) => Name {
+  return (value) => {
+    const found = names.find((name) => name === value);
+    if (!found) throw new TypeError(`A fault needs one of ${names.join(', ')}, not "${value}".`);
+    return found;
+  };
 }
 
-function retryAfter(value: string): Partial<Fault> {
+function retryAfter(value: string): { seconds: number; as: 'seconds' | 'date' } {
   const [, date, seconds = ''] = value.match(/^(date:)?(.*)$/) ?? [];
-  return { retryAfter: { seconds: wholeNumber(seconds), as: date === undefined ? 'seconds' : 'date' } };
+  return { seconds: wholeNumber(seconds), as: date === undefined ? 'seconds' : 'date' };
 }
 
 /** A text of JSON has no line breaks and tabs of its own. */
