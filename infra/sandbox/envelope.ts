@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import * as z from 'zod/mini';
 import { isObject, type JsonObject, parseJson } from '../../functions/workflow/json.ts';
 import { type Answer, type Incoming, json } from './exchange.ts';
 
@@ -27,9 +28,23 @@ export class Refusal extends Error {
   }
 }
 
-/** @throws Refusal 422 that lists every violation, if there are any (contract 7.2) */
-export function refuseViolations(violations: readonly Violation[]): void {
-  if (violations.length === 0) return;
+/**
+ * Reads a value by its schema.
+ *
+ * @param more violations that the schema cannot find
+ * @throws Refusal 422 that lists every violation, if there are any (contract 7.2)
+ */
+export function readAs<S extends z.ZodMiniType>(
+  schema: S,
+  value: unknown,
+  more: readonly Violation[] = [],
+): z.infer<S> {
+  const { data, error } = schema.safeParse(value);
+  const violations = [
+    ...more,
+    ...(error?.issues ?? []).map(({ path, message }) => ({ field: z.core.toDotPath(path), message })),
+  ];
+  if (violations.length === 0) return data as z.infer<S>;
   const fields = violations.map(({ field }) => field).join(', ');
   throw new Refusal(422, 'validation', `Validation failed: ${fields}.`, {
     detail: { validation: violations },

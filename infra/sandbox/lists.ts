@@ -1,11 +1,16 @@
+import * as z from 'zod/mini';
 import { grantedAdvertisers } from './authenticate.ts';
 import { campaignName, idPrefix } from './entities.ts';
-import { refuseViolations, type Violation } from './envelope.ts';
+import { readAs } from './envelope.ts';
 import { type Answer, type Incoming, json } from './exchange.ts';
 import type { Advertiser, Grant, SandboxState } from './state.ts';
 
-const DEFAULT_LIMIT = 20;
-const MAX_LIMIT = 5000;
+/** Contract 8. */
+const Page = z.object({
+  limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(5000)), 20),
+  offset: z._default(z.coerce.number().check(z.int(), z.minimum(0)), 0),
+});
+
 const DEFAULT_COUNT = 57;
 /** Items were created a minute apart, the last one a minute before the start. */
 const SPACING_MS = 60_000;
@@ -13,9 +18,7 @@ const SPACING_MS = 60_000;
 /** A page by limit and offset, newest first (contract 4.6 and 8). Makes the items on request, so long lists take no memory. */
 export function listPage(state: SandboxState, { path, query }: Incoming, grant: Grant): Answer {
   const list = path.slice(1);
-  refuseViolations(pageViolations(query));
-  const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
-  const offset = Number(query.get('offset') ?? 0);
+  const { limit, offset } = readAs(Page, Object.fromEntries(query));
   const granted = grantedAdvertisers(state, grant);
   const ofAdvertisers = list === 'advertisers';
   const count = ofAdvertisers ? granted.length : (state.options.lists?.[list]?.count ?? DEFAULT_COUNT);
@@ -37,19 +40,4 @@ function createItem(list: string, index: number, granted: readonly Advertiser[],
     advertiser_id: advertiser,
     created_at: new Date(createdAt).toISOString(),
   };
-}
-
-function pageViolations(query: URLSearchParams): Violation[] {
-  const limit = query.get('limit');
-  const offset = query.get('offset');
-  const violations: Violation[] = [];
-  if (limit !== null && !(isCount(limit) && Number(limit) >= 1 && Number(limit) <= MAX_LIMIT)) {
-    violations.push({ field: 'limit', message: `must be from 1 to ${MAX_LIMIT}` });
-  }
-  if (offset !== null && !isCount(offset)) violations.push({ field: 'offset', message: 'must be 0 or more' });
-  return violations;
-}
-
-function isCount(text: string): boolean {
-  return /^\d{1,15}$/.test(text);
 }

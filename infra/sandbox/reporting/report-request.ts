@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../functions/workflow/json.ts';
 import { daysBetween, isCalendarDate } from '../../../functions/workflow/request/dates.ts';
 import { findDimension, findMetric } from '../../../functions/workflow/request/dictionary.ts';
 import { date } from '../../../functions/workflow/request/fields.ts';
-import { refuseViolations, type Violation } from '../envelope.ts';
+import { readAs, type Violation } from '../envelope.ts';
 
 // The limits and the renamed dimensions are a second opinion on what functions send: they repeat the contract on purpose.
 
@@ -55,23 +55,13 @@ export type ReportRequest = z.infer<ReturnType<typeof reportSchema>>;
 
 /** @param granted the advertisers that the token may use. @throws Refusal 422 with all violations of contract 2.2 */
 export function readReport(body: JsonObject, granted: Granted): ReportRequest {
-  return read(reportSchema(granted), body, MAX_DAYS);
+  return readAs(reportSchema(granted), body, rangeViolations(body, MAX_DAYS));
 }
 
 /** The same for POST /reports/purchases (contract 2.4). The range may have any length. */
 export function readPurchaseQuery(body: JsonObject, granted: Granted) {
   const query = z.looseObject({ start_date: date, end_date: date, advertiser_id: advertiserOf(granted) });
-  return read(query, body, Number.POSITIVE_INFINITY);
-}
-
-function read<S extends z.ZodMiniType>(schema: S, body: JsonObject, maxDays: number): z.infer<S> {
-  const { data, error } = schema.safeParse(body);
-  const violations = (error?.issues ?? []).map(({ path, message }) => ({
-    field: z.core.toDotPath(path),
-    message,
-  }));
-  refuseViolations([...rangeViolations(body, maxDays), ...violations]);
-  return data as z.infer<S>;
+  return readAs(query, body, rangeViolations(body, Number.POSITIVE_INFINITY));
 }
 
 function rangeViolations({ start_date, end_date }: JsonObject, maxDays: number): Violation[] {
