@@ -3,8 +3,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Answer, bodyOf, type Call } from './exchange.ts';
 import type { FaultEffect } from './faults/parse-fault.ts';
 
-const MAX_BODY_BYTES = 1024 * 1024;
-
 /** Adds a request to the journal and sets the response's Date from the sandbox's clock. */
 export function recordCall(
   { now, journal }: { now: () => number; journal: Call[] },
@@ -32,18 +30,6 @@ function headersOf(request: IncomingMessage): Record<string, string> {
   return Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]),
   );
-}
-
-/** @throws RangeError if the body is larger than 1 MiB */
-export async function readBody(request: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    length += piece.length;
-    if (length > MAX_BODY_BYTES) throw new RangeError('The body is larger than 1 MiB.');
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString('utf8');
 }
 
 /** Sends an answer whose body fits in memory, and updates its journal entry. */

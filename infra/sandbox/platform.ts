@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { isObject } from '../../functions/workflow/json.ts';
 import { authenticate, requireRevision, requireScope } from './authenticate.ts';
 import { envelope, Refusal, refusalFor } from './envelope.ts';
 import type { Answer, Call, Endpoint, Incoming } from './exchange.ts';
 import { applyFault } from './faults/faults.ts';
 import type { FaultEffect } from './faults/parse-fault.ts';
-import { readBody, recordCall, reset, sendAnswer } from './http.ts';
+import { recordCall, reset, sendAnswer } from './http.ts';
 import { listPage } from './lists.ts';
 import { authorizationEndpoint } from './oauth/authorize.ts';
 import { OAuthError, oauthError, tokenEndpoint } from './oauth/tokens.ts';
@@ -29,7 +30,7 @@ export async function servePlatform(
   const fault = state.faults.take({ endpoint: call.endpoint, ordinal });
   if (fault.revoke) state.accessTokens.clear();
   if (fault.reset === 'before') return reset(response);
-  call.body = await readBody(request);
+  call.body = await text(request);
   if (fault.hang && !fault.processed) return;
   const incoming = { ...call, query: new URLSearchParams(query) };
   const answer = applyFault(answerWithFault(state, incoming, fault, previousGet), fault, state.now());

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { PLATFORM_HEADERS } from '../authenticate.ts';
 import type { Answer, Call } from '../exchange.ts';
@@ -132,9 +132,10 @@ async function sendDownload(
   response.flushHeaders();
   const { resetAfter = Infinity, cutAfter = Infinity, stallAfter = Infinity } = fault;
   const limit = Math.min(resetAfter, cutAfter, stallAfter);
-  await pump(response, piecesOf(download, fault), call, limit);
+  await pipeline(upTo(limit, piecesOf(download, fault), call), response, { end: false });
+  // The callback of a write comes when every byte before it has left this process. A reset discards bytes that have not.
   if (call.bytes < limit) response.end();
-  else if (limit === resetAfter) reset(response);
+  else if (limit === resetAfter) response.write('', () => reset(response));
   else if (limit === cutAfter) response.socket?.end();
 }
 
@@ -165,27 +166,12 @@ function* endlessly(start: Iterable<Buffer>): Generator<Buffer> {
   for (;;) yield Buffer.alloc(64 * 1024, '\n');
 }
 
-async function pump(response: ServerResponse, source: Pieces, call: Call, limit: number): Promise<void> {
+/** The pieces up to the limit. Counts them in the journal. */
+async function* upTo(limit: number, source: Pieces, call: Call): AsyncGenerator<Buffer> {
   for await (const piece of source) {
     const part = piece.subarray(0, limit - call.bytes);
     call.bytes += part.length;
-    if (response.destroyed) return;
-    if (!response.write(part)) await drained(response);
-    if (call.bytes >= limit) return flushed(response);
+    yield part;
+    if (call.bytes >= limit) return;
   }
-}
-
-/** Resolves on `close` too: `drain` never comes once the client has disconnected. */
-async function drained(response: ServerResponse): Promise<void> {
-  if (response.destroyed) return;
-  const settled = new AbortController();
-  const { signal } = settled;
-  await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]).finally(() =>
-    settled.abort(),
-  );
-}
-
-/** Resolves when every byte has left this process. A reset discards bytes that have not. */
-async function flushed(response: ServerResponse): Promise<void> {
-  if (!response.destroyed) await new Promise((resolve) => response.write('', resolve));
 }
