@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Answer, bodyOf, type Call } from './exchange.ts';
 import type { FaultEffect } from './faults/parse-fault.ts';
@@ -42,18 +43,19 @@ export async function sendAnswer(
   const bytes = Buffer.from(bodyOf(answer));
   call.status = answer.status;
   response.writeHead(answer.status, { 'content-length': bytes.length, ...answer.headers });
-  if (trickle === undefined) {
-    call.bytes = bytes.length;
-    response.end(bytes);
-    return;
-  }
   response.flushHeaders();
-  for await (const byte of byteByByte([bytes], trickle)) {
-    if (response.destroyed) return;
-    response.write(byte);
-    call.bytes += 1;
+  const pieces = trickle === undefined ? [bytes] : byteByByte([bytes], trickle);
+  await pipeline(upTo(Infinity, pieces, call), response);
+}
+
+/** The pieces up to the limit. Counts them in the journal. */
+export async function* upTo(limit: number, source: Pieces, call: Call): AsyncGenerator<Buffer> {
+  for await (const piece of source) {
+    const part = piece.subarray(0, limit - call.bytes);
+    call.bytes += part.length;
+    yield part;
+    if (call.bytes >= limit) return;
   }
-  response.end();
 }
 
 export type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;

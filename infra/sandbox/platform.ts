@@ -23,7 +23,7 @@ export async function servePlatform(
 ): Promise<void> {
   const { path, query } = splitUrl(state, request);
   const reportId = reportIdOf(path);
-  const about = { host: 'platform', endpoint: endpointOf(path), path, query, reportId } as const;
+  const about = { host: 'platform', endpoint: routeOf(path).endpoint, path, query, reportId } as const;
   const call = recordCall(state, request, response, about);
   const previousGet = recordGet(state, call);
   const ordinal = reportId === undefined ? undefined : state.reports.get(reportId)?.ordinal;
@@ -50,7 +50,7 @@ function answerWithFault(
 ): Answer {
   const answer = status < 300 || processed ? answerWithoutFault(state, request, previousGet) : undefined;
   if (answer && status < 300) return answer;
-  if (endpointOf(request.path) !== 'token') return envelope(refusalFor(status));
+  if (routeOf(request.path).endpoint !== 'token') return envelope(refusalFor(status));
   const error = status === 401 ? 'invalid_client' : 'server_error';
   return oauthError(new OAuthError(error, `The sandbox was told to answer ${status}.`, status));
 }
@@ -86,30 +86,24 @@ function recordAnswer(call: Call, { json, status }: Answer): void {
   if (isObject(error) && typeof error.request_id === 'string') call.requestId = error.request_id;
 }
 
+const ROUTES: readonly (readonly [path: RegExp, endpoint: Endpoint, ...methods: string[]])[] = [
+  [/^\/oauth2\/token$/, 'token', 'POST'],
+  [/^\/oauth2\/auth$/, 'authorize', 'GET', 'POST'],
+  [/^\/reports$/, 'create', 'POST'],
+  [/^\/reports\/purchases$/, 'purchases', 'POST'],
+  [/^\/reports\/([^/]+)$/, 'report', 'GET'],
+  [new RegExp(`^/(${LISTS.join('|')})$`), 'list', 'GET'],
+];
+
 /** Names the endpoint of a path, for faults and the journal. */
-function endpointOf(path: string): Endpoint {
-  if (path === '/oauth2/token') return 'token';
-  if (path === '/oauth2/auth') return 'authorize';
-  if (path === '/reports') return 'create';
-  if (path === '/reports/purchases') return 'purchases';
-  if (/^\/reports\/[^/]+$/.test(path)) return 'report';
-  return LISTS.includes(path.slice(1)) ? 'list' : 'unknown';
+function routeOf(path: string): { endpoint: Endpoint; methods: readonly string[] } {
+  const [, endpoint = 'unknown', ...methods] = ROUTES.find(([route]) => route.test(path)) ?? [];
+  return { endpoint, methods };
 }
 
 function reportIdOf(path: string): string | undefined {
-  return endpointOf(path) === 'report' ? decodeURIComponent(path.slice('/reports/'.length)) : undefined;
+  return routeOf(path).endpoint === 'report' ? decodeURIComponent(path.slice('/reports/'.length)) : undefined;
 }
-
-const METHODS: Readonly<Record<Endpoint, readonly string[]>> = {
-  token: ['POST'],
-  authorize: ['GET', 'POST'],
-  create: ['POST'],
-  report: ['GET'],
-  purchases: ['POST'],
-  list: ['GET'],
-  storage: [],
-  unknown: [],
-};
 
 /**
  * Answers a request. It checks authentication, then the revision (contract 5.6), then the scope, then the parameters.
@@ -119,16 +113,16 @@ const METHODS: Readonly<Record<Endpoint, readonly string[]>> = {
  */
 function respond(state: SandboxState, request: Incoming, previousGet: number | undefined): Answer {
   const { path } = request;
-  const endpoint = endpointOf(path);
+  const { endpoint } = routeOf(path);
   if (endpoint === 'token' || endpoint === 'authorize') {
-    requireMethod(request, endpoint);
+    requireMethod(request);
     return endpoint === 'token' ? tokenEndpoint(state, request) : authorizationEndpoint(state, request);
   }
   if (path === '') throw nothingAt('this address');
   const reporting = path.startsWith('/reports');
   const grant = authenticate(state, request, reporting);
   requireRevision(state, request);
-  requireMethod(request, endpoint);
+  requireMethod(request);
   requireScope(grant, reporting ? 'reporting:read' : `${path.slice(1)}:read`);
   if (endpoint === 'create') return createReport(state, request, grant);
   if (endpoint === 'purchases') return queryPurchases(state, request, grant);
@@ -136,8 +130,8 @@ function respond(state: SandboxState, request: Incoming, previousGet: number | u
   return getReport(state, reportIdOf(path) ?? '', grant, previousGet);
 }
 
-function requireMethod({ method, path }: Incoming, endpoint: Endpoint): void {
-  if (!METHODS[endpoint].includes(method)) throw nothingAt(`${method} ${path}`);
+function requireMethod({ method, path }: Incoming): void {
+  if (!routeOf(path).methods.includes(method)) throw nothingAt(`${method} ${path}`);
 }
 
 function nothingAt(place: string): Refusal {

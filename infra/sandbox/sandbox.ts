@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenOnLoopback } from '../local/loopback.ts';
 import type { Call } from './exchange.ts';
 import type { FaultList } from './faults/faults.ts';
 import { servePlatform } from './platform.ts';
+import type { ReportFile } from './reporting/report-file.ts';
 import type { Credential, SandboxOptions } from './settings.ts';
-import { createState, type Report, type SandboxState } from './state.ts';
+import { createState, type Report } from './state.ts';
 import { serveStorage } from './storage/storage.ts';
 
 export type Sandbox = AsyncDisposable & {
@@ -27,15 +27,12 @@ export type Sandbox = AsyncDisposable & {
   options: SandboxOptions;
   /** In order of creation. */
   reports(): readonly Report[];
-  /** Describes a report's file. @throws RangeError if the id is unknown */
-  expected(reportId: string): ExpectedFile;
+  /** The file of a report. @throws RangeError if the id is unknown */
+  expected(reportId: string): ReportFile;
   /** Invalidates every access token. Refresh tokens stay valid. */
   revokeTokens(): void;
   close(): Promise<void>;
 };
-
-/** `sha256` reads the whole file and returns hex. */
-export type ExpectedFile = { rows: number; length: number; etag: string; sha256(): string };
 
 /** Starts the platform and its storage host on 127.0.0.1, each on its own port. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -61,7 +58,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     faults: state.faults,
     options,
     reports: () => [...state.reports.values()],
-    expected: (reportId) => describeFile(state, reportId),
+    expected: (reportId) => {
+      const file = state.reports.get(reportId)?.file;
+      if (!file) throw new RangeError(`The sandbox has no report ${reportId}.`);
+      return file;
+    },
     revokeTokens: () => state.accessTokens.clear(),
     close,
     [Symbol.asyncDispose]: close,
@@ -80,16 +81,4 @@ async function listen(
   const { address, close } = await listenOnLoopback(server, port);
   servers.defer(close);
   return `http://${address}`;
-}
-
-function describeFile({ reports }: SandboxState, reportId: string): ExpectedFile {
-  const file = reports.get(reportId)?.file;
-  if (!file) throw new RangeError(`The sandbox has no report ${reportId}.`);
-  const { rows, length, etag } = file;
-  const sha256 = () => {
-    const hash = createHash('sha256');
-    for (const piece of file.read()) hash.update(piece);
-    return hash.digest('hex');
-  };
-  return { rows, length, etag, sha256 };
 }

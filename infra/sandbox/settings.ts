@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Fault } from './faults/parse-fault.ts';
-import type { DaySettings } from './reporting/report-file.ts';
+import type { DaySettings } from './reporting/days.ts';
 
 /** The areas of contract 1 that have a list (contract 4.6). */
 export const LISTS = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'];

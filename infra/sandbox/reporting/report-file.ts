@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { addDays, daysBetween } from '../../../functions/workflow/request/dates.ts';
 import { findMetric, type Metric } from '../../../functions/workflow/request/dictionary.ts';
 import { campaignName, idPrefix } from '../entities.ts';
+import { type Block, COUNTRIES, createBlocks, type DaySettings, PLATFORMS, spread } from './days.ts';
 import type { ReportRequest } from './report-request.ts';
 
 /**
@@ -17,21 +17,10 @@ export type ReportFile = {
   etag: string;
   /** The bytes from start (inclusive) to end (exclusive), in pieces. */
   read(start?: number, end?: number): Generator<Buffer>;
+  /** Reads all of it, and returns hex. */
+  sha256(): string;
   /** The same rows with other metrics. 0 is the first version. */
   withVersion(version: number): ReportFile;
-};
-
-/** Makes a report's days depend on the time of its creation. By default they never do, and no day is empty. */
-export type DaySettings = {
-  /**
-   * The metrics of a day grow until this many days after its end, because conversions come late. They grow every
-   * `everyHours` (default: 24).
-   */
-  restated?: { days: number; everyHours?: number };
-  /** A day has no rows until it ends, half of its rows for this many hours, and then all. */
-  lateHours?: number;
-  /** A day without rows of an advertiser. @param createdAt of the report, in epoch ms */
-  isEmpty?: (day: string, advertiser: string, createdAt: number) => boolean;
 };
 
 /**
@@ -45,36 +34,13 @@ export type FileOptions = DaySettings & {
   createdAt: number;
 };
 
-/**
- * The rows of one day and advertiser. What they contain never depends on the report's window, so two reports that were
- * created at one time agree on a day.
- */
-type Block = {
-  date: string;
-  advertiser: string;
-  rows: number;
-  /** 32 bits. */
-  seed: number;
-  /** The part of the metrics that is known by now: from about 0.5 to 1. */
-  growth: number;
-};
-
 /** A part of a file: these bytes, repeated up to the length. */
 type Part = { bytes: Buffer; length: number };
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-
-/** Default number of rows for one day and advertiser. */
-const DEFAULT_ROWS = 6;
 
 /** A block with more rows repeats this many. */
 const MOST_DIFFERENT_ROWS = 500;
 
 const BLANK_LINES = Buffer.alloc(64 * 1024, '\n');
-
-const PLATFORMS = ['ios', 'web', 'ctv'];
-const COUNTRIES = ['US', 'DE', 'FR', 'JP', 'BR'];
 
 type Digits = readonly [before: number, after: number];
 
@@ -128,6 +94,11 @@ export function createReportFile(request: ReportRequest, options: FileOptions, v
     length,
     etag: `"${hash.digest('hex')}"`,
     read: (start = 0, end = length) => readParts(parts, start, end),
+    sha256: () => {
+      const whole = createHash('sha256');
+      for (const piece of readParts(parts, 0, length)) whole.update(piece);
+      return whole.digest('hex');
+    },
     withVersion: (other) => createReportFile(request, options, other),
   };
 
@@ -153,73 +124,6 @@ function* readParts(parts: readonly Part[], start: number, end: number): Generat
     }
     offset += length;
   }
-}
-
-/** The blocks that have rows, by day and then by advertiser. */
-function createBlocks(request: ReportRequest, options: FileOptions, version: number): Block[] {
-  const { start_date, end_date, advertiser_ids, dimensions } = request;
-  const { createdAt, restated, lateHours, isEmpty } = options;
-  const ids = advertiser_ids.map((id) => id.toLowerCase());
-  // Without dimensions the report holds totals per date, not per advertiser (contract 2.2).
-  const sources = dimensions.length > 0 ? ids.map((id) => [id]) : [ids.sort()];
-  const days = Array.from({ length: daysBetween(start_date, end_date) }, (_, day) =>
-    addDays(start_date, day),
-  );
-  return days.flatMap((date) => {
-    const age = createdAt - Date.parse(date) - DAY_MS;
-    const growth = growthAt(age, restated);
-    const rows = rowsAt(age, Math.min(DEFAULT_ROWS, combinationsOf(dimensions)), lateHours);
-    return sources.flatMap((source) => {
-      if (rows === 0 || source.every((id) => isEmpty?.(date, id, createdAt))) return [];
-      return {
-        date,
-        advertiser: source[0] ?? '',
-        rows,
-        seed: seedOf(request, date, source, version),
-        growth,
-      };
-    });
-  });
-}
-
-function growthAt(age: number, restated: DaySettings['restated']): number {
-  if (!restated) return 1;
-  const period = (restated.everyHours ?? 24) * HOUR_MS;
-  const periods = Math.floor((restated.days * DAY_MS) / period);
-  const passed = Math.max(-1, Math.min(periods, Math.floor(age / period)));
-  return (periods + 1 + passed) / (2 * periods + 1);
-}
-
-function rowsAt(age: number, rows: number, lateHours: number | undefined): number {
-  if (lateHours === undefined || age >= lateHours * HOUR_MS) return rows;
-  return age < 0 ? 0 : Math.floor(rows / 2);
-}
-
-/** Differs for each option whose name the contract omits, such as a filter. */
-function seedOf(request: ReportRequest, date: string, source: readonly string[], version: number): number {
-  const { start_date, end_date, advertiser_ids, metrics, dimensions, granularity, format, ...options } =
-    request;
-  return createHash('sha256')
-    .update(JSON.stringify([date, source, options, version]))
-    .digest()
-    .readUInt32BE();
-}
-
-/** Spreads this many rows evenly over the blocks. */
-function spread(total: number, blocks: readonly Block[]): Block[] {
-  const before = (block: number) => Math.ceil((block * total) / blocks.length);
-  return blocks
-    .map((block, at) => ({ ...block, rows: before(at + 1) - before(at) }))
-    .filter(({ rows }) => rows > 0);
-}
-
-/** The number of rows of one day and advertiser that these dimensions can tell apart. Ids and names have no limit. */
-function combinationsOf(dimensions: readonly string[]): number {
-  const values: Readonly<Record<string, number>> = {
-    event_source_platform: PLATFORMS.length,
-    country: COUNTRIES.length,
-  };
-  return dimensions.reduce((product, name) => product * (values[name] ?? Number.POSITIVE_INFINITY), 1);
 }
 
 /** Date, advertiser (only with dimensions), dimensions, metrics. */

@@ -6,7 +6,7 @@ import { PLATFORM_HEADERS } from '../authenticate.ts';
 import type { Answer, Call } from '../exchange.ts';
 import { applyFault } from '../faults/faults.ts';
 import type { FaultEffect } from '../faults/parse-fault.ts';
-import { byteByByte, type Pieces, recordCall, reset, sendAnswer } from '../http.ts';
+import { byteByByte, type Pieces, recordCall, reset, sendAnswer, upTo } from '../http.ts';
 import type { ReportFile } from '../reporting/report-file.ts';
 import type { Report, SandboxState } from '../state.ts';
 import { signatureProblem } from './signature.ts';
@@ -164,14 +164,4 @@ function piecesOf({ file, start, end }: Download, { endless, gzip, trickle }: Fa
 function* endlessly(start: Iterable<Buffer>): Generator<Buffer> {
   yield* start;
   for (;;) yield Buffer.alloc(64 * 1024, '\n');
-}
-
-/** The pieces up to the limit. Counts them in the journal. */
-async function* upTo(limit: number, source: Pieces, call: Call): AsyncGenerator<Buffer> {
-  for await (const piece of source) {
-    const part = piece.subarray(0, limit - call.bytes);
-    call.bytes += part.length;
-    yield part;
-    if (call.bytes >= limit) return;
-  }
 }

@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  createReportFile,
-  type DaySettings,
-  type FileOptions,
-} from '../../../infra/sandbox/reporting/report-file.ts';
+import type { DaySettings } from '../../../infra/sandbox/reporting/days.ts';
+import { createReportFile, type FileOptions } from '../../../infra/sandbox/reporting/report-file.ts';
 import type { ReportRequest } from '../../../infra/sandbox/reporting/report-request.ts';
 
 const [FIRST, SECOND] = ['5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01', '8a2d4c6f-1b3e-4f5a-8d7c-9e0f1a2b3c02'];
