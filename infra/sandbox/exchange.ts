@@ -27,7 +27,7 @@ export type Call = {
   status: number | null;
   /** The report that was created, polled or downloaded. */
   reportId?: string | undefined;
-  /** The request_id of an error envelope. */
+  /** The request_id of the response. The storage host has none. */
   requestId?: string;
   /** Bytes of the response body written to the socket. */
   bytes: number;

@@ -35,9 +35,10 @@ export async function servePlatform(
   const incoming = { ...call, query: new URLSearchParams(query) };
   const answer = applyFault(answerWithFault(state, incoming, fault, previousGet), fault, state.now());
   recordAnswer(call, answer);
-  response.setHeader('x-request-id', call.requestId ?? `req_${randomUUID()}`);
   if (fault.hang) return;
   if (fault.reset === 'after') return reset(response);
+  call.requestId ??= `req_${randomUUID()}`;
+  response.setHeader('x-request-id', call.requestId);
   await sendAnswer(response, answer, call, fault);
 }
 

@@ -1,41 +1,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenOnLoopback } from '../local/loopback.ts';
 import type { Call } from './exchange.ts';
-import type { FaultList } from './faults/faults.ts';
 import { servePlatform } from './platform.ts';
 import type { ReportFile } from './reporting/report-file.ts';
-import type { Credential, SandboxOptions } from './settings.ts';
-import { createState, type Report } from './state.ts';
+import type { SandboxOptions } from './settings.ts';
+import { createState } from './state.ts';
 import { serveStorage } from './storage/storage.ts';
 
-export type Sandbox = AsyncDisposable & {
-  /** With the base path, without a slash at the end. */
-  baseUrl: string;
-  storageUrl: string;
-  /** Of the first credential. */
-  clientId: string;
-  clientSecret: string;
-  /** The newest published revision. */
-  revision: string;
-  /** The advertisers of the first credential's account. */
-  advertiserIds: readonly string[];
-  credentials: readonly Credential[];
-  /** Every request to either server, in order of arrival. */
-  journal: readonly Call[];
-  faults: FaultList;
-  /** Changes take effect with the next request, except for credentials, advertisers and revisions. */
-  options: SandboxOptions;
-  /** In order of creation. */
-  reports(): readonly Report[];
-  /** The file of a report. @throws RangeError if the id is unknown */
-  expected(reportId: string): ReportFile;
-  /** Invalidates every access token. Refresh tokens stay valid. */
-  revokeTokens(): void;
-  close(): Promise<void>;
-};
+export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
 /** Starts the platform and its storage host on 127.0.0.1, each on its own port. */
-export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+export async function startSandbox(options: SandboxOptions = {}) {
   const state = createState(options);
   const [first] = state.credentials;
   if (!first) throw new RangeError('The sandbox needs a credential.');
@@ -47,22 +22,30 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const started = servers.move();
   const close = () => started.disposeAsync();
   return {
+    /** With the base path, without a slash at the end. */
     baseUrl: platformUrl + (options.basePath ?? ''),
     storageUrl: state.storageUrl,
+    /** Of the first credential. */
     clientId: first.clientId,
     clientSecret: first.clientSecret,
+    /** The newest published revision. */
     revision: [...state.revisions].sort().at(-1) ?? '',
+    /** The advertisers of the first credential's account. */
     advertiserIds: (state.advertisers.get(first.account) ?? []).map(({ id }) => id),
     credentials: state.credentials,
-    journal: state.journal,
+    journal: state.journal as readonly Call[],
     faults: state.faults,
+    /** Changes take effect with the next request, except for credentials, advertisers and revisions. */
     options,
+    /** In order of creation. */
     reports: () => [...state.reports.values()],
-    expected: (reportId) => {
+    /** The file of a report. @throws RangeError if the id is unknown */
+    expected(reportId: string): ReportFile {
       const file = state.reports.get(reportId)?.file;
       if (!file) throw new RangeError(`The sandbox has no report ${reportId}.`);
       return file;
     },
+    /** Invalidates every access token. Refresh tokens stay valid. */
     revokeTokens: () => state.accessTokens.clear(),
     close,
     [Symbol.asyncDispose]: close,

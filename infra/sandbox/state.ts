@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Call } from './exchange.ts';
-import { createFaultList, type FaultList } from './faults/faults.ts';
+import { createFaultList } from './faults/faults.ts';
 import type { ReportFile } from './reporting/report-file.ts';
 import type { ReportRequest } from './reporting/report-request.ts';
 import {
@@ -42,34 +42,12 @@ export type Report = {
 };
 
 /** Everything that the sandbox keeps from one request to the next. */
-export type SandboxState = {
-  options: SandboxOptions;
-  now: () => number;
-  startedAt: number;
-  revisions: readonly string[];
-  credentials: readonly Credential[];
-  /** By account. */
-  advertisers: Map<string, Advertiser[]>;
-  accessTokens: Map<string, AccessToken>;
-  refreshTokens: Map<string, Grant>;
-  codes: Map<string, AuthorizationCode>;
-  /** By the id in the form of the consent page. */
-  pendingConsents: Map<string, PendingConsent>;
-  /** Scopes that the user has consented to, by client id. */
-  consentedScopes: Map<string, ReadonlySet<string>>;
-  reports: Map<string, Report>;
-  /** Time of the last GET of each report, including refused ones. */
-  lastGet: Map<string, number>;
-  journal: Call[];
-  faults: FaultList;
-  signingKey: string;
-  storageUrl: string;
-};
+export type SandboxState = ReturnType<typeof createState>;
 
-export function createState(options: SandboxOptions): SandboxState {
+export function createState(options: SandboxOptions) {
   const now = options.now ?? Date.now;
   const startedAt = now();
-  const credentials = (options.credentials ?? [{}]).map(createCredential);
+  const credentials: readonly Credential[] = (options.credentials ?? [{}]).map(createCredential);
   const ids = options.advertiserIds ?? EXAMPLE_ADVERTISERS;
   return {
     options,
@@ -77,15 +55,20 @@ export function createState(options: SandboxOptions): SandboxState {
     startedAt,
     revisions: options.revisions ?? [EXAMPLE_REVISION],
     credentials,
+    /** By account. */
     advertisers: new Map(credentials.map(({ account }) => [account, createAdvertisers(ids, startedAt)])),
-    accessTokens: new Map(),
-    refreshTokens: new Map(),
-    codes: new Map(),
-    pendingConsents: new Map(),
-    consentedScopes: new Map(),
-    reports: new Map(),
-    lastGet: new Map(),
-    journal: [],
+    accessTokens: new Map<string, AccessToken>(),
+    refreshTokens: new Map<string, Grant>(),
+    codes: new Map<string, AuthorizationCode>(),
+    /** By the id in the form of the consent page. */
+    pendingConsents: new Map<string, PendingConsent>(),
+    /** Scopes that the user has consented to, by client id. */
+    consentedScopes: new Map<string, ReadonlySet<string>>(),
+    reports: new Map<string, Report>(),
+    /** Time of the last GET of each report, including refused ones. */
+    lastGet: new Map<string, number>(),
+    /** Every request to either server, in order of arrival. */
+    journal: [] as Call[],
     faults: createFaultList(options.faults ?? []),
     signingKey: randomBytes(32).toString('hex'),
     storageUrl: '',

@@ -2,27 +2,21 @@ import { isObject } from '../../../functions/workflow/json.ts';
 import { type Answer, bodyOf, type Endpoint } from '../exchange.ts';
 import { type Fault, type FaultEffect, parseFault } from './parse-fault.ts';
 
-export type FaultList = {
-  /** Adds a fault, as an object or as a line for {@link parseFault}. It counts requests from now on. */
-  add(fault: string | Fault): void;
-  clear(): void;
-  /** Counts a request and returns the combined effects of the faults that apply. Later faults override earlier ones. */
-  take(request: FaultTarget): FaultEffect;
-};
-
 /** `ordinal` is that of the report that the request is about. */
 export type FaultTarget = { endpoint: Endpoint; ordinal: number | undefined };
 
-export function createFaultList(initial: readonly (string | Fault)[]): FaultList {
+export function createFaultList(initial: readonly (string | Fault)[]) {
   const entries: { fault: Fault; matched: number }[] = [];
   const add = (fault: string | Fault): void => {
     entries.push({ fault: typeof fault === 'string' ? parseFault(fault) : fault, matched: 0 });
   };
   initial.forEach(add);
   return {
+    /** Adds a fault, as an object or as a line for {@link parseFault}. It counts requests from now on. */
     add,
     clear: () => void entries.splice(0),
-    take(request) {
+    /** Counts a request and returns the combined effects of the faults that apply. Later faults override earlier ones. */
+    take(request: FaultTarget): FaultEffect {
       const matching = entries.filter(({ fault }) => matches(fault, request));
       for (const entry of matching) entry.matched += 1;
       return matching.filter(({ fault, matched }) => applies(fault, matched)).reduce(combine, {});

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { daysOf } from '../../../functions/workflow/request/dates.ts';
+import type { ReportRequest } from './report-request.ts';
+
+/** Makes a report's days depend on the time of its creation. By default they never do, and no day is empty. */
+export type DaySettings = {
+  /**
+   * The metrics of a day grow until this many days after its end, because conversions come late. They grow every
+   * `everyHours` (default: 24).
+   */
+  restated?: { days: number; everyHours?: number };
+  /** A day has no rows until it ends, half of its rows for this many hours, and then all. */
+  lateHours?: number;
+  /** A day without rows of an advertiser. @param createdAt of the report, in epoch ms */
+  isEmpty?: (day: string, advertiser: string, createdAt: number) => boolean;
+};
+
+/**
+ * The rows of one day and advertiser. What they contain never depends on the report's window, so two reports that were
+ * created at one time agree on a day.
+ */
+export type Block = {
+  date: string;
+  advertiser: string;
+  rows: number;
+  /** 32 bits. */
+  seed: number;
+  /** The part of the metrics that is known by now: from about 0.5 to 1. */
+  growth: number;
+};
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Default number of rows for one day and advertiser. */
+const DEFAULT_ROWS = 6;
+
+export const PLATFORMS = ['ios', 'web', 'ctv'];
+export const COUNTRIES = ['US', 'DE', 'FR', 'JP', 'BR'];
+
+/** The blocks that have rows, by day and then by advertiser. */
+export function createBlocks(
+  request: ReportRequest,
+  options: DaySettings & { readonly createdAt: number },
+  version: number,
+): Block[] {
+  const { start_date, end_date, advertiser_ids, dimensions } = request;
+  const { createdAt, restated, lateHours, isEmpty } = options;
+  const ids = advertiser_ids.map((id) => id.toLowerCase());
+  // Without dimensions the report holds totals per date, not per advertiser (contract 2.2).
+  const sources = dimensions.length > 0 ? ids.map((id) => [id]) : [ids.sort()];
+  return daysOf({ start_date, end_date }).flatMap((date) => {
+    const age = createdAt - Date.parse(date) - DAY_MS;
+    const growth = growthAt(age, restated);
+    const rows = rowsAt(age, Math.min(DEFAULT_ROWS, combinationsOf(dimensions)), lateHours);
+    return sources.flatMap((source) => {
+      if (rows === 0 || source.every((id) => isEmpty?.(date, id, createdAt))) return [];
+      return {
+        date,
+        advertiser: source[0] ?? '',
+        rows,
+        seed: seedOf(request, date, source, version),
+        growth,
+      };
+    });
+  });
+}
+
+function growthAt(age: number, restated: DaySettings['restated']): number {
+  if (!restated) return 1;
+  const period = (restated.everyHours ?? 24) * HOUR_MS;
+  const periods = Math.floor((restated.days * DAY_MS) / period);
+  const passed = Math.max(-1, Math.min(periods, Math.floor(age / period)));
+  return (periods + 1 + passed) / (2 * periods + 1);
+}
+
+function rowsAt(age: number, rows: number, lateHours: number | undefined): number {
+  if (lateHours === undefined || age >= lateHours * HOUR_MS) return rows;
+  return age < 0 ? 0 : Math.floor(rows / 2);
+}
+
+/** Differs for each option whose name the contract omits, such as a filter. */
+function seedOf(request: ReportRequest, date: string, source: readonly string[], version: number): number {
+  const { start_date, end_date, advertiser_ids, metrics, dimensions, granularity, format, ...options } =
+    request;
+  return createHash('sha256')
+    .update(JSON.stringify([date, source, options, version]))
+    .digest()
+    .readUInt32BE();
+}
+
+/** Spreads this many rows evenly over the blocks. */
+export function spread(total: number, blocks: readonly Block[]): Block[] {
+  const before = (block: number) => Math.ceil((block * total) / blocks.length);
+  return blocks
+    .map((block, at) => ({ ...block, rows: before(at + 1) - before(at) }))
+    .filter(({ rows }) => rows > 0);
+}
+
+/** The number of rows of one day and advertiser that these dimensions can tell apart. Ids and names have no limit. */
+function combinationsOf(dimensions: readonly string[]): number {
+  const values: Readonly<Record<string, number>> = {
+    event_source_platform: PLATFORMS.length,
+    country: COUNTRIES.length,
+  };
+  return dimensions.reduce((product, name) => product * (values[name] ?? Number.POSITIVE_INFINITY), 1);
+}
