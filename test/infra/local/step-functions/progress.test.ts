@@ -72,11 +72,6 @@ describe('without a terminal', () => {
 
   test.each<[string, HistoryEvent[], string[]]>([
     [
-      'a check of the report does not interrupt the wait',
-      [entered(1, 'WaitForReport'), entered(11, 'CheckReport'), entered(12, 'WaitForReport')],
-      ['waits for the report'],
-    ],
-    [
       'a failure is shown until the window continues, and the tries of one Retry are counted together',
       [
         entered(1, 'SaveReport'),
