@@ -18,7 +18,7 @@ import { READS } from './workflow/settings.ts';
 import type { StoredObject } from './workflow/state-parts.ts';
 import { type AuthorizedWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
-import { type TableSchema, tableOf } from './workflow/table.ts';
+import { reportColumns, type TableSchema, tableOf } from './workflow/table.ts';
 
 /**
  * DuckDB stops this long before the function's timeout, so that the step can still say why. Lambda would just
@@ -73,7 +73,8 @@ export async function curateReport(
       const curate = request.kind === 'list' ? curateList : curateRows;
       const { accept_empty = false } = request;
       const { acceptEmpty = () => accept_empty } = dependencies;
-      using database = await openDatabase(folder, signal);
+      const columns = table.schema?.columns ?? (request.kind === 'report' ? reportColumns(request) : []);
+      using database = await openDatabase(folder, signal, columns.length);
       const merging = { database, store, folder, signal };
       const work = { ...merging, catalog, file, schema: table.schema, hash, acceptEmpty };
       return finish(state, table, await curate(state, work));

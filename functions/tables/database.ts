@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { DuckDBInstance, type Json } from '@duckdb/node-api';
 import { byName } from '../workflow/json.ts';
-import { limitOf, refused } from './report.ts';
+import { limitOf, refused, TableProblem } from './report.ts';
 
 export type Row = Readonly<Record<string, Json>>;
 
 export interface Database extends Disposable {
+  /** Options of a COPY. */
+  readonly parquet: string;
   /**
    * @returns the rows; numbers of more than 32 bits and dates are strings
    * @throws DownloadRefused if a file does not parse; TableProblem at a limit; otherwise DuckDB's own error
@@ -19,12 +21,26 @@ export interface Database extends Disposable {
  */
 const MEMORY_LIMIT_MB = 150;
 
+/** DuckDB holds 2,048 rows as lists of texts, several times: 200 columns of 20 characters take 300 MB. */
+const MB_PER_COLUMN = 2;
+
+/** DuckDB holds each row group until it is written. With its default of 122,880 rows, 50 columns take too much. */
+const ROW_GROUP_VALUES = 1_000_000;
+const ROW_GROUP_ROWS = [2_048, 122_880] as const;
+
 /** MB of the function by default, because they bring a whole CPU. */
 const DEFAULT_MEMORY_MB = 1_769;
 
 /** A larger function gives DuckDB all that it has beyond the default. Lambda sets the variable. */
-function memoryLimit({ AWS_LAMBDA_FUNCTION_MEMORY_SIZE: size = DEFAULT_MEMORY_MB } = process.env): string {
-  return `${Math.max(MEMORY_LIMIT_MB, MEMORY_LIMIT_MB + Number(size) - DEFAULT_MEMORY_MB)}MB`;
+function memoryLimit(columns: number): string {
+  const { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: size = DEFAULT_MEMORY_MB } = process.env;
+  const least = Math.max(MEMORY_LIMIT_MB, MB_PER_COLUMN * columns);
+  return `${least + Math.max(0, Number(size) - DEFAULT_MEMORY_MB)}MB`;
+}
+
+function rowGroupSize(columns: number): number {
+  const [least, most] = ROW_GROUP_ROWS;
+  return Math.max(least, Math.min(most, Math.floor(ROW_GROUP_VALUES / columns)));
 }
 
 /**
@@ -41,12 +57,13 @@ const INTERRUPT_MS = 50;
  * Opens an empty DuckDB in memory. Its extensions for JSON and Parquet are part of the binary.
  *
  * @param folder takes what does not fit into memory
+ * @param columns of the table
  */
-export async function openDatabase(folder: string, signal: AbortSignal): Promise<Database> {
+export async function openDatabase(folder: string, signal: AbortSignal, columns = 1): Promise<Database> {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: '1',
     allocator_bulk_deallocation_flush_threshold: FLUSH_THRESHOLD,
-    memory_limit: memoryLimit(),
+    memory_limit: memoryLimit(columns),
     temp_directory: join(folder, 'spilled'),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
@@ -56,6 +73,7 @@ export async function openDatabase(folder: string, signal: AbortSignal): Promise
   const connection = await instance.connect();
   const interrupting = setInterval(() => signal.aborted && connection.interrupt(), INTERRUPT_MS);
   return {
+    parquet: `FORMAT parquet, ROW_GROUP_SIZE ${rowGroupSize(columns)}`,
     async query(sql) {
       try {
         signal.throwIfAborted();
@@ -63,7 +81,7 @@ export async function openDatabase(folder: string, signal: AbortSignal): Promise
         const names = reader.deduplicatedColumnNames();
         return reader.getRowsJson().map((row) => byName(names.map((name, at) => [name, row[at] ?? null])));
       } catch (error) {
-        throw limitOf(error, signal) ?? asRefused(error as Error);
+        throw limitOf(error, signal) ?? explain(error as Error, columns);
       }
     },
     [Symbol.dispose]() {
@@ -75,8 +93,14 @@ export async function openDatabase(folder: string, signal: AbortSignal): Promise
   };
 }
 
-/** @returns the error itself, unless it is about a file's text */
-function asRefused(error: Error): Error {
+/** @returns the error itself, unless it is about memory or a file's text */
+function explain(error: Error, columns: number): Error {
+  if (error.message.startsWith('Out of Memory Error'))
+    return new TableProblem(
+      `the file, for ${columns} columns of its table, needs more than CurateReport's memory; ` +
+        'raise it in infra/config/cost.ts, or export fewer columns or shorter ranges',
+      { cause: error },
+    );
   const [, fault] =
     /^Invalid Input Error: (M\w+ (?:JSON|closing).*?)\W*(?:Parse errors cannot.*)?$/m.exec(error.message) ??
     [];

@@ -59,7 +59,7 @@ export async function splitByDay(database: Database, path: string): Promise<read
   );
   if (found?.sorted !== false) return [path];
   const folder = `${path}.days`;
-  const options = '(FORMAT parquet, PARTITION_BY (date), WRITE_PARTITION_COLUMNS true)';
+  const options = `(${database.parquet}, PARTITION_BY (date), WRITE_PARTITION_COLUMNS true)`;
   await database.query(`COPY (FROM ${literal(path)}) TO ${literal(folder)} ${options}`);
   await rm(path);
   const files = await Array.fromAsync(glob(join(folder, '*', '*.parquet')));

@@ -95,13 +95,15 @@ async function write(database: Database, folder: string, { runs, days }: NewObje
   const files: string[] = [];
   for (const run of runs.length > 1 ? runs : []) {
     const file = join(folder, `${files.length}.parquet`);
-    await database.query(`COPY (${run}) TO ${literal(file)} (FORMAT parquet, COMPRESSION snappy)`);
+    await database.query(`COPY (${run}) TO ${literal(file)} (${database.parquet}, COMPRESSION snappy)`);
     files.push(file);
   }
   const rows = files.length > 0 ? `FROM ${parquet(...files)}` : runs[0];
   const metadata = days ? `, KV_METADATA {${DAYS}: ${literal(JSON.stringify(days))}}` : '';
   const path = join(folder, 'new.parquet');
-  await database.query(`COPY (${rows}) TO ${literal(path)} (FORMAT parquet, COMPRESSION snappy${metadata})`);
+  await database.query(
+    `COPY (${rows}) TO ${literal(path)} (${database.parquet}, COMPRESSION snappy${metadata})`,
+  );
   return path;
 }
 

@@ -83,10 +83,7 @@ export function damaged(object: string): TableProblem {
 const OUT_OF_TIME =
   "the file takes longer than CurateReport's timeout; raise its memory in infra/config/cost.ts, which brings CPU, or export shorter ranges (in a local run: the machine was busy or asleep)";
 
-/**
- * The limit to raise, by the beginning of an error. DuckDB has no codes. A full temp directory is an `Out of
- * Memory Error` too.
- */
+/** The limit to raise, by the message of an error. DuckDB has no codes. */
 const LIMITS: readonly (readonly [RegExp, string])[] = [
   [/maximum_object_size/, 'a row of the file, with the blanks around it, is longer than 16 MB'],
   [
@@ -96,10 +93,6 @@ const LIMITS: readonly (readonly [RegExp, string])[] = [
   [
     /no space left on device|max_temp_directory_size/i,
     "the file or the table's month needs more than CurateReport's ephemeral storage; raise max_curate_bytes, which sets its size, or export shorter ranges (in a local run: make room on the disk)",
-  ],
-  [
-    /^Out of Memory Error/,
-    "the file needs more than CurateReport's memory; raise it in infra/config/cost.ts, or export shorter ranges",
   ],
 ];
 

@@ -51,7 +51,7 @@ export async function stageRows(
         FROM (SELECT ${values.map(({ found }) => found)}, CASE WHEN NOT is_usual THEN names END AS "other names"
           FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
             FROM (${rows}))))
-    ) TO ${literal(path)} (FORMAT parquet)`,
+    ) TO ${literal(path)} (${database.parquet})`,
   );
   const others = await database.query(
     `SELECT name, max(times) AS times, count(*) OVER () AS total FROM (

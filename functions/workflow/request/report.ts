@@ -25,7 +25,7 @@ import { hintAt, warnOfTypo } from './issues.ts';
  */
 export const MAX_WINDOWS = 100;
 
-/** Metrics or dimensions of one report. */
+/** Metrics or dimensions of one report. CurateReport has memory for 200 columns of short texts. */
 const MAX_NAMES = 100;
 
 /** Names that a warning shows; the rest are counted. */

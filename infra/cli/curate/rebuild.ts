@@ -205,7 +205,7 @@ export async function rebuildMonths({ found, schema, bucket, folder }: Rebuildin
   const all = schema.kind === 'list' ? [] : await readMonths(bucket, { ...schema, account }, () => true);
   const others = all.filter((month) => JSON.stringify([...month.columns]) !== columns);
   const { signal } = new AbortController();
-  using database = await openDatabase(folder, signal);
+  using database = await openDatabase(folder, signal, schema.columns.length);
   const version = { report_id: '', created_at: new Date(0).toISOString(), request_hash: found.hash };
   const offer = { version, rows: [], schema, account, acceptEmpty: () => false };
   for (const { month } of others)

@@ -22,7 +22,7 @@ describe('the work on a file is bounded, whatever it holds:', () => {
   const deep = nest(3000);
   const columns = Array.from({ length: 200 }, (_, index) => {
     const name = `m${index}`;
-    return { name, type: 'decimal(18,6)' as const, from: name };
+    return { name, type: 'string' as const, from: name };
   });
   const wide = { schema: { ...SCHEMA, columns }, columns };
 
@@ -108,21 +108,21 @@ describe('the work on a file is bounded, whatever it holds:', () => {
       { rows: 1 },
     ],
     [
-      '200 metrics',
+      '200 columns',
       () =>
         JSON.stringify(
           Array.from({ length: 5000 }, () => ({
             date: ROW.date,
-            ...Object.fromEntries(columns.map(({ name }, at) => [name, at + 0.5])),
+            ...Object.fromEntries(columns.map(({ name }, at) => [name, `the text of the column ${at}`])),
           })),
         ),
       wide,
       { rows: 5000 },
     ],
     [
-      '200 metrics in CSV',
+      '200 columns of CSV',
       () =>
-        `date,${columns.map(({ name }) => name)}\n${`${ROW.date},${columns.map((_, at) => at + 0.5)}\n`.repeat(5000)}`,
+        `date,${columns.map(({ name }) => name)}\n${`${ROW.date},${columns.map((_, at) => `the text of the column ${at}`)}\n`.repeat(5000)}`,
       { ...wide, ...AS_CSV },
       { rows: 5000 },
     ],
@@ -153,19 +153,20 @@ it('46: says that the time is over, also in the middle of a query', async () => 
 });
 
 it('46: says that the memory is not enough', async () => {
-  using database = await openDatabase(temporaryDirectory(), new AbortController().signal);
+  using database = await openDatabase(temporaryDirectory(), new AbortController().signal, 7);
   const huge = database.query(`SELECT length(string_agg(repeat('x', 1000000), '')) FROM range(1000)`);
-  await expect(huge).rejects.toThrow(/needs more than CurateReport's memory/);
+  await expect(huge).rejects.toThrow(/for 7 columns of its table, needs more than CurateReport's memory/);
 });
 
 it('46: a larger function gives DuckDB the memory that it has beyond the default', async () => {
-  const limitOf = async (size: string) => {
+  const limitOf = async (size: string, columns?: number) => {
     vi.stubEnv('AWS_LAMBDA_FUNCTION_MEMORY_SIZE', size);
-    using database = await openDatabase(temporaryDirectory(), new AbortController().signal);
+    using database = await openDatabase(temporaryDirectory(), new AbortController().signal, columns);
     const [row] = await database.query(`SELECT current_setting('memory_limit') AS bytes`);
     return row?.bytes;
   };
   expect([await limitOf('1769'), await limitOf('2769')]).toEqual(['143.0 MiB', '1.0 GiB']);
+  expect(await limitOf('1769', 201)).toBe('383.3 MiB');
 });
 
 it.runIf(existsSync('/dev/full'))('46: says that the storage is full when rows are written', async () => {

@@ -58,8 +58,8 @@ export async function stage(body: string | Buffer, given: Given = {}): Promise<S
   const { signal } = new AbortController();
   const kind = { format, content_type, content_encoding, rows, signal };
   const { file } = await readReportFile(Readable.from([Buffer.from(body)]), join(folder, 'report'), kind);
-  using database = await openDatabase(folder, signal);
   const columns = given.schema?.columns ?? SCHEMA.columns;
+  using database = await openDatabase(folder, signal, columns.length);
   const path = join(folder, 'rows.parquet');
   const facts = await stageReport(database, file, path, {
     window: WINDOW,
