@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -42,7 +43,7 @@ const state: SavedWindow = {
 interface Conditions {
   readonly table?: () => TableSchema | undefined;
   readonly body?: string;
-  readonly reading?: () => Promise<unknown>;
+  readonly reading?: (signal: AbortSignal) => Promise<unknown>;
   readonly month?: () => undefined;
   readonly maxBytes?: number;
   readonly seconds?: number;
@@ -53,9 +54,9 @@ interface Conditions {
 async function curate({ table = () => SCHEMA, body = BODY, month, reading, ...given }: Conditions = {}) {
   const calls: string[] = [];
   const store = {
-    open: async (key: string, version: string | undefined) => {
+    open: async (key: string, version: string | undefined, signal: AbortSignal) => {
       calls.push(`open ${key} ${version}`);
-      await reading?.();
+      await reading?.(signal);
       return Readable.from([Buffer.from(body)]);
     },
     getFile: async () => month?.(),
@@ -75,6 +76,7 @@ async function curate({ table = () => SCHEMA, body = BODY, month, reading, ...gi
   return { after: after as SavedWindow, calls };
 }
 
+const untilAborted = async (signal: AbortSignal) => signal.aborted || once(signal, 'abort');
 const LEDGER = 'put tables/ledger/acme.daily.2026-11.parquet';
 
 describe('CurateReport', () => {
@@ -124,7 +126,11 @@ describe('CurateReport', () => {
   it.each<[string, Conditions, RegExp]>([
     ['max_curate_bytes', { maxBytes: BODY.length - 1 }, /more than max_curate_bytes \(32\)/],
     // The step stops itself a minute before the function's end.
-    ['its timeout', { seconds: 60 }, /timeout; raise its memory in.*local run: the machine was busy/],
+    [
+      'its timeout',
+      { seconds: 60, reading: untilAborted },
+      /timeout; raise its memory in.*local run: the machine was busy/,
+    ],
     ['its copies', { body: '[]', replaced_copies: 3 }, /other runs replaced the file 4 times/],
   ])('46: delivers a file without rows, and the warning names %s', async (_, conditions, limit) => {
     const { after } = await curate(conditions);
