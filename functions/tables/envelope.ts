@@ -28,7 +28,8 @@ const OPENS: Partial<Record<Token['name'], number>> = {
  *   it is the only array of objects
  * @param start of the text
  * @param confirm called at the end, unless the object has no such array, or other values follow it
- * @throws DownloadRefused if the text is not JSON
+ * @throws DownloadRefused if the text is not JSON, or if the object has no array of objects, although there
+ *   is a path
  * @throws TableProblem if the object holds several arrays of objects, or others than the one of the path
  */
 export async function* cutRows(
@@ -83,9 +84,11 @@ export async function* cutRows(
     throw refused(`cannot be read: ${(error as Error).message}`);
   }
   yield String(write({ name: 'endArray' }));
-  if (chosen.size > 1 || (chosen.size === 0 && hasOthers && path !== undefined)) {
-    const found =
-      path === undefined ? 'several arrays of objects' : `no array of objects at ${shorten(path)}`;
+  const none = path !== undefined && chosen.size === 0 && `no array at ${shorten(path)}`;
+  if (none && !hasOthers)
+    throw refused(`is an object with ${none}, the path that "rows" of the request names`);
+  if (none || chosen.size > 1) {
+    const found = none || 'several arrays of objects';
     throw new TableProblem(
       `the file is an object with ${found}; set "rows" to the path of the array that holds the rows, such as "data.items". It begins with ${start}`,
     );

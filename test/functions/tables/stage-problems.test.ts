@@ -122,7 +122,7 @@ describe('a file is delivered without its table if it has', () => {
       'no array where the request says',
       JSON.stringify({ a: [ROW] }),
       { rows: 'data.items' },
-      'no array of objects at "data.items"; set "rows"',
+      'no array at "data.items"; set "rows"',
     ],
     [
       'CSV with other delimiters',
@@ -278,7 +278,12 @@ describe('a file is no report if it', () => {
     ['has sums beside an empty array', '{"spend":0,"impressions":0,"rows":[]}', {}, /set "rows" of/],
     ['is such a line', '{"error":"x"}\n', { content_type: 'application/x-ndjson' }, /holds no row/],
     ['is an empty object', '{}', {}, /it has no fields/],
-    ['is an object without a named array', '{"error":"x","data":{}}', { rows: 'data' }, /holds no row/],
+    [
+      'is an object without a named array',
+      '{"error":"x","data":{}}',
+      { rows: 'data' },
+      /object with no array at "data"/,
+    ],
     ['is an object without metrics, without a table', '{"error":"x"}', { schema: undefined }, /holds no row/],
   ])('%s', async (_, body, given, message) => {
     await expect(factsOf(body, given)).rejects.toMatchObject({
