@@ -16,9 +16,6 @@ import { type Sandbox, startSandbox } from '../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 import { type Faulty, type JsonCall, type S3Call, startJsonProxy, startS3Proxy } from './faulty-services.ts';
 
-/** Longer than a test. To start instances again would take a fifth of the tests' CPU. */
-const KEPT_MS = 600_000;
-
 const FAST_TIMERS = fileURLToPath(new URL('./fast-timers.ts', import.meta.url));
 
 export interface WorkflowOptions {
@@ -93,7 +90,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
       assembly: { ...assembly, functions: options.shortTimeouts ? preload(functions, out) : functions },
       ...(options.settings && { settings: options.settings }),
       ...(options.versioned && { versioned: true }),
-      createFunction: (spec, ...rest) => createFunction(services.connect(spec), ...rest, KEPT_MS),
+      createFunction: (spec, ...rest) => createFunction(services.connect(spec), ...rest),
     }),
   );
   const { s3, secrets } = services;

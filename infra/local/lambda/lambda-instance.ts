@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,8 +42,6 @@ export interface Instance {
   readonly busy: boolean;
   /** False once the thread has ended. */
   readonly alive: boolean;
-  /** Resolves when the handler's module is loaded. Rejects with a TaskError if the thread ended before that. */
-  readonly ready: Promise<void>;
   /** @throws TaskError with the name that Step Functions would report */
   invoke(event: unknown): Promise<unknown>;
   /** Ends the thread at once. An invocation in it fails as if the process had been killed. */
@@ -54,55 +53,48 @@ export function startInstance(
   clock: ClockAnchor,
   log: (line: LogLine) => void,
 ): Instance {
-  const worker = startRunner(spec, clock, log);
+  const { name, timeoutSeconds } = spec;
+  const runner = startRunner(spec, clock);
+  for (const stream of ['stdout', 'stderr'] as const)
+    createInterface({ input: runner[stream] }).on('line', (text) => log({ function: name, stream, text }));
   let alive = true;
   let settle: ((answer: Answer) => void) | undefined;
-  const loaded = Promise.withResolvers<void>();
-  loaded.promise.catch(() => {}); // reported to everyone who awaits `ready`
   const receive = (answer: Answer) => {
-    if ('ready' in answer) return loaded.resolve();
-    if ('failure' in answer) loaded.reject(new TaskError(answer.failure));
     settle?.(answer);
     settle = undefined;
   };
-  worker.on('message', receive);
-  // An uncaught error, memory that ran out, or a module that cannot be read.
-  worker.on('error', (error) => {
-    alive = false;
-    const isOutOfMemory = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
-    if (isOutOfMemory) return receive({ failure: exited('signal: killed', 'Runtime.OutOfMemory') });
-    log({ function: spec.name, stream: 'stderr', text: inspect(error) });
-    receive({ failure: exited('exit status 1') });
-  });
-  worker.on('exit', (code) => {
-    alive = false;
-    receive({ failure: exited(code === 0 ? 'exited without providing a reason' : `exit status ${code}`) });
-  });
-
   const end = (failure: TaskFailure) => {
     alive = false;
     receive({ failure });
-    return worker.terminate();
   };
-  const kill = async () => void (await end(exited('signal: killed')));
-  const invoke = async (event: unknown): Promise<unknown> => {
-    const requestId = randomUUID();
-    const { promise, resolve } = Promise.withResolvers<Answer>();
-    settle = resolve;
-    const milliseconds = spec.timeoutSeconds * 1000;
-    const timer = setTimeout(() => end(timedOut(requestId, spec.timeoutSeconds)), milliseconds);
-    const invocation: Invocation = {
-      event: JSON.stringify(event ?? null),
-      requestId,
-      deadline: Date.now() + milliseconds,
-    };
-    worker.postMessage(invocation);
-    return readAnswer(await promise.finally(() => clearTimeout(timer)));
+  const terminate = async (failure: TaskFailure) => {
+    end(failure);
+    await runner.terminate();
   };
+  runner.on('message', receive);
+  // An uncaught error, memory that ran out, or a module that cannot be read.
+  runner.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'ERR_WORKER_OUT_OF_MEMORY')
+      return end(exited('signal: killed', 'Runtime.OutOfMemory'));
+    log({ function: name, stream: 'stderr', text: inspect(error) });
+    end(exited('exit status 1'));
+  });
+  runner.on('exit', (code) =>
+    end(exited(code === 0 ? 'exited without providing a reason' : `exit status ${code}`)),
+  );
   return {
-    invoke,
-    kill,
-    ready: loaded.promise,
+    async invoke(event) {
+      const requestId = randomUUID();
+      const { promise, resolve } = Promise.withResolvers<Answer>();
+      settle = resolve;
+      const milliseconds = timeoutSeconds * 1000;
+      const timer = setTimeout(terminate, milliseconds, timedOut(requestId, timeoutSeconds));
+      runner.postMessage({ event: JSON.stringify(event ?? null), requestId, milliseconds });
+      const answer = await promise.finally(() => clearTimeout(timer));
+      if ('failure' in answer) throw new TaskError(answer.failure);
+      return JSON.parse(answer.output);
+    },
+    kill: () => terminate(exited('signal: killed')),
     get busy() {
       return settle !== undefined;
     },
@@ -112,44 +104,32 @@ export function startInstance(
   };
 }
 
-/** DuckDB aborts its whole process if a thread is ended during a query, so these steps run in a process of their own. */
-function runsInProcess({ environment }: FunctionSpec): boolean {
-  return environment.STEP === 'CurateReport';
-}
-
 const WORKER = new URL('./lambda-worker.ts', import.meta.url);
 
 /** The part of a thread that a process has too. */
-type Runner = Pick<Worker, 'on' | 'postMessage' | 'terminate' | 'stdout' | 'stderr'>;
+interface Runner extends Pick<Worker, 'on' | 'terminate' | 'stdout' | 'stderr'> {
+  postMessage(invocation: Invocation): void;
+}
 
-function startRunner(spec: FunctionSpec, clock: ClockAnchor, log: (line: LogLine) => void): Runner {
-  const { name, memoryMb } = spec;
+function startRunner(spec: FunctionSpec, { start, speed, ahead = 0 }: ClockAnchor): Runner {
+  const { file, memoryMb } = spec;
   // Node refuses V8's options in the environment of a thread, because they apply to the whole process.
   const { NODE_OPTIONS, ...environment } = spec.environment;
   const { NODE_COMPILE_CACHE } = process.env;
-  const data: FunctionData = {
-    file: spec.file,
-    clock: { start: clock.start, speed: clock.speed, ahead: clock.ahead ?? 0 },
-  };
   // The worker removes NODE_COMPILE_CACHE again before it loads the handler.
   const cache = NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE };
   const env = { ...environment, ...cache, AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb) };
-  const runner = runsInProcess(spec)
+  const data: FunctionData = { file, clock: { start, speed, ahead } };
+  // DuckDB aborts its whole process if a thread is ended during a query, so this step runs in a process of its own.
+  return environment.STEP === 'CurateReport'
     ? startProcess(data, env, spec)
     : startThread(data, env, heapLimits(memoryMb, NODE_OPTIONS));
-  for (const stream of ['stdout', 'stderr'] as const) {
-    createInterface({ input: runner[stream] }).on('line', (text) => log({ function: name, stream, text }));
-  }
-  return runner;
 }
 
-/** A handler's output is a log line and never part of what this process prints. */
-function startThread(
-  workerData: FunctionData,
-  env: NodeJS.ProcessEnv,
-  resourceLimits: ResourceLimits,
-): Runner {
-  return new Worker(WORKER, { workerData, env, resourceLimits, execArgv: [], stdout: true, stderr: true });
+/** A thread takes less CPU and memory than a process. A handler's output is a log line and never part of what this process prints. */
+function startThread(data: FunctionData, env: NodeJS.ProcessEnv, resourceLimits: ResourceLimits): Runner {
+  const argv = [JSON.stringify(data)];
+  return new Worker(WORKER, { argv, env, resourceLimits, execArgv: [], stdout: true, stderr: true });
 }
 
 /** The process has its own temporary folder, as each instance on Lambda has its own /tmp. */
@@ -160,24 +140,22 @@ function startProcess(
 ): Runner {
   mkdirSync(parent, { recursive: true });
   const scratch = mkdtempDisposableSync(join(parent, 'lambda-'));
-  const execArgv = [`--max-old-space-size=${memoryMb}`];
   const child = fork(WORKER, [JSON.stringify({ ...data, scratch: scratch.path })], {
     env: { ...env, TMPDIR: scratch.path },
-    execArgv,
+    execArgv: [`--max-old-space-size=${memoryMb}`],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.once('exit', (_, signal) => {
+  const ended = once(child, 'exit');
+  child.on('exit', (_, signal) => {
     scratch.remove();
     // V8 aborts a process whose heap is full.
     if (signal === 'SIGABRT') child.emit('error', { code: 'ERR_WORKER_OUT_OF_MEMORY' });
   });
   return Object.assign(child, {
-    postMessage: (message: Invocation) => void child.send(message),
+    postMessage: (invocation: Invocation) => void child.send(invocation),
     async terminate() {
       child.kill('SIGKILL');
       await ended;
-      return 1;
     },
   }) as unknown as Runner;
 }
@@ -189,12 +167,6 @@ function heapLimits(memoryMb: number, nodeOptions = ''): ResourceLimits {
     maxOldGenerationSizeMb: memoryMb,
     ...(semiSpaceMb !== undefined && { maxYoungGenerationSizeMb: 3 * Number(semiSpaceMb) }),
   };
-}
-
-function readAnswer(answer: Answer): unknown {
-  if ('ready' in answer) return undefined;
-  if ('failure' in answer) throw new TaskError(answer.failure);
-  return JSON.parse(answer.output);
 }
 
 function timedOut(requestId: string, seconds: number): TaskFailure {

@@ -1,16 +1,16 @@
 import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import type { LambdaContext } from '../../../functions/workflow/step.ts';
 import { type ClockAnchor, createScaledDate } from '../clock.ts';
 import { functionFailure, type TaskFailure } from './task-error.ts';
 
 /**
  * The thread or process of one function: Lambda's runtime as far as a handler can see it. It handles one invocation at a time.
- * Like the runtime for Node 24, it does not listen for uncaught errors: such an error ends the thread. A process gets its data as
- * an argument.
+ * Like the runtime for Node 24, it does not listen for uncaught errors: such an error ends the thread.
  */
 
+/** The argument, as JSON. */
 export interface FunctionData {
   /** The bundled module. */
   readonly file: string;
@@ -23,21 +23,17 @@ export interface Invocation {
   /** JSON. */
   readonly event: string;
   readonly requestId: string;
-  /** Real epoch ms. */
-  readonly deadline: number;
+  /** Real ms until the time-out. */
+  readonly milliseconds: number;
 }
 
-/** `ready`: the module is loaded, or loading it failed and every invocation will say why. `output` is JSON. */
-export type Answer =
-  | { readonly ready: true }
-  | { readonly output: string }
-  | { readonly failure: TaskFailure };
+/** `output` is JSON. */
+export type Answer = { readonly output: string } | { readonly failure: TaskFailure };
 
 type Handler = (event: unknown, context: LambdaContext) => unknown;
 
 const port = parentPort ?? process;
-const data: FunctionData = parentPort ? workerData : JSON.parse(process.argv[2] ?? '');
-const { file, clock, scratch } = data;
+const { file, clock, scratch }: FunctionData = JSON.parse(process.argv[2] ?? '');
 // The process that started this one has ended, perhaps killed.
 if (!parentPort) process.on('disconnect', endProcess);
 // Before the handler's module is loaded, because that may keep what it finds.
@@ -49,15 +45,14 @@ const send = (answer: Answer) => (parentPort ? parentPort.postMessage(answer) : 
 /** Lambda's runtime uses `import`, which first scans the whole module for its exports: a sixth of the load time. */
 const load = async () => createRequire(import.meta.url)(file) as { handler: Handler };
 const loaded = load();
-loaded.then(
-  () => send({ ready: true }),
-  () => send({ ready: true }),
-);
+// Every invocation says why.
+loaded.catch(() => {});
 
-port.on('message', async ({ event, requestId, deadline }: Invocation) => {
+port.on('message', async ({ event, requestId, milliseconds }: Invocation) => {
+  const started = performance.now();
   const context = {
     awsRequestId: requestId,
-    getRemainingTimeInMillis: () => deadline - Math.round(performance.timeOrigin + performance.now()),
+    getRemainingTimeInMillis: () => milliseconds - Math.round(performance.now() - started),
   };
   try {
     const { handler } = await loaded;

