@@ -77,7 +77,7 @@ export interface LocalRun extends AsyncDisposable {
  *
  * It runs the definition and the bundled handlers that are deployed. These differ: a window is an iteration in the history of its
  * export, not an execution; calls queue where Lambda would throttle them; the limits of a function's time count real time, whatever
- * the clock's speed; there is no redrive, IAM, KMS or lifecycle rule; and make-assembly.ts replaces the config's platform, accounts
+ * the clock's speed; each try of a state is its first one in the log; there is no redrive, IAM, KMS or lifecycle rule; and make-assembly.ts replaces the config's platform, accounts
  * and exports, so that one assembly serves every run.
  */
 export async function startLocal(options: LocalOptions): Promise<LocalRun> {
