@@ -20,25 +20,37 @@ function sectionsOf(chapter: string): string[] {
   return [...own.matchAll(/^### (.+)$/gm)].map(([, heading = '']) => heading);
 }
 
-/** The anchors that GitHub gives the headings. */
-const anchors = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9 _-]/g, '')
-    .replaceAll(' ', '-'),
-);
+/** The anchors that GitHub gives the headings, and those of the rows of a table. */
+const anchors = [
+  ...[...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9 _-]/g, '')
+      .replaceAll(' ', '-'),
+  ),
+  ...[...runbook.matchAll(/<a id="([^"]+)"><\/a>/g)].map(([, id]) => id),
+];
 
 describe('the runbook has a section for', () => {
   it('each of our errors', () => {
     expect(sectionsOf('Errors').sort()).toEqual(Object.keys(errors).sort());
   });
 
-  it('each error of AWS that the state machine retries, and one for all others', () => {
-    const sections = sectionsOf('What AWS reports');
-    expect(sections).toEqual([...AWS_ERRORS.map(reportedName), OTHER_ERROR]);
+  it('each of our errors and each alarm, which says the same four things', () => {
+    const sections = [...runbook.matchAll(/^### (.+)\n([^#]*(?:#(?!#)[^#]*)*)/gm)];
+    for (const [, heading, text = ''] of sections) {
+      const words = [...text.matchAll(/^- \*\*(\w+)\.\*\*/gm)].map(([, word]) => word);
+      expect([heading, words]).toEqual([heading, ['Means', 'Look', 'Do', 'Escalate']]);
+    }
+  });
+
+  it('all errors of AWS, with a row for each that the state machine retries and one for all others', () => {
+    const [, text = ''] = runbook.split('\n## What AWS reports\n');
+    const rows = [...text.matchAll(/<\/a>([A-Z]\w+(?:\.\w+)?)/g)].map(([, name]) => name);
+    expect(rows.sort()).toEqual([...AWS_ERRORS.map(reportedName), OTHER_ERROR].sort());
     const retried = Object.values(retries).flatMap((all) => all.flatMap((retry) => retry.errors ?? []));
     const ofAws = retried.filter((name) => name.includes('.')).map(reportedName);
-    expect(sections).toEqual(expect.arrayContaining(ofAws));
+    expect(rows).toEqual(expect.arrayContaining(ofAws));
   });
 
   it('each alarm, to which its description links', () => {
@@ -60,6 +72,10 @@ describe('the runbook has a section for', () => {
     expect(link).toMatch(/^infra\/RUNBOOK\.md#/);
     expect(anchors).toContain(link.split('#')[1]);
   });
+});
+
+it('has at most 400 lines', () => {
+  expect(runbook.trimEnd().split('\n').length).toBeLessThanOrEqual(400);
 });
 
 it('its commands use only variables that it sets, from outputs that the stack has', () => {
@@ -85,7 +101,8 @@ it.each([
 });
 
 describe('the first deployment', () => {
-  const [, steps = ''] = /\n## First deployment\n(.*?)\n## /s.exec(runbook) ?? [];
+  const config = readFileSync(new URL('../../infra/CONFIG.md', import.meta.url), 'utf8');
+  const [, steps = ''] = /\n## First deployment\n(.*?)\n## /s.exec(config) ?? [];
 
   it('names every output of the stack', () => {
     const [, named = ''] = /has the outputs (.*?)\. Each/s.exec(steps) ?? [];
