@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { NOT_DELIVERED, TO_EXPORT } from '../../../functions/deliveries/judge.ts';
+import { errors } from '../../../functions/workflow/errors.ts';
 import { DICTIONARY, findMetric } from '../../../functions/workflow/request/dictionary.ts';
 import { ListInput } from '../../../functions/workflow/request/list.ts';
 import { PurchasesInput } from '../../../functions/workflow/request/purchases.ts';
@@ -10,6 +12,7 @@ import { costOf, PRICES } from '../../../infra/config/cost.ts';
 import { resourcesOf, synthesizeStack } from '../../support/stack.ts';
 
 const REQUESTS = readFileSync(new URL('../../../functions/REQUESTS.md', import.meta.url), 'utf8');
+const COMMANDS = readFileSync(new URL('../../../infra/COMMANDS.md', import.meta.url), 'utf8');
 const CONFIG = readFileSync(new URL('../../../infra/CONFIG.md', import.meta.url), 'utf8');
 
 /** The tables and lists of a section: cells of each row without the head, or what is before and after an item's colon. */
@@ -61,6 +64,21 @@ describe('the reference has', () => {
     const ofExports = Object.keys(ConfigFile.shape.exports.unwrap().element.shape);
     const names = [...Object.keys(ConfigFile.shape), ...ofExports.map((name) => `exports[].${name}`)];
     expect(settings?.sort()).toEqual(names.sort());
+  });
+
+  it('each error', () => {
+    const [listed] = tablesOf(REQUESTS, '\n## Errors').map(namesIn);
+    expect(listed?.sort()).toEqual(Object.keys(errors).sort());
+  });
+
+  it('each state of a day, with the count that it belongs to and what an export mends', () => {
+    const [rows = []] = tablesOf(COMMANDS, '\n## What became of a day');
+    const states = rows.flatMap(([state]) => codeIn(state));
+    expect(states).toEqual([...NOT_DELIVERED, 'not_in_table', 'held', 'not_renewed', 'present']);
+    const where = (column: number, text: RegExp) =>
+      new Set(states.filter((_, at) => text.test(rows[at]?.[column] ?? '')));
+    expect(where(2, /not delivered/)).toEqual(NOT_DELIVERED);
+    expect(where(3, /--only-missing/)).toEqual(TO_EXPORT);
   });
 
   it('what a stack and its exports cost', () => {
