@@ -18,9 +18,9 @@ interface Dependencies extends RequestTarget, Pick<Common, 'log'> {
 }
 
 /**
- * Checks the whole request before the platform is called, and splits its range into windows of at most 45 days (contract
- * 8). With `only_missing`, leaves out the windows whose days were all delivered for the same request. Writes a plan, which says
- * what was asked for until all of it is delivered.
+ * Checks the whole request before the platform is called, and splits its range into windows of at most 45
+ * days (contract 8). With `only_missing`, leaves out the windows whose days were all delivered for the same
+ * request. Writes a plan, which says what was asked for until all of it is delivered.
  *
  * @throws InvalidInput with every fault
  * @throws AccessRefused, ServiceUnavailable
@@ -41,8 +41,9 @@ export async function planExport(
     ? await findMissing(request, windows, { ...deployment, ...onlyMissing })
     : { windows, warnings: [] };
   const request_hash = requestHash(request, deployment);
-  const asked: Plan = { version: '1', execution, started_at, request_hash, request };
-  // With `only_missing`, the plan of the export that it continues says since when its days are wanted.
+  const since = onlyMissing?.since.toISOString() ?? started_at;
+  const asked: Plan = { version: '1', execution, since, request_hash, request };
+  // With `only_missing`, the plan of the export that it continues stays.
   await deployment.store.putJson(planKey(request, request), asked, onlyMissing && 'absent');
   const allWarnings = [...warnings, ...plan.warnings];
   for (const warning of allWarnings) log.warn(warning, { execution });

@@ -7,7 +7,9 @@ import { planKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
 
-/** Bytes of the result's warnings. Its windows have at most 100 × 1,000 bytes, and an event may have 256 KB. */
+/**
+ * Bytes of the result's warnings. Its windows have at most 100 × 1,000 bytes, and an event may have 256 KB.
+ */
 const MAX_WARNINGS = 50_000;
 
 interface Dependencies {
@@ -15,8 +17,8 @@ interface Dependencies {
 }
 
 /**
- * Sums up the windows. The result becomes the event's detail and the execution's output. Removes the plan: nothing that was asked
- * for is missing any more.
+ * Sums up the windows. The result becomes the event's detail and the execution's output. Removes the plan:
+ * nothing that was asked for is missing any more.
  *
  * @throws ExportIncomplete if a window failed or has no result; delivered windows stay delivered
  * @throws AccessRefused, ServiceUnavailable
@@ -60,8 +62,8 @@ export async function publishExport(
 }
 
 /**
- * Returns nothing unless the rows of every window are known. `empty` is left out if other windows were delivered earlier,
- * because those may have rows.
+ * Returns nothing unless the rows of every window are known. `empty` is left out if other windows were
+ * delivered earlier, because those may have rows.
  */
 function sumRows(delivered: readonly DeliveredWindow[], earlier = 0): { rows?: number; empty?: boolean } {
   const rows = delivered.reduce((sum, { rows }) => sum + (rows ?? Number.NaN), 0);

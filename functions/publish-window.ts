@@ -13,8 +13,9 @@ import type { Common } from './workflow/step.ts';
 import { tableOf } from './workflow/table.ts';
 
 /**
- * Bytes of a window's warnings and of its table problem in the export's state. Its other fields have at most 1,000 bytes, so a
- * delivered window is not larger than a failed one, for which that state has room (see MAX_WINDOWS).
+ * Bytes of a window's warnings and of its table problem in the export's state. Its other fields have at most
+ * 1,000 bytes, so a delivered window is not larger than a failed one, for which that state has room (see
+ * MAX_WINDOWS).
  */
 const MAX_WARNINGS = 700;
 const MAX_PROBLEM = 300;
@@ -24,8 +25,8 @@ interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
 }
 
 /**
- * Writes the window's manifest last: a reader of the manifest can rely on the object that it names. If another execution has
- * delivered a newer report of the window, its manifest stays.
+ * Writes the window's manifest last: a reader of the manifest can rely on the object that it names. If
+ * another execution has delivered a newer report of the window, its manifest stays.
  *
  * @throws AccessRefused, ServiceUnavailable
  */

@@ -15,7 +15,7 @@ export interface Delivery extends DateRange {
 
 /** An export, or a window of it, that was asked for: it failed, or has not delivered all of its days. */
 export interface Attempt extends DateRange {
-  /** When it began or failed, in ISO 8601. */
+  /** When it failed, or since when its days are wanted, in ISO 8601. */
   readonly at: string;
   readonly execution: string;
   /** If it is known. */
@@ -81,7 +81,8 @@ export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] 
   const own = deliveries.filter((each) => each.request_hash === hash && !each.lost);
   const isUnfinished = createCalendar(facts.timeZone);
   const newest = new Map(days.map((day) => [day, newestOf(own.filter((each) => covers(each, day)))]));
-  const unmet = findUnmet(newest, own, attempts);
+  const plans = attempts.filter(({ failed }) => !failed);
+  const unmet = findUnmet(newest, own, plans);
   const hasFailed = (day: string) => attempts.some((each) => each.failed && covers(each, day));
   const isOthers = (day: string) =>
     deliveries.some((each) => each.request_hash !== hash && covers(each, day));
@@ -103,7 +104,10 @@ export function covers({ start_date, end_date }: DateRange, day: string): boolea
   return start_date <= day && (day < end_date || day === start_date);
 }
 
-/** The report of this request that the table has read last. The rows that it keeps may be those of another request. */
+/**
+ * The report of this request that the table has read last. The rows that it keeps may be those of another
+ * request.
+ */
 function readOf(entry: ShownDay | undefined, hash: string): Pick<Delivery, 'created_at'> | undefined {
   if (entry?.held?.request_hash === hash) return entry.held;
   return entry?.request_hash === hash ? entry : undefined;
@@ -118,18 +122,19 @@ function isNewer(one: Pick<Delivery, 'created_at'>, other: Pick<Delivery, 'creat
 }
 
 /**
- * Finds the days that an attempt wanted and nobody has delivered since. A rolling look-back never exports the same range again, so
- * an attempt is settled once no day of it is missing and a later run that goes beyond it delivered a part of it.
+ * Finds the days that a plan wanted and nobody has delivered since. A failure names days that `only_missing`
+ * left out too, so it does not tell. A rolling look-back never exports the same range again, so a plan is
+ * settled once no day of it is missing and a later run that goes beyond it delivered a part of it.
  *
  * @param newest the newest delivery of each day
  */
 function findUnmet(
   newest: ReadonlyMap<string, Delivery | undefined>,
   own: readonly Delivery[],
-  attempts: readonly Attempt[],
+  plans: readonly Attempt[],
 ): ReadonlySet<string> {
   const unmet = new Set<string>();
-  for (const { at, execution, ...range } of attempts) {
+  for (const { at, execution, ...range } of plans) {
     const later = own.filter(({ published_at }) => Date.parse(published_at) > Date.parse(at));
     const days = [...newest.keys()].filter((day) => covers(range, day));
     const isComplete = days.every((day) => newest.get(day));

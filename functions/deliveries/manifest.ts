@@ -76,7 +76,8 @@ interface Publishing extends RequestTarget {
 }
 
 /**
- * Writes a window's manifest, unless the one that is there names a newer report: another execution of the window was faster.
+ * Writes a window's manifest, unless the one that is there names a newer report: another execution of the
+ * window was faster.
  *
  * @returns the newer manifest, if nothing was written
  * @throws AccessRefused; ServiceUnavailable also if another execution writes at the same time

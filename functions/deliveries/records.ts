@@ -45,7 +45,8 @@ export interface StoredPlan extends Attempt {
 export const Plan = z.object({
   version: z.literal('1'),
   execution: z.string(),
-  started_at: z.string(),
+  /** What was published later delivers the plan: the start, or the time that `only_missing` names. */
+  since: z.string(),
   request_hash: z.string(),
   request: ExportRequest,
 });
@@ -97,7 +98,10 @@ async function readAll<T>(
   return pMap(keys, async (key) => (await read(key)) ?? pMapSkip, { concurrency: PARALLEL });
 }
 
-/** The keys of windows that may share a day with a range: a window has at most 45 days, and keys begin with the first. */
+/**
+ * The keys of windows that may share a day with a range: a window has at most 45 days, and keys begin with
+ * the first.
+ */
 export async function listWindows(
   store: Pick<RecordStore, 'list'>,
   request: Pick<ExportRequest, 'account' | 'name'>,
@@ -117,7 +121,7 @@ async function readPlans(
   return readAll(wanted, async (key) => {
     const { data } = Plan.safeParse(parseJson((await store.getText(key)) ?? ''));
     if (!data) return undefined;
-    const { execution, started_at: at, request_hash, request } = data;
+    const { execution, since: at, request_hash, request } = data;
     const { start_date, end_date } = request;
     return { start_date, end_date, at, execution, request_hash, request };
   });
@@ -146,8 +150,9 @@ function overlap(window: DateRange | undefined, { start_date, end_date }: DateRa
 }
 
 /**
- * A later run may have replaced the object and been killed before it wrote its manifest. A bucket with versions still has the
- * one that the manifest names. A bucket without, such as a local run's, is compared by checksum.
+ * A later run may have replaced the object and been killed before it wrote its manifest. A bucket with
+ * versions still has the one that the manifest names. A bucket without, such as a local run's, is compared by
+ * checksum.
  */
 async function findObject(
   { key, checksum, version_id }: Manifest,

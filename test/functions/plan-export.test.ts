@@ -53,15 +53,14 @@ describe('PlanExport', () => {
   });
 
   it.each([
-    [undefined, undefined],
-    [true, 'absent'],
-  ])('writes down what was asked for; with only_missing %j, it keeps an earlier plan', async (only_missing, replaces) => {
+    [undefined, started_at, undefined],
+    [true, '1970-01-01T00:00:00.000Z', 'absent'],
+    ['2026-11-03T06:00:00Z', '2026-11-03T06:00:00.000Z', 'absent'],
+  ])('writes down what was asked for; with only_missing %j, since %s, and keeps an earlier plan', async (only_missing, since, replaces) => {
     const { plans } = await plan({ only_missing });
     const key = 'exports/account=acme/export=daily/_plans/2026-11-01_2026-11-02.json';
     const request_hash = expect.stringMatching(/^[0-9a-f]{64}$/);
-    expect(plans).toEqual([
-      [key, { version: '1', execution: 'e', started_at, request_hash, request }, replaces],
-    ]);
+    expect(plans).toEqual([[key, { version: '1', execution: 'e', since, request_hash, request }, replaces]]);
   });
 
   it('38: logs its warnings and passes them on', async () => {

@@ -81,24 +81,26 @@ describe('an export that was asked for and failed, or that ended without a word,
   const all = { start_date: '2026-10-05', end_date: '2026-10-08' };
   const before = delivery({ ...all, published_at: '2026-10-09T06:00:00Z' });
   const after = { published_at: '2026-11-03T06:00:00Z', execution: 'later' };
-  const attempt: Attempt = { ...all, at: MONDAY, execution: 'monday', failed: true };
-  const { failed: _, ...killed } = attempt;
+  const plan: Attempt = { ...all, at: MONDAY, execution: 'monday' };
+  const failure: Attempt = { ...plan, failed: true };
+  const killed = [plan];
+  const failed = [plan, failure];
   const first = { end_date: '2026-10-06' };
 
-  it.each<[string, readonly Delivery[], Attempt, readonly DayState[]]>([
-    ['counts until its days are there', [], attempt, ['failed', 'failed', 'failed']],
+  it.each<[string, readonly Delivery[], readonly Attempt[], readonly DayState[]]>([
+    ['counts until its days are there', [], failed, ['failed', 'failed', 'failed']],
     ['is no failure if it was killed', [], killed, ['absent', 'absent', 'absent']],
     [
       'leaves days that were delivered before',
       [before],
-      attempt,
+      failed,
       ['not_renewed', 'not_renewed', 'not_renewed'],
     ],
     ['leaves them also if it was killed', [before], killed, ['not_renewed', 'not_renewed', 'not_renewed']],
     [
       'delivered some of its days itself',
       [before, delivery({ ...all, ...first, execution: 'monday' })],
-      attempt,
+      failed,
       ['present', 'not_renewed', 'not_renewed'],
     ],
     [
@@ -110,22 +112,28 @@ describe('an export that was asked for and failed, or that ended without a word,
     [
       '52: is settled by a later look-back, if no day is missing',
       [before, delivery({ start_date: '2026-10-06', end_date: '2026-10-09', ...after })],
-      attempt,
+      failed,
       ['present', 'present', 'present'],
     ],
     [
       'is not settled by a later look-back while a day is missing',
       [delivery({ start_date: '2026-10-06', end_date: '2026-10-09', ...after })],
-      attempt,
+      failed,
       ['failed', 'present', 'present'],
+    ],
+    [
+      'does not count for days that it was not to replace',
+      [before],
+      [{ ...plan, at: '1970-01-01T00:00:00.000Z' }, failure],
+      ['present', 'present', 'present'],
     ],
     [
       'of another request does not count',
       [before],
-      { ...attempt, request_hash: 'other' },
+      [{ ...plan, request_hash: 'other' }, failure],
       ['present', 'present', 'present'],
     ],
-  ])('%s', (_, deliveries, one, states) => {
-    expect(judgeDays(days, { deliveries, attempts: [one], hash: 'own' })).toEqual(states);
+  ])('%s', (_, deliveries, attempts, states) => {
+    expect(judgeDays(days, { deliveries, attempts, hash: 'own' })).toEqual(states);
   });
 });

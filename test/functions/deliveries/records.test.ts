@@ -116,11 +116,8 @@ describe('readRecords', () => {
     const range = { start_date: '2025-01-01', end_date: '2026-10-08' };
     const asked = { ...request, ...range };
     const run = { version: '1', execution: 'e' };
-    const started_at = '2026-10-09T06:00:00Z';
-    texts.set(
-      planKey(request, range),
-      JSON.stringify({ ...run, started_at, request_hash: 'h', request: asked }),
-    );
+    const since = '2026-10-09T06:00:00Z';
+    texts.set(planKey(request, range), JSON.stringify({ ...run, since, request_hash: 'h', request: asked }));
     const report = {
       ...run,
       failed_at: PUBLISHED,
@@ -130,9 +127,7 @@ describe('readRecords', () => {
     };
     texts.set(failureKey(request, range), JSON.stringify(report));
     const { plans, failures } = await readRecords(store, request, october(6, 8));
-    expect(plans).toMatchObject([
-      { ...range, at: started_at, execution: 'e', request_hash: 'h', request: asked },
-    ]);
+    expect(plans).toMatchObject([{ ...range, at: since, execution: 'e', request_hash: 'h', request: asked }]);
     const happened = 'No. It ended.';
     expect(failures).toMatchObject([
       { ...range, at: PUBLISHED, failed: true, error: 'LoginRequired', happened },
