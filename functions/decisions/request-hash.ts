@@ -11,8 +11,8 @@ export interface RequestTarget {
 }
 
 /**
- * The SHA-256 of everything that decides what a row of the request says, in hexadecimal. Two requests with the same hash may
- * write to the same table, and deliver the same day. Dates, time zone, format and parallelism leave the rows as they are.
+ * The SHA-256 of everything that decides what a row of the request is and says, in hexadecimal. Two requests with the same hash
+ * may write to the same table, and deliver the same day. Dates, time zone, format and parallelism leave the rows as they are.
  */
 export function requestHash(request: ExportRequest, { platform, revision }: RequestTarget): string {
   const identity = { platform, revision: request.revision ?? revision, ...identityOf(request) };
@@ -37,6 +37,8 @@ function identityOf(request: ExportRequest) {
     dimensions: (request.dimensions ?? []).toSorted(),
     granularity: request.granularity.toUpperCase(),
     options: request.options,
+    // Absent in JSON unless it is set, so a request without it keeps its hash.
+    rows: request.rows,
   };
 }
 
