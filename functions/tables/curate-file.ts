@@ -3,11 +3,20 @@ import { join } from 'node:path';
 import type { Catalog } from '../aws/catalog.ts';
 import { dateIn, daysOf } from '../workflow/request/dates.ts';
 import type { ExportRequest, ReportRequest } from '../workflow/request/request.ts';
+import type { ShownDay } from '../workflow/shown-days.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { type Column, DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
-import { type MergedDay, mergeList, mergeMonth, type Offer, splitByDay } from './days.ts';
-import { type Entry, type LedgerDay, mergeLedger } from './ledger.ts';
+import {
+  compareReports,
+  type Merged,
+  type MergedDay,
+  mergeList,
+  mergeMonth,
+  type Offer,
+  splitByDay,
+} from './days.ts';
+import { type Entry, type LedgerDay, mergeLedger, shownLines } from './ledger.ts';
 import type { Merging } from './merge.ts';
 import { type DayFacts, notWritten, type ReportFacts, type ReportFile, reasonOf } from './report.ts';
 import { stageReport } from './stage-report.ts';
@@ -53,9 +62,10 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
     Object.entries(facts.sums).flatMap(([name, sum]) => (sum === null ? [] : [[name, sum]])),
   );
   const days = daysWithEmpty(request, window, facts);
-  const entry = { ...state, version: { report_id, created_at, request_hash: hash } };
+  const version = { report_id, created_at, request_hash: hash };
+  const entry = { version, window, copied_at: state.object.copied_at };
   let sorted: readonly string[] | undefined;
-  const written = await writeDays(work, entry, { ...facts, days }, async (month, some, offer) => {
+  const written = await writeDays(work, request, entry, { ...facts, days }, async (month, some, offer) => {
     sorted ??= await splitByDay(database, path);
     return mergeMonth(work, month, some, { ...offer, rows: sorted });
   });
@@ -73,10 +83,12 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
 export async function curateList(state: SavedWindow, work: Work): Promise<Curation> {
   const { window, object, execution: report_id } = state;
   const days = [{ day: window.start_date, rows: object.rows ?? 0, sums: {} }];
-  const entry = { ...state, version: { report_id, created_at: object.copied_at, request_hash: work.hash } };
-  return writeDays(work, entry, { days }, async (_month, _days, offer) => [
-    await mergeList(work, work.file, window.start_date, offer),
-  ]);
+  const { copied_at } = object;
+  const version = { report_id, created_at: copied_at, request_hash: work.hash };
+  const entry = { version, window, copied_at };
+  return writeDays(work, state.request, entry, { days }, (_month, _days, offer) =>
+    mergeList(work, work.file, window.start_date, offer),
+  );
 }
 
 /** The date is a column of its own, also if it is among the dimensions. */
@@ -106,23 +118,32 @@ function daysWithEmpty(
 /** Writes days into the table, unless something is wrong with their file, and what became of them into the ledger. */
 async function writeDays(
   { catalog, schema, acceptEmpty, ...merging }: Work,
+  request: ExportRequest,
   entry: Entry,
   { days, table_problem }: Pick<ReportFacts, 'days' | 'table_problem'>,
-  merge: (month: string, days: readonly DayFacts[], offer: Omit<Offer, 'rows'>) => Promise<MergedDay[]>,
+  merge: (month: string, days: readonly DayFacts[], offer: Omit<Offer, 'rows'>) => Promise<Merged>,
 ): Promise<Curation> {
-  const { request, version } = entry;
   const merged: MergedDay[] = [];
+  // By day. The last writer of an object may have been killed before it wrote the ledger.
+  const shown: Record<string, ShownDay> = {};
   let problem = table_problem;
   if (schema && problem === undefined)
     problem = await eachMonth(days, merging.signal, async (month, some) => {
-      const offer = { version, schema, account: request.account, acceptEmpty };
-      merged.push(...(await merge(month, some, offer)));
+      const offer = { ...entry, schema, account: request.account, acceptEmpty };
+      const done = await merge(month, some, offer);
+      merged.push(...done.days);
+      Object.assign(shown, done.shown);
     });
   const written = new Map(merged.map((each) => [each.day, each]));
-  const logged = days.map((each): LedgerDay => written.get(each.day) ?? { ...each, outcome: 'not written' });
+  const own = days.map(
+    (each): LedgerDay => ({ ...entry, ...(written.get(each.day) ?? { ...each, outcome: 'not written' }) }),
+  );
+  const others = shownLines(shown).filter((line) => compareReports(line.version, entry.version) !== 0);
   const unlogged =
     catalog &&
-    (await eachMonth(logged, merging.signal, (month, some) => mergeLedger(merging, month, some, entry)));
+    (await eachMonth([...own, ...others], merging.signal, async (month, some) => {
+      await mergeLedger(merging, request, month, some);
+    }));
   const { curated, warnings } = describe(request.kind, schema?.table, days, merged, problem);
   return {
     curated,

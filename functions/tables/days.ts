@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ReportVersion, ShownDay, ShownDays } from '../workflow/shown-days.ts';
 import { LIST_COLUMNS, listKey, monthKey, type TableSchema, tableColumns } from '../workflow/table.ts';
 import { type Database, literal } from './database.ts';
+import type { Entry } from './ledger.ts';
 import {
   hasColumns,
   type Merging,
@@ -19,8 +20,7 @@ import { readJson } from './rows.ts';
 import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 
 /** A report, and the table that it goes into. */
-export interface Offer {
-  readonly version: ReportVersion;
+export interface Offer extends Entry {
   /** Of {@link splitByDay}. */
   readonly rows: readonly string[];
   readonly schema: TableSchema;
@@ -29,13 +29,20 @@ export interface Offer {
   readonly acceptEmpty: (day: string) => boolean;
 }
 
+/** An object of a table after a merge. */
+export interface Merged {
+  /** Of the report. */
+  readonly days: readonly MergedDay[];
+  readonly shown: ShownDays;
+}
+
 /** The outcome of one day of a report. */
 export interface MergedDay extends DayFacts {
   /** `shown` · `kept`: the table shows a newer report · `held`: the report has no rows, and the table keeps those that it shows */
   readonly outcome: 'shown' | 'kept' | 'held';
   /** The table showed other rows or sums before. A retry says the same. */
   readonly restated: boolean;
-  /** The report of another request that the table showed before. A retry does not know it. */
+  /** The report of another request that the table showed before. A retry says the same. */
   readonly tookOver?: ReportVersion | undefined;
   /** The number of rows that the table keeps if the day is held. */
   readonly keeps: number;
@@ -78,7 +85,7 @@ export async function mergeMonth(
   month: string,
   days: readonly DayFacts[],
   offer: Offer,
-): Promise<MergedDay[]> {
+): Promise<Merged> {
   const key = monthKey(offer.schema.table, offer.account, month);
   const columns = tableColumns(offer.schema);
   const currency = offer.schema.currencies[offer.account];
@@ -94,7 +101,8 @@ export async function mergeMonth(
     const before = old && (await sumShown(merging.database, days, shown, old, offer));
     const result = days.map((each) => judge(each, shown[each.day], offer, before?.get(each.day)));
     const changed = result.flatMap(({ day, entry }) => (entry ? [[day, entry] as const] : []));
-    if (changed.length === 0 && (!old || hasColumns(old, columns))) return { result };
+    if (changed.length === 0 && (!old || hasColumns(old, columns)))
+      return { result: { days: result, shown } };
     const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
     const next = Object.fromEntries(listed.toSorted(([one], [other]) => (one < other ? -1 : 1)));
     const written = new Set(result.flatMap(({ day, isWritten }) => (isWritten ? [day] : [])));
@@ -108,7 +116,7 @@ export async function mergeMonth(
       ({ isNew, first, last }) =>
         `${isNew ? added : kept} WHERE date BETWEEN ${literal(first)} AND ${literal(last)}`,
     );
-    return { next: { runs, days: next }, result };
+    return { next: { runs, days: next }, result: { days: result, shown: next } };
   });
 }
 
@@ -123,20 +131,22 @@ export async function mergeList(
   file: ReportFile,
   day: string,
   offer: Omit<Offer, 'rows'>,
-): Promise<MergedDay> {
+): Promise<Merged> {
   if (file.error) throw file.error;
   const { version, schema, account } = offer;
   const items = readJson(file, [], 'read_json_objects');
   const [counted] = await merging.database.query(`SELECT count(*) AS rows FROM ${items}`);
   const snapshot = { day, rows: Number(counted?.rows), sums: {} };
   const key = listKey(schema.table, account);
-  return mergeObject<MergedDay>(merging, key, async (old) => {
-    const [[shownDay = day, shown] = []] = Object.entries(shownIn(old, key));
+  return mergeObject<Merged>(merging, key, async (old) => {
+    const before = shownIn(old, key);
+    const [[shownDay = day, shown] = []] = Object.entries(before);
     const { entry, isWritten, ...judged } = judge(snapshot, shown, offer);
-    const result = { ...judged, restated: false, tookOver: undefined };
-    if (!entry) return { result };
+    const result = [{ ...judged, restated: false, tookOver: undefined }];
+    if (!entry) return { result: { days: result, shown: before } };
+    const days = { [old && !isWritten ? shownDay : day]: entry };
     if (old && !isWritten)
-      return { result, next: { runs: [`FROM ${parquet(old.path)}`], days: { [shownDay]: entry } } };
+      return { result: { days: result, shown: days }, next: { runs: [`FROM ${parquet(old.path)}`], days } };
     // The text of the item, as it was written; the other columns are fields of its top level.
     const fields = LIST_COLUMNS.map(({ name }) => [name, `json->>'$.${name}'`]);
     const values = {
@@ -147,7 +157,7 @@ export async function mergeList(
     };
     // Sorted, because the platform may give its pages in any order.
     const rows = `SELECT ${select(tableColumns(schema), values)} FROM ${items} ORDER BY ALL`;
-    return { result, next: { runs: [rows], days: { [day]: entry } } };
+    return { result: { days: result, shown: days }, next: { runs: [rows], days } };
   });
 }
 
@@ -178,14 +188,17 @@ async function sumShown(
 function judge(
   offered: DayFacts,
   shown: ShownDay | undefined,
-  { version, acceptEmpty }: Pick<Offer, 'version' | 'acceptEmpty'>,
+  { version, window, copied_at, acceptEmpty }: Omit<Offer, 'rows'>,
   before: Sums = {},
 ): MergedDay {
   const { day, rows, sums } = offered;
   const none = { ...offered, restated: false, keeps: 0 };
   const lead = shown ? compareReports(shown, version) : -1;
   if (lead > 0) return { ...none, outcome: 'kept' };
-  if (shown && lead === 0) return { ...none, outcome: 'shown', restated: shown.restated };
+  if (shown && lead === 0) {
+    const { restated, ledger } = shown;
+    return { ...none, outcome: 'shown', restated, tookOver: ledger?.took_over };
+  }
   const leadOfHeld = shown?.held ? compareReports(shown.held, version) : -1;
   if (shown && shown.rows > 0 && rows === 0 && !acceptEmpty(day)) {
     const held: MergedDay = { ...none, outcome: 'held', keeps: shown.rows };
@@ -196,15 +209,21 @@ function judge(
   const tookOver = shown?.request_hash === version.request_hash ? undefined : shown;
   // A report that came late does not end the hold of one that is newer than both.
   const isHeld = rows > 0 && leadOfHeld > 0;
-  const entry = { ...version, rows, restated, ...(isHeld && { held: shown?.held }) };
+  const took_over = tookOver && versionOf(tookOver);
+  const ledger = { ...window, copied_at, sums, ...(took_over && { took_over }) };
+  const entry = { ...version, rows, restated, ...(isHeld && { held: shown?.held }), ledger };
   return { ...offered, outcome: 'shown', restated, tookOver, keeps: 0, entry, isWritten: true };
+}
+
+function versionOf({ report_id, created_at, request_hash }: ReportVersion): ReportVersion {
+  return { report_id, created_at, request_hash };
 }
 
 /**
  * Positive if the first one is newer, 0 if they are the same: a platform may give the id of a report to a later one. A report of
  * another request is always older.
  */
-function compareReports(one: ReportVersion, other: ReportVersion): number {
+export function compareReports(one: ReportVersion, other: ReportVersion): number {
   if (one.request_hash !== other.request_hash) return -1;
   const age = Date.parse(one.created_at) - Date.parse(other.created_at);
   if (age !== 0) return age;

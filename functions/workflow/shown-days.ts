@@ -9,6 +9,18 @@ const Version = {
   request_hash: z.string(),
 };
 
+/** What the ledger says of a day that a table shows. */
+const LedgerFacts = z.object({
+  /** The window of the report. */
+  start_date: z.string(),
+  end_date: z.string(),
+  copied_at: z.string(),
+  /** By metric. Null if the metric is null in all rows. */
+  sums: z.record(z.string(), z.nullable(z.string())),
+  /** The report of another request that the day showed before. */
+  took_over: z.optional(z.object(Version)),
+});
+
 /** One day of a month's object, also a day without rows. The key-value metadata `days` of the Parquet file lists all of them. */
 export const ShownDay = z.object({
   ...Version,
@@ -17,6 +29,11 @@ export const ShownDay = z.object({
   restated: z.boolean(),
   /** A newer report that has no rows for the day: the object keeps those that it shows. */
   held: z.optional(z.object(Version)),
+  /**
+   * A writer that finds the day here adds it to the ledger if it is absent there: the last one may have been killed in between. Absent
+   * in objects of version 0.2.0.
+   */
+  ledger: z.optional(LedgerFacts),
 });
 export type ShownDay = z.infer<typeof ShownDay>;
 

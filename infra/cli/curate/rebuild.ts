@@ -8,6 +8,7 @@ import { type DayState, judgeDays } from '../../../functions/deliveries/judge.ts
 import type { StoredDelivery } from '../../../functions/deliveries/records.ts';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { mergeMonth } from '../../../functions/tables/days.ts';
+import { mergeLedger, shownLines } from '../../../functions/tables/ledger.ts';
 import { duckType } from '../../../functions/tables/merge.ts';
 import { TableProblem } from '../../../functions/tables/report.ts';
 import { type CatalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
@@ -194,25 +195,36 @@ function describe({ curated = {}, warnings }: SavedWindow): Result {
 }
 
 /**
- * Brings all months of an account to the table's columns, whatever the range.
+ * Brings all months of an account to the table's columns, whatever the range, and adds to the ledger what their last writers could not.
  *
- * @returns how many did not have them
+ * @returns how many did not have the columns
  * @throws CommandFailed if a column has another type in a month
  */
 export async function rebuildMonths({ found, schema, bucket, folder }: Rebuilding): Promise<number> {
-  const { account } = found.request;
+  const { request, hash } = found;
+  const { account } = request;
   const columns = JSON.stringify(tableColumns(schema).map(({ name, type }) => [name, duckType(type)]));
-  const all = schema.kind === 'list' ? [] : await readMonths(bucket, { ...schema, account }, () => true);
-  const others = all.filter((month) => JSON.stringify([...month.columns]) !== columns);
+  const all = await readMonths(bucket, { ...schema, account }, () => true);
+  const others = all.filter(
+    (each) => schema.kind !== 'list' && JSON.stringify([...each.columns]) !== columns,
+  );
   const { signal } = new AbortController();
   using database = await openDatabase(folder, signal, schema.columns.length);
-  const version = { report_id: '', created_at: new Date(0).toISOString(), request_hash: found.hash };
-  const offer = { version, rows: [], schema, account, acceptEmpty: () => false };
+  const merging = { database, store: bucket, folder, signal };
+  const copied_at = new Date(0).toISOString();
+  const version = { report_id: '', created_at: copied_at, request_hash: hash };
+  const none = { version, window: { start_date: '', end_date: '' }, copied_at };
+  const offer = { ...none, rows: [], schema, account, acceptEmpty: () => false };
   for (const { month } of others)
-    await mergeMonth({ database, store: bucket, folder, signal }, month, [], offer).catch((error) => {
+    await mergeMonth(merging, month, [], offer).catch((error) => {
       if (!(error instanceof TableProblem)) throw error;
       const happened = `The month ${month} of ${account} cannot get the columns of table ${schema.table}.`;
       throw new CommandFailed(happened, `${error.message}. A type never changes in place.`);
     });
+  const lines = Map.groupBy(
+    all.flatMap(({ days }) => shownLines(days)),
+    ({ day }) => day.slice(0, 'YYYY-MM'.length),
+  );
+  for (const [month, some] of lines) await mergeLedger(merging, request, month, some);
   return others.length;
 }
