@@ -124,21 +124,24 @@ async function writeDays(
   merge: (month: string, days: readonly DayFacts[], offer: Omit<Offer, 'rows'>) => Promise<Merged>,
 ): Promise<Curation> {
   const merged: MergedDay[] = [];
-  // By day. The last writer of an object may have been killed before it wrote the ledger.
-  const shown: Record<string, ShownDay> = {};
+  // The last writer of an object may have been killed before it wrote the ledger.
+  const before: Record<string, ShownDay> = {};
   let problem = table_problem;
   if (schema && problem === undefined)
     problem = await eachMonth(days, merging.signal, async (month, some) => {
       const offer = { ...entry, schema, account: request.account, acceptEmpty };
       const done = await merge(month, some, offer);
       merged.push(...done.days);
-      Object.assign(shown, done.shown);
+      Object.assign(before, done.before);
     });
   const written = new Map(merged.map((each) => [each.day, each]));
   const own = days.map(
     (each): LedgerDay => ({ ...entry, ...(written.get(each.day) ?? { ...each, outcome: 'not written' }) }),
   );
-  const others = shownLines(shown).filter((line) => compareReports(line.version, entry.version) !== 0);
+  // mergeLedger itself changes the lines of a day that was taken over.
+  const others = shownLines(before).filter(
+    ({ day, version }) => compareReports(version, entry.version) !== 0 && !written.get(day)?.tookOver,
+  );
   const unlogged =
     catalog &&
     (await eachMonth([...own, ...others], merging.signal, async (month, some) => {

@@ -29,11 +29,12 @@ export interface Offer extends Entry {
   readonly acceptEmpty: (day: string) => boolean;
 }
 
-/** An object of a table after a merge. */
+/** A merge of a report into an object of a table. */
 export interface Merged {
   /** Of the report. */
   readonly days: readonly MergedDay[];
-  readonly shown: ShownDays;
+  /** The days that the object showed before. */
+  readonly before: ShownDays;
 }
 
 /** The outcome of one day of a report. */
@@ -102,7 +103,7 @@ export async function mergeMonth(
     const result = days.map((each) => judge(each, shown[each.day], offer, before?.get(each.day)));
     const changed = result.flatMap(({ day, entry }) => (entry ? [[day, entry] as const] : []));
     if (changed.length === 0 && (!old || hasColumns(old, columns)))
-      return { result: { days: result, shown } };
+      return { result: { days: result, before: shown } };
     const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
     const next = Object.fromEntries(listed.toSorted(([one], [other]) => (one < other ? -1 : 1)));
     const written = new Set(result.flatMap(({ day, isWritten }) => (isWritten ? [day] : [])));
@@ -116,7 +117,7 @@ export async function mergeMonth(
       ({ isNew, first, last }) =>
         `${isNew ? added : kept} WHERE date BETWEEN ${literal(first)} AND ${literal(last)}`,
     );
-    return { next: { runs, days: next }, result: { days: result, shown: next } };
+    return { next: { runs, days: next }, result: { days: result, before: shown } };
   });
 }
 
@@ -142,11 +143,10 @@ export async function mergeList(
     const before = shownIn(old, key);
     const [[shownDay = day, shown] = []] = Object.entries(before);
     const { entry, isWritten, ...judged } = judge(snapshot, shown, offer);
-    const result = [{ ...judged, restated: false, tookOver: undefined }];
-    if (!entry) return { result: { days: result, shown: before } };
-    const days = { [old && !isWritten ? shownDay : day]: entry };
+    const result = { days: [{ ...judged, restated: false, tookOver: undefined }], before };
+    if (!entry) return { result };
     if (old && !isWritten)
-      return { result: { days: result, shown: days }, next: { runs: [`FROM ${parquet(old.path)}`], days } };
+      return { result, next: { runs: [`FROM ${parquet(old.path)}`], days: { [shownDay]: entry } } };
     // The text of the item, as it was written; the other columns are fields of its top level.
     const fields = LIST_COLUMNS.map(({ name }) => [name, `json->>'$.${name}'`]);
     const values = {
@@ -157,7 +157,7 @@ export async function mergeList(
     };
     // Sorted, because the platform may give its pages in any order.
     const rows = `SELECT ${select(tableColumns(schema), values)} FROM ${items} ORDER BY ALL`;
-    return { result: { days: result, shown: days }, next: { runs: [rows], days } };
+    return { result, next: { runs: [rows], days: { [day]: entry } } };
   });
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ObjectStore } from '../../../functions/aws/objects.ts';
 import { type Report, startTables, TABLE } from './curations.ts';
 
 let tables: Awaited<ReturnType<typeof startTables>>;
@@ -187,4 +188,33 @@ describe('the ledger', () => {
     expect(curated.table_problem).toBeUndefined();
     expect(warnings).toEqual([expect.stringMatching(/^the ledger is not written: .*s3:PutObject/)]);
   });
+
+  it.each<[string, Partial<Report>, readonly string[]]>([
+    ['the same report again', { id: 'r1', spends: DAY }, ['r1 spend 3 shown']],
+    ['a newer report', { id: 'r2', spends: { '2026-10-31': [5] } }, ['r1 spend 3 shown', 'r2 spend 5 shown']],
+    [
+      'a newer report of other days of the month',
+      { id: 'r2', spends: { '2026-10-30': [5] } },
+      ['r2 spend 5 shown', 'r1 spend 3 shown'],
+    ],
+  ])('51: gets the lines of a run that died between a month and the ledger, with %s', async (_, next, lines) => {
+    accounts += 1;
+    const account = `a${accounts}`;
+    const dead = { ...tables.store, putFile: failLedger };
+    const first = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: DAY, account };
+    await expect(tables.curate(first, dead)).rejects.toThrow('killed');
+    const created_at = next.id === 'r1' ? first.created_at : '2026-11-02T00:00:00.000Z';
+    await tables.curate({ ...first, ...next, created_at });
+    const rows = await tables.rowsOf(
+      'SELECT date, report_id, metric, value, outcome',
+      `ledger/${account}.*.parquet`,
+    );
+    const found = rows.filter(({ metric }) => metric === 'spend');
+    expect(found.map((row) => `${row.report_id} spend ${Number(row.value)} ${row.outcome}`)).toEqual(lines);
+  });
 });
+
+const failLedger: ObjectStore['putFile'] = async (key, path, replaces) => {
+  if (key.includes('ledger/')) throw new Error('killed');
+  return tables.store.putFile(key, path, replaces);
+};
