@@ -4,7 +4,7 @@ import { Agent, createServer, type IncomingMessage, request as open, type Server
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { type GlueOptions, startGlue } from '../../infra/local/glue.ts';
-import { errorXml, textOf } from '../../infra/local/s3/answers.ts';
+import { errorXml, readXml } from '../../infra/local/s3/answers.ts';
 import { readAddress } from '../../infra/local/s3/call.ts';
 import { type SecretsManagerOptions, startSecretsManager } from '../../infra/local/secrets-manager.ts';
 import { startServer } from './listen.ts';
@@ -110,7 +110,7 @@ export async function startS3Proxy(target: () => string): Promise<Faulty<S3Call>
       return { operation, method, bucket, key, ...part, ...(method === 'PUT' && { bytes }) };
     },
     refuse: (code) => errorXml(code, 'A fault was set.'),
-    errorIn: (body) => textOf(body, 'Code'),
+    errorIn: (body) => (body === '' ? undefined : readXml(body).Error.Code),
   });
 }
 

@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { PutBucketVersioningCommand, S3Client } from '@aws-sdk/client-s3';
 import { cachedFolder } from '../../infra/cache.ts';
-import { CREDENTIALS, type S3Options } from '../../infra/local/s3/server.ts';
+import type { S3Options } from '../../infra/local/s3/call.ts';
+import { CREDENTIALS } from '../../infra/local/s3/server.ts';
 import { startServer } from './listen.ts';
 
 const VERSION = 'v1.8.0';

@@ -1,3 +1,5 @@
+import { XMLBuilder, XMLParser } from 'fast-xml-parser';
+
 /** S3's error codes and their HTTP statuses. Those of the disk are a 403, because they last until a person acts. */
 const STATUS = {
   AccessDenied: 403,
@@ -8,7 +10,6 @@ const STATUS = {
   EPERM: 403,
   EROFS: 403,
   EntityTooSmall: 400,
-  IncompleteBody: 400,
   InternalError: 500,
   InvalidArgument: 400,
   InvalidPart: 400,
@@ -52,39 +53,30 @@ export type Answer = {
   body?: string | { path: string; start: number; end: number };
 };
 
-/** The content of an element: text or child elements. An array repeats the element; undefined leaves it out. */
-type Content = string | number | boolean | undefined | Elements;
-type Elements = { [name: string]: Content | readonly Content[] };
+const BUILDER = new XMLBuilder({ ignoreAttributes: false });
+const PARSER = new XMLParser({
+  isArray: (name) => name === 'Part',
+  parseTagValue: false,
+  htmlEntities: true,
+});
+const PROLOG = { '?xml': { '@_version': '1.0', '@_encoding': 'UTF-8' } };
 
-/** An XML document in S3's namespace. */
-export function xml(root: string, content: Elements): string {
-  const open = `<${root} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">`;
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${open}${elements(content)}</${root}>`;
+/** An XML document in S3's namespace. An array repeats its element; undefined leaves it out. */
+export function xml(root: string, content: object): string {
+  const xmlns = 'http://s3.amazonaws.com/doc/2006-03-01/';
+  return BUILDER.build({ ...PROLOG, [root]: { '@_xmlns': xmlns, ...content } });
 }
 
 /** S3's error document, which has no namespace. */
-export function errorXml(code: string, message: string): string {
-  const content = elements({ Code: code, Message: message });
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<Error>${content}</Error>`;
+export function errorXml(Code: string, Message: string): string {
+  return BUILDER.build({ ...PROLOG, Error: { Code, Message } });
 }
 
-function elements(content: Elements): string {
-  return Object.entries(content)
-    .flatMap(([name, value]) => [value].flat().map((one) => element(name, one as Content)))
-    .join('');
-}
-
-function element(name: string, value: Content): string {
-  if (value === undefined) return '';
-  return `<${name}>${typeof value === 'object' ? elements(value) : escapeText(String(value))}</${name}>`;
-}
-
-function escapeText(text: string): string {
-  return text.replace(/[&<>"\r]/g, (character) => `&#${character.charCodeAt(0)};`);
-}
-
-/** The unescaped text of the first element `name` in `xml`. */
-export function textOf(xml: string, name: string): string | undefined {
-  const found = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
-  return found?.replaceAll('&quot;', '"').replaceAll('&#34;', '"').replaceAll('&amp;', '&');
+/** Reads a document whose values are texts. @throws S3Error MalformedXML */
+export function readXml(document: string) {
+  try {
+    return PARSER.parse(document, true);
+  } catch {
+    throw new S3Error('MalformedXML');
+  }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ObjectMeta, ObjectPlace } from './store.ts';
+import type { ObjectMeta } from './store.ts';
 
 export type Operation =
   | 'PutObject'
@@ -26,23 +26,43 @@ export type Upload = {
   parts: Map<number, Part>;
 };
 
-/** Writes bytes from `offset` on, as writeSync does. @returns how many it has written */
-export type Write = (file: number, bytes: Buffer, offset: number) => number;
-
-/** The space of the disk that this user may still fill. */
-export type FreeBytes = (directory: string) => number;
-
-/** A request whose body is not read yet, with the state of the endpoint that it needs. */
-export type Call = ObjectPlace & {
-  request: IncomingMessage;
-  query: URLSearchParams;
-  header(name: string): string | undefined;
-  uploads: Map<string, Upload>;
-  minPartBytes: number;
-  now: () => number;
-  write: Write;
-  freeBytes: FreeBytes;
+export type S3Options = {
+  /** Objects are plain files at DIRECTORY/BUCKET/KEY. */
+  directory: string;
+  buckets: readonly string[];
+  /** Called when a request was processed, before its response is sent. */
+  log?: (stored: Stored) => void;
+  /** The clock for objects, and for the Date header: the SDK retries an error if Date differs from its own clock by minutes. */
+  now?: () => number;
+  /** The account that owns the buckets. Default: the one of the local services. */
+  account?: string;
+  /** Keeps each version of an object, which GetObject serves by its id. Default: a new version replaces the one before. */
+  versioned?: boolean;
+  /** Default: S3's 5 MiB. Tests lower it to use many small parts. */
+  minPartBytes?: number;
+  /** Writes bytes from `offset` on, and returns how many it has written. Default: writeSync. Tests fill the disk. */
+  write?: (file: number, bytes: Buffer, offset: number) => number;
+  /** The space of the disk that this user may still fill. Default: asks the system. */
+  freeBytes?: (directory: string) => number;
 };
+
+/** A request that succeeded. */
+export type Stored = {
+  operation: Operation;
+  key: string;
+  /** Size of the body of a PUT. */
+  bytes: number;
+};
+
+/** What the calls of an endpoint share. */
+export type Endpoint = Required<Omit<S3Options, 'log'>> & { uploads: Map<string, Upload> };
+
+/** A request whose body is not read yet. */
+export type Call = Endpoint &
+  Address & {
+    request: IncomingMessage;
+    header(name: string): string | undefined;
+  };
 
 export type Address = {
   /** undefined for an operation that this endpoint does not have. */

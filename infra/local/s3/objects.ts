@@ -111,12 +111,10 @@ function preconditionFailed(): S3Error {
 
 /** Reads the headers that describe an object. User metadata (`x-amz-meta-…`) is ignored: no function writes it. */
 export function describedBy({ header }: Call): Pick<ObjectMeta, 'contentType' | 'contentEncoding'> {
-  // `aws-chunked` describes the transfer and not the object.
-  const encodings = (header('content-encoding') ?? '').split(',').map((name) => name.trim());
-  const contentEncoding = encodings.filter((name) => name !== '' && name !== 'aws-chunked').join(',');
+  const contentEncoding = header('content-encoding');
   return {
     contentType: header('content-type') ?? 'binary/octet-stream',
-    ...(contentEncoding !== '' && { contentEncoding }),
+    ...(contentEncoding && { contentEncoding }),
   };
 }
 

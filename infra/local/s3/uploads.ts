@@ -1,17 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
+import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import { type Answer, S3Error, textOf, xml } from './answers.ts';
-import { base64Crc, receiveDocument, receiveFile } from './body.ts';
+import { type Answer, readXml, S3Error, xml } from './answers.ts';
+import { base64Crc, readRange, receiveFile, writeAll } from './body.ts';
 import type { Call, Part, Upload } from './call.ts';
 import { checkConditions, describedBy, etagOf } from './objects.ts';
 import { type ObjectMeta, objectPath, publish, temporaryPath } from './store.ts';
 
 const PARTS_MAX = 10_000;
-const COMPLETE_BYTES_MAX = 8 * 1024 * 1024; // 10,000 parts take about 200 bytes of XML each, 2 MB together
 const LIST_MAX = 1000;
+
+/** A part as the client of Complete names it. */
+type CompletedPart = { PartNumber?: string; ETag?: string; ChecksumCRC32?: string };
 
 export async function createUpload(call: Call): Promise<Answer> {
   const { bucket, key, header, uploads } = call;
@@ -96,12 +100,11 @@ export async function listParts(call: Call): Promise<Answer> {
 
 /** While one Complete is processed, another one finds no upload. If the first fails, the upload is there again. */
 export async function completeUpload(call: Call): Promise<Answer> {
-  findUpload(call);
-  const document = await receiveDocument(call.request, COMPLETE_BYTES_MAX);
+  const { CompleteMultipartUpload: { Part = [] } = {} } = readXml(await text(call.request));
   const upload = findUpload(call);
   call.uploads.delete(upload.id);
   try {
-    return await joinParts(call, upload, document);
+    return await joinParts(call, upload, Part);
   } catch (error) {
     call.uploads.set(upload.id, upload);
     throw error;
@@ -121,16 +124,16 @@ function findUpload({ uploads, query, bucket, key }: Call): Upload {
   return upload;
 }
 
-async function joinParts(call: Call, upload: Upload, document: string): Promise<Answer> {
+async function joinParts(call: Call, upload: Upload, listed: readonly CompletedPart[]): Promise<Answer> {
   const { bucket, key, header } = call;
-  const parts = listedParts(upload, document, call.minPartBytes);
+  const parts = listedParts(upload, listed, call.minPartBytes);
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   const claimedBytes = header('x-amz-mp-object-size');
   if (claimedBytes !== undefined && Number(claimedBytes) !== bytes) throw new S3Error('InvalidRequest');
   const type = header('x-amz-checksum-type');
   if (type !== undefined && type !== 'FULL_OBJECT') throw new S3Error('InvalidRequest');
   const file = join(upload.folder, 'object');
-  const crc32 = base64Crc(await concatenate(parts, file));
+  const crc32 = base64Crc(await concatenate(call, parts, file));
   const claimedCrc = header('x-amz-checksum-crc32');
   if (claimedCrc !== undefined && claimedCrc !== crc32)
     throw new S3Error('BadDigest', 'The CRC32 you specified did not match the calculated checksum.');
@@ -145,10 +148,9 @@ async function joinParts(call: Call, upload: Upload, document: string): Promise<
 }
 
 /** The parts that the Complete document lists: ascending, as uploaded, and only the last may be too small. */
-function listedParts(upload: Upload, document: string, minPartBytes: number): Part[] {
-  const elements = [...document.matchAll(/<Part>([\s\S]*?)<\/Part>/g)].map(([, element = '']) => element);
-  if (elements.length === 0) throw new S3Error('MalformedXML');
-  const parts = elements.map((element) => listedPart(upload, element));
+function listedParts(upload: Upload, listed: readonly CompletedPart[], minPartBytes: number): Part[] {
+  if (listed.length === 0) throw new S3Error('MalformedXML');
+  const parts = listed.map((each) => listedPart(upload, each));
   if (parts.some((part, at) => part.number <= (parts[at - 1]?.number ?? 0))) {
     throw new S3Error('InvalidPartOrder');
   }
@@ -156,31 +158,26 @@ function listedParts(upload: Upload, document: string, minPartBytes: number): Pa
   return parts;
 }
 
-function listedPart({ parts }: Upload, element: string): Part {
-  const part = parts.get(Number(textOf(element, 'PartNumber')));
-  const etag = `"${textOf(element, 'ETag')?.replaceAll('"', '')}"`;
-  const crc = textOf(element, 'ChecksumCRC32');
-  if (part?.etag === etag && (crc === undefined || crc === base64Crc(part.crc32))) return part;
+function listedPart({ parts }: Upload, { PartNumber, ETag, ChecksumCRC32: crc }: CompletedPart): Part {
+  const part = parts.get(Number(PartNumber));
+  if (part && part.etag === ETag && (crc === undefined || crc === base64Crc(part.crc32))) return part;
   throw new S3Error('InvalidPart', 'One or more of the specified parts could not be found or did not match');
 }
 
-const COPY_BYTES = 1024 * 1024;
-
 /** Writes the parts into one file. @returns the CRC32 of the bytes, not one computed from the parts' checksums */
-async function concatenate(parts: readonly Part[], path: string): Promise<number> {
-  await rm(path, { force: true });
-  const buffer = Buffer.allocUnsafe(COPY_BYTES);
+async function concatenate({ write }: Call, parts: readonly Part[], path: string): Promise<number> {
   let crc = 0;
-  await using file = await open(path, 'wx');
-  for (const part of parts) {
-    await using source = await open(part.path);
-    for (;;) {
-      const { bytesRead } = await source.read(buffer);
-      if (bytesRead === 0) break;
-      const chunk = buffer.subarray(0, bytesRead);
-      crc = crc32(chunk, crc);
-      await file.writeFile(chunk);
+  const file = openSync(path, 'w');
+  try {
+    for (const part of parts) {
+      for (const chunk of readRange(part.path, 0, part.bytes - 1)) {
+        crc = crc32(chunk, crc);
+        writeAll(write, file, chunk);
+      }
+      await setImmediate(); // Lets other calls through.
     }
+  } finally {
+    closeSync(file);
   }
   return crc;
 }
