@@ -21,8 +21,8 @@ import type { ReportRef } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
 
 /**
- * Polls each report of the window once, oldest first. The first READY one wins, even if it was replaced meanwhile
- * (contract 3). Returns a status, never the URL.
+ * Polls each report of the window once, oldest first. The first READY one wins, even if it was replaced
+ * meanwhile (contract 3). Returns a status, never the URL.
  */
 export async function checkReport(
   { caught, ...state }: ReportWindow,
@@ -38,7 +38,7 @@ export async function checkReport(
     const found = await callPlatform(state, access, pollOf(report), (...platform) =>
       findReport(...platform, report.id),
     );
-    // `throttled` is not reset before a whole round succeeds: the platform may throttle only the later reports.
+    // A whole round resets `throttled`: the platform may throttle only the later reports.
     if (found instanceof RetryAfter) {
       const throttled = afterThrottle({ ...state, reports }, found);
       return waitAfterThrottle(throttled, access.now());
@@ -61,7 +61,7 @@ function reportsToPoll({ reports }: ReportWindow): ReportRef[] {
   return reports.filter(({ id, given_up }, index) => !given_up && isLast(id, index));
 }
 
-/** Does not replace the newest report, even if it looks stuck: it may be READY, but the poll was throttled. */
+/** Keeps the newest report, even if it looks stuck: it may be READY, but the poll was throttled. */
 function waitAfterThrottle(window: ReportWindow, now: Date): ReportWindow {
   const newest = window.reports.at(-1);
   const wait = newest ? pollWait(newest.created_at, now) : MIN_WAIT;

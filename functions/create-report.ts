@@ -15,8 +15,8 @@ import { READS } from './workflow/settings.ts';
 import { ReportWindow } from './workflow/states.ts';
 
 /**
- * Creates the window's report, or a replacement for one that is stuck or useless (contract 4.3). The first poll follows
- * 10 s later. A lost answer may have left a report behind, so the call is repeated only once per window.
+ * Creates the window's report, or a replacement for one that is stuck or useless (contract 4.3). The first
+ * poll follows 10 s later. A lost answer may have left a report behind, so it is repeated only once.
  *
  * @throws ReportStuck if all replacements are used up
  * @throws AnswerLost, AnswerUnreadable for the second lost answer

@@ -26,8 +26,9 @@ interface Dependencies extends Pick<Common, 'log' | 'now'> {
 }
 
 /**
- * Writes the failure report of a window or of the export, and stores it beside the place of the objects. After a window's
- * failure, the export continues. This step must not fail itself, so it only logs that a report could not be written.
+ * Writes the failure report of a window or of the export, and stores it beside the place of the objects.
+ * After a window's failure, the export continues. This step must not fail itself, so it only logs that a
+ * report could not be written.
  */
 export async function describeFailure(
   state: DescribeFailureInput,
@@ -65,7 +66,7 @@ async function describeWindow(
   return { outcome: 'failed', window, failure: summarizeReport(report) };
 }
 
-/** The export's state once PlanExport has checked the request; it has `results` once the windows have ended. */
+/** The export's state after PlanExport has checked the request. `results` comes when the windows end. */
 const PlannedExport = z.object({
   windows: z.array(Window),
   request: ExportRequest,
@@ -136,7 +137,7 @@ const ExportSummary = z.object({
   windows: z.optional(z.array(z.unknown())),
 });
 
-/** The names and the range of an export. Undefined if its request was never checked, because a key consists of validated parts only. */
+/** The export's names and range. Undefined if its request was never checked: a key has only checked parts. */
 function checkedRequest(state: ExportFailure) {
   return PlannedExport.safeParse(state).data?.request ?? ExportSummary.safeParse(state).data;
 }

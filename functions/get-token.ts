@@ -29,7 +29,9 @@ import type { TokenRef } from './workflow/state-parts.ts';
 import { TokenRequest } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-/** Milliseconds. A token that expires sooner is not used, because a call may take a minute. Half of the shortest lifetime. */
+/**
+ * Milliseconds. A token that expires sooner is not used: a call may take a minute. Half the shortest life.
+ */
 const MARGIN_MS = 30_000;
 
 interface Dependencies extends Pick<Common, 'log' | 'now'> {
@@ -63,10 +65,10 @@ interface Wanted {
 type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
 
 /**
- * Makes sure that a valid token is cached and returns a reference to it. Requests a token only if no cached one is valid,
- * or if the platform refused the one that is cached (contract 5.4). If the platform has refused the credential, the
- * windows of an export fail with the same error without another request; a new export tries again. Runs in the states
- * GetToken (once per export), GetWindowToken (once per window) and RenewToken.
+ * Makes sure that a valid token is cached and returns a reference to it. Requests a token only if no cached
+ * one is valid, or if the platform refused the one that is cached (contract 5.4). If the platform has refused
+ * the credential, the windows of an export fail with the same error without another request; a new export
+ * tries again. Runs as GetToken (once per export), GetWindowToken (once per window) and RenewToken.
  *
  * @throws TokenRefusedAgain if the platform refused a token that was itself a renewal
  * @throws CredentialUnusable, LoginRequired, PlatformUnavailable, AnswerUnreadable
@@ -84,7 +86,7 @@ export async function getToken(
   const refused = caught?.Error === 'TokenRefused' ? state.token : undefined;
   const facts = { request_id: readCause(caught?.Cause ?? '').facts.request_id };
   requireRenewable(state, refused, facts, now());
-  // A refresh without a scope renews all scopes of the login; the contract does not show a way to ask for fewer.
+  // A refresh without a scope renews all scopes of the login; the contract shows no way to ask for fewer.
   const hasLogin = isOAuth(credential) && credential.refresh_token !== undefined;
   const scope = hasLogin ? undefined : scopeOf(request);
   const wanted: Wanted = {
@@ -112,8 +114,8 @@ export async function getToken(
 }
 
 /**
- * Counts a renewal, which is followed by the shortest wait, and sets the time at which a window began. A plan, which has no
- * reports, passes unchanged.
+ * Counts a renewal, which is followed by the shortest wait, and sets the time at which a window began. A
+ * plan, which has no reports, passes unchanged.
  */
 function nextState(
   { caught, ...state }: TokenRequest,
@@ -169,8 +171,8 @@ async function renew(
   }
   const issued = await authorize(stored, wanted, dependencies).catch(async (failure) => {
     const refusal = refusalOf(failure, stored.version);
-    // Not written again if it is known: a secret has room for about a hundred versions a day. If the write fails, the next
-    // window sends one more token request, and nothing else is lost.
+    // Not written again if it is known: a secret has room for about a hundred versions a day. If the write
+    // fails, the next window sends one more token request, and nothing else is lost.
     if (refusal && !known) {
       await write(account, { ...others, [name]: refusal }, dependencies).catch(({ name: error }) =>
         dependencies.log.warn('the refusal of the credential could not be cached', { account, error }),

@@ -29,8 +29,8 @@ interface Dependencies extends PlatformAccess {
 }
 
 /**
- * Streams the answer of the synchronous purchase query to S3 (contract 4.5). The contract does not show the answer's shape,
- * so the step only checks that it is complete, not empty and not HTML, and counts the rows of an array.
+ * Streams the answer of the synchronous purchase query to S3 (contract 4.5). The contract does not show the
+ * answer's shape, so the step checks that it is complete, not empty and not HTML, and counts the rows.
  *
  * @throws CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
  */
@@ -95,7 +95,8 @@ async function copyBody(
 }
 
 /**
- * A server that fails in the middle may end its answer properly, so JSON has to be complete: one document, or one per line.
+ * A server that fails in the middle may end its answer properly, so JSON has to be complete: one document, or
+ * one per line.
  *
  * @returns the rows of an array
  */

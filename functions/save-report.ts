@@ -22,8 +22,9 @@ import type { Common } from './workflow/step.ts';
 const STOP_BEFORE_MS = 60_000;
 
 /**
- * Calls that left a checkpoint, over all reports of the window. Its 12 h hold 51 calls of 14 min. More calls mean that the host
- * breaks off after every few parts, and each break costs a call and 10 s of waiting: 60 × 10 s = 10 min.
+ * Calls that left a checkpoint, over all reports of the window. Its 12 h hold 51 calls of 14 min. More calls
+ * mean that the host breaks off after every few parts, and each break costs a call and 10 s of waiting: 60 ×
+ * 10 s = 10 min.
  */
 export const MAX_CALLS = 60;
 
@@ -32,9 +33,9 @@ interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> 
 }
 
 /**
- * Gets the READY report's URL itself and copies the file to its key. So the URL never leaves this step, and each try has a
- * fresh one. The object becomes visible only when it is complete and its checksum agrees. If the download breaks off, or
- * takes longer than one call, the next call resumes it.
+ * Gets the READY report's URL itself and copies the file to its key. So the URL never leaves this step, and
+ * each try has a fresh one. The object becomes visible only when it is complete and its checksum agrees. If
+ * the download breaks off, or takes longer than one call, the next call resumes it.
  *
  * @throws UrlExpired, CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
  */

@@ -18,7 +18,8 @@ export interface Catalog {
 
 /** @param settings the name of the Glue database */
 export function createCatalog({ GLUE_DATABASE: DatabaseName }: { readonly GLUE_DATABASE: string }): Catalog {
-  // Each call opens a new connection: AWS may close an idle one while the function is frozen, and the only try would fail on it.
+  // Each call opens a new connection: AWS may close an idle one while the function is frozen, and the only
+  // try would fail on it.
   const agents = { httpAgent: { keepAlive: false }, httpsAgent: { keepAlive: false } };
   const glue = new GlueClient({ maxAttempts: 1, requestHandler: agents });
   return {

@@ -38,9 +38,9 @@ const CONSOLE_LEVELS = { debug: 'info', log: 'info', info: 'info', warn: 'warn',
 type Handler<O> = (event: unknown, context: LambdaContext) => Promise<O>;
 
 /**
- * Makes a Lambda handler from a step. The handler parses the state, and logs and measures the call. It reads the environment and
- * creates clients on the first call and keeps them while the container is warm, so importing a step's file touches neither the
- * environment nor AWS.
+ * Makes a Lambda handler from a step. The handler parses the state, and logs and measures the call. It reads
+ * the environment and creates clients on the first call and keeps them while the container is warm, so
+ * importing a step's file touches neither the environment nor AWS.
  *
  * @param names the settings that the step reads, from READS
  * @param wire creates the dependencies that the step needs besides {@link Common}
@@ -121,7 +121,7 @@ function redactField(key: string, value: unknown): unknown {
   return isSecret ? '…' : redact(value);
 }
 
-/** Sends the console, Node's warnings and uncaught errors to the log: as JSON lines with ids, without secrets. */
+/** Sends the console, Node's warnings and uncaught errors to the log, with ids and without secrets. */
 function logOtherOutput(log: Log): void {
   for (const [method, level] of Object.entries(CONSOLE_LEVELS))
     console[method as keyof typeof CONSOLE_LEVELS] = (...values: unknown[]) => log[level](format(...values));
@@ -132,8 +132,8 @@ function logOtherOutput(log: Log): void {
     // Another listener, such as the Lambda runtime's, may print the error.
     if (error instanceof Error)
       Object.assign(error, { message: redact(error.message), stack: redact(error.stack ?? '') });
-    // Without other listeners Node would have ended the process, and this listener stops it from doing so. The runtime
-    // for Node 24 has none; the call would hang until its timeout.
+    // Without other listeners Node would have ended the process, and this listener stops it from doing so.
+    // The runtime for Node 24 has none; the call would hang until its timeout.
     if (process.listenerCount(event) === 1) process.exit(1);
   };
   process.prependListener('uncaughtException', logUncaught('uncaughtException'));
@@ -141,9 +141,10 @@ function logOtherOutput(log: Log): void {
 }
 
 /**
- * Returns a function that writes a measurement as a line in CloudWatch's embedded metric format, which needs no call and no
- * permission. Its second parameter has ids and names that become properties of the line, not dimensions. Powertools bypasses
- * `console.log`: Lambda's runtime wraps those lines, and CloudWatch would find no metric in them.
+ * Returns a function that writes a measurement as a line in CloudWatch's embedded metric format, which needs
+ * no call and no permission. Its second parameter has ids and names that become properties of the line, not
+ * dimensions. Powertools bypasses `console.log`: Lambda's runtime wraps those lines, and CloudWatch would
+ * find no metric in them.
  */
 function createMeter() {
   const metrics = new Metrics({ namespace: NAMESPACE });

@@ -15,10 +15,10 @@ import type { Settings } from '../workflow/settings.ts';
 import { addressed, createS3Client } from './s3.ts';
 import { asServiceError } from './service-error.ts';
 
-/** Milliseconds for a small call, all its tries together: the SDK's pauses between five tries take up to 7.5 s (see s3.ts). */
+/** Milliseconds for all tries of a small call: the pauses of five tries take up to 7.5 s (see s3.ts). */
 const CALL_TIMEOUT = 10_000;
 
-/** All pages of a list together, which have 1,000 keys each: those of an export that has run every hour for years. */
+/** Milliseconds for all pages of a list, of 1,000 keys each: an export may have run hourly for years. */
 const LIST_TIMEOUT = 60_000;
 
 /** A slow line takes 100 kB/s. A file gets the time of a small call, and this much more. */
@@ -65,7 +65,11 @@ export interface ObjectStore {
   head(key: string, version?: string): Promise<ObjectHead | undefined>;
   /** @returns undefined if the object, or this version of it, no longer exists */
   open(key: string, version: string | undefined, signal: AbortSignal): Promise<Readable | undefined>;
-  /** Reads the last bytes of an object, or all if there are fewer. @returns undefined if the object does not exist */
+  /**
+   * Reads the last bytes of an object, or all if there are fewer.
+   *
+   * @returns undefined if the object does not exist
+   */
   readEnd(key: string, length: number): Promise<ObjectEnd | undefined>;
   /**
    * Writes an object into a file of this disk.

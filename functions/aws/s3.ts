@@ -13,24 +13,25 @@ export function addressed({ bucket, key, expectedBucketOwner }: Place) {
   return { Bucket: bucket, Key: key, ExpectedBucketOwner: expectedBucketOwner };
 }
 
-// Without timeouts, a call that S3 never answers would run until Lambda stops the function. A part of a copy has 8 MiB,
-// so 60 s allow 140 kB/s. The object store sets a limit for each call, all tries together. A month may take longer.
+// Without timeouts, a call that S3 never answers would run until Lambda stops the function. A part of a copy
+// has 8 MiB, so 60 s allow 140 kB/s. The object store sets a limit for each call, all tries together. A month
+// may take longer.
 const CONNECT_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 60_000;
 
 /**
- * Five tries, with pauses of at most 0.1 + 0.2 + 0.4 + 0.8 = 1.5 s, or 7.5 s if S3 says to slow down. The state machine waits for
- * anything that lasts longer.
+ * Five tries, with pauses of at most 0.1 + 0.2 + 0.4 + 0.8 = 1.5 s, or 7.5 s if S3 says to slow down. The
+ * state machine waits for anything that lasts longer.
  */
 const TRIES = 5;
 
-/** TLS encrypts at once all that it is given, into as much memory again. Whole parts take 25 MB more than slices. */
+/** TLS encrypts all that it gets at once, into as much memory. Whole parts take 25 MB more than slices. */
 const SLICE_BYTES = 1024 * 1024;
 
-/** A larger PUT waits for S3's consent. S3 may refuse it unread and close the connection, and the answer would be lost. */
+/** A larger PUT waits for S3's consent. S3 may refuse it unread and close, and the answer would be lost. */
 const UNASKED_BYTES = 64 * 1024;
 
-/** The one client of S3, with the SDK's own retries. A command with a Buffer has to bring its CRC32, which S3 checks. */
+/** The one client of S3, with the SDK's retries. A command with a Buffer brings its CRC32: S3 checks it. */
 export function createS3Client(config: S3ClientConfig = {}): S3Client {
   const client = new S3Client({
     maxAttempts: TRIES,

@@ -14,9 +14,9 @@ export interface SecretText {
   readonly version: string;
 }
 
-/** Secrets by name. Their texts must not be logged. Each function throws AccessRefused or ServiceUnavailable. */
+/** Secrets by name. Never log their texts. Each function throws AccessRefused or ServiceUnavailable. */
 export interface Secrets {
-  /** Reads one version, or the current one. Undefined if the secret, the version or its text does not exist. */
+  /** Reads one version, or the current one. Undefined if the secret, version or text does not exist. */
   read(name: string, version?: string): Promise<SecretText | undefined>;
   /** Returns the id of the new version. */
   write(name: string, text: string): Promise<string>;
@@ -24,16 +24,16 @@ export interface Secrets {
   replace(name: string, version: string, text: string): Promise<boolean>;
 }
 
-/** A new version has this label until AWSCURRENT moves to it. The label stays on the last version stored this way. */
+/** A new version's label until AWSCURRENT moves to it. It stays on the last version stored this way. */
 const PENDING_LABEL = 'REFRESHED';
 
 /**
- * The SDK's tries of a call. More than its default of 3, because a rotated refresh token that is not stored is lost. Pauses
- * are at most 0.1 + 0.2 + 0.4 + 0.8 = 1.5 s, and five times that after throttling.
+ * The SDK's tries of a call. More than its default of 3, because a rotated refresh token that is not stored
+ * is lost. Pauses are at most 0.1 + 0.2 + 0.4 + 0.8 = 1.5 s, and five times that after throttling.
  */
 const TRIES = 5;
 
-/** Milliseconds for all tries of a call: 7.5 s of pauses and five short answers. The functions that use secrets have 30 s. */
+/** Milliseconds for all tries of a call: 7.5 s of pauses and five answers. The functions have 30 s. */
 const CALL_TIMEOUT = 10_000;
 
 /** @param place the Region, if it is not the one of the environment */
@@ -77,7 +77,7 @@ export function createSecrets(place: { readonly region?: string } = {}): Secrets
         await client.send(new UpdateSecretVersionStageCommand({ SecretId, ...labels }), timeout());
         return true;
       } catch (error) {
-        // If the answer to a successful move was lost, the SDK's second try fails although the new version is current.
+        // If the answer to a successful move was lost, the SDK's second try fails.
         const current = (await read(SecretId))?.version;
         if (current !== version) return current === next;
         const permission = 'secretsmanager:PutSecretValue and secretsmanager:UpdateSecretVersionStage';

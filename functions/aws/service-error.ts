@@ -5,15 +5,16 @@ const REFUSALS =
   /^(AccessDenied|AccessDeniedException|AllAccessDisabled|NoSuchBucket|NotFound|PermanentRedirect|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClientException|InvalidBucketOwnerAWSAccountID|DecryptionFailure|LimitExceededException|InvalidRequestException|EncryptionFailure|ResourceNotFoundException|GlueEncryptionException|ResourceNumberLimitExceededException|KmsAccessDeniedException|KmsInvalidStateException|KMS\..*|.*KMS.*)$/;
 
 /**
- * Errors that look like refusals but pass: a wrong clock, which the SDK corrects after such an answer; credentials that it renews; a
- * body that did not arrive as it was sent; and a service or a KMS that is overloaded or does not answer.
+ * Errors that look like refusals but pass: a wrong clock, which the SDK corrects after such an answer;
+ * credentials that it renews; a body that did not arrive as it was sent; and a service or a KMS that is
+ * overloaded or does not answer.
  */
 const TEMPORARY =
   /^(RequestTimeTooSkewed|RequestInTheFuture|RequestExpired|ExpiredToken(Exception)?|TokenRefreshRequired|RequestTimeout|IncompleteBody|BadDigest|XAmz\w+Mismatch|(Throttling|TooManyRequests|OperationTimeout)(Exception)?|InternalService(Error|Exception)|KMS\.?(Throttling|DependencyTimeout|KeyUnavailable|KMSInternal)Exception)$/i;
 
 /**
- * Turns the error of an AWS call into AccessRefused or DiskFull (a person must act), or into ServiceUnavailable
- * (retry later).
+ * Turns the error of an AWS call into AccessRefused or DiskFull (a person must act), or into
+ * ServiceUnavailable (retry later).
  *
  * @param doing as in "read the secret x/y"
  * @param permission the IAM action that the call needs

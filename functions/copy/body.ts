@@ -4,11 +4,12 @@ import { safeConnector } from '../platform/safe-agent.ts';
 import type { HostPolicy } from '../platform/safe-hosts.ts';
 
 /**
- * The bytes of a response, in buffers that are used again. This file is why the copy is faster than a plain pipe, by three
- * means. (1) Node reads each connection into the same two buffers in turn (`onread`). It would otherwise allocate memory for each
- * read, and let 60 MB of garbage pile up. (2) Full TLS records are joined: Node decrypts 16 KiB at a time, and passing each one
- * through undici would take a tenth more CPU. (3) undici's dispatcher is used without its stream, which would keep chunks.
- * The price: a chunk may change as soon as its handler has returned, so a chunk that must wait is copied.
+ * The bytes of a response, in buffers that are used again. This file is why the copy is faster than a plain
+ * pipe, by three means. (1) Node reads each connection into the same two buffers in turn (`onread`). It would
+ * otherwise allocate memory for each read, and let 60 MB of garbage pile up. (2) Full TLS records are joined:
+ * Node decrypts 16 KiB at a time, and passing each one through undici would take a tenth more CPU. (3)
+ * undici's dispatcher is used without its stream, which would keep chunks. The price: a chunk may change as
+ * soon as its handler has returned, so a chunk that must wait is copied.
  */
 
 // With a fast host, the kernel has this much at once. Reads of 64 KiB cost a sixth more CPU.
@@ -17,7 +18,7 @@ const READ_BYTES = 256 * 1024;
 /** The largest TLS record. */
 const RECORD_BYTES = 16 * 1024;
 
-/** A host that sends less than this in one idle window is stalled. A pause that `write` asked for does not count. */
+/** A host that sends less than this in one idle window is stalled. A pause of `write` does not count. */
 const MIN_BYTES = 1024;
 const HEADERS_TIMEOUT_MS = 30_000;
 const IDLE_TIMEOUT_MS = 30_000;
@@ -40,10 +41,11 @@ export type Write = (chunk: Buffer) => Promise<void> | undefined;
 /**
  * Sends a GET and reads its response to the end.
  *
- * @param begin judges the headers, and returns the function that takes the body. An error that it throws ends the request
+ * @param begin judges the headers, and returns the function that takes the body. An error that it throws ends
+ *   the request
  * @returns after the last `write` has ended
- * @throws undici's errors, one with the code TOO_SLOW, what `begin` and `write` throw. The signal's reason, at once: S3 may be slow when the
- *   call's time is up
+ * @throws undici's errors, one with the code TOO_SLOW, what `begin` and `write` throw. The signal's reason,
+ *   at once: S3 may be slow when the call's time is up
  */
 export function readResponse(
   { dispatcher, url, headers, timeouts = {} }: Request,
@@ -136,11 +138,12 @@ export function createFileAgent(policy: Pick<HostPolicy, 'allowLoopback'>): Agen
 }
 
 /**
- * undici keeps pieces of the headers until the last one has come. It refuses more than 16 KiB of names and values, which is
- * at most 64 KiB with their colons and line ends. A buffer is filled again only after the other one has got 128 KiB.
+ * undici keeps pieces of the headers until the last one has come. It refuses more than 16 KiB of names and
+ * values, which is at most 64 KiB with their colons and line ends. A buffer is filled again only after the
+ * other one has got 128 KiB.
  *
- * A full TLS record waits for the next turn of the event loop, because more usually follow at once. A short record, which may be
- * the last one, never waits.
+ * A full TLS record waits for the next turn of the event loop, because more usually follow at once. A short
+ * record, which may be the last one, never waits.
  */
 export function createFileConnector(
   createConnector: (onread: OnReadOpts) => buildConnector.connector,
@@ -170,7 +173,7 @@ export function createFileConnector(
         }
         const wantsMore = handOver();
         if (isFull) {
-          // If undici has paused, bytes of the other buffer may still be unread, and a new one takes its place.
+          // If undici has paused, the other buffer may still have unread bytes: a new one takes its place.
           const isRead = socket.readableLength <= at;
           [filling, other] = [isRead ? other : Buffer.allocUnsafeSlow(READ_BYTES), filling];
           at = 0;

@@ -33,14 +33,15 @@ interface Copying {
 }
 
 /**
- * Copies a file of up to 78 GiB from its pre-signed URL to an S3 object, byte for byte, in the memory of two parts. The
- * object becomes visible only when the file is complete and S3 has verified the CRC32 of the whole.
+ * Copies a file of up to 78 GiB from its pre-signed URL to an S3 object, byte for byte, in the memory of two
+ * parts. The object becomes visible only when the file is complete and S3 has verified its CRC32.
  *
- * One call makes one GET. If it breaks off, or the time is up, or S3 is unavailable, the call leaves a checkpoint if it stored new
- * parts. If it stored none, it throws and leaves the upload of an earlier call as it was. Any other failure aborts the upload.
+ * One call makes one GET. If it breaks off, or the time is up, or S3 is unavailable, the call leaves a
+ * checkpoint if it stored new parts. If it stored none, it throws and leaves the upload of an earlier call as
+ * it was. Any other failure aborts the upload.
  *
- * @throws UrlExpired (fetch a fresh URL); CopyFailed, ServiceUnavailable (try again); DownloadRefused, AccessRefused (a
- *   person must act)
+ * @throws UrlExpired (fetch a fresh URL); CopyFailed, ServiceUnavailable (try again); DownloadRefused,
+ *   AccessRefused (a person must act)
  */
 export async function copyFile(options: CopyOptions): Promise<WrittenObject | CopyCheckpoint> {
   const { source, destination, checkpoint, deadline } = options;
@@ -87,7 +88,7 @@ function explain(error: unknown, deadline: AbortSignal): unknown {
   );
 }
 
-/** The next call can continue the upload, also one that S3 could not complete, and one whose URL expired before a byte came. */
+/** The next call can continue the upload, also if S3 could not complete it or the URL expired at once. */
 function mayKeepUpload(failure: unknown, isDownloaded: boolean): boolean {
   if (failure instanceof ServiceUnavailable || failure instanceof UrlExpired) return true;
   // After the download has ended, CopyFailed means that S3 rejected the bytes.

@@ -1,6 +1,6 @@
 /**
- * Derives the CRC32 of a whole from the CRC32s of its parts, so that no byte is read twice. A CRC is a polynomial
- * modulo P. Appending n bytes multiplies it by x^8n, which takes about 60 multiplications for any n.
+ * Derives the CRC32 of a whole from the CRC32s of its parts, so that no byte is read twice. A CRC is a
+ * polynomial modulo P. Appending n bytes multiplies it by x^8n, which takes some 60 multiplications.
  */
 
 /** P with its bits reversed, as in CRC32: bit 31 is the coefficient of x^0. */

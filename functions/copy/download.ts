@@ -27,8 +27,8 @@ export interface StoredBytes {
 }
 
 /**
- * The rest of the file cannot be appended to what is stored: the file changed, the host serves no ranges, or it sent another
- * range than it announced. The copy has to start again.
+ * The rest of the file cannot be appended to what is stored: the file changed, the host serves no ranges, or
+ * it sent another range than it announced. The copy has to start again.
  */
 export class RemainderRefused extends CopyFailed {
   constructor(reason: string, facts?: Record<string, string | number | undefined>) {
@@ -40,8 +40,8 @@ export class RemainderRefused extends CopyFailed {
  * Makes one GET: of the whole file, or of the rest behind the bytes that are stored.
  *
  * @param begin called before the first byte. Returns the function that takes the bytes
- * @throws UrlExpired (fetch a fresh URL), CopyFailed (try again), RemainderRefused (start again), DownloadRefused (a person must
- *   act); what `begin` and `write` throw; the signal's reason
+ * @throws UrlExpired (fetch a fresh URL), CopyFailed (try again), RemainderRefused (start again),
+ *   DownloadRefused (a person must act); what `begin` and `write` throw; the signal's reason
  */
 export async function download(
   { url, dispatcher, timeouts }: Source,
@@ -73,7 +73,7 @@ export async function download(
   } catch (error) {
     signal.throwIfAborted();
     const { code, name } = error as { code?: unknown; name?: unknown };
-    // Node and undici give a code to failures of the network, TLS and HTTP. Other errors are mistakes of ours.
+    // Node and undici give a code to failures of the network, TLS and HTTP. Others are ours.
     if (error instanceof ExportError || (typeof code !== 'string' && name !== 'HTTPParserError')) throw error;
     const facts = { bytes: at, of: end };
     throw new CopyFailed(`The download broke off (${codeOf(error)}).`, facts);
@@ -119,7 +119,7 @@ function refusal(status: number): ExportError {
   return new CopyFailed(`The storage host answered ${status}.`, { status });
 }
 
-/** undici takes the end of the connection for the end of such a body, so a truncated one would look complete. */
+/** undici takes the connection's end for the body's end, so a truncated body would look complete. */
 function checkFraming(headers: Headers): void {
   const coding = headers['transfer-encoding'];
   const isFramed =

@@ -19,12 +19,12 @@ import {
 /** One part fills while the other is uploaded. A third buffer gained no speed. */
 const BUFFERS = 2;
 
-// When a call's time is up, a minute is left. The two parts on their way get half of it, which needs 0.6 MB/s.
+// When a call's time is up, a minute is left. Two parts on their way get half of it: 0.6 MB/s.
 export const SETTLE_MS = 30_000;
 
 export type WrittenObject = Omit<StoredObject, 'copied_at' | 'rows'>;
 
-/** Writes one object: one PUT if it is smaller than a part, a multipart upload otherwise. Visible only after `end`. */
+/** Writes one object: by one PUT, or in parts if it is larger than a part. Visible only after `end`. */
 export interface ObjectWriter {
   /**
    * Copies the chunk. A returned promise asks the caller to wait before it writes again.
@@ -35,12 +35,14 @@ export interface ObjectWriter {
   /** @throws CopyFailed, AccessRefused, ServiceUnavailable */
   end(): Promise<WrittenObject>;
   /**
-   * Waits for the parts on their way, and leaves the upload to a later call. A pending `write` fails. Never throws.
+   * Waits for the parts on their way, and leaves the upload to a later call. Fails a pending `write`; never
+   * throws.
    *
-   * @returns the upload, and the bytes of the parts 1, 2, 3 … that are stored; undefined if this writer stored no new one
+   * @returns the upload, and the bytes of the parts 1, 2, 3 … that are stored; undefined if this writer
+   *   stored no new one
    */
   suspend(): Promise<{ readonly uploadId: string; readonly bytes: number } | undefined>;
-  /** Removes what was uploaded. A pending `write` fails. Never throws. */
+  /** Removes what was uploaded. Fails a pending `write`; never throws. */
   abort(): Promise<void>;
 }
 

@@ -50,7 +50,7 @@ const WRITE =
 
 const TAGGING = `${FILE_TAG.name}=${FILE_TAG.value}`;
 
-/** Errors of a broken transfer. Copying the file again may succeed. S3 answers InvalidRequest if the size is wrong. */
+/** Errors of a broken transfer. Another copy may succeed. InvalidRequest: the size is wrong. */
 const BROKEN =
   /^(BadDigest|EntityTooSmall|IncompleteBody|InvalidPart|InvalidPartOrder|InvalidRequest|NoSuchUpload|XAmz\w+Mismatch)$/;
 
@@ -73,7 +73,8 @@ export async function createUpload(to: Destination, { contentType, contentEncodi
 /**
  * Lists the parts that S3 has stored, by ascending number. Leaves out a part that S3 lists without a CRC32.
  *
- * @returns undefined if the upload no longer exists: aborted, completed, or removed by the bucket's lifecycle rule
+ * @returns undefined if the upload no longer exists: aborted, completed, or removed by the bucket's lifecycle
+ *   rule
  */
 export async function listParts(to: Destination, uploadId: string): Promise<Part[] | undefined> {
   const parts: Part[] = [];

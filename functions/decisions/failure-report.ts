@@ -55,8 +55,8 @@ export const AWS_ERRORS = [
 ] as const;
 
 /**
- * The name under which a failure report and its execution report an error. Names that begin with `States.` are reserved for
- * Step Functions, so a Fail state must not use one.
+ * The name under which a failure report and its execution report an error. Names that begin with `States.`
+ * are reserved for Step Functions, so a Fail state must not use one.
  */
 export function reportedName(error: string): string {
   return error.replace(/^States\./, 'StepFunctions.');
@@ -73,20 +73,20 @@ interface Limits {
   readonly error: number;
   readonly happened: number;
   readonly faults: number;
-  /** Of the report ids, and again of the request ids. */
+  /** Applies to the report ids, and again to the request ids. */
   readonly ids: number;
 }
 
 /**
- * A failure report becomes an execution's Cause, which holds 32,768 characters, and its error the execution's Error, which holds 256.
- * A report without windows has at most 16,000: 8,000 for faults and 8,000 for the rest. With ten windows that failed, it
- * has 10 × 2,200 + 5,000 = 27,000.
+ * A failure report becomes an execution's Cause, which holds 32,768 characters, and its error the execution's
+ * Error, which holds 256. A report without windows has at most 16,000: 8,000 for faults and 8,000 for the
+ * rest. With ten windows that failed, it has 10 × 2,200 + 5,000 = 27,000.
  */
 const IN_CAUSE: Limits = { error: 256, happened: 2_000, faults: 8_000, ids: 1_000 };
 
 /**
- * The export's state has room for 2,200 bytes per window (see MAX_WINDOWS): 400 for `happened`, 400 for `todo`, 800 for faults, 440 for
- * ids, and 160 for all other fields.
+ * The export's state has room for 2,200 bytes per window (see MAX_WINDOWS): 400 for `happened`, 400 for
+ * `todo`, 800 for faults, 440 for ids, and 160 for all other fields.
  */
 const IN_STATE: Limits = { error: 60, happened: 400, faults: 800, ids: 220 };
 
@@ -152,7 +152,7 @@ export function sectionLink(error: string, url?: string): string {
   return runbookLink(hasSection ? error : OTHER_ERROR, url);
 }
 
-/** @param heading of a section: the name of an error or an alarm. A link keeps only its letters, digits, - and _. */
+/** @param heading the name of an error or an alarm. A link keeps only its letters, digits, - and _ */
 export function runbookLink(heading: string, url: string = RUNBOOK): string {
   return `${url}#${heading.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '')}`;
 }

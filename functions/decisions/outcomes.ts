@@ -22,8 +22,8 @@ const NO_RESULT: Caught = {
 };
 
 /**
- * Finds the outcome of each planned window. Step Functions does not document the result of a child execution that failed,
- * so anything that is not a window's result counts as lost.
+ * Finds the outcome of each planned window. Step Functions does not document the result of a child execution
+ * that failed, so anything that is not a window's result counts as lost.
  *
  * @param results in the order of `windows`; may be shorter
  */

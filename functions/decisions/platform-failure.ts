@@ -16,7 +16,7 @@ import {
 /** A gateway may answer with these after it passed the request on, so a POST may have taken effect. */
 const GATEWAY_STATUSES = [502, 504];
 
-/** safe-agent.ts refuses an address while connecting, which the client sees as the code of a failed connection. */
+/** safe-agent.ts refuses an address while connecting. The client sees the code of a failed connection. */
 const DOWNLOAD_REFUSED: ErrorName = 'DownloadRefused';
 
 export interface PlatformCall {
@@ -31,8 +31,8 @@ export interface PlatformCall {
 }
 
 /**
- * Turns an error of a platform call into the error that the state machine acts on (contract 7.2). Returns any other error
- * unchanged, because it is a fault of ours and must look like one.
+ * Turns an error of a platform call into the error that the state machine acts on (contract 7.2). Returns any
+ * other error unchanged, because it is a fault of ours and must look like one.
  */
 export function toExportError(error: unknown, call: PlatformCall): unknown {
   if (error instanceof PlatformError) return fromAnswer(error, call);
@@ -93,8 +93,8 @@ function fromSilence(
 /**
  * The same for the token endpoint (contract 7.3).
  *
- * @param isNewHost the host of base_url never gave this account a token: without an address it is a mistyped name, and not
- *   an outage
+ * @param isNewHost the host of base_url never gave this account a token: without an address it is a mistyped
+ *   name, and not an outage
  */
 export function toGrantError(error: unknown, account: string, isNewHost: boolean): unknown {
   const doing = `requesting a token for account ${account}`;

@@ -18,7 +18,7 @@ export function platformRequest(
   return request.kind === 'purchases' ? purchaseQuery(request) : listQuery(request);
 }
 
-/** The platform's host and path, for the manifest. Leaves out the port, which a local sandbox changes with each run. */
+/** The platform's host and path, for the manifest. Leaves out the port: each local sandbox has another. */
 export function platformName(baseUrl: string): string {
   const { hostname, pathname } = new URL(baseUrl);
   return `${hostname}${pathname}`.replace(/\/+$/, '');

@@ -4,7 +4,7 @@ import type { ReportRef } from '../workflow/state-parts.ts';
 import type { AuthorizedWindow, WindowState } from '../workflow/states.ts';
 import type { PlatformCall } from './platform-failure.ts';
 
-/** The meaning of one GET of a report. `useless`: the report is not there, or is READY without a valid URL. */
+/** The meaning of one GET of a report. `useless`: no such report, or READY without a valid URL. */
 export type ReportAnswer = 'generating' | 'useless' | { readonly url: string };
 
 interface Meaning {
@@ -21,8 +21,8 @@ export function pollOf({ id }: Pick<ReportRef, 'id'>): Pick<PlatformCall, 'doing
 }
 
 /**
- * Reads the meaning of a report's record (contract 3). An unknown status counts as `generating`, so it is bounded by the
- * limit for stuck reports.
+ * Reads the meaning of a report's record (contract 3). An unknown status counts as `generating`, so it is
+ * bounded by the limit for stuck reports.
  *
  * @param found an error if the platform answered 404
  */
@@ -54,7 +54,7 @@ export function afterThrottle<W extends WindowState>(
   };
 }
 
-/** The window after a call that was neither throttled nor refused: the token works, and the count of 429s in a row starts again. */
+/** The window after a call that was neither throttled nor refused: its token works, and no 429 counts. */
 export function afterSuccess<W extends AuthorizedWindow>(window: W): W {
   return { ...window, throttled: 0, token: { ...window.token, unproven: false } };
 }

@@ -11,8 +11,9 @@ export interface RequestTarget {
 }
 
 /**
- * The SHA-256 of everything that decides what a row of the request is and says, in hexadecimal. Two requests with the same hash
- * may write to the same table, and deliver the same day. Dates, time zone, format and parallelism leave the rows as they are.
+ * The SHA-256 of everything that decides what a row of the request is and says, in hexadecimal. Two requests
+ * with the same hash may write to the same table, and deliver the same day. Dates, time zone, format and
+ * parallelism leave the rows as they are.
  */
 export function requestHash(request: ExportRequest, { platform, revision }: RequestTarget): string {
   const identity = { platform, revision: request.revision ?? revision, ...identityOf(request) };

@@ -1,4 +1,4 @@
-/** The waits of a window and the limits at which it gives up. A Wait state does the waiting, never a function. */
+/** The waits of a window and its limits. A Wait state does the waiting, never a function. */
 
 /** Two GETs of one report are at least this far apart (contract 4.4). Seconds. */
 export const MIN_WAIT = 10;
@@ -12,13 +12,14 @@ const STUCK_AFTER = 30;
 /** The first report and two replacements: 3 × 30 min = 90 min until the window fails. */
 export const MAX_REPORTS = 3;
 
-/** The longest Retry-After that is honoured, in seconds. 12 answers 429 in a row wait at most 12 × 15 min = 3 h. */
+/** The longest Retry-After that is honoured, in seconds. 12 × 429 in a row wait 12 × 15 min = 3 h. */
 export const MAX_RETRY_AFTER = 15 * 60;
 export const MAX_THROTTLED = 12;
 
 /**
- * Limits all 429 answers of a window. Every successful call resets `throttled`, and a copy may take 60 calls. Without
- * this limit, 60 × 12 retries of 11 events would use 7,920 of the history's 25,000 events; 120 retries use 1,320.
+ * Limits all 429 answers of a window. Every successful call resets `throttled`, and a copy may take 60 calls.
+ * Without this limit, 60 × 12 retries of 11 events would use 7,920 of the history's 25,000 events; 120
+ * retries use 1,320.
  */
 export const MAX_THROTTLED_IN_ALL = 120;
 
@@ -26,13 +27,13 @@ export const MAX_THROTTLED_IN_ALL = 120;
 const MAX_UNNAMED_WAIT = 300;
 
 /**
- * A window calls the platform only within this time after it got its first token. The wait for that token, and what is
- * under way at the end with all its retries, take about 8 h more. The window thus ends within the 24 h for which a download
- * URL is valid (contract 2.3); the bounds' test has the sum.
+ * A window calls the platform only within this time after it got its first token. The wait for that token,
+ * and what is under way at the end with all its retries, take about 8 h more. The window thus ends within the
+ * 24 h for which a download URL is valid (contract 2.3); the bounds' test has the sum.
  */
 export const MAX_WINDOW_HOURS = 12;
 
-/** Refused tokens that are renewed per window: 24 tokens of half an hour (contract 5.4: an hour) last 12 h. */
+/** Renewals of refused tokens per window: 24 tokens of half an hour (contract 5.4: an hour) last 12 h. */
 export const MAX_RENEWALS = 24;
 
 /** POST /reports has no idempotency key, so it is repeated only once per window after a lost answer. */
@@ -45,7 +46,7 @@ function secondsSince(instant: string, now: Date): number {
   return Math.max(0, (now.getTime() - Date.parse(instant)) / 1000);
 }
 
-/** A quarter of the time waited so far, in whole seconds: quick reports are polled often, slow ones seldom. */
+/** A quarter of the time waited so far, in whole seconds: polls quick reports often, slow ones seldom. */
 export function pollWait(createdAt: string, now: Date): number {
   return clamp(Math.ceil(secondsSince(createdAt, now) / 4), MIN_WAIT, MAX_WAIT);
 }

@@ -62,13 +62,13 @@ export const NOT_DELIVERED: ReadonlySet<DayState> = new Set([
 export const TO_EXPORT: ReadonlySet<DayState> = new Set([...NOT_DELIVERED, 'not_renewed']);
 
 export interface DayFacts {
-  /** Of the export, whatever their requests. */
+  /** All deliveries of the export, whatever their requests. */
   readonly deliveries: readonly Delivery[];
-  /** Of the export. Default: none. */
+  /** All attempts of the export. Default: none. */
   readonly attempts?: readonly Attempt[];
   /** The days of the export's table; undefined if it has none, or if they are not known. */
   readonly shown?: ShownDays | undefined;
-  /** Of the request. */
+  /** The hash of the request. */
   readonly hash: string;
   /** If set, a day is unfinished if it was not over in this time zone when its report was created. */
   readonly timeZone?: string | undefined;

@@ -26,7 +26,8 @@ const DETAIL_CAP = 2_000;
 // A person reads the failures of a validation to correct the request; the rest is only counted.
 const FAILURES_SHOWN = 50;
 const FAILURE_CAP = 300;
-// A field of an object in a list is four levels deep. Deeper nesting is not a list of failures and could exhaust the stack.
+// A field of an object in a list is four levels deep. Deeper nesting is not a list of failures and could
+// exhaust the stack.
 const DEPTH_CAP = 20;
 
 /** @param name in lower case */
@@ -34,13 +35,13 @@ export function headerOf({ headers }: Pick<Head, 'headers'>, name: string): stri
   return [headers[name]].flat()[0];
 }
 
-/** Cleans text of the platform for use in a message: no secret, URL query (it may be a signature) or control character. */
+/** Cleans the platform's text for a message: no secret, URL query (a signature) or control character. */
 function clean(text: string, secrets: readonly string[]): string {
   const redacted = secrets.reduce(
     (rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '[redacted]')),
     text,
   );
-  // Cut after the replacement, which must see whole secrets, and before the pattern, which takes quadratic time.
+  // Cut after the replacement, which must see whole secrets, and before the pattern, which is quadratic.
   return redacted
     .slice(0, DETAIL_CAP)
     .replace(/(https?:\/\/[^\s"'<>?]*)\?[^\s"'<>]*/gi, '$1')
@@ -52,7 +53,7 @@ export function cleanSentence(text: string, secrets: readonly string[]): string 
   return clean(text, secrets).slice(0, SENTENCE_CAP);
 }
 
-/** Parses a success by its schema. Throws UnreadableAnswer, which names the wrong fields without their values. */
+/** Parses a success by its schema. Throws UnreadableAnswer, which names wrong fields without values. */
 export function parseAnswer<S extends z.core.$ZodType>(answer: Answer, schema: S): z.output<S> {
   const parsed = z.safeParse(schema, parseBody(answer));
   if (parsed.success) return parsed.data;
@@ -73,7 +74,7 @@ export function parseBody(answer: Answer, parse: (text: string) => unknown = JSO
   }
 }
 
-/** @param reason what is wrong with the answer; may name fields and headers, but quotes no value of the body */
+/** @param reason what is wrong; may name fields and headers, but quotes no value of the body */
 export function unreadable(answer: Head, reason: string): UnreadableAnswer {
   return new UnreadableAnswer(answer.call, {
     status: answer.status,
@@ -118,8 +119,8 @@ export function objectOf(value: unknown): JsonObject {
 }
 
 /**
- * The request_id of an error's envelope (contract 7.1), else that of the header x-request-id. A success has only the
- * header. An id is one word; other text could be an echo.
+ * The request_id of an error's envelope (contract 7.1), else that of the header x-request-id. A success has
+ * only the header. An id is one word; other text could be an echo.
  */
 export function requestIdOf(answer: Head & { readonly text?: string }): string | undefined {
   const { status, secrets, text = '' } = answer;
@@ -145,8 +146,8 @@ function describe(detail: unknown): string | undefined {
 }
 
 /**
- * The failures under detail.validation (contract 7.1), whose shape the contract does not show: a sentence, a list of
- * sentences or objects, or an object with sentences or lists by field.
+ * The failures under detail.validation (contract 7.1), whose shape the contract does not show: a sentence, a
+ * list of sentences or objects, or an object with sentences or lists by field.
  */
 function listValidation(validation: unknown): string[] {
   const failures = flatten(validation, '').map((failure) => failure.slice(0, FAILURE_CAP));
@@ -165,8 +166,8 @@ function flatten(value: unknown, field: string, depth = 0): string[] {
 }
 
 /**
- * Retry-After in whole seconds, whether the header holds seconds or a date (RFC 9110, 10.2.3). Undefined if it is absent or
- * neither. Has no cap.
+ * Retry-After in whole seconds, whether the header holds seconds or a date (RFC 9110, 10.2.3). Undefined if
+ * it is absent or neither. Has no cap.
  */
 export function retryAfterOf(
   answer: Pick<Head, 'headers'>,
@@ -181,7 +182,7 @@ export function retryAfterOf(
     : Math.min(Math.max(0, Math.ceil(seconds)), Number.MAX_SAFE_INTEGER);
 }
 
-/** Date.parse accepts much that is not an HTTP date, such as "-5". Every HTTP date begins with the day's name. */
+/** Date.parse accepts more than HTTP dates, such as "-5". An HTTP date begins with the day's name. */
 function secondsUntil(date: string, now: number): number | undefined {
   const time = /^(mon|tue|wed|thu|fri|sat|sun)/i.test(date) ? Date.parse(date) : Number.NaN;
   return Number.isNaN(time) ? undefined : (time - now) / 1000;

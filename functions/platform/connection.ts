@@ -11,8 +11,8 @@ interface Timeouts {
   readonly total: number;
 }
 
-// A load balancer gives up on its server after 60 s, so nothing useful comes later. Headers and idle fit into that:
-// 30 + 15 < 60.
+// A load balancer gives up on its server after 60 s, so nothing useful comes later. Headers and idle fit into
+// that: 30 + 15 < 60.
 export const TIMEOUTS: Timeouts = { headers: 30_000, idle: 15_000, total: 60_000 };
 
 /** The way to the platform. This is enough for token requests. */
@@ -55,7 +55,11 @@ export function endpoint(baseUrl: string, path: string): URL {
   return url;
 }
 
-/** Encodes text as one segment of a path. @throws TypeError for `.` and `..`, which no encoding protects, and for control characters */
+/**
+ * Encodes text as one segment of a path.
+ *
+ * @throws TypeError for `.` and `..`, which no encoding protects, and for control characters
+ */
 export function segment(text: string): string {
   if (!isSegment(text)) throw new TypeError(`${JSON.stringify(text)} cannot be a segment of a path`);
   return encodeURIComponent(text);

@@ -64,7 +64,7 @@ export class NoAnswer extends Error {
   readonly code: string;
   /** The platform's, if the call names a whole URL. */
   readonly host: string | undefined;
-  /** Of an answer that broke off after its headers. */
+  /** Set for an answer that broke off after its headers. */
   readonly requestId: string | undefined;
 
   constructor(call: string, sent: boolean, code: string, requestId?: string) {

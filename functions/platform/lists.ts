@@ -22,9 +22,10 @@ export interface ListRequest {
 }
 
 /**
- * Requests the pages of a list in order, one at a time, until one is empty (contract 4.6, 8). An item may come twice,
- * because the order may change between requests. Numbers that JavaScript cannot hold stay as they were sent. Throws what
- * {@link callApi} throws, and UnreadableAnswer if the items cannot be found, or if limit or offset has no effect.
+ * Requests the pages of a list in order, one at a time, until one is empty (contract 4.6, 8). An item may
+ * come twice, because the order may change between requests. Numbers that JavaScript cannot hold stay as they
+ * were sent. Throws what {@link callApi} throws, and UnreadableAnswer if the items cannot be found, or if
+ * limit or offset has no effect.
  *
  * @param warn gets the reason if items may be missing
  */
@@ -39,7 +40,7 @@ export async function* listPages(
   let size = limit;
   let count = 0;
   for (let offset = 0; ; offset += count) {
-    // A short page is either the end, or as many items as the server sends at most. The next request shows which.
+    // A short page is either the end, or the server's limit. The next request shows which.
     const isAfterShort = offset > 0 && (count < size || (offset === size && size < limit));
     const found = await readPage(platform, authorization, list, { limit, offset }).catch((error: unknown) => {
       if (offset > 0 && isBeyondEnd(error)) return undefined;
@@ -81,7 +82,7 @@ function isBeyondEnd(error: unknown): boolean {
   return error instanceof PlatformError && [400, 404, 416, 422].includes(error.status);
 }
 
-/** The contract does not show the wrapper. Accepts a bare array, and an object whose only array is at the top level. */
+/** The contract does not show the wrapper. Accepts an array, and an object with one array at the top. */
 function findItems(answer: Answer, path: string | undefined): readonly unknown[] {
   const body = parseBody(answer, parseExactJson);
   if (path !== undefined) return itemsAt(answer, body, path);
@@ -92,7 +93,7 @@ function findItems(answer: Answer, path: string | undefined): readonly unknown[]
   throw unreadable(answer, `no single array of items (${found}): name its path with the setting "items"`);
 }
 
-/** Finds the arrays at any depth, except inside arrays: the only one at the top level may be a list of warnings. */
+/** Finds arrays at any depth, except inside arrays: the only one at the top may be a list of warnings. */
 function* arraysIn(
   value: unknown,
   path: readonly string[] = [],
@@ -117,8 +118,8 @@ interface Source {
 const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
 
 /**
- * Parses JSON and keeps each number that JavaScript would write differently (19 digits, 1.0, 1e400) as raw JSON, which
- * JSON.stringify writes unchanged.
+ * Parses JSON and keeps each number that JavaScript would write differently (19 digits, 1.0, 1e400) as raw
+ * JSON, which JSON.stringify writes unchanged.
  */
 function parseExactJson(text: string): unknown {
   const keep = (_key: string, value: unknown, { source }: Source) =>

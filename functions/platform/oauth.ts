@@ -30,7 +30,7 @@ export interface Token {
 
 // Seconds. The default is the contract's "about 3600" (contract 2.1).
 const LIFETIME_ABSENT = 3600;
-// A lifetime of 0 would cause a token request before each call. If the token really ends sooner, a 401 shows it.
+// A lifetime of 0 would cause a token request before each call. If it really ends sooner, a 401 shows it.
 const LIFETIME_MIN = 60;
 // Longer than any window takes. If the clock or the number is far off, that costs one 401 a day.
 const LIFETIME_MAX = 24 * 3600;
@@ -38,7 +38,8 @@ const LIFETIME_MAX = 24 * 3600;
 /** Statuses that say nothing against the credential: a later request may succeed. */
 const AGAIN_LATER = [408, 429];
 
-// RFC 6749 compares the type without regard to case. A token that no header can carry would fail later without a reason.
+// RFC 6749 compares the type without regard to case. A token that no header can carry would fail later
+// without a reason.
 const TokenResponse = z.object(
   {
     access_token: z
@@ -104,18 +105,20 @@ export function refreshToken(
 }
 
 /**
- * POST {base_url}/oauth2/token (contract 4.1), as a form with HTTP Basic. oauth4webapi would not make it shorter: it encodes
- * `-`, `_` and `.`, refuses null fields and an odd expires_in, and would still need our transport, limits and errors.
+ * POST {base_url}/oauth2/token (contract 4.1), as a form with HTTP Basic. oauth4webapi would not make it
+ * shorter: it encodes `-`, `_` and `.`, refuses null fields and an odd expires_in, and would still need our
+ * transport, limits and errors.
  *
- * Throws OAuthError (4xx: the credential or the grant), PlatformError (408, 429, 5xx, a redirect), UnreadableAnswer
- * (another 2xx, or a body that breaks the contract) or NoAnswer.
+ * Throws OAuthError (4xx: the credential or the grant), PlatformError (408, 429, 5xx, a redirect),
+ * UnreadableAnswer (another 2xx, or a body that breaks the contract) or NoAnswer.
  */
 async function grantToken(
   platform: Connection,
   { client_id, client_secret }: Client,
   parameters: Readonly<Record<string, string>>,
 ): Promise<Token> {
-  // Id and secret are form-encoded (RFC 6749, 2.3.1). `-`, `_` and `.` stay as they are, because many servers do not decode.
+  // Id and secret are form-encoded (RFC 6749, 2.3.1). `-`, `_` and `.` stay as they are, because many servers
+  // do not decode.
   const basic = Buffer.from(`${formEncode(client_id)}:${formEncode(client_secret)}`).toString('base64');
   const { code = '', refresh_token = '' } = parameters;
   const secrets = [client_secret, code, refresh_token];
@@ -153,8 +156,9 @@ function lifetime(expiresIn: unknown): number {
 }
 
 /**
- * The error of an answer that is not a success: the OAuth body of contract 7.3, or the envelope of 7.1. It repeats no text
- * of the answer except codes: a description may echo the client secret, the code or the refresh token in any encoding.
+ * The error of an answer that is not a success: the OAuth body of contract 7.3, or the envelope of 7.1. It
+ * repeats no text of the answer except codes: a description may echo the client secret, the code or the
+ * refresh token in any encoding.
  */
 function tokenError(answer: Answer, { now }: Connection): OAuthError | PlatformError {
   const { call, status } = answer;

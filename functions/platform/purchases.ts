@@ -20,9 +20,9 @@ export interface PurchasesAnswer extends Pick<OpenAnswer, 'status' | 'headers' |
 }
 
 /**
- * POST /reports/purchases (contract 4.5). The body is unread and may have any size and shape, because the contract shows
- * none. The caller must read it to its end or destroy it.
- * Throws PlatformError (not 2xx), UnreadableAnswer (a 2xx that is not a whole answer) or NoAnswer.
+ * POST /reports/purchases (contract 4.5). The body is unread and may have any size and shape, because the
+ * contract shows none. The caller must read it to its end or destroy it. Throws PlatformError (not 2xx),
+ * UnreadableAnswer (a 2xx that is not a whole answer) or NoAnswer.
  *
  * @param total ends the request and its body
  */

@@ -7,7 +7,7 @@ import { apiCall, callApi } from './request.ts';
 /** The statuses that the contract names (contract 3); others may come. */
 export const STATUSES = ['CREATED', 'PROCESSING', 'READY'] as const;
 
-/** The body of POST /reports (contract 2.2), with options whose names the contract does not show: filters, time zone. */
+/** The body of POST /reports (contract 2.2), with options that the contract does not name. */
 export interface ReportRequest {
   /** YYYY-MM-DD, inclusive. */
   readonly start_date: string;

@@ -75,8 +75,8 @@ export async function callApi(
 }
 
 /**
- * Sends one request once, and logs it. It retries nothing: a repeated GET would come too soon, and a repeated POST would
- * create a second report. It follows no redirect, which would carry the token to another host.
+ * Sends one request once, and logs it. It retries nothing: a repeated GET would come too soon, and a repeated
+ * POST would create a second report. It follows no redirect, which would carry the token to another host.
  * Throws NoAnswer if the connection fails or a timeout ends it.
  *
  * @param cap bytes of the body to read at most
@@ -91,7 +91,7 @@ export async function send(platform: Connection, call: Call, cap: number = ANSWE
 }
 
 /**
- * Sends a request and returns once the headers are there. The caller must read the body to its end or destroy it.
+ * Sends a request and returns once the headers are there. The caller must read the body or destroy it.
  *
  * @param total ends the request and its body; nothing else limits a body that keeps coming
  */
@@ -163,8 +163,8 @@ export async function readAnswer(open: OpenAnswer, total: AbortSignal, cap = ANS
 }
 
 /**
- * Tells whether the request was written to a connection. The error's code does not tell: a timeout or a reset can happen
- * before or after that, and a POST may have created a report only after it.
+ * Tells whether the request was written to a connection. The error's code does not tell: a timeout or a reset
+ * can happen before or after that, and a POST may have created a report only after it.
  */
 function watchSending(dispatcher: Dispatcher): { dispatcher: Dispatcher; sent: () => boolean } {
   let sent = false;

@@ -5,9 +5,9 @@ import { DownloadRefused } from '../workflow/errors.ts';
 import { addressFault, bareHost, type HostPolicy } from './safe-hosts.ts';
 
 /**
- * A dispatcher that refuses the same addresses as `checkUrl`. It checks every address of a name when it connects, so
- * a name cannot be public when checked and private when used. It follows no redirect, and speaks HTTP/1.1 only, because
- * undici's timeouts do not apply to HTTP/2.
+ * A dispatcher that refuses the same addresses as `checkUrl`. It checks every address of a name when it
+ * connects, so a name cannot be public when checked and private when used. It follows no redirect, and speaks
+ * HTTP/1.1 only, because undici's timeouts do not apply to HTTP/2.
  */
 export function safeAgent(
   policy: Pick<HostPolicy, 'allowLoopback'>,

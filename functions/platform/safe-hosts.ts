@@ -11,8 +11,8 @@ export interface HostPolicy {
 
 const LOOPBACK = blockList(['127.0.0.0/8'], []);
 
-// The special-purpose registries of IANA (RFC 6890): private, shared (CGNAT), link-local and with it the metadata
-// address 169.254.169.254, documentation, benchmarking, multicast, reserved.
+// The special-purpose registries of IANA (RFC 6890): private, shared (CGNAT), link-local and with it the
+// metadata address 169.254.169.254, documentation, benchmarking, multicast, reserved.
 const SPECIAL = blockList(
   [
     ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
@@ -22,7 +22,7 @@ const SPECIAL = blockList(
   ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 );
 
-// Every public IPv6 address is in this block. Unique local addresses and forms of IPv4 (mapped, NAT64) are not.
+// Every public IPv6 address is in this block. Unique local ones and forms of IPv4 are not.
 const GLOBAL_UNICAST = blockList([], ['2000::/3']);
 
 /**
@@ -55,7 +55,7 @@ function faultOf(url: URL, { allowLoopback, allowedHosts }: HostPolicy): string 
   return isIP(host) === 0 ? undefined : addressFault(host, url.protocol, allowLoopback);
 }
 
-/** The reason not to connect to an IP address; undefined if it is safe. Plain http never leaves this machine. */
+/** The reason not to connect to an IP address, if any. Plain http never leaves this machine. */
 export function addressFault(address: string, protocol: string, allowLoopback: boolean): string | undefined {
   if (isLoopback(address)) return allowLoopback ? undefined : 'it is a loopback address';
   if (protocol !== 'https:') return 'plain http is for a loopback address only';

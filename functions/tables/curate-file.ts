@@ -35,7 +35,7 @@ interface Work extends Merging {
   readonly file: ReportFile;
   /** Absent if nothing may be written. */
   readonly schema: TableSchema | undefined;
-  /** Of the request. */
+  /** The hash of the request. */
   readonly hash: string;
   /** The file may empty this day. */
   readonly acceptEmpty: (day: string) => boolean;
@@ -115,7 +115,7 @@ function daysWithEmpty(
   return daysOf(window).map((day) => found.get(day) ?? { day, rows: 0, sums: none });
 }
 
-/** Writes days into the table, unless something is wrong with their file, and what became of them into the ledger. */
+/** Writes days into the table, unless their file has a fault, and their outcome into the ledger. */
 async function writeDays(
   { catalog, schema, acceptEmpty, ...merging }: Work,
   request: ExportRequest,
@@ -154,7 +154,10 @@ async function writeDays(
   };
 }
 
-/** @returns the reason why a month and those after it cannot be written @throws any error that another try may cure */
+/**
+ * @returns the reason why a month and those after it cannot be written
+ * @throws any error that another try may cure
+ */
 async function eachMonth<T extends DayFacts>(
   days: readonly T[],
   signal: AbortSignal,

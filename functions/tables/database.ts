@@ -24,7 +24,7 @@ const MEMORY_LIMIT_MB = 150;
 /** DuckDB holds 2,048 rows as lists of texts, several times: 200 columns of 20 characters take 300 MB. */
 const MB_PER_COLUMN = 2;
 
-/** DuckDB holds each row group until it is written. With its default of 122,880 rows, 50 columns take too much. */
+/** DuckDB holds a row group until it is written. Its default, 122,880 rows, is too much for 50 columns. */
 const ROW_GROUP_VALUES = 1_000_000;
 const ROW_GROUP_ROWS = [2_048, 122_880] as const;
 

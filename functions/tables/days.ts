@@ -21,7 +21,7 @@ import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 
 /** A report, and the table that it goes into. */
 export interface Offer extends Entry {
-  /** Of {@link splitByDay}. */
+  /** Made by {@link splitByDay}. */
   readonly rows: readonly string[];
   readonly schema: TableSchema;
   readonly account: string;
@@ -39,7 +39,7 @@ export interface Merged {
 
 /** The outcome of one day of a report. */
 export interface MergedDay extends DayFacts {
-  /** `shown` · `kept`: the table shows a newer report · `held`: the report has no rows, and the table keeps those that it shows */
+  /** `shown` · `kept`: the table shows a newer report · `held`: no rows, so the table keeps its own */
   readonly outcome: 'shown' | 'kept' | 'held';
   /** The table showed other rows or sums before. A retry says the same. */
   readonly restated: boolean;
@@ -54,7 +54,7 @@ export interface MergedDay extends DayFacts {
 }
 
 /**
- * Splits rows by their day, unless they come day by day. Sorting a large report would take more memory than DuckDB has.
+ * Splits rows by their day, unless they come day by day. Sorting would take more memory than DuckDB has.
  *
  * @param path of the file that stageReport wrote
  * @returns Parquet files in the order of the days; a day keeps the order of the report
@@ -75,8 +75,8 @@ export async function splitByDay(database: Database, path: string): Promise<read
 }
 
 /**
- * Merges days of a report into the object of their month, and brings that to the table's columns. Writes nothing if the object has
- * those and shows these days already, or newer ones.
+ * Merges days of a report into the object of their month, and brings that to the table's columns. Writes
+ * nothing if the object has those and shows these days already, or newer ones.
  *
  * @param days of this month, ascending; also those without rows
  * @throws see mergeObject
@@ -90,7 +90,7 @@ export async function mergeMonth(
   const key = monthKey(offer.schema.table, offer.account, month);
   const columns = tableColumns(offer.schema);
   const currency = offer.schema.currencies[offer.account];
-  // One value in all rows of an account, also in those that were written before the config had it.
+  // One value in all rows of an account, also in rows from before the config had it.
   const constants = {
     account: literal(offer.account),
     currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : literal(currency),
@@ -161,7 +161,7 @@ export async function mergeList(
   });
 }
 
-/** Adds up the rows that the object shows on these days, from older reports: the metrics that it has and the table still has. */
+/** Adds up older reports' rows of these days in the object: the metrics that it and the table have. */
 async function sumShown(
   database: Database,
   days: readonly DayFacts[],
@@ -180,8 +180,8 @@ async function sumShown(
 }
 
 /**
- * Says what becomes of a report's day, and how the object shows it then. The newest report of a request wins, whoever writes last;
- * but no report without rows takes rows away.
+ * Says what becomes of a report's day, and how the object shows it then. The newest report of a request wins,
+ * whoever writes last; but no report without rows takes rows away.
  *
  * @param before the sums of the rows that the object shows
  */
@@ -220,8 +220,8 @@ function versionOf({ report_id, created_at, request_hash }: ReportVersion): Repo
 }
 
 /**
- * Positive if the first one is newer, 0 if they are the same: a platform may give the id of a report to a later one. A report of
- * another request is always older.
+ * Positive if the first one is newer, 0 if they are the same: a platform may give the id of a report to a
+ * later one. A report of another request is always older.
  */
 export function compareReports(one: ReportVersion, other: ReportVersion): number {
   if (one.request_hash !== other.request_hash) return -1;
@@ -238,7 +238,7 @@ interface Run {
   last: string;
 }
 
-/** @param days ascending @param written those that come from the report */
+/** @param days ascending @param written the days that come from the report */
 function findRuns(days: readonly string[], written: ReadonlySet<string>): readonly Run[] {
   const runs: Run[] = [];
   for (const day of days) {

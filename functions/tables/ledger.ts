@@ -36,8 +36,9 @@ export function shownLines(shown: ShownDays): LedgerDay[] {
 const CHANGEABLE = ['held', 'not written'].map(literal);
 
 /**
- * Adds days of reports to the ledger of a month. The rows of other reports stay, and so do rows of the same report about another
- * table. If an older report takes over from another request, that request's newer rows change from `shown` to `kept`.
+ * Adds days of reports to the ledger of a month. The rows of other reports stay, and so do rows of the same
+ * report about another table. If an older report takes over from another request, that request's newer rows
+ * change from `shown` to `kept`.
  *
  * @param days of this month, each report's day once
  * @returns whether anything was added
@@ -72,7 +73,7 @@ export async function mergeLedger(
   });
 }
 
-/** A condition of SQL: a row says that a newer report is shown, whose place an older one of another request took. */
+/** SQL: a row that names a newer report as shown, whose place an older one of another request took. */
 function findReplaced(request: ExportRequest, days: readonly LedgerDay[]): string {
   const conditions = days.flatMap(({ day, version, tookOver }) => {
     if (!tookOver) return [];

@@ -7,7 +7,7 @@ import type { TableColumn } from '../workflow/table.ts';
 import { type Database, identifier, literal } from './database.ts';
 import { damaged, TableProblem } from './report.ts';
 
-/** Writers of one object are runs of the same export. Each conflict means that another one has finished its write. */
+/** Writers of an object are runs of one export. A conflict means that another one has written it. */
 const MAX_CONFLICTS = 10;
 
 export interface Merging {
@@ -35,8 +35,8 @@ export interface NewObject {
 }
 
 /**
- * Replaces an object of a table by one that is made of it, unless another writer does so meanwhile: then again. A reader sees the
- * old object or the new one.
+ * Replaces an object of a table by one that is made of it, unless another writer does so meanwhile: then
+ * again. A reader sees the old object or the new one.
  *
  * @param merge `next` is absent if the object stays as it is
  * @throws TableProblem, AccessRefused, ENOSPC; ServiceUnavailable if other writers are always faster
@@ -88,8 +88,8 @@ async function describe(database: Database, path: string): Promise<OldObject> {
 }
 
 /**
- * Writes each run into a file, and these files into one: DuckDB keeps the order of files, but not that of the parts of a UNION,
- * whose last rows it moves to the end. Sorting the whole would take several times the CPU and disk.
+ * Writes each run into a file, and these files into one: DuckDB keeps the order of files, but not the order
+ * of the parts of a UNION, whose last rows it moves to the end. Sorting all would take several times the CPU.
  */
 async function write(database: Database, folder: string, { runs, days }: NewObject): Promise<string> {
   const files: string[] = [];

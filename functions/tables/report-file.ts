@@ -57,7 +57,7 @@ export async function readReportFile(
   try {
     const blocks = inBlocks(body, blockBytes, counts);
     const file = await writeText(blocks, base, kind);
-    // A decoder stops at the first fault, but the CRC32 is that of all bytes.
+    // A decoder stops at the first fault, but the CRC32 covers all bytes.
     for await (const _ of blocks);
     return { file, bytes: counts.bytes, crc32: base64Crc32(counts.crc) };
   } finally {
@@ -138,7 +138,7 @@ interface Ends {
 /**
  * Leaves out white space before the text.
  *
- * @throws DownloadRefused if the first character cannot be that of a report
+ * @throws DownloadRefused if no report begins with the first character
  */
 async function* watchEnds(chunks: AsyncIterable<Buffer>, ends: Ends, kind: Kind): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {

@@ -46,7 +46,7 @@ export interface DayFacts {
 
 /**
  * By column, as in the schema. Strings keep every digit, and have no trailing zeros. The sum of no rows is 0,
- * and that of rows without a value is null, as in SQL.
+ * and the sum of rows without a value is null, as in SQL.
  */
 export type Sums = Readonly<Record<string, string | null>>;
 
@@ -73,7 +73,11 @@ export class TableProblem extends Error {
   override readonly name = 'TableProblem';
 }
 
-/** The problem of a table's object that cannot be read, or that something else wrote. @param object its key */
+/**
+ * The problem of a table's object that cannot be read, or that something else wrote.
+ *
+ * @param object its key
+ */
 export function damaged(object: string): TableProblem {
   return new TableProblem(
     `${object} is damaged or was not written by this stack; restore an earlier version of the object, or remove it and write its days again with 'npm run export -- curate NAME'`,

@@ -14,7 +14,7 @@ const MAX_OTHER_NAMES = 1000;
  * fit, and `bad value`, its text; and `other names`, those of a row whose names are not the usual ones.
  *
  * @param columns the first is the date @param isDated whether each row must have a date
- * @returns the names of the file, twice those that a row repeats, and the number of other names
+ * @returns the names of the file, a name twice if a row repeats it, and the number of other names
  * @throws DownloadRefused if the file does not parse; TableProblem
  */
 export async function stageRows(

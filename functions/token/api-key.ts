@@ -2,7 +2,8 @@ import * as z from 'zod/mini';
 import type { Authorization } from '../platform/connection.ts';
 import { CredentialUnusable, type Facts } from '../workflow/errors.ts';
 
-// The legacy API key (contract 5.7). GetToken caches its header like that of a token, and no other step knows the difference.
+// The legacy API key (contract 5.7). GetToken caches its header like that of a token, and no other step sees
+// it.
 
 /** The platform answers 401 to X-API-Key from this moment (contract 9.6). */
 const API_KEY_SUNSET = new Date('2027-01-01T00:00:00Z');

@@ -23,11 +23,13 @@ const RefusedCredential = z.object({
 });
 export type RefusedCredential = z.infer<typeof RefusedCredential>;
 
-/** By the scope that was requested, so that the tokens of a list and of a report do not replace each other. */
+/** By the requested scope, so that the tokens of a list and of a report do not replace each other. */
 const CachedTokens = z.record(z.string(), z.union([CachedToken, RefusedCredential]));
 export type CachedTokens = z.infer<typeof CachedTokens>;
 
-/** The tokens of all accounts. Values must not be logged. Each function throws AccessRefused or ServiceUnavailable. */
+/**
+ * The tokens of all accounts. Never log a value. Each function throws AccessRefused or ServiceUnavailable.
+ */
 export interface TokenCache {
   /** Reads one version, or the newest. Undefined if it does not exist or does not hold tokens. */
   read(account: string, version?: string): Promise<{ version: string; tokens: CachedTokens } | undefined>;

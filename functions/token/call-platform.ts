@@ -19,7 +19,7 @@ import type { Common } from '../workflow/step.ts';
 import { createTokenCache } from './cached-tokens.ts';
 import { scopeOf } from './scope.ts';
 
-/** Milliseconds. TCP and TLS within one region take well under 1 s; a SYN lost twice is sent again after 1 + 2 = 3 s. */
+/** Milliseconds. TCP and TLS take well under 1 s; a SYN lost twice is sent again after 1 + 2 = 3 s. */
 const CONNECT_TIMEOUT = 4_000;
 
 /** The dependencies of a step that calls the platform. */
@@ -28,7 +28,7 @@ export interface PlatformAccess extends Pick<Common, 'log' | 'now'> {
   readonly readToken: (account: string, token: TokenRef) => Promise<Authorization>;
 }
 
-/** The platform answered 429. This is a value and not an error, because the state machine does the waiting. */
+/** The platform answered 429. A value and not an error, because the state machine does the waiting. */
 export class RetryAfter {
   readonly seconds: number;
 
@@ -38,8 +38,9 @@ export class RetryAfter {
 }
 
 /**
- * The connection to the platform of the settings. Each call opens a new connection (`pipelining: 0`): calls are 10 s or
- * more apart, and an idle connection may be dead after the function was frozen; nobody could tell whether a POST arrived.
+ * The connection to the platform of the settings. Each call opens a new connection (`pipelining: 0`): calls
+ * are 10 s or more apart, and an idle connection may be dead after the function was frozen; nobody could tell
+ * whether a POST arrived.
  */
 export function createConnection({
   PLATFORM_BASE_URL,
@@ -67,8 +68,8 @@ type CallState = Pick<
 >;
 
 /**
- * Calls the platform once with the window's token. Every step of a window calls the platform, so this is also where a
- * window that takes too long ends.
+ * Calls the platform once with the window's token. Every step of a window calls the platform, so this is also
+ * where a window that takes too long ends.
  *
  * @throws OutOfTime, RateLimited, or the error that {@link toExportError} chooses
  */

@@ -86,7 +86,7 @@ export async function readCredential(store: CredentialStore, account: string): P
 const UPDATE_TRIES = 10;
 
 /**
- * Changes some fields of the stored credential and keeps the others, those that we do not know included.
+ * Changes some fields of the stored credential and keeps the others, also fields that we do not know.
  *
  * @param change gets the stored credential and returns the changed fields, or undefined to keep all of it
  * @returns whether it was changed

@@ -35,9 +35,9 @@ interface GrantAccess {
 }
 
 /**
- * Gets a token from the platform. If the credential is refused and has changed since it was read, tries once more with
- * the new one: an operator may have corrected it, or another refresh may have rotated the refresh token. Stores a rotated
- * refresh token before it returns the access token.
+ * Gets a token from the platform. If the credential is refused and has changed since it was read, tries once
+ * more with the new one: an operator may have corrected it, or another refresh may have rotated the refresh
+ * token. Stores a rotated refresh token before it returns the access token.
  *
  * @throws what {@link RequestToken} throws, and what the store throws
  */

@@ -4,8 +4,8 @@ import { RESOURCES } from '../workflow/request/list.ts';
 export const REPORTING = 'reporting:read';
 
 /**
- * The scope that an export needs. Undefined for a list whose scope the contract does not name: a token requested without a
- * scope has all scopes of the client (contract 4.1).
+ * The scope that an export needs. Undefined for a list whose scope the contract does not name: a token
+ * requested without a scope has all scopes of the client (contract 4.1).
  */
 export function scopeOf(request: { readonly kind: string; readonly resource?: string }): string | undefined {
   if (request.kind !== 'list') return REPORTING;

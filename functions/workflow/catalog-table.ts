@@ -10,8 +10,9 @@ import {
 } from './table.ts';
 
 /**
- * A table of the Glue Data Catalog, as its API writes it (the TableInput of CreateTable, and the answer of GetTable). The stack
- * and the local Glue write it; CurateReport reads its schema. It has no partitions: a reader lists the objects of its prefix.
+ * A table of the Glue Data Catalog, as its API writes it (the TableInput of CreateTable, and the answer of
+ * GetTable). The stack and the local Glue write it; CurateReport reads its schema. It has no partitions: a
+ * reader lists the objects of its prefix.
  */
 export interface CatalogTable {
   readonly Name: string;
@@ -49,7 +50,7 @@ interface StoredTable {
     | undefined;
 }
 
-/** Parameters of the table, before an account or a column: `request.acme` is a hash, `currency.acme` is `USD`, `from.spend` is a name. */
+/** The table's parameters: `request.acme` is a hash, `currency.acme` is `USD`, `from.spend` is a name. */
 const REQUEST = 'request.';
 const CURRENCY = 'currency.';
 const FROM = 'from.';

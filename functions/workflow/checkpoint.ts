@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 
-/** The copy sends a file in parts of this size. S3 takes parts of 5 MiB and more; larger parts than these gained no speed. */
+/** The size of a part. S3 takes 5 MiB and more; larger parts than these gained no speed. */
 export const PART_BYTES = 8 * 1024 * 1024;
 
-/** A copy that is not finished: the next call of SaveReport continues from here. S3 keeps the parts and their checksums. */
+/** An unfinished copy, which the next SaveReport continues. S3 keeps the parts and their checksums. */
 export const Checkpoint = z.object({
   report_id: z.string(),
   upload_id: z.string(),

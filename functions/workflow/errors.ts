@@ -1,20 +1,21 @@
 import { isObject, parseJson } from './json.ts';
 
 /**
- * The errors that a step can throw: one class per decision of the state machine (retry later, renew, replace, give up), not one
- * per HTTP status. infra/constructs/retries.ts has the Retries, and infra/constructs/export-workflow.ts what a Catch leads to. A step
- * that catches an error itself says so: createReport repeats a call after an AnswerLost.
+ * The errors that a step can throw: one class per decision of the state machine (retry later, renew, replace,
+ * give up), not one per HTTP status. infra/constructs/retries.ts has the Retries, and
+ * infra/constructs/export-workflow.ts what a Catch leads to. A step that catches an error itself says so:
+ * createReport repeats a call after an AnswerLost.
  *
- * `name` is a literal on the class, because Step Functions matches it in a Retry or a Catch, and a minifier shortens the
- * names of classes.
+ * `name` is a literal on the class, because Step Functions matches it in a Retry or a Catch, and a minifier
+ * shortens the names of classes.
  */
 
 /** Ids and numbers about a failure. Never a URL's query, never a secret. */
 export type Facts = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /**
- * Step Functions keeps 32,768 characters of a Cause and cuts the rest, which makes its JSON unreadable. Lambda escapes the
- * message once more; 12,000 characters fit even if every second one is escaped.
+ * Step Functions keeps 32,768 characters of a Cause and cuts the rest, which makes its JSON unreadable.
+ * Lambda escapes the message once more; 12,000 characters fit even if every second one is escaped.
  */
 const MAX_MESSAGE = 12_000;
 
@@ -24,8 +25,8 @@ export abstract class ExportError extends Error {
 
   /**
    * @param happened one or two sentences: what happened, to which id, and what to do next
-   * @param facts the most important first. They become the last line of the message, because Lambda passes only an
-   *   error's name and message to Step Functions.
+   * @param facts the most important first. They become the last line of the message, because Lambda passes
+   *   only an error's name and message to Step Functions.
    * @param options with the error of AWS, whose message only the CLI shows
    */
   constructor(happened: string, facts: Facts = {}, options?: ErrorOptions) {
@@ -50,7 +51,7 @@ function shorten(facts: Facts, characters: number): Facts {
   return Object.fromEntries(entries);
 }
 
-/** Splits the message of an {@link ExportError} into its sentence and its facts. Any other message has no facts. */
+/** Splits an {@link ExportError}'s message into its sentence and its facts. Others have no facts. */
 export function readMessage(message: string): { happened: string; facts: Facts } {
   const end = message.lastIndexOf('\n{');
   const facts = end < 0 ? undefined : parseJson(message.slice(end + 1));
@@ -87,7 +88,7 @@ export class TokenRefusedAgain extends ExportError {
   override readonly name = 'TokenRefusedAgain';
 }
 
-/** The platform refuses the request: 400, 403, 422 and other 4xx answers. Or the host of base_url does not exist. */
+/** The platform refuses the request (4xx, except 401 and 429), or base_url's host does not exist. */
 export class RequestRefused extends ExportError {
   override readonly name = 'RequestRefused';
 }
@@ -112,7 +113,7 @@ export class DownloadRefused extends ExportError {
   override readonly name = 'DownloadRefused';
 }
 
-/** S3, Secrets Manager or Glue refuses a call: a permission, a key or the bucket is missing, or the call itself is at fault. */
+/** S3, Secrets Manager or Glue refuses a call: a permission, key or bucket is missing, or it is faulty. */
 export class AccessRefused extends ExportError {
   override readonly name = 'AccessRefused';
 }
@@ -122,7 +123,7 @@ export class DiskFull extends ExportError {
   override readonly name = 'DiskFull';
 }
 
-/** Some windows were not delivered, for different reasons. With one reason, the export fails with that error instead. */
+/** Some windows failed, for different reasons. With one reason, the export fails with that error. */
 export class ExportIncomplete extends ExportError {
   override readonly name = 'ExportIncomplete';
 }
@@ -134,7 +135,7 @@ export class TokenRefused extends ExportError {
   override readonly name = 'TokenRefused';
 }
 
-/** The storage host answered 401, 403 or 410. A new GET returns a fresh URL; if that fails too, a replacement report is created. */
+/** The storage host answered 401, 403 or 410. A new GET brings a fresh URL, or else a new report does. */
 export class UrlExpired extends ExportError {
   override readonly name = 'UrlExpired';
 }
@@ -156,7 +157,7 @@ export class AnswerUnreadable extends ExportError {
   override readonly name = 'AnswerUnreadable';
 }
 
-/** The copy broke off: the storage host or S3 failed, the body was cut short, or a checksum differed. Nothing is visible. */
+/** The copy broke off: a failure, a body cut short, or a wrong checksum. Nothing is visible. */
 export class CopyFailed extends ExportError {
   override readonly name = 'CopyFailed';
 }

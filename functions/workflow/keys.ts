@@ -9,7 +9,7 @@ export const MANIFEST = '_manifest.json';
 /** The latest failure report of a window or an export. */
 export const FAILURE = '_failure.json';
 
-/** The tag of each report's file. A rule of the bucket can tell it from the manifest beside it by nothing else. */
+/** The tag of each report's file: the only way for a rule of the bucket to tell it from its manifest. */
 export const FILE_TAG = { name: 'kind', value: 'file' } as const;
 
 /** In an export's prefix. Athena and Spark leave out names that begin with `_`. */
@@ -21,8 +21,8 @@ export function exportPrefix({ account, name }: Pick<ExportRequest, 'account' | 
 }
 
 /**
- * The prefix of a window's objects. It is known before the export runs and consists of validated parts only. Athena, Spark
- * and Snowflake read its `name=value` parts as partitions.
+ * The prefix of a window's objects. It is known before the export runs and consists of validated parts only.
+ * Athena, Spark and Snowflake read its `name=value` parts as partitions.
  */
 function windowPrefix(request: Pick<ExportRequest, 'account' | 'name'>, window: Window): string {
   return `${exportPrefix(request)}start_date=${window.start_date}/end_date=${window.end_date}/`;

@@ -15,9 +15,9 @@ export const METRICS = {
   /** Windows that were delivered without rows. This is not a failure. */
   EmptyDeliveries: 'Count',
   /**
-   * Time from the end (midnight UTC) of the newest day that has rows and was over when its report was created, to the delivery.
-   * Of a list or of purchases: from the end of the window. A backfill is as old as its dates, so the minimum over a day shows how
-   * fresh the newest data is. A report without such a day has none.
+   * Time from the end (midnight UTC) of the newest day that has rows and was over when its report was
+   * created, to the delivery. Of a list or of purchases: from the end of the window. A backfill is as old as
+   * its dates, so the minimum over a day shows how fresh the newest data is. Others have none.
    */
   Freshness: 'Seconds',
   /** Days of the table that showed other values before. */
@@ -53,8 +53,8 @@ const RETRIED_ERRORS = [
 export type RetryKind = (typeof RETRIED_ERRORS)[number] | 'Throttled' | 'UselessAnswer' | 'ReportResubmitted';
 
 /**
- * One line in the log. CloudWatch bills each combination of a metric and its dimensions, so retries have only the
- * dimension `kind`. The line's properties name the window.
+ * One line in the log. CloudWatch bills each combination of a metric and its dimensions, so retries have only
+ * the dimension `kind`. The line's properties name the window.
  */
 export interface Measurement {
   readonly values: Partial<Readonly<Record<MetricName, number>>>;

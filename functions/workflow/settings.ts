@@ -8,7 +8,7 @@ export const Settings = z.object({
   PLATFORM_BASE_URL: z.url(),
   /** The pinned X-Service-Revision (contract 9.4). A request may name another one. */
   PLATFORM_REVISION: z.string(),
-  /** A JSON object of form parameters that a refresh request adds to those of RFC 6749 (contract 4.1 does not show them). */
+  /** A JSON object of form parameters that a refresh adds to RFC 6749's. Contract 4.1 does not show them. */
   REFRESH_PARAMETERS: z.optional(z.string()),
   /** The secrets are `<prefix>/<account>/credential` and `<prefix>/<account>/token`. */
   SECRET_PREFIX: z.string(),
@@ -51,8 +51,8 @@ export type ObjectSettings = Pick<Settings, (typeof OBJECT)[number]>;
 export type CopySettings = Pick<Settings, (typeof COPY)[number]>;
 
 /**
- * The settings that each step reads, besides STEP. The stack gives a function these and no others, because Lambda allows
- * 4 KB of environment, and some settings grow with the config.
+ * The settings that each step reads, besides STEP. The stack gives a function these and no others, because
+ * Lambda allows 4 KB of environment, and some settings grow with the config.
  */
 export const READS = {
   PlanExport: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION', 'ACCOUNTS'],

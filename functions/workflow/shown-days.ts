@@ -21,17 +21,17 @@ const LedgerFacts = z.object({
   took_over: z.optional(z.object(Version)),
 });
 
-/** One day of a month's object, also a day without rows. The key-value metadata `days` of the Parquet file lists all of them. */
+/** A day of a month's object, also one without rows. `days` of the Parquet metadata lists them all. */
 export const ShownDay = z.object({
   ...Version,
   rows: z.number(),
   /** The last write changed the day's rows or sums. A retry finds it here. */
   restated: z.boolean(),
-  /** A newer report that has no rows for the day: the object keeps those that it shows. */
+  /** A newer report that has no rows for the day: the object keeps the rows that it shows. */
   held: z.optional(z.object(Version)),
   /**
-   * A writer that finds the day here adds it to the ledger if it is absent there: the last one may have been killed in between. Absent
-   * in objects of version 0.2.0.
+   * A writer that finds the day here adds it to the ledger if it is absent there: the last one may have been
+   * killed in between. Absent in objects of version 0.2.0.
    */
   ledger: z.optional(LedgerFacts),
 });

@@ -59,7 +59,7 @@ export const TableChanges = z.object({
   first_restated: z.optional(z.string()),
   last_restated: z.optional(z.string()),
   /**
-   * Days for which the report has no rows, and the table keeps those that it shows. Of a list: 1 if its
+   * Days for which the report has no rows, and the table keeps its own. A list: 1 if its
    * snapshot is empty.
    */
   held: z.number(),

@@ -4,22 +4,22 @@ import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './r
 import { Caught, Curated, ReportRef, StoredObject, TableChanges, TokenRef, Window } from './state-parts.ts';
 
 /**
- * The data that passes between the states, in the order of the workflow. A step returns the input of the next state.
+ * The data that passes between the states, in the order of the workflow. A step returns the next input.
  *
  *     PlanExport       PlanExportInput       → ExportPlan
- *     GetToken         TokenRequest          → the same with `token`, for the export and again for each window
+ *     GetToken         TokenRequest          → the same with `token`, for the export and for each window
  *     CreateReport     ReportWindow          → ReportWindow
  *     CheckReport      ReportWindow          → ReadyWindow once a report is READY, until then ReportWindow
- *     SaveReport       ReadyWindow           → SavedWindow, or ReadyWindow with a `checkpoint`, or ReportWindow
+ *     SaveReport       ReadyWindow           → SavedWindow, ReadyWindow with a `checkpoint`, or ReportWindow
  *     QueryPurchases   PurchasesWindow       → SavedWindow
  *     ExportList       ListWindow            → SavedWindow
- *     CurateReport     SavedWindow           → SavedWindow with `curated`, or ReadyWindow to copy the file again
+ *     CurateReport     SavedWindow           → SavedWindow with `curated`, or ReadyWindow to copy again
  *     PublishWindow    SavedWindow           → DeliveredWindow
  *     DescribeFailure  DescribeFailureInput  → FailedWindow for a window, ExportFailed for the export
  *     PublishExport    PublishExportInput    → ExportResult
  *
- * A state holds names, ids, dates and numbers. The token stays in Secrets Manager and is named by its version; the download
- * URL never leaves the step that uses it.
+ * A state holds names, ids, dates and numbers. The token stays in Secrets Manager and is named by its
+ * version; the download URL never leaves the step that uses it.
  */
 
 // PlanExport
@@ -46,7 +46,7 @@ export type ExportPlan = z.infer<typeof ExportPlan>;
 
 // GetToken
 
-/** An export's plan, or a window, whose token may have expired or been refused. All other fields pass through. */
+/** An export's plan, or a window, whose token expired or was refused. All other fields pass through. */
 export const TokenRequest = z.looseObject({
   request: ExportRequest,
   warnings: z.array(z.string()),
@@ -161,8 +161,8 @@ export const Failure = z.object({
 export type Failure = z.infer<typeof Failure>;
 
 /**
- * The failure report of a window or of an export. It is stored in the bucket; that of an export is also its event, its Cause and
- * the CLI's output.
+ * The failure report of a window or of an export. The bucket has it. An export's report is also its event,
+ * its Cause and the CLI's output.
  */
 export const FailureReport = z.extend(Failure, {
   version: z.literal('1'),
@@ -173,23 +173,23 @@ export const FailureReport = z.extend(Failure, {
   failed_at: z.string(),
   /** A link to the section about this error. */
   runbook: z.string(),
-  /** Where an export's report is stored. Absent if the request is refused, because its names are not checked. */
+  /** The report's place. Absent if the request is refused, because its names are not checked. */
   bucket: z.optional(z.string()),
   key: z.optional(z.string()),
   windows_delivered: z.optional(z.number()),
   windows_failed: z.optional(z.number()),
   /** The first ten that failed. */
   failed_windows: z.optional(z.array(z.extend(Failure, { window: Window }))),
-  /** Of the first window that was delivered, and whose rows are not in the export's table. */
+  /** The problem of the first delivered window whose rows are not in the export's table. */
   table_problem: z.optional(z.string()),
 });
 export type FailureReport = z.infer<typeof FailureReport>;
 
-/** DescribeFailure gets the state of a window, or of the export, and the error that the state machine caught. */
+/** DescribeFailure gets the state of a window, or of the export, and the error that was caught. */
 export const WindowFailure = z.extend(WindowState, { caught: Caught });
 export type WindowFailure = z.infer<typeof WindowFailure>;
 
-/** An export may fail at any point, so the rest of its state is not known; even its request may be the fault. */
+/** An export may fail at any point, so the rest is not known; even its request may be the fault. */
 export const ExportFailure = z.looseObject({ execution: z.string(), caught: Caught });
 export type ExportFailure = z.infer<typeof ExportFailure>;
 
@@ -218,7 +218,7 @@ export type WindowResult = z.infer<typeof WindowResult>;
 
 export const PublishExportInput = z.extend(ExportPlan, {
   windows: z.array(Window),
-  /** A WindowResult each, or what Step Functions returns for an execution that died. Absent if no window was missing. */
+  /** WindowResults, or what Step Functions returns for a dead execution. Absent if no window was missing. */
   results: z.optional(z.array(z.unknown())),
 });
 export type PublishExportInput = z.infer<typeof PublishExportInput>;
@@ -240,7 +240,7 @@ export const ExportResult = z.object({
   rows: z.optional(z.number()),
   /** The platform had no rows at all. Absent if that is not known. */
   empty: z.optional(z.boolean()),
-  /** Of the first window whose rows are not in the export's table. */
+  /** The problem of the first window whose rows are not in the export's table. */
   table_problem: z.optional(z.string()),
   /** Absent if no table was written. */
   ...z.partial(TableChanges).shape,

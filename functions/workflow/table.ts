@@ -5,8 +5,9 @@ import type { ExportRequest, ListRequest, ReportRequest } from './request/reques
 export { LEDGER };
 
 /**
- * The tables: one Parquet object per account and month, so that a query counts each day once. The stack writes each table's
- * schema into the Glue Data Catalog, and CurateReport reads it there: types never come from data.
+ * The tables: one Parquet object per account and month, so that a query counts each day once. The stack
+ * writes each table's schema into the Glue Data Catalog, and CurateReport reads it there: no type comes from
+ * data.
  */
 
 /** CurateReport may write only under this prefix. */
@@ -68,7 +69,7 @@ export const RESERVED_COLUMNS: readonly string[] = [
   ...['rows', 'changed_at', 'outcome'],
 ];
 
-/** The columns of a list's table: those of an item that all lists are likely to have, and the whole item as JSON. */
+/** The columns of a list's table: fields that most lists are likely to have, and the item as JSON. */
 export const LIST_COLUMNS: readonly Column[] = ['id', 'name', 'created_at', 'item'].map((name) => ({
   name,
   type: 'string',
@@ -84,10 +85,11 @@ export function tableColumns({ kind, columns, currencies }: TableSchema): TableC
 }
 
 /**
- * The columns of the ledger, one row per report, day and metric. Of the metric `rows`, the value is the number of rows; of the others,
- * the sum. `copied_at` is when the file arrived, the same in every try. `outcome` is what became of the day at that time: `shown`;
- * `kept`, because a newer report is shown, or one of the configured request; `held`, because the report has no rows and the table
- * keeps those that it shows; or `not written`, because the table could not take the report.
+ * The columns of the ledger, one row per report, day and metric. Of the metric `rows`, the value is the
+ * number of rows; of the others, the sum. `copied_at` is when the file arrived, the same in every try.
+ * `outcome` is what became of the day at that time: `shown`; `kept`, because a newer report is shown, or one
+ * of the configured request; `held`, because the report has no rows and the table keeps its own;
+ * or `not written`, because the table could not take the report.
  */
 export const LEDGER_COLUMNS: readonly TableColumn[] = [
   { name: 'account', type: 'string' },
@@ -106,8 +108,8 @@ export const LEDGER_COLUMNS: readonly TableColumn[] = [
 ];
 
 /**
- * The table of an export; undefined if it has none. By default, every list and every report with granularity DAY has a
- * table of its own name.
+ * The table of an export; undefined if it has none. By default, every list and every report with granularity
+ * DAY has a table of its own name.
  */
 export function tableOf(request: ExportRequest): string | undefined {
   if (request.kind === 'purchases' || request.table === false) return undefined;
@@ -140,7 +142,7 @@ export function ledgerKey(
 export type DeclaredColumn = Partial<Pick<Column, 'type' | 'from'>>;
 
 /**
- * The columns of a report's file, except its date: dimensions, the advertiser, metrics, and others that the config declares.
+ * The columns of a report's file, except its date: dimensions, advertiser, metrics, and others of the config.
  *
  * @param declared by the name of a metric or dimension, in any case
  */

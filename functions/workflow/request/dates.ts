@@ -74,7 +74,8 @@ export function dateIn(timeZone: string, instant: Date): string {
 }
 
 /**
- * Splits a range into adjacent windows of at most 45 days, the newest first. 400 days make nine: one of 40 days and eight of 45.
+ * Splits a range into adjacent windows of at most 45 days, the newest first. 400 days make nine: one of 40
+ * days and eight of 45.
  */
 export function splitIntoWindows({ start_date, end_date }: DateRange): DateRange[] {
   const windows: DateRange[] = [];
@@ -95,8 +96,8 @@ export function isPeriod(text: string): boolean {
 }
 
 /**
- * Turns a period into dates. Today is never part of it, because the platform still counts today. On the first of a month,
- * `month_to_date` is therefore the whole month before.
+ * Turns a period into dates. Today is never part of it, because the platform still counts today. On the first
+ * of a month, `month_to_date` is therefore the whole month before.
  */
 export function resolvePeriod(period: string, today: string): DateRange {
   const days = period === 'yesterday' ? 1 : Number(PERIOD.exec(period)?.[1]);

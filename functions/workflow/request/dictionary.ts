@@ -1,4 +1,4 @@
-/** The metrics and dimensions whose meaning we know, for warnings, types, comments in the catalog and the command `fields`. */
+/** The known metrics and dimensions, for warnings, types, the catalog's comments and `fields`. */
 
 export interface Metric {
   /** With a `*` for a form, such as `*_value`. */

@@ -81,7 +81,7 @@ export const table = z.optional(
   z.union([z.literal(false), exportName], 'must be a name other than ledger, or false for no table'),
 );
 
-/** Lets days without rows, or an empty list, replace those in the table that have some. Default: false, which holds them. */
+/** Lets days without rows, or an empty list, replace rows in the table. Default: false, which holds them. */
 export const accept_empty = z.optional(z.boolean());
 
 /** The place of an array in a JSON object, such as `data.items`. */
@@ -135,7 +135,7 @@ export function rangeFaults(fields: JsonObject, minDays: number, maxDays: number
   return [`end_date: ${days} days are more than the ${maxDays} that one export may span; split it`];
 }
 
-/** @param ownFields fields of the platform's body that the request has itself, so `options` must not repeat them */
+/** @param ownFields fields of the platform's body that `options` must not repeat */
 export function optionFaults({ options }: JsonObject, ownFields: readonly string[]): string[] {
   if (!isObject(options)) return [];
   const repeated = Object.keys(options).filter((key) => ownFields.includes(key));

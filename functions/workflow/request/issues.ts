@@ -45,7 +45,7 @@ export function hintAt(name: string, known: readonly string[]): string {
   return isSimilar ? ` (did you mean ${nearest}?)` : '';
 }
 
-/** Warns of a value that is close to a known one. The contract's lists are not complete (2.6), so it is no fault. */
+/** Warns of a value close to a known one. It is no fault: the contract's lists are incomplete (2.6). */
 export function warnOfTypo(field: string, value: string, known: readonly string[]): string[] {
   const isKnown = known.some((name) => name.toLowerCase() === value.toLowerCase());
   const hint = isKnown ? '' : hintAt(value, known);

@@ -20,8 +20,9 @@ import {
 import { hintAt, warnOfTypo } from './issues.ts';
 
 /**
- * Windows of one export: 4,500 days, or more than twelve years. The export's state holds 256 KB. In the worst case it has
- * 100 failures of 2,200 bytes each (see failure-report.ts), their dates (8,000) and the request (30,000): 258,000 of 262,144 bytes.
+ * Windows of one export: 4,500 days, or more than twelve years. The export's state holds 256 KB. In the worst
+ * case it has 100 failures of 2,200 bytes each (see failure-report.ts), their dates (8,000) and the request
+ * (30,000): 258,000 of 262,144 bytes.
  */
 export const MAX_WINDOWS = 100;
 
@@ -43,7 +44,7 @@ const names = z
   .array(word)
   .check(z.minLength(1, 'must not be empty'), z.maxLength(MAX_NAMES, `must not have more than ${MAX_NAMES}`));
 
-/** The input of a person or a schedule. The field names are the platform's if it has the field (contract 2.2). */
+/** The input of a person or a schedule. Field names are the platform's if it has them (contract 2.2). */
 export const ReportInput = z.strictObject({
   ...commonFields,
   kind: z.optional(z.literal('report')),

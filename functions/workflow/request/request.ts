@@ -13,7 +13,7 @@ export { ListRequest, MAX_WINDOWS, PurchasesRequest, ReportRequest };
 /** The export's state holds the request and its windows; see MAX_WINDOWS. */
 export const MAX_REQUEST_BYTES = 30_000;
 
-/** Levels of objects and lists in a request. Its checks are recursive, so thousands would overflow the stack. */
+/** Levels of objects and lists. The checks are recursive, so thousands would overflow the stack. */
 const MAX_DEPTH = 50;
 
 /** A normalized request of any kind. */
@@ -24,7 +24,7 @@ export type ExportRequest = z.infer<typeof ExportRequest>;
 export interface OnlyMissing {
   /** Windows that were delivered earlier count as missing. */
   readonly since: Date;
-  /** If set, a window whose last day was not over in this time zone when its data was made counts as missing. */
+  /** If set, a window counts as missing if its last day was not over here when its data was made. */
   readonly timeZone?: string;
 }
 
@@ -51,7 +51,7 @@ export function parseRequest(input: unknown, now: Date): ParsedRequest {
   throw new InvalidInput(`The request has ${count}, and nothing was exported.`, { faults });
 }
 
-/** The windows of an export, the newest first. Only a report's range has a limit: purchases take one query, and a list is one snapshot. */
+/** The windows of an export, newest first. Only a report's range has a limit: the others have one window. */
 export function splitRequest(request: ExportRequest): DateRange[] {
   if (request.kind === 'report') return splitIntoWindows(request);
   return [{ start_date: request.start_date, end_date: request.end_date }];
