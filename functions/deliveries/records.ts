@@ -57,6 +57,8 @@ export interface ExportRecords {
   readonly deliveries: readonly StoredDelivery[];
   readonly failures: readonly StoredFailure[];
   readonly plans: readonly StoredPlan[];
+  /** The first day of the oldest window that has a file or a manifest. */
+  readonly oldest: string | undefined;
 }
 
 /** Objects that are read at the same time. More would share the CPU of a small function. */
@@ -88,6 +90,7 @@ export async function readRecords(
     deliveries: await readAll(manifests, (key) => readDelivery(store, key)),
     failures: await readAll(failures, (key) => readFailure(store, key)),
     plans,
+    oldest: windowOf(wanted.find((key) => !key.endsWith(`/${FAILURE}`)) ?? '')?.start_date,
   };
 }
 

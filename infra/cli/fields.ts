@@ -2,11 +2,12 @@ import { Command } from 'commander';
 import { platformName } from '../../functions/decisions/platform-request.ts';
 import { DICTIONARY } from '../../functions/workflow/request/dictionary.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
-import { tablesOf, withColumns } from '../config/exports.ts';
+import { type ConfiguredEntry, tablesOf, withColumns } from '../config/exports.ts';
 import { type DocumentedTable, documentTable } from '../config/table-words.ts';
+import { openToRead } from './bucket.ts';
+import { inputOf, readLastRequests } from './days/days.ts';
 import { alignColumns, printDocument, printLines } from './layout.ts';
 import { type CommonOptions, loadConfig, option } from './options.ts';
-import { readKeptRequests } from './requests/kept-requests.ts';
 
 export function createFieldsCommand(): Command {
   return new Command('fields')
@@ -20,12 +21,18 @@ export function createFieldsCommand(): Command {
     });
 }
 
-async function documentTables({ local, out }: CommonOptions): Promise<DocumentedTable[]> {
+async function documentTables(options: CommonOptions): Promise<DocumentedTable[]> {
   const { exports: configured, base_url, revision, currency } = loadConfig();
-  const kept = local ? await readKeptRequests(out, new Date()) : [];
-  const exports = local ? kept.map(({ input }) => withColumns(Object(input), configured)) : configured;
+  const exports = options.local ? await readExports(options) : configured;
   const tables = tablesOf(exports, { platform: platformName(base_url), revision }, { currency });
   return tables.map((schema) => documentTable(schema, exports));
+}
+
+/** The last request of each export of a folder, with the columns that cdk.json gives it. */
+async function readExports(folder: CommonOptions): Promise<ConfiguredEntry[]> {
+  await using bucket = await openToRead(folder);
+  const last = await readLastRequests(bucket);
+  return last.map(({ request }) => withColumns(Object(inputOf(request)), loadConfig().exports));
 }
 
 function describeDictionary(): string[] {

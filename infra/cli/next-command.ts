@@ -30,25 +30,20 @@ export interface NamedExport {
   readonly name: string;
   /** If several accounts have an export of this name. */
   readonly account?: string | undefined;
-  /** The request of a local run that is not in cdk.json. */
-  readonly input?: string | undefined;
-  /** Of its last local run. */
-  readonly options?: PlatformOptions | undefined;
-  /** Its request replaces another one that the folder keeps. */
-  readonly takesOver?: boolean;
+  /** Its request is that of a local run, and not in cdk.json. */
+  readonly again?: boolean;
 }
 
 /** The command that exports days that are missing. */
 export function exportDaysCommand(
-  { name, account, input, options = {}, takesOver }: NamedExport,
+  { name, account, again }: NamedExport,
   { start_date, end_date }: DateRange,
   folder: Folder,
 ): string {
-  const range = ['--from', start_date, '--to', end_date, ONLY_MISSING, ...(takesOver ? ['--take-over'] : [])];
-  const place = [...folderOptions(folder), ...platformOptions(options)];
-  const what =
-    input === undefined ? [name, ...accountOption(account), ...place] : [...place, '--input', input];
-  return commandLine(['run', ...what, ...range]);
+  const range = ['--from', start_date, '--to', end_date, ONLY_MISSING];
+  const place = folderOptions(folder);
+  const what = again ? [...place, '--again', name] : [name, ...place];
+  return commandLine(['run', ...what, ...accountOption(account), ...range]);
 }
 
 /** The command that exports from a platform that is not the configured one. */

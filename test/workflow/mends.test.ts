@@ -116,7 +116,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       await remove('start_date=2025-10-01/end_date=2025-10-08/_manifest.json');
     },
     'unannounced',
-    /^npm start .* --base-url .* --credential /,
+    /^npm start -- --out \S+ --again daily --from \S+ --to \S+ --only-missing$/,
   ],
   [
     'killed before it delivered anything',
@@ -131,7 +131,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       platform.isReady = true;
     },
     'absent',
-    /^npm start .* --base-url .* --credential /,
+    /^npm start -- --out \S+ --again daily --from \S+ --to \S+ --only-missing$/,
   ],
   [
     'a value that does not fit, until its column has another type',
@@ -152,7 +152,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       await configure(folder, { metrics: OTHER_METRICS });
     },
     'other_request',
-    /^npm run export -- run daily .* --base-url .* --take-over$/,
+    /^npm run export -- run daily --local --out \S+ --from \S+ --to \S+ --only-missing$/,
   ],
   [
     'another request with another table',
@@ -161,7 +161,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       await configure(folder, { metrics: OTHER_METRICS, table: 'fresh' });
     },
     'other_request',
-    /^npm run export -- run daily .* --base-url .* --only-missing$/,
+    /^npm run export -- run daily --local --out \S+ --from \S+ --to \S+ --only-missing$/,
   ],
   [
     'the same request with another table',

@@ -1,13 +1,18 @@
+import pMap from 'p-map';
 import { platformName } from '../../../functions/decisions/platform-request.ts';
 import { type RequestTarget, requestHash } from '../../../functions/decisions/request-hash.ts';
 import { covers, type DayState, judgeDays, TO_EXPORT } from '../../../functions/deliveries/judge.ts';
+import { requestOf as requestOfManifest } from '../../../functions/deliveries/manifest.ts';
 import {
   type ExportRecords,
+  listWindows,
   type RecordStore,
   readRecords,
+  type StoredDelivery,
   type StoredFailure,
 } from '../../../functions/deliveries/records.ts';
-import { type DateRange, describeDays } from '../../../functions/workflow/request/dates.ts';
+import { EXPORTS_PREFIX, windowOf } from '../../../functions/workflow/keys.ts';
+import { addDays, type DateRange, describeDays } from '../../../functions/workflow/request/dates.ts';
 import { hintAt } from '../../../functions/workflow/request/issues.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
@@ -15,20 +20,14 @@ import { requestOf } from '../../config/exports.ts';
 import type { Folder } from '../bucket.ts';
 import type { NamedExport } from '../next-command.ts';
 import { loadConfig } from '../options.ts';
-import {
-  findReplaced,
-  type KeptRequest,
-  lastPlatform,
-  readKeptRequests,
-  targetOf,
-} from '../requests/kept-requests.ts';
+import { lastPlatform, targetOf } from '../requests/last-platform.ts';
 import { checkOneAccount, checkRequest } from '../requests/request.ts';
 import type { AccountTable, ShownReader } from './months.ts';
 
 /** An export of cdk.json or of a local run, and its records. */
 export interface FoundExport extends ExportRecords {
   readonly request: ExportRequest;
-  /** As it was given: see {@link requestOf}. */
+  /** What an execution would get: see {@link requestOf} and {@link inputOf}. */
   readonly input: unknown;
   readonly target: RequestTarget;
   /** Of the request. */
@@ -41,12 +40,10 @@ export interface FoundExport extends ExportRecords {
 /** An export of one name, and where to look for it. */
 export interface ExportPlace extends Folder {
   readonly account?: string;
-  /** The kept requests of the folder, for a command that has read them. */
-  readonly kept?: readonly KeptRequest[];
 }
 
 /**
- * Finds an export: in cdk.json, or else among the requests that local runs have kept.
+ * Finds an export: in cdk.json, or else among those that a folder's runs have asked for or delivered.
  *
  * @param range of the records; default: all
  * @returns undefined if there is none
@@ -59,12 +56,10 @@ export async function findExport(
   now: Date,
   range?: DateRange,
 ): Promise<FoundExport | undefined> {
-  const found = await findRequests(name, place, now);
-  checkOneAccount(
-    name,
-    found.map(({ request }) => request.account),
-  );
-  return found[0] && readExport(found[0], place, bucket, range);
+  const accounts = await findAccounts(name, place, bucket);
+  checkOneAccount(name, accounts);
+  const [account] = accounts;
+  return account === undefined ? undefined : readExport({ account, name }, place, bucket, now, range);
 }
 
 /** The export of each account that has it. */
@@ -74,53 +69,117 @@ export async function findExports(
   bucket: RecordStore,
   now: Date,
 ): Promise<FoundExport[]> {
-  const found = await findRequests(name, place, now);
-  return Promise.all(found.map((each) => readExport(each, place, bucket)));
+  const accounts = await findAccounts(name, place, bucket);
+  const found = await Promise.all(
+    accounts.map((account) => readExport({ account, name }, place, bucket, now)),
+  );
+  return found.filter((each) => each !== undefined);
 }
 
-type FoundRequest = Pick<FoundExport, 'request' | 'input' | 'target' | 'table' | 'named'>;
-
-async function findRequests(name: string, place: ExportPlace, now: Date): Promise<FoundRequest[]> {
-  const { account, local, out } = place;
-  const all = place.kept ?? (local ? await readKeptRequests(out, now) : []);
-  const isWanted = (each: { readonly name: string; readonly account: string }) =>
+/** The accounts of a folder's exports of this name, or else those that cdk.json has. */
+async function findAccounts(
+  name: string,
+  { account, local }: ExportPlace,
+  bucket: RecordStore,
+): Promise<string[]> {
+  const isWanted = (each: ExportId) =>
     each.name === name && (account === undefined || each.account === account);
-  const { exports, base_url, revision, tables } = loadConfig();
-  const configured = exports.filter(isWanted);
-  const kept = all.filter(({ request }) => isWanted(request));
-  const accounts = new Set(
-    kept.length > 0 ? kept.map(({ request }) => request.account) : configured.map((entry) => entry.account),
-  );
-  return [...accounts].map((account) => {
-    const entry = configured.find((each) => each.account === account);
-    const latest = kept.find(({ request }) => request.account === account);
-    const input = entry ? requestOf(entry) : latest?.input;
-    const { request } = checkRequest(input, now);
-    const { kind } = request;
-    const table = tables ? tableOf(request) : undefined;
-    const target = local
-      ? targetOf(lastPlatform(all, request))
-      : { platform: platformName(base_url), revision };
-    const named = {
-      name,
-      account: place.account,
-      input: entry ? undefined : latest?.file,
-      options: latest?.options,
-      takesOver: findReplaced(out, { request, platform: target.platform }, all).length > 0,
-    };
-    const filled = table === undefined || kind === 'purchases' ? undefined : { table, account, kind };
-    return { request, input, target, table: filled, named };
-  });
+  const here = local ? (await listExports(bucket)).filter(isWanted) : [];
+  return (here.length > 0 ? here : loadConfig().exports.filter(isWanted)).map(({ account }) => account);
 }
 
 async function readExport(
-  found: FoundRequest,
-  { local }: ExportPlace,
+  { account, name }: ExportId,
+  place: ExportPlace,
   bucket: RecordStore,
+  now: Date,
   range?: DateRange,
-): Promise<FoundExport> {
-  const records = await readRecords(bucket, found.request, local ? undefined : range);
-  return { ...found, ...records, hash: requestHash(found.request, found.target) };
+): Promise<FoundExport | undefined> {
+  const { exports, base_url, revision, tables } = loadConfig();
+  const { local, out } = place;
+  const entry = exports.find((each) => each.account === account && each.name === name);
+  const records = await readRecords(bucket, { account, name }, local ? undefined : range);
+  const last = local ? lastAsked(records) : undefined;
+  const request = entry ? checkRequest(requestOf(entry), now).request : last;
+  if (!request) return undefined;
+  const target = local
+    ? (lastTarget(records) ?? targetOf(await lastPlatform(out)))
+    : { platform: platformName(base_url), revision };
+  const { kind } = request;
+  const table = tables ? tableOf(request) : undefined;
+  return {
+    ...records,
+    request,
+    input: entry ? requestOf(entry) : inputOf(request),
+    target,
+    hash: requestHash(request, target),
+    table: table === undefined || kind === 'purchases' ? undefined : { table, account, kind },
+    named: { name, account: place.account, again: !entry },
+  };
+}
+
+/** An account and the name of its export. */
+type ExportId = Pick<ExportRequest, 'account' | 'name'>;
+
+/** The exports that have objects in a folder. */
+export async function listExports(bucket: Pick<RecordStore, 'list'>): Promise<ExportId[]> {
+  return [...namesIn(await bucket.list(EXPORTS_PREFIX))].map((id) => {
+    const [account = '', name = ''] = id.split('/');
+    return { account, name };
+  });
+}
+
+/** The last days of an export, from which its request is taken. */
+const RECENT_DAYS = 31;
+
+/** Exports that are read at the same time. Each reads ten manifests at once. */
+const PARALLEL = 4;
+
+/** A request of a folder, and where the last of its deliveries is from. */
+export interface LastRequest {
+  readonly request: ExportRequest;
+  /** Undefined if nothing was delivered yet. */
+  readonly target: RequestTarget | undefined;
+}
+
+/** The last request of each export of a folder. @param isWanted default: all */
+export async function readLastRequests(
+  bucket: RecordStore,
+  isWanted: (id: ExportId) => boolean = () => true,
+): Promise<LastRequest[]> {
+  const read = async (id: ExportId): Promise<LastRequest[]> => {
+    const [last] = (await listWindows(bucket, id)).slice(-1);
+    const { start_date } = windowOf(last ?? '') ?? {};
+    const range = start_date && { start_date: addDays(start_date, -RECENT_DAYS), end_date: '9999' };
+    const records = await readRecords(bucket, id, range || undefined);
+    const request = lastAsked(records);
+    return request ? [{ request, target: lastTarget(records) }] : [];
+  };
+  return (await pMap((await listExports(bucket)).filter(isWanted), read, { concurrency: PARALLEL })).flat();
+}
+
+/** The request of the newest plan or manifest. */
+function lastAsked({ plans, deliveries }: ExportRecords): ExportRequest | undefined {
+  const delivered = deliveries.map(({ published_at: at, manifest }) => {
+    return { at, request: requestOfManifest(manifest) };
+  });
+  return [...delivered, ...plans]
+    .filter(({ request }) => request)
+    .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
+    .at(-1)?.request;
+}
+
+function lastTarget({ deliveries }: ExportRecords): RequestTarget | undefined {
+  const isLater = (one: StoredDelivery, other: StoredDelivery) =>
+    Date.parse(one.published_at) - Date.parse(other.published_at);
+  return deliveries.toSorted(isLater).at(-1)?.manifest;
+}
+
+/** An execution's input for a request. Only a report names how many windows run at once, and a list names no days. */
+export function inputOf(request: ExportRequest): unknown {
+  if (request.kind === 'report') return request;
+  const { max_parallel, start_date, end_date, ...input } = request;
+  return request.kind === 'list' ? input : { ...input, start_date, end_date };
 }
 
 /** The message if {@link findExport} finds none. */

@@ -160,15 +160,15 @@ export function lackOf(state: DayState): Lack | undefined {
   return NOT_DELIVERED.has(state) ? 'not_delivered' : (state as Lack);
 }
 
-/** The days that were asked for: by default of the request, its deliveries and plans, and between them. Not today. */
+/** The days that were asked for: by default of the request, its windows and plans, and between them. Not today. */
 function findRange(
-  { request, deliveries, plans }: FoundExport,
+  { request, deliveries, plans, oldest }: FoundExport,
   { from, to }: Pick<MissingOptions, 'from' | 'to'>,
   now: Date,
 ): DateRange {
   const today = dateIn(request.kind === 'report' ? (request.time_zone ?? 'UTC') : 'UTC', now);
   const named = [request, ...deliveries, ...plans];
-  const [first = ''] = named.map(({ start_date }) => start_date).sort();
+  const [first = ''] = [...named.map(({ start_date }) => start_date), oldest ?? request.start_date].sort();
   const last =
     named
       .map(({ end_date }) => end_date)

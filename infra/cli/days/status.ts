@@ -13,7 +13,7 @@ import { adviseLocally } from '../executions/outcome.ts';
 import { printDocument, printLines, toMinute } from '../layout.ts';
 import { explainCommand } from '../next-command.ts';
 import { loadConfig, option } from '../options.ts';
-import { lastPlatform, readKeptRequests } from '../requests/kept-requests.ts';
+import { lastPlatform } from '../requests/last-platform.ts';
 import { describeRanges, type FoundExport, findExport, latestFailure, namesIn } from './days.ts';
 import { groupMissing, type JudgedRange, judgeRange, LACKS, type Lack, type MissingDays } from './missing.ts';
 import { shownReader } from './months.ts';
@@ -137,9 +137,9 @@ export async function readExports(
     return [];
   });
   const configured = local && name === undefined ? [] : loadConfig().exports;
-  const kept = local ? await readKeptRequests(out, now) : [];
+  const platform = local ? await lastPlatform(out) : {};
   const known = new Set([
-    ...[...configured, ...kept.map(({ request }) => request)].map((each) => `${each.account}/${each.name}`),
+    ...configured.map((each) => `${each.account}/${each.name}`),
     ...executions.flatMap((one) => (one.account && one.export ? [`${one.account}/${one.export}`] : [])),
     ...(local ? namesIn(await bucket.list(EXPORTS_PREFIX)) : []),
   ]);
@@ -153,14 +153,13 @@ export async function readExports(
       .flatMap((key) => (key.endsWith(`/${MANIFEST}`) ? [windowOf(key)?.end_date ?? ''] : []))
       .sort()
       .at(-1);
-    const run = { ...lastPlatform(kept, { account, name }), account, out };
     return {
       account,
       name,
       executions: executions.filter((one) => `${one.account}/${one.export}` === id),
       newest_day: end && addDays(end, -1),
-      found: await findExport(name, { ...folder, account, kept }, bucket, now),
-      place: local ? run : undefined,
+      found: await findExport(name, { ...folder, account }, bucket, now),
+      place: local ? { ...platform, account, out } : undefined,
     };
   };
   return pMap(names.sort(), read, { concurrency: PARALLEL });

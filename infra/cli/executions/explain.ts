@@ -7,7 +7,7 @@ import { UsageError } from '../errors.ts';
 import { printDocument, printLines, toMinute } from '../layout.ts';
 import { missingCommand, resumeCommand } from '../next-command.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
-import { lastPlatform, readKeptRequests } from '../requests/kept-requests.ts';
+import { lastPlatform } from '../requests/last-platform.ts';
 import {
   daysIn,
   describeEnd,
@@ -56,7 +56,7 @@ async function readLocalFailure(
   details: RecordedExecution,
   { out }: CommonOptions,
 ): Promise<Outcome | undefined> {
-  const { execution, outcome, account = '', export: name = '' } = details.summary;
+  const { execution, outcome, account = '' } = details.summary;
   if (outcome === 'stopped')
     return {
       outcome: 'interrupted',
@@ -67,8 +67,7 @@ async function readLocalFailure(
     };
   const failure = readFailure(details);
   if (failure?.outcome !== 'failed') return failure;
-  const platform = lastPlatform(await readKeptRequests(out, new Date()), { account, name });
-  return adviseLocally(failure, { ...platform, account, out });
+  return adviseLocally(failure, { ...(await lastPlatform(out)), account, out });
 }
 
 /** The history keeps the command of its run only; `missing` prints one for the days of an earlier run. */

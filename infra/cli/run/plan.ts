@@ -8,9 +8,10 @@ import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { type ExportRequest, splitRequest } from '../../../functions/workflow/request/request.ts';
 import { costOf, PRICES } from '../../config/cost.ts';
 import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from '../bucket.ts';
+import { readLastRequests } from '../days/days.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { examples, loadConfig, option } from '../options.ts';
-import { lastPlatform, readKeptRequests, targetOf } from '../requests/kept-requests.ts';
+import { lastPlatform, targetOf } from '../requests/last-platform.ts';
 import { checkRequest, findRequest, type RequestOptions } from '../requests/request.ts';
 
 /** Manifests from which the time of a report is estimated. */
@@ -55,7 +56,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
   });
   const found = onlyMissing
     ? await findMissing(request, all, {
-        ...(await findTarget(request, options, now)),
+        ...(await findTarget(request, options, store)),
         ...onlyMissing,
         store,
       })
@@ -82,9 +83,12 @@ async function planRequest(input: unknown, options: PlanOptions) {
 async function findTarget(
   request: ExportRequest,
   { local, out }: PlanOptions,
-  now: Date,
+  store: ReadableBucket,
 ): Promise<RequestTarget> {
-  if (local) return targetOf(lastPlatform(await readKeptRequests(out, now), request));
+  const isIt = ({ account, name }: Pick<ExportRequest, 'account' | 'name'>) =>
+    account === request.account && name === request.name;
+  const [last] = local ? await readLastRequests(store, isIt) : [];
+  if (local) return last?.target ?? targetOf(await lastPlatform(out));
   const { base_url, revision } = loadConfig();
   return { platform: platformName(base_url), revision };
 }

@@ -5,49 +5,22 @@ import { parseJson } from '../../../functions/workflow/json.ts';
 import { objectKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
-import { nameFaults } from '../../config/export-faults.ts';
-import { tableSource, withColumns } from '../../config/exports.ts';
 import { type Clock, scaledClock } from '../../local/clock.ts';
 import { startLocal } from '../../local/run.ts';
 import { newestChange } from '../../local/s3/store.ts';
 import { keepSaving } from '../../local/step-functions/history.ts';
 import { showProgress } from '../../local/step-functions/progress.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
-import { UsageError } from '../errors.ts';
 import { adviseLocally, type Interrupted, type Outcome, outcomeOf } from '../executions/outcome.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { printLines, warn } from '../layout.ts';
 import { quote, repeatCommand } from '../next-command.ts';
-import { configFaults, loadConfig, type PlatformOptions, platformFaults } from '../options.ts';
-import {
-  findReplaced,
-  type KeptRequest,
-  keepRequest,
-  readKeptRequests,
-  targetOf,
-} from '../requests/kept-requests.ts';
-import {
-  checkRequest,
-  EXAMPLE,
-  exampleRequest,
-  executionName,
-  findGivenRequest,
-  futureFaults,
-  type RequestOptions,
-  withOptions,
-} from '../requests/request.ts';
+import { loadConfig } from '../options.ts';
+import { keepPlatform } from '../requests/last-platform.ts';
+import { executionName } from '../requests/request.ts';
 import { servingOptions } from '../sandbox.ts';
+import { checkRun, type LocalRunOptions } from './check-run.ts';
 import { lockFolder } from './out-lock.ts';
-
-export interface LocalRunOptions extends PlatformOptions, RequestOptions {
-  readonly json?: true;
-  readonly out: string;
-  readonly speed: number;
-  /** Replaces the request that the folder keeps under this name. */
-  readonly takeOver?: true;
-  /** Of the sandbox. */
-  readonly restatedDays?: number;
-}
 
 /**
  * Runs the workflow on this machine, against the platform that the options name or against a sandbox.
@@ -57,15 +30,15 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions {
  */
 export async function runLocal(
   name: string | undefined,
-  options: LocalRunOptions,
+  given: LocalRunOptions,
 ): Promise<{ readonly outcome: Outcome; readonly next: string; readonly query?: string | undefined }> {
-  const { clock, warnings: ofClock } = await createClock(options);
-  const { input, given, request, replaced, warnings } = await checkAll(name, options, new Date(clock.now()));
+  const { clock, warnings: ofClock } = await createClock(given);
+  const { input, request, options, warnings } = await checkRun(name, given, new Date(clock.now()));
   warnings.push(...ofClock);
   for (const warning of warnings) warn(warning);
 
   await using _lock = await lockFolder(options.out);
-  await keepRequest(options.out, { input: given, request, options }, replaced);
+  await keepPlatform(options.out, options);
   await using platform = await createPlatformAccess(options, clock, request);
   await using local = await startLocal({
     ...platform,
@@ -114,86 +87,6 @@ async function createClock({
   const start = new Date(newest + 1);
   const warning = `${out} has times in the future, from a run with --speed; this run's clock starts at ${start.toISOString()}`;
   return { clock: scaledClock(speed, now, start.getTime() - now), warnings: [warning] };
-}
-
-/** @throws UsageError with every fault */
-async function checkAll(name: string | undefined, options: LocalRunOptions, now: Date) {
-  const faults = [...(await findPlatformFaults(options)), ...configFaults()];
-  try {
-    const given = await findLocalRequest(name, options, now);
-    const input = withOptions(given, options);
-    const checked = checkRequest(input, now);
-    faults.push(...columnFaults(input), ...futureFaults(checked.request, now));
-    const { out, takeOver } = options;
-    const kept = await readKeptRequests(out, now);
-    const platform = platformOf(options);
-    const replaced = findReplaced(out, { request: checked.request, platform }, kept);
-    if (!takeOver) faults.push(...replaced.map((each) => describeReplaced(each, platform)));
-    if (faults.length === 0) return { input, given: withDates(given, options), replaced, ...checked };
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    faults.push(...error.faults);
-  }
-  throw new UsageError([...new Set(faults)]);
-}
-
-/** A local run writes a table that the config may not have checked. */
-function columnFaults(input: unknown): string[] {
-  const source = configFaults().length === 0 && tableSource(withColumns(Object(input), loadConfig().exports));
-  return source ? nameFaults(source) : [];
-}
-
-/** Undefined if --base-url is no URL, which is a fault of its own. */
-function platformOf(options: PlatformOptions): string | undefined {
-  const { baseUrl } = options;
-  return baseUrl === undefined || URL.canParse(baseUrl) ? targetOf(options).platform : undefined;
-}
-
-function describeReplaced({ file, request, options }: KeptRequest, ours: string | undefined): string {
-  const { platform } = targetOf(options);
-  const what = tableOf(request) === undefined ? 'files' : `days in the table ${tableOf(request)}`;
-  const other = ours === undefined || platform === ours ? 'another request' : `a request to ${platform}`;
-  return (
-    `${other} is kept in ${file}, and this one would replace its ${what}: give this request another name or ` +
-    'another "table", or add --take-over to replace it'
-  );
-}
-
-/** The dates of the options, for a request that has none. */
-function withDates(given: unknown, { from, to }: LocalRunOptions): unknown {
-  const { period, start_date } = Object(given);
-  if (from === undefined || to === undefined || period !== undefined || start_date !== undefined)
-    return given;
-  return withOptions(given, { from, to });
-}
-
-/** Without --base-url, the platform is a sandbox, which has its own credential and revision. */
-async function findPlatformFaults(options: LocalRunOptions): Promise<string[]> {
-  if (options.baseUrl !== undefined)
-    return [
-      ...(await platformFaults(options, '--base-url', ['revision', 'credential'])),
-      ...(options.restatedDays === undefined
-        ? []
-        : ['--restated-days changes the sandbox, which --base-url replaces']),
-    ];
-  return (['credential', 'revision'] as const)
-    .filter((name) => options[name] !== undefined)
-    .map((name) => `--${name} needs --base-url`);
-}
-
-/** The request as it was given; without one, the example. */
-async function findLocalRequest(
-  name: string | undefined,
-  options: LocalRunOptions,
-  now: Date,
-): Promise<unknown> {
-  const { input, baseUrl, account = EXAMPLE.account } = options;
-  const isOther =
-    input !== undefined || (name ?? EXAMPLE.name) !== EXAMPLE.name || account !== EXAMPLE.account;
-  if (isOther || loadConfig().exports.some((entry) => entry.name === name))
-    return findGivenRequest(name, options);
-  if (baseUrl !== undefined) throw new UsageError(['--base-url needs --input, or the name of an export']);
-  return exampleRequest(now);
 }
 
 /** A minute: two runs, one after the other, show restated days. */

@@ -5,7 +5,8 @@ import { printLines, warn } from '../layout.ts';
 import { resumeCommand } from '../next-command.ts';
 import { type CommonOptions, LOCAL_GROUP, localOption, option, wholeNumber } from '../options.ts';
 import { findRequest, type RequestOptions } from '../requests/request.ts';
-import { type LocalRunOptions, runLocal } from './run-local.ts';
+import type { LocalRunOptions } from './check-run.ts';
+import { runLocal } from './run-local.ts';
 
 type RunOptions = LocalRunOptions & CommonOptions & { readonly strict?: true };
 
@@ -13,6 +14,7 @@ export function createRunCommand(): Command {
   return new Command('run')
     .argument('[name]', 'an export in cdk.json; without one, use --input')
     .option('--input <file>', 'the request, a JSON file; - reads standard input')
+    .addOption(localOption('--again <name>', 'the last request of this name in --out').conflicts('input'))
     .addOption(option.account())
     .addOption(option.from())
     .addOption(option.to())
@@ -32,7 +34,6 @@ export function createRunCommand(): Command {
         "each run changes the sandbox's days until n days after their end",
       ).argParser(wholeNumber(0, 9_999)),
     )
-    .addOption(localOption('--take-over', 'replace another request that the folder keeps under this name'))
     .addHelpText('after', "\n'npm start' is 'run --local'. Without a name or --input, it exports an example.")
     .action(run);
 }

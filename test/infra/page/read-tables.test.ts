@@ -8,7 +8,7 @@ import { openTables } from '../../../infra/page/read-tables.ts';
 import { renderPage } from '../../../infra/page/render.ts';
 import { ledgerRows, writeParquet } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { BUCKET } from '../cli/days/deliveries.ts';
+import { BUCKET, plan } from '../cli/days/deliveries.ts';
 import { announce, ask, page, SHOWN } from './folder.ts';
 
 /** A folder with the table of one export, which has three rows for each day. */
@@ -23,10 +23,7 @@ async function writeTable(first: string, days: number, leftOut = '') {
     dimensions: ['country'],
     metrics: ['ctr', 'conversions', 'spend', 'impressions'],
   };
-  const kept = join(out, 'requests/acme.long.json');
-  await mkdir(dirname(kept));
-  await writeFile(kept, JSON.stringify(request));
-  await mkdir(join(out, BUCKET, 'exports'), { recursive: true });
+  await plan(out, request);
   await announce(out, 'Report Exported', { execution: 'e', account: 'acme', name: 'long' });
   const dates = Array.from({ length: days }, (_, at) => addDays(first, at)).filter(
     (date) => date !== leftOut,

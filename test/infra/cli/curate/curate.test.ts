@@ -62,14 +62,14 @@ it('names a damaged object, as missing and query do, and writes its days again o
   expect(await spendIn(folder.out)).toEqual({ 1: 5 });
 });
 
-it('lets only the request that the folder keeps write', async () => {
+it('lets only the last request of the folder write', async () => {
   const folder = await openFolder();
   const request = { advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3f'] };
-  await deliver(folder, { days: [1, 4], created: 5 });
-  await deliver(folder, { days: [3, 6], created: 4, request });
+  await deliver(folder, { days: [1, 4], created: 4 });
+  await deliver(folder, { days: [3, 6], created: 5, request });
   const { result } = await curate(['daily', '--local', '--out', folder.out]);
-  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['other_request', 'written']);
-  expect(await spendIn(folder.out)).toEqual({ 3: 4, 4: 4, 5: 4, 6: 4 });
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'other_request']);
+  expect(await spendIn(folder.out)).toEqual({ 3: 5, 4: 5, 5: 5, 6: 5 });
 });
 
 it('writes the other windows if one was replaced, does not fit, or is no report', async () => {

@@ -1,10 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
 import { platformRequest } from '../../../../functions/decisions/platform-request.ts';
 import { requestHash } from '../../../../functions/decisions/request-hash.ts';
+import { planKey } from '../../../../functions/workflow/keys.ts';
 import { addDays } from '../../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../../functions/workflow/request/request.ts';
 import type { CurateResult } from '../../../../infra/cli/curate/curate.ts';
@@ -43,6 +44,8 @@ interface Delivery {
   readonly revision?: string;
   /** The rows of the file, instead of one a day. */
   readonly rows?: readonly object[];
+  /** As version 0.1.0 wrote it: the manifest has neither the export's request nor its hash. */
+  readonly old?: true;
   /** The file that another run has put there since. */
   readonly replacedBy?: string;
 }
@@ -63,15 +66,13 @@ export type Folder = Awaited<ReturnType<typeof openFolder>>;
 export const dateOf = (day: number) => addDays('2026-10-01', day - 1);
 export const timeOf = (hour: number) => `2026-11-01T${String(hour).padStart(2, '0')}:00:00.000Z`;
 
-/** Leaves what an export leaves: its request, the file and the manifest. The table is as if CurateReport had failed. */
-export async function deliver({ out, put }: Folder, delivery: Delivery): Promise<void> {
+/** Leaves what an export leaves: the file and the manifest. The table is as if CurateReport had failed. */
+export async function deliver({ put }: Folder, delivery: Delivery): Promise<void> {
   const { name = 'daily', account = 'acme', created, days, replacedBy } = delivery;
   const { platform = '127.0.0.1', revision = '2026-09-01' } = delivery;
   const [first, last] = days;
   const window = { start_date: dateOf(first), end_date: dateOf(last + 1) };
   const input = { name, account, ...(delivery.request?.kind === undefined && REPORT), ...delivery.request };
-  await mkdir(join(out, 'requests'), { recursive: true });
-  await writeFile(join(out, `requests/${account}.${name}.json`), JSON.stringify(input));
   const { request } = parseRequest(input, new Date());
   const dates = Array.from({ length: last - first + 1 }, (_, at) => dateOf(first + at));
   const spend = delivery.spend ?? created;
@@ -88,7 +89,11 @@ export async function deliver({ out, put }: Folder, delivery: Delivery): Promise
     kind: request.kind,
     ...window,
     request: platformRequest(request, window),
-    request_hash: requestHash(request, { platform, revision }),
+    time_zone: request.kind === 'report' ? request.time_zone : undefined,
+    ...(!delivery.old && {
+      export_request: request,
+      request_hash: requestHash(request, { platform, revision }),
+    }),
     platform,
     revision,
     ...(request.kind === 'report' && {
@@ -107,6 +112,15 @@ export async function deliver({ out, put }: Folder, delivery: Delivery): Promise
     table_problem: delivery.table_problem,
   };
   await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
+}
+
+/** Leaves what an export that was interrupted leaves. */
+export async function plan(out: string, input: unknown): Promise<void> {
+  const { request } = parseRequest(input, new Date());
+  const file = join(out, BUCKET, planKey(request, request));
+  await mkdir(dirname(file), { recursive: true });
+  const asked = { version: '1', execution: 'e', started_at: timeOf(1), request_hash: 'h', request };
+  await writeFile(file, JSON.stringify(asked));
 }
 
 export async function curate(args: readonly string[]) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { MissingDays } from '../../../../infra/cli/days/missing.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { BUCKET, curate, deliver, openFolder } from './deliveries.ts';
+import { BUCKET, curate, deliver, openFolder, spendIn } from './deliveries.ts';
 
 it('names the days, why, and the commands that mend them', async () => {
   const folder = await openFolder();
@@ -45,7 +45,7 @@ it('names the days, why, and the commands that mend them', async () => {
     'To add them to the table:',
     `  npm run export -- curate daily --local --out ${out} --from 2026-10-08 --to 2026-10-10`,
     'To export them:',
-    `  npm start -- --out ${out} --input ${out}/requests/acme.daily.json --from 2026-10-01 --to 2026-10-11 --only-missing`,
+    `  npm start -- --out ${out} --again daily --from 2026-10-01 --to 2026-10-11 --only-missing`,
     'To empty the held days in the table:',
     `  npm run export -- curate daily --local --out ${out} --from 2026-10-06 --to 2026-10-08 --accept-empty`,
     '',
@@ -97,6 +97,23 @@ it('asks which account is meant if several have the export, and repeats it in th
   expect(stdout).toContain(`curate daily --account acme --local --out ${folder.out} --from 2026-10-01`);
 });
 
+it('recognises what version 0.1.0 delivered: its days are not in the table, and curate adds them', async () => {
+  const folder = await openFolder();
+  const place = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 3], created: 1, old: true });
+  await deliver(folder, { days: [8, 9], created: 2, old: true });
+  const old = { not_delivered: 4, not_in_table: 5, not_renewed: 0, held: 0 };
+  const { stdout } = await runCommand(['missing', ...place, '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({ start_date: '2026-10-01', days: 9, counts: old });
+  const { exports } = JSON.parse((await runCommand(['status', ...place, '--json'])).stdout);
+  expect(exports).toMatchObject([{ newest_day: '2026-10-09', days: { counts: old } }]);
+  expect((await runCommand(['missing', ...place])).stdout).toMatch(
+    / {2}npm run export -- curate daily --local --out \S+ --from 2026-10-01 --to 2026-10-10\n/,
+  );
+  await curate(place);
+  expect(await spendIn(folder.out)).toEqual({ 1: 1, 2: 1, 3: 1, 8: 2, 9: 2 });
+});
+
 it('looks until today if --from is after the last day that was asked for, and refuses the future', async () => {
   const folder = await openFolder();
   await deliver(folder, { days: [1, 3], created: 1 });
@@ -117,8 +134,9 @@ it('a manifest whose key leads out of the bucket delivers nothing', async () => 
   const [manifest = ''] = globSync('*/exports/**/_manifest.json', { cwd: folder.out });
   const { key, ...fields } = JSON.parse(readFileSync(join(folder.out, manifest), 'utf8'));
   const outside = `../${BUCKET}/${key}`;
+  await deliver(folder, { days: [3, 3], created: 2 });
   await folder.put(manifest.slice(`${BUCKET}/`.length), JSON.stringify({ ...fields, key: outside }));
-  const options = ['missing', 'daily', '--local', '--out', folder.out, '--to', '2026-10-03', '--json'];
+  const options = ['missing', 'daily', '--local', '--out', folder.out, '--to', '2026-10-04', '--json'];
   const { status, stdout } = await runCommand(options);
   expect([status, JSON.parse(stdout).not_delivered]).toMatchObject([0, [{ reason: 'absent', days: 2 }]]);
 });

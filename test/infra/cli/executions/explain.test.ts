@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createHistory, keepSaving } from '../../../../infra/local/step-functions/history.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { plan } from '../days/deliveries.ts';
 import { writeTemporary } from '../support.ts';
 import { FAILED, FAILURE, NAME, RUNNING } from './operated-executions.ts';
 import { STACK, STATE_MACHINE, startExecutions } from './step-functions.ts';
@@ -160,7 +161,7 @@ describe('explain --local', () => {
       time: '2026-11-20T07:30:00Z',
     });
     await write(`${prefix}/_failure.json`, detail);
-    await write('requests/acme.daily.json', {
+    await plan(out, {
       name: 'daily',
       account: 'acme',
       start_date: '2026-10-01',
@@ -168,7 +169,7 @@ describe('explain --local', () => {
       metrics: ['spend'],
       advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
     });
-    await write('platforms/acme.daily.json', { baseUrl: 'https://ads.example', credential: 'c.json' });
+    await write('platform.json', { baseUrl: 'https://ads.example', credential: 'c.json' });
     for (const command of ['explain', 'status']) {
       const { stdout } = await runCommand([command, '--local', '--out', out]);
       expect(stdout).toContain(

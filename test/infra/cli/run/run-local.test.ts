@@ -99,7 +99,7 @@ describe('run --local', () => {
     expect(storage.requests[0]?.headers).not.toHaveProperty('authorization');
     expect(storage.requests[0]?.headers).not.toHaveProperty('x-service-revision');
     const written = await Promise.all(
-      ['events.jsonl', 'history.json', 'index.html', 'platforms/acme.daily.json'].map((name) =>
+      ['events.jsonl', 'history.json', 'index.html', 'platform.json'].map((name) =>
         readFile(join(out, name), 'utf8'),
       ),
     );
@@ -135,27 +135,40 @@ describe('run --local', () => {
     expect(platform.requests).toEqual([]);
   });
 
-  it('keeps its request beside the results, and refuses another one for them until it may take over', async () => {
+  it('repeats the last request from the last platform, and refuses another request or platform', async () => {
     const { platform } = await startPlatform();
-    const kept = join(directory, 'out/requests/acme.daily.json');
-    const readKept = async () => JSON.parse(await readFile(kept, 'utf8'));
-    const run = async (request: object, ...more: string[]) =>
-      runCommand([...(await optionsFor(`${platform.url}/eu/v3`, request)), '--speed', '100', ...more]);
-    expect((await run(REQUEST)).status).toBe(0);
-    expect(await readKept()).toEqual(REQUEST);
+    const given = [
+      ...(await optionsFor(`${platform.url}/eu/v3`, { ...REQUEST, end_date: '2026-10-03' })),
+      '--speed',
+      '100',
+    ];
+    expect((await runCommand(given)).status).toBe(0);
+    const place = ['run', '--local', '--out', join(directory, 'out')];
+    const days = ['--from', '2026-10-01', '--to', '2026-10-02'];
+    const again = await runCommand([...place, '--speed', '100', '--again', 'daily', ...days, '--json']);
+    expect(JSON.parse(again.stdout)).toMatchObject({ outcome: 'delivered', end_date: '2026-10-02' });
     const sent = platform.requests.length;
-    const other = { ...REQUEST, metrics: ['impressions'] };
-    const { status, stderr } = await run(other, '--revision', 'today');
-    expect(status).toBe(2);
-    expect(stderr).toContain('--revision today is not a date');
-    expect(stderr).toContain(
-      `another request is kept in ${kept}, and this one would replace its days in the table daily`,
+    expect(platform.requests.at(-1)?.path).toContain('/eu/v3/');
+
+    const refuse = async (request: object, ...more: string[]) => {
+      const input = await file('other.json', { ...REQUEST, ...request });
+      const { status, stderr } = await runCommand([...place, '--input', input, ...more]);
+      expect([status, platform.requests.length]).toEqual([2, sent]);
+      return stderr;
+    };
+    const other =
+      'acme/daily of another request or revision, and this one would replace its days in the table daily';
+    expect(await refuse({ metrics: ['impressions'] })).toContain(other);
+    expect(await refuse({ revision: '2026-01-01' })).toContain(other);
+    expect(await refuse({ metrics: ['impressions'], name: 'more', table: 'daily' })).toContain(other);
+    const options = await optionsFor(platform.url, { ...REQUEST, name: 'more' });
+    const { status, stderr } = await runCommand(options);
+    expect([status, platform.requests.length]).toEqual([2, sent]);
+    expect(stderr).toMatch(
+      /has the files of 127.0.0.1\/eu\/v3, and this run would export from 127.0.0.1: .* --out$/m,
     );
-    expect(stderr).toMatch(/another name or another "table", or add --take-over/);
-    expect(platform.requests.length).toBe(sent);
-    expect(await readKept()).toEqual(REQUEST);
-    expect((await run(other, '--take-over')).status).toBe(0);
-    expect(await readKept()).toEqual(other);
+    const unknown = await runCommand([...place, '--again', 'dailies']);
+    expect(unknown.stderr).toMatch(/there is no export dailies.* in cdk.json, and no run of it in /);
   });
 
   it.each([

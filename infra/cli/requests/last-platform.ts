@@ -1,0 +1,29 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { platformName } from '../../../functions/decisions/platform-request.ts';
+import type { RequestTarget } from '../../../functions/decisions/request-hash.ts';
+import { parseJson } from '../../../functions/workflow/json.ts';
+import { EXAMPLE_REVISION } from '../../sandbox/settings.ts';
+import { PLATFORM_FLAGS, type PlatformOptions } from '../options.ts';
+
+/** In the folder of local runs: the platform of the last one. The credential is a path, nothing of its content. */
+const FILE = 'platform.json';
+
+/** Without --base-url, a run exports from a sandbox. */
+export function targetOf({ baseUrl, revision = EXAMPLE_REVISION }: PlatformOptions): RequestTarget {
+  return { platform: platformName(baseUrl ?? 'http://127.0.0.1'), revision };
+}
+
+/** The platform of a folder's last run: a sandbox, if there was none. */
+export async function lastPlatform(out: string): Promise<PlatformOptions> {
+  const { baseUrl, credential, revision } = Object(
+    parseJson(await readFile(join(out, FILE), 'utf8').catch(() => '')),
+  );
+  return baseUrl === undefined ? {} : { baseUrl, credential, revision };
+}
+
+export async function keepPlatform(out: string, options: PlatformOptions): Promise<void> {
+  const draft = join(out, `${FILE}.draft`);
+  await writeFile(draft, `${JSON.stringify(options, Object.keys(PLATFORM_FLAGS), 2)}\n`);
+  await rename(draft, join(out, FILE));
+}

@@ -1,0 +1,151 @@
+import { requestHash } from '../../../functions/decisions/request-hash.ts';
+import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
+import { tableOf } from '../../../functions/workflow/table.ts';
+import { nameFaults } from '../../config/export-faults.ts';
+import { tableSource, withColumns } from '../../config/exports.ts';
+import { openToRead, type ReadableBucket } from '../bucket.ts';
+import { describeUnknown, findExport, type LastRequest, readLastRequests } from '../days/days.ts';
+import { UsageError } from '../errors.ts';
+import { configFaults, loadConfig, type PlatformOptions, platformFaults } from '../options.ts';
+import { lastPlatform, targetOf } from '../requests/last-platform.ts';
+import {
+  checkRequest,
+  EXAMPLE,
+  exampleRequest,
+  findGivenRequest,
+  futureFaults,
+  type RequestOptions,
+  withOptions,
+} from '../requests/request.ts';
+
+export interface LocalRunOptions extends PlatformOptions, RequestOptions {
+  readonly json?: true;
+  readonly out: string;
+  readonly speed: number;
+  /** The name of an export that the folder has. */
+  readonly again?: string;
+  /** Of the sandbox. */
+  readonly restatedDays?: number;
+}
+
+interface RunOptions extends LocalRunOptions {
+  /** The platform is that of the folder's last run. */
+  readonly isLast?: boolean;
+}
+
+/**
+ * Finds the request and the platform of a local run, and checks them before anything is started.
+ *
+ * @throws UsageError with every fault
+ */
+export async function checkRun(name: string | undefined, given: LocalRunOptions, now: Date) {
+  const options = await withLastPlatform(name, given);
+  const faults = [...(await findPlatformFaults(options)), ...configFaults()];
+  try {
+    await using bucket = await openToRead({ local: true, out: options.out });
+    const input = withOptions(await findLocalRequest(name, options, bucket, now), options);
+    const checked = checkRequest(input, now);
+    const others = await readLastRequests(bucket);
+    const { account } = checked.request;
+    const last = others.find(
+      ({ request }) => request.account === account && request.name === checked.request.name,
+    );
+    // The same request again is one of the same revision, whatever other exports of the folder have.
+    const platform = {
+      ...options,
+      ...(options.isLast && last?.target && { revision: last.target.revision }),
+    };
+    faults.push(...columnFaults(input), ...futureFaults(checked.request, now));
+    if (faults.length === 0) faults.push(...folderFaults(checked.request, others, platform));
+    if (faults.length === 0) return { input, options: platform, ...checked };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    faults.push(...error.faults);
+  }
+  throw new UsageError([...new Set(faults)]);
+}
+
+/** Without --base-url, an export has the platform of the folder's last run, and the example has a sandbox. */
+async function withLastPlatform(name: string | undefined, options: LocalRunOptions): Promise<RunOptions> {
+  if (options.baseUrl !== undefined || isExample(name, options)) return options;
+  const last = await lastPlatform(options.out);
+  return { ...last, ...options, isLast: last.baseUrl !== undefined && options.revision === undefined };
+}
+
+/** A folder has one platform, and one request under a name or for a table; that of a name in cdk.json may change. */
+function folderFaults(
+  request: ExportRequest,
+  others: readonly LastRequest[],
+  { out, input, again, ...options }: LocalRunOptions,
+): string[] {
+  const target = targetOf(options);
+  const platforms = new Set(others.flatMap((other) => other.target?.platform ?? []));
+  if (platforms.size > 0 && !platforms.has(target.platform))
+    return [
+      `--out ${out} has the files of ${[...platforms].join(' and ')}, and this run would export from ` +
+        `${target.platform}: name that platform with --base-url, or another folder with --out`,
+    ];
+  if (input === undefined && again === undefined) return [];
+  const table = tableOf(request);
+  const isReplaced = ({ request: other, target: its }: LastRequest) =>
+    other.account === request.account &&
+    (other.name === request.name || (table !== undefined && tableOf(other) === table)) &&
+    its !== undefined &&
+    requestHash(other, its) !== requestHash(request, target);
+  return others.filter(isReplaced).map(({ request: { account, name } }) => {
+    const what = table === undefined ? 'files' : `days in the table ${table}`;
+    return (
+      `--out ${out} has ${account}/${name} of another request or revision, and this one would replace its ${what}: ` +
+      'give this one another name'
+    );
+  });
+}
+
+/** A local run writes a table that the config may not have checked. */
+function columnFaults(input: unknown): string[] {
+  const source = configFaults().length === 0 && tableSource(withColumns(Object(input), loadConfig().exports));
+  return source ? nameFaults(source) : [];
+}
+
+/** Without --base-url, the platform is a sandbox, which has its own credential and revision. */
+async function findPlatformFaults(options: LocalRunOptions): Promise<string[]> {
+  if (options.baseUrl !== undefined)
+    return [
+      ...(await platformFaults(options, '--base-url', ['revision', 'credential'])),
+      ...(options.restatedDays === undefined
+        ? []
+        : ['--restated-days changes the sandbox, which --base-url replaces']),
+    ];
+  return (['credential', 'revision'] as const)
+    .filter((name) => options[name] !== undefined)
+    .map((name) => `--${name} needs --base-url`);
+}
+
+function isExample(
+  name: string | undefined,
+  { input, again, account = EXAMPLE.account }: LocalRunOptions,
+): boolean {
+  const isNamed = (name ?? EXAMPLE.name) === EXAMPLE.name && account === EXAMPLE.account;
+  const { exports } = configFaults().length === 0 ? loadConfig() : { exports: [] };
+  const isOther = input !== undefined || again !== undefined;
+  return isNamed && !isOther && !exports.some((entry) => entry.name === name);
+}
+
+/** The request as it was given; without one, the example. */
+async function findLocalRequest(
+  name: string | undefined,
+  options: LocalRunOptions,
+  bucket: ReadableBucket,
+  now: Date,
+): Promise<unknown> {
+  const { again, out, account, baseUrl } = options;
+  if (!isExample(name, options) && again === undefined) return findGivenRequest(name, options);
+  if (again === undefined && baseUrl !== undefined)
+    throw new UsageError(['--base-url needs --input, or the name of an export']);
+  if (again === undefined) return exampleRequest(now);
+  if (name !== undefined) throw new UsageError(['give the name of an export, or --again with it, not both']);
+  const place = { local: true, out, ...(account !== undefined && { account }) } as const;
+  const found = await findExport(again, place, bucket, now);
+  if (!found) throw new UsageError([describeUnknown(again, place)]);
+  return found.input;
+}
