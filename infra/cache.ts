@@ -18,8 +18,8 @@ const CACHE = fileURLToPath(new URL('../node_modules/.cache/ad-report-export', i
 const DAY = 24 * 60 * 60 * 1000;
 
 /**
- * Caches the code that this process, its threads and its children compile. A command then starts in 0.7 s of CPU instead of 1.1 s,
- * nearly all of which loads the SDK and zod.
+ * Caches the code that this process, its threads and its children compile. A command then starts in 0.7 s of
+ * CPU instead of 1.1 s, nearly all of which loads the SDK and zod.
  */
 export function cacheCompiledCode(): void {
   process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'compiled');
@@ -27,7 +27,8 @@ export function cacheCompiledCode(): void {
 }
 
 /**
- * Returns the cached folder of this name. If there is none, `make` fills a draft, which becomes visible only when it is complete.
+ * Returns the cached folder of this name. If there is none, `make` fills a draft, which becomes visible only
+ * when it is complete.
  *
  * @param name must change whenever the content would
  */

@@ -47,7 +47,7 @@ export function addPolicyChecks(app: App, stack: ExportStack): void {
     });
 }
 
-/** The wildcards in policies, each by its resource. Any other wildcard in the same policy is still a finding. */
+/** The wildcards in policies, each by its resource. Any other wildcard is still a finding. */
 function wildcards(stack: ExportStack): Acknowledgement[] {
   const [bucket] = logicalIds(stack, CfnBucket);
   const objects = `<${bucket}.Arn>/${EXPORTS_PREFIX}*`;
@@ -134,8 +134,8 @@ export function checkTemplate({ templateFullPath }: CloudFormationStackArtifact)
 const STARTS = 31;
 
 /**
- * Warns about metrics whose type is a guess, about schedules that start together, and about what an existing topic has to
- * allow: without it, alarms are lost, and only their own history says so.
+ * Warns about metrics whose type is a guess, about schedules that start together, and about what an existing
+ * topic has to allow: without it, alarms are lost, and only their own history says so.
  *
  * @param awsAccount to which the stack would be deployed, if it is known
  */

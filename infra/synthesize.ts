@@ -18,9 +18,9 @@ export interface Synthesized {
 }
 
 /**
- * Synthesizes the stack in this process, with the feature flags of `cdk synth` and without an AWS account. Skips the
- * policy checks and CloudFormation's schema validation: they take seconds, and `cdk synth` runs them. Leaves the
- * functions' code where it was bundled and deletes the assembly after reading the template.
+ * Synthesizes the stack in this process, with the feature flags of `cdk synth` and without an AWS account.
+ * Skips the policy checks and CloudFormation's schema validation: they take seconds, and `cdk synth` runs
+ * them. Leaves the functions' code where it was bundled and deletes the assembly after reading the template.
  *
  * @param bundles the folder that `bundleFunctions` filled
  */

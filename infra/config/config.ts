@@ -19,7 +19,7 @@ export const OUTPUTS = {
   bucket: 'BucketName',
   deadLetterQueue: 'DeadLetterQueueUrl',
   alarmTopic: 'AlarmTopicArn',
-  /** Absent, like those that follow, in a stack without tables. */
+  /** Absent, like the next ones, in a stack without tables. */
   workgroup: 'AthenaWorkgroup',
   database: 'GlueDatabase',
   readerPolicy: 'ReaderPolicyArn',
@@ -44,7 +44,7 @@ const LARGEST_CURATE_BYTES = 4_864 * 1024 ** 2;
 
 const LOG_RETENTION_DAYS = 90;
 
-/** The values that CloudWatch Logs accepts, checked against CDK's type. Loading CDK itself would slow every command. */
+/** The values that CloudWatch Logs accepts, checked against CDK's type. Loading CDK would be slow. */
 const RETENTIONS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ] as const satisfies readonly RetentionDays[];
@@ -72,7 +72,7 @@ const Currency = z
 /** The export sends these parameters of a refresh itself. A secret here would also end up in the template. */
 const NOT_OURS = /^(?!(grant_type|refresh_token|client_secret)$)/;
 
-/** Of a standard topic. A message to a FIFO topic needs a group, which alarms do not name. */
+/** The ARN of a standard topic. A message to a FIFO topic needs a group, which alarms do not name. */
 const TOPIC_ARN = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/;
 
 const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/;
@@ -217,7 +217,7 @@ export function parseConfig(
   };
 }
 
-/** A schedule is in the time zone of its account, and a request in that of its schedule, unless they name another one. */
+/** A schedule is in the time zone of its account, and a request in its schedule's, unless they name one. */
 function withTimeZone(
   entry: z.infer<typeof ConfigFile>['exports'][number],
   time_zones: Readonly<Record<string, string>>,

@@ -8,7 +8,7 @@ export const PRICES = {
   /** Lambda on arm64. */
   gigabyteSecond: 13.3334e-6,
   call: 0.2e-6,
-  /** Each, a month. CloudWatch bills an alarm by the metrics that it watches, and a metric by the hours that have data. */
+  /** A month of each. CloudWatch bills an alarm by its metrics, and a metric by the hours with data. */
   watchedMetric: 0.1,
   metric: 0.3,
   dashboard: 3,
@@ -28,7 +28,8 @@ export const MEMORY = {
   // DuckDB and its buffers need up to 512 MB, and a whole CPU.
   CurateReport: 1769,
   QueryPurchases: 256,
-  // Holds a page of 5,000 items as text and as objects, and 200 bytes per item of the list: 3 million items take 600 MB.
+  // Holds a page of 5,000 items as text and as objects, and 200 bytes per item of the list: 3 million items
+  // take 600 MB.
   ExportList: 1024,
   PublishWindow: 256,
   PublishExport: 256,

@@ -21,8 +21,8 @@ import {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Faults of the exports: each must be a request that an execution would accept, and their tables must not contradict each
- * other. Looks at the raw config, so that a fault elsewhere hides none of these.
+ * Faults of the exports: each must be a request that an execution would accept, and their tables must not
+ * contradict each other. Looks at the raw config, so that a fault elsewhere hides none of these.
  */
 export function exportFaults(context: unknown): string[] {
   const { exports, accounts, tables, revision, currency } = fieldsOf(context);
@@ -206,7 +206,7 @@ function declaredFaults(
   });
 }
 
-/** Two exports may share a table if it has the same columns for both. One account fills it with one request. */
+/** Exports may share a table with the same columns. One account fills it with one request. */
 function contradictions(
   { path, source }: Readable,
   { path: other, source: earlier }: Readable,

@@ -78,7 +78,7 @@ export interface TableSource extends Pick<TableSchema, 'table' | 'kind' | 'colum
   readonly request: ReportRequest | ListRequest;
 }
 
-/** Returns the export's part of its table; undefined if it has no table. @throws InvalidInput if the request is faulty */
+/** Returns the export's part of its table, if it has one. @throws InvalidInput if the request is faulty */
 export function tableSource(entry: ConfiguredEntry): TableSource | undefined {
   // A table does not depend on dates, and so not on the day either.
   const { request } = parseRequest(requestOf(entry), new Date(0));

@@ -1,8 +1,8 @@
 import { type Column, catalogName, LEDGER, type TableSchema } from '../../functions/workflow/table.ts';
 
 /**
- * Queries over the tables and the ledger, in SQL that runs unchanged in DuckDB and in Athena (Trino). The stack saves them in its
- * workgroup, and the views of `query` are made of them.
+ * Queries over the tables and the ledger, in SQL that runs unchanged in DuckDB and in Athena (Trino). The
+ * stack saves them in its workgroup, and the views of `query` are made of them.
  */
 
 export interface SavedQuery {
@@ -14,7 +14,7 @@ export interface SavedQuery {
 export type QueriedTable = Pick<TableSchema, 'table' | 'kind' | 'columns'> &
   Partial<Pick<TableSchema, 'currencies'>>;
 
-/** Days without a change after which a day counts as settled. Most platforms attribute conversions within a week. */
+/** Days without a change after which a day is settled. Most conversions are attributed within a week. */
 const SETTLED_DAYS = 7;
 
 const DAY = '"table_name", "account", "date"';

@@ -19,7 +19,10 @@ const MAX_DESCRIPTION = 2_048;
 export interface DocumentedColumn extends TableColumn {
   /** One sentence, without its full stop. */
   readonly meaning: string;
-  /** `count`, `number`, `ratio`, a currency such as `EUR`, or `money` if no or several currencies are known. Only of a metric that we know. */
+  /**
+   * `count`, `number`, `ratio`, a currency such as `EUR`, or `money` for no or several currencies. Known
+   * metrics only.
+   */
   readonly unit?: string;
   /** Its sum over days or dimensions means something. Only of a metric that we know. */
   readonly adds_up?: boolean;

@@ -13,9 +13,9 @@ interface AccountSecretsProps {
 }
 
 /**
- * Two secrets per account: the credential, which an operator stores, and the token, which GetToken caches. The stack
- * creates them empty, so that no value is ever in a template. The token goes with its account or the stack, and the
- * credential stays.
+ * Two secrets per account: the credential, which an operator stores, and the token, which GetToken caches.
+ * The stack creates them empty, so that no value is ever in a template. The token goes with its account or
+ * the stack, and the credential stays.
  */
 export class AccountSecrets extends Construct {
   private readonly prefix: string;
@@ -29,7 +29,8 @@ export class AccountSecrets extends Construct {
       this.secret(
         `${account}/credential`,
         'Requests the tokens of the account; stored by an operator',
-        // A creation that is rolled back deletes the secret. If it stayed, the next deployment would fail because the name is taken.
+        // A creation that is rolled back deletes the secret. If it stayed, the next deployment would fail
+        // because the name is taken.
         RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
       );
       this.secret(
@@ -61,9 +62,9 @@ export class AccountSecrets extends Construct {
   }
 
   /**
-   * Grants the secrets of all accounts by one pattern, because a list of ARNs outgrows a role's policies at about 40
-   * accounts. Secrets Manager ends each ARN with a hyphen and six random characters. Narrower than the L2 construct's
-   * grants, which include DescribeSecret and UpdateSecret.
+   * Grants the secrets of all accounts by one pattern, because a list of ARNs outgrows a role's policies at
+   * about 40 accounts. Secrets Manager ends each ARN with a hyphen and six random characters. Narrower than
+   * the L2 construct's grants, which include DescribeSecret and UpdateSecret.
    */
   private grant(grantee: IGrantable, actions: readonly string[], secret: 'credential' | 'token'): void {
     const arn = Stack.of(this).formatArn({

@@ -19,7 +19,7 @@ import { cachedFolder } from '../cache.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** DuckDB's native part. esbuild leaves its import as it is, so a bundle needs it in a node_modules of its own. */
+/** DuckDB's native part. esbuild leaves its import alone: a bundle needs node_modules for it. */
 const BINDINGS = '@duckdb/node-bindings';
 
 /** Lambda's Linux on arm64, whatever machine this is. Without --libc, npm asks this machine for its own. */
@@ -32,19 +32,21 @@ export class PackageFault extends Error {
 }
 
 /**
- * Lambda imports a handler's file. An `import` of CommonJS first scans the whole file for its exports, a tenth of the load time of
- * a bundle. `require` does not.
+ * Lambda imports a handler's file. An `import` of CommonJS first scans the whole file for its exports, a
+ * tenth of the load time of a bundle. `require` does not.
  */
 const INDEX = "exports.handler = require('./step.cjs').handler;\n";
 
 /**
- * Bundles every step, `functions/<name>.ts`, with its dependencies into `<outdir>/<name>/step.cjs`, beside the index.cjs that
- * Lambda imports.
+ * Bundles every step, `functions/<name>.ts`, with its dependencies into `<outdir>/<name>/step.cjs`, beside
+ * the index.cjs that Lambda imports.
  *
- * One call parses each file once and takes 0.6 s. NodejsFunction would start esbuild for each function and take 3 s.
+ * One call parses each file once and takes 0.6 s. NodejsFunction would start esbuild for each function and
+ * take 3 s.
  *
- * The format is CommonJS, which loads in two thirds of the time of an ES module: an `import` of node:http evaluates all of its
- * exports, such as `fetch`. The code is not minified: that would not make it load faster, and stack traces would need a source map.
+ * The format is CommonJS, which loads in two thirds of the time of an ES module: an `import` of node:http
+ * evaluates all of its exports, such as `fetch`. The code is not minified: that would not make it load
+ * faster, and stack traces would need a source map.
  *
  * @param lambdaModules the folder of {@link installForLambda}. By default, the bundles run on this machine
  */
@@ -78,8 +80,8 @@ export function bundleFunctions(outdir: string, lambdaModules?: string): void {
 }
 
 /**
- * Installs the dependencies for Lambda, at the versions and checksums of package-lock.json. Does nothing while that file stays
- * the same.
+ * Installs the dependencies for Lambda, at the versions and checksums of package-lock.json. Does nothing
+ * while that file stays the same.
  *
  * @returns their node_modules
  * @throws PackageFault with npm's reason

@@ -4,11 +4,12 @@ import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import type { CfnStateMachine, StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
 
-/** Seconds for which Step Functions reuses a data key before it asks KMS for a new one. The maximum is 900. */
+/** Seconds for which Step Functions reuses a data key of KMS. The maximum is 900. */
 const DATA_KEY_REUSE = 300;
 
 /**
- * The customer managed key that encrypts secrets, objects, executions, logs, the dead-letter queue and alarms.
+ * The customer managed key that encrypts secrets, objects, executions, logs, the dead-letter queue and
+ * alarms.
  *
  * @param setting `create`, or the ARN of a key whose policy allows the services in {@link serviceStatements};
  *   undefined: everything is encrypted with keys that AWS manages
@@ -77,8 +78,8 @@ export function grantKey(
 }
 
 /**
- * Encrypts the definition and the history of every execution. The L2 property `encryptionConfiguration` would grant the
- * role nothing unless the state machine had a fixed name.
+ * Encrypts the definition and the history of every execution. The L2 property `encryptionConfiguration` would
+ * grant the role nothing unless the state machine had a fixed name.
  */
 export function encryptExecutions(machine: StateMachine, key: IKey | undefined): void {
   if (!key) return;
@@ -97,7 +98,7 @@ export function encryptExecutions(machine: StateMachine, key: IKey | undefined):
   });
   // A separate policy: it names the state machine, which depends on its role's default policy.
   new Policy(machine, 'KeyPolicy', { roles: [machine.role], statements: [executions] });
-  // In the default policy: when Step Functions creates the state machine, the role must be able to deliver logs.
+  // In the default policy: the role must be able to deliver logs when the state machine is created.
   machine.addToRolePolicy(
     new PolicyStatement({
       actions: ['kms:GenerateDataKey'],

@@ -5,8 +5,8 @@ import { LogLevel, type LogOptions } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
 
 /**
- * Logs every event of every execution without its input and output. Groups under `/aws/vendedlogs/` do not use up the
- * limited size of the account's resource policy for log deliveries.
+ * Logs every event of every execution without its input and output. Groups under `/aws/vendedlogs/` do not
+ * use up the limited size of the account's resource policy for log deliveries.
  */
 export function createExecutionLogs(
   scope: Construct,

@@ -19,7 +19,7 @@ const ABORT_UPLOADS_AFTER = Duration.days(1);
 /** A replaced object stays readable by its version, which its manifest names, for this long. */
 const KEEP_REPLACED = Duration.days(90);
 
-/** Each delivery replaces whole months, and a report that was kept long enough is removed: time to undo a mistake. */
+/** Time to undo a mistake: deliveries replace whole months, and old reports are removed. */
 const TO_UNDO = Duration.days(7);
 
 interface ExportBucketProps {
@@ -63,7 +63,7 @@ export class ExportBucket extends Construct {
           noncurrentVersionExpiration: KEEP_REPLACED,
           expiredObjectDeleteMarker: true,
         },
-        // Of two rules for an object, S3 takes the shorter time.
+        // S3 takes the shorter time of two rules for an object.
         { id: 'ReplacedTables', prefix: TABLES_PREFIX, noncurrentVersionExpiration: TO_UNDO },
         ...(keepReportsDays === undefined ? [] : [expireReports(keepReportsDays)]),
       ],
@@ -75,8 +75,9 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * To put an object and its tag, in one request or in parts, and to list and abort an unfinished upload. Manifests, failure
-   * reports and plans are denied, because readers trust them: only PublishWindow, DescribeFailure and PlanExport write them.
+   * To put an object and its tag, in one request or in parts, and to list and abort an unfinished upload.
+   * Manifests, failure reports and plans are denied, because readers trust them: only PublishWindow,
+   * DescribeFailure and PlanExport write them.
    */
   grantUpload(grantee: IGrantable): void {
     this.grant(grantee, ['s3:PutObject', 's3:PutObjectTagging']);
@@ -96,8 +97,8 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * To list and read objects and their versions. Without s3:ListBucket, S3 answers 403 instead of 404 for an absent object. That
-   * permission cannot be limited to a prefix, because a GetObject request has none.
+   * To list and read objects and their versions. Without s3:ListBucket, S3 answers 403 instead of 404 for an
+   * absent object. That permission cannot be limited to a prefix, because a GetObject request has none.
    */
   grantRead(grantee: IGrantable, keys?: string): void {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
@@ -105,7 +106,7 @@ export class ExportBucket extends Construct {
     grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
   }
 
-  /** To read and replace the objects of tables. An absent month needs s3:ListBucket too, which {@link grantRead} gives. */
+  /** To read and replace tables' objects. Absent months need s3:ListBucket too, of {@link grantRead}. */
   grantWriteTables(grantee: IGrantable): void {
     const resourceArns = [this.bucket.arnForObjects(`${TABLES_PREFIX}*`)];
     Grant.addToPrincipal({ grantee, actions: ['s3:GetObject', 's3:PutObject'], resourceArns });

@@ -30,7 +30,7 @@ interface ExportSchedulesProps {
   readonly encryptionKey?: IKey | undefined;
 }
 
-/** Starts scheduled exports, each with its whole request. Requests that cannot be started go to the dead-letter queue. */
+/** Starts scheduled exports, each with its whole request. Others go to the dead-letter queue. */
 export class ExportSchedules extends Construct {
   readonly deadLetterQueue: Queue;
   private readonly group: ScheduleGroup;

@@ -35,8 +35,8 @@ interface ExportTablesProps {
 }
 
 /**
- * The tables in the Glue Data Catalog, and an Athena workgroup to query them. Each table is one resource, so removing its export
- * from the config removes it from the catalog; its objects stay in the bucket.
+ * The tables in the Glue Data Catalog, and an Athena workgroup to query them. Each table is one resource, so
+ * removing its export from the config removes it from the catalog; its objects stay in the bucket.
  */
 export class ExportTables extends Construct {
   readonly database: string;

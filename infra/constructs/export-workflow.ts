@@ -7,8 +7,8 @@ import type { WindowState } from '../../functions/workflow/states.ts';
 import { announce, catchAll, caught, invoke, is, isKind, type StepFunctions } from './workflow-states.ts';
 
 /**
- * A window ends within 24 h in the worst case, so 100 windows, one at a time, end within 100 days. Nearly all exports end
- * within minutes.
+ * A window ends within 24 h in the worst case, so 100 windows, one at a time, end within 100 days. Nearly all
+ * exports end within minutes.
  */
 const EXECUTION_TIMEOUT = Duration.days(100);
 
@@ -41,8 +41,8 @@ export class ExportWorkflow extends Construct {
   }
 
   /**
-   * One export. GetToken comes before the windows, so a dead credential costs one request and not one per window.
-   * An export with `only_missing` may have no window to export; it sends no request to the platform.
+   * One export. GetToken comes before the windows, so a dead credential costs one request and not one per
+   * window. An export with `only_missing` may have no window to export; it sends no request to the platform.
    */
   private exportStates(functions: StepFunctions): sfn.IChainable {
     const failed = this.failureStates(functions);
@@ -69,7 +69,7 @@ export class ExportWorkflow extends Construct {
     return takeRequest;
   }
 
-  /** A failed export is announced before it fails. A redrive would fail again; `resume` exports what is missing. */
+  /** A failed export is announced before it fails. A redrive fails again; `resume` does not. */
   private failureStates(functions: StepFunctions): sfn.IChainable {
     const describeFailure = invoke(this, 'DescribeFailure', { functions });
     const announceFailure = announce(this, 'AnnounceFailure', 'Report Export Failed', '$.failure');
@@ -83,8 +83,8 @@ export class ExportWorkflow extends Construct {
   }
 
   /**
-   * Each window is a child execution with a history of its own: a history holds 25,000 events, and a window can write
-   * 20,000. The other windows continue when one dies without a result; PublishExport reports it as missing.
+   * Each window is a child execution with a history of its own: a history holds 25,000 events, and a window
+   * can write 20,000. The other windows continue when one dies without a result; PublishExport reports it.
    */
   private exportWindows(functions: StepFunctions): sfn.DistributedMap {
     return new sfn.DistributedMap(this, 'ExportWindows', {
@@ -105,14 +105,15 @@ export class ExportWorkflow extends Construct {
   }
 
   /**
-   * One window. Every way to a GET of a report leads through WaitForReport, so two GETs are at least 10 s apart, also
-   * after a refused token or an expired URL. GetWindowToken checks the token again because a window may start hours
-   * after its export, and RenewToken replaces a refused one. A failed window ends with a result, so that the other windows continue.
+   * One window. Every way to a GET of a report leads through WaitForReport, so two GETs are at least 10 s
+   * apart, also after a refused token or an expired URL. GetWindowToken checks the token again because a
+   * window may start hours after its export, and RenewToken replaces a refused one. A failed window ends with
+   * a result, so that the other windows continue.
    */
   private windowStates(functions: StepFunctions): sfn.IChainable {
     const failed = invoke(this, 'DescribeWindowFailure', { functions });
     const wait = new sfn.Wait(this, 'WaitForReport', { time: sfn.WaitTime.secondsPath('$.wait_seconds') });
-    // It sets the shortest wait: that of an earlier 429 may be 15 minutes.
+    // It sets the shortest wait: an earlier 429 may have set 15 minutes.
     const renewToken = invoke(this, 'RenewToken', { functions, failed });
     const calls = { functions, failed, except: { TokenRefused: renewToken } };
     const downloads = { ...calls, except: { ...calls.except, UrlExpired: wait } };
@@ -154,8 +155,8 @@ export class ExportWorkflow extends Construct {
 }
 
 /**
- * Child executions belong to `<state machine>/<label of the Distributed Map>`. CDK lets the Distributed Map redrive them, but
- * describe and stop only executions of the state machine itself.
+ * Child executions belong to `<state machine>/<label of the Distributed Map>`. CDK lets the Distributed Map
+ * redrive them, but describe and stop only executions of the state machine itself.
  */
 function allowChildExecutions(machine: sfn.StateMachine): void {
   const name = Stack.of(machine).splitArn(

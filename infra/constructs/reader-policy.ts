@@ -15,22 +15,23 @@ interface ReaderPolicyProps {
   readonly encryptionKey?: IKey | undefined;
 }
 
-/** What Athena's console, its drivers and `query` call of the workgroup. */
+/** The calls of the workgroup by Athena's console, its drivers and `query`. */
 const OF_WORKGROUP = [
   ...['GetWorkGroup', 'StartQueryExecution', 'StopQueryExecution', 'GetQueryExecution', 'GetQueryResults'],
   ...['GetQueryResultsStream', 'BatchGetQueryExecution', 'ListQueryExecutions'],
   ...['ListNamedQueries', 'GetNamedQuery', 'BatchGetNamedQuery'],
 ];
 
-/** What they list before a query. AWS's own example allows it for every resource: drivers write the catalog's name in any case. */
+/** The lists before a query. AWS's example allows every resource: drivers write names in any case. */
 const OF_ATHENA = [
   ...['ListEngineVersions', 'ListWorkGroups', 'ListDataCatalogs', 'GetDataCatalog'],
   ...['ListDatabases', 'GetDatabase', 'ListTableMetadata', 'GetTableMetadata'],
 ];
 
 /**
- * Creates a policy that allows queries of the tables in Athena. The owner of the AWS account attaches it to a person or a tool.
- * Readers see each other's results, because a workgroup that enforces where results go has one place for all.
+ * Creates a policy that allows queries of the tables in Athena. The owner of the AWS account attaches it to a
+ * person or a tool. Readers see each other's results, because a workgroup that enforces where results go has
+ * one place for all.
  */
 export function createReaderPolicy(scope: Construct, id: string, props: ReaderPolicyProps): ManagedPolicy {
   const { database, workgroup, bucket, results, encryptionKey } = props;

@@ -70,16 +70,16 @@ const throttled = retry(NOT_STARTED, { first: MIN_WAIT, times: 10, longest: 60 }
 
 // These belong only to steps that GET no report.
 
-/** 1 + 2 + 4 + 8 + 16 + 32 + 64 + 120 × 4 = 607 s: as long as `unavailable`, but a single 5xx costs one second. */
+/** 1 + 2 + 4 + 8 + 16 + 32 + 64 + 120 × 4 = 607 s: as long as `unavailable`, but one 5xx costs 1 s. */
 const unavailableSoon = retry(UNAVAILABLE, { first: 1, times: 11, longest: 120 });
 
 /** POST /reports has no idempotency key, so it is sent at most once more if its function was killed. */
 const killedOnce = retry(KILLED, { first: MIN_WAIT, times: 1 });
 
 /**
- * With reserve_token_concurrency, GetToken runs one at a time, so many calls queue: usually for a second each, for a minute each
- * while the platform does not answer. 1 + 2 + 4 + 8 + 16 + 20 × 55 = 1,131 s at most, and half of it on average,
- * because FULL jitter spreads calls that arrived together.
+ * With reserve_token_concurrency, GetToken runs one at a time, so many calls queue: usually for a second
+ * each, for a minute each while the platform does not answer. 1 + 2 + 4 + 8 + 16 + 20 × 55 = 1,131 s at most,
+ * and half of it on average, because FULL jitter spreads calls that arrived together.
  */
 const queued: RetryProps = {
   ...retry(NOT_STARTED, { first: 1, times: 60, longest: 20 }),
@@ -92,7 +92,7 @@ const internal = retry([...NOT_STARTED, ...KILLED, 'ServiceUnavailable'], { firs
 /** 2 + 4 + 8 + 16 + 32 = 62 s. */
 const busy = retry([...NOT_STARTED, 'ServiceUnavailable'], { first: 2, times: 5 });
 
-/** Twice, and then the file is delivered without its rows: one that is too large for the function kills it each time. */
+/** Twice, then the file is delivered without its rows: one that is too large kills each call. */
 const killedTwice = retry(KILLED, { first: 2, times: 2 });
 
 /** Sending an event again does no harm, whatever the error: 2 + 4 + 8 + 16 + 32 + 64 = 126 s. */
@@ -102,7 +102,7 @@ const announcement = retry(['States.TaskFailed', 'States.Timeout'], { first: 2, 
 export const retries = {
   PlanExport: [internal],
   GetToken: [unavailableSoon, unreadable, killed, queued],
-  // Lost answers are counted in the window's state: a Retry's count starts again each time the state is entered.
+  // Lost answers are counted in the window's state: a Retry's count starts again with each entry.
   CreateReport: [unavailableSoon, killedOnce, throttled],
   CheckReport: [unavailable, unreadable, killed, throttled],
   SaveReport: [unavailable, unreadable, copyFailed, urlExpired, killed, throttled],

@@ -25,7 +25,7 @@ const RUNS = {
   DescribeWindowFailure: 'DescribeFailure',
 } as const satisfies Record<string, StepName>;
 
-/** Steps that GET a report. They compare the redrives of the execution, so that no GET comes early after one (contract 4.4). */
+/** Steps that GET a report. They look at redrives, so that no GET comes early (contract 4.4). */
 const GETS_REPORT: readonly StepName[] = ['CheckReport', 'SaveReport'];
 
 /** States that send an event. */
@@ -38,7 +38,7 @@ export type StepFunctions = Readonly<Record<StepName, IFunction>>;
 
 interface Invoked {
   readonly functions: StepFunctions;
-  /** The next state after these errors, such as those that a new token or a fresh URL cures. */
+  /** The next state after these errors, such as errors that a new token or a fresh URL cures. */
   readonly except?: { readonly [error in ErrorName]?: sfn.IChainable };
   /** The next state after any other error. */
   readonly failed?: sfn.IChainable;
@@ -76,7 +76,7 @@ class OwnEvents extends EventBridgePutEvents {
   }
 }
 
-/** A state that sends an event. It passes its input on, so an execution's output is the event that it sent. */
+/** A state that sends an event. It passes its input on, so an execution's output is its event. */
 export function announce(
   scope: Construct,
   id: Announcement,

@@ -1,4 +1,4 @@
-/** A clock that runs `speed` times faster than the machine's. Plain data, so that every thread can have the same clock. */
+/** A clock that runs `speed` times faster than the machine's. Plain data, so threads can share it. */
 export interface ClockAnchor {
   /** The moment, in epoch ms, at which both clocks show the same time. */
   readonly start: number;
@@ -14,7 +14,7 @@ export interface Clock extends ClockAnchor {
 
 const RealDate = Date;
 
-/** Epoch ms of the machine's clock with fractions: at speed 1000, a millisecond is a second of the scaled clock. */
+/** Epoch ms of the machine's clock, with fractions: at speed 1000, 1 ms is a second of the scaled clock. */
 function realNow(): number {
   return performance.timeOrigin + performance.now();
 }
@@ -43,7 +43,7 @@ export function createScaledDate(anchor: ClockAnchor): DateConstructor {
 /** The longest delay of Node's timers. A longer one would fire at once. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** Milliseconds added to each wait: two readings of a clock in whole milliseconds can show 14 ms for a wait of 14.3 ms. */
+/** Milliseconds added to each wait: two readings in whole milliseconds can show 14 for 14.3. */
 const READING_ERROR_MS = 1;
 
 interface ScaledTimers {
@@ -53,8 +53,8 @@ interface ScaledTimers {
 }
 
 /**
- * Returns timers that wait by the scaled clock, never less than asked and for any length. They are for the waits of the state
- * machine. Handlers keep the real timers, because their time-outs are those of real connections.
+ * Returns timers that wait by the scaled clock, never less than asked and for any length. They are for the
+ * waits of the state machine. Handlers keep the real timers: their connections are real.
  */
 export function createScaledTimers({ speed }: ClockAnchor): ScaledTimers {
   const running = new Map<unknown, NodeJS.Timeout>();

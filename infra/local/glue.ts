@@ -57,8 +57,8 @@ interface RequestTablesOptions {
 }
 
 /**
- * Returns a function that creates a request's table, as a deployment would if the config contained the request. Requests of
- * several accounts may share a table.
+ * Returns a function that creates a request's table, as a deployment would if the config contained the
+ * request. Requests of several accounts may share a table.
  */
 export function createRequestTables({
   glue,

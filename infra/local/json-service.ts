@@ -25,7 +25,8 @@ export type Json = Readonly<Record<string, unknown>>;
  * Starts an AWS service that speaks the AWS JSON protocol 1.1, on 127.0.0.1.
  *
  * @param answer gets the operation and its parameters. Throws JsonServiceError for an error of the client
- * @param now the SDK retries an error if Date differs from its own clock by minutes: it takes the error for clock skew
+ * @param now the SDK retries an error if Date differs from its own clock by minutes: it takes the error for
+ *   clock skew
  */
 export async function startJsonService(
   answer: (operation: string, parameters: Json) => Json,

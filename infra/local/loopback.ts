@@ -3,7 +3,7 @@ import type { AddressInfo, Server } from 'node:net';
 export type Listening = {
   /** 127.0.0.1 and the port, such as 127.0.0.1:49152. */
   address: string;
-  /** Stops listening and ends every connection, including those that still wait for a response. */
+  /** Stops listening and ends every connection, also connections that still wait for a response. */
   close(): Promise<void>;
 };
 

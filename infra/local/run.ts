@@ -31,11 +31,11 @@ export interface LocalOptions {
   readonly out: string;
   /** Default: real time. A platform on this machine must use the same clock. */
   readonly clock?: ClockAnchor;
-  /** The run has a table for each request that it exports, as if this config contained it. Default: an empty config. */
+  /** The run has a table for each request, as if this config contained it. Default: an empty config. */
   readonly config?: TableConfig;
   /** Default: the stack of cdk.json. */
   readonly assembly?: Assembly;
-  /** The bucket keeps each version of an object, as the deployed one does. Default: false, which saves disk. */
+  /** The bucket keeps each version of an object, as the deployed one does. Default: false. */
   readonly versioned?: boolean;
   /** Called when {@link FIRST_BYTES} of a file have arrived, and each time that they have doubled. */
   readonly onDoubled?: OnDoubled;
@@ -76,10 +76,11 @@ export interface LocalRun extends AsyncDisposable {
 /**
  * Starts the stack on this machine. The platform is the only thing outside that it talks to.
  *
- * It runs the definition and the bundled handlers that are deployed. These differ: a window is an iteration in the history of its
- * export, not an execution; calls queue where Lambda would throttle them; the limits of a function's time count real time, whatever
- * the clock's speed; each try of a state is its first one in the log; there is no redrive, IAM, KMS or lifecycle rule; and make-assembly.ts replaces the config's platform, accounts
- * and exports, so that one assembly serves every run.
+ * It runs the definition and the bundled handlers that are deployed. These differ: a window is an iteration
+ * in the history of its export, not an execution; calls queue where Lambda would throttle them; the limits of
+ * a function's time count real time, whatever the clock's speed; each try of a state is its first one in the
+ * log; there is no redrive, IAM, KMS or lifecycle rule; and make-assembly.ts replaces the config's platform,
+ * accounts and exports, so that one assembly serves every run.
  */
 export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   await using started = new AsyncDisposableStack();
@@ -164,7 +165,7 @@ function createSecrets(credentials: LocalOptions['credentials'], prefix: string)
   return secrets;
 }
 
-/** The variables that depend on this run: the platform and its accounts, and the local endpoints of the AWS services. */
+/** The variables that depend on this run: the platform, its accounts, and the AWS services' endpoints. */
 function environmentOf(
   options: LocalOptions,
   endpoints: Readonly<Record<string, string>>,

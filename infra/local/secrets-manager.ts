@@ -10,7 +10,7 @@ export interface SecretVersion {
 export interface Secret {
   /** Oldest first. The last version is AWSCURRENT. */
   versions(): readonly SecretVersion[];
-  /** Adds a version as AWSCURRENT. Does nothing if the id is known: the SDK sends a call again if its answer was lost. */
+  /** Adds a version as AWSCURRENT. A known id changes nothing: the SDK repeats a lost call. */
   put(id: string, text: string): void;
   /** Stores a version that is not AWSCURRENT. */
   stage(id: string, text: string): void;
@@ -39,8 +39,8 @@ export function createMemorySecret(initial?: string): Secret {
 }
 
 /**
- * Keeps AWSCURRENT in a file, so that a rotated refresh token survives the run. Other programs may change the file at
- * any time: each call reads it again and adds a new text as a new version.
+ * Keeps AWSCURRENT in a file, so that a rotated refresh token survives the run. Other programs may change the
+ * file at any time: each call reads it again and adds a new text as a new version.
  */
 export function createFileSecret(file: string): Secret {
   const memory = createMemorySecret();

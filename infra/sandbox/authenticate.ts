@@ -10,8 +10,8 @@ export const PLATFORM_HEADERS = ['authorization', 'x-api-key', 'x-service-revisi
 const API_KEY_SUNSET = Date.parse('2027-01-01T00:00:00Z');
 
 /**
- * Accepts a bearer token, or on the reporting endpoints the legacy key until its sunset (contract 5.1 and 5.7).
- * If a request has both headers, only the bearer token counts.
+ * Accepts a bearer token, or on the reporting endpoints the legacy key until its sunset (contract 5.1 and
+ * 5.7). If a request has both headers, only the bearer token counts.
  *
  * @throws Refusal 401
  */

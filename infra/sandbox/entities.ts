@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The first 24 characters of the UUIDs of an advertiser's campaigns, creatives or others. Twelve digits follow: the number of
- * the entity. The lists and all reports use the same ids, so they can be joined.
+ * The first 24 characters of the UUIDs of an advertiser's campaigns, creatives or others. Twelve digits
+ * follow: the number of the entity. The lists and all reports use the same ids, so they can be joined.
  */
 export function idPrefix(kind: string, advertiser: string): string {
   const hex = createHash('sha256').update(`${kind} ${advertiser}`).digest('hex');

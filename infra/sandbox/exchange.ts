@@ -49,7 +49,7 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   return { status, headers: { 'content-type': 'application/json', ...headers }, json: body };
 }
 
-/** A page that loads nothing and cannot be framed. It sends no Referer, because its URL holds the OAuth state. */
+/** A page that loads nothing and cannot be framed. No Referer: its URL holds the OAuth state. */
 export function html(status: number, page: string): Answer {
   const headers = {
     'content-type': 'text/html; charset=utf-8',

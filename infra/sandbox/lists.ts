@@ -15,7 +15,7 @@ const DEFAULT_COUNT = 57;
 /** Items were created a minute apart, the last one a minute before the start. */
 const SPACING_MS = 60_000;
 
-/** A page by limit and offset, newest first (contract 4.6 and 8). Makes the items on request, so long lists take no memory. */
+/** A page by limit and offset, newest first (contract 4.6 and 8). Made on request, to save memory. */
 export function listPage(state: SandboxState, { path, query }: Incoming, grant: Grant): Answer {
   const list = path.slice(1);
   const { limit, offset } = readAs(Page, Object.fromEntries(query));

@@ -42,7 +42,7 @@ export async function servePlatform(
   await sendAnswer(response, answer, call, fault);
 }
 
-/** If a fault sets a status of 300 or more, the request is not processed, unless the fault says `processed`. */
+/** After a status of 300 or more, the request is not processed, unless the fault says `processed`. */
 function answerWithFault(
   state: SandboxState,
   request: Incoming,
@@ -107,7 +107,7 @@ function reportIdOf(path: string): string | undefined {
 }
 
 /**
- * Answers a request. It checks authentication, then the revision (contract 5.6), then the scope, then the parameters.
+ * Answers a request. It checks authentication, then the revision (contract 5.6), scope and parameters.
  *
  * @param previousGet time of the previous GET of the same report
  * @throws Refusal

@@ -25,7 +25,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
     /** With the base path, without a slash at the end. */
     baseUrl: platformUrl + (options.basePath ?? ''),
     storageUrl: state.storageUrl,
-    /** Of the first credential. */
+    /** The client of the first credential. */
     clientId: first.clientId,
     clientSecret: first.clientSecret,
     /** The newest published revision. */

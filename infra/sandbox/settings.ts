@@ -18,7 +18,7 @@ export type Credential = {
   scopes: readonly string[];
   /** The ids of the advertisers that it covers (contract 5.5). */
   advertisers: 'all' | readonly string[];
-  /** Redirect URIs for the authorization code grant, matched exactly. http URIs on loopback are allowed too. */
+  /** Redirect URIs for the authorization code grant, matched exactly. http on loopback is allowed too. */
   redirectUris: readonly string[];
   /** The consent screen is skipped by arrangement (contract 4.2). */
   consentGranted: boolean;
@@ -27,13 +27,13 @@ export type Credential = {
 };
 
 export type ReportSettings = DaySettings & {
-  /** Rows in the file, spread over its dates. Default: a few for each date, advertiser and combination of dimensions. */
+  /** Rows in the file, spread over its dates. Default: a few for each date and advertiser. */
   rows?: number;
   /** Exact size of the file, instead of `rows`. The file holds as many rows as fit, then blank lines. */
   bytes?: number;
   /** Seconds from creation to PROCESSING. Default: about 5, different for each request. */
   secondsToProcessing?: number;
-  /** Seconds from creation to READY, of each report or of the Nth one. Default: about 25, different for each request. */
+  /** Seconds from creation to READY, of each report or of the Nth one. Default: about 25. */
   secondsToReady?: number | ((ordinal: number) => number);
   /** Validity of a download_url (contract 2.3). Default: 24 hours. */
   urlSeconds?: number;
@@ -54,7 +54,7 @@ export type SandboxOptions = {
   tokenSeconds?: number;
   /** A refresh returns a new refresh token and invalidates the old one. */
   rotateRefreshTokens?: boolean;
-  /** The number of items of each list. Default: 57. GET /advertisers ignores it: it lists the account's advertisers. */
+  /** The number of items of each list. Default: 57. GET /advertisers lists the account's. */
   lists?: Readonly<Record<string, { readonly count: number }>>;
   /** Objects, or lines of text that `parseFault` reads. */
   faults?: readonly (string | Fault)[];

@@ -14,7 +14,7 @@ interface AlarmTopicProps {
   readonly arn?: string | undefined;
   /** Each address gets an e-mail that asks for confirmation. */
   readonly emails: readonly string[];
-  /** CloudWatch cannot use the key that AWS manages for SNS. Without this key, SNS still encrypts its disks. */
+  /** CloudWatch cannot use the key that AWS manages for SNS. SNS still encrypts its disks. */
   readonly encryptionKey?: IKey | undefined;
 }
 
@@ -52,7 +52,7 @@ interface SlackProps {
   readonly topic: ITopic;
 }
 
-/** Shows the topic's alarms in a Slack channel, with their graphs. Its members can read metrics and alarms, and nothing else. */
+/** Shows the topic's alarms in a Slack channel, whose members can read metrics and alarms, no more. */
 export function notifySlack(
   scope: Construct,
   id: string,
@@ -69,7 +69,7 @@ export function notifySlack(
     guardrailPolicies: [ManagedPolicy.fromAwsManagedPolicyName('CloudWatchReadOnlyAccess')],
   });
   channel.addToRolePolicy(new PolicyStatement({ actions: CLOUDWATCH_READS, resources: ['*'] }));
-  // No document of AWS says that the service names the account. If it does not, the chat would show no graph without IfExists.
+  // No document of AWS says that the service names the account. IfExists shows the graphs even so.
   (channel.role?.node.defaultChild as CfnRole).addPropertyOverride(
     'AssumeRolePolicyDocument.Statement.0.Condition.StringEqualsIfExists',
     { 'aws:SourceAccount': account },

@@ -16,13 +16,13 @@ import type { RetryKind } from '../../../functions/workflow/measure.ts';
 import type { ConfiguredExport } from '../../config/config.ts';
 import { type Fresh, freshDeliveriesOf, metricOf } from './export-metrics.ts';
 
-/** A scheduled export delivers within four hours of its start: three reports of 30 minutes each, and the waits between. */
+/** A scheduled export delivers in four hours: three reports of 30 minutes, and the waits between. */
 const MARGIN_HOURS = 4;
 
 /** CloudWatch alarms with a period of an hour evaluate seven days at most. */
 const LONGEST_HOURS = 7 * 24;
 
-/** Campaigns may pause on a weekend. On Monday morning, Friday's rows are then two days and some hours old. */
+/** Campaigns may pause on a weekend: on Monday morning, Friday's rows are two days and some hours old. */
 const STALE_AFTER_DAYS = 3;
 
 /** A run on the last day of a month delivers the month before. */
@@ -46,7 +46,7 @@ interface ExportAlarmsProps {
   readonly runbookUrl: string | undefined;
 }
 
-/** Notifies the topic. Each alarm's description says what happened and links to its section in the runbook. */
+/** Notifies the topic. Each alarm's description says what happened and links to the runbook. */
 export class ExportAlarms extends Construct {
   constructor(scope: Construct, id: string, props: ExportAlarmsProps) {
     super(scope, id);
@@ -56,7 +56,10 @@ export class ExportAlarms extends Construct {
     for (const configured of props.exports) this.freshnessAlarm(configured, stack, props);
   }
 
-  /** @param name the heading of the alarm's section in the runbook, followed by `-` and the export if each export has this alarm */
+  /**
+   * @param name the heading of the alarm's section in the runbook, followed by `-` and the export if each
+   *   export has this alarm
+   */
   private alarm(name: string, condition: AlarmCondition, { topic, runbookUrl }: ExportAlarmsProps): void {
     const { description, ...props } = condition;
     const [section = name] = name.split('-');

@@ -20,9 +20,10 @@ export interface Fresh {
 }
 
 /**
- * 1 in a period in which the export delivered fresh data, otherwise less. Between two series, CloudWatch takes a missing value as 0,
- * so an export that never had an empty delivery or rows of a known age is right too. Without FILL, it would use an older value for
- * a period without deliveries. If there never was one, there is no value, and the alarm goes off as well.
+ * 1 in a period in which the export delivered fresh data, otherwise less. Between two series, CloudWatch
+ * takes a missing value as 0, so an export that never had an empty delivery or rows of a known age is right
+ * too. Without FILL, it would use an older value for a period without deliveries. If there never was one,
+ * there is no value, and the alarm goes off as well.
  */
 export function freshDeliveriesOf(
   { account, name }: ConfiguredExport,

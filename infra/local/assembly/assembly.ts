@@ -8,7 +8,7 @@ import { cachedFolder } from '../../cache.ts';
 import type { FunctionSpec } from '../lambda/lambda-instance.ts';
 import type { Definition } from '../step-functions/definition.ts';
 
-/** The synthesized stack, reduced to what the local run needs. It names no account, platform or port: a run adds those. */
+/** The synthesized stack, as far as the local run needs it. A run adds account, platform and port. */
 export interface Assembly {
   /** The stack's name. The names of its secrets begin with it. */
   readonly stack: string;
@@ -27,7 +27,7 @@ export const INTERPRETER_FILE = 'interpreter.cjs';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const MAKE_ASSEMBLY = fileURLToPath(new URL('make-assembly.ts', import.meta.url));
 
-/** Everything that an assembly is made from. npm's own list of the installed packages stands for the packages. */
+/** Everything that an assembly is made from. npm's list stands for the packages. */
 const SOURCES = {
   files: ['cdk.json', 'tsconfig.json', 'node_modules/.package-lock.json'],
   folders: ['infra', 'infra/config', 'infra/constructs', 'infra/local'],
@@ -37,8 +37,9 @@ const SOURCES = {
 let prepared: Promise<string> | undefined;
 
 /**
- * Returns the folder of the assembly, which is cached on disk by a hash of the sources. If the hash is new, a child process
- * synthesizes the stack, so that this process never loads CDK: its heap would make every garbage collection slower.
+ * Returns the folder of the assembly, which is cached on disk by a hash of the sources. If the hash is new, a
+ * child process synthesizes the stack, so that this process never loads CDK: its heap would make every
+ * garbage collection slower.
  */
 export function prepareAssembly(): Promise<string> {
   prepared ??= cachedFolder(hashSources(), makeAssembly);

@@ -38,7 +38,7 @@ const assembly: Assembly = {
 };
 writeFileSync(join(folder, ASSEMBLY_FILE), JSON.stringify(assembly));
 
-/** Bundles the interpreter into one CommonJS file. CommonJS because the run evaluates it with its own Date and timers. */
+/** Bundles the interpreter into one CommonJS file. The run evaluates it with its own Date and timers. */
 function bundleInterpreter(): void {
   const empty = join(folder, 'empty.cjs');
   writeFileSync(empty, '');

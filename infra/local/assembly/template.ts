@@ -17,8 +17,8 @@ interface Resource {
 const LOGICAL_ID_HASH = /[0-9A-F]{8}$/;
 
 /**
- * Reads the bucket, the functions and the state machine as CloudFormation would create them, with names made from the stack's and
- * the constructs'.
+ * Reads the bucket, the functions and the state machine as CloudFormation would create them, with names made
+ * from the stack's and the constructs'.
  *
  * @param codeOf returns the folder of a function's bundle
  * @throws Error for a reference that our templates do not use

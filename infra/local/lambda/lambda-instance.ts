@@ -27,7 +27,7 @@ export interface FunctionSpec {
   readonly scratch?: string;
 }
 
-/** The folder of `--out` for {@link FunctionSpec.scratch}: rows of reports must not stay elsewhere if the machine is switched off. */
+/** The folder of `--out` for {@link FunctionSpec.scratch}: no row of a report may stay elsewhere. */
 export const SCRATCH = '.scratch';
 
 /** One line that a function wrote. */
@@ -37,7 +37,7 @@ export interface LogLine {
   readonly text: string;
 }
 
-/** One execution environment: a thread or a process that handles one invocation at a time and is used again while it is warm. */
+/** An execution environment: a thread or a process for one invocation at a time, used again while warm. */
 export interface Instance {
   readonly busy: boolean;
   /** False once the thread has ended. */
@@ -120,13 +120,13 @@ function startRunner(spec: FunctionSpec, { start, speed, ahead = 0 }: ClockAncho
   const cache = NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE };
   const env = { ...environment, ...cache, AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb) };
   const data: FunctionData = { file, clock: { start, speed, ahead } };
-  // DuckDB aborts its whole process if a thread is ended during a query, so this step runs in a process of its own.
+  // DuckDB aborts its whole process if a thread ends during a query, so this step has its own.
   return environment.STEP === 'CurateReport'
     ? startProcess(data, env, spec)
     : startThread(data, env, heapLimits(memoryMb, NODE_OPTIONS));
 }
 
-/** A thread takes less CPU and memory than a process. A handler's output is a log line and never part of what this process prints. */
+/** A thread takes less than a process. A handler's output is a log line, which this process never prints. */
 function startThread(data: FunctionData, env: NodeJS.ProcessEnv, resourceLimits: ResourceLimits): Runner {
   const argv = [JSON.stringify(data)];
   return new Worker(WORKER, { argv, env, resourceLimits, execArgv: [], stdout: true, stderr: true });

@@ -6,8 +6,9 @@ import { type ClockAnchor, createScaledDate } from '../clock.ts';
 import { functionFailure, type TaskFailure } from './task-error.ts';
 
 /**
- * The thread or process of one function: Lambda's runtime as far as a handler can see it. It handles one invocation at a time.
- * Like the runtime for Node 24, it does not listen for uncaught errors: such an error ends the thread.
+ * The thread or process of one function: Lambda's runtime as far as a handler can see it. It handles one
+ * invocation at a time. Like the runtime for Node 24, it does not listen for uncaught errors: such an error
+ * ends the thread.
  */
 
 /** The argument, as JSON. */
@@ -42,7 +43,7 @@ delete process.env.NODE_COMPILE_CACHE;
 
 const send = (answer: Answer) => (parentPort ? parentPort.postMessage(answer) : process.send?.(answer));
 
-/** Lambda's runtime uses `import`, which first scans the whole module for its exports: a sixth of the load time. */
+/** Lambda's runtime uses `import`, which first scans the module for exports: a sixth of the load time. */
 const load = async () => createRequire(import.meta.url)(file) as { handler: Handler };
 const loaded = load();
 // Every invocation says why.

@@ -1,12 +1,13 @@
 import type { ClockAnchor } from '../clock.ts';
 import { type FunctionSpec, type Instance, type LogLine, startInstance } from './lambda-instance.ts';
 
-/** Instances of a function without reserved concurrency: one for each window that runs at the same time by default. */
+/** Instances of a function without reserved concurrency: one for each parallel window by default. */
 const MAX_INSTANCES = 8;
 
 /**
- * Real ms. A waiting call starts another instance only if no call of the function has ended for so long: most calls end within
- * milliseconds, so one instance serves many windows, while copies take longer and run side by side.
+ * Real ms. A waiting call starts another instance only if no call of the function has ended for so long: most
+ * calls end within milliseconds, so one instance serves many windows, while copies take longer and run side
+ * by side.
  */
 const START_AFTER_MS = 1_000;
 
@@ -14,8 +15,8 @@ export interface LocalFunction {
   readonly name: string;
   readonly arn: string;
   /**
-   * Calls the function. Waits for an instance, also where AWS would refuse a call over the reserved concurrency: with a scaled
-   * clock, a Retry waits N times less, but the call ahead takes as long as ever.
+   * Calls the function. Waits for an instance, also where AWS would refuse a call over the reserved
+   * concurrency: with a scaled clock, a Retry waits N times less, but the call ahead takes as long as ever.
    *
    * @throws TaskError: the handler's error, `Sandbox.Timedout`, `Runtime.OutOfMemory` or `Runtime.ExitError`
    */
@@ -63,7 +64,7 @@ export function createFunction(
     async close() {
       waiting.length = 0;
       clearTimeout(overload);
-      // Also those that a time-out has killed: one that has not ended yet still has its temporary folder.
+      // Also processes that a time-out has killed: until it ends, a process has its temporary folder.
       await killAll(instances);
     },
   };

@@ -1,6 +1,6 @@
 import { XMLBuilder, XMLParser } from 'fast-xml-parser';
 
-/** S3's error codes and their HTTP statuses. Those of the disk are a 403, because they last until a person acts. */
+/** S3's error codes and their HTTP statuses. A disk's errors are a 403: they last until a person acts. */
 const STATUS = {
   AccessDenied: 403,
   BadDigest: 400,

@@ -13,8 +13,8 @@ export type Received = { bytes: number; crc32: number };
 const OTHER_CHECKSUMS = /^x-amz-checksum-(?!crc32$|type$|algorithm$)/;
 
 /**
- * Writes a request's body to a new file, checks it against the CRC32 header, then calls `use`. Removes the file if any of
- * them fails.
+ * Writes a request's body to a new file, checks it against the CRC32 header, then calls `use`. Removes the
+ * file if any of them fails.
  *
  * @throws S3Error BadDigest, MissingContentLength, NotImplemented
  */
@@ -24,7 +24,7 @@ export async function receiveFile<Result>(
   use: (received: Received) => Result,
 ): Promise<Result> {
   if (header('content-length') === undefined) throw new S3Error('MissingContentLength');
-  // The functions know a body's checksum before they send it, so nobody needs the trailers of a STREAMING body.
+  // The functions know a body's checksum before they send it, so nobody needs trailers.
   const hasOther = Object.keys(request.headers).some((name) => OTHER_CHECKSUMS.test(name));
   if (hasOther || header('x-amz-content-sha256')?.startsWith('STREAMING-'))
     throw new S3Error('NotImplemented', 'Only the checksum CRC32 is supported, and only in a header');
@@ -53,10 +53,10 @@ export function writeAll(write: Endpoint['write'], file: number, bytes: Buffer):
   for (let at = 0; at < bytes.length; ) at += write(file, bytes, at);
 }
 
-/** Of a file that is read. More and smaller reads take more CPU. */
+/** Bytes of one read of a file. Smaller reads take more CPU. */
 const READ_BYTES = 512 * 1024;
 
-/** Yields the bytes from `start` to `end`, in the same buffer each time, so that a large file leaves no garbage. */
+/** Yields the bytes from `start` to `end`, in one buffer, so that a large file leaves no garbage. */
 export function* readRange(path: string, start: number, end: number): Generator<Buffer> {
   const file = openSync(path, 'r');
   try {

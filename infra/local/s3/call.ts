@@ -32,15 +32,15 @@ export type S3Options = {
   buckets: readonly string[];
   /** Called when a request was processed, before its response is sent. */
   log?: (stored: Stored) => void;
-  /** The clock for objects, and for the Date header: the SDK retries an error if Date differs from its own clock by minutes. */
+  /** The clock for objects and the Date header: the SDK retries an error if Date is minutes off. */
   now?: () => number;
   /** The account that owns the buckets. Default: the one of the local services. */
   account?: string;
-  /** Keeps each version of an object, which GetObject serves by its id. Default: a new version replaces the one before. */
+  /** Keeps each version of an object, for GetObject by id. Default: a new one replaces the one before. */
   versioned?: boolean;
   /** Default: S3's 5 MiB. Tests lower it to use many small parts. */
   minPartBytes?: number;
-  /** Writes bytes from `offset` on, and returns how many it has written. Default: writeSync. Tests fill the disk. */
+  /** Writes bytes from `offset` on, and returns their number. Default: writeSync. Tests fill the disk. */
   write?: (file: number, bytes: Buffer, offset: number) => number;
   /** The space of the disk that this user may still fill. Default: asks the system. */
   freeBytes?: (directory: string) => number;
@@ -54,7 +54,7 @@ export type Stored = {
   bytes: number;
 };
 
-/** What the calls of an endpoint share. */
+/** Shared by the calls of an endpoint. */
 export type Endpoint = Required<Omit<S3Options, 'log'>> & { uploads: Map<string, Upload> };
 
 /** A request whose body is not read yet. */

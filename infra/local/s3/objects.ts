@@ -83,7 +83,7 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
 }
 
 /**
- * Checks `If-None-Match: *` and `If-Match`. As on S3, the check comes after the body, just before the object becomes visible.
+ * Checks `If-None-Match: *` and `If-Match`. As on S3, after the body, just before the object is visible.
  *
  * @throws S3Error PreconditionFailed, or NoSuchKey if there is no object to match
  */
@@ -109,7 +109,7 @@ function preconditionFailed(): S3Error {
   return new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold');
 }
 
-/** Reads the headers that describe an object. User metadata (`x-amz-meta-…`) is ignored: no function writes it. */
+/** Reads the headers that describe an object. Ignores user metadata (`x-amz-meta-…`). */
 export function describedBy({ header }: Call): Pick<ObjectMeta, 'contentType' | 'contentEncoding'> {
   const contentEncoding = header('content-encoding');
   return {

@@ -11,13 +11,13 @@ import { type Call, type Endpoint, type Operation, readAddress, type S3Options }
 import { deleteObject, getObject, headObject, listObjects, putObject } from './objects.ts';
 import { abortUpload, completeUpload, createUpload, listParts, uploadPart } from './uploads.ts';
 
-/** The AWS account and Region that the local services stand for. The account owns the buckets, for ExpectedBucketOwner. */
+/** The AWS account and Region that the local services stand for. The account owns the buckets. */
 export const ACCOUNT = '000000000000';
 export const REGION = 'us-east-1';
 
 /**
- * Clients of the local services need some credentials. These are no secret: nothing checks them. An S3 server without IAM
- * takes the key for the owner of its buckets.
+ * Clients of the local services need some credentials. These are no secret: nothing checks them. An S3 server
+ * without IAM takes the key for the owner of its buckets.
  */
 export const CREDENTIALS = { accessKeyId: ACCOUNT, secretAccessKey: 'local-secret-access-key' };
 
@@ -49,9 +49,9 @@ const HANDLERS: Record<Operation, (call: Call) => Promise<Answer>> = {
 };
 
 /**
- * Starts an S3 endpoint on a local folder: path-style, on 127.0.0.1 only, with the operations that an export needs.
- * It is as strict as S3 about checksums, lengths, conditions and multipart uploads, and refuses requests without
- * ExpectedBucketOwner.
+ * Starts an S3 endpoint on a local folder: path-style, on 127.0.0.1 only, with the operations that an export
+ * needs. It is as strict as S3 about checksums, lengths, conditions and multipart uploads, and refuses
+ * requests without ExpectedBucketOwner.
  */
 export async function startS3({ log, ...options }: S3Options): Promise<S3> {
   const endpoint: Endpoint = { ...DEFAULTS, ...options, uploads: new Map() };
@@ -101,6 +101,7 @@ async function send(response: ServerResponse, { status, headers, body }: Answer)
   const isXml = typeof body === 'string';
   response.writeHead(status, { ...(isXml && { 'Content-Type': 'application/xml' }), ...headers });
   if (body === undefined || isXml) response.end(body);
-  // Waits until the response has sent a chunk above its high water mark of 64 KiB. Only the last chunk may be smaller.
+  // Waits until the response has sent a chunk above its high water mark of 64 KiB. Only the last may be
+  // smaller.
   else await pipeline(readRange(body.path, body.start, body.end), response);
 }

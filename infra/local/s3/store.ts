@@ -76,7 +76,7 @@ export function temporaryPath({ directory, bucket }: ObjectPlace): string {
 }
 
 /**
- * Makes a finished temporary file visible at its key. Writes the metadata first: without an object it is ignored.
+ * Makes a finished temporary file visible at its key. Writes the metadata first.
  *
  * @returns the header that names the version, if the bucket has versions
  */
@@ -139,8 +139,8 @@ export async function listKeys(directory: string, bucket: string, prefix: string
 }
 
 /**
- * The newest change of an object in a folder of buckets, in epoch ms by the clock of the run that made it; undefined if there is
- * none. A run that is N times faster leaves times in the future.
+ * The newest change of an object in a folder of buckets, in epoch ms by the clock of the run that made it;
+ * undefined if there is none. A run that is N times faster leaves times in the future.
  */
 export async function newestChange(directory: string): Promise<number | undefined> {
   const times: number[] = [];

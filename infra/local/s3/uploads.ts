@@ -57,7 +57,7 @@ export async function uploadPart(call: Call): Promise<Answer> {
   });
 }
 
-/** Each byte of a part needs three more: in the object, and in CurateReport its copy and the rows that do not fit into memory. */
+/** Each byte of a part needs three more: in the object, and in CurateReport its copy and its rows. */
 const BYTES_PER_BYTE = 3;
 
 /** Refuses the rest of an endless file before it has filled the disk. */
@@ -98,7 +98,7 @@ export async function listParts(call: Call): Promise<Answer> {
   return { status: 200, body: xml('ListPartsResult', listing) };
 }
 
-/** While one Complete is processed, another one finds no upload. If the first fails, the upload is there again. */
+/** During a Complete, another one finds no upload. If the first fails, the upload is there again. */
 export async function completeUpload(call: Call): Promise<Answer> {
   const { CompleteMultipartUpload: { Part = [] } = {} } = readXml(await text(call.request));
   const upload = findUpload(call);
@@ -164,7 +164,11 @@ function listedPart({ parts }: Upload, { PartNumber, ETag, ChecksumCRC32: crc }:
   throw new S3Error('InvalidPart', 'One or more of the specified parts could not be found or did not match');
 }
 
-/** Writes the parts into one file. @returns the CRC32 of the bytes, not one computed from the parts' checksums */
+/**
+ * Writes the parts into one file.
+ *
+ * @returns the CRC32 of the bytes, not one computed from the parts' checksums
+ */
 async function concatenate({ write }: Call, parts: readonly Part[], path: string): Promise<number> {
   let crc = 0;
   const file = openSync(path, 'w');

@@ -1,4 +1,4 @@
-/** A state machine's definition in the Amazon States Language. Fields that the local run ignores have no type. */
+/** A state machine's definition in the Amazon States Language. Ignored fields have no type. */
 export interface Definition {
   readonly StartAt: string;
   readonly TimeoutSeconds?: number;
@@ -58,7 +58,8 @@ export function createTryCounter(definition: Definition): (state: string, error:
 }
 
 /**
- * Multiplies the time-outs of tasks by `speed`. The interpreter's clock is `speed` times faster, but a task takes as long as ever.
+ * Multiplies the time-outs of tasks by `speed`. The interpreter's clock is `speed` times faster, but a task
+ * takes as long as ever.
  */
 export function scaleTaskTimeouts(definition: Definition, speed: number): Definition {
   return mapStates(definition, (state) =>
@@ -67,8 +68,8 @@ export function scaleTaskTimeouts(definition: Definition, speed: number): Defini
 }
 
 /**
- * Makes each parameter that is `$$.State.RetryCount` 0, because the interpreter does not have it. The functions only name it in their
- * log.
+ * Makes each parameter that is `$$.State.RetryCount` 0, because the interpreter does not have it. The
+ * functions only name it in their log.
  */
 export function leaveOutRetryCounts(definition: Definition): Definition {
   const text = JSON.stringify(definition);

@@ -35,14 +35,14 @@ export const DOING: Readonly<Record<TimedState, string>> = {
 interface Activity {
   /** `export`, or the days of the window. */
   readonly name: string;
-  /** Of the window's object. */
+  /** The key of the window's object. */
   readonly key?: string;
   readonly doing: string;
   /** When it began to do that, in epoch ms by the run's clock. */
   readonly since: number;
   /** Tries of the state that failed, until it goes on. `tries` is the most that it has. */
   readonly failures?: { readonly count: number; readonly tries: number; readonly last: string };
-  /** Of a window that ended. */
+  /** Set once the window has ended. */
   readonly outcome?: WindowResult['outcome'];
 }
 
@@ -136,8 +136,8 @@ export type Screen = Pick<NodeJS.WriteStream, 'write'> &
 const REDRAW_MS = 200;
 
 /**
- * Shows the progress of an execution until it ends. A terminal that knows its width has a line for each window that runs or
- * failed, and a last line that counts. Any other screen gets a line for each change.
+ * Shows the progress of an execution until it ends. A terminal that knows its width has a line for each
+ * window that runs or failed, and a last line that counts. Any other screen gets a line for each change.
  */
 export async function showProgress(
   execution: Execution,
@@ -175,7 +175,10 @@ export async function showProgress(
   }
 }
 
-/** @param live the time now, and the bytes that have arrived. A line that stays must not depend on when it was written */
+/**
+ * @param live the time now, and the bytes that have arrived. A line that stays must not depend on when it was
+ *   written
+ */
 function describe(
   { name, doing, since, failures, outcome }: Activity,
   live?: { readonly now: number; readonly bytes: number | undefined },

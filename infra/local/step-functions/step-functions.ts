@@ -30,7 +30,8 @@ export interface Execution {
  * Runs a task.
  *
  * @param resource the Resource of the Task state
- * @throws TaskError with the Error and Cause that AWS would report. Any other error becomes States.TaskFailed.
+ * @throws TaskError with the Error and Cause that AWS would report. Any other error becomes
+ *   States.TaskFailed.
  */
 export type RunTask = (resource: string, input: unknown) => Promise<unknown>;
 
@@ -97,7 +98,7 @@ export function createStateMachine(options: StateMachineOptions): LocalStateMach
   return { start, close, [Symbol.asyncDispose]: close };
 }
 
-/** Evaluates the interpreter with a Date and timers of its own in place of the global ones, which this process needs unscaled. */
+/** Evaluates the interpreter with a Date and timers of its own in place of this process's. */
 function loadInterpreter(file: string, globals: Readonly<Record<string, unknown>>): typeof Interpreter {
   const module = { exports: {} };
   const parameters = { module, require: createRequire(file), ...globals };
@@ -164,7 +165,8 @@ function toFailedResult(error: unknown): ExecutionResult {
 
 function toHistoryEvent(event: InterpreterEvent, countTries: CountTries): HistoryEvent {
   const about = 'state' in event ? event.state : 'parentState' in event ? event.parentState : undefined;
-  // The event of a Map's iteration has the iteration's input; its parent state has that of the whole Map.
+  // The event of a Map's iteration has the iteration's input; its parent state has the input of the whole
+  // Map.
   const { input, output } = 'state' in event ? event.state : (event as { input?: unknown; output?: unknown });
   return {
     type: event.type,

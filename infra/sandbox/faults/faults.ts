@@ -2,7 +2,7 @@ import { isObject } from '../../../functions/workflow/json.ts';
 import { type Answer, bodyOf, type Endpoint } from '../exchange.ts';
 import { type Fault, type FaultEffect, parseFault } from './parse-fault.ts';
 
-/** `ordinal` is that of the report that the request is about. */
+/** `ordinal` is the number of the report that the request is about. */
 export type FaultTarget = { endpoint: Endpoint; ordinal: number | undefined };
 
 export function createFaultList(initial: readonly (string | Fault)[]) {
@@ -15,7 +15,7 @@ export function createFaultList(initial: readonly (string | Fault)[]) {
     /** Adds a fault, as an object or as a line for {@link parseFault}. It counts requests from now on. */
     add,
     clear: () => void entries.splice(0),
-    /** Counts a request and returns the combined effects of the faults that apply. Later faults override earlier ones. */
+    /** Counts a request and returns the effects of its faults. Later faults override earlier ones. */
     take(request: FaultTarget): FaultEffect {
       const matching = entries.filter(({ fault }) => matches(fault, request));
       for (const entry of matching) entry.matched += 1;
@@ -43,7 +43,11 @@ function combine(before: FaultEffect, { fault }: { fault: Fault }): FaultEffect 
   };
 }
 
-/** Changes the status, headers and body of an answer as the fault says. @param now for Retry-After as a date */
+/**
+ * Changes the status, headers and body of an answer as the fault says.
+ *
+ * @param now for Retry-After as a date
+ */
 export function applyFault(answer: Answer, fault: FaultEffect, now: number): Answer {
   const { status = answer.status, body, retryAfter } = fault;
   const changed = body === undefined ? editJson(answer, fault) : replaceBody(answer, body);

@@ -2,7 +2,7 @@ import { parseJson } from '../../../functions/workflow/json.ts';
 import { hintAt } from '../../../functions/workflow/request/issues.ts';
 import { ENDPOINTS, type Endpoint } from '../exchange.ts';
 
-/** Reads the value of each effect. infra/COMMANDS.md (The sandbox) explains them; there, `cutAfter` is `cut_after`. */
+/** Reads the value of each effect. infra/COMMANDS.md explains them; `cutAfter` is `cut_after` there. */
 const EFFECTS = {
   status: wholeNumber,
   retryAfter,
@@ -54,7 +54,7 @@ export type FaultEffect = Values<typeof EFFECTS> & {
 export type Fault = FaultEffect & Values<typeof TARGETS> & { on: Endpoint | 'any' };
 
 /**
- * Reads one fault of the sandbox (`--fault`): a line that says which requests go wrong, then what happens to them.
+ * Reads one fault of the sandbox (`--fault`): a line with the requests and what happens to them.
  *
  *     report nth=2 times=3 status=500                     the 2nd, 3rd and 4th poll get 500
  *     token omit=expires_in times=always                  no token response has expires_in

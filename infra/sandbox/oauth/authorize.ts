@@ -11,8 +11,8 @@ export function authorizationEndpoint(state: SandboxState, request: Incoming): A
 }
 
 /**
- * An unknown client or a redirect_uri that it may not use is an error page: such a request must not be redirected
- * (RFC 6749 4.1.2.1). Other errors are sent to the redirect_uri.
+ * An unknown client or a redirect_uri that it may not use is an error page: such a request must not be
+ * redirected (RFC 6749 4.1.2.1). Other errors are sent to the redirect_uri.
  */
 function startConsent(state: SandboxState, query: URLSearchParams): Answer {
   const credential = state.credentials.find(({ clientId }) => clientId === query.get('client_id'));

@@ -75,7 +75,7 @@ function grantByClient(state: SandboxState, credential: Credential, form: URLSea
   return issueAccessToken(state, { credential, scopes });
 }
 
-/** A code works once, for its own client and redirect_uri, until it expires (contract 4.1, RFC 6749 4.1.3). */
+/** A code works once, for its own client and redirect_uri, until it expires (contract 4.1). */
 function grantByCode(state: SandboxState, { clientId }: Credential, form: URLSearchParams): TokenResponse {
   const redirectUri = required(form, 'redirect_uri');
   const code = state.codes.get(required(form, 'code'));

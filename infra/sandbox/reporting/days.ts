@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { daysOf } from '../../../functions/workflow/request/dates.ts';
 import type { ReportRequest } from './report-request.ts';
 
-/** Makes a report's days depend on the time of its creation. By default they never do, and no day is empty. */
+/** Makes a report's days depend on its creation time. By default they do not, and no day is empty. */
 export type DaySettings = {
   /**
-   * The metrics of a day grow until this many days after its end, because conversions come late. They grow every
-   * `everyHours` (default: 24).
+   * The metrics of a day grow until this many days after its end, because conversions come late. They grow
+   * every `everyHours` (default: 24).
    */
   restated?: { days: number; everyHours?: number };
   /** A day has no rows until it ends, half of its rows for this many hours, and then all. */
@@ -16,8 +16,8 @@ export type DaySettings = {
 };
 
 /**
- * The rows of one day and advertiser. What they contain never depends on the report's window, so two reports that were
- * created at one time agree on a day.
+ * The rows of one day and advertiser. What they contain never depends on the report's window, so two reports
+ * that were created at one time agree on a day.
  */
 export type Block = {
   date: string;
@@ -97,7 +97,7 @@ export function spread(total: number, blocks: readonly Block[]): Block[] {
     .filter(({ rows }) => rows > 0);
 }
 
-/** The number of rows of one day and advertiser that these dimensions can tell apart. Ids and names have no limit. */
+/** The rows of a day and advertiser that these dimensions tell apart. Ids and names have no limit. */
 function combinationsOf(dimensions: readonly string[]): number {
   const values: Readonly<Record<string, number>> = {
     event_source_platform: PLATFORMS.length,

@@ -5,9 +5,9 @@ import { type Block, COUNTRIES, createBlocks, type DaySettings, PLATFORMS, sprea
 import type { ReportRequest } from './report-request.ts';
 
 /**
- * The file of a report: a JSON array with one object per line, or CSV with a header. Its rows are computed from seeds, so reports
- * of one request that are created at one time have the same bytes. A large file repeats the rows of its days, so it takes no
- * memory.
+ * The file of a report: a JSON array with one object per line, or CSV with a header. Its rows are computed
+ * from seeds, so reports of one request that are created at one time have the same bytes. A large file
+ * repeats the rows of its days, so it takes no memory.
  */
 export type ReportFile = {
   rows: number;
@@ -24,8 +24,8 @@ export type ReportFile = {
 };
 
 /**
- * Without `rows`, the file has as many rows as fit into `bytes`; without either, a few per day. Blank lines fill it up
- * to `bytes`. If no day has rows, it has none, whatever `rows` says.
+ * Without `rows`, the file has as many rows as fit into `bytes`; without either, a few per day. Blank lines
+ * fill it up to `bytes`. If no day has rows, it has none, whatever `rows` says.
  */
 export type FileOptions = DaySettings & {
   rows?: number;
@@ -44,7 +44,7 @@ const BLANK_LINES = Buffer.alloc(64 * 1024, '\n');
 
 type Digits = readonly [before: number, after: number];
 
-/** Digits of a metric before and after the decimal point, by its unit. Without a digit before it, a value is below 0.1. */
+/** Digits of a metric before and after its point, by unit. Without one before, a value is below 0.1. */
 const UNIT_DIGITS: Readonly<Record<Metric['unit'], Digits>> = {
   count: [3, 0],
   money: [3, 6],
@@ -52,7 +52,7 @@ const UNIT_DIGITS: Readonly<Record<Metric['unit'], Digits>> = {
   ratio: [1, 6],
 };
 
-/** Of metrics that are much larger or smaller than others of their unit. */
+/** Digits of metrics that are much larger or smaller than others of their unit. */
 const METRIC_DIGITS: Readonly<Record<string, Digits>> = {
   impressions: [5, 0],
   clicks: [4, 0],
@@ -143,7 +143,7 @@ function renderRows(names: readonly string[], block: Block, count: number, isCsv
   return rows.map((row) => (isCsv ? `${row}\n` : `{${row}},\n`)).join('');
 }
 
-/** The values of each dimension, by the number of the row. All values of a dimension have the same width in bytes. */
+/** The values of each dimension, by the row's number. All values of one have the same width in bytes. */
 function dimensionsOf({ date, advertiser }: Block): Readonly<Record<string, (row: number) => string>> {
   const ids = (kind: string) => {
     const prefix = idPrefix(kind, advertiser);
@@ -161,7 +161,7 @@ function dimensionsOf({ date, advertiser }: Block): Readonly<Record<string, (row
   };
 }
 
-/** A number that differs from row to row. Its first digit is never 0, so that all values have the same width. */
+/** A number that differs from row to row. Its first digit is never 0, so all have the same width. */
 function metricOf(name: string, { seed, growth }: Block): (row: number) => string {
   const [before, after] = METRIC_DIGITS[name] ?? UNIT_DIGITS[findMetric(name)?.unit ?? 'count'];
   const least = before === 0 ? 0 : 10 ** (before - 1);

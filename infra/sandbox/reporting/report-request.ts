@@ -5,7 +5,7 @@ import { findDimension, findMetric } from '../../../functions/workflow/request/d
 import { date } from '../../../functions/workflow/request/fields.ts';
 import { readAs, type Violation } from '../envelope.ts';
 
-// The limits and the renamed dimensions are a second opinion on what functions send: they repeat the contract on purpose.
+// The limits and the renamed dimensions are a second opinion on what functions send, on purpose.
 
 const MAX_DAYS = 45;
 
@@ -15,7 +15,7 @@ const RENAMED: ReadonlyMap<unknown, string> = new Map([
   ['conv_integration_os', 'event_source_platform'],
 ]);
 
-/** Serves every name of the dictionary, because the contract's lists are not complete. Names are in lower case. */
+/** Serves every name of the dictionary: the contract's lists are incomplete. Names are in lower case. */
 const nameIn = (find: (name: string) => unknown) =>
   z.string().check(
     z.refine((name) => name === name.toLowerCase() && find(name) !== undefined, {
@@ -38,7 +38,7 @@ const advertiserOf = (granted: Granted) =>
     }),
   );
 
-/** Keeps options whose names the contract omits. It names JSON only, and its list of formats is not complete (2.6). */
+/** Keeps options that the contract does not name. Its list of formats is not complete (2.6). */
 const reportSchema = (granted: Granted) =>
   z.looseObject({
     start_date: date,
@@ -53,7 +53,10 @@ const reportSchema = (granted: Granted) =>
 /** The body of POST /reports (contract 2.2). */
 export type ReportRequest = z.infer<ReturnType<typeof reportSchema>>;
 
-/** @param granted the advertisers that the token may use. @throws Refusal 422 with all violations of contract 2.2 */
+/**
+ * @param granted the advertisers that the token may use.
+ * @throws Refusal 422 with all violations of contract 2.2
+ */
 export function readReport(body: JsonObject, granted: Granted): ReportRequest {
   return readAs(reportSchema(granted), body, rangeViolations(body, MAX_DAYS));
 }

@@ -20,8 +20,8 @@ export function createReport(state: SandboxState, request: Incoming, grant: Gran
 }
 
 /**
- * Contract 4.4. A report of another account is 404, like an unknown id. A GET that was refused counts as a GET, so a
- * client that polls too fast never succeeds.
+ * Contract 4.4. A report of another account is 404, like an unknown id. A GET that was refused counts as a
+ * GET, so a client that polls too fast never succeeds.
  *
  * @param previousGet the time of the previous GET
  */

@@ -52,7 +52,7 @@ function answerTo(
 }
 
 /**
- * Applies If-Match, then Range (RFC 9110, 13 and 14). A request for several ranges gets the whole object, as on S3.
+ * Applies If-Match, then Range (RFC 9110, 13 and 14). Several ranges get the whole object, as on S3.
  */
 function readRange({ file, request }: Report, call: Call, fault: FaultEffect): Answer | Download {
   const type = request.format === 'CSV' ? 'text/csv' : 'application/json';
@@ -133,7 +133,8 @@ async function sendDownload(
   const { resetAfter = Infinity, cutAfter = Infinity, stallAfter = Infinity } = fault;
   const limit = Math.min(resetAfter, cutAfter, stallAfter);
   await pipeline(upTo(limit, piecesOf(download, fault), call), response, { end: false });
-  // The callback of a write comes when every byte before it has left this process. A reset discards bytes that have not.
+  // The callback of a write comes when every byte before it has left this process. A reset discards bytes
+  // that have not.
   if (call.bytes < limit) response.end();
   else if (limit === resetAfter) response.write('', () => reset(response));
   else if (limit === cutAfter) response.socket?.end();
