@@ -29,12 +29,12 @@ export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
   ];
 }
 
-/** P1: a window has one object with the bytes of the source. P2: a manifest describes the object at its key. */
-function wrongObjects(sandbox: Sandbox, run: ScenarioRun, { objects }: Phase): string[] {
+/** P1: a window has one object with the bytes of the source. P2: a manifest describes the object that it names. */
+function wrongObjects(sandbox: Sandbox, run: ScenarioRun, { objects, published }: Phase): string[] {
   return [...objects].flatMap(([key, file]) => {
     const { name = '', folder, ...window } = partsOf(key);
     if (name === '_failure.json' || isPlan(key)) return [];
-    if (name === MANIFEST) return wrongManifest(run, objects, key, file);
+    if (name === MANIFEST) return wrongManifest(published.get(key), key, file);
     const siblings = [...objects.keys()].filter((other) => isData(other) && partsOf(other).folder === folder);
     if (siblings.length > 1) return [`P1: two objects of one window: ${siblings.join(' ')}`];
     if (!name.startsWith('report.')) return [];
@@ -42,24 +42,17 @@ function wrongObjects(sandbox: Sandbox, run: ScenarioRun, { objects }: Phase): s
   });
 }
 
-function wrongManifest(
-  { scenario }: ScenarioRun,
-  objects: Phase['objects'],
-  key: string,
-  { bytes }: StoredFile,
-): string[] {
+/** @param object the version that the manifest names; two exports of one window may store different bytes */
+function wrongManifest(object: StoredFile | undefined, key: string, { bytes }: StoredFile): string[] {
   const manifest = JSON.parse(String(bytes));
-  const object = objects.get(manifest.key);
   if (!object) return [`P2: ${key} names ${manifest.key}, which does not exist`];
-  // Two exports of one window may store different bytes. Each manifest names the version of its object.
-  if (new Set(scenario.exports.map(({ name }) => name)).size < scenario.exports.length) return [];
   const same =
     manifest.bytes === object.bytes.length &&
     manifest.checksum.value === base64Crc32(crc32(object.bytes)) &&
     manifest.content_encoding === object.encoding &&
     // Nobody has read a file without a number of rows, for example because Glue failed. Its warnings say so.
     (manifest.rows === undefined || decoded(object) !== undefined);
-  return same ? [] : [`P2: ${key} describes another object than the one at its key`];
+  return same ? [] : [`P2: ${key} describes another object than the one that it names`];
 }
 
 /** P2: a manifest is written after its object, and an event is sent after the manifests of its windows. */

@@ -25,6 +25,7 @@ const HEALTHY = { secondsToReady: 5, urlSeconds: 86_400 };
 
 async function runBatch({ scenarios, speed }: Batch, tell: (outcome: Outcome) => void): Promise<void> {
   await using workflow = await startWorkflow({
+    versioned: true,
     speed,
     shortTimeouts: true,
     sandbox: { credentials: ACCOUNTS.map((account) => ({ account })) },

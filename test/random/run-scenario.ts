@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MANIFEST } from '../../functions/workflow/keys.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
 import type { HistoryEvent } from '../../infra/local/step-functions/history.ts';
 import type { Call } from '../../infra/sandbox/exchange.ts';
@@ -24,6 +25,8 @@ export interface Phase {
   readonly announced: readonly Announced[];
   /** Every object of the exports, by key. */
   readonly objects: ReadonlyMap<string, StoredFile>;
+  /** The version of the object that a manifest names, by the manifest's key. */
+  readonly published: ReadonlyMap<string, StoredFile>;
   /** Of the exports that are reports. */
   readonly tables: readonly Table[];
 }
@@ -137,7 +140,7 @@ async function runPhase(
     announced,
     calls: sandbox.journal.slice(from.calls),
     s3: s3.journal.slice(from.s3),
-    objects: await objectsOf(workflow, account, prefix),
+    ...(await objectsOf(workflow, account, prefix)),
     tables: await Promise.all(tables),
   };
 }
@@ -194,12 +197,19 @@ async function objectsOf(
   { out, bucket, object }: Workflow,
   account: string,
   prefix: string,
-): Promise<Map<string, StoredFile>> {
+): Promise<Pick<Phase, 'objects' | 'published'>> {
   const keys = globSync(`exports/account=${account}/export=${prefix}-*/**/*.*`, { cwd: join(out, bucket) });
-  const files = keys.sort().map(async (key) => {
-    const meta = JSON.parse(String(await object(`.meta/${key}.json`)));
-    const encoding = meta.contentEncoding && { encoding: meta.contentEncoding };
-    return [key, { bytes: await object(key), ...encoding }] as const;
+  const read = async (bytes: Promise<Buffer>, meta: string) => {
+    const { contentEncoding: encoding } = JSON.parse(String(await object(meta)));
+    return { bytes: await bytes, ...(encoding && { encoding }) };
+  };
+  const files = keys.sort().map(async (key) => [key, await read(object(key), `.meta/${key}.json`)] as const);
+  const objects = new Map(await Promise.all(files));
+  const named = [...objects].flatMap(([key, { bytes }]) =>
+    key.endsWith(`/${MANIFEST}`) ? [[key, JSON.parse(String(bytes))] as const] : [],
+  );
+  const published = named.map(async ([key, { key: of, version_id: id }]) => {
+    return [key, await read(object(of, id), `.versions/${id}.json`)] as const;
   });
-  return new Map(await Promise.all(files));
+  return { objects, published: new Map(await Promise.all(published)) };
 }
