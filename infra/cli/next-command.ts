@@ -34,13 +34,18 @@ export interface NamedExport {
   readonly again?: boolean;
 }
 
-/** The command that exports days that are missing. */
+/**
+ * The command that exports days that are missing.
+ *
+ * @param only empty for days of which only the table tells: `--only-missing` does not look at tables
+ */
 export function exportDaysCommand(
   { name, account, again }: NamedExport,
   { start_date, end_date }: DateRange,
   folder: Folder,
+  only = [ONLY_MISSING],
 ): string {
-  const range = ['--from', start_date, '--to', end_date, ONLY_MISSING];
+  const range = ['--from', start_date, '--to', end_date, ...only];
   const place = folderOptions(folder);
   const what = again ? [...place, '--again', name] : [name, ...place];
   return commandLine(['run', ...what, ...accountOption(account), ...range]);

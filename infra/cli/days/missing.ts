@@ -247,12 +247,16 @@ export function findRemedies(
 ): Remedy[] {
   const curate = (acceptEmpty: boolean) => (range: DateRange) =>
     curateCommand(named, range, folder, { acceptEmpty });
-  const toExport = [...not_delivered, ...not_renewed].toSorted((one, other) =>
-    one.start_date.localeCompare(other.start_date),
+  const isUnannounced = ({ reason }: MissingRange) => reason === 'unannounced';
+  const toExport = [...not_delivered.filter((each) => !isUnannounced(each)), ...not_renewed].toSorted(
+    (one, other) => one.start_date.localeCompare(other.start_date),
   );
   return [
     remedy('To add them to the table:', not_in_table, curate(false)),
     remedy('To export them:', toExport, (range) => exportDaysCommand(named, range, folder)),
+    remedy('To export again what is not announced:', not_delivered.filter(isUnannounced), (range) =>
+      exportDaysCommand(named, range, folder, []),
+    ),
     remedy('To empty the held days in the table:', held, curate(true)),
   ].flat();
 }

@@ -52,6 +52,21 @@ it('names the days, why, and the commands that mend them', async () => {
   ]);
 });
 
+it('49: exports days that no manifest names without --only-missing, which does not look at tables', async () => {
+  const folder = await openFolder();
+  const place = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 2], created: 2 });
+  await curate(place);
+  await deliver(folder, { days: [1, 2], created: 1 });
+  const { stdout } = await runCommand(['missing', ...place, '--to', '2026-10-04']);
+  expect(stdout.split('\n').filter((line) => /not announced|npm/.test(line))).toEqual([
+    expect.stringMatching('^  2026-10-01 to 2026-10-02  in the table, not announced: '),
+    expect.stringMatching(' --from 2026-10-03 --to 2026-10-04 --only-missing$'),
+    'To export again what is not announced:',
+    expect.stringMatching(' --from 2026-10-01 --to 2026-10-03$'),
+  ]);
+});
+
 it.each([
   ['row 2 has "3.7" in the column clicks, where bigint belongs', '{"clicks":"double"}'],
   ['row 2 has "n/a" in the column clicks, where bigint belongs', '{"clicks":"string"}'],
