@@ -72,7 +72,7 @@ const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
   unfinished: 'exported before the day was over',
   other_request: 'exported by another request',
   not_in_table: 'exported, but not in the table',
-  not_renewed: 'shown, but a newer export of them failed or was interrupted',
+  not_renewed: 'shown, but a newer export of them failed, was interrupted or still runs',
   held: 'held: the newest report has no rows, and the table keeps its own',
 };
 

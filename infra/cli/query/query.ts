@@ -90,7 +90,8 @@ async function findSaved(name: string, options: QueryOptions): Promise<string> {
   const queries = await readSaved(options);
   const query = Object.hasOwn(queries, name) ? queries[name] : undefined;
   if (query) return query.sql;
-  throw new UsageError([`there is no saved query ${name} (there are ${Object.keys(queries).join(', ')})`]);
+  const known = Object.keys(queries).join(', ') || 'none, because nothing has written a table yet';
+  throw new UsageError([`there is no saved query ${name} (there are ${known})`]);
 }
 
 /** The queries that the stack saves, or those for the tables of the folder. */

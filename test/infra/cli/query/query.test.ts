@@ -191,6 +191,11 @@ describe('--saved', () => {
     ]);
   });
 
+  it('says that a folder has no tables', async () => {
+    const { faults } = await saved(temporaryDirectory(), 'days');
+    expect(faults).toEqual([expect.stringContaining('nothing has written a table yet')]);
+  });
+
   it.each([
     ['an unknown name', ['mine'], 'there is no saved query mine (there are per-day-and-campaign, '],
     ['as-of without its dates', ['as-of', '--at', '2026-10-09'], '--saved as-of needs --day and --at'],
