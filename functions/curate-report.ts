@@ -131,7 +131,7 @@ const SCRATCH = 'curate-report-';
 /** Those of this process. */
 const openFolders = new Set<string>();
 
-/** Makes a call's folder. Removes the folders of killed calls, which Lambda keeps: one call has room. */
+/** Makes a call's folder. Removes folders of killed calls, which Lambda keeps: only one call fits. */
 async function openScratchFolder(): Promise<AsyncDisposable & { readonly folder: string }> {
   const parent = tmpdir();
   const names = (await readdir(parent)).filter((name) => name.startsWith(SCRATCH) && !openFolders.has(name));

@@ -88,7 +88,7 @@ export class TokenRefusedAgain extends ExportError {
   override readonly name = 'TokenRefusedAgain';
 }
 
-/** The platform refuses the request (4xx, except 401 and 429), or base_url's host does not exist. */
+/** The platform refuses the request: 400, 403, 422 and others. Or base_url's host does not exist. */
 export class RequestRefused extends ExportError {
   override readonly name = 'RequestRefused';
 }

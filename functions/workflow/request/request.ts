@@ -24,7 +24,7 @@ export type ExportRequest = z.infer<typeof ExportRequest>;
 export interface OnlyMissing {
   /** Windows that were delivered earlier count as missing. */
   readonly since: Date;
-  /** If set, a window counts as missing if its last day was not over here when its data was made. */
+  /** If set, a window is missing if its last day was not over in this time zone when its data was made. */
   readonly timeZone?: string;
 }
 
