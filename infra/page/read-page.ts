@@ -13,8 +13,8 @@ import { type ConfiguredEntry, tablesOf, withColumns } from '../config/exports.t
 import { newestRestatements, rowsPerDay, type SumOverTime, sumsOverTime } from '../config/queries.ts';
 import { type DocumentedTable, documentTable } from '../config/table-words.ts';
 import { countDays } from './calendar.ts';
-import type { Freshness, PageContents, PageDay, PageExport, PageSums } from './contents.ts';
-import { type AccountFacts, openTables, type Tables } from './read-tables.ts';
+import type { Freshness, PageContents, PageDay, PageExport } from './contents.ts';
+import { openTables, type TableFacts } from './read-tables.ts';
 
 /** Executions of each export. */
 const MAX_EXECUTIONS = 10;
@@ -27,17 +27,19 @@ export async function readPage(folder: Folder, now: Date): Promise<PageContents>
   await using bucket = await openToRead(folder);
   const exports = await readExports(undefined, folder, bucket, now);
   await using tables = await openTables(bucket, await bucket.list(TABLES_PREFIX));
-  const described = await describeTables(exports, tables);
-  const pages = exports.map((each) => {
-    const { table, account } = each.found?.table ?? {};
-    const facts = tables.of(table ?? '', account ?? '');
-    const problem = tables.problemOf(table ?? '', account ?? '');
-    return describeExport(each, { described: described.get(table ?? ''), facts, problem }, folder, now);
-  });
+  const described = describeTables(exports);
+  const pages: PageExport[] = [];
+  // One after the other, because they share a connection to DuckDB.
+  for (const each of exports) {
+    const table = each.found?.table;
+    const words = described.get(table?.table ?? '');
+    const facts = table && words && (await tables.read(table, words.metrics));
+    pages.push(await describeExport(each, { ...words, facts }, folder, now));
+  }
   return {
     made_at: now.toISOString(),
     place: await describePlace(folder),
-    exports: (await Promise.all(pages)).toSorted((one, other) => severityOf(one) - severityOf(other)),
+    exports: pages.toSorted((one, other) => severityOf(one) - severityOf(other)),
   };
 }
 
@@ -52,28 +54,20 @@ type Metrics = SumOverTime['metrics'];
 interface DescribedTable {
   readonly words: DocumentedTable;
   readonly metrics: Metrics;
-  /** By account. */
-  readonly sums: ReadonlyMap<string, PageSums>;
 }
 
 /** The tables of the exports, by name. */
-async function describeTables(
-  exports: readonly ReadExport[],
-  tables: Tables,
-): Promise<Map<string, DescribedTable>> {
+function describeTables(exports: readonly ReadExport[]): Map<string, DescribedTable> {
   const config = loadConfig();
   const entries = exports.flatMap(({ found }): ConfiguredEntry[] =>
     found?.table ? [withColumns(Object(found.input), config.exports)] : [],
   );
-  const described = new Map<string, DescribedTable>();
-  for (const schema of tablesOf(entries, { platform: '', revision: '' }, config)) {
-    const { table, kind } = schema;
-    const words = documentTable(schema, entries);
-    const metrics = wantedMetrics(schema, words);
-    const sums = kind === 'report' ? await tables.sum(table, metrics) : new Map();
-    described.set(table, { words, metrics, sums });
-  }
-  return described;
+  return new Map(
+    tablesOf(entries, { platform: '', revision: '' }, config).map((schema) => {
+      const words = documentTable(schema, entries);
+      return [schema.table, { words, metrics: wantedMetrics(schema, words) }];
+    }),
+  );
 }
 
 function wantedMetrics({ columns }: TableSchema, words: DocumentedTable): Metrics {
@@ -84,23 +78,20 @@ function wantedMetrics({ columns }: TableSchema, words: DocumentedTable): Metric
     .slice(0, MAX_METRICS);
 }
 
-/** The table of an export, as far as it is known. */
-interface KnownTable {
-  readonly described: DescribedTable | undefined;
-  readonly facts: AccountFacts | undefined;
-  readonly problem: string | undefined;
+interface KnownTable extends Partial<DescribedTable> {
+  readonly facts: TableFacts | undefined;
 }
 
 async function describeExport(
   each: ReadExport,
-  { described: table, facts, problem }: KnownTable,
+  { words, metrics = [], facts }: KnownTable,
   folder: Folder,
   now: Date,
 ): Promise<PageExport> {
   const { account, name, executions, newest_day, found } = each;
-  const sums = table?.sums.get(account);
   // Without its table, a day is judged by its delivery.
-  const judged = found && problem !== undefined && !facts ? { ...found, table: undefined } : found;
+  const judged =
+    found && facts?.problem !== undefined && !facts.shown ? { ...found, table: undefined } : found;
   const days = await describeDays(judged, facts, executions.filter(isRunning), folder, now);
   const failure = failureOf(each, days.judged);
   return {
@@ -109,22 +100,25 @@ async function describeExport(
     kind: found?.request.kind ?? 'report',
     days: days.days,
     ranges: days.ranges,
-    problem,
-    sums,
+    problem: facts?.problem,
+    sums: facts?.sums,
     restatements: facts?.restatements ?? [],
     older_restatements: facts?.older_restatements ?? 0,
     freshness: describeFreshness(newest_day, found, now),
     executions: executions.slice(0, MAX_EXECUTIONS),
     failure: failure && { ...failure, command: explainCommand(failure.execution, folder) },
-    table: table?.words,
-    queries: facts && table && found?.request.kind === 'report' ? queriesOf(account, table, facts) : {},
+    table: words,
+    queries:
+      words && facts?.shown && found?.request.kind === 'report'
+        ? queriesOf(account, words, metrics, facts)
+        : {},
   };
 }
 
 /** A day that is exported now counts as missing until it is delivered. */
 async function describeDays(
   found: FoundExport | undefined,
-  facts: AccountFacts | undefined,
+  facts: TableFacts | undefined,
   running: ReadExport['executions'],
   folder: Folder,
   now: Date,
@@ -169,14 +163,14 @@ function describeFreshness(
 
 function queriesOf(
   account: string,
-  { words: { table }, metrics, sums }: DescribedTable,
-  { restatements }: AccountFacts,
+  { table }: DocumentedTable,
+  metrics: Metrics,
+  { sums, restatements }: TableFacts,
 ): PageExport['queries'] {
-  const own = sums.get(account);
-  const shown = metrics.filter(({ name }) => own?.metrics.some((metric) => metric.name === name));
+  const shown = metrics.filter(({ name }) => sums?.metrics.some((metric) => metric.name === name));
   return {
     days: rowsPerDay(table, account),
-    sums: own && sumsOverTime(table, account, { ...own, metrics: shown }),
+    sums: sums && sumsOverTime(table, account, { ...sums, metrics: shown }),
     restatements: restatements.length > 0 ? newestRestatements(table, account) : undefined,
   };
 }

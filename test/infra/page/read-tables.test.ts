@@ -158,5 +158,6 @@ it('reads no object whose key is not that of a table', async () => {
     'tables/a/x.csv',
   ];
   await using tables = await openTables({ ...NO_OBJECTS, toFile }, [...keys, 'tables/a/b.2026-10.parquet']);
-  expect([read, tables.of('a', 'b')]).toEqual([['tables/a/b.2026-10.parquet'], undefined]);
+  const { shown } = await tables.read({ table: 'a', account: 'b', kind: 'report' }, []);
+  expect([read, shown]).toEqual([['tables/a/b.2026-10.parquet'], undefined]);
 });
