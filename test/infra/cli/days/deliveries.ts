@@ -119,7 +119,7 @@ export async function plan(out: string, input: unknown): Promise<void> {
   const { request } = parseRequest(input, new Date());
   const file = join(out, BUCKET, planKey(request, request));
   await mkdir(dirname(file), { recursive: true });
-  const asked = { version: '1', execution: 'e', started_at: timeOf(1), request_hash: 'h', request };
+  const asked = { version: '1', execution: 'e', since: timeOf(1), request_hash: 'h', request };
   await writeFile(file, JSON.stringify(asked));
 }
 
