@@ -78,7 +78,7 @@ describe('the reference has', () => {
     const where = (column: number, text: RegExp) =>
       new Set(states.filter((_, at) => text.test(rows[at]?.[column] ?? '')));
     expect(where(2, /not delivered/)).toEqual(NOT_DELIVERED);
-    expect(where(3, /--only-missing/)).toEqual(TO_EXPORT);
+    expect(where(3, /`run …/)).toEqual(TO_EXPORT);
   });
 
   it('what a stack and its exports cost', () => {
