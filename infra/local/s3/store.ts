@@ -64,8 +64,9 @@ function metaPath(place: ObjectPlace, version?: string): string {
 }
 
 /*
- * Small files are read and written synchronously: handing a call to another thread and back takes ten times the CPU of the call. So
- * no other request comes between a condition that holds and the object that is published, or between an object and its metadata.
+ * Small files are read and written synchronously: handing a call to another thread and back takes ten times
+ * the CPU of the call. So no other request comes between a condition that holds and the object that is
+ * published, or between an object and its metadata.
  */
 
 /** The path of a new file or folder on the same file system, so that a rename makes it visible at once. */

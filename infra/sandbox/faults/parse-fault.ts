@@ -59,7 +59,7 @@ export type Fault = FaultEffect & Values<typeof TARGETS> & { on: Endpoint | 'any
  *     report nth=2 times=3 status=500                     the 2nd, 3rd and 4th poll get 500
  *     token omit=expires_in times=always                  no token response has expires_in
  *     token set.expires_in="3600"                         one token response has a string instead of a number
- *     report status=429 retry_after=date:120              one poll gets 429, Retry-After in 2 minutes, as a date
+ *     report status=429 retry_after=date:120              one poll gets 429, Retry-After is a date in 2 min
  *     create reset=after                                  one report is created, but the response is lost
  *     report=1 set.status=PROCESSING omit=download_url times=always     the first report is never READY
  *     storage cut_after=1000 framing=close                one download ends after 1,000 bytes, no error
