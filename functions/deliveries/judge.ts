@@ -1,4 +1,4 @@
-import { type DateRange, dateIn } from '../workflow/request/dates.ts';
+import { type DateRange, dateIn, daysBetween } from '../workflow/request/dates.ts';
 import type { ShownDay, ShownDays } from '../workflow/shown-days.ts';
 
 /** A window that has a manifest. */
@@ -9,6 +9,8 @@ export interface Delivery extends DateRange {
   readonly created_at: string;
   readonly published_at: string;
   readonly execution: string;
+  /** The range of the export that delivered the window. Default: the window. */
+  readonly asked?: DateRange;
   /** Another object is where the manifest's object was, so the window counts as not delivered. */
   readonly lost?: true;
 }
@@ -124,7 +126,7 @@ function isNewer(one: Pick<Delivery, 'created_at'>, other: Pick<Delivery, 'creat
 /**
  * Finds the days that a plan wanted and nobody has delivered since. A failure names days that `only_missing`
  * left out too, so it does not tell. A rolling look-back never exports the same range again, so a plan is
- * settled once no day of it is missing and a later run that goes beyond it delivered a part of it.
+ * settled once no day of it is missing and a later run, as long and going beyond it, delivered a part of it.
  *
  * @param newest the newest delivery of each day
  */
@@ -138,7 +140,11 @@ function findUnmet(
     const later = own.filter(({ published_at }) => Date.parse(published_at) > Date.parse(at));
     const days = [...newest.keys()].filter((day) => covers(range, day));
     const isComplete = days.every((day) => newest.get(day));
-    const isBeyond = (each: Delivery) => each.start_date < range.end_date && each.end_date > range.end_date;
+    const isBeyond = ({ asked, ...window }: Delivery) => {
+      const { start_date, end_date } = asked ?? window;
+      const isLong = daysBetween(start_date, end_date) >= daysBetween(range.start_date, range.end_date);
+      return isLong && start_date < range.end_date && end_date > range.end_date;
+    };
     if (isComplete && later.some(isBeyond)) continue;
     // An export may fail after it has delivered some of its windows.
     const cures = [...later, ...own.filter((each) => each.execution === execution)];

@@ -134,7 +134,7 @@ async function readDelivery(store: RecordStore, key: string): Promise<StoredDeli
   const manifest = parseManifest(await store.getText(key));
   const folder = key.slice(0, -MANIFEST.length);
   if (!manifest?.key.startsWith(folder)) return undefined;
-  const { start_date, end_date, published_at, execution } = manifest;
+  const { start_date, end_date, published_at, execution, export_request } = manifest;
   return {
     start_date,
     end_date,
@@ -142,9 +142,14 @@ async function readDelivery(store: RecordStore, key: string): Promise<StoredDeli
     created_at: createdAt(manifest),
     published_at,
     execution,
+    ...(export_request && { asked: rangeOf(export_request) }),
     ...(await findObject(manifest, store)),
     manifest,
   };
+}
+
+function rangeOf({ start_date, end_date }: DateRange): DateRange {
+  return { start_date, end_date };
 }
 
 /** Also of windows without days, which a query for purchases may have. */

@@ -116,6 +116,12 @@ describe('an export that was asked for and failed, or that ended without a word,
       ['present', 'present', 'present'],
     ],
     [
+      'is not settled by a shorter look-back, which does not stand for a backfill',
+      [before, delivery({ start_date: '2026-10-07', end_date: '2026-10-09', ...after })],
+      failed,
+      ['not_renewed', 'not_renewed', 'present'],
+    ],
+    [
       'is not settled by a later look-back while a day is missing',
       [delivery({ start_date: '2026-10-06', end_date: '2026-10-09', ...after })],
       failed,
