@@ -4,10 +4,12 @@ import { DICTIONARY } from '../../functions/workflow/request/dictionary.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
 import { type ConfiguredEntry, tablesOf, withColumns } from '../config/exports.ts';
 import { type DocumentedTable, documentTable } from '../config/table-words.ts';
-import { openToRead } from './bucket.ts';
-import { inputOf, readLastRequests } from './days/days.ts';
+import { openToRead } from '../knowledge/bucket.ts';
+import { loadConfig } from '../knowledge/config.ts';
+import { readLastRequests } from '../knowledge/exports.ts';
+import { inputOf } from '../knowledge/request.ts';
 import { alignColumns, printDocument, printLines } from './layout.ts';
-import { type CommonOptions, loadConfig, option } from './options.ts';
+import { type CommonOptions, option } from './options.ts';
 
 export function createFieldsCommand(): Command {
   return new Command('fields')

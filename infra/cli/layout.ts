@@ -1,5 +1,5 @@
 import stringWidth from 'string-width';
-import { toPrintable, toPrintableJson } from './errors.ts';
+import { toPrintable, toPrintableJson } from '../knowledge/errors.ts';
 
 /** Writes lines, made safe for a terminal. The terminal breaks those that are too long for it. */
 export function printLines(lines: readonly string[], to: NodeJS.WritableStream = process.stdout): void {
@@ -35,9 +35,4 @@ export function alignColumns(
     return numbers.includes(column) ? space + cell : cell + space;
   };
   return rows.map((row) => row.map(pad).join('  ').trimEnd());
-}
-
-/** 2026-11-22T02:31:12.521Z is `2026-11-22 02:31`. */
-export function toMinute(instant: string): string {
-  return instant.slice(0, 'YYYY-MM-DDThh:mm'.length).replace('T', ' ');
 }

@@ -4,22 +4,9 @@ import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { parseCredential } from '../../functions/token/credential.ts';
 import { CredentialUnusable, DownloadRefused } from '../../functions/workflow/errors.ts';
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
-import { type Config, InvalidConfig, readConfig } from '../config/config.ts';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../knowledge/errors.ts';
+import { PLATFORM_FLAGS, type PlatformOptions } from '../knowledge/platform.ts';
 import { warn } from './layout.ts';
-
-/** Names a platform and a credential file instead of the deployed ones. */
-export interface PlatformOptions {
-  readonly baseUrl?: string;
-  readonly credential?: string;
-  readonly revision?: string;
-}
-
-export const PLATFORM_FLAGS: Readonly<Record<keyof PlatformOptions, string>> = {
-  baseUrl: '--base-url',
-  credential: '--credential',
-  revision: '--revision',
-};
 
 /** The values of options that several commands have. */
 export interface CommonOptions {
@@ -152,28 +139,4 @@ async function credentialFaults(file: string): Promise<string[]> {
       return (error.facts.faults as string[]).map((fault) => `--credential ${file}: ${fault}`);
     return [`--credential ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`];
   }
-}
-
-/** The faults of cdk.json, for commands that report them together with those of their options. */
-export function configFaults(): string[] {
-  try {
-    readConfig();
-    return [];
-  } catch (error) {
-    if (error instanceof InvalidConfig) return describeFaults(error);
-    throw error;
-  }
-}
-
-/** The config in cdk.json. @throws UsageError with every fault */
-export function loadConfig(): Config {
-  try {
-    return readConfig();
-  } catch (error) {
-    throw error instanceof InvalidConfig ? new UsageError(describeFaults(error)) : error;
-  }
-}
-
-function describeFaults({ faults }: InvalidConfig): string[] {
-  return faults.map((fault) => `cdk.json: ${fault}`);
 }

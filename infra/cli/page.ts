@@ -1,10 +1,10 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
+import type { Folder } from '../knowledge/bucket.ts';
+import { UsageError } from '../knowledge/errors.ts';
 import { readPage } from '../page/read-page.ts';
 import { renderPage } from '../page/render.ts';
-import type { Folder } from './bucket.ts';
-import { UsageError } from './errors.ts';
 import { printLines } from './layout.ts';
 import { examples } from './options.ts';
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { BAD_USAGE, CommandFailed, explainStepError, FAILED, UsageError } from './errors.ts';
+import { CommandFailed, explainStepError, UsageError } from '../knowledge/errors.ts';
+import { BAD_USAGE, FAILED } from './exit-status.ts';
 import { printDocument, printMessage } from './layout.ts';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
@@ -109,13 +110,14 @@ async function createProgram(args: readonly string[]): Promise<Command> {
 
 async function prepare(command: Command): Promise<Command> {
   const [{ setTarget }, { checkLocalOnly, option }] = await Promise.all([
-    import('./deployment.ts'),
+    import('../knowledge/deployment.ts'),
     import('./options.ts'),
   ]);
   if (!NO_STACK.includes(command.name())) command.addOption(option.stack()).addOption(option.region());
   return command.hook('preAction', () => {
     checkLocalOnly(command);
-    setTarget(command.opts(), WRITING.includes(command.name()));
+    const tell = (place: string) => printMessage(`Working on ${place}.`);
+    setTarget(command.opts(), WRITING.includes(command.name()) ? tell : undefined);
   });
 }
 

@@ -4,6 +4,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { isOAuth, parseCredential } from '../../functions/token/credential.ts';
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
+import { configFaults, loadConfig } from '../knowledge/config.ts';
+import { UsageError } from '../knowledge/errors.ts';
+import { exportFromCommand } from '../knowledge/next-command.ts';
 import { scaledClock } from '../local/clock.ts';
 import { parseFault } from '../sandbox/faults/parse-fault.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
@@ -14,11 +17,9 @@ import {
   type ReportSettings,
   type SandboxOptions,
 } from '../sandbox/settings.ts';
-import { UsageError } from './errors.ts';
 import { catchInterrupt } from './interrupt.ts';
 import { printDocument } from './layout.ts';
-import { exportFromCommand } from './next-command.ts';
-import { configFaults, loadConfig, option, platformFaults, wholeNumber } from './options.ts';
+import { option, platformFaults, wholeNumber } from './options.ts';
 
 interface SandboxCommandOptions {
   readonly port: number;

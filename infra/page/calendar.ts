@@ -1,4 +1,4 @@
-import { LACKS, type Lack, lackOf } from '../cli/days/missing.ts';
+import { LACKS, type Lack, lackOf } from '../knowledge/missing-days.ts';
 import type { PageDay, PageExport } from './contents.ts';
 import { count, monthName } from './format.ts';
 import { type Html, html } from './html.ts';

@@ -1,11 +1,11 @@
 import type { DayState } from '../../functions/deliveries/judge.ts';
 import type { StoredFailure } from '../../functions/deliveries/records.ts';
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
-import type { ExecutionSummary } from '../cli/executions/executions.ts';
 import type { DocumentedTable } from '../config/table-words.ts';
+import type { ExecutionSummary } from '../knowledge/executions/executions.ts';
 
 /**
- * The contents of the page: the command reads them (`infra/cli/page.ts`), and `render.ts` draws them. Texts are those of the platform,
+ * The contents of the page: `read-page.ts` reads them, and `render.ts` draws them. Texts are those of the platform,
  * the config and the manifests, unchanged: only the drawing escapes them.
  */
 export interface PageContents {

@@ -1,17 +1,23 @@
 import { type DayState, TO_EXPORT } from '../../functions/deliveries/judge.ts';
 import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
 import { TABLES_PREFIX, type TableSchema } from '../../functions/workflow/table.ts';
-import { type Folder, openToRead } from '../cli/bucket.ts';
-import type { FoundExport } from '../cli/days/days.ts';
-import { findRemedies, groupMissing, type JudgedRange, judgeRange, LACKS } from '../cli/days/missing.ts';
-import { showOn } from '../cli/days/months.ts';
-import { failureOf, isRunning, type ReadExport, readExports } from '../cli/days/status.ts';
-import { readDeployment, stackName } from '../cli/deployment.ts';
-import { explainCommand } from '../cli/next-command.ts';
-import { loadConfig } from '../cli/options.ts';
 import { type ConfiguredEntry, tablesOf, withColumns } from '../config/exports.ts';
 import { newestRestatements, rowsPerDay, type SumOverTime, sumsOverTime } from '../config/queries.ts';
 import { type DocumentedTable, documentTable } from '../config/table-words.ts';
+import { type Folder, openToRead } from '../knowledge/bucket.ts';
+import { loadConfig } from '../knowledge/config.ts';
+import { readDeployment, stackName } from '../knowledge/deployment.ts';
+import type { FoundExport } from '../knowledge/exports.ts';
+import {
+  findRemedies,
+  groupMissing,
+  type JudgedRange,
+  judgeRange,
+  LACKS,
+} from '../knowledge/missing-days.ts';
+import { showOn } from '../knowledge/months.ts';
+import { explainCommand } from '../knowledge/next-command.ts';
+import { failureOf, isRunning, type ReadExport, readExports } from '../knowledge/status.ts';
 import { countDays } from './calendar.ts';
 import type { Freshness, PageContents, PageDay, PageExport } from './contents.ts';
 import { openTables, type TableFacts } from './read-tables.ts';

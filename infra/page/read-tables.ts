@@ -7,10 +7,10 @@ import { damaged } from '../../functions/tables/report.ts';
 import { addDays, daysBetween } from '../../functions/workflow/request/dates.ts';
 import { DAYS, readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
 import { LEDGER } from '../../functions/workflow/table.ts';
-import type { ReadableBucket } from '../cli/bucket.ts';
-import type { AccountTable } from '../cli/days/months.ts';
-import { escapeGlob, findDamaged } from '../cli/query/views.ts';
 import { RESTATEMENTS, type SumOverTime, startOf, sumOf } from '../config/queries.ts';
+import type { ReadableBucket } from '../knowledge/bucket.ts';
+import type { AccountTable } from '../knowledge/months.ts';
+import { escapeGlob, findDamaged } from '../knowledge/views.ts';
 import type { PagePoint, PageSums, Restatement } from './contents.ts';
 
 /** Restatements that the page shows of an account's table. */

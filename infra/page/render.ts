@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { LACK_WORDS, LACKS, type Lack } from '../cli/days/missing.ts';
-import { describeEnd } from '../cli/executions/executions.ts';
-import { toMinute } from '../cli/layout.ts';
+import { describeEnd, toMinute } from '../knowledge/executions/executions.ts';
+import { LACK_WORDS, LACKS, type Lack } from '../knowledge/missing-days.ts';
 import { countDays, type DayCounts, drawCalendar } from './calendar.ts';
 import { drawSums } from './chart.ts';
 import type { PageContents, PageExport } from './contents.ts';

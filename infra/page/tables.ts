@@ -1,8 +1,7 @@
 import { describeDays } from '../../functions/workflow/request/dates.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
-import { describeEnd, type ExecutionSummary } from '../cli/executions/executions.ts';
-import { toMinute } from '../cli/layout.ts';
 import type { DocumentedTable } from '../config/table-words.ts';
+import { describeEnd, type ExecutionSummary, toMinute } from '../knowledge/executions/executions.ts';
 import { duration } from '../local/step-functions/progress.ts';
 import type { PageExport, PageRange } from './contents.ts';
 import { count, isMoney, showNumber } from './format.ts';

@@ -6,11 +6,12 @@ import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { type CredentialStore, createCredentialStore } from '../../../functions/token/credential.ts';
 import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import { hintAt } from '../../../functions/workflow/request/issues.ts';
+import { loadConfig } from '../../knowledge/config.ts';
+import { stackName, targetRegion } from '../../knowledge/deployment.ts';
+import { CommandFailed, explainStepError } from '../../knowledge/errors.ts';
+import { loginCommand, secretCommand } from '../../knowledge/next-command.ts';
+import type { PlatformOptions } from '../../knowledge/platform.ts';
 import { replaceFile } from '../../local/secrets-manager.ts';
-import { stackName, targetRegion } from '../deployment.ts';
-import { CommandFailed, explainStepError } from '../errors.ts';
-import { loginCommand, secretCommand } from '../next-command.ts';
-import { loadConfig, type PlatformOptions } from '../options.ts';
 
 /** An account of the platform: a deployed one, or one with a credential file on this machine. */
 export interface Account extends AsyncDisposable {

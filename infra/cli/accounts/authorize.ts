@@ -13,7 +13,7 @@ import {
   readCredential,
   updateCredential,
 } from '../../../functions/token/credential.ts';
-import { CommandFailed, isPlatformFailure, toPrintable } from '../errors.ts';
+import { CommandFailed, isPlatformFailure, toPrintable } from '../../knowledge/errors.ts';
 import { warn } from '../layout.ts';
 import { type Account, explainStoreError } from './account.ts';
 

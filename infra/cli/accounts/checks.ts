@@ -15,7 +15,7 @@ import {
 import { createTokenRequest, grantToken } from '../../../functions/token/grant.ts';
 import { REPORTING } from '../../../functions/token/scope.ts';
 import { CredentialUnusable, readMessage } from '../../../functions/workflow/errors.ts';
-import { CommandFailed, isPlatformFailure } from '../errors.ts';
+import { CommandFailed, isPlatformFailure } from '../../knowledge/errors.ts';
 import { type Account, explainStoreError } from './account.ts';
 
 /** One line of the diagnosis. */

@@ -2,10 +2,12 @@ import { Command } from 'commander';
 import { REPORTING, scopeOf } from '../../../functions/token/scope.ts';
 import { EXPORTS_PREFIX } from '../../../functions/workflow/keys.ts';
 import type { ConfiguredExport } from '../../config/config.ts';
-import { openBucket } from '../bucket.ts';
-import { CommandFailed, explainStepError, FAILED, UsageError } from '../errors.ts';
+import { openBucket } from '../../knowledge/bucket.ts';
+import { loadConfig } from '../../knowledge/config.ts';
+import { CommandFailed, explainStepError, UsageError } from '../../knowledge/errors.ts';
+import { FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { loadConfig, option, platformFaults } from '../options.ts';
+import { option, platformFaults } from '../options.ts';
 import { type AccountOptions, accountFaults, createAccount } from './account.ts';
 import { type Check, diagnose, fault, type Needs, ok, unknown } from './checks.ts';
 

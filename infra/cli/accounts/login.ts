@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { REPORTING } from '../../../functions/token/scope.ts';
-import { readDeployment } from '../deployment.ts';
-import { INTERRUPTED, UsageError } from '../errors.ts';
+import { readDeployment } from '../../knowledge/deployment.ts';
+import { UsageError } from '../../knowledge/errors.ts';
+import { INTERRUPTED } from '../exit-status.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { printLines } from '../layout.ts';
 import { option, platformFaults } from '../options.ts';

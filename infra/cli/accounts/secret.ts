@@ -11,8 +11,8 @@ import {
   updateCredential,
 } from '../../../functions/token/credential.ts';
 import { AccessRefused, CredentialUnusable } from '../../../functions/workflow/errors.ts';
-import { readDeployment, stackName } from '../deployment.ts';
-import { CommandFailed, explainStepError, UsageError } from '../errors.ts';
+import { readDeployment, stackName } from '../../knowledge/deployment.ts';
+import { CommandFailed, explainStepError, UsageError } from '../../knowledge/errors.ts';
 import { printDocument, warn } from '../layout.ts';
 import { examples, option } from '../options.ts';
 import { accountFaults } from './account.ts';

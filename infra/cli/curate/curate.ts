@@ -1,9 +1,10 @@
 import { Command } from 'commander';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
-import { openBucket } from '../bucket.ts';
-import { describeUnknown, type ExportPlace, findExports } from '../days/days.ts';
-import { CommandFailed, DELIVERED, FAILED, UsageError } from '../errors.ts';
+import { openBucket } from '../../knowledge/bucket.ts';
+import { CommandFailed, UsageError } from '../../knowledge/errors.ts';
+import { describeUnknown, type ExportPlace, findExports } from '../../knowledge/exports.ts';
+import { DELIVERED, FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option } from '../options.ts';
 import { lockFolder } from '../run/out-lock.ts';

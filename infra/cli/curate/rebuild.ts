@@ -20,15 +20,15 @@ import type { Curated } from '../../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { catalogName, type TableSchema, tableColumns } from '../../../functions/workflow/table.ts';
 import { MEMORY } from '../../config/cost.ts';
+import type { Bucket, Folder } from '../../knowledge/bucket.ts';
+import { loadConfig } from '../../knowledge/config.ts';
+import { readDeployment, requireOutput } from '../../knowledge/deployment.ts';
+import { CommandFailed } from '../../knowledge/errors.ts';
+import type { FoundExport } from '../../knowledge/exports.ts';
+import { readMonths, shownReader } from '../../knowledge/months.ts';
 import { createRequestTables } from '../../local/glue.ts';
 import { SCRATCH } from '../../local/lambda/lambda-instance.ts';
-import type { Bucket, Folder } from '../bucket.ts';
-import type { FoundExport } from '../days/days.ts';
-import { readMonths, shownReader } from '../days/months.ts';
-import { readDeployment, requireOutput } from '../deployment.ts';
-import { CommandFailed } from '../errors.ts';
 import { SIGNALS } from '../interrupt.ts';
-import { loadConfig } from '../options.ts';
 
 /**
  * The schema of a table.

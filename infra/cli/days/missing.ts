@@ -1,80 +1,25 @@
 import { Command } from 'commander';
-import { covers, type DayState, type Delivery, NOT_DELIVERED } from '../../../functions/deliveries/judge.ts';
+import { describeDays } from '../../../functions/workflow/request/dates.ts';
+import { type Folder, openToRead } from '../../knowledge/bucket.ts';
+import { UsageError } from '../../knowledge/errors.ts';
+import { describeUnknown, type ExportPlace, type FoundExport, findExport } from '../../knowledge/exports.ts';
+import type { AskedDays } from '../../knowledge/missing-days.ts';
 import {
-  type DateRange,
-  dateIn,
-  daysOf,
-  describeDays,
-  groupDays,
-} from '../../../functions/workflow/request/dates.ts';
-import { type Folder, openToRead } from '../bucket.ts';
-import { UsageError } from '../errors.ts';
+  describeReason,
+  findRemedies,
+  groupMissing,
+  judgeRange,
+  LACK_WORDS,
+  LACKS,
+  type MissingDays,
+} from '../../knowledge/missing-days.ts';
+import { shownReader } from '../../knowledge/months.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { curateCommand, exportDaysCommand, type NamedExport } from '../next-command.ts';
 import { examples, option } from '../options.ts';
-import { describeUnknown, type ExportPlace, type FoundExport, findExport, judgeExport } from './days.ts';
-import { type ShownReader, shownReader } from './months.ts';
 
-interface MissingOptions extends ExportPlace {
-  readonly from?: string;
-  readonly to?: string;
+interface MissingOptions extends ExportPlace, AskedDays {
   readonly json?: true;
 }
-
-interface Days extends DateRange {
-  readonly days: number;
-}
-
-/** A range that was asked for, with the state of each day. */
-export interface JudgedRange extends DateRange {
-  readonly days: readonly {
-    readonly day: string;
-    readonly state: DayState;
-    /** The reason why the table could not take the day, if it is known. */
-    readonly problem: string | undefined;
-  }[];
-}
-
-/** Days in a row that need the same. */
-interface MissingRange extends Days {
-  readonly reason: Exclude<DayState, 'present'>;
-  /** Of the table, if it is known. */
-  readonly problem?: string;
-}
-
-/** What days may lack. Each day counts once. */
-export const LACKS = ['not_delivered', 'not_in_table', 'not_renewed', 'held'] as const;
-export type Lack = (typeof LACKS)[number];
-
-/** The days of an export that lack something, by what they lack. */
-export type LackingDays = Readonly<Record<Lack, readonly MissingRange[]>>;
-
-/** The document that `--json` prints. */
-export interface MissingDays extends Days, LackingDays {
-  readonly outcome: 'ok';
-  readonly account: string;
-  readonly name: string;
-  /** Days. */
-  readonly counts: Readonly<Record<Lack, number>>;
-}
-
-export const LACK_WORDS: Readonly<Record<Lack, string>> = {
-  not_delivered: 'not delivered',
-  not_in_table: 'not in the table',
-  not_renewed: 'shown, but a newer export failed',
-  held: 'held',
-};
-
-const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
-  absent: 'not exported',
-  failed: 'not exported: the last export of them failed',
-  unannounced: 'in the table, not announced: a run ended before it wrote their manifest',
-  unfinished: 'exported before the day was over',
-  other_request: 'exported by another request',
-  not_in_table: 'exported, but not in the table',
-  not_renewed: 'shown, but a newer export of them failed, was interrupted or still runs',
-  held: 'held: the newest report has no rows, and the table keeps its own',
-};
 
 export function createMissingCommand(): Command {
   return new Command('missing')
@@ -96,100 +41,6 @@ export function createMissingCommand(): Command {
       if (options.json) printDocument(missing);
       else printLines(describeMissing(missing, found, options));
     });
-}
-
-/** @param options their range is for a report only @throws UsageError if the export has no days, if `to` is before `from`, or if `from` is in the future */
-export async function judgeRange(
-  found: FoundExport,
-  readShown: ShownReader,
-  options: Pick<MissingOptions, 'from' | 'to'>,
-  now: Date,
-): Promise<JudgedRange> {
-  const { request, deliveries, hash } = found;
-  const { name, kind } = request;
-  if (kind === 'purchases') throw new UsageError([`${name} is a query for purchases, so it has no days`]);
-  // A snapshot is made during its day.
-  const timeZone = kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
-  const { start_date, end_date } = kind === 'report' ? findRange(found, options, now) : newestSnapshot(found);
-  const days = daysOf({ start_date, end_date });
-  const states = await judgeExport(found, days, readShown, timeZone);
-  const newestFirst = deliveries
-    .filter(({ request_hash, lost }) => request_hash === hash && !lost)
-    .toSorted(byNewest);
-  const problemOf = (day: string) => newestFirst.find((each) => covers(each, day))?.manifest.table_problem;
-  const judged = days.map((day, at) => {
-    const state = states[at] ?? 'absent';
-    return { day, state, problem: state === 'not_in_table' ? problemOf(day) : undefined };
-  });
-  return { start_date, end_date, days: judged };
-}
-
-export function groupMissing(
-  { request: { account, name } }: FoundExport,
-  { start_date, end_date, days }: JudgedRange,
-): MissingDays {
-  const alike = Map.groupBy(days, ({ state, problem }) => `${state} ${problem}`);
-  const ranges = [...alike.values()].flatMap((each) =>
-    groupDays(each.map(({ day }) => day)).map((range) => {
-      const { state: reason = 'absent', problem } = each[0] ?? {};
-      return { ...range, days: daysOf(range).length, reason, ...(problem !== undefined && { problem }) };
-    }),
-  );
-  ranges.sort((one, other) => one.start_date.localeCompare(other.start_date));
-  const lacking = Object.fromEntries(
-    LACKS.map((lack) => [lack, ranges.filter(({ reason }) => lackOf(reason) === lack)]),
-  ) as Record<Lack, MissingRange[]>;
-  const counts = Object.fromEntries(
-    LACKS.map((lack) => [lack, lacking[lack].reduce((sum, { days }) => sum + days, 0)]),
-  ) as Record<Lack, number>;
-  return {
-    outcome: 'ok',
-    account,
-    name,
-    start_date,
-    end_date,
-    days: days.length,
-    counts,
-    ...lacking,
-  };
-}
-
-/** The one thing that a day in this state lacks. */
-export function lackOf(state: DayState): Lack | undefined {
-  if (state === 'present') return undefined;
-  return NOT_DELIVERED.has(state) ? 'not_delivered' : (state as Lack);
-}
-
-/** The days that were asked for: by default of the request, its windows and plans, and between them. Not today. */
-function findRange(
-  { request, deliveries, plans, oldest }: FoundExport,
-  { from, to }: Pick<MissingOptions, 'from' | 'to'>,
-  now: Date,
-): DateRange {
-  const today = dateIn(request.kind === 'report' ? (request.time_zone ?? 'UTC') : 'UTC', now);
-  const named = [request, ...deliveries, ...plans];
-  const [first = ''] = [...named.map(({ start_date }) => start_date), oldest ?? request.start_date].sort();
-  const last =
-    named
-      .map(({ end_date }) => end_date)
-      .sort()
-      .at(-1) ?? today;
-  const start_date = from ?? first;
-  const end_date = to ?? (start_date < last && last < today ? last : today);
-  if (to !== undefined && end_date < start_date)
-    throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);
-  if (from !== undefined && end_date < start_date)
-    throw new UsageError([`--from ${start_date} is in the future`]);
-  return { start_date, end_date };
-}
-
-/** A list shows one snapshot only, so no day between two of them is missing. */
-function newestSnapshot({ request, deliveries }: FoundExport): DateRange {
-  return deliveries.toSorted(byNewest)[0] ?? request;
-}
-
-function byNewest(one: Delivery, other: Delivery): number {
-  return Date.parse(other.created_at) - Date.parse(one.created_at);
 }
 
 function describeMissing(missing: MissingDays, { named }: FoundExport, folder: Folder): string[] {
@@ -224,54 +75,4 @@ export function describeCounts({ counts, days }: Pick<MissingDays, 'counts' | 'd
     counts[lack] > 0 ? [`${counts[lack]} ${LACK_WORDS[lack]}`] : [],
   );
   return [`${counts.not_delivered} of ${days} days are not delivered`, ...others].join(', ');
-}
-
-/** The reason why days lack something, in words. */
-function describeReason({ reason, problem }: MissingRange): string {
-  return [REASONS[reason], problem ?? []].flat().join(': ');
-}
-
-/** A command to paste, for the days from the first range to the last one. */
-interface Remedy {
-  readonly aim: string;
-  /** Each with its reason in words. */
-  readonly ranges: readonly (Days & { readonly reason: string })[];
-  readonly command: string;
-}
-
-/** The commands that bring the days, and empty the held ones. */
-export function findRemedies(
-  { not_delivered, not_in_table, not_renewed, held }: LackingDays,
-  named: NamedExport,
-  folder: Folder,
-): Remedy[] {
-  const curate = (acceptEmpty: boolean) => (range: DateRange) =>
-    curateCommand(named, range, folder, { acceptEmpty });
-  const isUnannounced = ({ reason }: MissingRange) => reason === 'unannounced';
-  const toExport = [...not_delivered.filter((each) => !isUnannounced(each)), ...not_renewed].toSorted(
-    (one, other) => one.start_date.localeCompare(other.start_date),
-  );
-  return [
-    remedy('To add them to the table:', not_in_table, curate(false)),
-    remedy('To export them:', toExport, (range) => exportDaysCommand(named, range, folder)),
-    remedy('To export again what is not announced:', not_delivered.filter(isUnannounced), (range) =>
-      exportDaysCommand(named, range, folder, []),
-    ),
-    remedy('To empty the held days in the table:', held, curate(true)),
-  ].flat();
-}
-
-function remedy(
-  aim: string,
-  ranges: readonly MissingRange[],
-  commandOf: (range: DateRange) => string,
-): Remedy[] {
-  const [first, last] = [ranges[0], ranges.at(-1)];
-  if (!first || !last) return [];
-  const command = commandOf({ start_date: first.start_date, end_date: last.end_date });
-  const inWords = ranges.map((range) => {
-    const { start_date, end_date, days } = range;
-    return { start_date, end_date, days, reason: describeReason(range) };
-  });
-  return [{ aim, ranges: inWords, command }];
 }

@@ -2,12 +2,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import prettyBytes from 'pretty-bytes';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
-import { DOING, duration } from '../../local/step-functions/progress.ts';
-import { UsageError } from '../errors.ts';
-import { printDocument, printLines, toMinute } from '../layout.ts';
-import { missingCommand, resumeCommand } from '../next-command.ts';
-import { type CommonOptions, examples, option } from '../options.ts';
-import { lastPlatform } from '../requests/last-platform.ts';
+import { UsageError } from '../../knowledge/errors.ts';
 import {
   daysIn,
   describeEnd,
@@ -15,10 +10,17 @@ import {
   type RecordedExecution,
   readLocal,
   readWindows,
+  toMinute,
   type WindowRun,
-} from './executions.ts';
-import { listExecutions } from './list.ts';
-import { adviseLocally, describeOutcome, type Outcome, outcomeOf } from './outcome.ts';
+} from '../../knowledge/executions/executions.ts';
+import { listExecutions } from '../../knowledge/executions/list.ts';
+import { adviseLocally, type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
+import { missingCommand, resumeCommand } from '../../knowledge/next-command.ts';
+import { lastPlatform } from '../../knowledge/platform.ts';
+import { DOING, duration } from '../../local/step-functions/progress.ts';
+import { printDocument, printLines } from '../layout.ts';
+import { type CommonOptions, examples, option } from '../options.ts';
+import { describeOutcome } from './outcome.ts';
 
 export function createExplainCommand(): Command {
   return new Command('explain')
@@ -43,7 +45,7 @@ async function explain(named: string | undefined, options: CommonOptions): Promi
 }
 
 async function findDeployed(execution: string): Promise<RecordedExecution> {
-  const { findExecution, readDeployed } = await import('./deployed.ts');
+  const { findExecution, readDeployed } = await import('../../knowledge/executions/deployed.ts');
   return readDeployed(await findExecution(execution));
 }
 

@@ -1,13 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
 import { parseJson } from '../../../functions/workflow/json.ts';
-import { CommandFailed, UsageError } from '../errors.ts';
+import { CommandFailed, UsageError } from '../../knowledge/errors.ts';
+import { createStepFunctions, hasEnded } from '../../knowledge/executions/deployed.ts';
+import { type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
+import { explainCommand } from '../../knowledge/next-command.ts';
+import { checkRequest } from '../../knowledge/request.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { warn } from '../layout.ts';
-import { explainCommand } from '../next-command.ts';
-import { checkRequest, executionName, futureFaults } from '../requests/request.ts';
-import { createStepFunctions, hasEnded } from './deployed.ts';
-import { type Outcome, outcomeOf } from './outcome.ts';
+import { executionName, futureFaults } from '../requests/request.ts';
 
 /** DescribeExecution costs nothing, and an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;

@@ -1,9 +1,14 @@
 import { Command } from 'commander';
+import {
+  daysIn,
+  describeEnd,
+  type ExecutionSummary,
+  toMinute,
+} from '../../knowledge/executions/executions.ts';
+import { listExecutions } from '../../knowledge/executions/list.ts';
 import { duration } from '../../local/step-functions/progress.ts';
-import { readStateMachineArn } from '../deployment.ts';
-import { alignColumns, printDocument, printLines, toMinute } from '../layout.ts';
+import { alignColumns, printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, option, wholeNumber } from '../options.ts';
-import { daysIn, describeEnd, type ExecutionSummary, listLocal } from './executions.ts';
 
 interface ListOptions extends CommonOptions {
   readonly limit: number;
@@ -25,16 +30,6 @@ async function list(options: ListOptions): Promise<void> {
   const executions = await listExecutions(options, options.limit);
   if (options.json) printDocument({ outcome: 'ok', executions });
   else printLines(describeExecutions(executions));
-}
-
-/** Newest first. @param limit of those that have ended */
-export async function listExecutions(
-  { local, out }: Omit<CommonOptions, 'json'>,
-  limit: number,
-): Promise<ExecutionSummary[]> {
-  if (local) return (await listLocal(out)).slice(0, limit);
-  const { listDeployed } = await import('./deployed.ts');
-  return listDeployed(await readStateMachineArn(), limit);
 }
 
 function describeExecutions(executions: readonly ExecutionSummary[]): string[] {

@@ -1,10 +1,11 @@
 import { Command } from 'commander';
-import { UsageError } from '../errors.ts';
-import { resumeCommand } from '../next-command.ts';
+import { UsageError } from '../../knowledge/errors.ts';
+import { findExecution, hasEnded } from '../../knowledge/executions/deployed.ts';
+import type { Outcome } from '../../knowledge/executions/outcome.ts';
+import { resumeCommand } from '../../knowledge/next-command.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
-import { findExecution, hasEnded } from './deployed.ts';
 import { startAndFollow } from './follow.ts';
-import { type Outcome, printOutcome } from './outcome.ts';
+import { printOutcome } from './outcome.ts';
 
 export function createResumeCommand(): Command {
   return new Command('resume')

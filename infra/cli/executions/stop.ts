@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../../knowledge/errors.ts';
+import { createStepFunctions, findExecution, hasEnded } from '../../knowledge/executions/deployed.ts';
+import { resumeCommand } from '../../knowledge/next-command.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { resumeCommand } from '../next-command.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
-import { createStepFunctions, findExecution, hasEnded } from './deployed.ts';
 
 export function createStopCommand(): Command {
   return new Command('stop')

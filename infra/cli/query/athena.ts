@@ -8,8 +8,9 @@ import {
   StartQueryExecutionCommand,
   StopQueryExecutionCommand,
 } from '@aws-sdk/client-athena';
-import { readDeployment, requireOutput } from '../deployment.ts';
-import { CommandFailed, createAwsFailure, INTERRUPTED, toPrintable } from '../errors.ts';
+import { readDeployment, requireOutput } from '../../knowledge/deployment.ts';
+import { CommandFailed, createAwsFailure, toPrintable } from '../../knowledge/errors.ts';
+import { INTERRUPTED } from '../exit-status.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import type { QueryResult, Value } from './result.ts';
 

@@ -6,11 +6,9 @@ import { damaged, TableProblem } from '../../../functions/tables/report.ts';
 import { dateIn } from '../../../functions/workflow/request/dates.ts';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
 import { type QueryDates, savedQueries } from '../../config/queries.ts';
-import { newestChange } from '../../local/s3/store.ts';
-import { describeRanges } from '../days/days.ts';
-import { CommandFailed, toPrintable, UsageError } from '../errors.ts';
-import { missingCommand } from '../next-command.ts';
-import type { QueryResult, Value } from './result.ts';
+import { CommandFailed, toPrintable, UsageError } from '../../knowledge/errors.ts';
+import { describeRanges } from '../../knowledge/exports.ts';
+import { missingCommand } from '../../knowledge/next-command.ts';
 import {
   createViews,
   describeReport,
@@ -20,7 +18,9 @@ import {
   type Holes,
   type LocalTable,
   tablesNamedIn,
-} from './views.ts';
+} from '../../knowledge/views.ts';
+import { newestChange } from '../../local/s3/store.ts';
+import type { QueryResult, Value } from './result.ts';
 
 /** DuckDB must not download anything. What it needs is built in. */
 const OFFLINE = { autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' };

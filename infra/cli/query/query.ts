@@ -2,9 +2,10 @@ import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { tablesOf } from '../../config/exports.ts';
 import { savedQueries } from '../../config/queries.ts';
-import { UsageError } from '../errors.ts';
+import { loadConfig } from '../../knowledge/config.ts';
+import { UsageError } from '../../knowledge/errors.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
-import { type CommonOptions, examples, loadConfig, localOption, option, parseDate } from '../options.ts';
+import { type CommonOptions, examples, localOption, option, parseDate } from '../options.ts';
 import { type Format, printResult, type QueryResult } from './result.ts';
 
 interface QueryOptions extends CommonOptions {

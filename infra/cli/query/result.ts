@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import Papa from 'papaparse';
 import stringWidth from 'string-width';
-import { toPrintable, toPrintableJson } from '../errors.ts';
+import { toPrintable, toPrintableJson } from '../../knowledge/errors.ts';
 import { alignColumns, printLines } from '../layout.ts';
 
 /** A value of a result. Types whose values a JSON number cannot hold, such as decimals and bigints, are strings. */

@@ -1,14 +1,14 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { InvalidInput } from '../../../functions/workflow/errors.ts';
 import { isObject } from '../../../functions/workflow/json.ts';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import { hintAt } from '../../../functions/workflow/request/issues.ts';
-import { type ExportRequest, parseRequest } from '../../../functions/workflow/request/request.ts';
+import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { requestOf } from '../../config/exports.ts';
+import { loadConfig } from '../../knowledge/config.ts';
+import { UsageError } from '../../knowledge/errors.ts';
+import { checkOneAccount, checkRequest } from '../../knowledge/request.ts';
 import { EXAMPLE_ADVERTISERS } from '../../sandbox/settings.ts';
-import { UsageError } from '../errors.ts';
-import { loadConfig } from '../options.ts';
 
 /** The length that Step Functions allows for an execution's name. */
 const MAX_NAME_LENGTH = 80;
@@ -79,13 +79,6 @@ export function findConfiguredRequest(name: string, account?: string): unknown {
   ]);
 }
 
-/** @throws UsageError if several accounts have an export */
-export function checkOneAccount(name: string, accounts: readonly string[]): void {
-  const distinct = [...new Set(accounts)].sort();
-  if (distinct.length < 2) return;
-  throw new UsageError([`${distinct.join(' and ')} have an export ${name}; choose one with --account`]);
-}
-
 /** The options that say what to export. */
 export interface RequestOptions {
   readonly input?: string;
@@ -143,16 +136,6 @@ export function exampleRequest(now: Date): unknown {
     metrics: ['spend', 'impressions', 'number_of_purchases'],
     dimensions: ['campaign_id', 'campaign_name'],
   };
-}
-
-/** Checks a request as the workflow does, so that a faulty one is never started. @throws UsageError */
-export function checkRequest(request: unknown, now: Date): ReturnType<typeof parseRequest> {
-  try {
-    return parseRequest(request, now);
-  } catch (error) {
-    if (!(error instanceof InvalidInput)) throw error;
-    throw new UsageError(error.facts.faults as string[]);
-  }
 }
 
 /** A person who starts an export of days that are all to come mistyped the year. */

@@ -3,13 +3,14 @@ import type { ExportRequest } from '../../../functions/workflow/request/request.
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { nameFaults } from '../../config/export-faults.ts';
 import { tableSource, withColumns } from '../../config/exports.ts';
-import { openToRead, type ReadableBucket } from '../bucket.ts';
-import { describeUnknown, findExport, type LastRequest, readLastRequests } from '../days/days.ts';
-import { UsageError } from '../errors.ts';
-import { configFaults, loadConfig, type PlatformOptions, platformFaults } from '../options.ts';
-import { lastPlatform, targetOf } from '../requests/last-platform.ts';
+import { openToRead, type ReadableBucket } from '../../knowledge/bucket.ts';
+import { configFaults, loadConfig } from '../../knowledge/config.ts';
+import { UsageError } from '../../knowledge/errors.ts';
+import { describeUnknown, findExport, type LastRequest, readLastRequests } from '../../knowledge/exports.ts';
+import { lastPlatform, type PlatformOptions, targetOf } from '../../knowledge/platform.ts';
+import { checkRequest } from '../../knowledge/request.ts';
+import { platformFaults } from '../options.ts';
 import {
-  checkRequest,
   EXAMPLE,
   exampleRequest,
   findGivenRequest,

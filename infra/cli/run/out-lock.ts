@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { access, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { UsageError } from '../../knowledge/errors.ts';
 import { SCRATCH } from '../../local/lambda/lambda-instance.ts';
-import { UsageError } from '../errors.ts';
 
 const LOCK = '.lock';
 const SQLITE_BUSY = 5;

@@ -7,12 +7,14 @@ import { exportPrefix, MANIFEST } from '../../../functions/workflow/keys.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { type ExportRequest, splitRequest } from '../../../functions/workflow/request/request.ts';
 import { costOf, PRICES } from '../../config/cost.ts';
-import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from '../bucket.ts';
-import { readLastRequests } from '../days/days.ts';
+import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from '../../knowledge/bucket.ts';
+import { loadConfig } from '../../knowledge/config.ts';
+import { readLastRequests } from '../../knowledge/exports.ts';
+import { lastPlatform, targetOf } from '../../knowledge/platform.ts';
+import { checkRequest } from '../../knowledge/request.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { examples, loadConfig, option } from '../options.ts';
-import { lastPlatform, targetOf } from '../requests/last-platform.ts';
-import { checkRequest, findRequest, type RequestOptions } from '../requests/request.ts';
+import { examples, option } from '../options.ts';
+import { findRequest, type RequestOptions } from '../requests/request.ts';
 
 /** Manifests from which the time of a report is estimated. */
 const RECENT = 20;

@@ -5,18 +5,23 @@ import { parseJson } from '../../../functions/workflow/json.ts';
 import { objectKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
+import { loadConfig } from '../../knowledge/config.ts';
+import {
+  adviseLocally,
+  type Interrupted,
+  type Outcome,
+  outcomeOf,
+} from '../../knowledge/executions/outcome.ts';
+import { quote, repeatCommand } from '../../knowledge/next-command.ts';
+import { keepPlatform } from '../../knowledge/platform.ts';
 import { type Clock, scaledClock } from '../../local/clock.ts';
 import { startLocal } from '../../local/run.ts';
 import { newestChange } from '../../local/s3/store.ts';
 import { keepSaving } from '../../local/step-functions/history.ts';
 import { showProgress } from '../../local/step-functions/progress.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
-import { adviseLocally, type Interrupted, type Outcome, outcomeOf } from '../executions/outcome.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { printLines, warn } from '../layout.ts';
-import { quote, repeatCommand } from '../next-command.ts';
-import { loadConfig } from '../options.ts';
-import { keepPlatform } from '../requests/last-platform.ts';
 import { executionName } from '../requests/request.ts';
 import { servingOptions } from '../sandbox.ts';
 import { checkRun, type LocalRunOptions } from './check-run.ts';

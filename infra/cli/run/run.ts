@@ -1,8 +1,9 @@
 import { Command } from 'commander';
-import { readStateMachineArn } from '../deployment.ts';
-import { type Outcome, printOutcome } from '../executions/outcome.ts';
+import { readStateMachineArn } from '../../knowledge/deployment.ts';
+import type { Outcome } from '../../knowledge/executions/outcome.ts';
+import { resumeCommand } from '../../knowledge/next-command.ts';
+import { printOutcome } from '../executions/outcome.ts';
 import { printLines, warn } from '../layout.ts';
-import { resumeCommand } from '../next-command.ts';
 import { type CommonOptions, LOCAL_GROUP, localOption, option, wholeNumber } from '../options.ts';
 import { findRequest, type RequestOptions } from '../requests/request.ts';
 import type { LocalRunOptions } from './check-run.ts';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { UsageError } from '../../../infra/cli/errors.ts';
 import { alignColumns, printLines } from '../../../infra/cli/layout.ts';
+import { UsageError } from '../../../infra/knowledge/errors.ts';
 
 it('text from elsewhere moves no cursor and reverses no writing', () => {
   const screen = new PassThrough({ encoding: 'utf8' });

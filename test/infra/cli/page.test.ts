@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { FAILED, FAILURE, startBucket } from './executions/operated-executions.ts';
-import { startExecutions } from './executions/step-functions.ts';
+import { FAILED, FAILURE, startBucket } from '../knowledge/executions/operated-executions.ts';
+import { startExecutions } from '../knowledge/executions/step-functions.ts';
 
 const FAILURE_KEY =
   'exports/account=acme/export=daily-campaigns/start_date=2026-10-01/end_date=2026-12-01/_failure.json';

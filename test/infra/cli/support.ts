@@ -12,7 +12,7 @@ import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
 import { startCommand } from '../../support/cli.ts';
 import { startFaultySecrets } from '../../support/faulty-services.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { startCloudFormation } from './executions/step-functions.ts';
+import { startCloudFormation } from '../knowledge/executions/step-functions.ts';
 
 export type Platform = Awaited<ReturnType<typeof startPlatform>>;
 

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { setTarget } from '../../../infra/cli/deployment.ts';
+import { setTarget } from '../../../infra/knowledge/deployment.ts';
 import type { PageExport } from '../../../infra/page/contents.ts';
 import { readPage } from '../../../infra/page/read-page.ts';
 import { renderPage } from '../../../infra/page/render.ts';
 import { runCommand } from '../../support/cli.ts';
 import { writeParquet } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { curate, deliver, openFolder } from '../cli/days/deliveries.ts';
-import { FAILED, FAILURE, RUNNING, startBucket } from '../cli/executions/operated-executions.ts';
-import { startExecutions } from '../cli/executions/step-functions.ts';
+import { curate, deliver, openFolder } from '../knowledge/deliveries.ts';
+import { FAILED, FAILURE, RUNNING, startBucket } from '../knowledge/executions/operated-executions.ts';
+import { startExecutions } from '../knowledge/executions/step-functions.ts';
 import { announce, ask, NOW, page, SHOWN } from './folder.ts';
 
 /** The dates of each state. */

@@ -2,13 +2,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
-import { NO_OBJECTS } from '../../../infra/cli/bucket.ts';
+import { NO_OBJECTS } from '../../../infra/knowledge/bucket.ts';
 import type { PageExport } from '../../../infra/page/contents.ts';
 import { openTables } from '../../../infra/page/read-tables.ts';
 import { renderPage } from '../../../infra/page/render.ts';
 import { ledgerRows, writeParquet } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { BUCKET, plan } from '../cli/days/deliveries.ts';
+import { BUCKET, plan } from '../knowledge/deliveries.ts';
 import { announce, ask, page, SHOWN } from './folder.ts';
 
 /** A folder with the table of one export, which has three rows for each day. */

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { createAccount } from '../../../../infra/cli/accounts/account.ts';
 import { authorize } from '../../../../infra/cli/accounts/authorize.ts';
-import { CommandFailed } from '../../../../infra/cli/errors.ts';
+import { CommandFailed } from '../../../../infra/knowledge/errors.ts';
 import {
   allow,
   consent,

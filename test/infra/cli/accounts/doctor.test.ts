@@ -8,8 +8,8 @@ import {
   type SandboxOptions,
 } from '../../../../infra/sandbox/settings.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { startBucket } from '../executions/operated-executions.ts';
-import { startCloudFormation } from '../executions/step-functions.ts';
+import { startBucket } from '../../knowledge/executions/operated-executions.ts';
+import { startCloudFormation } from '../../knowledge/executions/step-functions.ts';
 import { logIn, type Platform, startDeployedAccount, startPlatform } from '../support.ts';
 
 const NEEDS: Needs = {

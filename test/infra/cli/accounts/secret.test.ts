@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { MAIN, runCommand } from '../../../support/cli.ts';
-import { startCloudFormation } from '../executions/step-functions.ts';
+import { startCloudFormation } from '../../knowledge/executions/step-functions.ts';
 import { startDeployedAccount } from '../support.ts';
 
 const CLIENT = { client_id: 'canary-id', client_secret: 'canary secret' };

@@ -6,8 +6,8 @@ import { tablesOf } from '../../../../infra/config/exports.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../../infra/local/s3/server.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { startFaultyGlue } from '../../../support/faulty-services.ts';
-import { BUCKET, curate, deliver, type Folder, openFolder, spendIn } from '../days/deliveries.ts';
-import { startCloudFormation } from '../executions/step-functions.ts';
+import { BUCKET, curate, deliver, type Folder, openFolder, spendIn } from '../../knowledge/deliveries.ts';
+import { startCloudFormation } from '../../knowledge/executions/step-functions.ts';
 
 // A delivery of the config's first export.
 const { base_url, revision, exports } = readConfig();

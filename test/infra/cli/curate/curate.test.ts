@@ -5,7 +5,15 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../../support/cli.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { BUCKET, curate, dateOf, deliver, openFolder, queryRows, spendIn } from '../days/deliveries.ts';
+import {
+  BUCKET,
+  curate,
+  dateOf,
+  deliver,
+  openFolder,
+  queryRows,
+  spendIn,
+} from '../../knowledge/deliveries.ts';
 
 const MONTH = join(BUCKET, 'tables/daily/acme.2026-10.parquet');
 

@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { MissingDays } from '../../../../infra/cli/days/missing.ts';
+import type { MissingDays } from '../../../../infra/knowledge/missing-days.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { BUCKET, curate, deliver, openFolder, spendIn } from './deliveries.ts';
+import { BUCKET, curate, deliver, openFolder, spendIn } from '../../knowledge/deliveries.ts';
 
 it('names the days, why, and the commands that mend them', async () => {
   const folder = await openFolder();

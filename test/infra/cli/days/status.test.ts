@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { addDays } from '../../../../functions/workflow/request/dates.ts';
-import type { LackingDays, MissingDays } from '../../../../infra/cli/days/missing.ts';
 import { describeStatus, type ExportStatus } from '../../../../infra/cli/days/status.ts';
+import type { LackingDays, MissingDays } from '../../../../infra/knowledge/missing-days.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { FAILED, FAILURE, NAME, RUNNING, startBucket } from '../executions/operated-executions.ts';
-import { startExecutions } from '../executions/step-functions.ts';
+import {
+  FAILED,
+  FAILURE,
+  NAME,
+  RUNNING,
+  startBucket,
+} from '../../knowledge/executions/operated-executions.ts';
+import { startExecutions } from '../../knowledge/executions/step-functions.ts';
 
 const DAILY = 'exports/account=acme/export=daily-campaigns';
 

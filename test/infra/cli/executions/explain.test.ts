@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { createHistory, keepSaving } from '../../../../infra/local/step-functions/history.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { plan } from '../days/deliveries.ts';
+import { plan } from '../../knowledge/deliveries.ts';
+import { FAILED, FAILURE, NAME, RUNNING } from '../../knowledge/executions/operated-executions.ts';
+import { STACK, STATE_MACHINE, startExecutions } from '../../knowledge/executions/step-functions.ts';
 import { writeTemporary } from '../support.ts';
-import { FAILED, FAILURE, NAME, RUNNING } from './operated-executions.ts';
-import { STACK, STATE_MACHINE, startExecutions } from './step-functions.ts';
 
 function explain(...args: string[]) {
   return runCommand(['explain', ...STACK, ...args]);

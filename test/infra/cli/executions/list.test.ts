@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../../support/cli.ts';
-import { FAILED, NAME, RUNNING } from './operated-executions.ts';
-import { STACK, startExecutions } from './step-functions.ts';
+import { FAILED, NAME, RUNNING } from '../../knowledge/executions/operated-executions.ts';
+import { STACK, startExecutions } from '../../knowledge/executions/step-functions.ts';
 
 const DELIVERED = { ...FAILED, name: 'daily-0', status: 'SUCCEEDED', begun: -2_880, ended: -2_879 } as const;
 const OLD_BACKFILL = { ...RUNNING, name: 'backfill', begun: -9_000 };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { asServiceError } from '../../../../functions/aws/service-error.ts';
-import { adviseLocally, describeOutcome, outcomeOf } from '../../../../infra/cli/executions/outcome.ts';
+import { describeOutcome } from '../../../../infra/cli/executions/outcome.ts';
+import { adviseLocally, outcomeOf } from '../../../../infra/knowledge/executions/outcome.ts';
 
 const NEXT = 'npm run export -- resume daily-1';
 

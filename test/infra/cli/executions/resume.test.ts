@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { resume } from '../../../../infra/cli/executions/resume.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { type FakeExecution, STACK, STATE_MACHINE, startExecutions } from './step-functions.ts';
+import {
+  type FakeExecution,
+  STACK,
+  STATE_MACHINE,
+  startExecutions,
+} from '../../knowledge/executions/step-functions.ts';
 
 const EXECUTION = `${STATE_MACHINE.replace('stateMachine', 'execution')}:daily-1`;
 const REQUEST = {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { runCommand } from '../../../support/cli.ts';
-import { FAILED, NAME, RUNNING } from './operated-executions.ts';
-import { STACK, startExecutions } from './step-functions.ts';
+import { FAILED, NAME, RUNNING } from '../../knowledge/executions/operated-executions.ts';
+import { STACK, startExecutions } from '../../knowledge/executions/step-functions.ts';
 
 const RESUME = `npm run export -- resume ${NAME} --stack exports --region eu-west-1`;
 

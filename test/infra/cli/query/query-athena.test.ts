@@ -4,7 +4,7 @@ import type { QueryResult } from '../../../../infra/cli/query/result.ts';
 import { readConfig } from '../../../../infra/config/config.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { json, listen } from '../../../support/listen.ts';
-import { STATE_MACHINE, startCloudFormation } from '../executions/step-functions.ts';
+import { STATE_MACHINE, startCloudFormation } from '../../knowledge/executions/step-functions.ts';
 
 const PLACE = { workgroup: 'exports', database: 'exports_tables', region: 'eu-west-1' };
 const SELECT = 'SELECT spend, n FROM daily_campaigns';

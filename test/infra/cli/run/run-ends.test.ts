@@ -5,12 +5,12 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import type { Interrupted } from '../../../../infra/cli/executions/outcome.ts';
+import type { Interrupted } from '../../../../infra/knowledge/executions/outcome.ts';
 import { MAIN, runCommand, startCommand } from '../../../support/cli.ts';
 import { startCommandRun } from '../../../support/command-run.ts';
 import { expectNoSecretIn } from '../../../support/secrecy.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { STACK, startExecutions } from '../executions/step-functions.ts';
+import { STACK, startExecutions } from '../../knowledge/executions/step-functions.ts';
 
 const ONE_WINDOW = { start_date: '2026-10-01', end_date: '2026-10-08', table: false };
 const TWO_WINDOWS = { start_date: '2026-09-04', end_date: '2026-10-20', max_parallel: 1, table: false };

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { executionName } from '../../../../infra/cli/requests/request.ts';
 import { runDeployed } from '../../../../infra/cli/run/run.ts';
-import { STATE_MACHINE, startExecutions } from '../executions/step-functions.ts';
+import { STATE_MACHINE, startExecutions } from '../../knowledge/executions/step-functions.ts';
 import { writeTemporary } from '../support.ts';
 
 const REQUEST = {

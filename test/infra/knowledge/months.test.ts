@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { literal, openDatabase } from '../../../../functions/tables/database.ts';
-import type { ShownDay } from '../../../../functions/workflow/shown-days.ts';
-import { readMonths, shownReader } from '../../../../infra/cli/days/months.ts';
-import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { literal, openDatabase } from '../../../functions/tables/database.ts';
+import type { ShownDay } from '../../../functions/workflow/shown-days.ts';
+import { readMonths, shownReader } from '../../../infra/knowledge/months.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const DAY: ShownDay = {
   report_id: 'r',

@@ -1,11 +1,11 @@
 import { globSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { identifier, literal } from '../../../functions/tables/database.ts';
-import { damaged } from '../../../functions/tables/report.ts';
-import { addDays, type DateRange, daysOf, groupDays } from '../../../functions/workflow/request/dates.ts';
-import { name as tableName } from '../../../functions/workflow/request/fields.ts';
-import { DAYS, readShownDays } from '../../../functions/workflow/shown-days.ts';
+import { identifier, literal } from '../../functions/tables/database.ts';
+import { damaged } from '../../functions/tables/report.ts';
+import { addDays, type DateRange, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
+import { name as tableName } from '../../functions/workflow/request/fields.ts';
+import { DAYS, readShownDays } from '../../functions/workflow/shown-days.ts';
 import {
   type Column,
   type ColumnType,
@@ -13,9 +13,9 @@ import {
   LEDGER,
   RESERVED_COLUMNS,
   TABLES_PREFIX,
-} from '../../../functions/workflow/table.ts';
-import { daysView, type QueriedTable, restatementsView } from '../../config/queries.ts';
-import { UsageError } from '../errors.ts';
+} from '../../functions/workflow/table.ts';
+import { daysView, type QueriedTable, restatementsView } from '../config/queries.ts';
+import { UsageError } from './errors.ts';
 
 /** A table that local runs left in a folder. */
 export interface LocalTable {

@@ -1,7 +1,7 @@
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
 import type { Folder } from './bucket.ts';
 import { targetOptions } from './deployment.ts';
-import { PLATFORM_FLAGS, type PlatformOptions } from './options.ts';
+import { PLATFORM_FLAGS, type PlatformOptions } from './platform.ts';
 
 /** The command that exports what a deployed execution did not deliver. */
 export function resumeCommand(execution: string): string {

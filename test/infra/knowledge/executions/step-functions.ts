@@ -1,6 +1,6 @@
 import { onTestFinished, vi } from 'vitest';
-import { setTarget } from '../../../../infra/cli/deployment.ts';
 import { OUTPUTS } from '../../../../infra/config/config.ts';
+import { setTarget } from '../../../../infra/knowledge/deployment.ts';
 import { listen } from '../../../support/listen.ts';
 
 export const STATE_MACHINE = 'arn:aws:states:eu-west-1:123456789012:stateMachine:exports';

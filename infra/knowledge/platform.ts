@@ -1,10 +1,9 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { platformName } from '../../../functions/decisions/platform-request.ts';
-import type { RequestTarget } from '../../../functions/decisions/request-hash.ts';
-import { parseJson } from '../../../functions/workflow/json.ts';
-import { EXAMPLE_REVISION } from '../../sandbox/settings.ts';
-import { PLATFORM_FLAGS, type PlatformOptions } from '../options.ts';
+import { platformName } from '../../functions/decisions/platform-request.ts';
+import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
+import { parseJson } from '../../functions/workflow/json.ts';
+import { EXAMPLE_REVISION } from '../sandbox/settings.ts';
 
 /** In the folder of local runs: the platform of the last one. The credential is a path, nothing of its content. */
 const FILE = 'platform.json';
@@ -27,3 +26,16 @@ export async function keepPlatform(out: string, options: PlatformOptions): Promi
   await writeFile(draft, `${JSON.stringify(options, Object.keys(PLATFORM_FLAGS), 2)}\n`);
   await rename(draft, join(out, FILE));
 }
+
+/** Names a platform and a credential file instead of the deployed ones. */
+export interface PlatformOptions {
+  readonly baseUrl?: string;
+  readonly credential?: string;
+  readonly revision?: string;
+}
+
+export const PLATFORM_FLAGS: Readonly<Record<keyof PlatformOptions, string>> = {
+  baseUrl: '--base-url',
+  credential: '--credential',
+  revision: '--revision',
+};

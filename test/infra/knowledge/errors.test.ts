@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { asServiceError } from '../../../functions/aws/service-error.ts';
-import { CommandFailed, createAwsFailure, explainStepError } from '../../../infra/cli/errors.ts';
+import { CommandFailed, createAwsFailure, explainStepError } from '../../../infra/knowledge/errors.ts';
 
 function awsError(name: string, httpStatusCode?: number, message = 'A reason.'): Error {
   return Object.assign(new Error(message), { name, $metadata: { httpStatusCode } });

@@ -1,8 +1,8 @@
 import pMap from 'p-map';
-import { platformName } from '../../../functions/decisions/platform-request.ts';
-import { type RequestTarget, requestHash } from '../../../functions/decisions/request-hash.ts';
-import { covers, type DayState, judgeDays, TO_EXPORT } from '../../../functions/deliveries/judge.ts';
-import { requestOf as requestOfManifest } from '../../../functions/deliveries/manifest.ts';
+import { platformName } from '../../functions/decisions/platform-request.ts';
+import { type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
+import { covers, type DayState, judgeDays, TO_EXPORT } from '../../functions/deliveries/judge.ts';
+import { requestOf as requestOfManifest } from '../../functions/deliveries/manifest.ts';
 import {
   type ExportRecords,
   listWindows,
@@ -10,19 +10,19 @@ import {
   readRecords,
   type StoredDelivery,
   type StoredFailure,
-} from '../../../functions/deliveries/records.ts';
-import { EXPORTS_PREFIX, windowOf } from '../../../functions/workflow/keys.ts';
-import { addDays, type DateRange, describeDays } from '../../../functions/workflow/request/dates.ts';
-import { hintAt } from '../../../functions/workflow/request/issues.ts';
-import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
-import { tableOf } from '../../../functions/workflow/table.ts';
-import { requestOf } from '../../config/exports.ts';
-import type { Folder } from '../bucket.ts';
-import type { NamedExport } from '../next-command.ts';
-import { loadConfig } from '../options.ts';
-import { lastPlatform, targetOf } from '../requests/last-platform.ts';
-import { checkOneAccount, checkRequest } from '../requests/request.ts';
+} from '../../functions/deliveries/records.ts';
+import { EXPORTS_PREFIX, windowOf } from '../../functions/workflow/keys.ts';
+import { addDays, type DateRange, describeDays } from '../../functions/workflow/request/dates.ts';
+import { hintAt } from '../../functions/workflow/request/issues.ts';
+import type { ExportRequest } from '../../functions/workflow/request/request.ts';
+import { tableOf } from '../../functions/workflow/table.ts';
+import { requestOf } from '../config/exports.ts';
+import type { Folder } from './bucket.ts';
+import { loadConfig } from './config.ts';
 import type { AccountTable, ShownReader } from './months.ts';
+import type { NamedExport } from './next-command.ts';
+import { lastPlatform, targetOf } from './platform.ts';
+import { checkOneAccount, checkRequest, inputOf } from './request.ts';
 
 /** An export of cdk.json or of a local run, and its records. */
 export interface FoundExport extends ExportRecords {
@@ -173,13 +173,6 @@ function lastTarget({ deliveries }: ExportRecords): RequestTarget | undefined {
   const isLater = (one: StoredDelivery, other: StoredDelivery) =>
     Date.parse(one.published_at) - Date.parse(other.published_at);
   return deliveries.toSorted(isLater).at(-1)?.manifest;
-}
-
-/** An execution's input for a request. Only a report names how many windows run at once, and a list names no days. */
-export function inputOf(request: ExportRequest): unknown {
-  if (request.kind === 'report') return request;
-  const { max_parallel, start_date, end_date, ...input } = request;
-  return request.kind === 'list' ? input : { ...input, start_date, end_date };
 }
 
 /** The message if {@link findExport} finds none. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { repeatCommand } from '../../../infra/cli/next-command.ts';
+import { repeatCommand } from '../../../infra/knowledge/next-command.ts';
 
 it.each([
   [['run', '--local', '--speed', '300'], 'npm start -- --speed 300 --only-missing'],

@@ -1,7 +1,6 @@
 import { OUTPUTS } from '../config/config.ts';
+import { loadConfig } from './config.ts';
 import { createAwsFailure, UsageError } from './errors.ts';
-import { printMessage } from './layout.ts';
-import { loadConfig } from './options.ts';
 
 const INSTEAD =
   "run 'npm run deploy', or give --stack and --region. For the runs of this machine, use --local";
@@ -24,12 +23,16 @@ interface Deployment {
 }
 
 let target: Target = {};
-let writes = false;
+let tell: ((place: string) => void) | undefined;
 
-/** Sets the stack that this process's command works on. @param writing says on stderr where the stack is, before it is changed */
-export function setTarget({ stack, region }: Target, writing = false): void {
+/**
+ * Sets the stack that this process's command works on.
+ *
+ * @param onFound gets the stack's name, Region and AWS account once, before the stack is changed
+ */
+export function setTarget({ stack, region }: Target, onFound?: (place: string) => void): void {
   target = { ...(stack !== undefined && { stack }), ...(region !== undefined && { region }) };
-  writes = writing;
+  tell = onFound;
 }
 
 /** The options with which another command works on the same stack. */
@@ -60,8 +63,8 @@ export async function readDeployment(): Promise<Deployment> {
   const outputs = await describeStack(stack);
   const [, , , region = '', awsAccount = ''] = outputs[OUTPUTS.stateMachine]?.split(':') ?? [];
   const place = `the stack ${stack} in ${region} of AWS account ${awsAccount}`;
-  if (writes) printMessage(`Working on ${place}.`);
-  writes = false;
+  tell?.(place);
+  tell = undefined;
   return { place, region, awsAccount, outputs };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
+import { startDeployedAccount } from '../cli/support.ts';
 import { startCloudFormation, startExecutions } from './executions/step-functions.ts';
-import { startDeployedAccount } from './support.ts';
 
 describe('a command finds the stack', () => {
   it('by CloudFormation, in the AWS account and the Region of the environment, or in another Region', async () => {

@@ -2,10 +2,10 @@ import { mkdtempDisposable, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pMap, { pMapSkip } from 'p-map';
-import type { ObjectEnd, ObjectStore } from '../../../functions/aws/objects.ts';
-import { damaged } from '../../../functions/tables/report.ts';
-import { DAYS, readShownDays, type ShownDays } from '../../../functions/workflow/shown-days.ts';
-import { TABLES_PREFIX } from '../../../functions/workflow/table.ts';
+import type { ObjectEnd, ObjectStore } from '../../functions/aws/objects.ts';
+import { damaged } from '../../functions/tables/report.ts';
+import { DAYS, readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
+import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 
 /** The metadata and columns of the object of a month, or of a list. */
 export interface Month {
@@ -111,7 +111,7 @@ async function describeMonths(
   months: readonly { readonly key: string; readonly month: string }[],
 ): Promise<Month[]> {
   // Loading DuckDB takes tenths of a second.
-  const { literal, openDatabase } = await import('../../../functions/tables/database.ts');
+  const { literal, openDatabase } = await import('../../functions/tables/database.ts');
   using database = await openDatabase(folder, new AbortController().signal);
   const described: Month[] = [];
   for (const { key, month } of months) {

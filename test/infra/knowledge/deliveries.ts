@@ -3,17 +3,17 @@ import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
-import { platformRequest } from '../../../../functions/decisions/platform-request.ts';
-import { requestHash } from '../../../../functions/decisions/request-hash.ts';
-import { planKey } from '../../../../functions/workflow/keys.ts';
-import { addDays } from '../../../../functions/workflow/request/dates.ts';
-import { parseRequest } from '../../../../functions/workflow/request/request.ts';
-import type { CurateResult } from '../../../../infra/cli/curate/curate.ts';
-import { runLocalQuery } from '../../../../infra/cli/query/local.ts';
-import { base64Crc } from '../../../../infra/local/s3/body.ts';
-import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
-import { runCommand } from '../../../support/cli.ts';
-import { startTestS3 } from '../../../support/s3.ts';
+import { platformRequest } from '../../../functions/decisions/platform-request.ts';
+import { requestHash } from '../../../functions/decisions/request-hash.ts';
+import { planKey } from '../../../functions/workflow/keys.ts';
+import { addDays } from '../../../functions/workflow/request/dates.ts';
+import { parseRequest } from '../../../functions/workflow/request/request.ts';
+import type { CurateResult } from '../../../infra/cli/curate/curate.ts';
+import { runLocalQuery } from '../../../infra/cli/query/local.ts';
+import { base64Crc } from '../../../infra/local/s3/body.ts';
+import { ACCOUNT } from '../../../infra/local/s3/server.ts';
+import { runCommand } from '../../support/cli.ts';
+import { startTestS3 } from '../../support/s3.ts';
 
 export const BUCKET = 'bucket';
 

@@ -226,3 +226,8 @@ function readAnnounced(event: unknown): RecordedExecution[] {
   const end = { name: execution, status, output: detail, error, cause: JSON.stringify(detail) };
   return [{ summary, end, events: [], until: time }];
 }
+
+/** 2026-11-22T02:31:12.521Z is `2026-11-22 02:31`. */
+export function toMinute(instant: string): string {
+  return instant.slice(0, 'YYYY-MM-DDThh:mm'.length).replace('T', ' ');
+}

@@ -2,15 +2,6 @@ import { NoAnswer, PlatformError, UnreadableAnswer } from '../../functions/platf
 import { TableProblem } from '../../functions/tables/report.ts';
 import { ExportError, InvalidInput, readMessage } from '../../functions/workflow/errors.ts';
 
-/** Exit statuses of every command. */
-export const DELIVERED = 0;
-export const FAILED = 1;
-export const BAD_USAGE = 2;
-/** With --strict: delivered, but the table did not take a file. */
-export const NOT_IN_TABLE = 3;
-/** The status that a shell reports for a process that Ctrl-C ended. */
-export const INTERRUPTED = 130;
-
 /** The command line, its input or cdk.json has faults. Nothing was started. The message has one line per fault. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';

@@ -1,0 +1,123 @@
+import { type ErrorName, errors, readCause } from '../../../functions/workflow/errors.ts';
+import type { ExportResult, FailureReport } from '../../../functions/workflow/states.ts';
+import { loginCommand, resumeCommand } from '../next-command.ts';
+import type { PlatformOptions } from '../platform.ts';
+
+/** The end of an export, deployed or local: the document that `--json` prints. */
+export type Outcome =
+  | ({ readonly outcome: 'delivered' } & ExportResult)
+  | ({ readonly outcome: 'failed' } & (FailureReport | Unreported))
+  | Interrupted;
+
+/** A signal ended the command, or somebody stopped the execution. */
+export interface Interrupted {
+  readonly outcome: 'interrupted';
+  readonly version: '1';
+  readonly execution: string;
+  /** A deployed execution continues without the command; a local one has stopped. */
+  readonly continues: boolean;
+  /** The command that shows how the execution is doing, or that exports the rest of it. */
+  readonly next: string;
+}
+
+/** An execution that ended without a failure report: timed out, or unable to write one. */
+type Unreported = Pick<FailureReport, 'version' | 'happened' | 'todo' | 'execution'> & {
+  readonly error: string;
+};
+
+/** The end of an execution as Step Functions describes it. */
+export interface ExecutionEnd {
+  readonly name?: string | undefined;
+  readonly status?: string | undefined;
+  readonly output?: unknown;
+  readonly error?: string | undefined;
+  readonly cause?: string | undefined;
+}
+
+export function outcomeOf(end: ExecutionEnd): Outcome {
+  if (end.status === 'SUCCEEDED') return { outcome: 'delivered', ...(end.output as ExportResult) };
+  if (end.status === 'ABORTED') return describeStop(end.name);
+  return { outcome: 'failed', ...(readFailureReport(end.cause) ?? describeUnreported(end)) };
+}
+
+/** The Cause of an export that failed is its failure report. */
+function readFailureReport(cause = ''): FailureReport | undefined {
+  try {
+    const report = Object(JSON.parse(cause)) as Partial<FailureReport>;
+    return typeof report.happened === 'string' ? (report as FailureReport) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function describeStop(execution = ''): Interrupted {
+  const next = resumeCommand(execution);
+  return { outcome: 'interrupted', version: '1', execution, continues: false, next };
+}
+
+function describeUnreported({ name = '', status = '', error, cause }: ExecutionEnd): Unreported {
+  return {
+    version: '1',
+    error: error ?? status,
+    happened:
+      cause === undefined ? `The execution ended with the status ${status}.` : readCause(cause).happened,
+    todo: 'Resume the execution, or run its request again with --only-missing.',
+    execution: name,
+  };
+}
+
+/** A run of this machine, for {@link adviseLocally}. */
+export interface LocalRunFacts extends PlatformOptions {
+  readonly account: string;
+  readonly out: string;
+  readonly speed?: number;
+}
+
+/** Of the folder that stands for the bucket. The local S3 answers with the code. */
+const DISK_ERROR = /\((ENOSPC|EDQUOT|EACCES|EPERM|EROFS)\)/;
+
+/** Says what to do next on this machine. A failure report speaks of secrets, functions and AWS. */
+export function adviseLocally<
+  Failed extends { readonly error: string; readonly happened: string; readonly todo: string },
+>(failure: Failed, run: LocalRunFacts): Failed {
+  const [, code] = DISK_ERROR.exec(failure.happened) ?? [];
+  if (code === undefined) return { ...failure, todo: localStep(failure, run) ?? failure.todo };
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  return {
+    ...failure,
+    happened: `The folder ${run.out} ${isFull ? 'has no room for it' : 'cannot be written'} (${code}).`,
+    todo: `${isFull ? 'Make room in it' : 'Let this user write to it'}, then run the export again.`,
+  };
+}
+
+/** @returns undefined if the step of the failure report fits */
+function localStep(
+  { error, happened }: { readonly error: string; readonly happened: string },
+  run: LocalRunFacts,
+): string | undefined {
+  const { account, out, speed = 1, credential = 'the credential file' } = run;
+  const checkFolder = `No AWS is involved: check that ${out} can be read and written, then run the export again.`;
+  const steps: { readonly [name in ErrorName]?: string } = {
+    ...(speed > 1 && {
+      OutOfTime: `At --speed ${speed}, this machine may be too slow: run it with --speed ${Math.ceil(speed / 10)}.`,
+    }),
+    CredentialUnusable: `Correct ${credential}, or name another file with --credential.`,
+    LoginRequired: `Log in again (${loginCommand(account, run)}), then run the export again.`,
+    ...(run.baseUrl !== undefined && {
+      TokenRefusedAgain: `Check ${credential}, its scope and --base-url, then run the export again.`,
+      ...(happened.includes('(ENOTFOUND)') && {
+        RequestRefused:
+          'Correct the host in --base-url, or connect to the network, then run the export again.',
+      }),
+      PlatformUnavailable:
+        'Check --base-url. If it is right, wait until the platform is back, then run the export again.',
+      AnswerUnreadable:
+        'Check that --base-url is the platform. If it is, give the platform the time, and the request_id if there is one.',
+    }),
+    AccessRefused: checkFolder,
+    ServiceUnavailable: checkFolder,
+    ExportIncomplete: 'Read the failures of the windows, then run the export again.',
+  };
+  if (Object.hasOwn(errors, error)) return steps[error as ErrorName];
+  return `Run the export again. If it fails again, give ${out}/history.json to the maintainers.`;
+}

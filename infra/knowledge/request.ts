@@ -1,0 +1,27 @@
+import { InvalidInput } from '../../functions/workflow/errors.ts';
+import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
+import { UsageError } from './errors.ts';
+
+/** An execution's input for a request. Only a report names how many windows run at once, and a list names no days. */
+export function inputOf(request: ExportRequest): unknown {
+  if (request.kind === 'report') return request;
+  const { max_parallel, start_date, end_date, ...input } = request;
+  return request.kind === 'list' ? input : { ...input, start_date, end_date };
+}
+
+/** @throws UsageError if several accounts have an export */
+export function checkOneAccount(name: string, accounts: readonly string[]): void {
+  const distinct = [...new Set(accounts)].sort();
+  if (distinct.length < 2) return;
+  throw new UsageError([`${distinct.join(' and ')} have an export ${name}; choose one with --account`]);
+}
+
+/** Checks a request as the workflow does, so that a faulty one is never started. @throws UsageError */
+export function checkRequest(request: unknown, now: Date): ReturnType<typeof parseRequest> {
+  try {
+    return parseRequest(request, now);
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error;
+    throw new UsageError(error.facts.faults as string[]);
+  }
+}
