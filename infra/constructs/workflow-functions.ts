@@ -53,7 +53,8 @@ function curateStorage({ max_curate_bytes }: Config): StorageSize {
 }
 
 const LIMITS: Readonly<Record<StepName, Limits>> = {
-  PlanExport: INTERNAL,
+  // With `only_missing`, it reads each manifest of the range.
+  PlanExport: { timeout: Duration.minutes(5) },
   // It sends a second request if a refused credential has been replaced in the meantime.
   GetToken: calls(2),
   CreateReport: calls(1),

@@ -164,6 +164,13 @@ describe('the functions', () => {
     });
   });
 
+  it('give PlanExport the CPU and the time to read thousands of manifests', () => {
+    const [, plan] =
+      [...resourcesOf(synthesizeStack(), 'AWS::Lambda::Function')].find(([id]) => /PlanExport/.test(id)) ??
+      [];
+    expect(plan?.Properties).toMatchObject({ MemorySize: 1024, Timeout: 300 });
+  });
+
   it('get exactly the settings that they read', () => {
     const other = synthesizeStack({
       max_download_bytes: 1_000,
