@@ -243,11 +243,14 @@ describe('the saved queries', () => {
         .replace("'2026-11-03'", "'2026-10-03'")
         .replace("DATE '2026-11-10' + INTERVAL '1' DAY", `TIMESTAMP '${moment}'`);
     const [copied] = await ask("SELECT max(copied_at) FROM ledger WHERE date = DATE '2026-10-03'");
-    const spendAt = async (moment: string) =>
-      (await ask(at(moment))).filter(({ 3: metric }) => metric === 'spend').map(({ 4: value }) => value);
+    const shownAt = async (moment: string) =>
+      (await ask(at(moment)))
+        .filter(({ 3: metric }) => metric === 'impressions')
+        .map(({ 4: value }) => value);
+    // They are large, so they change with each report, however soon it follows.
     const restated = await ask(
-      "SELECT before, after FROM daily_campaigns_restatements WHERE date = DATE '2026-10-03' AND metric = 'spend'",
+      "SELECT before, after FROM daily_campaigns_restatements WHERE date = DATE '2026-10-03' AND metric = 'impressions'",
     );
-    expect([...(await spendAt(String(copied?.[0]))), ...(await spendAt('2027-01-01'))]).toEqual(restated[0]);
+    expect([...(await shownAt(String(copied?.[0]))), ...(await shownAt('2027-01-01'))]).toEqual(restated[0]);
   });
 });

@@ -116,7 +116,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       await remove('start_date=2025-10-01/end_date=2025-10-08/_manifest.json');
     },
     'unannounced',
-    /^npm start -- --out \S+ --again daily --from \S+ --to \S+ --only-missing$/,
+    /^npm start -- --out \S+ --again daily --from \S+ --to \S+$/,
   ],
   [
     'killed before it delivered anything',
