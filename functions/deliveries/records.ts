@@ -45,7 +45,7 @@ export interface StoredPlan extends Attempt {
 export const Plan = z.object({
   version: z.literal('1'),
   execution: z.string(),
-  /** What was published later delivers the plan: the start, or the time that `only_missing` names. */
+  /** A delivery counts if it was published later: the start, or what `only_missing` names. */
   since: z.string(),
   request_hash: z.string(),
   request: ExportRequest,

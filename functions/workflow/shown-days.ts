@@ -9,7 +9,7 @@ const Version = {
   request_hash: z.string(),
 };
 
-/** What the ledger says of a day that a table shows. */
+/** The facts of the ledger about a day that a table shows. */
 const LedgerFacts = z.object({
   /** The window of the report. */
   start_date: z.string(),

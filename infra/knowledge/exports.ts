@@ -27,7 +27,7 @@ import { checkOneAccount, checkRequest, inputOf } from './request.ts';
 /** An export of cdk.json or of a local run, and its records. */
 export interface FoundExport extends ExportRecords {
   readonly request: ExportRequest;
-  /** What an execution would get: see {@link requestOf} and {@link inputOf}. */
+  /** The input of an execution: see {@link requestOf} and {@link inputOf}. */
   readonly input: unknown;
   readonly target: RequestTarget;
   /** Of the request. */

@@ -34,7 +34,7 @@ interface MissingRange extends Days {
   readonly problem?: string;
 }
 
-/** What days may lack. Each day counts once. */
+/** The four things that a day may lack. Each day counts once. */
 export const LACKS = ['not_delivered', 'not_in_table', 'not_renewed', 'held'] as const;
 export type Lack = (typeof LACKS)[number];
 

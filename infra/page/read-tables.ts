@@ -35,7 +35,7 @@ export interface TableFacts extends Changes {
 interface Changes {
   /** The number of newer reports that changed the table, by day. */
   readonly restated: Readonly<Record<string, number>>;
-  /** Those that were corrected last. */
+  /** The latest corrections. */
   readonly restatements: readonly Restatement[];
   readonly older_restatements: number;
 }
