@@ -7,18 +7,11 @@ import type { ShownDay } from '../workflow/shown-days.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { type Column, DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
-import {
-  compareReports,
-  type Merged,
-  type MergedDay,
-  mergeList,
-  mergeMonth,
-  type Offer,
-  splitByDay,
-} from './days.ts';
+import { compareReports, type Merged, type MergedDay, mergeList, mergeMonth, type Offer } from './days.ts';
 import { type Entry, type LedgerDay, mergeLedger, shownLines } from './ledger.ts';
 import type { Merging } from './merge.ts';
 import { type DayFacts, notWritten, type ReportFacts, type ReportFile, reasonOf } from './report.ts';
+import { staged } from './rows.ts';
 import { stageReport } from './stage-report.ts';
 
 /** The rows and sums of a file, and what became of them in the table. */
@@ -51,10 +44,10 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
   const request = state.request as ReportRequest;
   const { file, schema, hash, folder, database } = work;
   const created_at = createdAt(state);
-  const path = join(folder, 'rows.parquet');
+  const rowsFolder = join(folder, 'rows');
   const columns = columnsOf(request, schema);
   const { granularity, time_zone = 'UTC' } = request;
-  const facts = await stageReport(database, file, path, { window, schema, columns, granularity });
+  const facts = await stageReport(database, file, rowsFolder, { window, schema, columns, granularity });
   // Makes room for the months.
   await rm(file.path, { force: true });
   const { rows, first_date, last_date } = facts;
@@ -64,11 +57,9 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
   const days = daysWithEmpty(request, window, facts);
   const version = { report_id, created_at, request_hash: hash };
   const entry = { version, window, copied_at: state.object.copied_at };
-  let sorted: readonly string[] | undefined;
-  const written = await writeDays(work, request, entry, { ...facts, days }, async (month, some, offer) => {
-    sorted ??= await splitByDay(database, path);
-    return mergeMonth(work, month, some, { ...offer, rows: sorted });
-  });
+  const written = await writeDays(work, request, entry, { ...facts, days }, (month, some, offer) =>
+    mergeMonth(work, month, some, { ...offer, rows: staged(rowsFolder) }),
+  );
   // The newest day that has rows and was over when the report was created.
   const today = dateIn(time_zone, new Date(created_at));
   const newest_day = facts.days.findLast(({ day }) => day < today)?.day;

@@ -6,8 +6,10 @@ import { limitOf, refused, TableProblem } from './report.ts';
 export type Row = Readonly<Record<string, Json>>;
 
 export interface Database extends Disposable {
-  /** Options of a COPY. */
+  /** Options of a COPY to an object. */
   readonly parquet: string;
+  /** Options of a COPY to a file of each day. */
+  readonly staging: string;
   /**
    * @returns the rows; numbers of more than 32 bits and dates are strings
    * @throws DownloadRefused if a file does not parse; TableProblem at a limit; otherwise DuckDB's own error
@@ -24,9 +26,16 @@ const MEMORY_LIMIT_MB = 150;
 /** DuckDB holds 2,048 rows as lists of texts, several times: 200 columns of 20 characters take 300 MB. */
 const MB_PER_COLUMN = 2;
 
-/** DuckDB holds a row group until it is written. Its default, 122,880 rows, is too much for 50 columns. */
+/**
+ * DuckDB holds a row group until it is written. Its default, 122,880 rows, is too much for 50 columns, and takes
+ * a fifth more CPU than half of it. Readers skip a group that has none of their days.
+ */
 const ROW_GROUP_VALUES = 1_000_000;
-const ROW_GROUP_ROWS = [2_048, 122_880] as const;
+const ROW_GROUP_ROWS = [2_048, 61_440] as const;
+
+/** DuckDB holds a row group of each day, and these rows. With its own numbers, it swaps 45 days to the disk. */
+const STAGED_DAYS = 12;
+const FLUSH_ROWS = '100000';
 
 /** MB of the function by default, because they bring a whole CPU. */
 const DEFAULT_MEMORY_MB = 1_769;
@@ -64,6 +73,7 @@ export async function openDatabase(folder: string, signal: AbortSignal, columns 
     threads: '1',
     allocator_bulk_deallocation_flush_threshold: FLUSH_THRESHOLD,
     memory_limit: memoryLimit(columns),
+    partitioned_write_flush_threshold: FLUSH_ROWS,
     temp_directory: join(folder, 'spilled'),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
@@ -74,6 +84,7 @@ export async function openDatabase(folder: string, signal: AbortSignal, columns 
   const interrupting = setInterval(() => signal.aborted && connection.interrupt(), INTERRUPT_MS);
   return {
     parquet: `FORMAT parquet, ROW_GROUP_SIZE ${rowGroupSize(columns)}`,
+    staging: `FORMAT parquet, ROW_GROUP_SIZE ${rowGroupSize(columns * STAGED_DAYS)}`,
     async query(sql) {
       try {
         signal.throwIfAborted();

@@ -1,5 +1,3 @@
-import { glob, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { ReportVersion, ShownDay, ShownDays } from '../workflow/shown-days.ts';
 import { LIST_COLUMNS, listKey, monthKey, type TableSchema, tableColumns } from '../workflow/table.ts';
 import { type Database, literal } from './database.ts';
@@ -21,8 +19,8 @@ import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 
 /** A report, and the table that it goes into. */
 export interface Offer extends Entry {
-  /** Made by {@link splitByDay}. */
-  readonly rows: readonly string[];
+  /** A relation of SQL. */
+  readonly rows: string;
   readonly schema: TableSchema;
   readonly account: string;
   /** The report may empty this day. */
@@ -51,27 +49,6 @@ export interface MergedDay extends DayFacts {
   readonly entry?: ShownDay;
   /** The new object has the report's rows. */
   readonly isWritten?: true;
-}
-
-/**
- * Splits rows by their day, unless they come day by day. Sorting would take more memory than DuckDB has.
- *
- * @param path of the file that stageReport wrote
- * @returns Parquet files in the order of the days; a day keeps the order of the report
- */
-export async function splitByDay(database: Database, path: string): Promise<readonly string[]> {
-  const [found] = await database.query(
-    `SELECT bool_and(last + 1 = rows) AS sorted FROM (
-       SELECT max(file_row_number) AS last, sum(count(*)) OVER (ORDER BY date) AS rows
-         FROM read_parquet(${literal(path)}, file_row_number = true) GROUP BY date)`,
-  );
-  if (found?.sorted !== false) return [path];
-  const folder = `${path}.days`;
-  const options = `(${database.parquet}, PARTITION_BY (date), WRITE_PARTITION_COLUMNS true)`;
-  await database.query(`COPY (FROM ${literal(path)}) TO ${literal(folder)} ${options}`);
-  await rm(path);
-  const files = await Array.fromAsync(glob(join(folder, '*', '*.parquet')));
-  return files.toSorted();
 }
 
 /**
@@ -106,18 +83,19 @@ export async function mergeMonth(
       return { result: { days: result, before: shown } };
     const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
     const next = Object.fromEntries(listed.toSorted(([one], [other]) => (one < other ? -1 : 1)));
-    const written = new Set(result.flatMap(({ day, isWritten }) => (isWritten ? [day] : [])));
+    const written = result.flatMap(({ day, isWritten }) => (isWritten ? [literal(day)] : []));
     const values = {
       ...constants,
       report_id: literal(offer.version.report_id),
       report_created_at: timestamp(offer.version.created_at),
     };
-    const added = `SELECT ${select(columns, values)} FROM ${parquet(...offer.rows)}`;
-    const runs = findRuns(Object.keys(next), written).map(
-      ({ isNew, first, last }) =>
-        `${isNew ? added : kept} WHERE date BETWEEN ${literal(first)} AND ${literal(last)}`,
-    );
-    return { next: { runs, days: next }, result: { days: result, before: shown } };
+    const parts = [
+      ...(kept ? [written.length > 0 ? `${kept} WHERE date NOT IN (${written})` : kept] : []),
+      ...(written.length > 0
+        ? [`SELECT ${select(columns, values)} FROM ${offer.rows} WHERE date IN (${written})`]
+        : []),
+    ];
+    return { next: { rows: parts.join(' UNION ALL '), days: next }, result: { days: result, before: shown } };
   });
 }
 
@@ -146,7 +124,7 @@ export async function mergeList(
     const result = { days: [{ ...judged, restated: false, tookOver: undefined }], before };
     if (!entry) return { result };
     if (old && !isWritten)
-      return { result, next: { runs: [`FROM ${parquet(old.path)}`], days: { [shownDay]: entry } } };
+      return { result, next: { rows: `FROM ${parquet(old.path)}`, days: { [shownDay]: entry } } };
     // The text of the item, as it was written; the other columns are fields of its top level.
     const fields = LIST_COLUMNS.map(({ name }) => [name, `json->>'$.${name}'`]);
     const values = {
@@ -157,7 +135,7 @@ export async function mergeList(
     };
     // Sorted, because the platform may give its pages in any order.
     const rows = `SELECT ${select(tableColumns(schema), values)} FROM ${items} ORDER BY ALL`;
-    return { result, next: { runs: [rows], days: { [day]: entry } } };
+    return { result, next: { rows, days: { [day]: entry } } };
   });
 }
 
@@ -229,23 +207,4 @@ export function compareReports(one: ReportVersion, other: ReportVersion): number
   if (age !== 0) return age;
   if (one.report_id === other.report_id) return 0;
   return one.report_id > other.report_id ? 1 : -1;
-}
-
-/** Days in a row that come from the old object, or from the report. */
-interface Run {
-  readonly isNew: boolean;
-  readonly first: string;
-  last: string;
-}
-
-/** @param days ascending @param written the days that come from the report */
-function findRuns(days: readonly string[], written: ReadonlySet<string>): readonly Run[] {
-  const runs: Run[] = [];
-  for (const day of days) {
-    const isNew = written.has(day);
-    const run = runs.at(-1);
-    if (run?.isNew === isNew) run.last = day;
-    else runs.push({ isNew, first: day, last: day });
-  }
-  return runs;
 }

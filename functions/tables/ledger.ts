@@ -55,21 +55,20 @@ export async function mergeLedger(
   const key = ledgerKey(request, month);
   return mergeObject(merging, key, async (old) => {
     if (old && !hasColumns(old, LEDGER_COLUMNS)) throw damaged(key);
-    const found = old ? selectOld(old, LEDGER_COLUMNS) : `FROM (${facts}) LIMIT 0`;
+    const found = old ? selectOld(old, LEDGER_COLUMNS) : 'FROM fact LIMIT 0';
     const isReplaced = findReplaced(request, days);
-    const known = `SELECT * REPLACE (CASE WHEN ${isReplaced} THEN 'kept' ELSE outcome END AS outcome) FROM (${found})`;
-    const added = `FROM (${facts}) AS fact
-      ANTI JOIN (${known}) AS same ON ${isSame('same', 'outcome')}
-      ANTI JOIN (FROM (${known}) WHERE outcome NOT IN (${CHANGEABLE})) AS settled ON ${isSame('settled')}
-        AND (settled.outcome = 'shown' OR fact.outcome <> 'shown')`;
-    const changes = `SELECT 1 FROM (${added}) UNION ALL SELECT 1 FROM (${found}) WHERE ${isReplaced}`;
-    const [counted] = await merging.database.query(`SELECT count(*) AS changes FROM (${changes})`);
+    const merge = `WITH fact AS MATERIALIZED (${facts}), found AS MATERIALIZED (${found}),
+      known AS MATERIALIZED (SELECT * REPLACE (CASE WHEN ${isReplaced} THEN 'kept' ELSE outcome END AS outcome) FROM found),
+      settled AS (FROM known WHERE outcome NOT IN (${CHANGEABLE})),
+      added AS MATERIALIZED (FROM fact ANTI JOIN known AS same ON ${isSame('same', 'outcome')}
+        ANTI JOIN settled ON ${isSame('settled')} AND (settled.outcome = 'shown' OR fact.outcome <> 'shown'))`;
+    const [counted] = await merging.database.query(
+      `${merge} SELECT count(*) AS changes FROM (SELECT 1 FROM added UNION ALL SELECT 1 FROM found WHERE ${isReplaced})`,
+    );
     if (counted?.changes === '0') return { result: false };
-    const rows = `FROM (${known}) AS known ANTI JOIN (${added}) AS fact ON ${isSame('known')} UNION ALL FROM (${added})`;
-    return {
-      next: { runs: [`FROM (${rows}) ORDER BY date, report_created_at, report_id, table_name, metric`] },
-      result: true,
-    };
+    const rows = `${merge} FROM (FROM known ANTI JOIN added AS fact ON ${isSame('known')} UNION ALL FROM added)
+      ORDER BY date, report_created_at, report_id, table_name, metric`;
+    return { next: { rows }, result: true };
   });
 }
 

@@ -13,7 +13,7 @@ const MAX_CONFLICTS = 10;
 export interface Merging {
   readonly database: Database;
   readonly store: Pick<ObjectStore, 'getFile' | 'putFile'>;
-  /** Takes the old object, a copy of its rows, and the new one. */
+  /** Takes the old object and the new one. */
   readonly folder: string;
   readonly signal: AbortSignal;
 }
@@ -29,8 +29,8 @@ export interface OldObject {
 
 /** The new object. */
 export interface NewObject {
-  /** Queries with the same columns. Their rows follow one another. */
-  readonly runs: readonly string[];
+  /** As a query. */
+  readonly rows: string;
   readonly days?: ShownDays;
 }
 
@@ -87,20 +87,9 @@ async function describe(database: Database, path: string): Promise<OldObject> {
   };
 }
 
-/**
- * Writes each run into a file, and these files into one: DuckDB keeps the order of files, but not the order
- * of the parts of a UNION, whose last rows it moves to the end. Sorting all would take several times the CPU.
- */
-async function write(database: Database, folder: string, { runs, days }: NewObject): Promise<string> {
-  const files: string[] = [];
-  for (const run of runs.length > 1 ? runs : []) {
-    const file = join(folder, `${files.length}.parquet`);
-    await database.query(`COPY (${run}) TO ${literal(file)} (${database.parquet}, COMPRESSION snappy)`);
-    files.push(file);
-  }
-  const rows = files.length > 0 ? `FROM ${parquet(...files)}` : runs[0];
-  const metadata = days ? `, KV_METADATA {${DAYS}: ${literal(JSON.stringify(days))}}` : '';
+async function write(database: Database, folder: string, { rows, days }: NewObject): Promise<string> {
   const path = join(folder, 'new.parquet');
+  const metadata = days ? `, KV_METADATA {${DAYS}: ${literal(JSON.stringify(days))}}` : '';
   await database.query(
     `COPY (${rows}) TO ${literal(path)} (${database.parquet}, COMPRESSION snappy${metadata})`,
   );
@@ -153,9 +142,9 @@ export function duckType(type: TableColumn['type']): string {
   return type === 'string' ? 'VARCHAR' : type.toUpperCase();
 }
 
-/** Files with the same columns, one after the other, as a relation of SQL. */
-export function parquet(...paths: readonly string[]): string {
-  return `read_parquet([${paths.map(literal)}], hive_partitioning = false)`;
+/** A file, or all files of a pattern, as a relation of SQL. */
+export function parquet(path: string): string {
+  return `read_parquet(${literal(path)}, hive_partitioning = false)`;
 }
 
 /** @param time in ISO 8601 @returns a TIMESTAMP in UTC, as SQL */

@@ -46,7 +46,7 @@ const COPIES: Limits = { ...LONG, environment: COPY_ENVIRONMENT };
 /**
  * MB of /tmp that CurateReport needs: the file itself, as much again for the rows that DuckDB moves out of
  * memory, and the 512 MB that every function has. The default of 4 GiB needs 512 + 2 × 4,096 = 8,704 MB. Once
- * the file is read, months take its place: the old object, its parts and the new one.
+ * the file is read, months take its place: the old object and the new one.
  */
 function curateStorage({ max_curate_bytes }: Config): StorageSize {
   return StorageSize.mebibytes(512 + 2 * Math.ceil(max_curate_bytes / 1024 ** 2));

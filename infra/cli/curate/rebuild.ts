@@ -214,7 +214,7 @@ export async function rebuildMonths({ found, schema, bucket, folder }: Rebuildin
   const copied_at = new Date(0).toISOString();
   const version = { report_id: '', created_at: copied_at, request_hash: hash };
   const none = { version, window: { start_date: '', end_date: '' }, copied_at };
-  const offer = { ...none, rows: [], schema, account, acceptEmpty: () => false };
+  const offer = { ...none, rows: '', schema, account, acceptEmpty: () => false };
   for (const { month } of others)
     await mergeMonth(merging, month, [], offer).catch((error) => {
       if (!(error instanceof TableProblem)) throw error;

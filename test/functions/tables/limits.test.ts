@@ -1,4 +1,4 @@
-import { existsSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
@@ -46,8 +46,8 @@ describe('the work on a file is bounded, whatever it holds:', () => {
       { rows: 300_000, warnings: [expect.stringMatching(/^the table leaves out .* and 299980 more$/)] },
     ],
     [
-      '300,000 names in a header of CSV',
-      () => `date,${names}\n`,
+      '150,000 names in a header of CSV',
+      () => `date,${names.slice(0, 150_000)}\n`,
       AS_CSV,
       { rows: 0, table_problem: expect.stringMatching(/^no row has/) },
     ],
@@ -171,7 +171,8 @@ it('46: a larger function gives DuckDB the memory that it has beyond the default
 
 it.runIf(existsSync('/dev/full'))('46: says that the storage is full when rows are written', async () => {
   const folder = temporaryDirectory();
-  symlinkSync('/dev/full', join(folder, 'rows.parquet'));
+  mkdirSync(join(folder, 'rows'));
+  symlinkSync('/dev/full', join(folder, 'rows/rows.parquet'));
   const { facts } = await stage(BODY, { folder });
   expect(facts.table_problem).toMatch(/ephemeral storage; raise max_curate_bytes.*local run: make room/);
 });

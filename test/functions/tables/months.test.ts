@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Curation } from '../../../functions/tables/curate-file.ts';
 import { catalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
 import { byName } from '../../../functions/workflow/json.ts';
+import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { Curated } from '../../../functions/workflow/state-parts.ts';
 import { LEDGER, type TableSchema } from '../../../functions/workflow/table.ts';
 import { tablesOf } from '../../../infra/config/exports.ts';
@@ -97,27 +98,23 @@ describe('P7: a table', () => {
     expect(await query(`SELECT "__proto__" AS metric FROM (${view})`)).toEqual([{ metric: 3 }]);
   });
 
-  it('is in the order of the days, and a day in that of its report', async () => {
-    const rows = [
-      ['2026-10-31', 'z', 5],
-      ['2026-10-02', 'b', 2],
-      ['2026-10-31', 'a', 4],
-      ['2026-10-02', 'a', 9],
-    ].map(([date, campaign_id, spend]) => ({ date, campaign_id, spend }));
-    const whole = { start_date: '2026-10-01', length: 31 };
-    const { shown } = await deliver(
-      { spends: { '2026-10-15': [1], '2026-10-30': [3] }, ...whole },
-      { spends: { '2026-10-02': [], '2026-10-31': [] }, body: JSON.stringify(rows), ...whole },
-      { spends: { '2026-10-15': [7] } },
+  it('has the rows of a day next to each other, so that a reader can skip most of a large month', async () => {
+    const days = Array.from({ length: 30 }, (_, at) => addDays('2026-10-01', at));
+    const rows = Array.from({ length: 240_000 }, (_, at) => ({
+      date: days[at % 30],
+      campaign_id: at,
+      spend: at % 7,
+    }));
+    const report = { spends: Object.fromEntries(days.map((day) => [day, []])), body: JSON.stringify(rows) };
+    const { account } = await deliver(report, { spends: { '2026-10-15': [7, 8] } });
+    const object = join(tables.s3.directory, BUCKET, `tables/daily/${account}.2026-10.parquet`);
+    const groups = await query(
+      `SELECT stats_min_value < '2026-10-04' AND stats_max_value > '2026-10-03' AS has_day, row_group_num_rows AS rows
+         FROM parquet_metadata('${object}') WHERE path_in_schema = 'date'`,
     );
-    expect(shown).toEqual([
-      '2026-10-02 2 r2',
-      '2026-10-02 9 r2',
-      '2026-10-15 7 r3',
-      '2026-10-30 3 r1',
-      '2026-10-31 5 r2',
-      '2026-10-31 4 r2',
-    ]);
+    expect(groups.reduce((sum, { rows }) => sum + Number(rows), 0)).toBe(240_000 - 8_000 + 2);
+    expect(groups.length).toBeGreaterThan(3);
+    expect(groups.filter(({ has_day }) => has_day)).toHaveLength(1);
   });
 
   it('writes nothing if it shows the report already, or a newer one', async () => {

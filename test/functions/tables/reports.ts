@@ -4,6 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import type { ReportFacts, ReportOptions } from '../../../functions/tables/report.ts';
 import { readReportFile } from '../../../functions/tables/report-file.ts';
+import { staged } from '../../../functions/tables/rows.ts';
 import { stageReport } from '../../../functions/tables/stage-report.ts';
 import type { Column, TableSchema } from '../../../functions/workflow/table.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -47,7 +48,7 @@ export function withColumn(column: Partial<Column>): Schema {
 
 interface Staged {
   readonly facts: ReportFacts;
-  /** The Parquet file. */
+  /** The folder of the Parquet files. */
   readonly path: string;
 }
 
@@ -60,7 +61,7 @@ export async function stage(body: string | Buffer, given: Given = {}): Promise<S
   const { file } = await readReportFile(Readable.from([Buffer.from(body)]), join(folder, 'report'), kind);
   const columns = given.schema?.columns ?? SCHEMA.columns;
   using database = await openDatabase(folder, signal, columns.length);
-  const path = join(folder, 'rows.parquet');
+  const path = join(folder, 'rows');
   const facts = await stageReport(database, file, path, {
     window: WINDOW,
     schema: SCHEMA,
@@ -80,7 +81,7 @@ export async function rowsOf(body: string | Buffer, given: Given = {}) {
   const { facts, path } = await stage(body, given);
   if (facts.table_problem !== undefined) throw new Error(facts.table_problem);
   const columns = ['date', ...(given.schema ?? SCHEMA).columns.map(({ name }) => `"${name}"`)];
-  return query(`SELECT ${columns} FROM '${path}'`);
+  return query(`SELECT ${columns} FROM ${staged(path)}`);
 }
 
 /** Queries DuckDB. */
