@@ -31,9 +31,12 @@ export interface Attempt extends DateRange {
  *
  * Not delivered by this request:
  * - `unannounced`: the table shows a report that no manifest names: a run ended between the two
- * - `other_request`: only another request delivered it
+ * - `other_request`: only another request delivered it, and the table does not show it
  * - `failed`: an export of it failed · `absent`: none did
  * - `unfinished`: its report was created before the day was over
+ *
+ * Delivered by an older form of the request:
+ * - `older_request`: the table shows it, because the request was the configured one at that time
  *
  * Delivered:
  * - `not_in_table`: the table does not show that report or a newer one
@@ -46,6 +49,7 @@ export type DayState =
   | 'failed'
   | 'absent'
   | 'unfinished'
+  | 'older_request'
   | 'not_in_table'
   | 'held'
   | 'not_renewed'
@@ -61,7 +65,7 @@ export const NOT_DELIVERED: ReadonlySet<DayState> = new Set([
 ]);
 
 /** States that an export mends. `not_in_table` needs the file read again, and `held` a decision. */
-export const TO_EXPORT: ReadonlySet<DayState> = new Set([...NOT_DELIVERED, 'not_renewed']);
+export const TO_EXPORT: ReadonlySet<DayState> = new Set([...NOT_DELIVERED, 'older_request', 'not_renewed']);
 
 export interface DayFacts {
   /** All deliveries of the export, whatever their requests. */
@@ -92,7 +96,7 @@ export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] 
     const delivery = newest.get(day);
     const read = readOf(shown?.[day], hash);
     if (read && (!delivery || isNewer(read, delivery))) return 'unannounced';
-    if (!delivery && isOthers(day)) return 'other_request';
+    if (!delivery && isOthers(day)) return shown?.[day] ? 'older_request' : 'other_request';
     if (!delivery) return hasFailed(day) ? 'failed' : 'absent';
     if (isUnfinished(day, delivery.created_at)) return 'unfinished';
     if (shown && (!read || isNewer(delivery, read))) return 'not_in_table';

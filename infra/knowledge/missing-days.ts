@@ -1,5 +1,7 @@
 import { covers, type DayState, type Delivery, NOT_DELIVERED } from '../../functions/deliveries/judge.ts';
+import { requestOf } from '../../functions/deliveries/manifest.ts';
 import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
+import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import type { Folder } from './bucket.ts';
 import { UsageError } from './errors.ts';
 import { type FoundExport, judgeExport } from './exports.ts';
@@ -22,7 +24,7 @@ export interface JudgedRange extends DateRange {
   readonly days: readonly {
     readonly day: string;
     readonly state: DayState;
-    /** The reason why the table could not take the day, if it is known. */
+    /** The reason why the table could not take the day, or what its older request left out, if it is known. */
     readonly problem: string | undefined;
   }[];
 }
@@ -30,12 +32,12 @@ export interface JudgedRange extends DateRange {
 /** Days in a row that need the same. */
 interface MissingRange extends Days {
   readonly reason: Exclude<DayState, 'present'>;
-  /** Of the table, if it is known. */
+  /** Of the table, or what an older request left out, if it is known. */
   readonly problem?: string;
 }
 
-/** The four things that a day may lack. Each day counts once. */
-export const LACKS = ['not_delivered', 'not_in_table', 'not_renewed', 'held'] as const;
+/** The five things that a day may lack. Each day counts once. `older_request` is no trouble: its day is shown. */
+export const LACKS = ['not_delivered', 'not_in_table', 'not_renewed', 'held', 'older_request'] as const;
 export type Lack = (typeof LACKS)[number];
 
 /** The days of an export that lack something, by what they lack. */
@@ -55,6 +57,7 @@ export const LACK_WORDS: Readonly<Record<Lack, string>> = {
   not_in_table: 'not in the table',
   not_renewed: 'shown, but a newer export failed',
   held: 'held',
+  older_request: 'of an older request',
 };
 
 const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
@@ -63,6 +66,7 @@ const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
   unannounced: 'in the table, not announced: a run ended before it wrote their manifest',
   unfinished: 'exported before the day was over',
   other_request: 'exported by another request',
+  older_request: 'shown as an older request exported it',
   not_in_table: 'exported, but not in the table',
   not_renewed: 'shown, but a newer export of them failed, was interrupted or still runs',
   held: 'held: the newest report has no rows, and the table keeps its own',
@@ -83,13 +87,18 @@ export async function judgeRange(
   const { start_date, end_date } = kind === 'report' ? findRange(found, options, now) : newestSnapshot(found);
   const days = daysOf({ start_date, end_date });
   const states = await judgeExport(found, days, readShown, timeZone);
-  const newestFirst = deliveries
-    .filter(({ request_hash, lost }) => request_hash === hash && !lost)
-    .toSorted(byNewest);
-  const problemOf = (day: string) => newestFirst.find((each) => covers(each, day))?.manifest.table_problem;
+  const newestFirst = deliveries.filter(({ lost }) => !lost).toSorted(byNewest);
+  const isOwn = ({ request_hash }: Delivery) => request_hash === hash;
+  const problemOf = (day: string, state: DayState) => {
+    if (state === 'not_in_table')
+      return newestFirst.find((each) => isOwn(each) && covers(each, day))?.manifest.table_problem;
+    if (state !== 'older_request') return undefined;
+    const older = newestFirst.find((each) => covers(each, day));
+    return older && describeAdded(request, requestOf(older.manifest));
+  };
   const judged = days.map((day, at) => {
     const state = states[at] ?? 'absent';
-    return { day, state, problem: state === 'not_in_table' ? problemOf(day) : undefined };
+    return { day, state, problem: problemOf(day, state) };
   });
   return { start_date, end_date, days: judged };
 }
@@ -122,6 +131,16 @@ export function groupMissing(
     counts,
     ...lacking,
   };
+}
+
+/** What a request asks for and an older form of it did not: its metrics and advertisers, in words. */
+function describeAdded(request: ExportRequest, older: ExportRequest | undefined): string | undefined {
+  if (request.kind !== 'report' || older?.kind !== 'report') return undefined;
+  const metrics = request.metrics.filter((name) => !older.metrics.includes(name));
+  const before = new Set(older.advertiser_ids.map((id) => id.toLowerCase()));
+  const advertisers = request.advertiser_ids.filter((id) => !before.has(id.toLowerCase())).length;
+  const added = [...metrics, ...(advertisers > 0 ? [`${advertisers} of the advertisers`] : [])];
+  return added.length > 0 ? `without ${added.join(', ')}` : undefined;
 }
 
 /** The one thing that a day in this state lacks. */
@@ -177,23 +196,29 @@ interface Remedy {
 
 /** The commands that bring the days, and empty the held ones. */
 export function findRemedies(
-  { not_delivered, not_in_table, not_renewed, held }: LackingDays,
+  { not_delivered, not_in_table, not_renewed, held, older_request }: LackingDays,
   named: NamedExport,
   folder: Folder,
 ): Remedy[] {
   const curate = (acceptEmpty: boolean) => (range: DateRange) =>
     curateCommand(named, range, folder, { acceptEmpty });
+  const exportDays = (range: DateRange) => exportDaysCommand(named, range, folder);
   const isUnannounced = ({ reason }: MissingRange) => reason === 'unannounced';
   const toExport = [...not_delivered.filter((each) => !isUnannounced(each)), ...not_renewed].toSorted(
     (one, other) => one.start_date.localeCompare(other.start_date),
   );
   return [
     remedy('To add them to the table:', not_in_table, curate(false)),
-    remedy('To export them:', toExport, (range) => exportDaysCommand(named, range, folder)),
+    remedy('To export them:', toExport, exportDays),
     remedy('To export again what is not announced:', not_delivered.filter(isUnannounced), (range) =>
       exportDaysCommand(named, range, folder, []),
     ),
     remedy('To empty the held days in the table:', held, curate(true)),
+    remedy(
+      'To export them as the request is now (plan with the same options says what it costs):',
+      older_request,
+      exportDays,
+    ),
   ].flat();
 }
 

@@ -32,6 +32,9 @@ const MAX_OPEN = 3;
 
 const FINE = 'Nothing is missing';
 
+/** The days of an older request are shown, so they are no trouble. */
+const TROUBLES = LACKS.filter((lack) => lack !== 'older_request');
+
 /** One HTML document, which needs nothing else: no script, no font, no request. */
 export function renderPage(contents: PageContents): string {
   const css = readFileSync(new URL('page.css', import.meta.url), 'utf8');
@@ -99,15 +102,16 @@ function describeExport(each: PageExport): string {
   const those = each.kind === 'list' ? undefined : counts;
   const parts = [
     ...(each.failure ? ['The last run failed'] : []),
-    ...LACKS.flatMap((lack) => {
+    ...TROUBLES.flatMap((lack) => {
       if (!counts?.[lack]) return [];
       return [those ? describeLack(lack, those) : `The newest list is ${LACK_WORDS[lack]}`];
     }),
     ...(each.problem === undefined ? [] : ['The table is damaged']),
     ...(isNew(each) ? ['No delivery yet'] : []),
   ];
-  if (parts.length > 0) return parts.join(', ');
-  return those ? `${FINE} from ${count(those.days, 'day')}` : FINE;
+  const older = counts?.older_request ? [describeLack('older_request', counts)] : [];
+  if (parts.length > 0) return [...parts, ...older].join(', ');
+  return [those ? `${FINE} from ${count(those.days, 'day')}` : FINE, ...older].join(', ');
 }
 
 function describeLack(lack: Lack, counts: DayCounts): string {
@@ -130,6 +134,7 @@ const HEADS: Readonly<Record<Lack, string>> = {
   not_in_table: 'Not in table',
   not_renewed: 'To renew',
   held: 'Held',
+  older_request: 'Older request',
 };
 
 function compareExports(exports: readonly PageExport[]): Html {
@@ -143,11 +148,11 @@ function compareExports(exports: readonly PageExport[]): Html {
       html`<a href="#export-${at + 1}">${isolate(account)}/${isolate(name)}</a>`,
       dated(freshness.newest_day ?? '–'),
       freshness.days_behind ?? '–',
-      ...lacks.map((lack) =>
-        counts?.[lack]
-          ? mark(lack === 'not_delivered' ? 'bad' : 'warn', counts[lack])
-          : (counts?.[lack] ?? '–'),
-      ),
+      ...lacks.map((lack) => {
+        const days = counts?.[lack];
+        if (!days || lack === 'older_request') return days ?? '–';
+        return mark(lack === 'not_delivered' ? 'bad' : 'warn', days);
+      }),
       failure ? mark('bad', end) : end,
     ];
   });

@@ -25,6 +25,7 @@ const STATES = {
   6: 'not_in_table',
   7: 'unannounced',
   8: 'other_request',
+  10: 'older_request',
   9: 'failed',
   11: 'absent',
 } as const satisfies Record<number, PageDay['state']>;

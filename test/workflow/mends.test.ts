@@ -146,12 +146,14 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
     /^npm run export -- curate /,
   ],
   [
-    'another request',
+    'an added metric',
     async (folder) => {
       await folder.run(BOTH_WEEKS);
       await configure(folder, { metrics: OTHER_METRICS });
+      const { stdout } = await folder.cli(['status', 'daily', ...folder.place]);
+      expect(stdout).toMatch(/missing +none\n +older request +14 days: \S+ to \S+, without impressions\n/);
     },
-    'other_request',
+    'older_request',
     /^npm run export -- run daily --local --out \S+ --from \S+ --to \S+ --only-missing$/,
   ],
   [

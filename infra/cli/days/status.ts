@@ -92,6 +92,7 @@ const LABELS: Readonly<Record<Lack, string>> = {
   not_in_table: 'not in table',
   not_renewed: 'not renewed',
   held: 'held',
+  older_request: 'older request',
 };
 
 /** @param folder of local runs */
@@ -109,7 +110,9 @@ export function describeStatus(one: ExportStatus, folder?: Folder): string[] {
       if (lack === 'not_delivered' && isUnused)
         return [[LABELS[lack], 'nothing was exported yet, and no day of the request is over']];
       const ranges = days?.[lack] ?? [];
-      return lack === 'not_delivered' || ranges.length > 0 ? [[LABELS[lack], describeMany(ranges)]] : [];
+      const added = lack === 'older_request' ? ranges.flatMap(({ problem = [] }) => problem) : [];
+      const text = [describeMany(ranges), ...new Set(added)].join(', ');
+      return lack === 'not_delivered' || ranges.length > 0 ? [[LABELS[lack], text]] : [];
     }),
     ['failure', failure && describeFailure(failure)],
     ['more', explained && explainCommand(explained.execution, folder)],

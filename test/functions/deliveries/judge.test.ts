@@ -37,7 +37,14 @@ it.each<[DayState, string, readonly Delivery[], ShownDay | undefined]>([
   ['unannounced', 'a table that shows it, and another request', [OTHER], shown()],
   ['unannounced', 'a delivery whose file was replaced, and a table that shows it', [REPLACED], shown()],
   ['unannounced', 'an older delivery, and a table that shows it', [delivery({ created_at: NOON })], shown()],
-  ['other_request', 'only another request', [OTHER], shown({ request_hash: 'other' })],
+  ['other_request', 'only another request, and a table without it', [OTHER], undefined],
+  [
+    'older_request',
+    'only another request, and a table that shows it',
+    [OTHER],
+    shown({ request_hash: 'other' }),
+  ],
+  ['absent', 'a table that shows another request without a manifest', [], shown({ request_hash: 'other' })],
   ['not_in_table', 'a delivery, and no month', [delivery()], undefined],
   ['not_in_table', 'a delivery, and a table with an older report', [delivery()], shown({ created_at: NOON })],
   [

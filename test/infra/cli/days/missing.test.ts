@@ -25,13 +25,14 @@ it('names the days, why, and the commands that mend them', async () => {
     days: 10,
     start_date: '2026-10-01',
     end_date: '2026-10-11',
-    counts: { not_delivered: 3, not_in_table: 2, not_renewed: 0, held: 2 },
+    counts: { not_delivered: 3, not_in_table: 2, not_renewed: 0, held: 2, older_request: 0 },
     not_delivered: [
       { start_date: '2026-10-01', end_date: '2026-10-03', days: 2, reason: 'absent' },
       { start_date: '2026-10-10', end_date: '2026-10-11', days: 1, reason: 'absent' },
     ],
     not_in_table: [{ start_date: '2026-10-08', end_date: '2026-10-10', days: 2, reason: 'not_in_table' }],
     not_renewed: [],
+    older_request: [],
     held: [{ start_date: '2026-10-06', end_date: '2026-10-08', days: 2, reason: 'held' }],
   });
 

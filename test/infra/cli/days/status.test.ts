@@ -26,8 +26,8 @@ function lacking(ranges: Partial<LackingDays>): MissingDays {
     account: 'acme',
     name: 'daily',
   };
-  const none = { not_delivered: [], not_in_table: [], not_renewed: [], held: [] };
-  const counts = { not_delivered: 0, not_in_table: 0, not_renewed: 0, held: 0 };
+  const none = { not_delivered: [], not_in_table: [], not_renewed: [], held: [], older_request: [] };
+  const counts = { not_delivered: 0, not_in_table: 0, not_renewed: 0, held: 0, older_request: 0 };
   return { ...days, counts, ...none, ...ranges };
 }
 
