@@ -72,7 +72,7 @@ function readFolder(directory: string, bucket: string): ReadableBucket {
     }
   };
   return {
-    list: async (prefix) => (await keys).filter((key) => key.startsWith(prefix)),
+    list: async (prefix, after = '') => (await keys).filter((key) => key.startsWith(prefix) && key > after),
     async getText(key) {
       const found = find(key);
       return found && readFile(found.path, 'utf8');

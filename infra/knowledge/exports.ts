@@ -2,17 +2,14 @@ import pMap from 'p-map';
 import { platformName } from '../../functions/decisions/platform-request.ts';
 import { type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
 import { covers, type DayState, judgeDays, TO_EXPORT } from '../../functions/deliveries/judge.ts';
-import { requestOf as requestOfManifest } from '../../functions/deliveries/manifest.ts';
-import {
-  type ExportRecords,
-  listWindows,
-  type RecordStore,
-  readRecords,
-  type StoredDelivery,
-  type StoredFailure,
+import type {
+  ExportRecords,
+  RecordStore,
+  StoredDelivery,
+  StoredFailure,
 } from '../../functions/deliveries/records.ts';
-import { EXPORTS_PREFIX, windowOf } from '../../functions/workflow/keys.ts';
-import { addDays, type DateRange, describeDays } from '../../functions/workflow/request/dates.ts';
+import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
+import { type DateRange, describeDays } from '../../functions/workflow/request/dates.ts';
 import { hintAt } from '../../functions/workflow/request/issues.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
@@ -22,10 +19,11 @@ import { loadConfig } from './config.ts';
 import type { AccountTable, ShownReader } from './months.ts';
 import type { NamedExport } from './next-command.ts';
 import { lastPlatform, targetOf } from './platform.ts';
+import { type ExportId, lastAsked, type RecentRecords, readRecent } from './recent.ts';
 import { checkOneAccount, checkRequest, inputOf } from './request.ts';
 
 /** An export of cdk.json or of a local run, and its records. */
-export interface FoundExport extends ExportRecords {
+export interface FoundExport extends RecentRecords {
   readonly request: ExportRequest;
   /** The input of an execution: see {@link requestOf} and {@link inputOf}. */
   readonly input: unknown;
@@ -45,7 +43,7 @@ export interface ExportPlace extends Folder {
 /**
  * Finds an export: in cdk.json, or else among those that a folder's runs have asked for or delivered.
  *
- * @param range of the records; default: all
+ * @param from the first day that a person asked for. Default: see {@link readRecent}
  * @returns undefined if there is none
  * @throws UsageError if several accounts have it
  */
@@ -54,15 +52,15 @@ export async function findExport(
   place: ExportPlace,
   bucket: RecordStore,
   now: Date,
-  range?: DateRange,
+  from?: string,
 ): Promise<FoundExport | undefined> {
   const accounts = await findAccounts(name, place, bucket);
   checkOneAccount(name, accounts);
   const [account] = accounts;
-  return account === undefined ? undefined : readExport({ account, name }, place, bucket, now, range);
+  return account === undefined ? undefined : readExport({ account, name }, place, bucket, now, from);
 }
 
-/** The export of each account that has it. */
+/** The export of each account that has it, with all of its records. */
 export async function findExports(
   name: string,
   place: ExportPlace,
@@ -71,7 +69,7 @@ export async function findExports(
 ): Promise<FoundExport[]> {
   const accounts = await findAccounts(name, place, bucket);
   const found = await Promise.all(
-    accounts.map((account) => readExport({ account, name }, place, bucket, now)),
+    accounts.map((account) => readExport({ account, name }, place, bucket, now, '')),
   );
   return found.filter((each) => each !== undefined);
 }
@@ -93,14 +91,14 @@ async function readExport(
   place: ExportPlace,
   bucket: RecordStore,
   now: Date,
-  range?: DateRange,
+  from?: string,
 ): Promise<FoundExport | undefined> {
   const { exports, base_url, revision, tables } = loadConfig();
   const { local, out } = place;
   const entry = exports.find((each) => each.account === account && each.name === name);
-  const records = await readRecords(bucket, { account, name }, local ? undefined : range);
-  const last = local ? lastAsked(records) : undefined;
-  const request = entry ? checkRequest(requestOf(entry), now).request : last;
+  const configured = entry && checkRequest(requestOf(entry), now).request;
+  const records = await readRecent(bucket, { account, name }, configured, from);
+  const request = configured ?? (local ? lastAsked(records) : undefined);
   if (!request) return undefined;
   const target = local
     ? (lastTarget(records) ?? targetOf(await lastPlatform(out)))
@@ -118,9 +116,6 @@ async function readExport(
   };
 }
 
-/** An account and the name of its export. */
-type ExportId = Pick<ExportRequest, 'account' | 'name'>;
-
 /** The exports that have objects in a folder. */
 export async function listExports(bucket: Pick<RecordStore, 'list'>): Promise<ExportId[]> {
   return [...namesIn(await bucket.list(EXPORTS_PREFIX))].map((id) => {
@@ -128,9 +123,6 @@ export async function listExports(bucket: Pick<RecordStore, 'list'>): Promise<Ex
     return { account, name };
   });
 }
-
-/** The last days of an export, from which its request is taken. */
-const RECENT_DAYS = 31;
 
 /** Exports that are read at the same time. Each reads ten manifests at once. */
 const PARALLEL = 4;
@@ -148,25 +140,11 @@ export async function readLastRequests(
   isWanted: (id: ExportId) => boolean = () => true,
 ): Promise<LastRequest[]> {
   const read = async (id: ExportId): Promise<LastRequest[]> => {
-    const [last] = (await listWindows(bucket, id)).slice(-1);
-    const { start_date } = windowOf(last ?? '') ?? {};
-    const range = start_date && { start_date: addDays(start_date, -RECENT_DAYS), end_date: '9999' };
-    const records = await readRecords(bucket, id, range || undefined);
+    const records = await readRecent(bucket, id);
     const request = lastAsked(records);
     return request ? [{ request, target: lastTarget(records) }] : [];
   };
   return (await pMap((await listExports(bucket)).filter(isWanted), read, { concurrency: PARALLEL })).flat();
-}
-
-/** The request of the newest plan or manifest. */
-function lastAsked({ plans, deliveries }: ExportRecords): ExportRequest | undefined {
-  const delivered = deliveries.map(({ published_at: at, manifest }) => {
-    return { at, request: requestOfManifest(manifest) };
-  });
-  return [...delivered, ...plans]
-    .filter(({ request }) => request)
-    .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
-    .at(-1)?.request;
 }
 
 function lastTarget({ deliveries }: ExportRecords): RequestTarget | undefined {

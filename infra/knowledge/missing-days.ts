@@ -149,24 +149,26 @@ export function lackOf(state: DayState): Lack | undefined {
   return NOT_DELIVERED.has(state) ? 'not_delivered' : (state as Lack);
 }
 
-/** The days that were asked for: by default of the request, its windows and plans, and between them. Not today. */
+/** The days that were asked for: by default the known ones of the request, its windows and plans. Not today. */
 function findRange(
-  { request, deliveries, plans, oldest }: FoundExport,
+  { request, deliveries, plans, oldest, since }: FoundExport,
   { from, to }: AskedDays,
   now: Date,
 ): DateRange {
   const today = dateIn(request.kind === 'report' ? (request.time_zone ?? 'UTC') : 'UTC', now);
   const named = [request, ...deliveries, ...plans];
   const [first = ''] = [...named.map(({ start_date }) => start_date), oldest ?? request.start_date].sort();
+  // A window may begin before the first day that is known.
+  const known = first < since ? since : first;
   const last =
     named
       .map(({ end_date }) => end_date)
       .sort()
       .at(-1) ?? today;
-  const start_date = from ?? first;
+  const start_date = from ?? known;
   const end_date = to ?? (start_date < last && last < today ? last : today);
   if (to !== undefined && end_date < start_date)
-    throw new UsageError([`--to ${end_date} is before --from ${start_date}`]);
+    throw new UsageError([`--to ${end_date} is before ${start_date}: give an earlier --from`]);
   if (from !== undefined && end_date < start_date)
     throw new UsageError([`--from ${start_date} is in the future`]);
   return { start_date, end_date };

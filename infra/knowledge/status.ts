@@ -1,20 +1,17 @@
 import pMap from 'p-map';
 import type { StoredFailure } from '../../functions/deliveries/records.ts';
-import { EXPORTS_PREFIX, exportPrefix, MANIFEST, windowOf } from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { hintAt } from '../../functions/workflow/request/issues.ts';
 import type { Folder, ReadableBucket } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { UsageError } from './errors.ts';
 import type { ExecutionSummary } from './executions/executions.ts';
-import { listExecutions } from './executions/list.ts';
+import { findExecutions, type KnownExecutions } from './executions/list.ts';
 import { adviseLocally } from './executions/outcome.ts';
 import { type FoundExport, findExport, latestFailure, namesIn } from './exports.ts';
 import type { JudgedRange } from './missing-days.ts';
 import { lastPlatform } from './platform.ts';
-
-/** The last executions that are looked at. Each is one call, of which AWS allows 250 at once. */
-const RECENT = 100;
 
 /** Exports that are read at the same time. Each reads ten manifests or months at once. */
 export const PARALLEL = 4;
@@ -36,7 +33,7 @@ export function isRunning({ outcome }: ExecutionSummary): boolean {
 export interface ReadExport {
   readonly account: string;
   readonly name: string;
-  /** Newest first. */
+  /** Newest first: all of a folder; of a stack those that run, and the last one that has ended. */
   readonly executions: readonly ExecutionSummary[];
   /** The last day that a manifest covers. */
   readonly newest_day: string | undefined;
@@ -59,15 +56,17 @@ export async function readExports(
 ): Promise<ReadExport[]> {
   const { local, out } = folder;
   // An export of the config that never ran in the folder is shown only if it is asked for.
-  const executions = await listExecutions(folder, RECENT).catch((error) => {
+  const executions = await findExecutions(folder).catch((error): KnownExecutions => {
     if (!local || name === undefined) throw error;
-    return [];
+    return { listed: [], find: async () => undefined };
   });
   const configured = local && name === undefined ? [] : loadConfig().exports;
   const platform = local ? await lastPlatform(out) : {};
   const known = new Set([
     ...configured.map((each) => `${each.account}/${each.name}`),
-    ...executions.flatMap((one) => (one.account && one.export ? [`${one.account}/${one.export}`] : [])),
+    ...executions.listed.flatMap((one) =>
+      one.account && one.export ? [`${one.account}/${one.export}`] : [],
+    ),
     ...(local ? namesIn(await bucket.list(EXPORTS_PREFIX)) : []),
   ]);
   const names = [...known].filter((id) => name === undefined || id === name || id.endsWith(`/${name}`));
@@ -75,21 +74,37 @@ export async function readExports(
     throw new UsageError([`there is no export ${name}${nameKnown(name, [...known])}`]);
   const read = async (id: string): Promise<ReadExport> => {
     const [account = '', name = ''] = id.split('/');
-    const keys = await bucket.list(exportPrefix({ account, name }));
-    const end = keys
-      .flatMap((key) => (key.endsWith(`/${MANIFEST}`) ? [windowOf(key)?.end_date ?? ''] : []))
+    const found = await findExport(name, { ...folder, account }, bucket, now);
+    const end = found?.deliveries
+      .map(({ end_date }) => end_date)
       .sort()
       .at(-1);
+    const listed = executions.listed.filter((one) => `${one.account}/${one.export}` === id);
+    const last = local ? undefined : await findLast(found, listed, executions);
     return {
       account,
       name,
-      executions: executions.filter((one) => `${one.account}/${one.export}` === id),
+      executions: last ? [...listed, last] : listed,
       newest_day: end && addDays(end, -1),
-      found: await findExport(name, { ...folder, account }, bucket, now),
+      found,
       place: local ? { ...platform, account, out } : undefined,
     };
   };
   return pMap(names.sort(), read, { concurrency: PARALLEL });
+}
+
+/** The last execution of a stack that has ended: the newest one that the records name. */
+async function findLast(
+  { deliveries = [], failures = [], plans = [] }: Partial<FoundExport> = {},
+  running: readonly ExecutionSummary[],
+  { find }: KnownExecutions,
+): Promise<ExecutionSummary | undefined> {
+  const delivered = deliveries.map(({ published_at: at, execution }) => ({ at, execution }));
+  const last = [...delivered, ...failures, ...plans]
+    .filter((each) => running.every(({ execution }) => execution !== each.execution))
+    .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
+    .at(-1);
+  return last && find(last.execution);
 }
 
 /** @param ids `account/name` of each export */

@@ -25,7 +25,7 @@ export function createMissingCommand(): Command {
   return new Command('missing')
     .argument('<name>', 'the export')
     .addOption(option.account())
-    .addOption(option.from(' (default: the first one that was delivered, or else of the request)'))
+    .addOption(option.from(' (default: that of status, at least a month before the newest window)'))
     .addOption(option.to(' (default: the end of the request, or of what was delivered)'))
     .addOption(option.json())
     .option('--local', 'look at the runs of this machine')
@@ -34,8 +34,7 @@ export function createMissingCommand(): Command {
     .action(async (name: string, options: MissingOptions) => {
       await using bucket = await openToRead(options);
       const now = new Date();
-      const range = options.from && { start_date: options.from, end_date: options.to ?? '9999' };
-      const found = await findExport(name, options, bucket, now, range || undefined);
+      const found = await findExport(name, options, bucket, now, options.from);
       if (!found) throw new UsageError([describeUnknown(name, options)]);
       const missing = groupMissing(found, await judgeRange(found, shownReader(bucket), options, now));
       if (options.json) printDocument(missing);

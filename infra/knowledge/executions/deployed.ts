@@ -39,14 +39,32 @@ export function hasEnded({ status }: DescribeExecutionOutput): boolean {
 
 /** Finds an execution by its name. @throws UsageError if there is none */
 export async function findExecution(name: string): Promise<DescribeExecutionOutput> {
-  const arn = await readStateMachineArn();
-  const executionArn = `${arn.replace(':stateMachine:', ':execution:')}:${name}`;
-  const finding = createStepFunctions(executionArn).describeExecution({ executionArn });
-  return finding.catch((error: Error) => {
+  const executionArn = arnOf(await readStateMachineArn(), name);
+  return describeExecution(createStepFunctions(executionArn), executionArn);
+}
+
+function arnOf(stateMachineArn: string, name: string): string {
+  return `${stateMachineArn.replace(':stateMachine:', ':execution:')}:${name}`;
+}
+
+async function describeExecution(sfn: SFN, executionArn: string): Promise<DescribeExecutionOutput> {
+  return sfn.describeExecution({ executionArn }).catch((error: Error) => {
     const { name } = Object(error.cause);
     if (!/^(ExecutionDoesNotExist|InvalidArn|ValidationException)$/.test(name)) throw error;
     throw new UsageError([`there is no execution ${executionArn} (${name})`]);
   });
+}
+
+export async function findDeployed(stateMachineArn: string) {
+  const sfn = createStepFunctions(stateMachineArn);
+  return {
+    listed: await listDeployed(stateMachineArn, 0),
+    find: (execution: string) =>
+      describeExecution(sfn, arnOf(stateMachineArn, execution)).then(summarize, (error) => {
+        if (error instanceof UsageError) return undefined;
+        throw error;
+      }),
+  };
 }
 
 /**
@@ -58,7 +76,7 @@ export async function listDeployed(stateMachineArn: string, limit: number): Prom
   const sfn = createStepFunctions(stateMachineArn);
   const running = await listItems(sfn, { stateMachineArn, statusFilter: 'RUNNING' });
   // The last ones include the running ones, unless these began long ago.
-  const last = await listItems(sfn, { stateMachineArn }, limit + running.length);
+  const last = limit > 0 ? await listItems(sfn, { stateMachineArn }, limit + running.length) : [];
   const ended = last.filter(({ status }) => status !== 'RUNNING').slice(0, limit);
   const found = [...running, ...ended].map(({ executionArn }) => sfn.describeExecution({ executionArn }));
   return (await Promise.all(found)).map(summarize);

@@ -8,3 +8,16 @@ export async function listExecutions({ local, out }: Folder, limit: number): Pro
   const { listDeployed } = await import('./deployed.ts');
   return listDeployed(await readStateMachineArn(), limit);
 }
+
+export interface KnownExecutions {
+  /** All of a folder, or those of a stack that are running. Newest first. */
+  readonly listed: readonly ExecutionSummary[];
+  /** Finds another one by its name. @returns undefined if AWS has forgotten it, which it does after 90 days */
+  find(execution: string): Promise<ExecutionSummary | undefined>;
+}
+
+export async function findExecutions({ local, out }: Folder): Promise<KnownExecutions> {
+  if (local) return { listed: await listLocal(out), find: async () => undefined };
+  const { findDeployed } = await import('./deployed.ts');
+  return findDeployed(await readStateMachineArn());
+}

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addDays } from '../../../../functions/workflow/request/dates.ts';
+import { parseRequest } from '../../../../functions/workflow/request/request.ts';
 import { describeStatus, type ExportStatus } from '../../../../infra/cli/days/status.ts';
 import type { LackingDays, MissingDays } from '../../../../infra/knowledge/missing-days.ts';
 import { runCommand } from '../../../support/cli.ts';
@@ -11,11 +12,18 @@ import {
   startBucket,
 } from '../../knowledge/executions/operated-executions.ts';
 import { startExecutions } from '../../knowledge/executions/step-functions.ts';
+import { manifestOf } from '../../knowledge/manifests.ts';
 
 const DAILY = 'exports/account=acme/export=daily-campaigns';
 
 function range(start_date: string, end_date: string, days: number) {
   return { start_date, end_date, days, reason: 'absent' as const };
+}
+
+function requestOf(name: string, start_date: string, end_date: string, account = 'acme') {
+  const advertiser_ids = ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'];
+  const input = { name, account, start_date, end_date, advertiser_ids, metrics: ['spend'] };
+  return parseRequest(input, new Date()).request;
 }
 
 /** The days of an export that lack something. */
@@ -44,7 +52,9 @@ describe('status', () => {
     const faults = ['dimensions[0]: is unknown.'];
     const later = { ...FAILURE, faults, failed_at: '2026-11-20T07:30:00Z' };
     await startBucket({
-      [`${DAILY}/start_date=2026-10-05/end_date=2026-10-10/_manifest.json`]: {},
+      [`${DAILY}/start_date=2026-10-05/end_date=2026-10-10/_manifest.json`]: manifestOf(
+        requestOf('daily-campaigns', '2026-10-05', '2026-10-10'),
+      ),
       [`${DAILY}/start_date=2026-10-01/end_date=2026-11-15/_failure.json`]: later,
       [`${DAILY}/start_date=2026-11-15/end_date=2026-12-01/_failure.json`]: FAILURE,
     });
@@ -56,7 +66,12 @@ describe('status', () => {
         running: [NAME],
         last: expect.objectContaining({ execution: 'daily-1', outcome: 'failed', seconds: 5_400 }),
         newest_day: '2026-10-09',
-        days: expect.objectContaining({ not_delivered: [expect.objectContaining({ reason: 'failed' })] }),
+        days: expect.objectContaining({
+          not_delivered: [
+            expect.objectContaining({ reason: 'other_request' }),
+            expect.objectContaining({ reason: 'failed' }),
+          ],
+        }),
         failure: {
           start_date: '2026-10-01',
           end_date: '2026-11-15',
@@ -79,10 +94,10 @@ describe('status', () => {
   });
 
   it('shows one export', async () => {
-    await startExecutions([{ ...FAILED, input: { name: 'by-hand', account: 'acme' } }]);
+    await startExecutions([{ ...RUNNING, input: { name: 'by-hand', account: 'acme' } }]);
     await startBucket({});
     expect(await readStatus('monthly-totals')).toHaveLength(1);
-    expect(await readStatus('acme/by-hand')).toMatchObject([{ export: 'by-hand', running: [] }]);
+    expect(await readStatus('acme/by-hand')).toMatchObject([{ export: 'by-hand', running: [NAME] }]);
     const { status, stderr } = await runCommand(['status', 'daily']);
     expect([status, stderr]).toEqual([
       2,
@@ -90,6 +105,21 @@ describe('status', () => {
     ]);
     const mistyped = await runCommand(['status', 'monthly-total']);
     expect(mistyped.stderr).toBe('error: there is no export monthly-total (did you mean monthly-totals?)\n');
+  });
+
+  it('finds the last run of an export, however many others ended since', async () => {
+    const hourly = Array.from({ length: 101 }, (_, at) => ({ ...FAILED, name: `hourly-${at}` }));
+    await startExecutions([...hourly, { ...FAILED, name: 'daily-0' }]);
+    await startBucket({
+      [`${DAILY}/start_date=2026-10-05/end_date=2026-10-10/_manifest.json`]: manifestOf(
+        requestOf('daily-campaigns', '2026-10-05', '2026-10-10'),
+        'daily-0',
+      ),
+      'exports/account=globex/export=monthly-totals/start_date=2026-10-01/end_date=2026-11-01/_manifest.json':
+        manifestOf(requestOf('monthly-totals', '2026-10-01', '2026-11-01', 'globex'), 'of-last-year'),
+    });
+    const [daily, monthly] = await readStatus();
+    expect([daily?.last?.execution, monthly?.last]).toEqual(['daily-0', undefined]);
   });
 });
 

@@ -1,0 +1,82 @@
+import { covers } from '../../functions/deliveries/judge.ts';
+import { requestOf } from '../../functions/deliveries/manifest.ts';
+import {
+  type ExportRecords,
+  listWindows,
+  type RecordStore,
+  readRecords,
+} from '../../functions/deliveries/records.ts';
+import { FAILURE, plannedRange, plansPrefix, windowOf } from '../../functions/workflow/keys.ts';
+import { addDays, type DateRange, daysOf } from '../../functions/workflow/request/dates.ts';
+import type { ExportRequest } from '../../functions/workflow/request/request.ts';
+
+/** An account and the name of its export. */
+export type ExportId = Pick<ExportRequest, 'account' | 'name'>;
+
+/** Days before the newest window, and before what was asked for, that are looked at too. */
+const MARGIN_DAYS = 31;
+
+/** The records of an export since a day. Earlier days are not known. */
+export interface RecentRecords extends ExportRecords {
+  readonly since: string;
+}
+
+/**
+ * Reads the records since a month before the newest window, the request and what is still asked for: their number does
+ * not grow with the history.
+ *
+ * @param request default: the last one that the records have
+ * @param from an earlier day to begin with
+ */
+export async function readRecent(
+  store: RecordStore,
+  id: ExportId,
+  request?: ExportRequest,
+  from = '9999',
+): Promise<RecentRecords> {
+  const since = [await findRecent(store, id, request), from].sort()[0] ?? '';
+  const records = await readRecords(store, id, { start_date: since, end_date: '9999' });
+  const asked = request ?? lastAsked(records);
+  const isEarlier = asked !== undefined && addDays(asked.start_date, -MARGIN_DAYS) < since;
+  return isEarlier ? readRecent(store, id, asked, from) : { ...records, since };
+}
+
+/** @returns empty if nothing was exported yet */
+async function findRecent(
+  store: Pick<RecordStore, 'list'>,
+  id: ExportId,
+  request: DateRange | undefined,
+): Promise<string> {
+  const plans = (await store.list(plansPrefix(id))).flatMap((key) => plannedRange(key) ?? []);
+  const [asked] = [request, ...plans].flatMap((range) => range?.start_date ?? []).sort();
+  const range = asked && { start_date: asked, end_date: '9999' };
+  const listed = windowsOf(range ? await listWindows(store, id, range) : []);
+  const windows = listed.length > 0 ? listed : windowsOf(await listWindows(store, id));
+  const newest = windows.at(-1);
+  const open = plans.filter((plan) => !isSettled(plan, windows));
+  const [first] = [newest, request, ...open].flatMap((range) => range?.start_date ?? []).sort();
+  return first === undefined ? '' : addDays(first, -MARGIN_DAYS);
+}
+
+/** The windows that have a file or a manifest, by their start. */
+function windowsOf(keys: readonly string[]): DateRange[] {
+  return keys.filter((key) => !key.endsWith(`/${FAILURE}`)).flatMap((key) => windowOf(key) ?? []);
+}
+
+/** A look-back that failed leaves its plan for ever. Later ones settle it: see judgeDays. */
+function isSettled(plan: DateRange, windows: readonly DateRange[]): boolean {
+  const isBeyond = ({ start_date, end_date }: DateRange) =>
+    start_date < plan.end_date && end_date > plan.end_date;
+  return windows.some(isBeyond) && daysOf(plan).every((day) => windows.some((window) => covers(window, day)));
+}
+
+/** The request of the newest plan or manifest. */
+export function lastAsked({ plans, deliveries }: ExportRecords): ExportRequest | undefined {
+  const delivered = deliveries.map(({ published_at: at, manifest }) => {
+    return { at, request: requestOf(manifest) };
+  });
+  return [...delivered, ...plans]
+    .filter(({ request }) => request)
+    .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
+    .at(-1)?.request;
+}

@@ -1,0 +1,98 @@
+import { expect, it } from 'vitest';
+import { manifestKey, planKey } from '../../../functions/workflow/keys.ts';
+import { addDays, type DateRange } from '../../../functions/workflow/request/dates.ts';
+import { parseRequest } from '../../../functions/workflow/request/request.ts';
+import { NO_OBJECTS } from '../../../infra/knowledge/bucket.ts';
+import { judgeRange } from '../../../infra/knowledge/missing-days.ts';
+import { readExports } from '../../../infra/knowledge/status.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { manifestOf } from './manifests.ts';
+
+const TODAY = '2026-11-01';
+const NOW = new Date(`${TODAY}T12:00:00Z`);
+
+function requestOf(range: DateRange) {
+  const advertiser_ids = ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'];
+  const input = { name: 'daily', account: 'acme', ...range, advertiser_ids, metrics: ['spend'] };
+  return parseRequest(input, NOW).request;
+}
+
+function lookBack(end_date: string, days = 28): DateRange {
+  return { start_date: addDays(end_date, -days), end_date };
+}
+
+/** A bucket with the manifest of each of these windows, which counts what is read. */
+function createBucket(windows: readonly DateRange[]) {
+  const texts = new Map<string, string>();
+  for (const window of windows) {
+    const manifest = manifestOf(requestOf(window));
+    texts.set(manifestKey(manifest.export_request, window), JSON.stringify(manifest));
+  }
+  const reads: string[] = [];
+  const bucket = {
+    ...NO_OBJECTS,
+    list: async (prefix: string, after = '') =>
+      [...texts.keys()].sort().filter((key) => key.startsWith(prefix) && key > after),
+    getText: async (key: string) => {
+      reads.push(key);
+      return texts.get(key);
+    },
+    head: async (key: string) => {
+      reads.push(key);
+      return { crc32: 'AA' };
+    },
+  };
+  const read = async () => {
+    const place = { local: true, out: temporaryDirectory() } as const;
+    const [found] = await readExports('daily', place, bucket, NOW);
+    return found?.found;
+  };
+  return { texts, reads, read };
+}
+
+/** The windows of a daily look-back, of which each has other dates. */
+function daily(days: number): DateRange[] {
+  return Array.from({ length: days }, (_, ago) => lookBack(addDays(TODAY, -ago)));
+}
+
+/** The first judged day, and the states of the days. */
+async function judge(found: Awaited<ReturnType<ReturnType<typeof createBucket>['read']>>) {
+  const version = { report_id: 'r', created_at: `${TODAY}T06:00:00Z`, request_hash: found?.hash ?? '' };
+  const shown = { ...version, rows: 1, restated: false };
+  const readShown = async (_: unknown, days: readonly string[]) =>
+    Object.fromEntries(days.map((day) => [day, shown]));
+  if (!found) throw new Error('nothing was found');
+  const { start_date, days } = await judgeRange(found, readShown, {}, NOW);
+  return { start_date, states: [...new Set(days.map(({ state }) => state))] };
+}
+
+it('reads no more records of a longer history', async () => {
+  const [one, two] = [createBucket(daily(365)), createBucket(daily(730))];
+  await one.read();
+  await two.read();
+  expect([one.reads.length, two.reads.length]).toEqual([two.reads.length, expect.any(Number)]);
+  // Each window of the last 28 and 31 days, and those that end in them.
+  expect(two.reads.length).toBeLessThan(2 * 100);
+});
+
+it('judges no day before the first one whose windows are all known', async () => {
+  const long = { start_date: addDays(TODAY, -73), end_date: addDays(TODAY, -28) };
+  const { read } = createBucket([lookBack(TODAY), long, lookBack(long.start_date)]);
+  const border = addDays(TODAY, -28 - 31);
+  expect(await judge(await read())).toMatchObject({ start_date: border });
+});
+
+it('begins earlier for what is still asked for, but not for a plan that later look-backs settled', async () => {
+  const { texts, read } = createBucket(daily(365));
+  const ask = (range: DateRange) => {
+    const request = requestOf(range);
+    const plan = { version: '1', execution: 'e', since: `${range.end_date}T05:00:00Z`, request_hash: 'h' };
+    texts.set(planKey(request, range), JSON.stringify({ ...plan, request }));
+  };
+  const border = (await read())?.since;
+  expect(border).toBe(addDays(TODAY, -28 - 31));
+  ask(lookBack(addDays(TODAY, -300)));
+  expect((await read())?.since).toBe(border);
+  ask({ start_date: addDays(TODAY, -500), end_date: addDays(TODAY, -450) });
+  expect((await read())?.since).toBe(addDays(TODAY, -531));
+});
