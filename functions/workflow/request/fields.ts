@@ -57,15 +57,17 @@ export const commonFields = {
   only_missing: z.optional(z.union([z.boolean(), instant(BOOLEAN_OR_INSTANT)], BOOLEAN_OR_INSTANT)),
 };
 
-/** The fields of every normalized request. */
-export const normalizedFields = {
-  name: z.string(),
-  account: z.string(),
-  start_date: z.string(),
-  end_date: z.string(),
-  max_parallel: z.number(),
-  revision: z.optional(z.string()),
-};
+/** The input with defaults filled in, and with dates in place of the fields that decide them. */
+export type Dated<Input, DayField extends keyof Input> = Omit<
+  Input,
+  DayField | 'scheduled_at' | 'only_missing'
+> &
+  DateRange & { max_parallel: number };
+
+/** The schema of a normalized request. States, plans and manifests hold it, and nothing checks it again. */
+export function ofKind<R extends { readonly kind: string }>(kind: R['kind']) {
+  return z.custom<R>((value) => Object(value).kind === kind);
+}
 
 /** A range of dates, or a period. */
 export const rangeFields = {
@@ -88,7 +90,7 @@ export const accept_empty = z.optional(z.boolean());
 export const path = z.string().check(z.regex(/^[^.]+(\.[^.]+)*$/, 'must be a path, such as data.items'));
 
 /** Fields of the platform's body that the contract does not name. */
-export const options = z.optional(z.record(z.string(), z.json()));
+export const options = z._default(z.record(z.string(), z.json()), {});
 
 /** The fields of a request that decide which day it is. */
 export interface Moment {

@@ -4,9 +4,10 @@ import { addDays } from './dates.ts';
 import {
   accept_empty,
   commonFields,
+  type Dated,
   date,
   type Normalized,
-  normalizedFields,
+  ofKind,
   path,
   roundedFaults,
   table,
@@ -36,12 +37,17 @@ export const ListInput = z.strictObject({
     .check(
       z.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, 'must be one segment of a path, such as campaigns or audiences'),
     ),
-  limit: z.optional(z.int().check(z.minimum(1), z.maximum(PAGE_LIMIT))),
-  filters: z.optional(
+  limit: z._default(z.int().check(z.minimum(1), z.maximum(PAGE_LIMIT)), PAGE_LIMIT),
+  /** Query parameters, which are texts. */
+  filters: z._default(
     z.record(
       z.string().check(z.minLength(1)),
-      z.union([z.string(), z.number(), z.boolean()], 'must be a string, a number or a boolean'),
+      z.pipe(
+        z.union([z.string(), z.number(), z.boolean()], 'must be a string, a number or a boolean'),
+        z.transform(String),
+      ),
     ),
+    {},
   ),
   items: z.optional(path),
   snapshot_date: z.optional(date),
@@ -49,17 +55,10 @@ export const ListInput = z.strictObject({
   accept_empty,
 });
 
-export const ListRequest = z.object({
-  ...normalizedFields,
-  kind: z.literal('list'),
-  resource: z.string(),
-  limit: z.number(),
-  filters: z.record(z.string(), z.string()),
-  items: z.optional(z.string()),
-  table,
-  accept_empty,
-});
-export type ListRequest = z.infer<typeof ListRequest>;
+type ListInput = z.infer<typeof ListInput>;
+
+export type ListRequest = Dated<ListInput, 'snapshot_date' | 'time_zone'>;
+export const ListRequest = ofKind<ListRequest>('list');
 
 export function listFaults({ filters }: JsonObject): string[] {
   if (!isObject(filters)) return [];
@@ -70,25 +69,10 @@ export function listFaults({ filters }: JsonObject): string[] {
   ];
 }
 
-export function normalizeList(input: z.infer<typeof ListInput>, now: Date): Normalized<ListRequest> {
-  const { name, account, kind, resource, items, revision, table, accept_empty } = input;
+export function normalizeList(input: ListInput, now: Date): Normalized<ListRequest> {
+  const { scheduled_at, time_zone, only_missing, snapshot_date, ...fields } = input;
   // A snapshot covers one day, so that a list's key has the same form as a report's.
-  const start_date = input.snapshot_date ?? today(input, now);
-  const filters = Object.entries(input.filters ?? {}).map(([key, value]) => [key, String(value)]);
-  const request: ListRequest = {
-    name,
-    account,
-    kind,
-    resource,
-    start_date,
-    end_date: addDays(start_date, 1),
-    limit: input.limit ?? PAGE_LIMIT,
-    filters: Object.fromEntries(filters),
-    ...(items !== undefined && { items }),
-    max_parallel: 1,
-    ...(revision && { revision }),
-    ...(table !== undefined && { table }),
-    ...(accept_empty !== undefined && { accept_empty }),
-  };
-  return { request, warnings: warnOfTypo('resource', resource, RESOURCES) };
+  const start_date = snapshot_date ?? today(input, now);
+  const request = { ...fields, start_date, end_date: addDays(start_date, 1), max_parallel: 1 };
+  return { request, warnings: warnOfTypo('resource', request.resource, RESOURCES) };
 }

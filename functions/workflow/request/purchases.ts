@@ -2,8 +2,9 @@ import * as z from 'zod/mini';
 import type { JsonObject } from '../json.ts';
 import {
   commonFields,
+  type Dated,
   type Normalized,
-  normalizedFields,
+  ofKind,
   optionFaults,
   options,
   rangeFaults,
@@ -24,13 +25,10 @@ export const PurchasesInput = z.strictObject({
   options,
 });
 
-export const PurchasesRequest = z.object({
-  ...normalizedFields,
-  kind: z.literal('purchases'),
-  advertiser_id: z.string(),
-  options: z.record(z.string(), z.json()),
-});
-export type PurchasesRequest = z.infer<typeof PurchasesRequest>;
+type PurchasesInput = z.infer<typeof PurchasesInput>;
+
+export type PurchasesRequest = Dated<PurchasesInput, 'period' | 'start_date' | 'end_date' | 'time_zone'>;
+export const PurchasesRequest = ofKind<PurchasesRequest>('purchases');
 
 /** The contract does not say whether end_date is exclusive (contract 2.4), so a range may have 0 days. */
 export function purchasesFaults(fields: JsonObject): string[] {
@@ -40,20 +38,7 @@ export function purchasesFaults(fields: JsonObject): string[] {
   ];
 }
 
-export function normalizePurchases(
-  input: z.infer<typeof PurchasesInput>,
-  now: Date,
-): Normalized<PurchasesRequest> {
-  const { name, account, kind, advertiser_id, revision } = input;
-  const request: PurchasesRequest = {
-    name,
-    account,
-    kind,
-    ...resolveRange(input, now),
-    advertiser_id,
-    options: input.options ?? {},
-    max_parallel: 1,
-    ...(revision && { revision }),
-  };
-  return { request, warnings: [] };
+export function normalizePurchases(input: PurchasesInput, now: Date): Normalized<PurchasesRequest> {
+  const { scheduled_at, time_zone, only_missing, period, ...fields } = input;
+  return { request: { ...fields, ...resolveRange(input, now), max_parallel: 1 }, warnings: [] };
 }

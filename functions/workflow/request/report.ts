@@ -5,8 +5,9 @@ import { DICTIONARY, findDimension, findMetric } from './dictionary.ts';
 import {
   accept_empty,
   commonFields,
+  type Dated,
   type Normalized,
-  normalizedFields,
+  ofKind,
   optionFaults,
   options,
   path,
@@ -32,8 +33,6 @@ const MAX_NAMES = 100;
 /** Names that a warning shows; the rest are counted. */
 const MAX_NAMES_SHOWN = 10;
 
-const DEFAULT_PARALLEL = 8;
-
 /** Renamed on the current platform (contract 9.5). */
 const RENAMED_DIMENSIONS: ReadonlyMap<unknown, string> = new Map([
   ['conv_integration_id', 'event_source_id'],
@@ -47,59 +46,32 @@ const names = z
 /** The input of a person or a schedule. Field names are the platform's if it has them (contract 2.2). */
 export const ReportInput = z.strictObject({
   ...commonFields,
-  kind: z.optional(z.literal('report')),
+  kind: z._default(z.literal('report'), 'report'),
   ...rangeFields,
   advertiser_ids: z.array(uuid).check(z.minLength(1, 'must not be empty')),
   metrics: names,
   dimensions: z.optional(names),
-  granularity: z.optional(word),
-  format: z.optional(z.string().check(z.regex(/^[A-Za-z0-9]{1,16}$/, 'must be 1 to 16 letters or digits'))),
+  granularity: z._default(word, 'DAY'),
+  format: z._default(
+    z.string().check(z.regex(/^[A-Za-z0-9]{1,16}$/, 'must be 1 to 16 letters or digits')),
+    'JSON',
+  ),
   table,
   /** The place of the rows, if the file is a JSON object. Default: its only array of objects. */
   rows: z.optional(path),
   accept_empty,
   options,
-  max_parallel: z.optional(z.int().check(z.minimum(1), z.maximum(40))),
+  max_parallel: z._default(z.int().check(z.minimum(1), z.maximum(40)), 8),
 });
 type ReportInput = z.infer<typeof ReportInput>;
 
-/** A normalized request: defaults filled in, periods turned into dates. */
-export const ReportRequest = z.object({
-  ...normalizedFields,
-  kind: z.literal('report'),
-  advertiser_ids: z.array(z.string()),
-  metrics: z.array(z.string()),
-  dimensions: z.optional(z.array(z.string())),
-  granularity: z.string(),
-  format: z.string(),
-  /** Says when a day is over. Absent: UTC. */
-  time_zone: z.optional(z.string()),
-  table,
-  rows: z.optional(z.string()),
-  accept_empty,
-  options: z.record(z.string(), z.json()),
-});
-export type ReportRequest = z.infer<typeof ReportRequest>;
+/** Its time zone says when a day is over. Absent: UTC. */
+export type ReportRequest = Dated<ReportInput, 'period' | 'start_date' | 'end_date'>;
+export const ReportRequest = ofKind<ReportRequest>('report');
 
 export function normalizeReport(input: ReportInput, now: Date): Normalized<ReportRequest> {
-  const request: ReportRequest = {
-    name: input.name,
-    account: input.account,
-    kind: 'report',
-    ...resolveRange(input, now),
-    advertiser_ids: input.advertiser_ids,
-    metrics: input.metrics,
-    ...(input.dimensions && { dimensions: input.dimensions }),
-    granularity: input.granularity ?? 'DAY',
-    format: input.format ?? 'JSON',
-    options: input.options ?? {},
-    max_parallel: input.max_parallel ?? DEFAULT_PARALLEL,
-    ...(input.revision && { revision: input.revision }),
-    ...(input.time_zone && { time_zone: input.time_zone }),
-    ...(input.table !== undefined && { table: input.table }),
-    ...(input.rows !== undefined && { rows: input.rows }),
-    ...(input.accept_empty !== undefined && { accept_empty: input.accept_empty }),
-  };
+  const { scheduled_at, only_missing, period, ...fields } = input;
+  const request = { ...fields, ...resolveRange(input, now) };
   const warnings = [
     ...warnOfUnknown('metrics', request.metrics, findMetric),
     ...warnOfUnknown('dimensions', request.dimensions ?? [], findDimension),

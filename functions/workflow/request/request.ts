@@ -17,7 +17,7 @@ export const MAX_REQUEST_BYTES = 30_000;
 const MAX_DEPTH = 50;
 
 /** A normalized request of any kind. */
-export const ExportRequest = z.discriminatedUnion('kind', [ReportRequest, PurchasesRequest, ListRequest]);
+export const ExportRequest = z.union([ReportRequest, PurchasesRequest, ListRequest]);
 export type ExportRequest = z.infer<typeof ExportRequest>;
 
 /** The deliveries that `only_missing` accepts. */
