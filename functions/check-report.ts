@@ -1,15 +1,8 @@
 import { createHandler } from './aws/handler.ts';
 import { waitAfterRedrive } from './decisions/redrive.ts';
-import {
-  afterSuccess,
-  afterThrottle,
-  giveUp,
-  noteAnswer,
-  pollOf,
-  readReport,
-} from './decisions/report-answer.ts';
+import { afterSuccess, afterThrottle, giveUp, noteAnswer, readReport } from './decisions/report-answer.ts';
 import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
-import { findReport } from './platform/reports.ts';
+import { getReport } from './platform/reports.ts';
 import {
   callPlatform,
   createPlatformAccess,
@@ -35,9 +28,7 @@ export async function checkReport(
   }
   let { reports } = state;
   for (const report of reportsToPoll(state)) {
-    const found = await callPlatform(state, access, pollOf(report), (...platform) =>
-      findReport(...platform, report.id),
-    );
+    const found = await callPlatform(state, access, (...platform) => getReport(...platform, report.id));
     // A whole round resets `throttled`: the platform may throttle only the later reports.
     if (found instanceof RetryAfter) {
       const throttled = afterThrottle({ ...state, reports }, found);

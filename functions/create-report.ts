@@ -1,5 +1,4 @@
 import { createHandler } from './aws/handler.ts';
-import { reportBody } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle, describeReports, idsOf } from './decisions/report-answer.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
 import { createReport as postReport } from './platform/reports.ts';
@@ -10,7 +9,6 @@ import {
   RetryAfter,
 } from './token/call-platform.ts';
 import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
-import { describeDays } from './workflow/request/dates.ts';
 import { READS } from './workflow/settings.ts';
 import { ReportWindow } from './workflow/states.ts';
 
@@ -27,10 +25,8 @@ export async function createReport(
 ): Promise<ReportWindow> {
   const { reports, request, window, lost_answers = 0 } = state;
   if (reports.length >= MAX_REPORTS) throw replacementsUsedUp(state);
-  const doing = `creating a report for ${describeDays(window)}`;
-  const call = { doing, creates: true, facts: {} };
-  const answer = await callPlatform(state, access, call, (platform, authorization) =>
-    postReport(platform, authorization, reportBody(request, window)),
+  const answer = await callPlatform(state, access, (...platform) =>
+    postReport(...platform, request, window),
   ).catch((error: unknown) => acceptLostAnswer(error, lost_answers, access));
   if (answer === 'lost')
     return { ...state, status: 'planned', wait_seconds: MIN_WAIT, lost_answers: lost_answers + 1 };

@@ -1,6 +1,5 @@
 import { createHandler } from './aws/handler.ts';
 import { type CreateObject, createNewObjects, type NewObject } from './copy/object-writer.ts';
-import { listQuery } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { listPages } from './platform/lists.ts';
 import {
@@ -41,20 +40,14 @@ export async function exportList(
   maxItems = MAX_ITEMS,
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
-  const call = { doing: `listing ${request.resource}`, creates: false, facts: {} };
   const object = dependencies.createObject(objectKey(request, window), {
     contentType: 'application/x-ndjson',
   });
   const warnings = new Set<string>();
   const warn = (warning: string) => void warnings.add(warning);
   try {
-    const written = await callPlatform(state, dependencies, call, (platform, authorization) =>
-      writeItems(
-        listPages(platform, authorization, listQuery(request), warn),
-        object,
-        dependencies,
-        maxItems,
-      ),
+    const written = await callPlatform(state, dependencies, (...platform) =>
+      writeItems(listPages(...platform, request, warn), object, dependencies, maxItems),
     );
     if (written instanceof RetryAfter) {
       await object.abort();

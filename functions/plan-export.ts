@@ -1,7 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { platformName } from './decisions/platform-request.ts';
-import { type RequestTarget, requestHash } from './decisions/request-hash.ts';
+import { platformName, type RequestTarget, requestHash } from './decisions/request-hash.ts';
 import { findMissing } from './deliveries/missing.ts';
 import type { Plan, RecordStore } from './deliveries/records.ts';
 import { InvalidInput } from './workflow/errors.ts';

@@ -1,7 +1,7 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { platformName } from './decisions/platform-request.ts';
 import type { RequestTarget } from './decisions/request-hash.ts';
+import { platformName } from './decisions/request-hash.ts';
 import { shortenWarnings, truncate } from './decisions/warnings.ts';
 import { writeManifest } from './deliveries/manifest.ts';
 import { readCause } from './workflow/errors.ts';

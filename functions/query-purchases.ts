@@ -1,6 +1,5 @@
 import { createHandler } from './aws/handler.ts';
 import { type CreateObject, createNewObjects, type NewObject } from './copy/object-writer.ts';
-import { purchaseQuery } from './decisions/platform-request.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { headerOf } from './platform/answer.ts';
 import { type PurchasesAnswer, queryPurchases as postQuery } from './platform/purchases.ts';
@@ -14,7 +13,6 @@ import {
 import { AnswerUnreadable, CopyFailed, DownloadRefused, ExportError } from './workflow/errors.ts';
 import { parseJson } from './workflow/json.ts';
 import { objectKey } from './workflow/keys.ts';
-import { describeDays } from './workflow/request/dates.ts';
 import { READS } from './workflow/settings.ts';
 import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
 
@@ -40,12 +38,8 @@ export async function queryPurchases(
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
   const total = AbortSignal.timeout(ANSWER_TIMEOUT);
-  const doing = `querying the purchases of ${describeDays(window)}`;
-  const answer = await callPlatform(
-    state,
-    dependencies,
-    { doing, creates: false, facts: {} },
-    (platform, authorization) => postQuery(platform, authorization, purchaseQuery(request), total),
+  const answer = await callPlatform(state, dependencies, (...platform) =>
+    postQuery(...platform, request, total),
   );
   if (answer instanceof RetryAfter) return afterThrottle(state, answer);
   const stored = await deliver(answer, objectKey(request, window), dependencies.createObject, total);

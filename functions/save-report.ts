@@ -1,9 +1,9 @@
 import { createHandler } from './aws/handler.ts';
 import { type Copy, type CopyCheckpoint, createCopy } from './copy/copy.ts';
 import { waitAfterRedrive } from './decisions/redrive.ts';
-import { afterSuccess, afterThrottle, noteAnswer, pollOf, readReport } from './decisions/report-answer.ts';
+import { afterSuccess, afterThrottle, noteAnswer, readReport } from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
-import { findReport } from './platform/reports.ts';
+import { getReport } from './platform/reports.ts';
 import {
   callPlatform,
   createPlatformAccess,
@@ -45,9 +45,7 @@ export async function saveReport(
 ): Promise<ReportWindow | SavedWindow> {
   const report = state.reports.find(({ id }) => id === state.ready_id);
   if (!report) throw new Error(`The state names no report ${state.ready_id}`);
-  const found = await callPlatform(state, dependencies, pollOf(report), (...platform) =>
-    findReport(...platform, report.id),
-  );
+  const found = await callPlatform(state, dependencies, (...platform) => getReport(...platform, report.id));
   if (found instanceof RetryAfter) return afterThrottle(state, found);
   const window = afterSuccess(state);
   const { answer, said } = readReport(found);

@@ -1,7 +1,7 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
-import { platformName } from '../functions/decisions/platform-request.ts';
+import { platformName } from '../functions/decisions/request-hash.ts';
 import type { Config } from './config/config.ts';
 import { OUTPUTS } from './config/config.ts';
 import { tablesOf } from './config/exports.ts';

@@ -1,8 +1,6 @@
-import { PlatformError } from '../platform/errors.ts';
 import { type ReportRecord, STATUSES } from '../platform/reports.ts';
 import type { ReportRef } from '../workflow/state-parts.ts';
 import type { AuthorizedWindow, WindowState } from '../workflow/states.ts';
-import type { PlatformCall } from './platform-failure.ts';
 
 /** The meaning of one GET of a report. `useless`: no such report, or READY without a valid URL. */
 export type ReportAnswer = 'generating' | 'useless' | { readonly url: string };
@@ -15,20 +13,12 @@ interface Meaning {
   readonly isOdd: boolean;
 }
 
-/** The GET of a report, for `callPlatform`. */
-export function pollOf({ id }: Pick<ReportRef, 'id'>): Pick<PlatformCall, 'doing' | 'creates' | 'facts'> {
-  return { doing: `polling report ${id}`, creates: false, facts: { report_id: id } };
-}
-
 /**
  * Reads the meaning of a report's record (contract 3). An unknown status counts as `generating`, so it is
  * bounded by the limit for stuck reports.
- *
- * @param found an error if the platform answered 404
  */
-export function readReport(found: ReportRecord | PlatformError): Meaning {
-  if (found instanceof PlatformError) return { answer: 'useless', said: 'does not exist (404)', isOdd: true };
-  const { status, downloadUrl } = found;
+export function readReport({ status, downloadUrl }: ReportRecord): Meaning {
+  if (status === undefined) return { answer: 'useless', said: 'does not exist (404)', isOdd: true };
   if (!(STATUSES as readonly string[]).includes(status)) {
     const said = `has the status ${status}, which the contract does not name`;
     return { answer: 'generating', said, isOdd: true };

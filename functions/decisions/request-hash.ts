@@ -10,6 +10,12 @@ export interface RequestTarget {
   readonly revision: string;
 }
 
+/** The platform's host and path. Leaves out the port: each local sandbox has another. */
+export function platformName(baseUrl: string): string {
+  const { hostname, pathname } = new URL(baseUrl);
+  return `${hostname}${pathname}`.replace(/\/+$/, '');
+}
+
 /**
  * The SHA-256 of everything that decides what a row of the request is and says, in hexadecimal. Two requests
  * with the same hash may write to the same table, and deliver the same day. Dates, time zone, format and

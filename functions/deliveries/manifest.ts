@@ -1,9 +1,10 @@
 import * as z from 'zod/mini';
 import type { ObjectStore } from '../aws/objects.ts';
-import { platformRequest } from '../decisions/platform-request.ts';
 import { type RequestTarget, requestHash } from '../decisions/request-hash.ts';
+import { purchaseQuery } from '../platform/purchases.ts';
+import { reportBody } from '../platform/reports.ts';
 import { ServiceUnavailable } from '../workflow/errors.ts';
-import { parseJson } from '../workflow/json.ts';
+import { type JsonObject, parseJson } from '../workflow/json.ts';
 import { manifestKey } from '../workflow/keys.ts';
 import { ExportRequest } from '../workflow/request/request.ts';
 import { Curated, StoredObject, Window } from '../workflow/state-parts.ts';
@@ -114,7 +115,7 @@ function describeWindow(
     export: request.name,
     kind: request.kind,
     ...window,
-    request: { ...platformRequest(request, window) },
+    request: sentRequest(request, window),
     export_request: request,
     time_zone: request.kind === 'report' ? request.time_zone : undefined,
     request_hash: requestHash(request, { platform, revision }),
@@ -132,4 +133,12 @@ function describeWindow(
     execution,
     warnings,
   };
+}
+
+/** The request of a window as the platform gets it. */
+export function sentRequest(request: ExportRequest, window: Window): JsonObject {
+  if (request.kind === 'report') return reportBody(request, window);
+  if (request.kind === 'purchases') return purchaseQuery(request);
+  const { resource, limit, filters, items } = request;
+  return { resource, limit, filters, ...(items !== undefined && { items }) };
 }

@@ -1,16 +1,30 @@
-import * as z from 'zod/mini';
+import type { Facts } from '../workflow/errors.ts';
 import { isObject, type JsonObject } from '../workflow/json.ts';
-import type { Connection } from './connection.ts';
-import { PlatformError, UNNAMED, UnreadableAnswer } from './errors.ts';
+
+export interface Call {
+  readonly method: 'GET' | 'POST';
+  /** Begins with a slash, relative to the base URL. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Secret values that the request carries. No error repeats them, even if the platform echoes them. */
+  readonly secrets: readonly string[];
+  /** Completes "when …", such as "creating a report for 2026-10-01 to 2026-10-31". */
+  readonly doing: string;
+  /** Repeating the call would create another report, because POST has no idempotency key. */
+  readonly creates?: boolean;
+  /** The scope that the call needs, if it is known. */
+  readonly scope?: string | undefined;
+  /** For errors, and for log lines. */
+  readonly facts?: Facts;
+}
 
 /** The head of a response. */
 export interface Head {
-  /** The request, for messages: `POST https://host/reports`, without query and userinfo. */
-  readonly call: string;
+  readonly call: Call;
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Values that the request carried. The response may echo them, and no message may repeat them. */
-  readonly secrets: readonly string[];
 }
 
 export interface Answer extends Head {
@@ -53,54 +67,33 @@ export function cleanSentence(text: string, secrets: readonly string[]): string 
   return clean(text, secrets).slice(0, SENTENCE_CAP);
 }
 
-/** Parses a success by its schema. Throws UnreadableAnswer, which names wrong fields without values. */
-export function parseAnswer<S extends z.core.$ZodType>(answer: Answer, schema: S): z.output<S> {
-  const parsed = z.safeParse(schema, parseBody(answer));
-  if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(
-    ({ path, message }) => `${path.join('.') || 'the body'}: ${message}`,
-  );
-  throw unreadable(answer, `a body that breaks the contract (${faults.join('; ')})`);
+/** The platform's words about a refusal. */
+export interface Refusal {
+  readonly type: string;
+  readonly reason?: string | undefined;
+  readonly detail?: string | undefined;
+  /** One sentence per failure of the validation. */
+  readonly validation?: readonly string[];
 }
 
-/** Throws UnreadableAnswer if the body is empty or not JSON. */
-export function parseBody(answer: Answer, parse: (text: string) => unknown = JSON.parse): unknown {
-  if (answer.text.trim() === '') throw unreadable(answer, 'an empty body');
-  try {
-    return parse(answer.text);
-  } catch {
-    const type = /^[\w.+-]+\/[\w.+-]+/.exec(headerOf(answer, 'content-type') ?? '')?.[0] ?? 'unknown';
-    throw unreadable(answer, `a body that is not JSON (content type ${type})`);
-  }
-}
-
-/** @param reason what is wrong; may name fields and headers, but quotes no value of the body */
-export function unreadable(answer: Head, reason: string): UnreadableAnswer {
-  return new UnreadableAnswer(answer.call, {
-    status: answer.status,
-    requestId: requestIdOf(answer),
-    reason: cleanSentence(reason, answer.secrets),
-  });
-}
+/** Stands for the type or the OAuth error code that an answer does not have. */
+export const UNNAMED = 'unnamed error';
 
 /** Reads any answer that is not a success, HTML and empty bodies included, as the error of contract 7.1. */
-export function platformError(answer: Answer, { now }: Pick<Connection, 'now'>): PlatformError {
+export function readRefusal(answer: Answer): Refusal {
   const body = errorBody(answer);
   const envelope = objectOf(body.error);
   const { detail } = envelope;
-  return new PlatformError(answer.call, {
-    status: answer.status,
+  return {
     type: toSentence(envelope.type ?? body.error) ?? UNNAMED,
-    requestId: requestIdOf(answer),
     reason: toSentence(envelope.message ?? body.error_description) ?? redirectReason(answer),
-    detail: typeof detail === 'string' ? detail : describe(detail),
+    detail: typeof detail === 'string' ? detail : toJson(detail),
     validation: listValidation(Array.isArray(detail) ? detail : objectOf(detail).validation),
-    retryAfterSeconds: retryAfterOf(answer, now),
-  });
+  };
 }
 
 /** Parses the body of an error and cleans its strings and field names; empty if it is not a JSON object. */
-export function errorBody({ text, secrets }: Pick<Answer, 'text' | 'secrets'>): JsonObject {
+export function errorBody({ text = '', call: { secrets } }: Head & { readonly text?: string }): JsonObject {
   const cleanValue = (_key: string, value: unknown) => {
     if (typeof value === 'string') return clean(value, secrets);
     if (!isObject(value)) return value;
@@ -123,12 +116,14 @@ export function objectOf(value: unknown): JsonObject {
  * only the header. An id is one word; other text could be an echo.
  */
 export function requestIdOf(answer: Head & { readonly text?: string }): string | undefined {
-  const { status, secrets, text = '' } = answer;
-  const isSuccess = status >= 200 && status < 300;
-  const inBody = isSuccess ? undefined : objectOf(errorBody({ text, secrets }).error).request_id;
-  const header = cleanSentence(headerOf(answer, 'x-request-id') ?? '', secrets);
+  const inBody = isSuccess(answer) ? undefined : objectOf(errorBody(answer).error).request_id;
+  const header = cleanSentence(headerOf(answer, 'x-request-id') ?? '', answer.call.secrets);
   const ids = [toSentence(inBody), header];
   return ids.find((id) => id !== undefined && /^\S+$/.test(id));
+}
+
+export function isSuccess({ status }: Head): boolean {
+  return status >= 200 && status < 300;
 }
 
 export function redirectReason({ status }: Head): string | undefined {
@@ -141,7 +136,7 @@ function toSentence(value: unknown): string | undefined {
   return String(value).slice(0, SENTENCE_CAP) || undefined;
 }
 
-function describe(detail: unknown): string | undefined {
+function toJson(detail: unknown): string | undefined {
   return detail === undefined || detail === null ? undefined : JSON.stringify(detail).slice(0, DETAIL_CAP);
 }
 

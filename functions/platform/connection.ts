@@ -39,6 +39,8 @@ export interface Authorization {
   readonly header: string;
   /** Its last word is a secret. */
   readonly value: string;
+  /** The scope that the calls need, for the words of a refusal. */
+  readonly scope?: string | undefined;
 }
 
 /** Contract 5.1. */

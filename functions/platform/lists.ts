@@ -1,7 +1,9 @@
+import { RequestRefused } from '../workflow/errors.ts';
 import { PAGE_LIMIT } from '../workflow/request/list.ts';
-import { type Answer, parseBody, unreadable } from './answer.ts';
+import type { ListRequest } from '../workflow/request/request.ts';
+import type { Answer } from './answer.ts';
 import { type Authorization, type Platform, segment } from './connection.ts';
-import { PlatformError } from './errors.ts';
+import { parseBody, unreadable } from './failures.ts';
 import { apiCall, callApi } from './request.ts';
 
 /** Bytes: 5,000 items of 12 kB. A page is read into memory, and a Lambda has room for a few of them. */
@@ -10,21 +12,13 @@ const PAGE_CAP = 64 * 1024 * 1024;
 /** Levels of an answer that are searched for the items. A wrapper has two or three. */
 const DEPTH_MAX = 10;
 
-export interface ListRequest {
-  /** One segment of the path: `campaigns`. */
-  readonly resource: string;
-  /** From 1 to PAGE_LIMIT, which is the default. */
-  readonly limit?: number;
-  /** Query parameters whose names the contract does not show, such as an upper bound on created_at. */
-  readonly filters?: Readonly<Record<string, string>>;
-  /** The dotted path of the items in the answer (`data.items`); needed if they cannot be recognized. */
-  readonly items?: string;
-}
+/** Which list. Without `items`, its array must be recognized. */
+type List = Pick<ListRequest, 'resource'> & Partial<Pick<ListRequest, 'limit' | 'filters' | 'items'>>;
 
 /**
  * Requests the pages of a list in order, one at a time, until one is empty (contract 4.6, 8). An item may
  * come twice, because the order may change between requests. Numbers that JavaScript cannot hold stay as they
- * were sent. Throws what {@link callApi} throws, and UnreadableAnswer if the items cannot be found, or if
+ * were sent. Throws what {@link callApi} throws, and AnswerUnreadable if the items cannot be found, or if
  * limit or offset has no effect.
  *
  * @param warn gets the reason if items may be missing
@@ -32,7 +26,7 @@ export interface ListRequest {
 export async function* listPages(
   platform: Platform,
   authorization: Authorization,
-  list: ListRequest,
+  list: List,
   warn: (warning: string) => void = () => {},
 ): AsyncGenerator<readonly unknown[], void, undefined> {
   const limit = list.limit ?? PAGE_LIMIT;
@@ -66,11 +60,12 @@ export async function* listPages(
 async function readPage(
   platform: Platform,
   authorization: Authorization,
-  { resource, filters, items: path }: ListRequest,
+  { resource, filters, items: path }: List,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ answer: Answer; items: readonly unknown[] }> {
   const query = { ...filters, limit: String(limit), offset: String(offset) };
-  const call = apiCall(platform, authorization, { method: 'GET', path: `/${segment(resource)}`, query });
+  const about = { path: `/${segment(resource)}`, query, doing: `listing ${resource}` };
+  const call = apiCall(platform, authorization, { method: 'GET', ...about });
   const answer = await callApi(platform, call, 200, PAGE_CAP);
   const items = findItems(answer, path);
   if (items.length > limit) throw unreadable(answer, `${items.length} items where the limit is ${limit}`);
@@ -79,7 +74,7 @@ async function readPage(
 
 /** The contract does not show how a server answers an offset beyond the end of the list. */
 function isBeyondEnd(error: unknown): boolean {
-  return error instanceof PlatformError && [400, 404, 416, 422].includes(error.status);
+  return error instanceof RequestRefused && [400, 404, 416, 422].includes(Number(error.facts.status));
 }
 
 /** The contract does not show the wrapper. Accepts an array, and an object with one array at the top. */

@@ -1,16 +1,17 @@
 import * as z from 'zod/mini';
+import type { ExportError } from '../workflow/errors.ts';
 import {
   type Answer,
   errorBody,
+  isSuccess,
   objectOf,
-  parseAnswer,
   redirectReason,
   requestIdOf,
-  retryAfterOf,
-  unreadable,
+  UNNAMED,
 } from './answer.ts';
 import { type Connection, endpoint } from './connection.ts';
-import { OAuthError, PlatformError, UNNAMED } from './errors.ts';
+import { OAuthError } from './errors.ts';
+import { parseAnswer, refused, unreadable } from './failures.ts';
 import { send } from './request.ts';
 
 interface Client {
@@ -109,8 +110,7 @@ export function refreshToken(
  * shorter: it encodes `-`, `_` and `.`, refuses null fields and an odd expires_in, and would still need our
  * transport, limits and errors.
  *
- * Throws OAuthError (4xx: the credential or the grant), PlatformError (408, 429, 5xx, a redirect),
- * UnreadableAnswer (another 2xx, or a body that breaks the contract) or NoAnswer.
+ * @throws OAuthError for a 4xx, which is about the credential or the grant; the errors of any other call
  */
 async function grantToken(
   platform: Connection,
@@ -132,8 +132,9 @@ async function grantToken(
     },
     body: new URLSearchParams(parameters).toString(),
     secrets: [basic, ...secrets, ...secrets.map(formEncode)],
+    doing: 'requesting a token',
   });
-  if (answer.status < 200 || answer.status > 299) throw tokenError(answer, platform);
+  if (!isSuccess(answer)) throw tokenError(answer, platform);
   if (answer.status !== 200) throw unreadable(answer, `the status ${answer.status} instead of 200`);
   const token = parseAnswer(answer, TokenResponse);
   return {
@@ -160,21 +161,13 @@ function lifetime(expiresIn: unknown): number {
  * repeats no text of the answer except codes: a description may echo the client secret, the code or the
  * refresh token in any encoding.
  */
-function tokenError(answer: Answer, { now }: Connection): OAuthError | PlatformError {
-  const { call, status } = answer;
+function tokenError(answer: Answer, platform: Connection): OAuthError | ExportError {
+  const { status } = answer;
   const { error } = errorBody(answer);
-  const code = codeIn(error) ?? codeIn(objectOf(error).type) ?? UNNAMED;
-  const requestId = requestIdOf(answer);
-  if (status >= 400 && status < 500 && !AGAIN_LATER.includes(status)) {
-    return new OAuthError(call, { status, error: code, requestId });
-  }
-  return new PlatformError(call, {
-    status,
-    type: code,
-    requestId,
-    reason: redirectReason(answer),
-    retryAfterSeconds: retryAfterOf(answer, now),
-  });
+  const type = codeIn(error) ?? codeIn(objectOf(error).type) ?? UNNAMED;
+  if (status >= 400 && status < 500 && !AGAIN_LATER.includes(status))
+    return new OAuthError({ status, error: type, requestId: requestIdOf(answer) });
+  return refused(answer, platform, { type, reason: redirectReason(answer) });
 }
 
 /** A text such as `invalid_client`. A secret has other characters, or is longer. */

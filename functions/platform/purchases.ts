@@ -1,44 +1,50 @@
-import { type Answer, platformError, requestIdOf, unreadable } from './answer.ts';
+import type { JsonObject } from '../workflow/json.ts';
+import { describeDays } from '../workflow/request/dates.ts';
+import type { PurchasesRequest } from '../workflow/request/request.ts';
+import { type Answer, type Call, isSuccess, requestIdOf } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
-import { apiCall, type Call, logAnswer, type OpenAnswer, openAnswer, readAnswer } from './request.ts';
+import { refused, unreadable } from './failures.ts';
+import { apiCall, logAnswer, type OpenAnswer, openAnswer, readAnswer } from './request.ts';
 
 /** The contract names no status (contract 4.5). 202 would mean not finished, and 206 a part. */
 const SUCCESS = [200, 201];
 
 /** The body of POST /reports/purchases (contract 2.4). */
-export interface PurchaseQuery {
-  readonly advertiser_id: string;
-  /** YYYY-MM-DD. */
-  readonly start_date: string;
-  /** YYYY-MM-DD. */
-  readonly end_date: string;
+export function purchaseQuery({
+  options,
+  advertiser_id,
+  start_date,
+  end_date,
+}: PurchasesRequest): JsonObject {
+  return { ...options, advertiser_id, start_date, end_date };
 }
 
 /** An answer without the secrets of the call. */
-export interface PurchasesAnswer extends Pick<OpenAnswer, 'status' | 'headers' | 'body'> {
+export interface PurchasesAnswer extends Pick<OpenAnswer, 'headers' | 'body'> {
   readonly requestId: string | undefined;
 }
 
 /**
  * POST /reports/purchases (contract 4.5). The body is unread and may have any size and shape, because the
- * contract shows none. The caller must read it to its end or destroy it. Throws PlatformError (not 2xx),
- * UnreadableAnswer (a 2xx that is not a whole answer) or NoAnswer.
+ * contract shows none. The caller must read it to its end or destroy it.
  *
  * @param total ends the request and its body
  */
 export async function queryPurchases(
   platform: Platform,
   authorization: Authorization,
-  body: PurchaseQuery,
+  request: PurchasesRequest,
   total: AbortSignal,
 ): Promise<PurchasesAnswer> {
-  const call = apiCall(platform, authorization, { method: 'POST', path: '/reports/purchases', body });
+  const doing = `querying the purchases of ${describeDays(request)}`;
+  const post = { method: 'POST', path: '/reports/purchases', body: purchaseQuery(request), doing } as const;
+  const call = apiCall(platform, authorization, post);
   const answer = await logAnswer(platform, call, openRows(platform, call, total));
   if (answer.text === undefined) {
-    const { status, headers, body } = answer;
-    return { status, headers, body, requestId: requestIdOf(answer) };
+    const { headers, body } = answer;
+    return { headers, body, requestId: requestIdOf(answer) };
   }
-  if (answer.status < 200 || answer.status > 299) throw platformError(answer, platform);
+  if (!isSuccess(answer)) throw refused(answer, platform);
   throw unreadable(answer, `the status ${answer.status} instead of ${SUCCESS.join(' or ')}`);
 }
 

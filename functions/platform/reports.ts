@@ -1,31 +1,21 @@
 import * as z from 'zod/mini';
-import { type Answer, cleanSentence, parseAnswer, requestIdOf, unreadable } from './answer.ts';
+import type { JsonObject } from '../workflow/json.ts';
+import { describeDays } from '../workflow/request/dates.ts';
+import type { ReportRequest } from '../workflow/request/request.ts';
+import type { Window } from '../workflow/state-parts.ts';
+import { type Answer, cleanSentence, requestIdOf } from './answer.ts';
 import { type Authorization, isSegment, type Platform, segment } from './connection.ts';
-import { PlatformError } from './errors.ts';
-import { apiCall, callApi } from './request.ts';
+import { parseAnswer, unreadable } from './failures.ts';
+import { apiCall, callApi, requireSuccess, send } from './request.ts';
 
 /** The statuses that the contract names (contract 3); others may come. */
 export const STATUSES = ['CREATED', 'PROCESSING', 'READY'] as const;
 
-/** The body of POST /reports (contract 2.2), with options that the contract does not name. */
-export interface ReportRequest {
-  /** YYYY-MM-DD, inclusive. */
-  readonly start_date: string;
-  /** YYYY-MM-DD, exclusive, at most 45 days after start_date. */
-  readonly end_date: string;
-  readonly advertiser_ids: readonly string[];
-  readonly metrics: readonly string[];
-  readonly dimensions?: readonly string[] | undefined;
-  readonly granularity?: string | undefined;
-  readonly format?: string | undefined;
-  readonly [option: string]: unknown;
-}
-
 /** Contract 2.3. */
 export interface ReportRecord {
   readonly id: string;
-  /** One of STATUSES, or one that the contract does not name. */
-  readonly status: string;
+  /** One of STATUSES, or one that the contract does not name. Undefined: there is no such report (404). */
+  readonly status: string | undefined;
   /** Pre-signed: a secret for 24 hours. Not checked to be a URL. */
   readonly downloadUrl?: string | undefined;
   readonly requestId?: string | undefined;
@@ -56,14 +46,26 @@ const Report = z.object(
   'not an object',
 );
 
+/** The body of POST /reports (contract 2.2). */
+export function reportBody(
+  { options, advertiser_ids, metrics, dimensions, granularity, format }: ReportRequest,
+  window: Window,
+): JsonObject {
+  const fields = { advertiser_ids, metrics, ...(dimensions && { dimensions }), granularity, format };
+  return { ...options, ...window, ...fields };
+}
+
 /** POST /reports (contract 4.3). There is no idempotency key: each call creates a report. */
 export async function createReport(
   platform: Platform,
   authorization: Authorization,
-  body: ReportRequest,
+  request: ReportRequest,
+  window: Window,
 ): Promise<ReportRecord> {
-  const call = apiCall(platform, authorization, { method: 'POST', path: '/reports', body });
-  return readRecord(await callApi(platform, call, 201));
+  const doing = `creating a report for ${describeDays(window)}`;
+  const body = reportBody(request, window);
+  const post = { method: 'POST', path: '/reports', body, doing, creates: true } as const;
+  return readRecord(await callApi(platform, apiCall(platform, authorization, post), 201));
 }
 
 /** GET /reports/{id} (contract 4.4). The caller must leave 10 s or more between two calls for one report. */
@@ -72,21 +74,14 @@ export async function getReport(
   authorization: Authorization,
   id: string,
 ): Promise<ReportRecord> {
-  const path = `/reports/${segment(id)}`;
-  const call = apiCall(platform, authorization, { method: 'GET', path, reportId: id });
-  const answer = await callApi(platform, call, 200);
-  const record = readRecord(answer);
+  const about = { doing: `polling report ${id}`, facts: { report_id: id } };
+  const get = { method: 'GET', path: `/reports/${segment(id)}`, ...about } as const;
+  const answer = await send(platform, apiCall(platform, authorization, get));
+  if (answer.status === 404) return { id, status: undefined, requestId: requestIdOf(answer) };
+  const record = readRecord(requireSuccess(platform, answer, 200));
   // The rows of another report under this one's key would pass every later check.
   if (record.id !== id) throw unreadable(answer, 'the record of another report');
   return record;
-}
-
-/** {@link getReport} for a report that may not be there. @returns the error if the platform answers 404 */
-export function findReport(...call: Parameters<typeof getReport>): Promise<ReportRecord | PlatformError> {
-  return getReport(...call).catch((error: unknown) => {
-    if (error instanceof PlatformError && error.status === 404) return error;
-    throw error;
-  });
 }
 
 function isId(value: unknown): boolean {
@@ -96,11 +91,11 @@ function isId(value: unknown): boolean {
 /** The id goes into state and manifest, and an unknown status into the log, so neither may hold a secret. */
 function readRecord(answer: Answer): ReportRecord {
   const { id, status, download_url } = parseAnswer(answer, Report);
-  if (answer.secrets.some((secret) => id.includes(secret)))
+  if (answer.call.secrets.some((secret) => id.includes(secret)))
     throw unreadable(answer, 'an id that contains the token');
   return {
     id,
-    status: cleanSentence(status, answer.secrets),
+    status: cleanSentence(status, answer.call.secrets),
     downloadUrl: download_url ?? undefined,
     requestId: requestIdOf(answer),
   };

@@ -1,32 +1,21 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { type Answer, type Head, platformError, requestIdOf, unreadable } from './answer.ts';
+import { ExportError } from '../workflow/errors.ts';
+import { type Answer, type Call, type Head, isSuccess, requestIdOf } from './answer.ts';
 import { type Authorization, type Connection, endpoint, type Platform, TIMEOUTS } from './connection.ts';
-import { NoAnswer } from './errors.ts';
+import { refused, silent, unreadable } from './failures.ts';
 
 /** Bytes. A report record or an error envelope is under 10 kB. */
 const ANSWER_CAP = 1024 * 1024;
 
-export interface Call {
-  readonly method: 'GET' | 'POST';
-  /** Begins with a slash, relative to the base URL. */
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** For log lines, if the call is about one report. */
-  readonly reportId?: string;
-  /** Secret values that the request carries. No error repeats them, even if the platform echoes them. */
-  readonly secrets: readonly string[];
-}
-
-interface ApiRequest extends Pick<Call, 'method' | 'path' | 'query' | 'reportId'> {
+interface ApiRequest extends Omit<Call, 'headers' | 'secrets' | 'body' | 'scope'> {
   /** Sent as JSON. */
   readonly body?: unknown;
 }
 
 /** A response whose body has not been read. */
 export interface OpenAnswer extends Head {
+  readonly host: string;
   readonly body: Readable;
   readonly text?: never;
 }
@@ -34,8 +23,8 @@ export interface OpenAnswer extends Head {
 /** Adds the headers of every API call (contract 4, 5, 9). */
 export function apiCall(
   platform: Platform,
-  { header, value }: Authorization,
-  { body, ...call }: ApiRequest,
+  { header, value, scope }: Authorization,
+  { body, ...request }: ApiRequest,
 ): Call {
   const headers = {
     accept: 'application/json',
@@ -43,19 +32,17 @@ export function apiCall(
     'x-service-revision': platform.revision,
     [header]: value,
   };
-  const secrets = [value.slice(value.lastIndexOf(' ') + 1)];
-  if (body === undefined) return { ...call, headers, secrets };
+  const call = { ...request, scope, secrets: [value.slice(value.lastIndexOf(' ') + 1)] };
+  if (body === undefined) return { ...call, headers };
   return {
     ...call,
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    secrets,
   };
 }
 
 /**
  * Sends a call and returns its answer if that has the status of success.
- * Throws PlatformError (not 2xx), UnreadableAnswer (another 2xx, or a body over the cap) or NoAnswer.
  *
  * @param success the status that the contract names
  * @param cap bytes; see {@link send}
@@ -66,8 +53,12 @@ export async function callApi(
   success: number,
   cap?: number,
 ): Promise<Answer> {
-  const answer = await send(platform, call, cap);
-  if (answer.status < 200 || answer.status > 299) throw platformError(answer, platform);
+  return requireSuccess(platform, await send(platform, call, cap), success);
+}
+
+/** @throws the error of an answer that has another status, or that is over the cap */
+export function requireSuccess(platform: Platform, answer: Answer, success: number): Answer {
+  if (!isSuccess(answer)) throw refused(answer, platform);
   if (answer.status !== success)
     throw unreadable(answer, `the status ${answer.status} instead of ${success}`);
   if (answer.truncated) throw unreadable(answer, 'a body larger than any that the contract shows');
@@ -77,9 +68,9 @@ export async function callApi(
 /**
  * Sends one request once, and logs it. It retries nothing: a repeated GET would come too soon, and a repeated
  * POST would create a second report. It follows no redirect, which would carry the token to another host.
- * Throws NoAnswer if the connection fails or a timeout ends it.
  *
  * @param cap bytes of the body to read at most
+ * @throws PlatformUnavailable, AnswerLost or DownloadRefused if the connection fails or a timeout ends it
  */
 export async function send(platform: Connection, call: Call, cap: number = ANSWER_CAP): Promise<Answer> {
   const total = new AbortController();
@@ -97,7 +88,6 @@ export async function send(platform: Connection, call: Call, cap: number = ANSWE
  */
 export async function openAnswer(platform: Connection, call: Call, total: AbortSignal): Promise<OpenAnswer> {
   const url = endpoint(platform.baseUrl, call.path);
-  const name = `${call.method} ${url.origin}${url.pathname}`;
   url.search = new URLSearchParams(call.query).toString();
   const watch = watchSending(platform.dispatcher);
   try {
@@ -114,21 +104,20 @@ export async function openAnswer(platform: Connection, call: Call, total: AbortS
     const { statusCode, headers, body } = await orAborted(answering, total);
     // A body that is destroyed early emits an error, and without a listener that would end the process.
     body.on('error', () => {});
-    return { call: name, status: statusCode, headers, body, secrets: call.secrets };
+    return { call, host: url.host, status: statusCode, headers, body };
   } catch (error) {
-    throw new NoAnswer(name, watch.sent(), codeOf(error, total));
+    throw silent(call, watch.sent(), { code: codeOf(error, total), host: url.host });
   }
 }
 
 /** Logs the outcome of a call. {@link send} does so itself. */
 export async function logAnswer<A extends Head & { readonly text?: string }>(
   { log }: Connection,
-  { method, path, reportId: report_id }: Call,
+  { method, path, facts: about }: Call,
   answering: Promise<A>,
 ): Promise<A> {
   const began = performance.now();
-  const about = { method, path, ...(report_id !== undefined && { report_id }) };
-  const fields = () => ({ ...about, milliseconds: Math.round(performance.now() - began) });
+  const fields = () => ({ method, path, ...about, milliseconds: Math.round(performance.now() - began) });
   try {
     const answer = await answering;
     // null also removes the id of the call before.
@@ -136,17 +125,18 @@ export async function logAnswer<A extends Head & { readonly text?: string }>(
     log?.info('the platform answered', { ...fields(), status: answer.status });
     return answer;
   } catch (error) {
-    if (error instanceof NoAnswer) {
-      log?.keep({ request_id: error.requestId ?? null });
-      log?.warn('the platform did not answer', { ...fields(), code: error.code });
+    if (error instanceof ExportError) {
+      const { request_id = null, code } = error.facts;
+      log?.keep({ request_id });
+      log?.warn('the platform did not answer', { ...fields(), code });
     }
     throw error;
   }
 }
 
-/** Reads a body up to the cap. Throws NoAnswer if the body breaks off or `total` is aborted. */
+/** Reads a body up to the cap. @throws like {@link send} if it breaks off or `total` is aborted */
 export async function readAnswer(open: OpenAnswer, total: AbortSignal, cap = ANSWER_CAP): Promise<Answer> {
-  const { body, ...head } = open;
+  const { body, host, ...head } = open;
   const chunks: Buffer[] = [];
   let length = 0;
   try {
@@ -156,7 +146,7 @@ export async function readAnswer(open: OpenAnswer, total: AbortSignal, cap = ANS
       if (length > cap) break;
     }
   } catch (error) {
-    throw new NoAnswer(head.call, true, codeOf(error, total), requestIdOf(head));
+    throw silent(head.call, true, { request_id: requestIdOf(head), code: codeOf(error, total), host });
   }
   const text = Buffer.concat(chunks).subarray(0, cap).toString();
   return { ...head, text, truncated: length > cap };

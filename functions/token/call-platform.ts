@@ -1,5 +1,4 @@
 import { createSecrets } from '../aws/secrets.ts';
-import { type PlatformCall, toExportError } from '../decisions/platform-failure.ts';
 import { describeReports, idsOf } from '../decisions/report-answer.ts';
 import {
   isOutOfTime,
@@ -9,7 +8,7 @@ import {
   throttleWait,
 } from '../decisions/waits.ts';
 import type { Authorization, Connection, Platform } from '../platform/connection.ts';
-import { PlatformError } from '../platform/errors.ts';
+import { Throttled } from '../platform/failures.ts';
 import { safeAgent } from '../platform/safe-agent.ts';
 import { OutOfTime, RateLimited } from '../workflow/errors.ts';
 import type { PlatformSettings } from '../workflow/settings.ts';
@@ -71,45 +70,39 @@ type CallState = Pick<
  * Calls the platform once with the window's token. Every step of a window calls the platform, so this is also
  * where a window that takes too long ends.
  *
- * @throws OutOfTime, RateLimited, or the error that {@link toExportError} chooses
+ * @throws OutOfTime, RateLimited, or what the call throws
  */
 export async function callPlatform<T>(
   state: CallState,
   { platform, readToken, now, log }: PlatformAccess,
-  about: Pick<PlatformCall, 'doing' | 'creates' | 'facts'>,
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
 ): Promise<T | RetryAfter> {
-  if (isOutOfTime(state.begun_at, now())) throw outOfTime(state, about);
+  if (isOutOfTime(state.begun_at, now())) throw outOfTime(state);
   const connection = { ...platform(state.request.revision), log };
-  const authorization = await readToken(state.request.account, state.token);
+  const token = await readToken(state.request.account, state.token);
   try {
-    return await call(connection, authorization);
+    return await call(connection, { ...token, scope: scopeOf(state.request) });
   } catch (error) {
-    if (error instanceof PlatformError && error.status === 429) return retryAfter(error, state, about);
-    throw toExportError(error, { ...about, revision: connection.revision, scope: scopeOf(state.request) });
+    if (error instanceof Throttled) return retryAfter(error, state);
+    throw error;
   }
 }
 
 /** @throws RateLimited at the limit of either count */
 function retryAfter(
-  { retryAfterSeconds, requestId }: PlatformError,
+  { retryAfterSeconds, happened, facts }: Throttled,
   { throttled, throttled_in_all = 0 }: CallState,
-  { doing, facts }: Pick<PlatformCall, 'doing' | 'facts'>,
 ): RetryAfter {
   const inARow = throttled >= MAX_THROTTLED;
   if (!inARow && throttled_in_all < MAX_THROTTLED_IN_ALL) {
     return new RetryAfter(throttleWait(retryAfterSeconds, throttled));
   }
   const times = inARow ? `${throttled + 1} times in a row` : `${throttled_in_all + 1} times`;
-  const happened = `The platform answered 429 ${times}, the last time when ${doing}.`;
-  throw new RateLimited(happened, { request_id: requestId, status: 429, ...facts });
+  throw new RateLimited(`${happened} It did so ${times}.`, facts);
 }
 
-function outOfTime(
-  { begun_at, reports }: CallState,
-  { doing, facts }: Pick<PlatformCall, 'doing' | 'facts'>,
-) {
+function outOfTime({ begun_at, reports }: CallState): OutOfTime {
   const last = reports.length === 0 ? '' : ` At last, ${describeReports(reports)}.`;
-  const happened = `The window began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h before ${doing}.${last}`;
-  return new OutOfTime(happened, { ...idsOf(reports), ...facts });
+  const happened = `The window began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h ago.${last}`;
+  return new OutOfTime(happened, idsOf(reports));
 }

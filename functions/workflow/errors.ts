@@ -21,10 +21,11 @@ const MAX_MESSAGE = 12_000;
 
 export abstract class ExportError extends Error {
   abstract override readonly name: string;
+  /** One or two sentences: what happened, to which id, and what to do next. */
+  readonly happened: string;
   readonly facts: Facts;
 
   /**
-   * @param happened one or two sentences: what happened, to which id, and what to do next
    * @param facts the most important first. They become the last line of the message, because Lambda passes
    *   only an error's name and message to Step Functions.
    * @param options with the error of AWS, whose message only the CLI shows
@@ -33,6 +34,7 @@ export abstract class ExportError extends Error {
     // The cut may split a surrogate pair.
     const sentence = happened.slice(0, MAX_MESSAGE / 2).toWellFormed();
     super(`${sentence}\n${JSON.stringify(shorten(facts, MAX_MESSAGE / 2))}`, options);
+    this.happened = sentence;
     this.facts = facts;
   }
 }

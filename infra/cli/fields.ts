@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { platformName } from '../../functions/decisions/platform-request.ts';
+import { platformName } from '../../functions/decisions/request-hash.ts';
 import { DICTIONARY } from '../../functions/workflow/request/dictionary.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
 import { type ConfiguredEntry, tablesOf, withColumns } from '../config/exports.ts';

@@ -1,6 +1,5 @@
-import { NoAnswer, PlatformError, UnreadableAnswer } from '../../functions/platform/errors.ts';
 import { TableProblem } from '../../functions/tables/report.ts';
-import { ExportError, InvalidInput, readMessage } from '../../functions/workflow/errors.ts';
+import { type ErrorName, ExportError, InvalidInput } from '../../functions/workflow/errors.ts';
 
 /** The command line, its input or cdk.json has faults. Nothing was started. The message has one line per fault. */
 export class UsageError extends Error {
@@ -91,7 +90,7 @@ export function explainStepError(error: unknown): unknown {
   }
   if (error instanceof InvalidInput) return new UsageError(error.facts.faults as string[]);
   if (!(error instanceof ExportError)) return error;
-  const sentences = readMessage(error.message).happened.split(/\. |\.$/);
+  const sentences = error.happened.split(/\. |\.$/);
   const happened = sentences.find((sentence) => !sentence.startsWith("The function's role")) ?? '';
   const { facts, cause } = error;
   const permissions = facts.permission ? `${facts.permission}, and may need the use of a KMS key` : undefined;
@@ -102,9 +101,24 @@ export function explainStepError(error: unknown): unknown {
   return new CommandFailed(quoteAws(happened, cause as Error), todo);
 }
 
-/** The platform did not answer, or its answer is an error or cannot be read. The message contains no secret. */
-export function isPlatformFailure(error: unknown): error is Error {
-  return [PlatformError, NoAnswer, UnreadableAnswer].some((type) => error instanceof type);
+/** The errors of a call of the platform. */
+const PLATFORM_ERRORS: readonly string[] = [
+  'PlatformUnavailable',
+  'AnswerLost',
+  'AnswerUnreadable',
+  'RequestRefused',
+  'TokenRefused',
+  'DownloadRefused',
+] satisfies ErrorName[];
+
+/** The platform did not answer, or its answer is an error or cannot be read. */
+export function isPlatformFailure(error: unknown): error is ExportError {
+  return error instanceof ExportError && PLATFORM_ERRORS.includes(error.name);
+}
+
+/** What happened, and the platform's id of the answer. Contains no secret. */
+export function sayPlatformFailure({ happened, facts: { request_id } }: ExportError): string {
+  return request_id === undefined ? happened : `${happened} Its request_id is ${request_id}.`;
 }
 
 /** Characters that move a terminal's cursor or reverse the direction of writing, as text of the platform may have. */

@@ -1,6 +1,5 @@
 import pMap from 'p-map';
-import { platformName } from '../../functions/decisions/platform-request.ts';
-import { type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
+import { platformName, type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
 import { covers, type DayState, judgeDays, TO_EXPORT } from '../../functions/deliveries/judge.ts';
 import type {
   ExportRecords,

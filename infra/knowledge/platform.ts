@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { platformName } from '../../functions/decisions/platform-request.ts';
 import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
+import { platformName } from '../../functions/decisions/request-hash.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { EXAMPLE_REVISION } from '../sandbox/settings.ts';
 

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { platformName } from '../../functions/decisions/platform-request.ts';
+import { platformName } from '../../functions/decisions/request-hash.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import { type Assembly, loadAssembly, prepareAssembly } from './assembly/assembly.ts';
 import { type Clock, type ClockAnchor, scaledClock } from './clock.ts';

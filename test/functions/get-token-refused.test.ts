@@ -7,7 +7,7 @@ import { startGetToken as start } from '../support/get-token.ts';
 describe('2: a credential that the platform refused', () => {
   const clientRevoked = () => {
     const answer = { status: 401, error: 'invalid_client', requestId: 'r-1' };
-    const failure = new OAuthError('POST https://api.example.com/oauth2/token', answer);
+    const failure = new OAuthError(answer);
     const started = start({ failure });
     const { reports: _, ...plan } = started.window;
     return { ...started, plan };

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { getToken } from '../../functions/get-token.ts';
-import { NoAnswer, OAuthError } from '../../functions/platform/errors.ts';
+import { OAuthError } from '../../functions/platform/errors.ts';
 import type { Credential } from '../../functions/token/credential.ts';
+import { PlatformUnavailable } from '../../functions/workflow/errors.ts';
 import { startGetToken as start } from '../support/get-token.ts';
 
 const refused = { Error: 'TokenRefused', Cause: '{}' };
@@ -114,7 +115,7 @@ describe('GetToken', () => {
     ['2: a revoked client', 401, 'invalid_client', 'CredentialUnusable'],
     ['3: a dead refresh token', 400, 'invalid_grant', 'LoginRequired'],
   ])('%s fails with its own error', async (_, status, error, name) => {
-    const failure = new OAuthError('POST', { status, error, requestId: undefined });
+    const failure = new OAuthError({ status, error, requestId: undefined });
     const { dependencies, window, versions } = start({ failure });
     const failed = { name, facts: { account: 'acme', status } };
     await expect(getToken(window, dependencies)).rejects.toMatchObject(failed);
@@ -124,7 +125,10 @@ describe('GetToken', () => {
 });
 
 it('fails at once if the host of base_url does not exist, unless it gave this account a token before', async () => {
-  const failure = new NoAnswer('POST https://api.exmaple.com/v1/oauth2/token', false, 'ENOTFOUND');
+  const failure = new PlatformUnavailable('It did not answer.', {
+    code: 'ENOTFOUND',
+    host: 'api.exmaple.com',
+  });
   const { dependencies, window, clock } = start({ failure });
   await expect(getToken(window, dependencies)).rejects.toMatchObject({
     name: 'RequestRefused',

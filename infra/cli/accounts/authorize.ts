@@ -13,7 +13,7 @@ import {
   readCredential,
   updateCredential,
 } from '../../../functions/token/credential.ts';
-import { CommandFailed, isPlatformFailure, toPrintable } from '../../knowledge/errors.ts';
+import { CommandFailed, isPlatformFailure, sayPlatformFailure, toPrintable } from '../../knowledge/errors.ts';
 import { warn } from '../layout.ts';
 import { type Account, explainStoreError } from './account.ts';
 
@@ -103,9 +103,11 @@ export async function storeRefreshToken(account: Account, refresh_token: string)
 }
 
 function describeRefusal(error: unknown): unknown {
-  if (!(error instanceof OAuthError) && !isPlatformFailure(error)) return error;
+  const happened = isPlatformFailure(error) ? sayPlatformFailure(error) : undefined;
+  const said = error instanceof OAuthError ? error.message : happened;
+  if (said === undefined) return error;
   return new CommandFailed(
-    `${error.message}. Nothing was stored.`,
+    `${said} Nothing was stored.`,
     'Check client_id and client_secret in the credential, and the registered redirect URI. Then log in again.',
   );
 }

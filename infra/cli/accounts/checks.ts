@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Authorization, bearer, type Connection } from '../../../functions/platform/connection.ts';
-import { OAuthError, PlatformError } from '../../../functions/platform/errors.ts';
+import { OAuthError } from '../../../functions/platform/errors.ts';
 import { listPages } from '../../../functions/platform/lists.ts';
 import { getReport } from '../../../functions/platform/reports.ts';
 import { type ApiKeyCredential, apiKeyWarning, useApiKey } from '../../../functions/token/api-key.ts';
@@ -14,8 +14,8 @@ import {
 } from '../../../functions/token/credential.ts';
 import { createTokenRequest, grantToken } from '../../../functions/token/grant.ts';
 import { REPORTING } from '../../../functions/token/scope.ts';
-import { CredentialUnusable, readMessage } from '../../../functions/workflow/errors.ts';
-import { CommandFailed, isPlatformFailure } from '../../knowledge/errors.ts';
+import { CredentialUnusable, type ExportError } from '../../../functions/workflow/errors.ts';
+import { CommandFailed, isPlatformFailure, sayPlatformFailure } from '../../knowledge/errors.ts';
 import { type Account, explainStoreError } from './account.ts';
 
 /** One line of the diagnosis. */
@@ -120,8 +120,7 @@ async function* checkApiKey(
     return { authorization, scopes: [REPORTING] };
   } catch (error) {
     if (!(error instanceof CredentialUnusable)) throw error;
-    const found = readMessage(error.message).happened;
-    return void (yield { check: 'token', status: 'fault', found });
+    return void (yield { check: 'token', status: 'fault', found: error.happened });
   }
 }
 
@@ -156,7 +155,7 @@ function describeTokenFault(error: unknown, account: Account): Check {
   }
   if (!isPlatformFailure(error)) return describeStoreFault(error, account);
   const todo = 'Check base_url, and check that this machine can connect to the platform.';
-  return fault('token', error.message, todo);
+  return fault('token', sayPlatformFailure(error), todo);
 }
 
 function checkScopes(
@@ -191,14 +190,15 @@ async function checkRevision(
     await getReport({ ...platform, revision }, authorization, randomUUID());
     return ok('revision', `${revision} is accepted`);
   } catch (error) {
-    if (error instanceof PlatformError) return judgeAnswer(error, revision);
-    if (!isPlatformFailure(error)) throw error;
-    return unknown('revision', `${revision}: ${error.message}`, 'Try again.');
+    if (isPlatformFailure(error)) return judgeAnswer(error, revision);
+    throw error;
   }
 }
 
-function judgeAnswer({ status, message }: PlatformError, revision: string): Check {
-  if (status === 404 || status === 422) return ok('revision', `${revision} is accepted`);
+function judgeAnswer(error: ExportError, revision: string): Check {
+  const { status } = error.facts;
+  const message = sayPlatformFailure(error);
+  if (status === 422) return ok('revision', `${revision} is accepted`);
   if (status === 400)
     return fault('revision', `X-Service-Revision ${revision}: ${message}`, 'Pin a published revision.');
   if (status === 401)
@@ -224,7 +224,7 @@ async function* checkAdvertisers(
     if (isPlatformFailure(error)) return error;
     throw error;
   });
-  if (listed instanceof Error) return yield unclear(listed.message);
+  if (listed instanceof Error) return yield unclear(sayPlatformFailure(listed));
   if (configured.length === 0) yield ok('advertisers', `${listed.size} listed; no export names one`);
   for (const id of configured) {
     yield listed.has(id.toLowerCase())

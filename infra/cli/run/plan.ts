@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { platformName } from '../../../functions/decisions/platform-request.ts';
 import type { RequestTarget } from '../../../functions/decisions/request-hash.ts';
+import { platformName } from '../../../functions/decisions/request-hash.ts';
 import { findMissing } from '../../../functions/deliveries/missing.ts';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { exportPrefix, MANIFEST } from '../../../functions/workflow/keys.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { afterSuccess, afterThrottle, readReport } from '../../../functions/decisions/report-answer.ts';
-import { PlatformError } from '../../../functions/platform/errors.ts';
 import { windowOf } from '../../support/steps.ts';
 
 describe('readReport', () => {
@@ -18,10 +17,14 @@ describe('readReport', () => {
     expect(readReport(record)).toEqual({ answer: 'generating', said: `is ${status}`, isOdd: false });
   });
 
-  const MISSING = new PlatformError('GET', { status: 404, type: 'not_found', requestId: 'q' });
   const noUrl = 'is READY without a valid URL';
   it.each([
-    ['13: is useless if the report is not there', MISSING, 'useless', 'does not exist (404)'],
+    [
+      '13: is useless if the report is not there',
+      { id: 'r1', status: undefined },
+      'useless',
+      'does not exist (404)',
+    ],
     [
       '14: waits for a status that the contract does not name',
       { id: 'r1', status: 'QUEUED' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { platformRequest } from '../../../functions/decisions/platform-request.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
+import { sentRequest } from '../../../functions/deliveries/manifest.ts';
 import { findMissing } from '../../../functions/deliveries/missing.ts';
 import { readRecords } from '../../../functions/deliveries/records.ts';
 import { failureKey, manifestKey, objectKey, planKey } from '../../../functions/workflow/keys.ts';
@@ -141,7 +141,7 @@ describe('readRecords', () => {
   });
 
   it('finds the request of a manifest of version 0.1.0, which names no hash', async () => {
-    const body = { ...october(1, 3), ...platformRequest(request, october(1, 3)), currency: 'USD' };
+    const body = { ...october(1, 3), ...sentRequest(request, october(1, 3)), currency: 'USD' };
     const { store } = createBucket([window], { request_hash: undefined, request: body });
     const own = requestHash({ ...request, options: { currency: 'USD' } }, target);
     expect((await readRecords(store, request)).deliveries).toMatchObject([{ request_hash: own }]);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
-import { type ListRequest, listPages } from '../../../functions/platform/lists.ts';
+import { listPages } from '../../../functions/platform/lists.ts';
+import { AnswerUnreadable, ExportError } from '../../../functions/workflow/errors.ts';
+import type { ListRequest } from '../../../functions/workflow/request/request.ts';
 import { json, listen, type Seen } from '../../support/listen.ts';
 import { bearer, errorOf, platformAt } from '../../support/platform.ts';
 
@@ -89,7 +90,7 @@ test.each([401, 500])('a list fails if the second request answers %i', async (st
   await using server = await listen((seen, response) =>
     queryOf(seen).offset === '0' ? json(response, 200, [{ id: 1 }]) : json(response, status, {}),
   );
-  expect(await errorOf(PlatformError, collect(server.url))).toMatchObject({ status });
+  expect(await errorOf(ExportError, collect(server.url))).toMatchObject({ facts: { status } });
 });
 
 test('contract 8: filters are sent with each page and cannot replace limit or offset', async () => {
@@ -129,8 +130,8 @@ test.each([
   ['no object at all', null, { items: 'data' }, 'no array at "data"'],
 ])('an answer with %s is unreadable, and the error names the setting', async (_what, body, asked, reason) => {
   await using server = await listen((_seen, response) => json(response, 200, body));
-  const error = await errorOf(UnreadableAnswer, collect(server.url, asked));
-  expect(error.reason).toContain(reason);
+  const error = await errorOf(AnswerUnreadable, collect(server.url, asked));
+  expect(error.happened).toContain(reason);
 });
 
 test.each<[string, (answers: number) => unknown]>([
@@ -142,15 +143,15 @@ test.each<[string, (answers: number) => unknown]>([
     answers += 1;
     json(response, answers > 5 ? 500 : 200, body(answers));
   });
-  const error = await errorOf(UnreadableAnswer, collect(server.url, { limit: 2 }));
-  expect(error.reason).toContain('offset has no effect');
+  const error = await errorOf(AnswerUnreadable, collect(server.url, { limit: 2 }));
+  expect(error.happened).toContain('offset has no effect');
   expect(server.requests).toHaveLength(2);
 });
 
 test('a server that ignores limit is stopped at the first page', async () => {
   await using server = await listen((_seen, response) => json(response, 200, [1, 2, 3]));
-  const error = await errorOf(UnreadableAnswer, collect(server.url, { limit: 2 }));
-  expect(error.reason).toContain('3 items where the limit is 2');
+  const error = await errorOf(AnswerUnreadable, collect(server.url, { limit: 2 }));
+  expect(error.happened).toContain('3 items where the limit is 2');
 });
 
 test('contract 2.6: numbers that JavaScript cannot hold are written unchanged', async () => {

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { OAuthError, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
+import { OAuthError } from '../../../functions/platform/errors.ts';
+import { Throttled } from '../../../functions/platform/failures.ts';
 import { consentUrl, exchangeCode, refreshToken, requestToken } from '../../../functions/platform/oauth.ts';
+import { AnswerUnreadable, ExportError } from '../../../functions/workflow/errors.ts';
 import { json, listen } from '../../support/listen.ts';
 import { errorOf, platformAt } from '../../support/platform.ts';
 
@@ -104,7 +106,7 @@ test('contract 2.1: a null scope and an unknown field change nothing', async () 
 });
 
 test('11: a 201 with a token is unreadable', async () => {
-  expect(await errorOf(UnreadableAnswer, answered(201, GRANTED))).toMatchObject({ status: 201 });
+  expect(await errorOf(AnswerUnreadable, answered(201, GRANTED))).toMatchObject({ facts: { status: 201 } });
 });
 
 test.each([
@@ -115,8 +117,8 @@ test.each([
   ['an empty token', { ...GRANTED, access_token: '' }, 'access_token: not a token'],
   ['another type', { ...GRANTED, token_type: 'mac' }, 'token_type: not Bearer'],
 ])('contract 2.1: a success with %s is unreadable', async (_what, body, reason) => {
-  const error = await errorOf(UnreadableAnswer, answered(200, body));
-  expect(error.reason).toContain(reason);
+  const error = await errorOf(AnswerUnreadable, answered(200, body));
+  expect(error.happened).toContain(reason);
 });
 
 const REVOKED = { error: 'invalid_client', error_description: 'The client was revoked.' };
@@ -156,7 +158,7 @@ test.each([
     for (const status of [400, 503]) {
       await using server = await listen((_seen, response) => json(response, status, body));
       const thrown = await errorOf(Error, requestToken(platformAt(server.url), client));
-      expect(thrown.message).toContain(`was answered ${status} unnamed error`);
+      expect(thrown.message).toContain(`answered ${status} (unnamed error`);
     }
 });
 
@@ -170,9 +172,13 @@ test.each([400, 401, 429, 500, 302])('no free text of an answer %i is repeated',
 });
 
 test.each([
-  429, 408, 500, 302,
-])('%i is a PlatformError with its Retry-After, not an OAuthError', async (status) => {
+  [429, 'PlatformUnavailable'],
+  [408, 'PlatformUnavailable'],
+  [500, 'PlatformUnavailable'],
+  [302, 'RequestRefused'],
+])('%i is %s with its code, and no refusal of the credential', async (status, name) => {
   const headers = { 'retry-after': '7', location: 'http://127.0.0.1:9/' };
-  const error = await errorOf(PlatformError, answered(status, { error: 'temporarily_unavailable' }, headers));
-  expect(error).toMatchObject({ status, type: 'temporarily_unavailable', retryAfterSeconds: 7 });
+  const error = await errorOf(ExportError, answered(status, { error: 'temporarily_unavailable' }, headers));
+  expect(error).toMatchObject({ name, facts: { status, type: 'temporarily_unavailable' } });
+  if (error instanceof Throttled) expect(error.retryAfterSeconds).toBe(7);
 });

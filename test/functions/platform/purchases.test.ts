@@ -1,14 +1,17 @@
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { NoAnswer, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
 import { queryPurchases } from '../../../functions/platform/purchases.ts';
+import { AnswerUnreadable, PlatformUnavailable, RequestRefused } from '../../../functions/workflow/errors.ts';
+import type { PurchasesRequest } from '../../../functions/workflow/request/request.ts';
 import { json, listen } from '../../support/listen.ts';
 import { bearer, errorOf, platformAt, TOKEN } from '../../support/platform.ts';
 
 const QUERY = { advertiser_id: 'adv-1', start_date: '2026-10-01', end_date: '2026-10-02' };
+const OPTIONS = { currency: 'USD', start_date: '1999-01-01' };
+const request = { ...QUERY, kind: 'purchases', options: OPTIONS } as unknown as PurchasesRequest;
 
 function query(url: string, total = new AbortController().signal) {
-  return queryPurchases(platformAt(url), bearer, QUERY, total);
+  return queryPurchases(platformAt(url), bearer, request, total);
 }
 
 test.each([
@@ -22,7 +25,6 @@ test.each([
   const { body: rows, ...head } = await query(server.url);
   expect(await text(rows)).toBe(body);
   expect(head).toEqual({
-    status,
     headers: expect.objectContaining({ 'content-type': 'application/json' }),
   });
   expect(JSON.stringify(head)).not.toContain(TOKEN);
@@ -32,15 +34,15 @@ test.each([
     authorization: `Bearer ${TOKEN}`,
     'x-service-revision': '2026-05-01',
   });
-  expect(JSON.parse(seen?.body ?? '')).toEqual(QUERY);
+  expect(JSON.parse(seen?.body ?? '')).toEqual({ currency: 'USD', ...QUERY });
 });
 
-test.each([302, 403])('an answer %i is read and is a PlatformError', async (status) => {
+test.each([302, 403])('an answer %i is read and is a refusal', async (status) => {
   await using server = await listen((_seen, response) =>
     json(response, status, { error: { type: 'any', request_id: 'r1' } }),
   );
-  const error = await errorOf(PlatformError, query(server.url));
-  expect(error).toMatchObject({ status, type: 'any', requestId: 'r1' });
+  const error = await errorOf(RequestRefused, query(server.url));
+  expect(error.facts).toMatchObject({ status, type: 'any', request_id: 'r1' });
 });
 
 test.each([
@@ -49,12 +51,9 @@ test.each([
   await using server = await listen((_seen, response) =>
     json(response, status, [], { 'x-request-id': 'r1' }),
   );
-  const error = await errorOf(UnreadableAnswer, query(server.url));
-  expect(error).toMatchObject({
-    status,
-    requestId: 'r1',
-    reason: `the status ${status} instead of 200 or 201`,
-  });
+  const error = await errorOf(AnswerUnreadable, query(server.url));
+  expect(error.facts).toMatchObject({ status, request_id: 'r1' });
+  expect(error.happened).toContain(`the status ${status} instead of 200 or 201`);
 });
 
 test('an unread body can be destroyed', async () => {
@@ -79,7 +78,7 @@ test('9: the caller’s total timeout ends a body that keeps coming', async () =
 
 test('9: a total that has ended already prevents the request', async () => {
   await using server = await listen(() => {});
-  const error = await errorOf(NoAnswer, query(server.url, AbortSignal.abort()));
-  expect(error).toMatchObject({ sent: false, code: 'TOTAL_TIMEOUT' });
+  const error = await errorOf(PlatformUnavailable, query(server.url, AbortSignal.abort()));
+  expect(error.facts.code).toBe('TOTAL_TIMEOUT');
   expect(server.requests).toEqual([]);
 });

@@ -1,18 +1,23 @@
 import { expect, test } from 'vitest';
-import { UnreadableAnswer } from '../../../functions/platform/errors.ts';
 import { createReport, getReport } from '../../../functions/platform/reports.ts';
+import { AnswerUnreadable } from '../../../functions/workflow/errors.ts';
 import { json, listen } from '../../support/listen.ts';
 import { bearer, errorOf, platformAt, TOKEN } from '../../support/platform.ts';
+import { windowOf } from '../../support/steps.ts';
 
+const { request, window } = windowOf(['5b1c6a3e-0f0d-4f53-9e5c-8a5f6b0c1d2e']);
 const BODY = {
-  start_date: '2026-10-01',
-  end_date: '2026-11-01',
-  advertiser_ids: ['5b1c6a3e-0f0d-4f53-9e5c-8a5f6b0c1d2e'],
+  ...window,
+  advertiser_ids: request.advertiser_ids,
   metrics: ['spend'],
   granularity: 'DAY',
   format: 'JSON',
-  attribution_window: '7d',
 };
+
+/** Creates the report of a window. @param changes of the request */
+function create(url: string, changes: object = {}) {
+  return createReport(platformAt(url), bearer, { ...request, ...changes }, window);
+}
 
 /** A platform that gives this answer to each request. */
 function answering(status: number, body: unknown) {
@@ -21,7 +26,7 @@ function answering(status: number, body: unknown) {
 
 test('contract 4.3: POST /reports sends token, revision and JSON, and returns the record', async () => {
   await using server = await answering(201, { id: 'r-1', status: 'CREATED', owner: 7 });
-  expect(await createReport(platformAt(server.url), bearer, BODY)).toEqual({ id: 'r-1', status: 'CREATED' });
+  expect(await create(server.url)).toEqual({ id: 'r-1', status: 'CREATED' });
   const [seen] = server.requests;
   expect(seen).toMatchObject({ method: 'POST', path: '/reports' });
   expect(seen?.headers).toMatchObject({
@@ -31,6 +36,15 @@ test('contract 4.3: POST /reports sends token, revision and JSON, and returns th
     accept: 'application/json',
   });
   expect(JSON.parse(seen?.body ?? '')).toEqual(BODY);
+});
+
+test('contract 2.2: options are added, and neither they nor the fields of our tables replace one of the body', async () => {
+  await using server = await answering(201, { id: 'r-1', status: 'CREATED' });
+  const ours = { table: 'shared', rows: 'data.items', accept_empty: true };
+  const options = { attribution_window: '7d', format: 'CSV', start_date: '1999-01-01' };
+  await create(server.url, { ...ours, dimensions: ['campaign_id'], options });
+  const sent = { ...BODY, dimensions: ['campaign_id'], attribution_window: '7d' };
+  expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual(sent);
 });
 
 test('contract 4.4: GET /reports/{id} sends the same headers and no body, and returns the URL of a READY report', async () => {
@@ -89,7 +103,7 @@ test.each([
 
 test('contract 2.3: an id that is a number is read as text', async () => {
   await using server = await answering(201, { id: 42, status: 'CREATED' });
-  expect((await createReport(platformAt(server.url), bearer, BODY)).id).toBe('42');
+  expect((await create(server.url)).id).toBe('42');
 });
 
 test.each([
@@ -116,14 +130,14 @@ test.each([
   await using server = await listen((_seen, response) =>
     response.writeHead(status, { 'content-type': 'text/html', 'x-request-id': 'req-9' }).end(body),
   );
-  const error = await errorOf(UnreadableAnswer, createReport(platformAt(server.url), bearer, BODY));
-  expect(error).toMatchObject({ name: 'UnreadableAnswer', status, requestId: 'req-9' });
-  expect(error.reason).toContain(reason);
+  const error = await errorOf(AnswerUnreadable, create(server.url));
+  expect(error).toMatchObject({ facts: { status, request_id: 'req-9' } });
+  expect(error.happened).toContain(reason);
   expect(server.requests).toHaveLength(1);
 });
 
 test('contract 2.3: the record of another report is an unreadable answer', async () => {
   await using server = await answering(200, { id: 'other', status: 'READY' });
-  const error = await errorOf(UnreadableAnswer, getReport(platformAt(server.url), bearer, 'r'));
-  expect(error).toMatchObject({ requestId: undefined, reason: 'the record of another report' });
+  const error = await errorOf(AnswerUnreadable, getReport(platformAt(server.url), bearer, 'r'));
+  expect(error.happened).toContain('the record of another report');
 });

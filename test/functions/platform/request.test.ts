@@ -1,13 +1,25 @@
 import type { Writable } from 'node:stream';
 import { Agent } from 'undici';
 import { expect, test } from 'vitest';
-import { NoAnswer, PlatformError, UnreadableAnswer } from '../../../functions/platform/errors.ts';
+import type { Call } from '../../../functions/platform/answer.ts';
 import { createReport, getReport } from '../../../functions/platform/reports.ts';
-import { type Call, send } from '../../../functions/platform/request.ts';
+import { send } from '../../../functions/platform/request.ts';
+import {
+  AnswerLost,
+  AnswerUnreadable,
+  PlatformUnavailable,
+  RequestRefused,
+} from '../../../functions/workflow/errors.ts';
 import { type Answer, json, listen, listenTcp } from '../../support/listen.ts';
 import { bearer, connecting, errorOf, platformAt } from '../../support/platform.ts';
+import { windowOf } from '../../support/steps.ts';
 
-const BODY = { start_date: '2026-10-01', end_date: '2026-10-02', advertiser_ids: ['a'], metrics: ['spend'] };
+const { request, window } = windowOf([]);
+
+/** Calls that would leave a report behind: AnswerLost says that the platform may have received it. */
+function create(platform: Parameters<typeof createReport>[0]) {
+  return createReport(platform, bearer, request, window);
+}
 
 /** Sends a piece again and again, until the connection ends. */
 function drip(stream: Pick<Writable, 'write' | 'on'>, piece: string): void {
@@ -30,9 +42,9 @@ test.each<[string, Answer, object, string]>([
   ['sends a body of a byte at a time', dripping, { idle: 5_000, total: 200 }, 'TOTAL_TIMEOUT'],
 ])('9: a server that %s is given up, and may have received the request', async (_, answer, timeouts, code) => {
   await using server = await listen(answer);
-  const error = await errorOf(NoAnswer, createReport(platformAt(server.url, { timeouts }), bearer, BODY));
-  const requestId = code === 'UND_ERR_HEADERS_TIMEOUT' ? undefined : 'req-1';
-  expect(error).toMatchObject({ name: 'NoAnswer', sent: true, code, requestId });
+  const error = await errorOf(AnswerLost, create(platformAt(server.url, { timeouts })));
+  expect(error.facts).toMatchObject({ code, host: `127.0.0.1:${server.port}` });
+  expect(error.facts.request_id).toBe(code === 'UND_ERR_HEADERS_TIMEOUT' ? undefined : 'req-1');
 });
 
 test('9: headers of a byte at a time end at the total', async () => {
@@ -41,8 +53,8 @@ test('9: headers of a byte at a time end at the total', async () => {
     drip(socket, 'H');
   });
   const platform = platformAt(server.url, { timeouts: { headers: 5_000, total: 200 } });
-  const error = await errorOf(NoAnswer, getReport(platform, bearer, 'r'));
-  expect(error).toMatchObject({ sent: true, code: 'TOTAL_TIMEOUT' });
+  const error = await errorOf(AnswerLost, create(platform));
+  expect(error.facts.code).toBe('TOTAL_TIMEOUT');
 });
 
 test('9: a TLS handshake that never ends is a connect timeout, and nothing was sent', async () => {
@@ -51,8 +63,8 @@ test('9: a TLS handshake that never ends is a connect timeout, and nothing was s
     dispatcher: connecting(50),
     timeouts: { total: 8_000 },
   });
-  const error = await errorOf(NoAnswer, createReport(platform, bearer, BODY));
-  expect(error).toMatchObject({ sent: false, code: 'UND_ERR_CONNECT_TIMEOUT' });
+  const error = await errorOf(PlatformUnavailable, create(platform));
+  expect(error.facts.code).toBe('UND_ERR_CONNECT_TIMEOUT');
 });
 
 test('the total also limits connecting, and the request is not sent after it', async () => {
@@ -68,8 +80,8 @@ test('the total also limits connecting, and the request is not sent after it', a
     dispatcher: slow,
     timeouts: { total: 50 },
   });
-  const error = await errorOf(NoAnswer, createReport(platform, bearer, BODY));
-  expect(error).toMatchObject({ sent: false, code: 'TOTAL_TIMEOUT' });
+  const error = await errorOf(PlatformUnavailable, create(platform));
+  expect(error.facts.code).toBe('TOTAL_TIMEOUT');
   connect();
   await slow.close();
   expect(server.requests).toEqual([]);
@@ -78,14 +90,14 @@ test('the total also limits connecting, and the request is not sent after it', a
 test('a refused connection was not sent', async () => {
   const server = await listen(() => {});
   await server[Symbol.asyncDispose]();
-  const error = await errorOf(NoAnswer, createReport(platformAt(server.url), bearer, BODY));
-  expect(error).toMatchObject({ sent: false, code: 'ECONNREFUSED' });
+  const error = await errorOf(PlatformUnavailable, create(platformAt(server.url)));
+  expect(error.facts.code).toBe('ECONNREFUSED');
 });
 
 test('10: a POST whose answer is lost is sent once, and may have arrived', async () => {
   await using server = await listen((_seen, response) => response.destroy());
-  const error = await errorOf(NoAnswer, createReport(platformAt(server.url), bearer, BODY));
-  expect(error).toMatchObject({ sent: true, code: 'UND_ERR_SOCKET' });
+  const error = await errorOf(AnswerLost, create(platformAt(server.url)));
+  expect(error.facts.code).toBe('UND_ERR_SOCKET');
   expect(server.requests).toHaveLength(1);
 });
 
@@ -94,8 +106,9 @@ test('a redirect is refused, and its target gets no request', async () => {
   await using server = await listen((_seen, response) =>
     response.writeHead(307, { location: `${target.url}/reports/r` }).end(),
   );
-  const error = await errorOf(PlatformError, getReport(platformAt(server.url), bearer, 'r'));
-  expect(error).toMatchObject({ status: 307, reason: 'redirects are not followed' });
+  const error = await errorOf(RequestRefused, getReport(platformAt(server.url), bearer, 'r'));
+  expect(error.happened).toContain('307');
+  expect(error.happened).toContain('redirects are not followed');
   expect(target.requests).toEqual([]);
 });
 
@@ -109,7 +122,7 @@ test('an endless answer is read only to the cap', async () => {
     response.writeHead(200).on('drain', more);
     more();
   });
-  const error = await errorOf(UnreadableAnswer, getReport(platformAt(server.url), bearer, 'r'));
+  const error = await errorOf(AnswerUnreadable, getReport(platformAt(server.url), bearer, 'r'));
   expect(error.message).toContain('larger');
   // The cap is 1 MiB; the rest is what sockets buffer on the way.
   expect(written).toBeLessThan(16 * 1024 * 1024);
@@ -124,6 +137,6 @@ test.each([
     for (const piece of pieces) response.write(piece);
     response.end();
   });
-  const call: Call = { method: 'GET', path: '/r', headers: {}, secrets: [] };
+  const call: Call = { method: 'GET', path: '/r', headers: {}, secrets: [], doing: 'reading' };
   expect(await send(platformAt(server.url), call, 10)).toMatchObject({ status: 200, text: whole, truncated });
 });

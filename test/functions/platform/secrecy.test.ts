@@ -4,8 +4,10 @@ import { bearer as bearerOf } from '../../../functions/platform/connection.ts';
 import { exchangeCode, refreshToken, requestToken } from '../../../functions/platform/oauth.ts';
 import { queryPurchases } from '../../../functions/platform/purchases.ts';
 import { createReport, getReport } from '../../../functions/platform/reports.ts';
+import type { PurchasesRequest } from '../../../functions/workflow/request/request.ts';
 import { type Answer, json, listen, type Seen } from '../../support/listen.ts';
 import { platformAt } from '../../support/platform.ts';
+import { windowOf } from '../../support/steps.ts';
 
 // Form-encoding, JSON and base64 each change some of these characters.
 const CANARY = 'canary+"/é';
@@ -79,10 +81,11 @@ const servers: Record<string, Answer> = {
 type Call = (url: string) => Promise<unknown>;
 const at = (url: string) => platformAt(url, { timeouts: { total: 100 } });
 const bearer = bearerOf(TOKEN);
-const dates = { start_date: '2026-10-01', end_date: '2026-10-02' };
+const { request, window } = windowOf([]);
+const purchases = { ...window, kind: 'purchases', advertiser_id: 'a', options: {} };
 
 const calls: Record<string, Call> = {
-  createReport: (url) => createReport(at(url), bearer, { ...dates, advertiser_ids: [], metrics: [] }),
+  createReport: (url) => createReport(at(url), bearer, request, window),
   getReport: (url) => getReport(at(url), bearer, 'r'),
   'getReport with a key': (url) => getReport(at(url), { header: 'x-api-key', value: TOKEN }, 'r'),
   'a token that no header can carry': (url) => getReport(at(url), bearerOf(`${TOKEN}\n`), 'r'),
@@ -91,10 +94,10 @@ const calls: Record<string, Call> = {
     exchangeCode(at(url), client, { code: `code-${CANARY}`, redirect_uri: 'http://127.0.0.1/' }),
   refreshToken: (url) => refreshToken(at(url), client, `refresh-${CANARY}`),
   queryPurchases: (url) =>
-    queryPurchases(at(url), bearer, { ...dates, advertiser_id: 'a' }, AbortSignal.timeout(100)).then(
-      ({ body, status }) => {
+    queryPurchases(at(url), bearer, purchases as unknown as PurchasesRequest, AbortSignal.timeout(100)).then(
+      ({ body, ...head }) => {
         body.destroy();
-        throw new Error(`${status}`);
+        throw new Error(Object.keys(head).join());
       },
     ),
 };

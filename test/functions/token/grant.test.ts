@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { NoAnswer, OAuthError } from '../../../functions/platform/errors.ts';
+import { OAuthError } from '../../../functions/platform/errors.ts';
 import type { Token } from '../../../functions/platform/oauth.ts';
 import type { Credential, OAuthCredential } from '../../../functions/token/credential.ts';
 import { grantToken } from '../../../functions/token/grant.ts';
+import { PlatformUnavailable } from '../../../functions/workflow/errors.ts';
 import { keepLog } from '../../support/steps.ts';
 
 const client = { client_id: 'client', client_secret: 'one' };
 const login = { ...client, refresh_token: 'r1' };
 
 function refusal(error: string) {
-  return new OAuthError('POST', { status: 400, error, requestId: undefined });
+  return new OAuthError({ status: 400, error, requestId: undefined });
 }
 
 /** A token endpoint that gives these answers in turn, and the credential that is stored by then. */
@@ -52,7 +53,7 @@ describe('a refused credential', () => {
     ['it has not changed', client, refusal('invalid_client')],
     ['it is an API key now', { api_key: 'key' }, refusal('invalid_client')],
     ['the scope was refused', { ...client, client_secret: 'two' }, refusal('invalid_scope')],
-    ['the answer was lost', { ...client, client_secret: 'two' }, new NoAnswer('POST', true, 'ECONNRESET')],
+    ['the answer was lost', { ...client, client_secret: 'two' }, new PlatformUnavailable('It was lost.')],
   ])('2: is not tried again if %s', async (_, current, error) => {
     const { grant, requests } = start(current, [error, {}]);
     await expect(grant(client)).rejects.toBe(error);

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
-import { platformRequest } from '../../../functions/decisions/platform-request.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
+import { sentRequest } from '../../../functions/deliveries/manifest.ts';
 import { planKey } from '../../../functions/workflow/keys.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
@@ -88,7 +88,7 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
     export: name,
     kind: request.kind,
     ...window,
-    request: platformRequest(request, window),
+    request: sentRequest(request, window),
     time_zone: request.kind === 'report' ? request.time_zone : undefined,
     ...(!delivery.old && {
       export_request: request,

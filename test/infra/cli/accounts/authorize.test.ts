@@ -165,7 +165,7 @@ describe('a login that the platform refuses', () => {
     [
       '7.3: answers with an error',
       'token status=400 body={"error":"invalid_grant","error_description":"used"}',
-      /400 invalid_grant .* Nothing was stored/,
+      /400 \(invalid_grant.* Nothing was stored/,
     ],
     ['2.1: sends no refresh token', 'token omit=refresh_token', /returned no refresh token/],
   ])('%s: nothing is stored, and no secret is in the error', async (_, fault, message) => {

@@ -70,7 +70,7 @@ describe('the secret', () => {
     const { checks } = await examine({}, { credential: { client_id: 'id', client_secret: 'canary ' } });
     expect(summarize(checks)).toEqual(['secret ok', 'secret unknown', 'token fault']);
     expect(checks[1]?.found).toContain('client_secret begins or ends with a space');
-    expect(checks[2]?.found).toContain('401 invalid_client');
+    expect(checks[2]?.found).toContain('401 (invalid_client');
     expect(JSON.stringify(checks)).not.toContain('canary');
   });
 

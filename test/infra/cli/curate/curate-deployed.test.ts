@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { platformName } from '../../../../functions/decisions/platform-request.ts';
+import { platformName } from '../../../../functions/decisions/request-hash.ts';
 import { catalogTable } from '../../../../functions/workflow/catalog-table.ts';
 import { readConfig } from '../../../../infra/config/config.ts';
 import { tablesOf } from '../../../../infra/config/exports.ts';

@@ -1,0 +1,132 @@
+import * as z from 'zod/mini';
+import {
+  AnswerLost,
+  AnswerUnreadable,
+  DownloadRefused,
+  type ErrorName,
+  type ExportError,
+  type Facts,
+  PlatformUnavailable,
+  RequestRefused,
+  TokenRefused,
+} from '../workflow/errors.ts';
+import {
+  type Answer,
+  type Call,
+  cleanSentence,
+  type Head,
+  headerOf,
+  type Refusal,
+  readRefusal,
+  requestIdOf,
+  retryAfterOf,
+} from './answer.ts';
+import type { Connection } from './connection.ts';
+
+// The errors of a call (contract 7.2), as the state machine acts on them.
+
+/** The platform answered 429. A window waits in a Wait state. */
+export class Throttled extends PlatformUnavailable {
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(happened: string, facts: Facts, retryAfterSeconds: number | undefined) {
+    super(happened, facts);
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** A gateway may answer with these after it passed the request on, so a POST may have taken effect. */
+const GATEWAY_STATUSES = [502, 504];
+
+/** The error of an answer with another status than 2xx. */
+export function refused(
+  answer: Answer,
+  { now }: Pick<Connection, 'now'>,
+  refusal: Refusal = readRefusal(answer),
+): ExportError {
+  const { call, status } = answer;
+  const { type, validation: faults = [] } = refusal;
+  const facts: Facts = { request_id: requestIdOf(answer), status, type, ...call.facts, faults };
+  const happened = `The platform answered ${status} (${type}) when ${call.doing}`;
+  if (status === 401) return new TokenRefused(`${happened}: it does not accept the token.`, facts);
+  if (status === 429) return new Throttled(`${happened}.`, facts, retryAfterOf(answer, now));
+  if (call.creates && GATEWAY_STATUSES.includes(status))
+    return new AnswerLost(`${happened}. A report may exist.`, facts);
+  if (status >= 500 || status === 408) return new PlatformUnavailable(`${happened}.`, facts);
+  return new RequestRefused(`${happened}${explain(refusal, answer)}`, facts);
+}
+
+function explain({ reason, detail, validation = [] }: Refusal, { call, status }: Answer): string {
+  const { length } = validation;
+  const said = quote(reason);
+  if (length > 0) return `${said}. It named ${length === 1 ? '1 fault' : `${length} faults`}.`;
+  if (status === 403)
+    return `${said}. The credential lacks ${call.scope ? `the scope ${call.scope}` : 'the scope'} or the advertiser.`;
+  const revision = call.headers['x-service-revision'];
+  if (status === 400)
+    return `${said}. The header X-Service-Revision was ${revision}; check that this revision is published.`;
+  return `${said}${quote(detail)}.`;
+}
+
+/** The platform's words, without a full stop, as a part of our sentence. */
+function quote(words = ''): string {
+  return words && `: ${words.replace(/\.$/, '')}`;
+}
+
+/** safe-agent.ts refuses an address while connecting. */
+const ADDRESS_REFUSED: ErrorName = 'DownloadRefused';
+
+/**
+ * The error of a call without an answer.
+ *
+ * @param sent false only if no byte of the request was written. Otherwise the platform may have received it
+ * @param facts the host, the code of the system or of undici, and the id of an answer that broke off
+ */
+export function silent(
+  { doing, creates, facts: own }: Call,
+  sent: boolean,
+  facts: { readonly request_id?: string | undefined; readonly code: string; readonly host: string },
+): ExportError {
+  const { code } = facts;
+  const all = { ...facts, ...own };
+  if (code === ADDRESS_REFUSED)
+    return new DownloadRefused("The platform's address was refused. base_url must name a public host.", all);
+  if (creates && sent)
+    return new AnswerLost(`The platform's answer was lost (${code}) when ${doing}. A report may exist.`, all);
+  return new PlatformUnavailable(`The platform did not answer (${code}) when ${doing}.`, all);
+}
+
+/**
+ * The error of a 2xx answer that breaks the contract. The request may have had its effect.
+ *
+ * @param reason what is wrong; may name fields and headers, but quotes no value of the body
+ */
+export function unreadable(answer: Head, reason: string): AnswerUnreadable {
+  const { call, status } = answer;
+  const said = cleanSentence(reason, call.secrets);
+  return new AnswerUnreadable(
+    `The platform's answer is not what the contract promises when ${call.doing}: ${said}.`,
+    { ...call.facts, request_id: requestIdOf(answer), status },
+  );
+}
+
+/** Parses a success by its schema. Throws AnswerUnreadable, which names wrong fields without values. */
+export function parseAnswer<S extends z.core.$ZodType>(answer: Answer, schema: S): z.output<S> {
+  const parsed = z.safeParse(schema, parseBody(answer));
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(
+    ({ path, message }) => `${path.join('.') || 'the body'}: ${message}`,
+  );
+  throw unreadable(answer, `a body that breaks the contract (${faults.join('; ')})`);
+}
+
+/** Throws AnswerUnreadable if the body is empty or not JSON. */
+export function parseBody(answer: Answer, parse: (text: string) => unknown = JSON.parse): unknown {
+  if (answer.text.trim() === '') throw unreadable(answer, 'an empty body');
+  try {
+    return parse(answer.text);
+  } catch {
+    const type = /^[\w.+-]+\/[\w.+-]+/.exec(headerOf(answer, 'content-type') ?? '')?.[0] ?? 'unknown';
+    throw unreadable(answer, `a body that is not JSON (content type ${type})`);
+  }
+}
