@@ -80,7 +80,7 @@ export class TableProblem extends Error {
  */
 export function damaged(object: string): TableProblem {
   return new TableProblem(
-    `${object} is damaged or was not written by this stack; restore an earlier version of the object, or remove it and write its days again with 'npm run export -- curate NAME'`,
+    `${object} is damaged or was not written by this stack; restore an earlier version of the object, or remove it and write its days again with 'npm run export -- rebuild NAME'`,
   );
 }
 

@@ -29,10 +29,10 @@ const COMMANDS: Readonly<
       'Export the windows that an execution did not deliver, and follow the new execution until it ends.',
     load: async () => (await import('./executions/resume.ts')).createResumeCommand(),
   },
-  curate: {
+  rebuild: {
     description:
       "Rebuild an export's table from the files that were delivered, and bring all of its months to the table's columns. Days that show the same report or a newer one stay, so a command that was stopped can be repeated.",
-    load: async () => (await import('./curate/curate.ts')).createCurateCommand(),
+    load: async () => (await import('./rebuild/rebuild.ts')).createRebuildCommand(),
   },
   query: {
     description: 'Run SQL on the tables of the exports: in Athena, or with --local on those of this machine.',
@@ -84,11 +84,14 @@ const COMMANDS: Readonly<
   },
 };
 
+/** Old names of commands. They work until the next release but one. */
+const OLD_NAMES: Readonly<Record<string, string>> = { curate: 'rebuild' };
+
 /** Commands that need no deployed stack. */
 const NO_STACK = ['fields', 'sandbox'];
 
 /** Commands that change a deployed stack. They say first in which AWS account and Region it is. */
-const WRITING = ['run', 'resume', 'stop', 'curate', 'secret', 'login'];
+const WRITING = ['run', 'resume', 'stop', 'rebuild', 'secret', 'login'];
 
 /** @param args `help run` is `run --help` */
 async function createProgram(args: readonly string[]): Promise<Command> {
@@ -164,7 +167,7 @@ export function continueWithoutOutput(): void {
 /** Runs this process's command line, and sets the exit status. */
 export async function runCommandLine(): Promise<void> {
   try {
-    const args = process.argv.slice(2);
+    const args = process.argv.slice(2).map((arg, at) => (at === 0 ? (OLD_NAMES[arg] ?? arg) : arg));
     const program = await createProgram(args);
     // Commander answers `help` and an unknown command with all of its help, as if there was no command.
     const isUnknown = args[0] === 'help' && args[1] !== undefined && !Object.hasOwn(COMMANDS, args[1]);

@@ -6,7 +6,7 @@ import type { Folder } from './bucket.ts';
 import { UsageError } from './errors.ts';
 import { type FoundExport, judgeExport } from './exports.ts';
 import type { ShownReader } from './months.ts';
-import { curateCommand, exportDaysCommand, type NamedExport } from './next-command.ts';
+import { exportDaysCommand, type NamedExport, rebuildCommand } from './next-command.ts';
 
 /** Days that a person asked for, instead of all. */
 export interface AskedDays {
@@ -202,20 +202,20 @@ export function findRemedies(
   named: NamedExport,
   folder: Folder,
 ): Remedy[] {
-  const curate = (acceptEmpty: boolean) => (range: DateRange) =>
-    curateCommand(named, range, folder, { acceptEmpty });
+  const rebuild = (acceptEmpty: boolean) => (range: DateRange) =>
+    rebuildCommand(named, range, folder, { acceptEmpty });
   const exportDays = (range: DateRange) => exportDaysCommand(named, range, folder);
   const isUnannounced = ({ reason }: MissingRange) => reason === 'unannounced';
   const toExport = [...not_delivered.filter((each) => !isUnannounced(each)), ...not_renewed].toSorted(
     (one, other) => one.start_date.localeCompare(other.start_date),
   );
   return [
-    remedy('To add them to the table:', not_in_table, curate(false)),
+    remedy('To add them to the table:', not_in_table, rebuild(false)),
     remedy('To export them:', toExport, exportDays),
     remedy('To export again what is not announced:', not_delivered.filter(isUnannounced), (range) =>
       exportDaysCommand(named, range, folder, []),
     ),
-    remedy('To empty the held days in the table:', held, curate(true)),
+    remedy('To empty the held days in the table:', held, rebuild(true)),
     remedy(
       'To export them as the request is now (plan with the same options says what it costs):',
       older_request,

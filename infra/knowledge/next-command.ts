@@ -62,14 +62,14 @@ export function missingCommand({ name, account }: NamedExport, folder: Partial<F
 }
 
 /** The command that adds days to the table. @param acceptEmpty also days that the table holds */
-export function curateCommand(
+export function rebuildCommand(
   { name, account }: NamedExport,
   { start_date, end_date }: DateRange,
   folder: Folder,
   { acceptEmpty }: { readonly acceptEmpty: boolean },
 ): string {
   const range = ['--from', start_date, '--to', end_date, ...(acceptEmpty ? ['--accept-empty'] : [])];
-  return commandLine(['curate', name, ...accountOption(account), ...folderOptions(folder), ...range]);
+  return commandLine(['rebuild', name, ...accountOption(account), ...folderOptions(folder), ...range]);
 }
 
 function accountOption(account: string | undefined): string[] {

@@ -97,7 +97,7 @@ it.each([
 ])('NAME stands for an export and EXECUTION for an execution in %s', (path) => {
   const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   expect(text.match(/\b(explain|resume|stop) "?\$?NAME.*/g)).toBeNull();
-  expect(text.match(/\b(run|plan|missing|status|curate) "?\$?EXECUTION.*/g)).toBeNull();
+  expect(text.match(/\b(run|plan|missing|status|rebuild) "?\$?EXECUTION.*/g)).toBeNull();
 });
 
 describe('the first deployment', () => {

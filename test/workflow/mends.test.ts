@@ -143,7 +143,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       await configure(folder, { columns: { spend: 'string' } });
     },
     'not_in_table',
-    /^npm run export -- curate /,
+    /^npm run export -- rebuild /,
   ],
   [
     'an added metric',
@@ -172,7 +172,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       await run({ ...NEXT_WEEK, table: 'fresh' });
     },
     'not_in_table',
-    /^npm run export -- curate /,
+    /^npm run export -- rebuild /,
   ],
   [
     'a deleted month',
@@ -181,7 +181,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       await remove('sandbox.2025-10.parquet');
     },
     'not_in_table',
-    /^npm run export -- curate /,
+    /^npm run export -- rebuild /,
   ],
   [
     'an export of the config that never ran',
@@ -197,7 +197,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       await run();
     },
     'held',
-    /^npm run export -- curate .* --accept-empty$/,
+    /^npm run export -- rebuild .* --accept-empty$/,
   ],
 ])('%s: missing, status and plan agree, and the printed command mends it', async (_, leave, state, command) => {
   const folder = await openFolder();
@@ -222,10 +222,10 @@ async function configure(folder: Folder, fields: object): Promise<void> {
   await folder.request(requestOf(entry));
 }
 
-/** Neither `curate` nor a run of what is missing finds anything to do. */
+/** Neither `rebuild` nor a run of what is missing finds anything to do. */
 async function changesNothing(folder: Folder): Promise<void> {
   const { windows, months } = await json<{ windows: { outcome: string }[]; months: number }>(folder, [
-    'curate',
+    'rebuild',
     'daily',
     ...folder.place,
   ]);

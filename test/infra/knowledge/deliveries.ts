@@ -8,8 +8,8 @@ import { sentRequest } from '../../../functions/deliveries/manifest.ts';
 import { planKey } from '../../../functions/workflow/keys.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
-import type { CurateResult } from '../../../infra/cli/curate/curate.ts';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
+import type { RebuildResult } from '../../../infra/cli/rebuild/rebuild.ts';
 import { base64Crc } from '../../../infra/local/s3/body.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { runCommand } from '../../support/cli.ts';
@@ -123,10 +123,10 @@ export async function plan(out: string, input: unknown): Promise<void> {
   await writeFile(file, JSON.stringify(asked));
 }
 
-export async function curate(args: readonly string[]) {
-  const { status, stdout, stderr } = await runCommand(['curate', '--json', ...args]);
+export async function rebuild(args: readonly string[]) {
+  const { status, stdout, stderr } = await runCommand(['rebuild', '--json', ...args]);
   if (stdout === '') throw new Error(stderr);
-  return { status, stderr, result: JSON.parse(stdout) as CurateResult & { faults?: string[] } };
+  return { status, stderr, result: JSON.parse(stdout) as RebuildResult & { faults?: string[] } };
 }
 
 /** The spend of each day of October, by its number. */

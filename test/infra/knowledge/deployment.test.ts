@@ -31,7 +31,7 @@ it.each([
   ['run', 'daily-campaigns'],
   ['resume', 'daily-1'],
   ['stop', 'daily-1'],
-  ['curate', 'daily-campaigns'],
+  ['rebuild', 'daily-campaigns'],
   ['secret', 'set', 'acme'],
   ['login', '--account', 'acme', '--no-browser'],
 ])('%s says first in which AWS account and Region it works', async (...args) => {

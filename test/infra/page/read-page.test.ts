@@ -8,7 +8,7 @@ import { renderPage } from '../../../infra/page/render.ts';
 import { runCommand } from '../../support/cli.ts';
 import { writeParquet } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { curate, deliver, openFolder } from '../knowledge/deliveries.ts';
+import { deliver, openFolder, rebuild } from '../knowledge/deliveries.ts';
 import { FAILED, FAILURE, RUNNING, startBucket } from '../knowledge/executions/operated-executions.ts';
 import { startExecutions } from '../knowledge/executions/step-functions.ts';
 import { announce, ask, NOW, page, SHOWN } from './folder.ts';
@@ -28,12 +28,12 @@ it('shows what missing, status and query show of overlapping, restated, held and
   const rowsOf = (days: readonly number[], spend: number) =>
     days.map((day) => ({ date: `2026-10-0${day}`, campaign_name: 'a', clicks: 1, spend }));
   await deliver(folder, { request, days: [1, 8], created: 1, rows: rowsOf([1, 2, 3, 4, 5, 6, 7], 1.5) });
-  await curate(['daily', '--local', '--out', out]);
+  await rebuild(['daily', '--local', '--out', out]);
   await deliver(folder, { request, days: [5, 8], created: 2, rows: rowsOf([5, 6], 2.25) });
-  await curate(['daily', '--local', '--out', out]);
+  await rebuild(['daily', '--local', '--out', out]);
   await deliver(folder, { request, days: [9, 9], created: 3, rows: rowsOf([9], 1) });
   await deliver(folder, { request, account: 'globex', days: [1, 12], created: 4, rows: [] });
-  await curate(['daily', '--account', 'globex', '--local', '--out', out]);
+  await rebuild(['daily', '--account', 'globex', '--local', '--out', out]);
   const failure = { ...FAILURE, account: 'acme', export: 'daily', execution: 'e-5' };
   const key = 'exports/account=acme/export=daily/start_date=2026-10-11/end_date=2026-10-13/_failure.json';
   await folder.put(key, JSON.stringify({ ...failure, failed_at: '2026-10-12T06:00:00Z' }));

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { MissingDays } from '../../../../infra/knowledge/missing-days.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { BUCKET, curate, deliver, openFolder, spendIn } from '../../knowledge/deliveries.ts';
+import { BUCKET, deliver, openFolder, rebuild, spendIn } from '../../knowledge/deliveries.ts';
 
 it('names the days, why, and the commands that mend them', async () => {
   const folder = await openFolder();
   const { out } = folder;
   await deliver(folder, { days: [3, 8], created: 1 });
-  await curate(['daily', '--local', '--out', out]);
+  await rebuild(['daily', '--local', '--out', out]);
   const rows = [3, 4, 5, 8].map((day) => ({ date: `2026-10-0${day}`, spend: 1 }));
   await deliver(folder, { days: [3, 8], created: 2, rows });
-  await curate(['daily', '--local', '--out', out]);
+  await rebuild(['daily', '--local', '--out', out]);
   await deliver(folder, { days: [8, 9], created: 3 });
 
   const options = ['missing', 'daily', '--local', '--out', out, '--to', '2026-10-11'];
@@ -44,11 +44,11 @@ it('names the days, why, and the commands that mend them', async () => {
     '  2026-10-08 to 2026-10-09  exported, but not in the table',
     '  2026-10-06 to 2026-10-07  held: the newest report has no rows, and the table keeps its own',
     'To add them to the table:',
-    `  npm run export -- curate daily --local --out ${out} --from 2026-10-08 --to 2026-10-10`,
+    `  npm run export -- rebuild daily --local --out ${out} --from 2026-10-08 --to 2026-10-10`,
     'To export them:',
     `  npm start -- --out ${out} --again daily --from 2026-10-01 --to 2026-10-11 --only-missing`,
     'To empty the held days in the table:',
-    `  npm run export -- curate daily --local --out ${out} --from 2026-10-06 --to 2026-10-08 --accept-empty`,
+    `  npm run export -- rebuild daily --local --out ${out} --from 2026-10-06 --to 2026-10-08 --accept-empty`,
     '',
   ]);
 });
@@ -57,7 +57,7 @@ it('49: exports days that no manifest names without --only-missing, which does n
   const folder = await openFolder();
   const place = ['daily', '--local', '--out', folder.out];
   await deliver(folder, { days: [1, 2], created: 2 });
-  await curate(place);
+  await rebuild(place);
   await deliver(folder, { days: [1, 2], created: 1 });
   const { stdout } = await runCommand(['missing', ...place, '--to', '2026-10-04']);
   expect(stdout.split('\n').filter((line) => /not announced|npm/.test(line))).toEqual([
@@ -91,7 +91,7 @@ it.each([
   const folder = await openFolder();
   await deliver(folder, { days: [31, 31], created: 3, request: { start_date: '2026-10-31', time_zone } });
   const place = ['daily', '--local', '--out', folder.out];
-  await curate(place);
+  await rebuild(place);
   const { stdout } = await runCommand(['missing', ...place, '--to', '2026-11-01', '--json']);
   const { not_delivered }: MissingDays = JSON.parse(stdout);
   expect(not_delivered.map(({ reason }) => reason)).toEqual(reasons);
@@ -110,10 +110,10 @@ it('asks which account is meant if several have the export, and repeats it in th
   expect(stdout).toContain(
     'acme/daily, 2026-10-01 to 2026-10-02: 0 of 2 days are not delivered, 2 not in the table',
   );
-  expect(stdout).toContain(`curate daily --account acme --local --out ${folder.out} --from 2026-10-01`);
+  expect(stdout).toContain(`rebuild daily --account acme --local --out ${folder.out} --from 2026-10-01`);
 });
 
-it('recognises what version 0.1.0 delivered: its days are not in the table, and curate adds them', async () => {
+it('recognises what version 0.1.0 delivered: its days are not in the table, and rebuild adds them', async () => {
   const folder = await openFolder();
   const place = ['daily', '--local', '--out', folder.out];
   await deliver(folder, { days: [1, 3], created: 1, old: true });
@@ -124,9 +124,9 @@ it('recognises what version 0.1.0 delivered: its days are not in the table, and 
   const { exports } = JSON.parse((await runCommand(['status', ...place, '--json'])).stdout);
   expect(exports).toMatchObject([{ newest_day: '2026-10-09', days: { counts: old } }]);
   expect((await runCommand(['missing', ...place])).stdout).toMatch(
-    / {2}npm run export -- curate daily --local --out \S+ --from 2026-10-01 --to 2026-10-10\n/,
+    / {2}npm run export -- rebuild daily --local --out \S+ --from 2026-10-01 --to 2026-10-10\n/,
   );
-  await curate(place);
+  await rebuild(place);
   expect(await spendIn(folder.out)).toEqual({ 1: 1, 2: 1, 3: 1, 8: 2, 9: 2 });
 });
 

@@ -7,11 +7,11 @@ import { runCommand } from '../../../support/cli.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import {
   BUCKET,
-  curate,
   dateOf,
   deliver,
   openFolder,
   queryRows,
+  rebuild,
   spendIn,
 } from '../../knowledge/deliveries.ts';
 
@@ -25,7 +25,7 @@ it('shows each day of overlapping windows from the newest report, and changes no
   await deliver(folder, { days: [2, 3], created: 6, report_id: 'r-7' });
   await deliver(folder, { days: [4, 6], created: 4 });
   const { out } = folder;
-  const { status, result } = await curate(['daily', '--local', '--out', out]);
+  const { status, result } = await rebuild(['daily', '--local', '--out', out]);
   expect(status).toBe(0);
   expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 4, 6: 4 });
   expect(result.windows.map(({ outcome, table }) => [outcome, table?.days, table?.kept])).toEqual([
@@ -36,13 +36,13 @@ it('shows each day of overlapping windows from the newest report, and changes no
   ]);
 
   const before = await readFile(join(out, MONTH));
-  const again = await curate(['daily', '--local', '--out', out]);
+  const again = await rebuild(['daily', '--local', '--out', out]);
   const outcomes = again.result.windows.map(({ outcome }) => outcome);
   expect(outcomes).toEqual(['unchanged', 'older', 'unchanged', 'unchanged']);
   expect(await readFile(join(out, MONTH))).toEqual(before);
 
   await rm(join(out, MONTH));
-  await curate(['daily', '--local', '--out', out]);
+  await rebuild(['daily', '--local', '--out', out]);
   expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 4, 6: 4 });
 });
 
@@ -50,10 +50,10 @@ it('names a damaged object, as missing and query do, and writes its days again o
   const folder = await openFolder();
   const place = ['--local', '--out', folder.out];
   await deliver(folder, { days: [1, 1], created: 5 });
-  await curate(['daily', ...place]);
+  await rebuild(['daily', ...place]);
   await truncate(join(folder.out, MONTH), 0);
   for (const command of [
-    ['curate', 'daily'],
+    ['rebuild', 'daily'],
     ['missing', 'daily'],
     ['query', 'SELECT * FROM daily'],
   ]) {
@@ -66,7 +66,7 @@ it('names a damaged object, as missing and query do, and writes its days again o
     ]);
   }
   await rm(join(folder.out, MONTH));
-  await curate(['daily', ...place]);
+  await rebuild(['daily', ...place]);
   expect(await spendIn(folder.out)).toEqual({ 1: 5 });
 });
 
@@ -75,7 +75,7 @@ it('lets only the last request of the folder write', async () => {
   const request = { advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3f'] };
   await deliver(folder, { days: [1, 4], created: 4 });
   await deliver(folder, { days: [3, 6], created: 5, request });
-  const { result } = await curate(['daily', '--local', '--out', folder.out]);
+  const { result } = await rebuild(['daily', '--local', '--out', folder.out]);
   expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'other_request']);
   expect(await spendIn(folder.out)).toEqual({ 3: 5, 4: 5, 5: 5, 6: 5 });
 });
@@ -86,7 +86,7 @@ it('writes the other windows if one was replaced, does not fit, or is no report'
   await deliver(folder, { days: [2, 2], created: 2, replacedBy: '[]' });
   await deliver(folder, { days: [3, 3], created: 3, spend: 'much' });
   await deliver(folder, { days: [4, 4], created: 4 });
-  const { status, stderr, result } = await curate(['daily', '--local', '--out', folder.out]);
+  const { status, stderr, result } = await rebuild(['daily', '--local', '--out', folder.out]);
   expect(status).toBe(1);
   expect(stderr).toContain('acme 2026-10-04  written; 1 day\n');
   expect(result.outcome).toBe('failed');
@@ -96,7 +96,7 @@ it('writes the other windows if one was replaced, does not fit, or is no report'
   expect(result.windows[3]?.problem).toMatch(/2026-09-30/);
   expect(await spendIn(folder.out)).toEqual({ 4: 4 });
 
-  const { stdout } = await runCommand(['curate', 'daily', '--local', '--out', folder.out]);
+  const { stdout } = await runCommand(['rebuild', 'daily', '--local', '--out', folder.out]);
   expect(stdout).toContain('acme 2026-10-04  shown already\n');
   expect(stdout.split('\n').slice(-5)).toEqual([
     'Table daily, windows: 4',
@@ -114,7 +114,7 @@ it('rebuilds only the windows of a range, and only those of an account', async (
   await deliver(folder, { days: [5, 6], created: 3 });
   await deliver(folder, { days: [3, 4], created: 4, account: 'globex' });
   const range = ['--from', '2026-10-02', '--to', '2026-10-05', '--account', 'acme'];
-  await curate(['daily', '--local', '--out', folder.out, ...range]);
+  await rebuild(['daily', '--local', '--out', folder.out, ...range]);
   expect(await spendIn(folder.out)).toEqual({ 1: 1, 2: 1, 3: 2, 4: 2 });
 });
 
@@ -122,28 +122,28 @@ it('empties held days only with --accept-empty, and only those of the range', as
   const folder = await openFolder();
   const args = ['daily', '--local', '--out', folder.out];
   await deliver(folder, { days: [1, 4], created: 1 });
-  await curate(args);
+  await rebuild(args);
   await deliver(folder, { days: [1, 4], created: 2, rows: [{ date: '2026-10-01', spend: 2 }] });
-  expect((await curate(args)).result.windows).toMatchObject([
+  expect((await rebuild(args)).result.windows).toMatchObject([
     { outcome: 'written', table: { days: 1, held: 3 } },
   ]);
   expect(await spendIn(folder.out)).toEqual({ 1: 2, 2: 1, 3: 1, 4: 1 });
-  expect((await curate(args)).result.windows).toMatchObject([{ outcome: 'unchanged' }]);
+  expect((await rebuild(args)).result.windows).toMatchObject([{ outcome: 'unchanged' }]);
 
   const range = ['--from', '2026-10-03', '--to', '2026-10-05', '--accept-empty'];
-  expect((await curate([...args, ...range])).result.windows).toMatchObject([{ outcome: 'written' }]);
+  expect((await rebuild([...args, ...range])).result.windows).toMatchObject([{ outcome: 'written' }]);
   expect(await spendIn(folder.out)).toEqual({ 1: 2, 2: 1 });
-  expect((await curate([...args, ...range])).result.windows).toMatchObject([{ outcome: 'unchanged' }]);
+  expect((await rebuild([...args, ...range])).result.windows).toMatchObject([{ outcome: 'unchanged' }]);
 });
 
 it('brings every month to the columns of the table, also one of whose files nothing changes', async () => {
   const folder = await openFolder();
   const place = ['daily', '--local', '--out', folder.out];
   await deliver(folder, { days: [1, 2], created: 1 });
-  await curate(place);
+  await rebuild(place);
   const request = { metrics: ['spend', 'clicks'] };
   await deliver(folder, { days: [35, 35], created: 9, request, fields: { clicks: 3 } });
-  const { result } = await curate(place);
+  const { result } = await rebuild(place);
   expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'other_request']);
   expect(result.months).toBe(1);
   const file = join(folder.out, MONTH);
@@ -155,7 +155,7 @@ it('brings every month to the columns of the table, also one of whose files noth
     ['1', null],
     ['2', null],
   ]);
-  expect((await curate(place)).result.months).toBe(0);
+  expect((await rebuild(place)).result.months).toBe(0);
 });
 
 it('shows the newest snapshot of a list', async () => {
@@ -171,7 +171,7 @@ it('shows the newest snapshot of a list', async () => {
     });
   }
   const args = ['campaigns', '--local', '--out', folder.out];
-  const { result } = await curate(args);
+  const { result } = await rebuild(args);
   expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'older', 'older']);
   const rows = await queryRows('SELECT id, account FROM campaigns', folder.out);
   expect(rows).toEqual([['c-3', 'acme']]);
@@ -195,15 +195,15 @@ it.each([
 ])('exits 2 if %s', async (_, args, expected) => {
   const folder = await openFolder();
   await deliver(folder, { days: [1, 1], created: 1 });
-  const { status, stderr } = await runCommand(['curate', ...args, '--local', '--out', folder.out]);
+  const { status, stderr } = await runCommand(['rebuild', ...args, '--local', '--out', folder.out]);
   expect([status, stderr]).toEqual([2, expect.stringContaining(expected)]);
 });
 
 it.each(['SIGINT', 'SIGTERM'])('removes its files of report rows when %s stops it', async (signal) => {
   const folder = temporaryDirectory();
-  const rebuild = new URL('../../../../infra/cli/curate/rebuild.ts', import.meta.url).href;
+  const windows = new URL('../../../../infra/cli/rebuild/windows.ts', import.meta.url).href;
   const program = `
-    const { openScratchFolder } = await import('${rebuild}');
+    const { openScratchFolder } = await import('${windows}');
     openScratchFolder({ out: 'out' });
     setInterval(() => process.kill(process.pid, '${signal}'), 10);`;
   const options = { env: { ...process.env, TMPDIR: folder } };

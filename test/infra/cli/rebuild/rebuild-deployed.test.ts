@@ -6,7 +6,7 @@ import { tablesOf } from '../../../../infra/config/exports.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../../infra/local/s3/server.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { startFaultyGlue } from '../../../support/faulty-services.ts';
-import { BUCKET, curate, deliver, type Folder, openFolder, spendIn } from '../../knowledge/deliveries.ts';
+import { BUCKET, deliver, type Folder, openFolder, rebuild, spendIn } from '../../knowledge/deliveries.ts';
 import { startCloudFormation } from '../../knowledge/executions/step-functions.ts';
 
 // A delivery of the config's first export.
@@ -49,7 +49,7 @@ it('works on the deployed bucket, with the table of the catalog, as missing does
   const unseen = { start_date: '2026-10-01', end_date: '2026-10-03', days: 2, reason: 'not_in_table' };
   expect(await missing()).toEqual([unseen, ofStaging]);
 
-  const { result } = await curate([name]);
+  const { result } = await rebuild([name]);
   expect(result.windows.map(({ outcome }) => outcome)).toEqual(['other_request', 'written']);
   expect(await spendIn(folder.out, name.replaceAll('-', '_'))).toEqual({ 1: 5, 2: 5 });
   expect(await missing()).toEqual([ofStaging]);
@@ -59,12 +59,12 @@ it('fails for a month that was written with another type than the table has now'
   const folder = await openFolder();
   await deliver(folder, { ...delivery, days: [1, 2], created: 5 });
   const glue = await deployTables(folder);
-  expect((await curate([name])).result.outcome).toBe('done');
+  expect((await rebuild([name])).result.outcome).toBe('done');
 
   const table = glue.tables.get(name.replaceAll('-', '_'));
   const column = table?.StorageDescriptor.Columns.find(({ Name }) => Name === 'impressions');
   Object.assign(column ?? {}, { Type: 'double' });
-  const { status, stderr } = await runCommand(['curate', name]);
+  const { status, stderr } = await runCommand(['rebuild', name]);
   expect(status).toBe(1);
   expect(stderr).toContain(`The month 2026-10 of ${account} cannot get the columns of table ${name}.\n`);
   expect(stderr).toContain('column impressions is double now, but was written as bigint');
@@ -75,7 +75,7 @@ it('says which permission is missing, without a stack trace', async () => {
   await deliver(folder, { name, account, days: [1, 1], created: 1 });
   const glue = await deployTables(folder);
   glue.faults.push({ operation: 'GetTable', answer: 'AccessDeniedException' });
-  const { status, stderr } = await runCommand(['curate', name]);
+  const { status, stderr } = await runCommand(['rebuild', name]);
   expect(status).toBe(1);
   expect(stderr).toMatch(
     /^Working on .*\.\nAWS refused to read table .*: A fault was set\.\nWhat to do: .* needs glue:GetTable.*\n$/,

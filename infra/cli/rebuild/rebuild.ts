@@ -15,9 +15,9 @@ import {
   type Rebuilt,
   rebuildMonths,
   rebuildWindows,
-} from './rebuild.ts';
+} from './windows.ts';
 
-interface CurateOptions extends ExportPlace {
+interface RebuildOptions extends ExportPlace {
   readonly from?: string;
   readonly to?: string;
   readonly acceptEmpty?: true;
@@ -25,10 +25,10 @@ interface CurateOptions extends ExportPlace {
 }
 
 /** The document that `--json` prints. */
-export type CurateResult = Awaited<ReturnType<typeof curate>>;
+export type RebuildResult = Awaited<ReturnType<typeof rebuild>>;
 
-export function createCurateCommand(): Command {
-  return new Command('curate')
+export function createRebuildCommand(): Command {
+  return new Command('rebuild')
     .argument('<name>', 'the export')
     .option('--account <name>', 'only this account (default: all that have the export)')
     .addOption(option.from(' of the windows (default: all)'))
@@ -40,15 +40,15 @@ export function createCurateCommand(): Command {
     .addOption(option.json())
     .option('--local', 'work on the folder of local runs instead of the deployed bucket')
     .addOption(option.out())
-    .action(async (name: string, options: CurateOptions) => {
-      const result = await curate(name, options);
+    .action(async (name: string, options: RebuildOptions) => {
+      const result = await rebuild(name, options);
       if (options.json) printDocument(result);
       else printLines(describeEnd(result));
       process.exitCode = result.outcome === 'done' ? DELIVERED : FAILED;
     });
 }
 
-async function curate(name: string, options: CurateOptions) {
+async function rebuild(name: string, options: RebuildOptions) {
   const { from = '', to = '9999', acceptEmpty = false } = options;
   const range = { start_date: from, end_date: to };
   if (acceptEmpty && (from === '' || to === '9999'))
@@ -107,7 +107,7 @@ function describeWindow({ account, outcome, table, problem, warnings = [], ...ra
   return `${account} ${describeDays(range)}  ${[OUTCOMES[outcome], ...facts].join('; ')}`;
 }
 
-function describeEnd({ windows, months, table }: CurateResult): string[] {
+function describeEnd({ windows, months, table }: RebuildResult): string[] {
   const counts = Map.groupBy(windows, ({ outcome }) => OUTCOMES[outcome]);
   return [
     `Table ${table}, windows: ${windows.length}`,

@@ -56,7 +56,7 @@ export async function findSchema(
 export function openScratchFolder({ local, out }: Folder): Disposable & { readonly path: string } {
   const parent = local ? join(out, SCRATCH) : tmpdir();
   mkdirSync(parent, { recursive: true });
-  const folder = mkdtempDisposableSync(join(parent, 'curate-'));
+  const folder = mkdtempDisposableSync(join(parent, 'rebuild-'));
   process.env.TMPDIR = folder.path;
   // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
   const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
