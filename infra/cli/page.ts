@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Folder } from '../knowledge/bucket.ts';
 import { UsageError } from '../knowledge/errors.ts';
-import { readPage } from '../page/read-page.ts';
+import { readPage } from '../knowledge/page-contents.ts';
 import { renderPage } from '../page/render.ts';
 import { printLines } from './layout.ts';
 import { examples } from './options.ts';

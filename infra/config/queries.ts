@@ -47,7 +47,7 @@ export function savedQueries(
     days: {
       description:
         'The values that each day shows, when they changed last, and what became of its newest report',
-      sql: `${DAYS}\nORDER BY ${DAY}, "metric"`,
+      sql: `${SHOWN_DAYS}\nORDER BY ${DAY}, "metric"`,
     },
     restatements: {
       description: 'Each value that a report changed: before, after, and when',
@@ -91,7 +91,7 @@ export function daysView({ table, columns }: QueriedTable): string {
   );
   return [
     `SELECT "account", "date", ${[...values, ...ofReport].join(', ')}`,
-    `FROM (${DAYS}) WHERE "table_name" = ${literal(table)}`,
+    `FROM (${SHOWN_DAYS}) WHERE "table_name" = ${literal(table)}`,
     'GROUP BY "account", "date"',
   ].join('\n');
 }
@@ -102,49 +102,6 @@ export function restatementsView({ table }: Pick<QueriedTable, 'table'>): string
     'SELECT "account", "date", "metric", "before", "after", "changed_at", "report_id"',
     `FROM (${RESTATEMENTS}) WHERE "table_name" = ${literal(table)}`,
   ].join('\n');
-}
-
-/** A sum over time, as the page draws it. */
-export interface SumOverTime {
-  readonly unit: 'day' | 'week' | 'month';
-  readonly metrics: readonly Pick<Column, 'name' | 'type'>[];
-}
-
-/** The number of rows of each day of an account. */
-export function rowsPerDay(table: string, account: string): string {
-  return [
-    'SELECT "date", count(*) AS "rows"',
-    `FROM ${quoted(catalogName(table))}`,
-    `WHERE "account" = ${literal(account)}`,
-    'GROUP BY "date"',
-    'ORDER BY "date"',
-  ].join('\n');
-}
-
-export function sumsOverTime(table: string, account: string, { unit, metrics }: SumOverTime): string {
-  const sums = metrics.map((metric) => `${sumOf(metric)} AS ${quoted(metric.name)}`);
-  return [
-    `SELECT ${[`${startOf(literal(unit))} AS "start"`, ...sums].join(', ')}`,
-    `FROM ${quoted(catalogName(table))}`,
-    `WHERE "account" = ${literal(account)}`,
-    'GROUP BY 1',
-    'ORDER BY 1',
-  ].join('\n');
-}
-
-/** The first day of the unit that a row is in. A week begins on Monday. @param unit an expression */
-export function startOf(unit: string): string {
-  return `CAST(date_trunc(${unit}, "date") AS DATE)`;
-}
-
-/** The last digits of a sum of doubles would depend on the order of the rows. */
-export function sumOf({ name, type }: Pick<Column, 'name' | 'type'>): string {
-  return `sum(${type === 'double' ? `TRY_CAST(${quoted(name)} AS decimal(38,6))` : quoted(name)})`;
-}
-
-/** The restatements of an account, the newest first. */
-export function newestRestatements(table: string, account: string): string {
-  return `${restatementsView({ table })} AND "account" = ${literal(account)}\n${NEWEST_CHANGES}`;
 }
 
 /**
@@ -163,9 +120,6 @@ function newest(where = ''): string {
     'WHERE "age" = 1',
   ].join('\n');
 }
-
-/** An order of restatements. */
-export const NEWEST_CHANGES = 'ORDER BY "changed_at" DESC, "date" DESC, "metric"';
 
 const OF_METRIC = `PARTITION BY ${DAY}, "metric" ORDER BY "report_created_at", "report_id"`;
 
@@ -195,7 +149,8 @@ GROUP BY ${DAY}`;
 const OUTCOMES = `SELECT DISTINCT ${DAY}, first_value("outcome") OVER (PARTITION BY ${DAY} ORDER BY ${NEWEST_FIRST}) AS "outcome"
 FROM "${LEDGER}"`;
 
-const DAYS = `WITH "shown" AS (
+/** The values that each day shows. */
+export const SHOWN_DAYS = `WITH "shown" AS (
 ${newest()}
 ), "changes" AS (
 ${CHANGES}

@@ -60,15 +60,16 @@ export const LACK_WORDS: Readonly<Record<Lack, string>> = {
   older_request: 'of an older request',
 };
 
-const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
+/** Why a day lacks something. */
+export const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
   absent: 'not exported',
-  failed: 'not exported: the last export of them failed',
-  unannounced: 'in the table, not announced: a run ended before it wrote their manifest',
+  failed: 'not exported: the last export failed',
+  unannounced: 'in the table, not announced: a run ended before it wrote the manifest',
   unfinished: 'exported before the day was over',
   other_request: 'exported by another request',
   older_request: 'shown as an older request exported it',
   not_in_table: 'exported, but not in the table',
-  not_renewed: 'shown, but a newer export of them failed, was interrupted or still runs',
+  not_renewed: 'shown, but a newer export failed, was interrupted or still runs',
   held: 'held: the newest report has no rows, and the table keeps its own',
 };
 
@@ -189,7 +190,7 @@ export function describeReason({ reason, problem }: MissingRange): string {
 }
 
 /** A command to paste, for the days from the first range to the last one. */
-interface Remedy {
+export interface Remedy {
   readonly aim: string;
   /** Each with its reason in words. */
   readonly ranges: readonly (Days & { readonly reason: string })[];

@@ -1,9 +1,4 @@
-import { type Html, html } from './html.ts';
-
-type Decimal = `${number}`;
-
-// Decimal texts keep every digit.
-const exact = new Intl.NumberFormat('en', { maximumFractionDigits: 20 });
+const exact = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
 const cents = new Intl.NumberFormat('en', {
   minimumFractionDigits: 2,
   maximumFractionDigits: 2,
@@ -11,26 +6,23 @@ const cents = new Intl.NumberFormat('en', {
 });
 
 /** 1 is `1 day`, and 1200 are `1,200 days`. */
-export function count(many: number, one: string, several = `${one}s`): string {
-  return `${formatNumber(String(many))} ${many === 1 ? one : several}`;
+export function count(many: number, one: string): string {
+  return `${exact.format(many)} ${one}${many === 1 ? '' : 's'}`;
 }
 
-/** `1634.250000` is `1,634.25`: every digit that says something. */
-export function formatNumber(decimal: string): string {
-  return exact.format(decimal as Decimal);
+/** @param unit of a metric: a currency, or `money` if no currency is known, has two digits after the point */
+export function formatNumber(value: number, unit = 'count'): string {
+  return (isMoney(unit) ? cents : exact).format(value);
 }
 
-/** @param unit of a metric: a currency, or `money` if no currency is known */
-export function isMoney(unit: string | undefined): boolean {
-  return unit !== undefined && !/^(count|number|ratio)$/.test(unit);
+/** `(EUR)` beside the metric's name. Counts have none. */
+export function nameUnit(unit = 'count'): string {
+  if (!isMoney(unit)) return '';
+  return unit === 'money' ? '(currency not set)' : `(${unit})`;
 }
 
-/** Money has two digits after the point. If they are not all that it has, the element's value is exact. */
-export function showNumber(decimal: string, unit: string | undefined): string | Html {
-  if (!isMoney(unit)) return formatNumber(decimal);
-  const shown = cents.format(decimal as Decimal);
-  const isExact = Number(shown.replaceAll(',', '')) === Number(decimal);
-  return isExact ? shown : html`<data value="${decimal}">${shown}</data>`;
+function isMoney(unit: string): boolean {
+  return !/^(count|number|ratio)$/.test(unit);
 }
 
 const months = new Intl.DateTimeFormat('en', { month: 'short', timeZone: 'UTC' });

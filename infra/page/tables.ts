@@ -1,10 +1,18 @@
 import { describeDays } from '../../functions/workflow/request/dates.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
 import type { DocumentedTable } from '../config/table-words.ts';
-import { describeEnd, type ExecutionSummary, toMinute } from '../knowledge/executions/executions.ts';
+import {
+  daysIn,
+  describeEnd,
+  type ExecutionSummary,
+  isUnderWay,
+  toMinute,
+} from '../knowledge/executions/executions.ts';
+import type { Remedy } from '../knowledge/missing-days.ts';
+import type { PageDay, PageExport, PageMetric } from '../knowledge/page-contents.ts';
 import { duration } from '../local/step-functions/progress.ts';
-import type { PageExport, PageRange } from './contents.ts';
-import { count, isMoney, showNumber } from './format.ts';
+import { describeTimes } from './calendar.ts';
+import { count, formatNumber, nameUnit } from './format.ts';
 import { breakable, type Content, copyable, dated, fold, type Html, html, isolate } from './html.ts';
 
 /** Rows of a table that are shown at once; a click shows the others. */
@@ -21,14 +29,9 @@ interface Table {
 
 /** The rows after the first ones are folded. */
 function drawTable(table: Table, rows: readonly (readonly Content[])[]): Html {
-  return foldRows(rows, (some, place) => tabulate({ ...table, title: table.title + place }, some));
-}
-
-/** Draws the first rows, and folds the others. */
-function foldRows<Row>(rows: readonly Row[], draw: (some: readonly Row[], place: string) => Html): Html {
   const others = rows.slice(MAX_ROWS);
-  const more = others.length > 0 && fold(`${others.length} more`, draw(others, ', continued'));
-  return html`${draw(rows.slice(0, MAX_ROWS), '')}${more}`;
+  const continued = { ...table, title: `${table.title}, continued` };
+  return html`${tabulate(table, rows.slice(0, MAX_ROWS))}${others.length > 0 && fold(`${others.length} more`, tabulate(continued, others))}`;
 }
 
 /** A table that scrolls by itself if it is wider than a phone. Cells need no end tags, which many exports would have many of. */
@@ -37,10 +40,7 @@ export function tabulate(
   rows: readonly (readonly Content[])[],
 ): Html {
   const kind = (at: number) => {
-    const classes = [
-      ...(numbers.includes(at) ? ['number'] : []),
-      ...(optional.includes(at) ? ['optional'] : []),
-    ];
+    const classes = [numbers.includes(at) && 'number', optional.includes(at) && 'optional'].filter(Boolean);
     return classes.length > 0 && html` class="${classes.join(' ')}"`;
   };
   const heads = columns.map((name, at) => html`<th scope=col${kind(at)}>${name}`);
@@ -50,63 +50,52 @@ export function tabulate(
 <tbody>${rows.map((row) => html`<tr>${cells(row)}\n`)}</table></div>`;
 }
 
-/** Days with the same reason, below them the command that mends them. */
-export function drawRanges(ranges: readonly PageRange[]): Html {
-  const items = [...Map.groupBy(ranges, ({ command }) => command)].map(([command, own]) => {
-    const lines = own.map(
+/** What days lack, and the command that brings it. */
+export function drawRemedies(remedies: readonly Remedy[]): Html {
+  const items = remedies.map(({ ranges, command }) => {
+    const lines = ranges.map(
       (range) =>
         html`<p><b>${dated(describeDays(range))}</b> ${count(range.days, 'day')}: ${range.reason}</p>`,
     );
     return html`<li>${lines}${drawCommand(command)}</li>
 `;
   });
-  const list = (some: readonly Html[]) => html`<ul class=ranges>${some}</ul>`;
-  return foldRows(items, list);
+  return html`<ul class=ranges>${items}</ul>`;
 }
 
-/** A row for each day and metric. */
-export function drawCorrections({ restatements, older_restatements, table, account }: PageExport): Html {
-  const rows = restatements.map(({ date, metric, first, now, corrections, at }) => {
-    const show = (decimal: string | undefined) =>
-      decimal === undefined ? '–' : showNumber(decimal, unitOf(metric, table, account));
-    // A difference of doubles has digits that say nothing.
-    const difference = Number(now) - Number(first);
-    const isKnown = !Number.isNaN(difference);
-    return [
-      dated(date),
-      breakable(metric),
-      isKnown && [difference > 0 && '+', show(difference.toFixed(6))],
-      show(first),
-      show(now),
-      corrections,
-      dated(toMinute(at)),
-    ];
-  });
-  const columns = ['Day', 'Metric', 'Difference', 'First', 'Now', 'Corrections', 'Last corrected at (UTC)'];
-  const layout = { title: 'Corrected later', columns, numbers: [2, 3, 4, 5], optional: [5, 6] };
-  const older =
-    older_restatements > 0 &&
-    html`<p class=note>${count(older_restatements, 'older correction')} not shown.</p>`;
-  return html`${drawTable(layout, rows)}${older}`;
+/** The newest day first. A correction is beside the value that it led to. */
+export function drawDays(metrics: readonly PageMetric[], days: readonly PageDay[]): Html {
+  const rows = days
+    .toReversed()
+    .map((day) => [
+      dated(day.date),
+      day.rows === undefined ? '–' : formatNumber(day.rows),
+      ...metrics.map((metric) => drawValue(metric, day)),
+      day.corrections ? describeTimes(day.corrections) : '',
+    ]);
+  const heads = metrics.map(({ name, unit }) => html`${isolate(name)} ${nameUnit(unit)}`);
+  const columns = ['Day', 'Rows', ...heads, 'Corrected'];
+  const numbers = columns.map((_, at) => at).slice(1, -1);
+  return drawTable({ title: 'Day by day', columns, numbers, optional: [1, columns.length - 1] }, rows);
 }
 
-/** `count`, a currency such as `EUR`, or `money` if the config names no currency; undefined if it is not known. */
-export function unitOf(
-  metric: string,
-  table: DocumentedTable | undefined,
-  account: string,
-): string | undefined {
-  const { unit } = table?.columns.find(({ name }) => name === metric) ?? {};
-  return isMoney(unit) ? (table?.currencies[account] ?? 'money') : unit;
+function drawValue({ name, unit }: PageMetric, { values, first }: PageDay): Content {
+  const now = values?.[name];
+  if (now == null) return '–';
+  const change = now - (first?.[name] ?? now);
+  return [
+    change !== 0 && html`<small>${change > 0 && '+'}${formatNumber(change, unit)}</small> `,
+    formatNumber(now, unit),
+  ];
 }
 
 export function drawExecutions(executions: readonly ExecutionSummary[]): Html {
   const rows = executions.map((run) => [
     dated(run.ended_at === undefined ? `began ${toMinute(run.started_at ?? '')}` : toMinute(run.ended_at)),
-    html`<span class="${run.outcome === 'delivered' || run.outcome === 'running' ? '' : 'bad'}">${breakable(describeEnd(run))}</span>`,
-    run.start_date && run.end_date
-      ? dated(describeDays({ start_date: run.start_date, end_date: run.end_date }))
-      : '–',
+    run.outcome === 'delivered' || isUnderWay(run)
+      ? describeEnd(run)
+      : html`<span class=bad>${breakable(describeEnd(run))}</span>`,
+    dated(daysIn(run) ?? '–'),
     run.seconds === undefined ? '–' : duration(run.seconds * 1000),
     html`<code>${run.execution}</code>`,
   ]);
@@ -120,9 +109,8 @@ function drawCommand(command: string): Html {
 }
 
 export function drawFailure(failure: NonNullable<PageExport['failure']>): Html {
-  const at = failure.at === '' ? undefined : html`${dated(toMinute(failure.at))} UTC`;
   return html`<div class=failure>
-<p><b class=bad>Failed: ${isolate(failure.error)}</b> ${at}</p>
+<p><b class=bad>Failed: ${isolate(failure.error)}</b> ${dated(toMinute(failure.at))} UTC</p>
 <p>${failure.happened}</p>
 <p>${failure.todo}</p>
 ${drawCommand(failure.command)}
@@ -137,7 +125,7 @@ export function drawDictionary(
     html`<code>${name}</code>`,
     html`<code>${type}</code>`,
     meaning,
-    unit ?? '',
+    unit,
     adds_up === undefined ? '' : adds_up ? 'yes' : 'no',
   ]);
   return html`<p>${description}</p>
@@ -151,7 +139,8 @@ ${tabulate({ title: `Columns of ${catalogName(table)}`, columns: ['Column', 'Typ
 
 /** Names with their values, if they have one. */
 export function drawPairs(pairs: readonly (readonly [name: string, value: string | undefined])[]): Html {
-  const known = pairs.filter(([, value]) => value !== undefined);
-  const items = known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${dated(value ?? '')}</dd></div>`);
+  const items = pairs.map(
+    ([name, value]) => value !== undefined && html`<div><dt>${name}</dt><dd>${dated(value)}</dd></div>`,
+  );
   return html`<dl class=facts>${items}</dl>`;
 }

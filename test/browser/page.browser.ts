@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { PageContents, PageDay } from '../../infra/page/contents.ts';
+import type { PageContents, PageDay } from '../../infra/knowledge/page-contents.ts';
 import { renderPage } from '../../infra/page/render.ts';
 import { fullExport, pageContents, pageDays, pageExport } from '../support/page-contents.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -17,9 +17,9 @@ beforeAll(async () => {
 afterAll(() => browser[Symbol.asyncDispose]());
 
 const STATES = {
-  1: 'rows',
+  1: 'present',
   2: 'empty',
-  3: 'running',
+  3: 'not_renewed',
   4: 'held',
   5: 'unfinished',
   6: 'not_in_table',
@@ -38,8 +38,6 @@ const FAILURE = {
   error: 'ReportStuck',
   happened: 'The report was PENDING for 30 minutes, three times.',
   todo: 'Ask the platform why.',
-  execution: 'execution',
-  key: 'key',
   command: 'npm run export -- resume daily-campaigns --account acme',
 };
 
@@ -58,7 +56,8 @@ describe('a page is accessible, asks for nothing, and fits the window', () => {
         pageExport({
           kind: 'list',
           days: pageDays('2026-11-21', 1),
-          freshness: { newest_day: '2026-11-21', delivered_at: '2026-11-21T02:20:00.000Z' },
+          newest_day: '2026-11-21',
+          delivered_at: '2026-11-21T02:20:00.000Z',
         }),
         pageExport({ kind: 'purchases' }),
       ]),
@@ -99,7 +98,8 @@ test('one click selects a whole command', async () => {
 });
 
 test('a link to a folded export opens it', async () => {
-  const fine = { days: pageDays('2026-11-01', 3), ranges: [] };
+  const days = pageDays('2026-11-01', 3);
+  const fine = { days, missing: pageExport({ days }).missing, remedies: [] };
   const { page } = await open(pageContents(Array.from({ length: 19 }, () => fullExport(3, fine))));
   const calendar = page.locator('#export-19 .months');
   expect(await calendar.isVisible()).toBe(false);
@@ -155,13 +155,8 @@ async function inspect(page: Page) {
 function replaceNames(name: string): PageContents {
   const whole = fullExport(30, { failure: FAILURE });
   const replaced = JSON.parse(JSON.stringify(whole), (key, value: unknown) => {
-    const isName =
-      /^(account|name|label|dimension|metric|reason|error|happened|todo|execution|description|meaning|unit|table)$/;
+    const isName = /^(account|name|reason|error|happened|todo|execution|description|meaning|unit|table)$/;
     return typeof value === 'string' && isName.test(key) ? name : value;
   });
-  const { sums } = whole;
-  return {
-    ...pageContents([{ ...replaced, sums: { ...replaced.sums, unit: sums?.unit } }, fullExport(3)]),
-    place: name,
-  };
+  return { ...pageContents([replaced, fullExport(3)]), place: name };
 }

@@ -1,0 +1,91 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pMap, { pMapSkip } from 'p-map';
+import { literal, openDatabase, type Row } from '../../functions/tables/database.ts';
+import { damaged } from '../../functions/tables/report.ts';
+import { LEDGER, TABLES_PREFIX } from '../../functions/workflow/table.ts';
+import { RESTATEMENTS, SHOWN_DAYS } from '../config/queries.ts';
+import type { ReadableBucket } from './bucket.ts';
+import { escapeGlob, findDamaged } from './views.ts';
+
+/** Objects that are downloaded at the same time. */
+const PARALLEL = 20;
+
+/** The sums of a day that a table shows, and its corrections, as the ledger tells them. */
+export interface LedgerDay {
+  /** By metric. Null if no row has a value. */
+  readonly values: Readonly<Record<string, number | null>>;
+  /** Before the first correction. By metric, if a newer report changed it and there was a value. */
+  readonly first: Readonly<Record<string, number>>;
+  /** The number of newer reports that changed the day. */
+  readonly corrections: number;
+}
+
+/** The days of an account in a table, by date. */
+export type LedgerReader = (table: string, account: string) => ReadonlyMap<string, LedgerDay>;
+
+/** The saved queries `days` and `restatements`, as one row for each metric of a day. */
+const FACTS = `WITH changes AS (${RESTATEMENTS}),
+  first AS (
+    SELECT table_name, account, date, metric, first(before ORDER BY changed_at, report_id) AS first FROM changes GROUP BY ALL
+  ),
+  corrected AS (
+    SELECT table_name, account, date, count(DISTINCT (report_id, changed_at)) AS corrections FROM changes GROUP BY ALL
+  )
+SELECT table_name, account, CAST(date AS VARCHAR) AS date, metric, CAST(value AS DOUBLE) AS value,
+  CAST(first AS DOUBLE) AS first, CAST(corrections AS INTEGER) AS corrections
+FROM (${SHOWN_DAYS})
+LEFT JOIN first USING (table_name, account, date, metric)
+LEFT JOIN corrected USING (table_name, account, date)`;
+
+/**
+ * Reads the ledger, whose objects are small, and no table.
+ *
+ * @param since the first day of each export, by `account.name`; others are left out
+ * @throws TableProblem if an object is damaged
+ */
+export async function readLedger(
+  bucket: ReadableBucket,
+  since: ReadonlyMap<string, string>,
+): Promise<LedgerReader> {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'ledger-'));
+  const find = async (key: string) => {
+    const [, id = '', month = ''] = /\/([\w-]+\.[\w-]+)\.(\d{4}-\d{2})\.parquet$/.exec(key) ?? [];
+    const from = since.get(id)?.slice(0, 'YYYY-MM'.length);
+    if (from === undefined || month < from) return pMapSkip;
+    const path = await bucket.toFile(key, join(folder.path, `${id}.${month}.parquet`));
+    return path === undefined ? pMapSkip : { key, path };
+  };
+  const keys = await bucket.list(`${TABLES_PREFIX}${LEDGER}/`);
+  const files = await pMap(keys, find, { concurrency: PARALLEL });
+  if (files.length === 0) return () => new Map();
+  const paths = files.map(({ path }) => path);
+  using database = await openDatabase(folder.path, new AbortController().signal);
+  const query = (sql: string) => database.query(sql);
+  try {
+    const list = paths.map((path) => literal(escapeGlob(path)));
+    await query(`CREATE TABLE ${LEDGER} AS FROM read_parquet([${list}], union_by_name = true)`);
+  } catch (error) {
+    const found = await findDamaged(query, paths, error as Error);
+    throw found === undefined ? error : damaged(files[paths.indexOf(found)]?.key ?? found);
+  }
+  const tables = Map.groupBy(await query(FACTS), ({ table_name, account }) => `${table_name}/${account}`);
+  return (table, account) => {
+    const days = Map.groupBy(tables.get(`${table}/${account}`) ?? [], ({ date }) => String(date));
+    return new Map([...days].map(([date, rows]) => [date, toDay(rows)]));
+  };
+}
+
+function toDay(rows: readonly Row[]): LedgerDay {
+  const pick = (column: string, wanted: readonly Row[]) =>
+    Object.fromEntries(wanted.map((row) => [String(row.metric), row[column] as number]));
+  return {
+    values: pick('value', rows),
+    first: pick(
+      'first',
+      rows.filter(({ first }) => first !== null),
+    ),
+    corrections: Number(rows[0]?.corrections ?? 0),
+  };
+}

@@ -1,0 +1,176 @@
+import pMap from 'p-map';
+import type { DayState } from '../../functions/deliveries/judge.ts';
+import type { StoredFailure } from '../../functions/deliveries/records.ts';
+import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
+import type { ShownDay } from '../../functions/workflow/shown-days.ts';
+import { tablesOf, withColumns } from '../config/exports.ts';
+import { type DocumentedColumn, type DocumentedTable, documentTable } from '../config/table-words.ts';
+import { type Folder, openToRead, type ReadableBucket } from './bucket.ts';
+import { loadConfig } from './config.ts';
+import { readDeployment } from './deployment.ts';
+import type { FoundExport } from './exports.ts';
+import { type LedgerDay, type LedgerReader, readLedger } from './ledger-days.ts';
+import {
+  findRemedies,
+  groupMissing,
+  judgeRange,
+  LACKS,
+  type MissingDays,
+  type Remedy,
+} from './missing-days.ts';
+import { type ShownReader, shownReader } from './months.ts';
+import { explainCommand, queryCommand } from './next-command.ts';
+import { failureOf, PARALLEL, type ReadExport, readExports } from './status.ts';
+
+/** Days whose sums are read: as many bars as a chart has room for. */
+export const RECENT_DAYS = 100;
+
+/** Charts side by side. */
+const MAX_METRICS = 3;
+
+/** Executions of each export. */
+const MAX_EXECUTIONS = 10;
+
+/** Texts are those of the platform, the config and the manifests, unchanged: only the drawing escapes them. */
+export interface PageContents {
+  /** ISO 8601, UTC. */
+  readonly made_at: string;
+  /** The folder of local runs, or the stack with its Region and AWS account. */
+  readonly place: string;
+  /** The command that lists the numbers. */
+  readonly query: string;
+  /** Worst first: failed, then those whose days lack something, then the others by name. */
+  readonly exports: readonly PageExport[];
+}
+
+export interface PageExport extends Pick<ReadExport, 'account' | 'name' | 'executions' | 'newest_day'> {
+  readonly kind: 'report' | 'list' | 'purchases';
+  /** Absent for purchases, which have no days, or if the request is not known. */
+  readonly missing?: MissingDays | undefined;
+  readonly remedies: readonly Remedy[];
+  /** By date: those that `missing` judges. */
+  readonly days: readonly PageDay[];
+  /** They add up over days, and some day has a value: `spend` first, if there is one. */
+  readonly metrics: readonly PageMetric[];
+  /** When the newest manifest was written, in ISO 8601. */
+  readonly delivered_at?: string | undefined;
+  /** Whole days from the end of the newest day to `made_at`, in the export's time zone. */
+  readonly days_behind?: number | undefined;
+  readonly failure?:
+    | (Pick<StoredFailure, 'at' | 'error' | 'happened' | 'todo'> & { readonly command: string })
+    | undefined;
+  /** The dictionary of its table. */
+  readonly table?: DocumentedTable | undefined;
+}
+
+/** Only the last {@link RECENT_DAYS} have sums. */
+export interface PageDay extends Partial<LedgerDay> {
+  /** YYYY-MM-DD */
+  readonly date: string;
+  /** `empty`: delivered, and without rows. */
+  readonly state: DayState | 'empty';
+  /** Of the table. Absent if the table does not have the day. */
+  readonly rows?: number | undefined;
+}
+
+export interface PageMetric {
+  readonly name: string;
+  /** `count`, `number`, a currency such as `EUR`, or `money` if the config names no currency. */
+  readonly unit: string | undefined;
+}
+
+/** @throws UsageError if the folder has no runs, or no stack was deployed from here; TableProblem */
+export async function readPage(folder: Folder, now: Date): Promise<PageContents> {
+  await using bucket = await openToRead(folder);
+  const read = await readExports(undefined, folder, bucket, now);
+  const judged = await pMap(read, (each) => judgeExport(each, folder, bucket, now), {
+    concurrency: PARALLEL,
+  });
+  const since = judged.map(({ account, name, days }) => {
+    return [`${account}.${name}`, days.at(-RECENT_DAYS)?.date ?? days[0]?.date ?? '9999'] as const;
+  });
+  const ledger = await readLedger(bucket, new Map(since));
+  const tables = describeTables(read.flatMap(({ found }) => found ?? []));
+  const exports = judged.map((each, at) => {
+    const table = tables.get(read[at]?.found?.table?.table ?? '');
+    return table ? addSums(each, table, ledger) : each;
+  });
+  return {
+    made_at: now.toISOString(),
+    place: folder.local ? folder.out : (await readDeployment()).place,
+    query: queryCommand('days', folder),
+    exports: exports.toSorted((one, other) => severityOf(one) - severityOf(other)),
+  };
+}
+
+async function judgeExport(
+  each: ReadExport,
+  folder: Folder,
+  bucket: ReadableBucket,
+  now: Date,
+): Promise<PageExport> {
+  const { account, name, executions, newest_day, found } = each;
+  const kind = found?.request.kind ?? 'report';
+  const shown: Record<string, ShownDay> = {};
+  const readShown: ShownReader = async (table, days) =>
+    Object.assign(shown, await shownReader(bucket)(table, days));
+  const judged = found && kind !== 'purchases' ? await judgeRange(found, readShown, {}, now) : undefined;
+  const missing = found && judged && groupMissing(found, judged);
+  const failure = failureOf(each, judged?.days);
+  return {
+    account,
+    name,
+    kind,
+    executions: executions.slice(0, MAX_EXECUTIONS),
+    missing,
+    remedies: found && missing ? findRemedies(missing, found.named, folder) : [],
+    days: (judged?.days ?? []).map(({ day, state }) => {
+      const { rows } = shown[day] ?? {};
+      return { date: day, state: state === 'present' && rows === 0 ? 'empty' : state, rows };
+    }),
+    metrics: [],
+    ...describeFreshness(newest_day, found, now),
+    failure: failure && { ...failure, command: explainCommand(failure.execution, folder) },
+  };
+}
+
+function describeFreshness(newest_day: string | undefined, found: FoundExport | undefined, now: Date) {
+  const { deliveries = [], request } = found ?? {};
+  const today = dateIn((request?.kind === 'report' && request.time_zone) || 'UTC', now);
+  return {
+    newest_day,
+    delivered_at: deliveries
+      .map(({ published_at }) => published_at)
+      .sort()
+      .at(-1),
+    days_behind: newest_day === undefined ? undefined : Math.max(0, daysBetween(newest_day, today) - 1),
+  };
+}
+
+/** The tables of the exports, by name. */
+function describeTables(exports: readonly FoundExport[]): Map<string, DocumentedTable> {
+  const config = loadConfig();
+  const entries = exports.flatMap(({ input, table }) =>
+    table ? [withColumns(Object(input), config.exports)] : [],
+  );
+  const schemas = tablesOf(entries, { platform: '', revision: '' }, config);
+  return new Map(schemas.map((schema) => [schema.table, documentTable(schema, entries)]));
+}
+
+function addSums(page: PageExport, table: DocumentedTable, ledger: LedgerReader): PageExport {
+  const { account } = page;
+  const known = ledger(table.table, account);
+  const days = page.days.map((day) => ({ ...day, ...known.get(day.date) }));
+  const hasValue = ({ name }: DocumentedColumn) => days.some(({ values }) => values?.[name] != null);
+  const metrics = table.columns
+    .filter((column) => column.adds_up && hasValue(column))
+    .toSorted((one, other) => Number(other.name === 'spend') - Number(one.name === 'spend'))
+    .slice(0, MAX_METRICS)
+    .map(({ name, unit }) => ({ name, unit: unit === 'money' ? (table.currencies[account] ?? unit) : unit }));
+  return { ...page, table, days, metrics };
+}
+
+/** A failure is worst, then come the days that lack something. */
+function severityOf({ failure, missing }: PageExport): number {
+  return [failure, ...LACKS.map((lack) => missing?.counts[lack]), true].findIndex(Boolean);
+}

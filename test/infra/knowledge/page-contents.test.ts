@@ -1,0 +1,153 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { ledgerKey } from '../../../functions/workflow/table.ts';
+import { setTarget } from '../../../infra/knowledge/deployment.ts';
+import { type PageExport, readPage } from '../../../infra/knowledge/page-contents.ts';
+import { renderPage } from '../../../infra/page/render.ts';
+import { runCommand } from '../../support/cli.ts';
+import { ledgerRows, writeParquet } from '../../support/ledger-rows.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { BUCKET, deliver, openFolder, queryRows, rebuild } from './deliveries.ts';
+import { FAILED, FAILURE, RUNNING, startBucket } from './executions/operated-executions.ts';
+import { startExecutions } from './executions/step-functions.ts';
+
+const NOW = new Date('2026-10-13T12:00:00.000Z');
+
+const REQUEST = { dimensions: ['campaign_name'], metrics: ['clicks', 'spend'] };
+
+/** One row for each of these days of October. */
+function rowsOf(days: readonly number[], spend: number) {
+  return days.map((day) => ({ date: `2026-10-0${day}`, campaign_name: 'a', clicks: 1, spend }));
+}
+
+/** The announced end of an execution: a folder's runs are known by it. */
+async function announce(out: string, type: string, detail: object): Promise<void> {
+  const event = { 'detail-type': type, detail, time: '2026-10-12T06:00:00Z' };
+  await writeFile(join(out, 'events.jsonl'), `${JSON.stringify(event)}\n`);
+}
+
+/** The dates of each state. */
+function statesOf({ days }: PageExport): Record<string, string[]> {
+  const byState = Object.groupBy(days, ({ state }) => state);
+  return Object.fromEntries(
+    Object.entries(byState).map(([state, all]) => [state, all.map(({ date }) => date.slice(-2))]),
+  );
+}
+
+it('shows what missing, status and query show of overlapping, restated, held and failed runs', async () => {
+  const folder = await openFolder();
+  const { out } = folder;
+  await deliver(folder, {
+    request: REQUEST,
+    days: [1, 8],
+    created: 1,
+    rows: rowsOf([1, 2, 3, 4, 5, 6, 7], 1.5),
+  });
+  await rebuild(['daily', '--local', '--out', out]);
+  await deliver(folder, { request: REQUEST, days: [5, 8], created: 2, rows: rowsOf([5, 6], 2.25) });
+  await rebuild(['daily', '--local', '--out', out]);
+  await deliver(folder, { request: REQUEST, days: [9, 9], created: 3, rows: rowsOf([9], 1) });
+  await deliver(folder, { request: REQUEST, account: 'globex', days: [1, 12], created: 4, rows: [] });
+  await rebuild(['daily', '--account', 'globex', '--local', '--out', out]);
+  const failure = { ...FAILURE, account: 'acme', export: 'daily', execution: 'e-5' };
+  const key = 'exports/account=acme/export=daily/start_date=2026-10-11/end_date=2026-10-13/_failure.json';
+  await folder.put(key, JSON.stringify({ ...failure, failed_at: '2026-10-12T06:00:00Z' }));
+  await announce(out, 'Report Export Failed', failure);
+
+  const { exports, ...contents } = await readPage({ local: true, out }, NOW);
+  expect([contents.place, exports.map(({ account }) => account)]).toEqual([out, ['acme', 'globex']]);
+  const [acme, globex] = exports as [PageExport, PageExport];
+  expect(statesOf(acme)).toEqual({
+    present: ['01', '02', '03', '04', '05', '06'],
+    held: ['07'],
+    empty: ['08'],
+    not_in_table: ['09'],
+    absent: ['10'],
+    failed: ['11', '12'],
+  });
+  expect(statesOf(globex)).toEqual({ empty: globex.days.map(({ date }) => date.slice(-2)) });
+  expect([globex.remedies, globex.days_behind]).toEqual([[], 0]);
+
+  const of = ['acme/daily', '--local', '--out', out];
+  const status = JSON.parse((await runCommand(['status', ...of, '--json'])).stdout).exports[0];
+  expect(acme).toMatchObject({
+    newest_day: status.newest_day,
+    delivered_at: '2026-11-01T03:00:00.000Z',
+    days_behind: 3,
+    failure: { ...status.failure, command: `npm run export -- explain e-5 --local --out ${out}` },
+    executions: [status.last],
+  });
+  const range = ['daily', '--account', 'acme', ...of.slice(1), '--to', '2026-10-13'];
+  expect(acme.missing).toMatchObject(JSON.parse((await runCommand(['missing', ...range, '--json'])).stdout));
+  const { stdout } = await runCommand(['missing', ...range]);
+  const printed = stdout.split('\n').map((line) => line.trim());
+  expect(acme.remedies.map(({ command }) => printed.includes(command))).toEqual([true, true, true]);
+
+  // Each number is that of a query, and the page shows it.
+  const html = renderPage({ ...contents, exports: [acme] });
+  const find = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, found]) => found);
+  const { counts } = acme.missing ?? {};
+  expect(find(/<li [^>]*title="(\d+ Oct): not exported/g)).toHaveLength(counts?.not_delivered ?? 0);
+  expect(find(/<li class=(held) /g)).toHaveLength(counts?.held ?? 0);
+  const totals = await queryRows('SELECT sum(spend), sum(clicks) FROM daily', out);
+  expect(find(/<span class=sum>([^<]*)</g).map(Number)).toEqual(totals[0]?.map(Number));
+  const days = await queryRows(
+    "SELECT date, rows, spend, clicks FROM daily_days WHERE account = 'acme' ORDER BY date",
+    out,
+  );
+  expect(
+    acme.days.flatMap(({ date, rows, values }) =>
+      values ? [[date, rows, values.spend, values.clicks]] : [],
+    ),
+  ).toEqual(days.map(([date, ...numbers]) => [date, ...numbers.map(Number)]));
+  const changes = await queryRows('SELECT date, before, after FROM daily_restatements ORDER BY ALL', out);
+  const corrected = acme.days.filter(({ corrections }) => corrections);
+  expect(corrected.map(({ date, first, values }) => [date, first?.spend, values?.spend])).toEqual(
+    changes.map(([date, ...values]) => [date, ...values.map(Number)]),
+  );
+  expect(find(/(\d+ Oct): [^"]*corrected once"/g)).toEqual(['5 Oct', '6 Oct']);
+  expect(find(/<small>(\+0.75)<\/small> 2\.25</g)).toHaveLength(2);
+});
+
+it('shows the exports of a stack, the one that failed first, from the ledger and not from the tables', async () => {
+  const file = join(temporaryDirectory(), 'ledger.parquet');
+  const spend = [1.5, 2.5, null].map((spend, at) => ({
+    date: '2026-11-06',
+    report_id: `r-${at}`,
+    at: `2026-11-0${7 + at} 06:00:00`,
+    values: { spend, clicks: null },
+  }));
+  await writeParquet(file, ledgerRows('acme', 'daily-campaigns', 'daily-campaigns', spend));
+  await startExecutions([RUNNING, FAILED]);
+  const name = 'daily-campaigns';
+  const prefix = `exports/account=acme/export=${name}/start_date=2026-10-01/end_date=2026-11-15`;
+  await startBucket({
+    [`${prefix}/_failure.json`]: FAILURE,
+    [ledgerKey({ account: 'acme', name }, '2026-11')]: await readFile(file),
+    'tables/ledger/acme.other.2026-11.parquet': 'of no export',
+  });
+  setTarget({});
+  const read = await readPage({ out: '' }, new Date('2026-12-03T12:00:00Z'));
+  expect(read.place).toBe('the stack ad-report-export in eu-west-1 of AWS account 123456789012');
+  const [daily, monthly] = read.exports as [PageExport, PageExport];
+  expect(daily.missing?.counts.not_delivered).toBe(28);
+  expect(daily.failure?.command).toBe('npm run export -- explain daily-1');
+  expect(daily.executions.map(({ outcome }) => outcome)).toEqual(['running', 'failed']);
+  expect(daily.days[1]).toMatchObject({ date: '2026-11-06', corrections: 2, first: { spend: 1.5 } });
+  // A metric without a value has no chart.
+  expect([daily.metrics, monthly.name, monthly.metrics]).toEqual([[], 'monthly-totals', []]);
+});
+
+it('names the object of the ledger that is damaged', async () => {
+  const folder = await openFolder();
+  const { out } = folder;
+  await deliver(folder, { request: REQUEST, days: [1, 2], created: 1, rows: rowsOf([1, 2], 1) });
+  await announce(out, 'Report Exported', { execution: 'e', account: 'acme', name: 'daily' });
+  const key = ledgerKey({ account: 'acme', name: 'daily' }, '2026-10');
+  await mkdir(join(out, BUCKET, 'tables/ledger'), { recursive: true });
+  await writeFile(join(out, BUCKET, key), 'a text');
+  await expect(readPage({ local: true, out }, NOW)).rejects.toThrow(
+    `${key} is damaged or was not written by`,
+  );
+});
