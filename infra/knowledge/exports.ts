@@ -1,6 +1,6 @@
 import pMap from 'p-map';
 import { platformName, type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
-import { covers, type DayState, judgeDays, TO_EXPORT } from '../../functions/deliveries/judge.ts';
+import { covers, type DayState, TO_EXPORT } from '../../functions/deliveries/judge.ts';
 import type {
   ExportRecords,
   RecordStore,
@@ -15,7 +15,7 @@ import { tableOf } from '../../functions/workflow/table.ts';
 import { requestOf } from '../config/exports.ts';
 import type { Folder } from './bucket.ts';
 import { loadConfig } from './config.ts';
-import type { AccountTable, ShownReader } from './months.ts';
+import type { AccountTable } from './months.ts';
 import type { NamedExport } from './next-command.ts';
 import { lastPlatform, targetOf } from './platform.ts';
 import { type ExportId, lastAsked, type RecentRecords, readRecent } from './recent.ts';
@@ -159,17 +159,6 @@ export function describeUnknown(name: string, { account, local, out }: ExportPla
   const wanted = nameOf({ name, account });
   const hint = hintAt(wanted, loadConfig().exports.map(nameOf));
   return `there is no export ${wanted}${hint} in cdk.json${local ? `, and no run of it in ${out}` : ''}`;
-}
-
-/** Judges days of an export by its deliveries and by what its table shows. */
-export async function judgeExport(
-  { deliveries, plans, failures, hash, table }: FoundExport,
-  days: readonly string[],
-  readShown: ShownReader,
-  timeZone?: string,
-): Promise<DayState[]> {
-  const shown = table && (await readShown(table, days));
-  return judgeDays(days, { deliveries, attempts: [...plans, ...failures], shown, hash, timeZone });
 }
 
 /** The last ranges of days, in words. @param max how many are named */

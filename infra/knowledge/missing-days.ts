@@ -1,10 +1,16 @@
-import { covers, type DayState, type Delivery, NOT_DELIVERED } from '../../functions/deliveries/judge.ts';
+import {
+  covers,
+  type DayState,
+  type Delivery,
+  judgeDays,
+  NOT_DELIVERED,
+} from '../../functions/deliveries/judge.ts';
 import { requestOf } from '../../functions/deliveries/manifest.ts';
 import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import type { Folder } from './bucket.ts';
 import { UsageError } from './errors.ts';
-import { type FoundExport, judgeExport } from './exports.ts';
+import type { FoundExport } from './exports.ts';
 import type { ShownReader } from './months.ts';
 import { exportDaysCommand, type NamedExport, rebuildCommand } from './next-command.ts';
 
@@ -24,6 +30,8 @@ export interface JudgedRange extends DateRange {
   readonly days: readonly {
     readonly day: string;
     readonly state: DayState;
+    /** Of the table, if it has the day. */
+    readonly rows: number | undefined;
     /** The reason why the table could not take the day, or what its older request left out, if it is known. */
     readonly problem: string | undefined;
   }[];
@@ -80,14 +88,16 @@ export async function judgeRange(
   options: AskedDays,
   now: Date,
 ): Promise<JudgedRange> {
-  const { request, deliveries, hash } = found;
+  const { request, deliveries, plans, failures, hash, table } = found;
   const { name, kind } = request;
   if (kind === 'purchases') throw new UsageError([`${name} is a query for purchases, so it has no days`]);
   // A snapshot is made during its day.
   const timeZone = kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
   const { start_date, end_date } = kind === 'report' ? findRange(found, options, now) : newestSnapshot(found);
   const days = daysOf({ start_date, end_date });
-  const states = await judgeExport(found, days, readShown, timeZone);
+  const shown = table && (await readShown(table, days));
+  const attempts = [...plans, ...failures];
+  const states = judgeDays(days, { deliveries, attempts, shown, hash, timeZone });
   const newestFirst = deliveries.filter(({ lost }) => !lost).toSorted(byNewest);
   const isOwn = ({ request_hash }: Delivery) => request_hash === hash;
   const problemOf = (day: string, state: DayState) => {
@@ -99,7 +109,7 @@ export async function judgeRange(
   };
   const judged = days.map((day, at) => {
     const state = states[at] ?? 'absent';
-    return { day, state, problem: problemOf(day, state) };
+    return { day, state, rows: shown?.[day]?.rows, problem: problemOf(day, state) };
   });
   return { start_date, end_date, days: judged };
 }

@@ -43,14 +43,11 @@ export function shownReader(store: TableObjects): ShownReader {
   return async (table, days) => {
     const wanted = new Set(table.kind === 'list' ? [''] : days.map((day) => day.slice(0, 'YYYY-MM'.length)));
     const months = await readMonths(store, table, (month) => wanted.has(month));
-    return showOn(days, table, Object.assign({}, ...months.map((month) => month.days)));
+    const shown: ShownDays = Object.assign({}, ...months.map((month) => month.days));
+    // A list shows its only snapshot on each of the days.
+    const [snapshot] = Object.values(shown);
+    return table.kind === 'list' && snapshot ? Object.fromEntries(days.map((day) => [day, snapshot])) : shown;
   };
-}
-
-/** A list shows its only snapshot on each of the days. @param shown what the objects of the table list */
-export function showOn(days: readonly string[], { kind }: AccountTable, shown: ShownDays): ShownDays {
-  const [snapshot] = Object.values(shown);
-  return kind === 'list' && snapshot ? Object.fromEntries(days.map((day) => [day, snapshot])) : shown;
 }
 
 /**

@@ -1,26 +1,16 @@
-import pMap from 'p-map';
 import type { DayState } from '../../functions/deliveries/judge.ts';
 import type { StoredFailure } from '../../functions/deliveries/records.ts';
 import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
-import type { ShownDay } from '../../functions/workflow/shown-days.ts';
 import { tablesOf, withColumns } from '../config/exports.ts';
 import { type DocumentedColumn, type DocumentedTable, documentTable } from '../config/table-words.ts';
-import { type Folder, openToRead, type ReadableBucket } from './bucket.ts';
+import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';
 import type { FoundExport } from './exports.ts';
 import { type LedgerDay, type LedgerReader, readLedger } from './ledger-days.ts';
-import {
-  findRemedies,
-  groupMissing,
-  judgeRange,
-  LACKS,
-  type MissingDays,
-  type Remedy,
-} from './missing-days.ts';
-import { type ShownReader, shownReader } from './months.ts';
+import { findRemedies, LACKS, type Remedy } from './missing-days.ts';
 import { explainCommand, queryCommand } from './next-command.ts';
-import { failureOf, PARALLEL, type ReadExport, readExports } from './status.ts';
+import { type ReadExport, readExports } from './status.ts';
 
 /** Days whose sums are read: as many bars as a chart has room for. */
 export const RECENT_DAYS = 100;
@@ -43,10 +33,9 @@ export interface PageContents {
   readonly exports: readonly PageExport[];
 }
 
-export interface PageExport extends Pick<ReadExport, 'account' | 'name' | 'executions' | 'newest_day'> {
+export interface PageExport
+  extends Pick<ReadExport, 'account' | 'name' | 'executions' | 'newest_day' | 'missing'> {
   readonly kind: 'report' | 'list' | 'purchases';
-  /** Absent for purchases, which have no days, or if the request is not known. */
-  readonly missing?: MissingDays | undefined;
   readonly remedies: readonly Remedy[];
   /** By date: those that `missing` judges. */
   readonly days: readonly PageDay[];
@@ -83,17 +72,15 @@ export interface PageMetric {
 export async function readPage(folder: Folder, now: Date): Promise<PageContents> {
   await using bucket = await openToRead(folder);
   const read = await readExports(undefined, folder, bucket, now);
-  const judged = await pMap(read, (each) => judgeExport(each, folder, bucket, now), {
-    concurrency: PARALLEL,
-  });
-  const since = judged.map(({ account, name, days }) => {
-    return [`${account}.${name}`, days.at(-RECENT_DAYS)?.date ?? days[0]?.date ?? '9999'] as const;
+  const since = read.map(({ account, name, days = [] }) => {
+    return [`${account}.${name}`, days.slice(-RECENT_DAYS)[0]?.day ?? '9999'] as const;
   });
   const ledger = await readLedger(bucket, new Map(since));
   const tables = describeTables(read.flatMap(({ found }) => found ?? []));
-  const exports = judged.map((each, at) => {
-    const table = tables.get(read[at]?.found?.table?.table ?? '');
-    return table ? addSums(each, table, ledger) : each;
+  const exports = read.map((each) => {
+    const page = describeExport(each, folder, now);
+    const table = tables.get(each.found?.table?.table ?? '');
+    return table ? addSums(page, table, ledger) : page;
   });
   return {
     made_at: now.toISOString(),
@@ -103,47 +90,27 @@ export async function readPage(folder: Folder, now: Date): Promise<PageContents>
   };
 }
 
-async function judgeExport(
-  each: ReadExport,
-  folder: Folder,
-  bucket: ReadableBucket,
-  now: Date,
-): Promise<PageExport> {
-  const { account, name, executions, newest_day, found } = each;
-  const kind = found?.request.kind ?? 'report';
-  const shown: Record<string, ShownDay> = {};
-  const readShown: ShownReader = async (table, days) =>
-    Object.assign(shown, await shownReader(bucket)(table, days));
-  const judged = found && kind !== 'purchases' ? await judgeRange(found, readShown, {}, now) : undefined;
-  const missing = found && judged && groupMissing(found, judged);
-  const failure = failureOf(each, judged?.days);
+function describeExport(each: ReadExport, folder: Folder, now: Date): PageExport {
+  const { account, name, executions, newest_day, found, missing, failure } = each;
+  const { deliveries = [], request } = found ?? {};
+  const published = deliveries.map(({ published_at }) => published_at).sort();
+  const today = dateIn((request?.kind === 'report' && request.time_zone) || 'UTC', now);
+  const days = each.days?.map(({ day, state, rows }): PageDay => {
+    return { date: day, state: state === 'present' && rows === 0 ? 'empty' : state, rows };
+  });
   return {
     account,
     name,
-    kind,
-    executions: executions.slice(0, MAX_EXECUTIONS),
+    kind: request?.kind ?? 'report',
     missing,
     remedies: found && missing ? findRemedies(missing, found.named, folder) : [],
-    days: (judged?.days ?? []).map(({ day, state }) => {
-      const { rows } = shown[day] ?? {};
-      return { date: day, state: state === 'present' && rows === 0 ? 'empty' : state, rows };
-    }),
+    days: days ?? [],
     metrics: [],
-    ...describeFreshness(newest_day, found, now),
-    failure: failure && { ...failure, command: explainCommand(failure.execution, folder) },
-  };
-}
-
-function describeFreshness(newest_day: string | undefined, found: FoundExport | undefined, now: Date) {
-  const { deliveries = [], request } = found ?? {};
-  const today = dateIn((request?.kind === 'report' && request.time_zone) || 'UTC', now);
-  return {
+    executions: executions.slice(0, MAX_EXECUTIONS),
     newest_day,
-    delivered_at: deliveries
-      .map(({ published_at }) => published_at)
-      .sort()
-      .at(-1),
+    delivered_at: published.at(-1),
     days_behind: newest_day === undefined ? undefined : Math.max(0, daysBetween(newest_day, today) - 1),
+    failure: failure && { ...failure, command: explainCommand(failure.execution, folder) },
   };
 }
 

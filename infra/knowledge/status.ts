@@ -10,24 +10,12 @@ import type { ExecutionSummary } from './executions/executions.ts';
 import { findExecutions, type KnownExecutions } from './executions/list.ts';
 import { adviseLocally } from './executions/outcome.ts';
 import { type FoundExport, findExport, latestFailure, namesIn } from './exports.ts';
-import type { JudgedRange } from './missing-days.ts';
+import { groupMissing, type JudgedRange, judgeRange, type MissingDays } from './missing-days.ts';
+import { shownReader } from './months.ts';
 import { lastPlatform } from './platform.ts';
 
 /** Exports that are read at the same time. Each reads ten manifests or months at once. */
-export const PARALLEL = 4;
-
-/** The failure that counts, with the advice of this machine for a local run. */
-export function failureOf(
-  { found, place }: ReadExport,
-  days: JudgedRange['days'] | undefined,
-): StoredFailure | undefined {
-  const failure = found && latestFailure(found, found.request.kind === 'report' ? days : undefined);
-  return failure && place ? adviseLocally(failure, place) : failure;
-}
-
-export function isRunning({ outcome }: ExecutionSummary): boolean {
-  return outcome === 'running';
-}
+const PARALLEL = 4;
 
 /** An export, as its objects and executions describe it. */
 export interface ReadExport {
@@ -39,8 +27,12 @@ export interface ReadExport {
   readonly newest_day: string | undefined;
   /** Undefined if its request is not known. */
   readonly found: FoundExport | undefined;
-  /** The platform and folder of its last local run. */
-  readonly place: Parameters<typeof adviseLocally>[1] | undefined;
+  /** Absent for purchases, which have no days, or if the request is not known. */
+  readonly days: JudgedRange['days'] | undefined;
+  /** As `missing` shows them. */
+  readonly missing: MissingDays | undefined;
+  /** The latest one that later deliveries have not settled, with the advice of this machine for a local run. */
+  readonly failure: StoredFailure | undefined;
 }
 
 /**
@@ -81,13 +73,19 @@ export async function readExports(
       .at(-1);
     const listed = executions.listed.filter((one) => `${one.account}/${one.export}` === id);
     const last = local ? undefined : await findLast(found, listed, executions);
+    const { kind } = found?.request ?? {};
+    const judged =
+      found && kind !== 'purchases' ? await judgeRange(found, shownReader(bucket), {}, now) : undefined;
+    const failure = found && latestFailure(found, kind === 'report' ? judged?.days : undefined);
     return {
       account,
       name,
       executions: last ? [...listed, last] : listed,
       newest_day: end && addDays(end, -1),
       found,
-      place: local ? { ...platform, account, out } : undefined,
+      days: judged?.days,
+      missing: found && judged && groupMissing(found, judged),
+      failure: failure && local ? adviseLocally(failure, { ...platform, account, out }) : failure,
     };
   };
   return pMap(names.sort(), read, { concurrency: PARALLEL });

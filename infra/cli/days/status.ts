@@ -1,20 +1,12 @@
 import { Command } from 'commander';
-import pMap from 'p-map';
 import type { StoredFailure } from '../../../functions/deliveries/records.ts';
 import { type DateRange, daysOf, groupDays } from '../../../functions/workflow/request/dates.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
 import { describeEnd, type ExecutionSummary, toMinute } from '../../knowledge/executions/executions.ts';
 import { describeRanges } from '../../knowledge/exports.ts';
-import {
-  groupMissing,
-  judgeRange,
-  LACKS,
-  type Lack,
-  type MissingDays,
-} from '../../knowledge/missing-days.ts';
-import { shownReader } from '../../knowledge/months.ts';
+import { LACKS, type Lack, type MissingDays } from '../../knowledge/missing-days.ts';
 import { explainCommand } from '../../knowledge/next-command.ts';
-import { failureOf, isRunning, PARALLEL, type ReadExport, readExports } from '../../knowledge/status.ts';
+import { type ReadExport, readExports } from '../../knowledge/status.ts';
 import { duration } from '../../local/step-functions/progress.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option } from '../options.ts';
@@ -52,7 +44,8 @@ export function createStatusCommand(): Command {
 }
 
 async function status(name: string | undefined, options: StatusOptions): Promise<void> {
-  const exports = await readStatus(name, options, new Date());
+  await using bucket = await openToRead(options);
+  const exports = (await readExports(name, options, bucket, new Date())).map(toStatus);
   if (options.json) printDocument({ outcome: 'ok', exports });
   else
     printLines(
@@ -60,31 +53,17 @@ async function status(name: string | undefined, options: StatusOptions): Promise
     );
 }
 
-/** @throws UsageError if there is no such export */
-async function readStatus(
-  name: string | undefined,
-  options: StatusOptions,
-  now: Date,
-): Promise<ExportStatus[]> {
-  await using bucket = await openToRead(options);
-  const exports = await readExports(name, options, bucket, now);
-  const describe = async (each: ReadExport): Promise<ExportStatus> => {
-    const { account, name, executions, newest_day, found } = each;
-    const judged =
-      found && found.request.kind !== 'purchases'
-        ? await judgeRange(found, shownReader(bucket), {}, now)
-        : undefined;
-    return {
-      account,
-      export: name,
-      running: executions.filter(isRunning).map(({ execution }) => execution),
-      last: executions.find((execution) => !isRunning(execution)),
-      newest_day,
-      days: found && judged && groupMissing(found, judged),
-      failure: failureOf(each, judged?.days),
-    };
+function toStatus({ account, name, executions, newest_day, missing, failure }: ReadExport): ExportStatus {
+  const isRunning = ({ outcome }: ExecutionSummary) => outcome === 'running';
+  return {
+    account,
+    export: name,
+    running: executions.filter(isRunning).map(({ execution }) => execution),
+    last: executions.find((execution) => !isRunning(execution)),
+    newest_day,
+    days: missing,
+    failure,
   };
-  return pMap(exports, describe, { concurrency: PARALLEL });
 }
 
 const LABELS: Readonly<Record<Lack, string>> = {
