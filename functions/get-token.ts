@@ -1,7 +1,8 @@
 import { createHandler } from './aws/handler.ts';
+import { createObjectStore } from './aws/objects.ts';
 import { createSecrets } from './aws/secrets.ts';
 import { toGrantError } from './decisions/platform-failure.ts';
-import { MAX_RENEWALS, MIN_WAIT } from './decisions/waits.ts';
+import { MAX_RENEWALS, MIN_WAIT, TOKEN_SECONDS } from './decisions/waits.ts';
 import { bearer } from './platform/connection.ts';
 import { apiKeyWarning, useApiKey } from './token/api-key.ts';
 import {
@@ -10,6 +11,7 @@ import {
   cachedValue,
   createTokenCache,
   isRefused,
+  type RefusedCredential,
   refusalOf,
   type TokenCache,
 } from './token/cached-tokens.ts';
@@ -22,19 +24,19 @@ import {
   type StoredCredential,
 } from './token/credential.ts';
 import { createTokenRequest, grantToken, type RequestToken } from './token/grant.ts';
+import { type LeaseAccess, underLease } from './token/lease.ts';
 import { scopeOf } from './token/scope.ts';
 import { errors, type Facts, readCause, readMessage, TokenRefusedAgain } from './workflow/errors.ts';
 import { READS, readSettingObject } from './workflow/settings.ts';
 import type { TokenRef } from './workflow/state-parts.ts';
 import { TokenRequest } from './workflow/states.ts';
-import type { Common } from './workflow/step.ts';
 
 /**
  * Milliseconds. A token that expires sooner is not used: a call may take a minute. Half the shortest life.
  */
 const MARGIN_MS = 30_000;
 
-interface Dependencies extends Pick<Common, 'log' | 'now'> {
+interface Dependencies extends LeaseAccess {
   readonly credentialOf: (account: string) => CredentialStore;
   readonly tokens: TokenCache;
   readonly requestToken: RequestToken;
@@ -42,7 +44,7 @@ interface Dependencies extends Pick<Common, 'log' | 'now'> {
   readonly baseUrl: string;
 }
 
-/** The token that this call needs. */
+/** The token that this call needs, and what the account's secrets held when it looked. */
 interface Wanted {
   readonly account: string;
   /** The kind of the request. */
@@ -56,21 +58,22 @@ interface Wanted {
   readonly refused: string | undefined;
   /** The request_id of that refusal. */
   readonly facts: Facts;
-  /** The start of an export, which tries a credential again that the platform has refused. */
-  readonly isStart: boolean;
-  /** No token of the platform's URL is cached for this account, not even an expired one. */
-  readonly isNewHost: boolean;
+  readonly stored: StoredCredential;
+  readonly cached: CachedTokens;
+  /** The cached refusal of the stored credential. */
+  readonly known: RefusedCredential | undefined;
 }
 
 type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
 
 /**
  * Makes sure that a valid token is cached and returns a reference to it. Requests a token only if no cached
- * one is valid, or if the platform refused the one that is cached (contract 5.4). If the platform has refused
- * the credential, the windows of an export fail with the same error without another request; a new export
- * tries again. Runs as GetToken (once per export), GetWindowToken (once per window) and RenewToken.
+ * one is valid, or if the platform refused the one that is cached (contract 5.4), and only with the account's
+ * lease. If the platform has refused the credential, the windows of an export fail with the same error
+ * without another request; a new export tries again. Runs as GetToken (once per export), GetWindowToken (once per window) and RenewToken.
  *
  * @throws TokenRefusedAgain if the platform refused a token that was itself a renewal
+ * @throws ServiceUnavailable while another call renews the token of this account; the Retry waits
  * @throws CredentialUnusable, LoginRequired, PlatformUnavailable, AnswerUnreadable
  */
 export async function getToken(
@@ -78,33 +81,21 @@ export async function getToken(
   dependencies: Dependencies,
 ): Promise<TokenRequest & { token: TokenRef }> {
   const { request, caught, warnings } = state;
-  const { account, kind } = request;
-  const { tokens, now, log, baseUrl } = dependencies;
-  const stored = await readCredential(dependencies.credentialOf(account), account);
-  const { credential, version } = stored;
-  const newest = await tokens.read(account);
+  const { account } = request;
+  const { now, log } = dependencies;
   const refused = caught?.Error === 'TokenRefused' ? state.token : undefined;
   const facts = { request_id: readCause(caught?.Cause ?? '').facts.request_id };
   requireRenewable(state, refused, facts, now());
-  // A refresh without a scope renews all scopes of the login; the contract shows no way to ask for fewer.
-  const hasLogin = isOAuth(credential) && credential.refresh_token !== undefined;
-  const scope = hasLogin ? undefined : scopeOf(request);
-  const wanted: Wanted = {
-    account,
-    kind,
-    scope,
-    name: scope ?? '',
-    issued_for: `${isOAuth(credential) ? credential.client_id : version} ${baseUrl}`,
-    refused: await cachedValue(tokens, account, refused),
-    facts,
-    isStart: state.reports === undefined,
-    isNewHost: !Object.values(newest?.tokens ?? {}).some(
-      (token) => !isRefused(token) && token.issued_for.endsWith(` ${baseUrl}`),
-    ),
-  };
+  const look = () => lookUp(state, refused, facts, dependencies);
+  const { stored, found: cached } = await look();
   const found =
-    findUsable(newest, wanted, now()) ?? (await renew(stored, wanted, newest?.tokens, dependencies));
-  const own = isOAuth(credential) ? [] : [apiKeyWarning(account, now())];
+    cached ??
+    (await underLease(account, dependencies, async () => {
+      // The call that had the lease before may have renewed the token and replaced the refresh token.
+      const { found: renewed, ...wanted } = await look();
+      return renewed ?? renew(wanted, dependencies);
+    }));
+  const own = isOAuth(stored.credential) ? [] : [apiKeyWarning(account, now())];
   for (const warning of own) log.warn(warning, { account });
   return {
     ...nextState(state, refused, now()),
@@ -145,58 +136,73 @@ function requireRenewable(state: TokenRequest, refused: TokenRef | undefined, fa
   throw new TokenRefusedAgain(happened, { account: request.account, report_ids, ...facts });
 }
 
-function findUsable(
-  newest: { version: string; tokens: CachedTokens } | undefined,
-  { name, issued_for, refused }: Wanted,
-  now: Date,
-): Found | undefined {
-  const token = newest?.tokens[name];
-  if (!newest || !token || isRefused(token)) return undefined;
-  if (token.value === refused || token.issued_for !== issued_for || endsSoon(token, now)) return undefined;
-  return { version: newest.version, scope: name, expires_at: token.expires_at };
+/**
+ * Reads the account's secrets.
+ *
+ * @throws the cached refusal of the credential, unless an export starts
+ */
+async function lookUp(
+  { request, reports }: TokenRequest,
+  ref: TokenRef | undefined,
+  facts: Facts,
+  { credentialOf, tokens, now, baseUrl }: Dependencies,
+): Promise<Wanted & { found: Found | undefined }> {
+  const { account, kind } = request;
+  const stored = await readCredential(credentialOf(account), account);
+  const { credential } = stored;
+  const { tokens: cached = {}, version } = (await tokens.read(account)) ?? {};
+  // A refresh without a scope renews all scopes of the login; the contract shows no way to ask for fewer.
+  const hasLogin = isOAuth(credential) && credential.refresh_token !== undefined;
+  const scope = hasLogin ? undefined : scopeOf(request);
+  const name = scope ?? '';
+  const issued_for = `${isOAuth(credential) ? credential.client_id : stored.version} ${baseUrl}`;
+  const refused = await cachedValue(tokens, account, ref);
+  const token = cached[name];
+  const known = token && isRefused(token) && token.credential === stored.version ? token : undefined;
+  if (known && reports) {
+    const refusal = readMessage(known.message);
+    throw new errors[known.error](refusal.happened, refusal.facts);
+  }
+  const isUsable = token && !isRefused(token) && token.value !== refused && token.issued_for === issued_for;
+  const found =
+    isUsable && version !== undefined && !endsSoon(token, now())
+      ? { version, scope: name, expires_at: token.expires_at }
+      : undefined;
+  return { account, kind, scope, name, issued_for, refused, facts, stored, cached, known, found };
 }
 
-async function renew(
-  stored: StoredCredential,
-  wanted: Wanted,
-  others: CachedTokens | undefined,
-  dependencies: Dependencies,
-): Promise<Found> {
-  const { account, name, issued_for, isStart } = wanted;
-  const cached = others?.[name];
-  const known = cached && isRefused(cached) && cached.credential === stored.version ? cached : undefined;
-  if (known && !isStart) {
-    const { happened, facts } = readMessage(known.message);
-    throw new errors[known.error](happened, facts);
-  }
-  const issued = await authorize(stored, wanted, dependencies).catch(async (failure) => {
+async function renew(wanted: Wanted, dependencies: Dependencies): Promise<Found> {
+  const { account, name, issued_for, stored, cached, known } = wanted;
+  const issued = await authorize(wanted, dependencies).catch(async (failure) => {
     const refusal = refusalOf(failure, stored.version);
     // Not written again if it is known: a secret has room for about a hundred versions a day. If the write
     // fails, the next window sends one more token request, and nothing else is lost.
     if (refusal && !known) {
-      await write(account, { ...others, [name]: refusal }, dependencies).catch(({ name: error }) =>
+      await write(account, { ...cached, [name]: refusal }, dependencies).catch(({ name: error }) =>
         dependencies.log.warn('the refusal of the credential could not be cached', { account, error }),
       );
     }
     throw failure;
   });
-  const version = await write(account, { ...others, [name]: { ...issued, issued_for } }, dependencies);
+  const version = await write(account, { ...cached, [name]: { ...issued, issued_for } }, dependencies);
   return { version, scope: name, expires_at: issued.expires_at };
 }
 
 /** Requests a token, unless the credential needs none. */
 async function authorize(
-  { credential, ...secret }: StoredCredential,
   wanted: Wanted,
   dependencies: Dependencies,
 ): Promise<Omit<CachedToken, 'issued_for'>> {
-  const { account, scope, isNewHost } = wanted;
-  const { now, log } = dependencies;
+  const { account, scope, stored, cached } = wanted;
+  const { credential } = stored;
+  const { now, log, baseUrl } = dependencies;
   const requestedAt = now();
   if (!isOAuth(credential)) return useApiKey(credential, wanted, requestedAt);
   const access = { ...dependencies, store: dependencies.credentialOf(account) };
-  const token = await grantToken(account, { credential, ...secret }, scope, access).catch((error) => {
-    throw toGrantError(error, account, isNewHost);
+  const token = await grantToken(account, credential, scope, access).catch((error) => {
+    const isOfHost = (each: CachedTokens[string]) =>
+      !isRefused(each) && each.issued_for.endsWith(` ${baseUrl}`);
+    throw toGrantError(error, account, !Object.values(cached).some(isOfHost));
   });
   const expires_at = new Date(requestedAt.getTime() + token.expiresIn * 1000).toISOString();
   log.info('a token was issued', { account, expires_at, scope: token.scope });
@@ -214,10 +220,12 @@ function endsSoon({ expires_at }: CachedToken, now: Date): boolean {
 }
 
 export const handler = createHandler(READS.GetToken, TokenRequest, getToken, (settings, log) => {
-  const connection = { ...createConnection(settings), log };
+  const timeouts = { total: TOKEN_SECONDS * 1000 };
+  const connection = { ...createConnection(settings), timeouts, log };
   const secrets = createSecrets();
   const prefix = settings.SECRET_PREFIX;
   return {
+    objects: createObjectStore(settings),
     credentialOf: (account: string) => createCredentialStore(secrets, prefix, account),
     tokens: createTokenCache(secrets, prefix),
     requestToken: createTokenRequest(connection, readSettingObject(settings.REFRESH_PARAMETERS)),

@@ -5,11 +5,10 @@ import { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { CloudFormationStackArtifact } from 'aws-cdk-lib/cx-api';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { EXPORTS_PREFIX, FAILURE, MANIFEST, PLANS } from '../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, LEASES_PREFIX, MANIFEST, PLANS } from '../functions/workflow/keys.ts';
 import { metricType, TABLES_PREFIX } from '../functions/workflow/table.ts';
 import { type Config, type ConfiguredExport, InvalidConfig } from './config/config.ts';
 import { tableSource } from './config/exports.ts';
-import { nextStarts } from './config/schedule.ts';
 import { databaseName, RESULTS_PREFIX } from './constructs/export-tables.ts';
 import { CLOUDWATCH_READS } from './constructs/monitoring/alarm-topic.ts';
 import type { ExportStack } from './stack.ts';
@@ -69,6 +68,7 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
     ['Functions', `${objects}/${MANIFEST}`, besides],
     ['Functions', `${objects}/${PLANS}*`, 'The plans of any account and export, named after their days.'],
     ['Functions', `<${bucket}.Arn>/${TABLES_PREFIX}*`, months],
+    ['Functions', `<${bucket}.Arn>/${LEASES_PREFIX}*`, 'The leases of all accounts, one object each.'],
     ['Functions', `${catalog}/${databaseName(stack.stackName)}/*`, tables],
     ['Functions', `${secrets}/*/credential-??????`, accounts],
     ['Functions', `${secrets}/*/token-??????`, accounts],
@@ -130,17 +130,14 @@ export function checkTemplate({ templateFullPath }: CloudFormationStackArtifact)
   ]);
 }
 
-/** Starts of a schedule that are compared with those of others: a month of daily ones. */
-const STARTS = 31;
-
 /**
- * Warns about metrics whose type is a guess, about schedules that start together, and about what an existing
- * topic has to allow: without it, alarms are lost, and only their own history says so.
+ * Warns about metrics whose type is a guess, and about what an existing topic has to allow: without it, alarms
+ * are lost, and only their own history says so.
  *
  * @param awsAccount to which the stack would be deployed, if it is known
  */
 export function addWarnings(stack: ExportStack, config: Config, awsAccount?: string): void {
-  const { exports, tables, accounts, alarm_topic_arn, slack } = config;
+  const { exports, tables, alarm_topic_arn, slack } = config;
   if (alarm_topic_arn !== undefined)
     Annotations.of(stack).addWarningV2(
       'ad-report-export:topic',
@@ -155,15 +152,6 @@ export function addWarnings(stack: ExportStack, config: Config, awsAccount?: str
       `slack subscribes to ${alarm_topic_arn}. If it belongs to another AWS account than the stack, its policy must allow the ` +
         "stack's account sns:Subscribe, or the channel shows no alarm.",
     );
-  for (const account of config.reserve_token_concurrency ? [] : accounts) {
-    const names = startingTogether(exports.filter((each) => each.account === account));
-    if (names.length === 0) continue;
-    Annotations.of(stack).addWarningV2(
-      `ad-report-export:starts:${account}`,
-      `exports ${names.join(', ')} of account ${account} start together, so each may request a token. Schedule them some ` +
-        'minutes apart, or set reserve_token_concurrency to true if the quota of the AWS account allows it.',
-    );
-  }
   for (const each of tables ? exports : []) {
     const guessed = guessedMetrics(each);
     if (guessed.length === 0) continue;
@@ -174,15 +162,6 @@ export function addWarnings(stack: ExportStack, config: Config, awsAccount?: str
         'type. Set each type in columns now: it can only be changed with a new table.',
     );
   }
-}
-
-/** The names of exports that a schedule starts in the same minute as another one. */
-function startingTogether(exports: readonly ConfiguredExport[]): string[] {
-  const starts = exports.flatMap(({ name, schedule }) =>
-    schedule?.enabled ? nextStarts(schedule, STARTS).map((at) => ({ name, at })) : [],
-  );
-  const together = [...Map.groupBy(starts, ({ at }) => at).values()].filter(({ length }) => length > 1);
-  return [...new Set(together.flat().map(({ name }) => name))];
 }
 
 /** Metrics of an export's table whose type follows neither from the config nor from their name. */

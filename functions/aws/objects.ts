@@ -51,7 +51,7 @@ export interface ObjectStore {
   /** Keys in the order of their characters. @param after leaves out this key and all before it */
   list(prefix: string, after?: string): Promise<string[]>;
   /**
-   * Writes an object under `exports/`.
+   * Writes an object as JSON.
    *
    * @param replaces the object that it replaces, or that there must be none. Default: whatever is there
    * @returns false if another writer was faster, and nothing was written

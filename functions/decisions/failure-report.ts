@@ -29,7 +29,7 @@ const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   AnswerUnreadable:
     'Check that base_url is the platform. If it is, give the platform the time, and the request_id if there is one.',
   CopyFailed: 'Run the export again; no incomplete object is visible.',
-  ServiceUnavailable: 'Run the export again when AWS has recovered.',
+  ServiceUnavailable: 'Run the export again when AWS, or the platform that gives no token, has recovered.',
 };
 
 /** After any other error: a killed function, a timeout, a fault of ours. */

@@ -42,6 +42,12 @@ export const MAX_LOST_ANSWERS = 1;
 /** Copies per window that another run may replace before CurateReport reads them. Each one is saved again. */
 export const MAX_REPLACED_COPIES = 3;
 
+/** Seconds for which one call of GetToken may renew an account's token. Lambda ends the call sooner. */
+export const LEASE_SECONDS = 60;
+
+/** Seconds from connecting to the last byte of a token. 20 s of the call are left to store it. */
+export const TOKEN_SECONDS = 30;
+
 function secondsSince(instant: string, now: Date): number {
   return Math.max(0, (now.getTime() - Date.parse(instant)) / 1000);
 }

@@ -73,8 +73,8 @@ export function createCredentialStore(secrets: Secrets, prefix: string, account:
   };
 }
 
-export interface StoredCredential<C extends Credential = Credential> extends SecretText {
-  readonly credential: C;
+export interface StoredCredential extends SecretText {
+  readonly credential: Credential;
 }
 
 export async function readCredential(store: CredentialStore, account: string): Promise<StoredCredential> {

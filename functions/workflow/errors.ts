@@ -164,7 +164,7 @@ export class CopyFailed extends ExportError {
   override readonly name = 'CopyFailed';
 }
 
-/** S3, Secrets Manager or Glue throttles or is unavailable. */
+/** S3, Secrets Manager or Glue throttles or is unavailable, or another call renews the account's token. */
 export class ServiceUnavailable extends ExportError {
   override readonly name = 'ServiceUnavailable';
 }

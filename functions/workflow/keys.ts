@@ -1,8 +1,11 @@
 import type { ExportRequest } from './request/request.ts';
 import type { Window } from './state-parts.ts';
 
-/** The functions may write only under this prefix. */
+/** The functions may write reports only under this prefix. */
 export const EXPORTS_PREFIX = 'exports/';
+
+/** One object per account: who may renew its token. */
+export const LEASES_PREFIX = 'leases/';
 
 export const MANIFEST = '_manifest.json';
 

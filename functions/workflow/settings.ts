@@ -56,7 +56,7 @@ export type CopySettings = Pick<Settings, (typeof COPY)[number]>;
  */
 export const READS = {
   PlanExport: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION', 'ACCOUNTS'],
-  GetToken: ['PLATFORM_BASE_URL', 'ALLOW_LOOPBACK', 'SECRET_PREFIX', 'REFRESH_PARAMETERS'],
+  GetToken: [...BUCKET, 'PLATFORM_BASE_URL', 'ALLOW_LOOPBACK', 'SECRET_PREFIX', 'REFRESH_PARAMETERS'],
   CreateReport: PLATFORM,
   CheckReport: PLATFORM,
   SaveReport: [...PLATFORM, ...COPY],

@@ -30,9 +30,9 @@ export type Schedule = z.infer<typeof Schedule>;
  *
  * @throws Error that says which value is wrong
  */
-function parseCron(expression: string, timezone = 'UTC'): Cron {
+function parseCron(expression: string): Cron {
   const fields = expression.slice('cron('.length, -1).replace(/ L (\S+)$/, ' SAT $1');
-  const options = { mode: '7-part', alternativeWeekdays: true, sloppyRanges: true, timezone } as const;
+  const options = { mode: '7-part', alternativeWeekdays: true, sloppyRanges: true, timezone: 'UTC' } as const;
   return new Cron(`0 ${fields}`, options);
 }
 
@@ -43,10 +43,4 @@ function checkCron(expression: string, context: z.core.$RefinementCtx<string>): 
   } catch (error) {
     context.addIssue(`cannot be read: ${(error as Error).message.replace('CronPattern: ', '')}`);
   }
-}
-
-/** The next starts of a schedule, in ms. One with a rate starts first when it is deployed. */
-export function nextStarts({ expression, time_zone }: Schedule, count: number): number[] {
-  if (!expression.startsWith('cron')) return [0];
-  return parseCron(expression, time_zone).nextRuns(count).map(Number);
 }

@@ -9,7 +9,14 @@ import {
   type LifecycleRule,
 } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { EXPORTS_PREFIX, FAILURE, FILE_TAG, MANIFEST, PLANS } from '../../functions/workflow/keys.ts';
+import {
+  EXPORTS_PREFIX,
+  FAILURE,
+  FILE_TAG,
+  LEASES_PREFIX,
+  MANIFEST,
+  PLANS,
+} from '../../functions/workflow/keys.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import { grantKey } from './encryption-key.ts';
 
@@ -108,9 +115,12 @@ export class ExportBucket extends Construct {
 
   /** To read and replace tables' objects. Absent months need s3:ListBucket too, of {@link grantRead}. */
   grantWriteTables(grantee: IGrantable): void {
-    const resourceArns = [this.bucket.arnForObjects(`${TABLES_PREFIX}*`)];
-    Grant.addToPrincipal({ grantee, actions: ['s3:GetObject', 's3:PutObject'], resourceArns });
-    grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
+    this.grantReplace(grantee, TABLES_PREFIX);
+  }
+
+  /** To read and replace leases. A lease is created without being read, and never removed. */
+  grantLeases(grantee: IGrantable): void {
+    this.grantReplace(grantee, LEASES_PREFIX);
   }
 
   /** To write manifests, failure reports or plans. */
@@ -121,6 +131,13 @@ export class ExportBucket extends Construct {
 
   grantRemovePlan(grantee: IGrantable): void {
     this.grant(grantee, ['s3:DeleteObject'], `*/${PLANS}*`);
+  }
+
+  /** A write on the condition that the object has not changed needs s3:GetObject as well. */
+  private grantReplace(grantee: IGrantable, prefix: string): void {
+    const resourceArns = [this.bucket.arnForObjects(`${prefix}*`)];
+    Grant.addToPrincipal({ grantee, actions: ['s3:GetObject', 's3:PutObject'], resourceArns });
+    grantKey(grantee, this.key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
   // Narrower than the L2 construct's grants, which include tags, legal hold and retention.

@@ -77,12 +77,12 @@ const unavailableSoon = retry(UNAVAILABLE, { first: 1, times: 11, longest: 120 }
 const killedOnce = retry(KILLED, { first: MIN_WAIT, times: 1 });
 
 /**
- * With reserve_token_concurrency, GetToken runs one at a time, so many calls queue: usually for a second
- * each, for a minute each while the platform does not answer. 1 + 2 + 4 + 8 + 16 + 20 × 55 = 1,131 s at most,
- * and half of it on average, because FULL jitter spreads calls that arrived together.
+ * One GetToken renews an account's token, and the others wait: usually for a second, for half a minute while
+ * the platform does not answer, for a minute if that one was killed. 1 + 2 + 4 + 8 + 16 + 20 × 55 = 1,131 s
+ * at most, and half of it on average, because FULL jitter spreads calls that arrived together.
  */
 const queued: RetryProps = {
-  ...retry(NOT_STARTED, { first: 1, times: 60, longest: 20 }),
+  ...retry([...NOT_STARTED, 'ServiceUnavailable'], { first: 1, times: 60, longest: 20 }),
   jitterStrategy: JitterType.FULL,
 };
 
@@ -101,7 +101,7 @@ const announcement = retry(['States.TaskFailed', 'States.Timeout'], { first: 2, 
 /** The Retry of each step. All other errors are final. */
 export const retries = {
   PlanExport: [internal],
-  GetToken: [unavailableSoon, unreadable, killed, queued],
+  GetToken: [queued, unavailableSoon, unreadable, killed],
   // Lost answers are counted in the window's state: a Retry's count starts again with each entry.
   CreateReport: [unavailableSoon, killedOnce, throttled],
   CheckReport: [unavailable, unreadable, killed, throttled],

@@ -12,7 +12,7 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { MAX_REPORTS } from '../../functions/decisions/waits.ts';
+import { LEASE_SECONDS, MAX_REPORTS } from '../../functions/decisions/waits.ts';
 import { FAILURE, MANIFEST, PLANS } from '../../functions/workflow/keys.ts';
 import { READS, type SettingName, type Settings } from '../../functions/workflow/settings.ts';
 import type { Config } from '../config/config.ts';
@@ -55,8 +55,8 @@ function curateStorage({ max_curate_bytes }: Config): StorageSize {
 const LIMITS: Readonly<Record<StepName, Limits>> = {
   // With `only_missing`, it reads each manifest of the range.
   PlanExport: { timeout: Duration.minutes(5) },
-  // It sends a second request if a refused credential has been replaced in the meantime.
-  GetToken: calls(2),
+  // Its call is over when its lease is, also by a clock that is 5 s ahead.
+  GetToken: { timeout: Duration.seconds(LEASE_SECONDS - 5) },
   CreateReport: calls(1),
   CheckReport: calls(MAX_REPORTS),
   SaveReport: COPIES,
@@ -105,8 +105,6 @@ export class WorkflowFunctions extends Construct {
       ...this.roleAndLogs(step, props),
       // Makes what the runtime prints JSON as well, such as an uncaught error.
       loggingFormat: LoggingFormat.JSON,
-      // Sends one token request at a time.
-      ...(step === 'GetToken' && config.reserve_token_concurrency && { reservedConcurrentExecutions: 1 }),
       environment: {
         ...this.settings(step, props),
         ...environment,
@@ -177,7 +175,10 @@ export function grantPermissions(functions: StepFunctions, { secrets, bucket, ta
       bucket.grantRead(step);
       bucket.grantWrite(step, `${PLANS}*`);
     },
-    GetToken: (step) => secrets.grantReplaceTokens(step),
+    GetToken(step) {
+      secrets.grantReplaceTokens(step);
+      bucket.grantLeases(step);
+    },
     CreateReport: callPlatform,
     CheckReport: callPlatform,
     SaveReport: storeReport,

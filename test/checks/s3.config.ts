@@ -9,6 +9,7 @@ export default defineConfig({
       'test/functions/aws/objects.test.ts',
       'test/functions/copy/{copy,object-writer,upload}.test.ts',
       'test/functions/tables/months.test.ts',
+      'test/functions/token/lease.test.ts',
       'test/infra/local/s3/{objects,uploads}.test.ts',
     ],
     exclude: [],

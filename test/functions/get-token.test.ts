@@ -19,14 +19,6 @@ describe('GetToken', () => {
     expect(issued()).toBe(2);
   });
 
-  it('40: requests at most one token per execution when several start at once and none waits', async () => {
-    const { dependencies, window, issued } = start();
-    const exports = await Promise.all([1, 2, 3].map(() => getToken(window, dependencies)));
-    expect(issued()).toBe(3);
-    await Promise.all(exports.map((state) => getToken(state, dependencies)));
-    expect(issued()).toBe(3);
-  });
-
   it('returns a reference and never the token', async () => {
     const { dependencies, window, lines } = start();
     const state = await getToken(window, dependencies);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   isStuck,
+  LEASE_SECONDS,
   MAX_LOST_ANSWERS,
   MAX_RENEWALS,
   MAX_REPLACED_COPIES,
@@ -9,6 +10,7 @@ import {
   MAX_THROTTLED_IN_ALL,
   MAX_WINDOW_HOURS,
   pollWait,
+  TOKEN_SECONDS,
 } from '../../functions/decisions/waits.ts';
 import { TIMEOUTS } from '../../functions/platform/connection.ts';
 import { MAX_CALLS } from '../../functions/save-report.ts';
@@ -111,15 +113,20 @@ describe('P4: a window', () => {
     expect(hasCycleWithout(window, CALLS_PLATFORM)).toBe(false);
   });
 
-  // GetToken may request twice; CheckReport may poll every report of the window.
+  // CheckReport may poll every report of the window.
   it.each([
-    ['GetWindowToken', 2],
-    ['RenewToken', 2],
-    ['CreateReport', 1],
-    ['CheckReport', MAX_REPORTS],
-  ])('gives %s the time for %i requests that time out, and 20 s more', (name, requests) => {
+    ['GetWindowToken', TOKEN_SECONDS],
+    ['RenewToken', TOKEN_SECONDS],
+    ['CreateReport', TIMEOUTS.total / 1000],
+    ['CheckReport', (MAX_REPORTS * TIMEOUTS.total) / 1000],
+  ])('gives %s the %i s of requests that time out, and 20 s more', (name, requests) => {
     const call = secondsOfCall(window.States[name] ?? { Type: '' }, stack);
-    expect(call).toBeGreaterThanOrEqual((requests * TIMEOUTS.total) / 1000 + 20);
+    expect(call).toBeGreaterThanOrEqual(requests + 20);
+  });
+
+  it('40: ends a call of GetToken before its lease, by a clock that is 5 s ahead', () => {
+    for (const state of [machine.States.GetToken, window.States.GetWindowToken, window.States.RenewToken])
+      expect(secondsOfCall(state ?? { Type: '' }, stack) + 5).toBeLessThanOrEqual(LEASE_SECONDS);
   });
 
   it('ends within the 24 hours for which a URL is valid (contract 2.3, 8)', () => {

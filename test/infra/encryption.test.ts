@@ -94,7 +94,7 @@ describe('the key', () => {
 const STORES_REPORTS = [DECRYPT('s3'), DECRYPT('secretsmanager'), GENERATE('s3')];
 const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   PlanExport: [DECRYPT('s3'), GENERATE('s3')],
-  GetToken: [DECRYPT('secretsmanager'), GENERATE('secretsmanager')],
+  GetToken: [DECRYPT('s3'), DECRYPT('secretsmanager'), GENERATE('s3'), GENERATE('secretsmanager')],
   CreateReport: [DECRYPT('secretsmanager')],
   CheckReport: [DECRYPT('secretsmanager')],
   SaveReport: STORES_REPORTS,

@@ -28,6 +28,7 @@ const OBJECTS = '<ExportsBucket.Arn>/exports/*';
 const TABLES = '<ExportsBucket.Arn>/tables/*';
 const FAILURES = `${OBJECTS}/_failure.json`;
 const PLANS = `${OBJECTS}/_plans/*`;
+const LEASES = '<ExportsBucket.Arn>/leases/*';
 const MANIFESTS = `${OBJECTS}/_manifest.json`;
 
 const STORES_REPORTS = [
@@ -55,6 +56,8 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
     ),
     ...READ_TOKENS,
     `secretsmanager:PutSecretValue ${TOKENS}`,
+    `s3:GetObject ${LEASES}`,
+    `s3:PutObject ${LEASES}`,
   ],
   CreateReport: READ_TOKENS,
   CheckReport: READ_TOKENS,

@@ -54,35 +54,11 @@ describe("cdk-nag's AwsSolutions pack", () => {
 describe('the warnings', () => {
   const [daily] = CONTEXT.exports;
   const metrics = ['spend', 'Joy', 'number_of_purchases', 'frequency', 'mood'];
-  const at = (name: string, expression: string) => ({ ...daily, name, schedule: { expression } });
-  const inVienna = { expression: 'cron(30 0 L * ? *)', time_zone: 'Europe/Vienna' };
-  const monthly = { ...daily, name: 'monthly', schedule: inVienna };
-  const together = [daily, monthly, at('late', 'cron(31 0 * * ? *)')];
   const guessed = { ...daily, metrics, columns: { MOOD: 'double', frequency: { from: 'Freq.' } } };
 
   it.each([
     ['a metric whose type is a guess', { exports: [guessed] }, [/stores Joy, frequency as double/]],
     ['none without a table', { exports: [{ ...guessed, table: false, columns: undefined }] }, []],
-    [
-      'schedules of an account that start in the same minute, also in other time zones',
-      { exports: together, time_zones: { acme: 'Europe/Berlin' } },
-      [/^exports daily, monthly of account acme start together, so each may request a token/],
-    ],
-    [
-      'two schedules on Sundays, which are day 1 of the week',
-      { exports: [at('a', 'cron(0 6 ? * 1 *)'), at('b', 'cron(0 6 ? * SUN *)')] },
-      [/exports a, b/],
-    ],
-    [
-      'two schedules with a rate',
-      { exports: [at('a', 'rate(1 day)'), at('b', 'rate(2 hours)')] },
-      [/exports a, b/],
-    ],
-    [
-      'no schedules with one token request at a time',
-      { exports: together, reserve_token_concurrency: true },
-      [],
-    ],
     [
       'what an existing topic must allow',
       { alarm_topic_arn: `arn:aws:sns:eu-central-1:${ACCOUNT}:on-call`, slack: SLACK },

@@ -24,6 +24,8 @@ export function startGetToken(options: { failure?: Error; now?: string } = {}) {
     log,
     now: clock.now,
     baseUrl: BASE_URL,
+    // The lease is always free.
+    objects: { putJson: async () => true, getTagged: async () => undefined },
     credentialOf: () => ({
       read: async () => ({ text: JSON.stringify(credential), version: `c${credentialVersion}` }),
       async replace(version: string, text: string) {

@@ -4,8 +4,11 @@ import { createSecrets } from '../../../functions/aws/secrets.ts';
 import type { Connection } from '../../../functions/platform/connection.ts';
 import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { type CredentialStore, createCredentialStore } from '../../../functions/token/credential.ts';
+import { underLease } from '../../../functions/token/lease.ts';
 import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import { hintAt } from '../../../functions/workflow/request/issues.ts';
+import type { Log } from '../../../functions/workflow/step.ts';
+import { openBucket } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { stackName, targetRegion } from '../../knowledge/deployment.ts';
 import { CommandFailed, explainStepError } from '../../knowledge/errors.ts';
@@ -19,6 +22,8 @@ export interface Account extends AsyncDisposable {
   readonly platform: Connection;
   /** Do not print what is read from it. */
   readonly store: CredentialStore;
+  /** Does something with the refresh token while no execution renews a token of the account. */
+  readonly underLease: <T>(refresh: () => Promise<T>) => Promise<T>;
   /** The name of the secret or the file, for messages. */
   readonly place: string;
   /** The command that logs in to it. */
@@ -33,6 +38,9 @@ export interface AccountOptions extends PlatformOptions {
 
 // TCP and TLS take well under 1 s, and a person is waiting. Milliseconds.
 const CONNECT_TIMEOUT = 5_000;
+
+/** A command prints the result of a refresh and not how it went. */
+export const SILENT: Log = { info() {}, warn() {}, error() {}, keep() {} };
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
@@ -52,7 +60,8 @@ export async function createAccount(name: string, options: AccountOptions): Prom
     const platform = createConnection(baseUrl, { allowLoopback: true });
     const login = loginCommand(name, { baseUrl, credential });
     const todo = `Write {"client_id","client_secret"} to ${credential}.`;
-    return { name, ...platform, store: createFileStore(credential), place: credential, login, todo };
+    const store = createFileStore(credential);
+    return { name, ...platform, store, underLease: (refresh) => refresh(), place: credential, login, todo };
   }
   const { base_url } = loadConfig();
   const stack = stackName();
@@ -60,7 +69,7 @@ export async function createAccount(name: string, options: AccountOptions): Prom
   const platform = createConnection(base_url, { allowLoopback: false });
   const place = `the secret ${stack}/${name}/credential`;
   const todo = `Store {"client_id","client_secret"}: ${secretCommand(name)}`;
-  return { name, ...platform, store, place, login: loginCommand(name), todo };
+  return { name, ...platform, store, underLease: underLeaseOf(name), place, login: loginCommand(name), todo };
 }
 
 function createConnection(
@@ -69,6 +78,13 @@ function createConnection(
 ): Pick<Account, 'platform' | typeof Symbol.asyncDispose> {
   const dispatcher = safeAgent(hosts, { connectTimeout: CONNECT_TIMEOUT, pipelining: 0 });
   return { platform: { baseUrl, dispatcher }, [Symbol.asyncDispose]: () => dispatcher.destroy() };
+}
+
+function underLeaseOf(name: string): Account['underLease'] {
+  return async (refresh) => {
+    await using objects = await openBucket({ out: '' });
+    return underLease(name, { objects, now: () => new Date(), log: SILENT }, refresh);
+  };
 }
 
 /** A credential in a file that only its owner may read. Every write replaces the whole file. */

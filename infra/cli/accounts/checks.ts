@@ -10,13 +10,16 @@ import {
   isOAuth,
   type OAuthCredential,
   readCredential,
-  type StoredCredential,
 } from '../../../functions/token/credential.ts';
 import { createTokenRequest, grantToken } from '../../../functions/token/grant.ts';
 import { REPORTING } from '../../../functions/token/scope.ts';
-import { CredentialUnusable, type ExportError } from '../../../functions/workflow/errors.ts';
+import {
+  CredentialUnusable,
+  type ExportError,
+  ServiceUnavailable,
+} from '../../../functions/workflow/errors.ts';
 import { CommandFailed, isPlatformFailure, sayPlatformFailure } from '../../knowledge/errors.ts';
-import { type Account, explainStoreError } from './account.ts';
+import { type Account, explainStoreError, SILENT } from './account.ts';
 
 /** One line of the diagnosis. */
 export interface Check {
@@ -76,9 +79,6 @@ export async function* diagnose(
   yield* checkAdvertisers({ ...account.platform, revision }, access, needs.advertiserIds);
 }
 
-/** The doctor prints the result of a refresh and not how it went. */
-const SILENT = { info() {}, warn() {} };
-
 /** Checks the secret's fields, then requests a token and checks its scopes. An API key has no token. */
 async function* checkCredential(
   account: Account,
@@ -93,7 +93,7 @@ async function* checkCredential(
   yield ok('secret', `${account.place} holds ${describeFields(credential)}`);
   for (const warning of credentialWarnings(credential)) yield unknown('secret', warning);
   return isOAuth(credential)
-    ? yield* checkToken(account, { ...stored, credential }, needs)
+    ? yield* checkToken(account, credential, needs)
     : yield* checkApiKey(account, credential, now);
 }
 
@@ -126,19 +126,26 @@ async function* checkApiKey(
 
 async function* checkToken(
   account: Account,
-  stored: StoredCredential<OAuthCredential>,
+  credential: OAuthCredential,
   { scopes: needed, refreshParameters }: Needs,
 ): AsyncGenerator<Check, Access | undefined> {
   const requestToken = createTokenRequest(account.platform, refreshParameters);
   const access = { store: account.store, requestToken, log: SILENT };
   // Without a scope, the token gets every scope of the client (contract 4.1).
-  const token = await grantToken(account.name, stored, undefined, access).catch((error: unknown) =>
+  const grant = (client: OAuthCredential) => grantToken(account.name, client, undefined, access);
+  const hasLogin = credential.refresh_token !== undefined;
+  const refresh = async () => {
+    // An execution may have replaced the refresh token before this call got the lease.
+    const newest = await readCredential(account.store, account.name);
+    return grant(isOAuth(newest.credential) ? newest.credential : credential);
+  };
+  const token = await (hasLogin ? account.underLease(refresh) : grant(credential)).catch((error: unknown) =>
     describeTokenFault(error, account),
   );
   if ('status' in token) return void (yield token);
   yield ok('token', `issued for ${token.expiresIn} s`);
   const scopes = token.scope?.split(' ').filter((scope) => scope !== '');
-  yield checkScopes(scopes, needed, stored.credential.refresh_token !== undefined);
+  yield checkScopes(scopes, needed, hasLogin);
   return {
     authorization: bearer(token.accessToken),
     ...(scopes !== undefined && { scopes }),
@@ -153,6 +160,7 @@ function describeTokenFault(error: unknown, account: Account): Check {
         : 'Check client_id and client_secret with the platform.';
     return fault('token', error.message, todo);
   }
+  if (error instanceof ServiceUnavailable) return unknown('token', error.happened, 'Try again in a minute.');
   if (!isPlatformFailure(error)) return describeStoreFault(error, account);
   const todo = 'Check base_url, and check that this machine can connect to the platform.';
   return fault('token', sayPlatformFailure(error), todo);

@@ -109,6 +109,21 @@ describe('the token', () => {
   });
 });
 
+test('40: an execution that renews the token is left alone', async () => {
+  const login = { client_id: 'client', client_secret: 'canary', refresh_token: 'canary' };
+  await startDeployedAccount(JSON.stringify(login));
+  const lease = { owner: 'an execution', expires_at: new Date(Date.now() + 60_000) };
+  await startBucket({ 'leases/acme.json': lease });
+  const { stdout } = await runCommand(['doctor', '--account', 'acme', '--json']);
+  expect(JSON.parse(stdout).checks[1]).toEqual({
+    account: 'acme',
+    check: 'token',
+    status: 'unknown',
+    found: 'Another call is renewing the token of account acme: it has the lease leases/acme.json.',
+    todo: 'Try again in a minute.',
+  });
+});
+
 describe('the scopes', () => {
   test.each([
     ['reporting:read', ['campaigns:read'], ['reporting:read']],

@@ -1,0 +1,152 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createObjectStore } from '../../../functions/aws/objects.ts';
+import { getToken } from '../../../functions/get-token.ts';
+import { safeAgent } from '../../../functions/platform/safe-agent.ts';
+import { createTokenRequest, type RequestToken } from '../../../functions/token/grant.ts';
+import { isHeld, underLease } from '../../../functions/token/lease.ts';
+import { startSandbox } from '../../../infra/sandbox/sandbox.ts';
+import { callsTo } from '../../support/journal.ts';
+import { SETTINGS, startBucket } from '../../support/lambda.ts';
+import { startAccount } from '../../support/secrets.ts';
+import { keepLog, stoppedClock, windowOf } from '../../support/steps.ts';
+import { CONSENTED, logIn } from '../../support/workflow-secrets.ts';
+
+const KEY = 'leases/acme.json';
+
+describe('a lease', () => {
+  const lease = (expires_at: string) => JSON.stringify({ owner: 'o', expires_at });
+
+  it.each([
+    ['that ends in a minute', lease('2026-11-21T06:01:00.000Z'), true],
+    ['that ends in a moment', lease('2026-11-21T06:00:00.001Z'), true],
+    ['of a clock that is a minute ahead', lease('2026-11-21T06:02:00.000Z'), true],
+    ['that has just ended', lease('2026-11-21T06:00:00.000Z'), false],
+    ['of a local run that was faster than time', lease('2026-11-21T06:02:00.001Z'), false],
+    ['without a time', lease('soon'), false],
+    ['that is not JSON', 'leased', false],
+  ])('40: %s: %s is held: %s', (_, text, expected) => {
+    expect(isHeld(text, new Date('2026-11-21T06:00:00.000Z'))).toBe(expected);
+  });
+});
+
+/** The step with a login at the sandbox, on the local S3 and Secrets Manager, and a clock that tests move. */
+async function startLogin(rotateRefreshTokens: boolean) {
+  const clock = stoppedClock();
+  const options = { credentials: [CONSENTED], rotateRefreshTokens, now: () => clock.now().getTime() };
+  const sandbox = await startSandbox(options);
+  onTestFinished(() => sandbox.close());
+  const { store, tokens, stored } = await startAccount({ credential: await logIn({ sandbox }) });
+  const { s3 } = await startBucket();
+  const platform = { baseUrl: sandbox.baseUrl, dispatcher: safeAgent({ allowLoopback: true }) };
+  const requestToken = createTokenRequest(platform, {});
+  const { token: _, ...window } = windowOf(sandbox.advertiserIds);
+  const dependencies = {
+    log: keepLog().log,
+    now: clock.now,
+    objects: createObjectStore(SETTINGS),
+    credentialOf: () => store,
+    tokens,
+    baseUrl: sandbox.baseUrl,
+  };
+  const grants = () => callsTo(sandbox, 'token').filter(({ body }) => body.includes('refresh_token')).length;
+  /** Calls the step once for each execution, all at once, and names what became of them. */
+  async function callAtOnce(executions: number) {
+    const call = () => getToken(window, { ...dependencies, requestToken });
+    const ended = await Promise.all(
+      Array.from({ length: executions }, () => call().catch(({ name }: Error) => name)),
+    );
+    const versions = ended.flatMap((state) => (typeof state === 'string' ? [] : [state.token.version]));
+    const failed = ended.filter((state) => typeof state === 'string');
+    return { versions: [...new Set(versions)], failed, waiting: failed.length };
+  }
+  /** Starts a call that is killed when the token endpoint has answered. */
+  function startKilled(): Promise<void> {
+    return new Promise((answered, reject) => {
+      const killed: RequestToken = async (...request) => {
+        await requestToken(...request);
+        answered();
+        return new Promise(() => {});
+      };
+      getToken(window, { ...dependencies, requestToken: killed }).catch(reject);
+    });
+  }
+  const written = () => stored.token.versions().length;
+  return { clock, s3, stored, grants, written, callAtOnce, startKilled };
+}
+
+describe.each([
+  ['are replaced', true],
+  ['stay the same', false],
+])('fifty executions of an account whose refresh tokens %s', (_, rotates) => {
+  it('40: send one token request and write one version when they start at once', async () => {
+    const { s3, stored, grants, written, callAtOnce } = await startLogin(rotates);
+    const first = await callAtOnce(50);
+    expect(new Set(first.failed)).toEqual(new Set(['ServiceUnavailable']));
+    const second = await callAtOnce(first.waiting);
+    expect(second).toMatchObject({ versions: first.versions, waiting: 0 });
+    expect([first.versions.length, grants(), written()]).toEqual([1, 1, 1]);
+    expect(stored.credential.versions()).toHaveLength(rotates ? 2 : 1);
+    expect(new Set(s3.journal.map(({ operation, key }) => `${operation} ${key}`))).toEqual(
+      new Set([`PutObject ${KEY}`, `GetObject ${KEY}`]),
+    );
+  });
+
+  it('40: send one more after a minute if the one that renews is killed', async () => {
+    const { clock, grants, written, callAtOnce, startKilled } = await startLogin(rotates);
+    await startKilled();
+    clock.pass(59.999);
+    expect(await callAtOnce(49)).toMatchObject({ versions: [], waiting: 49 });
+    expect(grants()).toBe(1);
+    clock.pass(0.001);
+    const first = await callAtOnce(49);
+    const second = await callAtOnce(first.waiting);
+    expect([grants(), written()]).toEqual([2, 1]);
+    // The platform has replaced the refresh token, and the new one died with the call.
+    const lost = expect.objectContaining({ versions: [], failed: second.failed.map(() => 'LoginRequired') });
+    expect(second).toEqual(rotates ? lost : { versions: first.versions, failed: [], waiting: 0 });
+  });
+});
+
+describe('a lease on S3', () => {
+  async function start() {
+    const { s3 } = await startBucket();
+    const clock = stoppedClock();
+    const access = { now: clock.now, log: keepLog().log, objects: createObjectStore(SETTINGS) };
+    const failing = () => Promise.reject(new Error('The platform did not answer.'));
+    const renew = (call: () => Promise<string>) =>
+      underLease('acme', access, call).catch(({ name, message }: Error) =>
+        name === 'Error' ? message : name,
+      );
+    return { s3, clock, renew, failing };
+  }
+
+  it('40: is free five seconds after a token was stored, and at once after a failure', async () => {
+    const { clock, renew, failing } = await start();
+    expect(await renew(async () => 'stored')).toBe('stored');
+    clock.pass(4.999);
+    expect(await renew(failing)).toBe('ServiceUnavailable');
+    clock.pass(0.001);
+    for (const _ of [1, 2]) expect(await renew(failing)).toBe('The platform did not answer.');
+  });
+
+  it('40: stays with the call that took it over from one that was too slow', async () => {
+    const { clock, renew, failing } = await start();
+    await renew(async () => {
+      clock.pass(60);
+      await renew(async () => 'taken over');
+      return failing();
+    });
+    expect(await renew(failing)).toBe('ServiceUnavailable');
+  });
+
+  it('40: runs out by itself if it cannot be released', async () => {
+    const { s3, clock, renew, failing } = await start();
+    const renewed = renew(async () => {
+      s3.faults.push({ operation: 'GetObject', answer: 'AccessDenied' });
+      return 'stored';
+    });
+    expect(await renewed).toBe('stored');
+    clock.pass(59);
+    expect(await renew(failing)).toBe('ServiceUnavailable');
+  });
+});
