@@ -105,7 +105,6 @@ export const ConfigFile = z.strictObject({
   refresh_parameters: z
     .record(z.string().regex(NOT_OURS, 'must not be set here: the export sends it itself'), z.string())
     .optional(),
-  reserve_token_concurrency: z.boolean().default(false),
   keep_reports_days: z.int().min(7).optional(),
   max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
   max_curate_bytes: z.int().min(1).max(LARGEST_CURATE_BYTES).default(MAX_CURATE_BYTES),

@@ -23,7 +23,6 @@ type Option = keyof Omit<Config, 'stack' | 'base_url' | 'revision' | 'accounts' 
 const EVERY_OPTION = {
   time_zones: { acme: 'Europe/Berlin' },
   refresh_parameters: { audience: 'reporting' },
-  reserve_token_concurrency: true,
   max_download_bytes: 1_000_000_000,
   max_curate_bytes: 1_000_000_000,
   tables: false,

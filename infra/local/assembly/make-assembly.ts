@@ -17,8 +17,6 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const REPLACED = {
   base_url: 'https://platform.invalid',
   accounts: ['account'],
-  // This machine has no quota, and one instance of GetToken is enough.
-  reserve_token_concurrency: true,
 };
 
 /** Packages that aws-local-stepfunctions loads but never calls here. They take most of its load time. */

@@ -71,7 +71,7 @@ function readFunction(
   folder: string,
   resolve: (value: unknown) => string,
 ): FunctionSpec {
-  const { Environment, Timeout, MemorySize, ReservedConcurrentExecutions: reserved } = properties;
+  const { Environment, Timeout, MemorySize } = properties;
   const { Variables = {} } = Object(Environment) as { Variables?: Record<string, unknown> };
   const variables = Object.entries(Variables).map(([key, value]) => [key, resolve(value)]);
   const memoryMb = Number(MemorySize);
@@ -91,6 +91,5 @@ function readFunction(
     },
     timeoutSeconds: Number(Timeout),
     memoryMb,
-    ...(reserved !== undefined && { reserved: Number(reserved) }),
   };
 }

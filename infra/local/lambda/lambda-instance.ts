@@ -21,8 +21,6 @@ export interface FunctionSpec {
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutSeconds: number;
   readonly memoryMb: number;
-  /** ReservedConcurrentExecutions, if the template sets it. */
-  readonly reserved?: number;
   /** Takes the temporary folder of each process. Default: the system's. */
   readonly scratch?: string;
 }

@@ -1,7 +1,7 @@
 import type { ClockAnchor } from '../clock.ts';
 import { type FunctionSpec, type Instance, type LogLine, startInstance } from './lambda-instance.ts';
 
-/** Instances of a function without reserved concurrency: one for each parallel window by default. */
+/** Instances of a function: one for each parallel window by default. */
 const MAX_INSTANCES = 8;
 
 /**
@@ -15,8 +15,8 @@ export interface LocalFunction {
   readonly name: string;
   readonly arn: string;
   /**
-   * Calls the function. Waits for an instance, also where AWS would refuse a call over the reserved
-   * concurrency: with a scaled clock, a Retry waits N times less, but the call ahead takes as long as ever.
+   * Calls the function. Waits for an instance where Lambda would throttle the call: with a scaled clock, a
+   * Retry waits N times less, but the call ahead takes as long as ever.
    *
    * @throws TaskError: the handler's error, `Sandbox.Timedout`, `Runtime.OutOfMemory` or `Runtime.ExitError`
    */
@@ -31,7 +31,7 @@ export function createFunction(
   clock: ClockAnchor,
   log: (line: LogLine) => void,
 ): LocalFunction {
-  const { name, arn, reserved: limit = MAX_INSTANCES } = spec;
+  const { name, arn } = spec;
   const waiting: ((instance: Instance) => void)[] = [];
   const instances: Instance[] = [];
   const living = () => instances.filter(({ alive }) => alive);
@@ -41,7 +41,7 @@ export function createFunction(
   const assign = (): void => {
     clearTimeout(overload);
     for (const instance of living()) if (!instance.busy) waiting.shift()?.(instance);
-    if (waiting.length === 0 || living().length >= limit) return;
+    if (waiting.length === 0 || living().length >= MAX_INSTANCES) return;
     if (living().length === 0) start();
     else overload = setTimeout(start, START_AFTER_MS);
   };

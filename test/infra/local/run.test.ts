@@ -21,6 +21,7 @@ describe('a run', () => {
     expect(await workflow.keys()).toEqual([
       `${window}/_manifest.json`,
       `${window}/report.json`,
+      'leases/sandbox.json',
       'tables/daily-campaigns/sandbox.2026-10.parquet',
       'tables/ledger/sandbox.daily-campaigns.2026-10.parquet',
     ]);
@@ -52,7 +53,7 @@ describe('a run', () => {
     await runExport(workflow);
     const written = await workflow.everythingWritten();
     expect(written).toContain('a token was issued');
-    expect(written).toContain('"reserved":1');
+    expect(written).toContain('"timeoutSeconds":');
     for (const canary of SECRET_CANARIES) expect(written).not.toContain(canary);
   });
 });

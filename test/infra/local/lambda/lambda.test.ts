@@ -118,7 +118,7 @@ describe.each([
   ['in a process, for DuckDB', { STEP: 'CurateReport' }],
 ])('a failed call %s', (_, environment) => {
   test.each(['hang', 'spin'])('%s: a time-out ends it and is Sandbox.Timedout', async (action) => {
-    await using step = create({ environment, timeoutSeconds: 1, reserved: 1 });
+    await using step = create({ environment, timeoutSeconds: 1 });
     const { error, cause } = await failureOf(step.invoke({ do: action }));
     expect(error).toBe('Sandbox.Timedout');
     expect(cause.errorMessage).toMatch(/Task timed out after 1\.00 seconds$/);
@@ -130,7 +130,7 @@ describe.each([
     ['later', 'exit status 1'],
     ['unhandled', 'exit status 1'],
   ])('%s: it ends, and the next call gets a new one', async (action, message) => {
-    await using step = create({ environment, reserved: 1 });
+    await using step = create({ environment });
     const { error, cause } = await failureOf(step.invoke({ do: action }));
     expect([error, cause.errorMessage]).toEqual(['Runtime.ExitError', expect.stringContaining(message)]);
     expect(await step.invoke({ do: 'count' })).toBe(1);
@@ -170,14 +170,14 @@ test('turns what a handler prints into log lines', async () => {
 
 describe('an instance', () => {
   test('handles one call at a time and is used again', async () => {
-    await using step = create({ reserved: 1 });
+    await using step = create();
     const calls = [step.invoke({ do: 'wait', ms: 20 }), step.invoke({ do: 'count' })];
     expect(await Promise.all(calls)).toEqual(['waited', 1]);
     expect(await step.invoke({ do: 'count' })).toBe(2);
   });
 
   test('is started for a call that waits for long', async () => {
-    await using step = create({ reserved: 2 });
+    await using step = create();
     const hanging = step.invoke({ do: 'hang' }).catch((error) => error);
     expect(await step.invoke({ do: 'echo' })).toEqual({ do: 'echo' });
     expect(await step.kill()).toBe(1);
