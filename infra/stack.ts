@@ -14,7 +14,6 @@ import { ExportTables } from './constructs/export-tables.ts';
 import { ExportWorkflow } from './constructs/export-workflow.ts';
 import { createAlarmTopic, notifySlack } from './constructs/monitoring/alarm-topic.ts';
 import { ExportAlarms } from './constructs/monitoring/export-alarms.ts';
-import { ExportDashboard } from './constructs/monitoring/export-dashboard.ts';
 import { grantPermissions, WorkflowFunctions } from './constructs/workflow-functions.ts';
 
 /** Schedules start the state machine. Its functions read the secrets and write to the bucket. */
@@ -69,7 +68,6 @@ export class ExportStack extends Stack {
       topic,
       runbookUrl,
     });
-    new ExportDashboard(this, 'Dashboard', { stateMachine });
     schedules.createAfter(...this.node.children.filter((other) => other !== schedules));
 
     new CfnOutput(this, OUTPUTS.stateMachine, { value: stateMachine.stateMachineArn });

@@ -11,7 +11,6 @@ export const PRICES = {
   /** A month of each. CloudWatch bills an alarm by its metrics, and a metric by the hours with data. */
   watchedMetric: 0.1,
   metric: 0.3,
-  dashboard: 3,
   secret: 0.4,
   /** S3, a GB and month. */
   storedGigabyte: 0.023,

@@ -24,7 +24,7 @@ const KEPT = `
   Schedulesacmedaily9AF10782 AlarmTopicD01E77F9 Slack738A1058 AlarmsExportsFailed6C8317ED
   AlarmsExportsTimedOut504D1FD4 AlarmsExportsNotStartedFE52BA81 AlarmsReportsResubmitted1296E34A
   AlarmsTokensRefusedE0DCAEC6 AlarmsTableProblems49BE9525 AlarmsDaysHeldD195D24F
-  AlarmsNoFreshDataacmedaily249D800C Dashboard7A714131`;
+  AlarmsNoFreshDataacmedaily249D800C`;
 
 // CloudFormation creates a resource with a new logical id before it deletes the old one of the same name.
 // If an id has to change, CHANGELOG.md says how to update a stack.

@@ -57,19 +57,3 @@ export function metricOf(
     period,
   });
 }
-
-/**
- * A search expression for a metric with any values of these dimensions.
- *
- * @param statistic such as `Sum` or `p95`
- */
-export function searchFor(
-  metricName: MetricName,
-  dimensions: readonly string[],
-  statistic: string,
-  { stack, period }: MetricScope,
-): string {
-  const schema = [NAMESPACE, 'service', ...dimensions].join(',');
-  const search = `{${schema}} MetricName="${metricName}" service="${stack}"`;
-  return `SEARCH('${search}', '${statistic}', ${period.toSeconds()})`;
-}
