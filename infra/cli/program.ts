@@ -66,8 +66,7 @@ const COMMANDS: Readonly<
     load: async () => (await import('./accounts/login.ts')).createLoginCommand(),
   },
   doctor: {
-    description:
-      'Check credential, token, scopes, revision, advertisers and bucket, without creating a report.',
+    description: 'Check the credential, token, scopes and revision of an account, without creating a report.',
     load: async () => (await import('./accounts/doctor.ts')).createDoctorCommand(),
   },
   secret: {

@@ -17,11 +17,15 @@ export interface CommandEnd {
   readonly stderr: string;
 }
 
-/** Runs `npm run export -- <args>` as a process with a temporary folder of its own, which stays if the process is killed. */
-export function startCommand(args: readonly string[], stdin = '') {
+/**
+ * Runs `npm run export -- <args>` as a process with a temporary folder of its own, which stays if the process is killed.
+ *
+ * @param stdin null leaves it open
+ */
+export function startCommand(args: readonly string[], stdin: string | null = '') {
   const env = { ...process.env, TMPDIR: temporaryDirectory() };
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'pipe', env });
-  child.stdin.end(stdin);
+  if (stdin !== null) child.stdin.end(stdin);
   const ended = Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]).then(
     ([[status], stdout, stderr]): CommandEnd => ({ status, stdout, stderr }),
   );

@@ -1,7 +1,4 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { OAuthError } from '../../../functions/platform/errors.ts';
@@ -20,47 +17,63 @@ import { type Account, explainStoreError } from './account.ts';
 export interface AuthorizeOptions {
   /** Space-separated. */
   readonly scope: string;
-  /** The registered redirect URI; by default a free port on 127.0.0.1. */
+  /** The registered redirect URI. */
   readonly redirectUri?: string | undefined;
-  /** Reads the redirected address from here instead of listening on loopback. */
-  readonly paste?: Readable | undefined;
+  /** Has the redirected address in a line. */
+  readonly input: Readable;
   /** Shows the consent screen's URL to the user. */
   showUrl(url: string): void;
-  /** Ends the wait for the redirect. */
+  /** Ends the wait for the address. */
   readonly signal: AbortSignal;
 }
 
 /** 256 bits; RFC 6749 section 10.10 asks for 128. */
 const STATE_BYTES = 32;
 
+/** Nothing listens there. The browser's address bar shows the redirect, on whatever machine the browser is. */
+const LOOPBACK = 'http://127.0.0.1:47115/callback';
+
 /**
- * The authorization code flow (contract 4.1, 4.2, 5.2): the user consents in the browser, the redirect brings a code, and the
- * platform exchanges the code for a refresh token, which is stored in the account's credential secret. The code is exchanged
- * only if the redirect has this login's state.
+ * The authorization code flow (contract 4.1, 4.2, 5.2): the user consents in a browser and pastes the redirected
+ * address, whose code the platform exchanges for a refresh token. That is stored in the account's credential
+ * secret. The code is exchanged only if the address has this login's state.
  *
  * @returns the granted scopes, space-separated; undefined if the platform does not name them
  * @throws CommandFailed; the signal's reason if it ended the wait
  */
-export async function authorize(account: Account, options: AuthorizeOptions): Promise<string | undefined> {
+export async function authorize(
+  account: Account,
+  { scope, redirectUri = LOOPBACK, input, showUrl, signal }: AuthorizeOptions,
+): Promise<string | undefined> {
   const client = await readClient(account);
-  const { paste, scope } = options;
   const state = randomBytes(STATE_BYTES).toString('base64url');
-  await using receiver = paste
-    ? createPasteReceiver(paste, options.redirectUri)
-    : await createLoopbackReceiver(state, options.redirectUri);
-  const { redirectUri } = receiver;
-  const asked = { clientId: client.client_id, redirectUri, scope, state };
-  options.showUrl(consentUrl(account.platform, asked).href);
-  const redirect = await untilAborted(receiver.redirect, options.signal);
+  showUrl(consentUrl(account.platform, { clientId: client.client_id, redirectUri, scope, state }).href);
+  const redirect = parsePasted(await readLine(input, signal), redirectUri);
+  const grant = { code: readCode(redirect, state), redirect_uri: redirectUri };
+  return exchangeAndStore(account, client, grant);
+}
+
+async function readLine(input: Readable, signal: AbortSignal): Promise<string> {
+  // Without an output, readline does not handle Ctrl-C itself.
+  const lines = createInterface({ input, signal });
   try {
-    const grant = { code: readCode(redirect.url, state), redirect_uri: redirectUri };
-    const granted = await exchangeAndStore(account, client, grant);
-    await redirect.answer('done');
-    return granted;
-  } catch (error) {
-    await redirect.answer('failed');
-    throw error;
+    for await (const line of lines) if (line.trim() !== '') return line.trim();
+  } finally {
+    input.destroy();
   }
+  signal.throwIfAborted();
+  throw new CommandFailed('No address was pasted.', 'Log in again and paste the whole address.');
+}
+
+/** The scheme, host, port and path must be exactly those of the redirect URI. */
+function parsePasted(line: string, redirectUri: string): URL {
+  const url = URL.parse(line);
+  const { origin, pathname } = new URL(redirectUri);
+  if (url?.origin === origin && url.pathname === pathname) return url;
+  throw new CommandFailed(
+    `The pasted text is not an address that begins with ${redirectUri}.`,
+    "Log in again and paste the whole address from the browser's address bar.",
+  );
 }
 
 /** @throws CommandFailed naming the fields that are wrong, never a value */
@@ -145,136 +158,4 @@ function hasState({ searchParams }: URL, state: string): boolean {
 function areEqual(one: string, other: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));
-}
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  return Promise.race([work, aborted]);
-}
-
-/** Waits for the browser's redirect. */
-interface Receiver extends AsyncDisposable {
-  readonly redirectUri: string;
-  readonly redirect: Promise<Redirect>;
-}
-
-interface Redirect {
-  readonly url: URL;
-  /** Shows a page in the browser. Resolves when the browser has it or has disconnected. */
-  answer(page: 'done' | 'failed'): Promise<void>;
-}
-
-/** The pages say nothing about the redirect's parameters. */
-const PAGES = {
-  done: { status: 200, title: 'Logged in', text: 'You can close this page.' },
-  failed: { status: 400, title: 'Not logged in', text: 'The terminal says why. You can close this page.' },
-  foreign: { status: 400, title: 'Not logged in', text: 'No login is waiting for this address.' },
-  notFound: { status: 404, title: 'Not found', text: 'There is no page at this address.' },
-};
-
-/** The page's address contains the code: do not cache it, send it as a referrer, frame it, or load anything. */
-const HEADERS = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cache-control': 'no-store',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  connection: 'close',
-};
-
-/**
- * Listens on loopback for a GET of exactly the redirect URI. The Host header must match too, so that a page cannot reach the
- * listener through another name that resolves to this machine. Only the first redirect with the login's state counts: another page or
- * program must not be able to end the login.
- *
- * @param registered the registered redirect URI; by default a free port on 127.0.0.1
- * @throws CommandFailed if the port is taken
- */
-async function createLoopbackReceiver(state: string, registered?: string): Promise<Receiver> {
-  const { promise: redirect, resolve } = Promise.withResolvers<Redirect>();
-  let isTaken = false;
-  const server = createServer((request, response) => {
-    const url = URL.parse(`http://${request.headers.host}${request.url}`);
-    const isExpected = url && request.method === 'GET' && isRedirectTo(url, redirectUri);
-    if (!isExpected) return void send(response, 'notFound');
-    if (isTaken || !hasState(url, state)) return void send(response, 'foreign');
-    isTaken = true;
-    resolve({ url, answer: (page) => send(response, page) });
-  });
-  const port = await listen(server, registered === undefined ? undefined : new URL(registered));
-  const redirectUri = registered ?? `http://127.0.0.1:${port}/callback`;
-  return { redirectUri, redirect, [Symbol.asyncDispose]: () => close(server) };
-}
-
-/** The redirect URI of a browser on another machine. Nothing listens there, but the address bar shows the redirect. */
-const UNREACHABLE = 'http://127.0.0.1:47115/callback';
-
-/** Reads the redirect from a line of `input`: the address in the browser's address bar. */
-function createPasteReceiver(input: Readable, redirectUri: string = UNREACHABLE): Receiver {
-  // Without an output, readline does not handle Ctrl-C itself.
-  const lines = createInterface({ input });
-  const redirect = readFirstLine(lines).then((line) => ({
-    url: parsePasted(line, redirectUri),
-    answer: async () => {},
-  }));
-  redirect.catch(() => undefined); // The input may end before `redirect` is awaited.
-  const dispose = async () => {
-    lines.close();
-    input.destroy();
-  };
-  return { redirectUri, redirect, [Symbol.asyncDispose]: dispose };
-}
-
-async function readFirstLine(lines: AsyncIterable<string>): Promise<string> {
-  for await (const line of lines) if (line.trim() !== '') return line.trim();
-  throw new CommandFailed('No address was pasted.', 'Log in again and paste the whole address.');
-}
-
-function parsePasted(line: string, redirectUri: string): URL {
-  const url = URL.parse(line);
-  if (url && isRedirectTo(url, redirectUri)) return url;
-  throw new CommandFailed(
-    `The pasted text is not an address that begins with ${redirectUri}.`,
-    "Log in again and paste the whole address from the browser's address bar.",
-  );
-}
-
-/** Compares scheme, host, port and path exactly. */
-function isRedirectTo(url: URL, redirectUri: string): boolean {
-  const { origin, pathname } = new URL(redirectUri);
-  return url.origin === origin && url.pathname === pathname;
-}
-
-async function listen(server: Server, registered: URL | undefined): Promise<number> {
-  const port = registered === undefined ? 0 : Number(registered.port || 80);
-  try {
-    await once(server.listen(port, registered?.hostname === '[::1]' ? '::1' : '127.0.0.1'), 'listening');
-    return (server.address() as AddressInfo).port;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new CommandFailed(
-      `Port ${port} of the redirect URI cannot be used (${code}).`,
-      'Stop the program that uses it, or register another redirect URI and give it with --redirect-uri.',
-    );
-  }
-}
-
-async function send(response: ServerResponse, page: keyof typeof PAGES): Promise<void> {
-  const { status, title, text } = PAGES[page];
-  const closed = response.destroyed ? Promise.resolve() : once(response, 'close');
-  response.writeHead(status, HEADERS).end(`<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>${title}</title></head>
-<body><h1>${title}</h1><p>${text}</p></body>
-</html>
-`);
-  await closed;
-}
-
-async function close(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeAllConnections();
-  await closed;
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Authorization, bearer, type Connection } from '../../../functions/platform/connection.ts';
 import { OAuthError } from '../../../functions/platform/errors.ts';
-import { listPages } from '../../../functions/platform/lists.ts';
 import { getReport } from '../../../functions/platform/reports.ts';
 import { type ApiKeyCredential, apiKeyWarning, useApiKey } from '../../../functions/token/api-key.ts';
 import {
@@ -12,7 +11,6 @@ import {
   readCredential,
 } from '../../../functions/token/credential.ts';
 import { createTokenRequest, grantToken } from '../../../functions/token/grant.ts';
-import { REPORTING } from '../../../functions/token/scope.ts';
 import {
   CredentialUnusable,
   type ExportError,
@@ -24,7 +22,7 @@ import { type Account, explainStoreError, SILENT } from './account.ts';
 /** One line of the diagnosis. */
 export interface Check {
   readonly account?: string;
-  readonly check: 'secret' | 'token' | 'scopes' | 'revision' | 'advertisers' | 'bucket';
+  readonly check: 'secret' | 'token' | 'scopes' | 'revision';
   /** `unknown` means that it cannot be checked from here. */
   readonly status: 'ok' | 'fault' | 'unknown';
   /** Never contains a secret. */
@@ -36,7 +34,6 @@ export interface Check {
 export interface Needs {
   readonly revisions: readonly string[];
   readonly scopes: readonly string[];
-  readonly advertiserIds: readonly string[];
   /** Additional parameters of a refresh request. */
   readonly refreshParameters: Readonly<Record<string, string>>;
 }
@@ -53,30 +50,15 @@ export function unknown(check: Check['check'], found: string, todo?: string): Ch
   return { check, status: 'unknown', found, ...(todo !== undefined && { todo }) };
 }
 
-/** The authorization of the account's calls. */
-interface Access {
-  readonly authorization: Authorization;
-  /** The granted scopes; undefined if the platform does not name them. */
-  readonly scopes?: readonly string[];
-}
-
-/** Checks one account, from its secret to its advertisers. Stops at the first fault that prevents the other checks. */
+/** Checks one account, from its secret to its revision. Stops at the first fault that prevents the other checks. */
 export async function* diagnose(
   account: Account,
   needs: Needs,
   now: Date = new Date(),
 ): AsyncGenerator<Check, void> {
-  const access = yield* checkCredential(account, needs, now);
-  if (!access) return;
-  const accepted: string[] = [];
-  for (const revision of needs.revisions) {
-    const check = await checkRevision(account.platform, access.authorization, revision);
-    if (check.status === 'ok') accepted.push(revision);
-    yield check;
-  }
-  const [revision] = accepted;
-  if (revision === undefined) return;
-  yield* checkAdvertisers({ ...account.platform, revision }, access, needs.advertiserIds);
+  const authorization = yield* checkCredential(account, needs, now);
+  if (!authorization) return;
+  for (const revision of needs.revisions) yield checkRevision(account.platform, authorization, revision);
 }
 
 /** Checks the secret's fields, then requests a token and checks its scopes. An API key has no token. */
@@ -84,7 +66,7 @@ async function* checkCredential(
   account: Account,
   needs: Needs,
   now: Date,
-): AsyncGenerator<Check, Access | undefined> {
+): AsyncGenerator<Check, Authorization | undefined> {
   const stored = await readCredential(account.store, account.name).catch((error) =>
     describeStoreFault(error, account),
   );
@@ -113,11 +95,11 @@ async function* checkApiKey(
   account: Account,
   credential: ApiKeyCredential,
   now: Date,
-): AsyncGenerator<Check, Access | undefined> {
+): AsyncGenerator<Check, Authorization | undefined> {
   try {
     const authorization = useApiKey(credential, { account: account.name, kind: 'report' }, now);
     yield unknown('token', apiKeyWarning(account.name, now));
-    return { authorization, scopes: [REPORTING] };
+    return authorization;
   } catch (error) {
     if (!(error instanceof CredentialUnusable)) throw error;
     return void (yield { check: 'token', status: 'fault', found: error.happened });
@@ -128,7 +110,7 @@ async function* checkToken(
   account: Account,
   credential: OAuthCredential,
   { scopes: needed, refreshParameters }: Needs,
-): AsyncGenerator<Check, Access | undefined> {
+): AsyncGenerator<Check, Authorization | undefined> {
   const requestToken = createTokenRequest(account.platform, refreshParameters);
   const access = { store: account.store, requestToken, log: SILENT };
   // Without a scope, the token gets every scope of the client (contract 4.1).
@@ -146,10 +128,7 @@ async function* checkToken(
   yield ok('token', `issued for ${token.expiresIn} s`);
   const scopes = token.scope?.split(' ').filter((scope) => scope !== '');
   yield checkScopes(scopes, needed, hasLogin);
-  return {
-    authorization: bearer(token.accessToken),
-    ...(scopes !== undefined && { scopes }),
-  };
+  return bearer(token.accessToken);
 }
 
 function describeTokenFault(error: unknown, account: Account): Check {
@@ -181,9 +160,6 @@ function checkScopes(
   return fault('scopes', `${granted}; the exports also need ${missing}`, todo);
 }
 
-/** The scope of GET /advertisers (contract 5.3). */
-const ADVERTISERS_SCOPE = 'advertisers:read';
-
 /**
  * Asks for a report that does not exist, so it creates nothing and breaks no report's 10 s limit. The platform checks the
  * revision after authentication and before everything else (contract 5.6, 9.2), so any answer other than 400 and 401 means
@@ -213,48 +189,4 @@ function judgeAnswer(error: ExportError, revision: string): Check {
     return fault('token', `not accepted: ${message}`, 'Check that base_url is the platform that issued it.');
   if (status === 403) return fault('scopes', message, 'Give the credential the scope reporting:read.');
   return unknown('revision', `${revision}: ${message}`, 'Try again.');
-}
-
-/**
- * Looks for the configured advertisers in GET /advertisers. The API does not show the granted advertisers (contract 5.5), but
- * this list may contain those that the token reaches.
- */
-async function* checkAdvertisers(
-  platform: Connection & { revision: string },
-  { authorization, scopes }: Access,
-  configured: readonly string[],
-): AsyncGenerator<Check, void> {
-  const unclear = (reason: string) =>
-    unknown('advertisers', `the API does not show the granted advertisers: ${reason}`);
-  if (scopes && !scopes.includes(ADVERTISERS_SCOPE))
-    return yield unclear(`the credential lacks ${ADVERTISERS_SCOPE}`);
-  const listed = await listAdvertisers(platform, authorization).catch((error: unknown) => {
-    if (isPlatformFailure(error)) return error;
-    throw error;
-  });
-  if (listed instanceof Error) return yield unclear(sayPlatformFailure(listed));
-  if (configured.length === 0) yield ok('advertisers', `${listed.size} listed; no export names one`);
-  for (const id of configured) {
-    yield listed.has(id.toLowerCase())
-      ? ok('advertisers', `${id} is listed`)
-      : fault(
-          'advertisers',
-          `${id} is not listed by GET /advertisers`,
-          'Check the id. If it is right, authorize or install the credential for that advertiser.',
-        );
-  }
-}
-
-async function listAdvertisers(
-  platform: Connection & { revision: string },
-  authorization: Authorization,
-): Promise<ReadonlySet<string>> {
-  const ids = new Set<string>();
-  for await (const page of listPages(platform, authorization, { resource: 'advertisers' })) {
-    for (const item of page) {
-      const id = (item as { id?: unknown } | null)?.id;
-      if (typeof id === 'string') ids.add(id.toLowerCase());
-    }
-  }
-  return ids;
 }

@@ -1,15 +1,12 @@
 import { Command } from 'commander';
 import { REPORTING, scopeOf } from '../../../functions/token/scope.ts';
-import { EXPORTS_PREFIX } from '../../../functions/workflow/keys.ts';
-import type { ConfiguredExport } from '../../config/config.ts';
-import { openBucket } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
-import { CommandFailed, explainStepError, UsageError } from '../../knowledge/errors.ts';
+import { UsageError } from '../../knowledge/errors.ts';
 import { FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option, platformFaults } from '../options.ts';
 import { type AccountOptions, accountFaults, createAccount } from './account.ts';
-import { type Check, diagnose, fault, type Needs, ok, unknown } from './checks.ts';
+import { type Check, diagnose, type Needs } from './checks.ts';
 
 interface DoctorOptions extends AccountOptions {
   readonly account?: string;
@@ -58,7 +55,6 @@ async function* diagnoseAll(options: DoctorOptions): AsyncGenerator<Check, void>
     await using opened = await createAccount(name, options);
     for await (const check of diagnose(opened, readNeeds(name, options))) yield { account: name, ...check };
   }
-  yield local ? unknown('bucket', 'not used with --local') : await checkBucket();
 }
 
 /** Reads from cdk.json what the account's exports will ask for. */
@@ -66,34 +62,19 @@ function readNeeds(account: string, { local, revision }: DoctorOptions): Needs {
   const config = loadConfig();
   const exports = config.exports.filter((entry) => entry.account === account);
   const revisions =
-    local && revision !== undefined ? [revision] : [config.revision, ...stringsIn(exports, 'revision')];
+    local && revision !== undefined
+      ? [revision]
+      : [
+          config.revision,
+          ...exports.flatMap((entry) => (typeof entry.revision === 'string' ? entry.revision : [])),
+        ];
   const scopes = exports.map(({ kind = 'report', resource }) =>
     scopeOf({ kind: String(kind), ...(typeof resource === 'string' && { resource }) }),
   );
-  const advertiserIds = [...stringsIn(exports, 'advertiser_ids'), ...stringsIn(exports, 'advertiser_id')];
   return {
     revisions: [...new Set(revisions)],
     // The check of the revision needs it, as most exports do.
     scopes: [...new Set([REPORTING, ...scopes.filter((scope) => scope !== undefined)])],
-    advertiserIds: [...new Set(advertiserIds)],
     refreshParameters: config.refresh_parameters ?? {},
   };
-}
-
-function stringsIn(exports: readonly ConfiguredExport[], field: string): string[] {
-  return exports.flatMap((entry) => entry[field] ?? []).filter((value) => typeof value === 'string');
-}
-
-async function checkBucket(): Promise<Check> {
-  try {
-    await using bucket = await openBucket({ out: '' });
-    await bucket.list(`${EXPORTS_PREFIX}account=/`);
-    const found = `${bucket.bucket} exists; only a run shows whether SaveReport's role may write to it`;
-    return ok('bucket', found);
-  } catch (error) {
-    if (error instanceof UsageError) return unknown('bucket', error.faults.join('; '));
-    const failure = explainStepError(error);
-    if (failure instanceof CommandFailed) return fault('bucket', failure.happened, failure.todo);
-    throw error;
-  }
 }

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
 import { request } from 'undici';
 import { onTestFinished, vi } from 'vitest';
 import { createAccount } from '../../../infra/cli/accounts/account.ts';
@@ -54,23 +55,10 @@ export async function startDeployedAccount(content: string) {
   return { account, readStored, server };
 }
 
-/** The browser's last page. */
-export interface Page {
-  readonly status: number;
-  readonly text: string;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-}
-
-/** GETs as a browser does, without following redirects. */
-export async function get(url: string, headers: Record<string, string> = {}): Promise<Page> {
-  const answer = await request(url, { headers });
-  return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
-}
-
 /** Presses a button on the consent screen. @returns the redirect */
 export async function consent(url: string, decision: 'allow' | 'deny' = 'allow'): Promise<URL> {
-  const page = await get(url);
-  const id = page.text.match(/name="consent" value="([^"]+)"/)?.[1] ?? '';
+  const page = await request(url);
+  const id = /name="consent" value="([^"]+)"/.exec(await page.body.text())?.[1] ?? '';
   const { origin, pathname } = new URL(url);
   const answer = await request(origin + pathname, {
     method: 'POST',
@@ -82,38 +70,29 @@ export async function consent(url: string, decision: 'allow' | 'deny' = 'allow')
   return new URL(String(answer.headers.location ?? page.headers.location));
 }
 
-/** Allows access and follows the redirect. */
-export async function allow(url: string): Promise<Page> {
-  return get((await consent(url)).href);
-}
-
 export function countExchanges({ journal }: Sandbox): number {
   return journal.filter(({ endpoint, body }) => endpoint === 'token' && body.includes('authorization_code'))
     .length;
 }
 
-/** Logs in with a user who does `visit` with the consent screen's URL. */
+/** Logs in with a user who consents and pastes this. */
 export async function logIn(
   { sandbox, file }: Pick<Platform, 'sandbox' | 'file'>,
-  visit: (url: string) => Promise<unknown> = allow,
-  options: Partial<AuthorizeOptions> = {},
+  toPaste: (redirect: URL) => string = ({ href }) => `  ${href}  `,
+  { decision, ...options }: Partial<AuthorizeOptions> & { readonly decision?: 'allow' | 'deny' } = {},
 ): Promise<string | undefined> {
   const { baseUrl } = sandbox;
   await using account = await createAccount('sandbox', { local: true, baseUrl, credential: file });
-  const visits: Promise<unknown>[] = [];
-  const showUrl = async (url: string) => void visits.push(visit(url));
+  const input = new PassThrough();
+  const showUrl = async (url: string) => void input.end(`${toPaste(await consent(url, decision))}\n`);
   const { signal } = new AbortController();
-  try {
-    return await authorize(account, { scope: 'reporting:read', signal, showUrl, ...options });
-  } finally {
-    await Promise.all(visits);
-  }
+  return await authorize(account, { scope: 'reporting:read', signal, showUrl, input, ...options });
 }
 
 /** Starts the login command. `url` is the consent screen's URL as soon as the command prints it. */
 export function startLogin({ sandbox, file }: Platform) {
   const args = ['login', '--account', 'acme', '--local', '--base-url', sandbox.baseUrl, '--credential', file];
-  const { child, ended } = startCommand(args);
+  const { child, ended } = startCommand(args, null);
   const { promise: url, resolve } = Promise.withResolvers<string>();
   createInterface(child.stdout).on('line', (line) => /^http/.test(line) && resolve(line));
   return { child, ended, url };

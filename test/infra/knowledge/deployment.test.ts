@@ -33,7 +33,7 @@ it.each([
   ['stop', 'daily-1'],
   ['rebuild', 'daily-campaigns'],
   ['secret', 'set', 'acme'],
-  ['login', '--account', 'acme', '--no-browser'],
+  ['login', '--account', 'acme'],
 ])('%s says first in which AWS account and Region it works', async (...args) => {
   await startExecutions([], { end: { status: 'ABORTED' }, polls: 0 });
   await startDeployedAccount('{"client_id":"a","client_secret":"b"}');

@@ -2,20 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { createAccount } from '../../../../infra/cli/accounts/account.ts';
 import { type Check, diagnose, type Needs } from '../../../../infra/cli/accounts/checks.ts';
-import {
-  EXAMPLE_ADVERTISERS,
-  EXAMPLE_REVISION,
-  type SandboxOptions,
-} from '../../../../infra/sandbox/settings.ts';
+import { EXAMPLE_REVISION, type SandboxOptions } from '../../../../infra/sandbox/settings.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { startBucket } from '../../knowledge/executions/operated-executions.ts';
-import { startCloudFormation } from '../../knowledge/executions/step-functions.ts';
 import { logIn, type Platform, startDeployedAccount, startPlatform } from '../support.ts';
 
 const NEEDS: Needs = {
   revisions: [EXAMPLE_REVISION],
   scopes: ['reporting:read'],
-  advertiserIds: EXAMPLE_ADVERTISERS.slice(0, 1),
   refreshParameters: {},
 };
 
@@ -46,10 +39,10 @@ function summarize(checks: readonly Check[]): string[] {
 
 test('finds everything that an export needs, and creates no report', async () => {
   const { checks, sandbox } = await examine({});
-  expect(summarize(checks)).toEqual(['secret ok', 'token ok', 'scopes ok', 'revision ok', 'advertisers ok']);
+  expect(summarize(checks)).toEqual(['secret ok', 'token ok', 'scopes ok', 'revision ok']);
   expect(sandbox.reports()).toEqual([]);
   expect(sandbox.journal.map(({ method, endpoint }) => `${method} ${endpoint}`)).toEqual([
-    ...['POST token', 'GET report', 'GET list', 'GET list'],
+    ...['POST token', 'GET report'],
   ]);
 });
 
@@ -79,7 +72,7 @@ describe('the secret', () => {
     const credential = { api_key: 'canary-key' };
     const options = { credentials: [{ apiKey: 'canary-key' }], now: () => now.getTime() };
     const { checks } = await examine(options, { credential, now });
-    expect(summarize(checks)).toEqual(['secret ok', 'token unknown', 'revision ok', 'advertisers unknown']);
+    expect(summarize(checks)).toEqual(['secret ok', 'token unknown', 'revision ok']);
     expect(checks[1]?.found).toContain('10 days are left');
     expect(JSON.stringify(checks)).not.toContain('canary');
   });
@@ -139,12 +132,7 @@ describe('the scopes', () => {
 });
 
 test.each<[string, SandboxOptions, Partial<Needs>, string[]]>([
-  [
-    '2.1: names no scopes',
-    { faults: ['token omit=scope'] },
-    {},
-    ['scopes unknown', 'revision ok', 'advertisers ok'],
-  ],
+  ['2.1: names no scopes', { faults: ['token omit=scope'] }, {}, ['scopes unknown', 'revision ok']],
   [
     '9.2, 9.7: does not know the revision',
     {},
@@ -152,46 +140,9 @@ test.each<[string, SandboxOptions, Partial<Needs>, string[]]>([
     ['scopes ok', 'revision fault'],
   ],
   ['7.2: fails', { faults: ['report status=500'] }, {}, ['scopes ok', 'revision unknown']],
-  [
-    '4.6: has no readable list',
-    { faults: ['list body="<html></html>"'] },
-    {},
-    ['scopes ok', 'revision ok', 'advertisers unknown'],
-  ],
-  [
-    '5.5: does not list an advertiser',
-    { credentials: [{ advertisers: EXAMPLE_ADVERTISERS.slice(0, 1) }] },
-    { advertiserIds: EXAMPLE_ADVERTISERS.slice(0, 2) },
-    ['scopes ok', 'revision ok', 'advertisers ok', 'advertisers fault'],
-  ],
-  [
-    '5.3: granted no advertisers:read',
-    { credentials: [{ scopes: ['reporting:read'] }] },
-    {},
-    ['scopes ok', 'revision ok', 'advertisers unknown'],
-  ],
 ])('a platform that %s', async (_, options, needs, expected) => {
   const { checks } = await examine(options, { needs });
   expect(summarize(checks).slice(2)).toEqual(expected);
-});
-
-test.each([
-  ['of the stack', () => startBucket({}), { status: 'ok', found: expect.stringContaining('exports exists') }],
-  [
-    'that does not exist',
-    () => startBucket({}, 'no-such-bucket'),
-    { status: 'fault', found: expect.stringContaining('NoSuchBucket') },
-  ],
-  [
-    'of no stack',
-    () => startCloudFormation('other'),
-    { status: 'unknown', found: expect.stringContaining('there is no stack ad-report-export') },
-  ],
-])('the bucket %s', async (_, deploy, expected) => {
-  await startDeployedAccount('{}');
-  await deploy();
-  const { stdout } = await runCommand(['doctor', '--account', 'acme', '--json']);
-  expect(JSON.parse(stdout).checks.at(-1)).toMatchObject({ check: 'bucket', ...expected });
 });
 
 describe('the command', () => {
@@ -220,9 +171,7 @@ describe('the command', () => {
   test('prints a line for each check, and exits 0', async () => {
     const { status, stdout } = await runCommand(argsFor(await startPlatform(), EXAMPLE_REVISION));
     expect(status).toBe(0);
-    expect(stdout.split('\n').map((line) => line.split(' ')[0])).toEqual([
-      ...['ok', 'ok', 'ok', 'ok', 'ok', 'unknown', ''],
-    ]);
+    expect(stdout.split('\n').map((line) => line.split(' ')[0])).toEqual([...['ok', 'ok', 'ok', 'ok', '']]);
     expect(stdout).not.toMatch(/sbx_(at|cs)/);
   });
 
