@@ -2,10 +2,7 @@ import { globSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { identifier, literal } from '../../functions/tables/database.ts';
-import { damaged } from '../../functions/tables/report.ts';
-import { addDays, type DateRange, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import { name as tableName } from '../../functions/workflow/request/fields.ts';
-import { DAYS, readShownDays } from '../../functions/workflow/shown-days.ts';
 import {
   type Column,
   type ColumnType,
@@ -27,15 +24,6 @@ export interface LocalTable {
   readonly files: string;
   /** Its objects: absolute paths. */
   readonly paths: readonly string[];
-}
-
-/** Days that a table does not have, between the first and the last one that it has. */
-export interface Holes {
-  readonly name: string;
-  readonly account: string;
-  /** An export that wrote the table. */
-  readonly export: string;
-  readonly ranges: readonly DateRange[];
 }
 
 /** @returns by name, the ledger too; other folders are left out @throws UsageError if two folders have the same table */
@@ -67,37 +55,25 @@ export function tablesNamedIn(sql: string, tables: ReadonlyMap<string, LocalTabl
   );
 }
 
-/**
- * Creates a view of each table, and of each report's table two views over the ledger. They list their columns, so a column that
- * is added to the table does not break a view that was saved.
- *
- * @returns the names of the views
- */
+/** Creates a view of each table, and of each report's table two views over the ledger, which a table of such a name replaces. */
 export async function createViews(
   connection: DuckDBConnection,
   tables: readonly LocalTable[],
   ledger: LocalTable | undefined,
-): Promise<string[]> {
-  const views = new Map<string, string>();
-  const reports: QueriedTable[] = [];
-  // The views over the ledger need its own.
-  for (const { name, table, files } of new Set([...(ledger ? [ledger] : []), ...tables])) {
-    const columns = await describeFiles(connection, files);
-    const names = columns.map(([column]) => identifier(column));
-    views.set(name, `SELECT ${names.join(', ')} FROM ${readParquet(files)}`);
-    reports.push(...describeReport(table, columns));
+): Promise<void> {
+  const all = [...new Set([...(ledger ? [ledger] : []), ...tables])];
+  const create = (name: string, sql: string) =>
+    connection.run(`CREATE VIEW IF NOT EXISTS ${identifier(name)} AS ${sql}`);
+  for (const { name, files } of all)
+    await create(name, `SELECT * FROM read_parquet(${files}, union_by_name = true)`);
+  for (const { name, table } of ledger ? all : []) {
+    const reader = await connection.runAndReadAll(`DESCRIBE ${identifier(name)}`);
+    const columns = reader.getRows().map(([name, type]) => [String(name), String(type)] as const);
+    for (const report of describeReport(table, columns)) {
+      await create(daysName(name), daysView(report));
+      await create(restatementsName(name), restatementsView(report));
+    }
   }
-  if (ledger) for (const report of reports) addLedgerViews(views, report);
-  for (const [name, sql] of views)
-    await connection.run(`CREATE OR REPLACE VIEW ${identifier(name)} AS ${sql}`);
-  return [...views.keys()];
-}
-
-/** A table of such a name comes first. */
-function addLedgerViews(views: Map<string, string>, report: QueriedTable): void {
-  const name = catalogName(report.table);
-  if (!views.has(daysName(name))) views.set(daysName(name), daysView(report));
-  if (!views.has(restatementsName(name))) views.set(restatementsName(name), restatementsView(report));
 }
 
 function daysName(name: string): string {
@@ -108,17 +84,7 @@ function restatementsName(name: string): string {
   return `${name}_restatements`;
 }
 
-/** An object that was written before a column was added has NULL there. */
-function readParquet(files: string): string {
-  return `read_parquet(${files}, union_by_name = true)`;
-}
-
 type Described = readonly (readonly [name: string, type: string])[];
-
-async function describeFiles(connection: DuckDBConnection, files: string): Promise<Described> {
-  const reader = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${readParquet(files)}`);
-  return reader.getRows().map(([name, type]) => [String(name), String(type)]);
-}
 
 /** @returns nothing if it is not the table of a report */
 export function describeReport(table: string, columns: Described): QueriedTable[] {
@@ -151,70 +117,6 @@ export async function findDamaged(
     if (!(await read.then(Boolean, () => false))) return path;
   }
   return undefined;
-}
-
-/** Finds the days that tables of reports do not have. A day without rows is there too. @throws TableProblem */
-export async function findHoles(
-  connection: DuckDBConnection,
-  tables: readonly LocalTable[],
-  ledger: LocalTable | undefined,
-): Promise<Holes[]> {
-  const holes: Holes[] = [];
-  for (const { name, table, files, paths } of tables.filter((each) => each.table !== LEDGER)) {
-    for (const [account, days] of await readDays(connection, files, paths)) {
-      const ranges = rangesBetween([...days].sort());
-      if (ranges.length === 0) continue;
-      const written = ledger && (await findExport(connection, ledger, table, account));
-      holes.push({ name, account, export: written ?? table, ranges });
-    }
-  }
-  return holes;
-}
-
-/** The days of each account. @throws TableProblem if an object has none */
-async function readDays(
-  connection: DuckDBConnection,
-  files: string,
-  paths: readonly string[],
-): Promise<Map<string, Set<string>>> {
-  const reader = await connection.runAndReadAll(
-    `SELECT file_name, decode(value) FROM parquet_kv_metadata(${files}) WHERE decode(key) = '${DAYS}'`,
-  );
-  const own = new Set(reader.getRows().map(([file]) => file));
-  const foreign = paths.find((path) => !own.has(path));
-  if (foreign !== undefined) throw damaged(foreign);
-  const days = new Map<string, Set<string>>();
-  for (const [file, text] of reader.getRows()) {
-    // An account has no point, which is before the month.
-    const [account = ''] = basename(String(file)).split('.');
-    const known = days.get(account) ?? new Set();
-    for (const day of Object.keys(readShownDays(String(text)) ?? {})) known.add(day);
-    days.set(account, known);
-  }
-  return days;
-}
-
-function rangesBetween(days: readonly string[]): DateRange[] {
-  const [first, last] = [days[0], days.at(-1)];
-  if (first === undefined || last === undefined) return [];
-  const there = new Set(days);
-  return groupDays(
-    daysOf({ start_date: first, end_date: addDays(last, 1) }).filter((day) => !there.has(day)),
-  );
-}
-
-/** `missing` takes the name of an export, not of its table. */
-async function findExport(
-  connection: DuckDBConnection,
-  { files }: LocalTable,
-  table: string,
-  account: string,
-): Promise<string | undefined> {
-  const reader = await connection.runAndReadAll(
-    `SELECT arg_max(export, copied_at) FROM read_parquet(${files}) WHERE table_name = ${literal(table)} AND account = ${literal(account)}`,
-  );
-  const [[name] = []] = reader.getRows();
-  return name === null || name === undefined ? undefined : String(name);
 }
 
 /** A path in which no character is a wildcard of DuckDB. */

@@ -1,21 +1,14 @@
-import { createReadStream, existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckdb/node-api';
 import { damaged, TableProblem } from '../../../functions/tables/report.ts';
 import { dateIn } from '../../../functions/workflow/request/dates.ts';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
 import { type QueryDates, savedQueries } from '../../config/queries.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../knowledge/errors.ts';
-import { describeRanges } from '../../knowledge/exports.ts';
-import { missingCommand } from '../../knowledge/next-command.ts';
 import {
   createViews,
   describeReport,
   findDamaged,
-  findHoles,
   findTables,
-  type Holes,
   type LocalTable,
   tablesNamedIn,
 } from '../../knowledge/views.ts';
@@ -28,9 +21,6 @@ const OFFLINE = { autoinstall_known_extensions: 'false', autoload_known_extensio
 const HOW_TO_GET_TABLES =
   "Run 'npm start' for an example, or 'npm start -- NAME' for an export of cdk.json; or give another --out. " +
   "'npm run export -- missing NAME --local' says why a delivered file is not in its table.";
-
-/** Ranges of days that a note names. */
-const MAX_RANGES = 3;
 
 /** DuckDB cannot read a file of Parquet. A run may have replaced it during the query, so the query is repeated. */
 const UNREADABLE = /^Invalid (Input )?Error/;
@@ -46,21 +36,20 @@ const MAX_TRIES = 3;
  */
 export async function runLocalQuery(sql: string, out: string, tries = 1): Promise<QueryResult> {
   const tables = findTables(out);
-  const { connection, close } = await openDatabase(':memory:');
+  const { connection, close } = await openDatabase();
   const named = tablesNamedIn(sql, tables);
   const read = named.length > 0 ? named : [...tables.values()];
   const ledger = tables.get(catalogName(LEDGER));
   try {
     await checkCount(connection, sql);
     await createViews(connection, read, ledger);
-    const holes = await findHoles(connection, named, ledger);
     // A streamed result that fails halfway looks complete, so DuckDB holds the whole of it. Only its pieces become objects.
     const result = await connection.run(sql);
     const types = result.columnTypes();
     return {
       columns: result.columnNames().map((name, at) => ({ name, type: String(types[at]) })),
       rows: readRows(result, close),
-      notes: holes.map((each) => describeHoles(each, out)),
+      notes: [],
     };
   } catch (thrown) {
     using _closing = { [Symbol.dispose]: close };
@@ -100,42 +89,8 @@ async function* readRows(result: DuckDBResult, close: () => void): AsyncGenerato
   }
 }
 
-/**
- * Writes a database with a view of each table, for tools that open one. The views read the tables where they are, so they show
- * what is delivered later too. Other views of the database stay.
- *
- * @returns the names of the views
- * @throws UsageError if the file is something else
- */
-export async function saveDatabase(file: string, out: string): Promise<string[]> {
-  const tables = findTables(out);
-  if (tables.size === 0) throw new CommandFailed(`${out} has no tables.`, HOW_TO_GET_TABLES);
-  // DuckDB would open other files too, such as Parquet, and names such as :memory:.
-  if (existsSync(file) && !(await isDatabase(file)))
-    throw new UsageError([`--save ${file} exists and is no DuckDB database`]);
-  const { connection, close } = await openDatabase(resolve(file)).catch((error: Error) => {
-    throw new UsageError([`--save ${file} cannot be written: ${error.message}`]);
-  });
-  try {
-    const own = await connection.runAndReadAll('SELECT table_name FROM duckdb_tables()');
-    if (own.currentRowCount > 0)
-      throw new UsageError([`--save ${file} is another database: it has the table ${own.getRows()[0]?.[0]}`]);
-    return await createViews(connection, [...tables.values()], tables.get(catalogName(LEDGER)));
-  } finally {
-    close();
-  }
-}
-
-/** A database of DuckDB has these bytes after its checksum. */
-const MAGIC = { text: 'DUCK', at: 8 };
-
-async function isDatabase(path: string): Promise<boolean> {
-  const start = createReadStream(path, { start: MAGIC.at, end: MAGIC.at + MAGIC.text.length - 1 });
-  return (await text(start).catch(() => '')) === MAGIC.text;
-}
-
-async function openDatabase(path: string) {
-  const database = await DuckDBInstance.create(path, OFFLINE);
+async function openDatabase() {
+  const database = await DuckDBInstance.create(':memory:', OFFLINE);
   const connection = await database.connect();
   // The current date is that of Athena.
   await connection.run("SET TimeZone = 'UTC'");
@@ -154,11 +109,6 @@ async function checkCount(connection: DuckDBConnection, sql: string): Promise<vo
     throw error;
   });
   if (count !== 1) throw new UsageError([`give one SQL statement; these are ${count}`]);
-}
-
-function describeHoles({ name, account, export: written, ranges }: Holes, out: string): string {
-  const missing = missingCommand({ name: written, account }, { local: true, out });
-  return `${name} has no days ${describeRanges(ranges, MAX_RANGES)} of ${account}: ${missing}`;
 }
 
 function describeFailure(error: Error, tables: ReadonlyMap<string, LocalTable>, out: string): CommandFailed {

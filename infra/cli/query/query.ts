@@ -5,11 +5,10 @@ import { savedQueries } from '../../config/queries.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { UsageError } from '../../knowledge/errors.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
-import { type CommonOptions, examples, localOption, option, parseDate } from '../options.ts';
+import { type CommonOptions, examples, option, parseDate } from '../options.ts';
 import { type Format, printResult, type QueryResult } from './result.ts';
 
 interface QueryOptions extends CommonOptions {
-  readonly save?: string;
   /** True without a name. */
   readonly saved?: string | true;
   readonly day?: string;
@@ -24,7 +23,6 @@ const EXAMPLES = examples(
   'query --local "SELECT * FROM example_restatements"',
   'query --local --csv - < spend.sql',
   'query --saved as-of --day 2026-11-03 --at 2026-11-10',
-  'query --local --save ads.duckdb',
 );
 
 const DIALECTS = `
@@ -52,18 +50,14 @@ export function createQueryCommand(): Command {
     )
     .option('--local', 'query the tables of the runs of this machine')
     .addOption(option.out())
-    .addOption(
-      localOption('--save <file>', 'instead of a query, write a DuckDB database with a view of each table'),
-    )
     .addHelpText('after', EXAMPLES + DIALECTS)
     .action(query);
 }
 
 async function query(given: string | undefined, options: QueryOptions): Promise<void> {
-  const { save, saved } = options;
-  if ([given, save, saved].filter((each) => each !== undefined).length !== 1)
-    throw new UsageError(['give one SQL statement, --saved NAME, or --save FILE']);
-  if (save !== undefined) return saveViews(save, options);
+  const { saved } = options;
+  if ((given === undefined) === (saved === undefined))
+    throw new UsageError(['give one SQL statement, or --saved NAME']);
   if (saved === true) return listSaved(options);
   const sql = saved === undefined ? await readStatement(given) : await findSaved(saved, options);
   const result = await (options.local ? queryLocal(sql, options.out) : queryDeployed(sql));
@@ -106,13 +100,6 @@ function formatOf({ json, csv, spreadsheet }: QueryOptions): Format {
   if (json) return 'json';
   if (spreadsheet) return 'spreadsheet';
   return csv ? 'csv' : 'table';
-}
-
-async function saveViews(file: string, { out, json }: QueryOptions): Promise<void> {
-  const { saveDatabase } = await import('./local.ts');
-  const views = await saveDatabase(file, out);
-  if (json) printDocument({ outcome: 'ok', file, views });
-  else printLines([`${file} has the views ${views.join(', ')}`]);
 }
 
 /** Only the engine that runs the query is loaded: DuckDB takes 46 ms. */
