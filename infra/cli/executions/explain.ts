@@ -6,14 +6,13 @@ import { UsageError } from '../../knowledge/errors.ts';
 import {
   daysIn,
   describeEnd,
+  type ExplainedExecution,
   isUnderWay,
-  type RecordedExecution,
-  readLocal,
-  readWindows,
   toMinute,
   type WindowRun,
 } from '../../knowledge/executions/executions.ts';
 import { listExecutions } from '../../knowledge/executions/list.ts';
+import { readLocal } from '../../knowledge/executions/local.ts';
 import { adviseLocally, type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
 import { missingCommand, resumeCommand } from '../../knowledge/next-command.ts';
 import { lastPlatform } from '../../knowledge/platform.ts';
@@ -40,22 +39,22 @@ async function explain(named: string | undefined, options: CommonOptions): Promi
   const failed = options.local ? await readLocalFailure(details, options) : readFailure(details);
   if (!options.json) return printLines(describeExecution(details, failed, options));
   const { outcome: ending, ...failure } = failed ?? {};
-  const { summary, console } = details;
-  printDocument({ ...summary, failure: ending && failure, windows: readWindows(details), console });
+  const { summary, windows, console } = details;
+  printDocument({ ...summary, failure: ending && failure, windows, console });
 }
 
-async function findDeployed(execution: string): Promise<RecordedExecution> {
+async function findDeployed(execution: string): Promise<ExplainedExecution> {
   const { findExecution, readDeployed } = await import('../../knowledge/executions/deployed.ts');
   return readDeployed(await findExecution(execution));
 }
 
-function readFailure({ summary, end }: RecordedExecution): Outcome | undefined {
+function readFailure({ summary, end }: ExplainedExecution): Outcome | undefined {
   return isUnderWay(summary) || summary.outcome === 'delivered' ? undefined : outcomeOf(end);
 }
 
 /** A run that was interrupted says how to continue it. */
 async function readLocalFailure(
-  details: RecordedExecution,
+  details: ExplainedExecution,
   { out }: CommonOptions,
 ): Promise<Outcome | undefined> {
   const { execution, outcome, account = '' } = details.summary;
@@ -73,14 +72,14 @@ async function readLocalFailure(
 }
 
 /** The history keeps the command of its run only; `missing` prints one for the days of an earlier run. */
-function nextLocal({ next, summary }: RecordedExecution, out: string): string {
+function nextLocal({ next, summary }: ExplainedExecution, out: string): string {
   return (
     next ?? missingCommand({ name: summary.export ?? '', account: summary.account }, { local: true, out })
   );
 }
 
 function describeExecution(
-  details: RecordedExecution,
+  details: ExplainedExecution,
   failure: Outcome | undefined,
   { local, out }: CommonOptions,
 ): string[] {
@@ -101,7 +100,7 @@ function describeExecution(
       ? ['It is still running, or it was killed. If it was killed, export the rest:', `  ${next}`]
       : [],
     failure ? describeOutcome(failure, { root: local ? `${out}/` : 's3://', next }) : [],
-    readWindows(details).map(describeWindow),
+    details.windows.map(describeWindow),
     [describeStates(details, out)],
   ];
   return paragraphs
@@ -110,16 +109,16 @@ function describeExecution(
 }
 
 /** Names the place that has each state with its input and output. */
-function describeStates({ console, events }: RecordedExecution, out: string): string {
+function describeStates({ console, recorded }: ExplainedExecution, out: string): string {
   if (console !== undefined) return `Each state: ${console}`;
-  return events.some(({ state }) => state !== undefined)
+  return recorded
     ? `Each state: ${join(out, 'history.json')}`
     : 'history.json does not have its states: a later run replaced it, or the disk was full.';
 }
 
 function describeWindow(run: WindowRun): string {
-  const { window, outcome, error, rows, bytes, seconds, state = '' } = run;
-  const doing = isUnderWay(run) ? (DOING[state as keyof typeof DOING] ?? (state || 'starts')) : undefined;
+  const { window, outcome, error, rows, bytes, seconds, state } = run;
+  const doing = DOING[state as keyof typeof DOING] ?? state;
   const facts = [
     `${describeDays(window)}  ${describeEnd({ outcome, error: error ?? doing })}`,
     rows === undefined ? [] : `${rows} rows`,

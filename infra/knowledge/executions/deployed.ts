@@ -1,21 +1,18 @@
-import {
-  type HistoryEvent as AwsEvent,
-  type DescribeExecutionOutput,
-  type ExecutionListItem,
-  SFN,
-} from '@aws-sdk/client-sfn';
+import { type DescribeExecutionOutput, type ExecutionListItem, SFN } from '@aws-sdk/client-sfn';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import type { Window } from '../../../functions/workflow/state-parts.ts';
 import { readStateMachineArn } from '../deployment.ts';
 import { createAwsFailure, UsageError } from '../errors.ts';
 import {
   describeInput,
-  type ExecutionEvent,
   type ExecutionSummary,
+  type ExplainedExecution,
   outcomeFor,
   plannedWindows,
-  type RecordedExecution,
+  readResult,
   secondsBetween,
+  unbegun,
+  type WindowRun,
 } from './executions.ts';
 
 /**
@@ -109,22 +106,28 @@ function summarize(execution: DescribeExecutionOutput): ExecutionSummary {
   };
 }
 
-/** An execution with the histories of its windows, which are executions too. */
-export async function readDeployed(execution: DescribeExecutionOutput): Promise<RecordedExecution> {
-  const { executionArn = '', stopDate = new Date() } = execution;
+/** An execution with its windows, which are executions too. */
+export async function readDeployed(execution: DescribeExecutionOutput): Promise<ExplainedExecution> {
+  const { executionArn = '' } = execution;
   const sfn = createStepFunctions(executionArn);
-  const own = await readHistory(sfn, executionArn);
-  const { mapRuns = [] } = await sfn.listMapRuns({ executionArn });
+  const summary = summarize(execution);
+  const [plan, { mapRuns = [] }] = await Promise.all([
+    readPlan(sfn, executionArn),
+    sfn.listMapRuns({ executionArn }),
+  ]);
   const children = await Promise.all(mapRuns.map(({ mapRunArn }) => listItems(sfn, { mapRunArn })));
-  const plan = plannedWindows(own);
-  const windows = await Promise.all(children.flat().map((child) => readWindow(sfn, child, plan)));
-  return {
-    summary: summarize(execution),
-    end: { ...execution, output: parseJson(execution.output ?? '') },
-    events: [...own, ...windows.flat()],
-    until: stopDate.toISOString(),
-    console: consoleLink(executionArn),
-  };
+  const begun = await Promise.all(
+    children.flat().map(({ executionArn }) => sfn.describeExecution({ executionArn }).then(readWindow)),
+  );
+  const windows = plan.map(
+    (window) =>
+      begun.find((run) => run.window.start_date === window.start_date) ?? {
+        window,
+        outcome: unbegun(summary),
+      },
+  );
+  const end = { ...execution, output: parseJson(execution.output ?? '') };
+  return { summary, end, windows, console: consoleLink(executionArn) };
 }
 
 /** Other partitions have consoles of their own. */
@@ -139,44 +142,22 @@ function consoleLink(executionArn: string): string {
   return `https://${host}/states/home?region=${region}#/v2/executions/details/${executionArn}`;
 }
 
-/** The events of a window's execution, as those of a Map's iteration. */
-async function readWindow(
-  sfn: SFN,
-  { executionArn = '' }: ExecutionListItem,
-  plan: readonly Window[],
-): Promise<ExecutionEvent[]> {
-  const child = await sfn.describeExecution({ executionArn });
-  const { status, startDate = new Date(0), stopDate, error, output = '' } = child;
-  const { window: own } = Object(parseJson(child.input ?? '')) as { window?: Window };
-  const window = plan.findIndex(({ start_date }) => start_date === own?.start_date);
-  const begun = { type: 'MapIterationStarted', time: startDate.toISOString(), window };
-  const history = await readHistory(sfn, executionArn, window);
+function readWindow(child: DescribeExecutionOutput): WindowRun {
+  const { status, startDate = new Date(0), stopDate, input = '', output = '', error } = child;
+  const { window } = Object(parseJson(input)) as Pick<WindowRun, 'window'>;
+  const outcome = outcomeFor(status);
+  const seconds = secondsBetween(startDate, stopDate ?? new Date());
   // A window is stopped with its export only.
-  if (!stopDate || status === 'ABORTED') return [begun, ...history];
-  const type = status === 'SUCCEEDED' ? 'MapIterationSucceeded' : 'MapIterationFailed';
-  const end = { type, time: stopDate.toISOString(), window, error, output: parseJson(output) };
-  return [begun, ...history, end];
+  const isOver = stopDate !== undefined && outcome !== 'stopped';
+  return { window, seconds, outcome, ...(isOver && readResult(parseJson(output), error)) };
 }
 
-async function readHistory(sfn: SFN, executionArn: string, window?: number): Promise<ExecutionEvent[]> {
+/** @returns none before PlanExport has ended */
+async function readPlan(sfn: SFN, executionArn: string): Promise<readonly Window[]> {
   const query = { executionArn, includeExecutionData: true, maxResults: 1_000 };
-  const pages = await Array.fromAsync(sfn.paginateGetExecutionHistory(query));
-  return toEvents(
-    pages.flatMap(({ events = [] }) => events),
-    window,
-  );
-}
-
-function toEvents(history: readonly AwsEvent[], window: number | undefined): ExecutionEvent[] {
-  return history.flatMap((event) => {
-    const {
-      timestamp = new Date(0),
-      stateEnteredEventDetails: entered,
-      stateExitedEventDetails: exited,
-    } = event;
-    const [type] = /StateEntered$|StateExited$/.exec(event.type ?? '') ?? [];
-    if (type === undefined) return [];
-    const state = (entered ?? exited)?.name;
-    return [{ type, time: timestamp.toISOString(), window, state, output: parseJson(exited?.output ?? '') }];
-  });
+  for await (const { events = [] } of sfn.paginateGetExecutionHistory(query)) {
+    const exited = events.find(({ stateExitedEventDetails: state }) => state?.name === 'PlanExport');
+    if (exited) return plannedWindows(parseJson(exited.stateExitedEventDetails?.output ?? ''));
+  }
+  return [];
 }

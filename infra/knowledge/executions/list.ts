@@ -1,6 +1,7 @@
 import type { Folder } from '../bucket.ts';
 import { readStateMachineArn } from '../deployment.ts';
-import { type ExecutionSummary, listLocal } from './executions.ts';
+import type { ExecutionSummary } from './executions.ts';
+import { listLocal } from './local.ts';
 
 /** Newest first. @param limit of those that have ended */
 export async function listExecutions({ local, out }: Folder, limit: number): Promise<ExecutionSummary[]> {

@@ -82,20 +82,12 @@ export const RUNNING: FakeExecution = {
         bytes: 1_234,
         rows: 45,
       },
-      history: [
-        ...visit('Task', 'CreateReport', 1, 2),
-        { type: 'LambdaFunctionScheduled', timestamp: at(8) },
-        ...visit('Task', 'SaveReport', 8, 12),
-      ],
     },
     {
       name: 'window-2',
       status: 'RUNNING',
       begun: 3,
       input: { window: WINDOWS[1] },
-      history: [
-        { type: 'WaitStateEntered', timestamp: at(4), stateEnteredEventDetails: { name: 'WaitForReport' } },
-      ],
     },
   ],
 };
