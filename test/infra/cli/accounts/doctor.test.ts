@@ -4,6 +4,7 @@ import { createAccount } from '../../../../infra/cli/accounts/account.ts';
 import { type Check, diagnose, type Needs } from '../../../../infra/cli/accounts/checks.ts';
 import { EXAMPLE_REVISION, type SandboxOptions } from '../../../../infra/sandbox/settings.ts';
 import { runCommand } from '../../../support/cli.ts';
+import { startBucket } from '../../knowledge/executions/operated-executions.ts';
 import { logIn, type Platform, startDeployedAccount, startPlatform } from '../support.ts';
 
 const NEEDS: Needs = {
