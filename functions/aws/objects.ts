@@ -27,12 +27,6 @@ const BYTES_PER_MILLISECOND = 100;
 /** The SDK repeats a PUT of a smaller file. Most months have some kilobytes. */
 const LARGE_FILE_BYTES = 8 * 1024 * 1024;
 
-export interface ObjectHead {
-  /** Base64, if S3 knows it. */
-  readonly crc32?: string;
-  readonly version_id?: string;
-}
-
 /** The text of an object, and the tag that changes with its bytes. */
 export interface TaggedText {
   readonly text: string;
@@ -45,100 +39,86 @@ export interface ObjectEnd {
   readonly size: number;
 }
 
-/** The bucket's objects. Each function throws AccessRefused or ServiceUnavailable. */
-export interface ObjectStore {
-  readonly bucket: string;
-  /** Keys in the order of their characters. @param after leaves out this key and all before it */
-  list(prefix: string, after?: string): Promise<string[]>;
-  /**
-   * Writes an object as JSON.
-   *
-   * @param replaces the object that it replaces, or that there must be none. Default: whatever is there
-   * @returns false if another writer was faster, and nothing was written
-   */
-  putJson(key: string, value: unknown, replaces?: Pick<TaggedText, 'etag'> | 'absent'): Promise<boolean>;
-  /** @returns the object's text; undefined if it does not exist */
-  getText(key: string): Promise<string | undefined>;
-  /** Like getText, for a writer that replaces the object. */
-  getTagged(key: string): Promise<TaggedText | undefined>;
-  /** @returns undefined if the object, or this version of it, does not exist */
-  head(key: string, version?: string): Promise<ObjectHead | undefined>;
-  /** @returns undefined if the object, or this version of it, no longer exists */
-  open(key: string, version: string | undefined, signal: AbortSignal): Promise<Readable | undefined>;
-  /**
-   * Reads the last bytes of an object, or all if there are fewer.
-   *
-   * @returns undefined if the object does not exist
-   */
-  readEnd(key: string, length: number): Promise<ObjectEnd | undefined>;
-  /**
-   * Writes an object into a file of this disk.
-   *
-   * @returns its ETag; undefined if the object does not exist
-   * @throws also ENOSPC
-   */
-  getFile(key: string, path: string, signal: AbortSignal): Promise<string | undefined>;
-  /**
-   * Writes a file of this disk.
-   *
-   * @param replaces the ETag of the object that it replaces; undefined if there must be none
-   * @returns false if another writer was faster, and nothing was written
-   */
-  putFile(key: string, path: string, replaces: string | undefined): Promise<boolean>;
-  /** Succeeds even if the object does not exist. */
-  remove(key: string): Promise<void>;
-}
-
 /** Another writer has created, replaced or removed the object, or is about to. */
 const CONFLICTS = /^(PreconditionFailed|ConditionalRequestConflict|NoSuchKey)$/;
 
-/** @param config of the client, where the environment does not have it */
+const ABSENT = /^NoSuch(Key|Version)$/;
+
+/** Without s3:ListBucket, S3 answers 403 for an object that does not exist. */
+const READ = 's3:GetObject and s3:ListBucket';
+
+export type ObjectStore = ReturnType<typeof createObjectStore>;
+
+/**
+ * The bucket's objects. Each function throws AccessRefused or ServiceUnavailable. One that reads returns
+ * undefined if the object, or this version of it, does not exist.
+ *
+ * @param config of the client, where the environment does not have it
+ */
 export function createObjectStore(
   { BUCKET, BUCKET_OWNER }: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>,
   config: S3ClientConfig = {},
-): ObjectStore {
+) {
   const client = createS3Client(config);
   const at = (key: string) => addressed({ bucket: BUCKET, key, expectedBucketOwner: BUCKET_OWNER });
   const within = (milliseconds = CALL_TIMEOUT) => ({ abortSignal: AbortSignal.timeout(milliseconds) });
 
-  function refused(doing: string, permission: string) {
-    return (error: unknown): never => {
+  /** @returns undefined after an error with one of these names */
+  async function attempt<T>(
+    work: Promise<T>,
+    doing: string,
+    permission: string,
+    expected = /^$/,
+  ): Promise<T | undefined> {
+    try {
+      return await work;
+    } catch (error) {
+      if (error instanceof Error && expected.test(error.name)) return undefined;
+      // This disk is full, and not the bucket's.
+      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error;
       throw asServiceError(error, `${doing} bucket ${BUCKET}`, permission);
-    };
+    }
   }
 
-  /** Returns a value for errors with these names, and throws the others as `refuse` does. */
-  function unless<T>(names: RegExp, value: T, refuse: (error: unknown) => never): (error: unknown) => T {
-    return (error) => (error instanceof Error && names.test(error.name) ? value : refuse(error));
+  /** @returns false if another writer was faster, and nothing was written */
+  async function put(
+    command: PutObjectCommand,
+    key: string,
+    options: { abortSignal: AbortSignal; requestTimeout?: number },
+  ): Promise<boolean> {
+    const putting = client.send(command, options);
+    return (await attempt(putting, `write ${key} to`, 's3:PutObject', CONFLICTS)) !== undefined;
   }
 
+  async function listAll(Prefix: string, StartAfter: string | undefined): Promise<string[]> {
+    const where = { Bucket: BUCKET, ExpectedBucketOwner: BUCKET_OWNER, Prefix, StartAfter };
+    const keys: string[] = [];
+    for await (const { Contents = [] } of paginateListObjectsV2({ client }, where, within(LIST_TIMEOUT)))
+      keys.push(...Contents.map(({ Key = '' }) => Key));
+    return keys;
+  }
+
+  /** Also for a writer that replaces the object. */
   async function getTagged(key: string): Promise<TaggedText | undefined> {
     const read = async () => {
       const { Body, ETag = '' } = await client.send(new GetObjectCommand(at(key)), within());
       return { text: (await Body?.transformToString()) ?? '', etag: ETag };
     };
-    // Without s3:ListBucket, S3 answers 403 for an object that does not exist.
-    const refuse = refused(`read ${key} of`, 's3:GetObject and s3:ListBucket');
-    return read().catch(unless(/^NoSuchKey$/, undefined, refuse));
+    return attempt(read(), `read ${key} of`, READ, ABSENT);
   }
 
   return {
     bucket: BUCKET,
-    async list(Prefix, StartAfter) {
-      const pages = paginateListObjectsV2(
-        { client },
-        { Bucket: BUCKET, ExpectedBucketOwner: BUCKET_OWNER, Prefix, StartAfter: StartAfter || undefined },
-        within(LIST_TIMEOUT),
-      );
-      const keys: string[] = [];
-      try {
-        for await (const { Contents = [] } of pages) keys.push(...Contents.map(({ Key = '' }) => Key));
-        return keys;
-      } catch (error) {
-        return refused(`list ${Prefix} of`, 's3:ListBucket')(error);
-      }
+    getTagged,
+    getText: async (key: string): Promise<string | undefined> => (await getTagged(key))?.text,
+
+    /** Keys in the order of their characters. @param after leaves out this key and all before it */
+    async list(prefix: string, after?: string): Promise<string[]> {
+      return (await attempt(listAll(prefix, after || undefined), `list ${prefix} of`, 's3:ListBucket')) ?? [];
     },
-    async putJson(key, value, replaces) {
+
+    /** @param replaces what it replaces, or that there must be none. Default: any */
+    putJson(key: string, value: unknown, replaces?: Pick<TaggedText, 'etag'> | 'absent'): Promise<boolean> {
       const command = new PutObjectCommand({
         ...at(key),
         ...(replaces === 'absent' ? { IfNoneMatch: '*' } : { IfMatch: replaces?.etag }),
@@ -146,58 +126,55 @@ export function createObjectStore(
         ContentType: 'application/json',
         ChecksumAlgorithm: 'CRC32',
       });
-      const put = async () => {
-        await client.send(command, within());
-        return true;
-      };
-      return put().catch(unless(CONFLICTS, false, refused(`write ${key} to`, 's3:PutObject')));
+      return put(command, key, within());
     },
-    getText: async (key) => (await getTagged(key))?.text,
-    getTagged,
-    async head(key, VersionId) {
+
+    /** The CRC32 is in Base64, if S3 knows it. */
+    async head(
+      key: string,
+      VersionId?: string,
+    ): Promise<{ crc32?: string | undefined; version_id?: string | undefined } | undefined> {
       const command = new HeadObjectCommand({ ...at(key), VersionId, ChecksumMode: 'ENABLED' });
-      const refuse = refused(`look at ${key} of`, 's3:GetObject and s3:ListBucket');
-      const answer = await client.send(command, within()).catch(unless(/^NotFound$/, undefined, refuse));
-      if (answer === undefined) return undefined;
-      const { ChecksumCRC32: crc32, VersionId: version_id } = answer;
-      return { ...(crc32 !== undefined && { crc32 }), ...(version_id !== undefined && { version_id }) };
+      const answer = await attempt(client.send(command, within()), `look at ${key} of`, READ, /^NotFound$/);
+      return answer && { crc32: answer.ChecksumCRC32, version_id: answer.VersionId };
     },
-    async open(key, version, signal) {
-      const command = new GetObjectCommand({ ...at(key), VersionId: version });
-      const refuse = refused(`read ${key} of`, 's3:GetObject, s3:GetObjectVersion and s3:ListBucket');
-      const answer = await client
-        .send(command, { abortSignal: signal })
-        .catch(unless(/^NoSuch(Key|Version)$/, undefined, refuse));
+
+    async open(key: string, VersionId: string | undefined, abortSignal: AbortSignal) {
+      const opening = client.send(new GetObjectCommand({ ...at(key), VersionId }), { abortSignal });
+      const permission = 's3:GetObject, s3:GetObjectVersion and s3:ListBucket';
+      const answer = await attempt(opening, `read ${key} of`, permission, ABSENT);
       return answer?.Body as Readable | undefined;
     },
-    async readEnd(key, length) {
-      const command = new GetObjectCommand({ ...at(key), Range: `bytes=-${length}` });
+
+    /** Reads the last bytes, or all if there are fewer. */
+    async readEnd(key: string, length: number): Promise<ObjectEnd | undefined> {
       const read = async () => {
+        const command = new GetObjectCommand({ ...at(key), Range: `bytes=-${length}` });
         const { Body, ContentRange } = await client.send(command, within());
         const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
         // A range that covers the whole object may be answered with 200.
         return { bytes, size: Number(ContentRange?.split('/')[1] ?? bytes.length) };
       };
-      const refuse = refused(`read ${key} of`, 's3:GetObject and s3:ListBucket');
-      // S3 refuses to read the end of an empty object.
-      const empty = { bytes: Buffer.alloc(0), size: 0 };
-      const otherwise = unless(/^NoSuchKey$/, undefined, refuse);
-      return read().catch((error) => (error.name === 'InvalidRange' ? empty : otherwise(error)));
+      const reading = read().catch((error) => {
+        // S3 refuses to read the end of an empty object.
+        if (error.name === 'InvalidRange') return { bytes: Buffer.alloc(0), size: 0 };
+        throw error;
+      });
+      return attempt(reading, `read ${key} of`, READ, ABSENT);
     },
-    async getFile(key, path, abortSignal) {
-      const command = new GetObjectCommand(at(key));
+
+    /** Writes the object into a file of this disk, and returns its ETag. @throws also ENOSPC */
+    async getFile(key: string, path: string, abortSignal: AbortSignal): Promise<string | undefined> {
       const read = async () => {
-        const { Body, ETag } = await client.send(command, { abortSignal });
+        const { Body, ETag } = await client.send(new GetObjectCommand(at(key)), { abortSignal });
         await pipeline(Body as Readable, createWriteStream(path));
         return ETag;
       };
-      const refuse = refused(`read ${key} of`, 's3:GetObject and s3:ListBucket');
-      return read().catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOSPC') throw error;
-        return unless(/^NoSuchKey$/, undefined, refuse)(error);
-      });
+      return attempt(read(), `read ${key} of`, READ, ABSENT);
     },
-    async putFile(key, path, replaces) {
+
+    /** @param replaces the ETag of the object that it replaces; undefined if there must be none */
+    async putFile(key: string, path: string, replaces: string | undefined): Promise<boolean> {
       const { size } = await stat(path);
       await using stream = size < LARGE_FILE_BYTES ? undefined : createReadStream(path);
       const command = new PutObjectCommand({
@@ -208,17 +185,15 @@ export function createObjectStore(
         ContentType: 'application/vnd.apache.parquet',
         ChecksumCRC32: await checksumOf(path),
       });
-      const put = async () => {
-        // The client ends a PUT that stalls: socketTimeout.
-        const { abortSignal } = within(CALL_TIMEOUT + Math.ceil(size / BYTES_PER_MILLISECOND));
-        await client.send(command, { abortSignal, requestTimeout: 0 });
-        return true;
-      };
-      return await put().catch(unless(CONFLICTS, false, refused(`write ${key} to`, 's3:PutObject')));
+      // The client ends a PUT that stalls: socketTimeout.
+      const limit = CALL_TIMEOUT + Math.ceil(size / BYTES_PER_MILLISECOND);
+      return await put(command, key, { ...within(limit), requestTimeout: 0 });
     },
-    async remove(key) {
-      const command = new DeleteObjectCommand(at(key));
-      await client.send(command, within()).catch(refused(`remove ${key} from`, 's3:DeleteObject'));
+
+    /** Succeeds even if the object does not exist. */
+    async remove(key: string): Promise<void> {
+      const removing = client.send(new DeleteObjectCommand(at(key)), within());
+      await attempt(removing, `remove ${key} from`, 's3:DeleteObject');
     },
   };
 }
