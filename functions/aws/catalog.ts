@@ -7,23 +7,17 @@ import { asServiceError } from './service-error.ts';
 /** Milliseconds. Without it, a call that AWS never answers lasts until Lambda's timeout. */
 const CALL_TIMEOUT = 5_000;
 
-/** The tables of the stack's Glue database. */
-export interface Catalog {
-  /**
-   * @returns undefined if the table does not exist, or is not one of this stack's
-   * @throws AccessRefused, ServiceUnavailable
-   */
-  getTable(table: string): Promise<TableSchema | undefined>;
-}
+export type Catalog = ReturnType<typeof createCatalog>;
 
-/** @param settings the name of the Glue database */
-export function createCatalog({ GLUE_DATABASE: DatabaseName }: { readonly GLUE_DATABASE: string }): Catalog {
+/** The tables of the stack's Glue database. */
+export function createCatalog({ GLUE_DATABASE: DatabaseName }: { readonly GLUE_DATABASE: string }) {
   // Each call opens a new connection: AWS may close an idle one while the function is frozen, and the only
   // try would fail on it.
   const agents = { httpAgent: { keepAlive: false }, httpsAgent: { keepAlive: false } };
   const glue = new GlueClient({ maxAttempts: 1, requestHandler: agents });
   return {
-    async getTable(table) {
+    /** Undefined if the table does not exist, or is not one of this stack's. */
+    async getTable(table: string): Promise<TableSchema | undefined> {
       const command = new GetTableCommand({ DatabaseName, Name: catalogName(table) });
       try {
         const { Table = {} } = await glue.send(command, { abortSignal: AbortSignal.timeout(CALL_TIMEOUT) });

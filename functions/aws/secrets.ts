@@ -14,16 +14,6 @@ export interface SecretText {
   readonly version: string;
 }
 
-/** Secrets by name. Never log their texts. Each function throws AccessRefused or ServiceUnavailable. */
-export interface Secrets {
-  /** Reads one version, or the current one. Undefined if the secret, version or text does not exist. */
-  read(name: string, version?: string): Promise<SecretText | undefined>;
-  /** Returns the id of the new version. */
-  write(name: string, text: string): Promise<string>;
-  /** Replaces the version that was read. Returns false if another version has become current since. */
-  replace(name: string, version: string, text: string): Promise<boolean>;
-}
-
 /** A new version's label until AWSCURRENT moves to it. It stays on the last version stored this way. */
 const PENDING_LABEL = 'REFRESHED';
 
@@ -36,11 +26,18 @@ const TRIES = 5;
 /** Milliseconds for all tries of a call: 7.5 s of pauses and five answers. The functions have 30 s. */
 const CALL_TIMEOUT = 10_000;
 
-/** @param place the Region, if it is not the one of the environment */
-export function createSecrets(place: { readonly region?: string } = {}): Secrets {
+export type Secrets = ReturnType<typeof createSecrets>;
+
+/**
+ * Secrets by name. Never log their texts. Each function throws AccessRefused or ServiceUnavailable.
+ *
+ * @param place the Region, if it is not the one of the environment
+ */
+export function createSecrets(place: { readonly region?: string } = {}) {
   const client = new SecretsManagerClient({ maxAttempts: TRIES, ...place });
   const timeout = () => ({ abortSignal: AbortSignal.timeout(CALL_TIMEOUT) });
 
+  /** Reads one version, or the current one. Undefined if the secret, version or text does not exist. */
   async function read(SecretId: string, VersionId?: string): Promise<SecretText | undefined> {
     try {
       const command = new GetSecretValueCommand({ SecretId, ...(VersionId && { VersionId }) });
@@ -53,36 +50,36 @@ export function createSecrets(place: { readonly region?: string } = {}): Secrets
     }
   }
 
-  return {
-    read,
+  /** Returns the id of the new version. */
+  async function write(SecretId: string, SecretString: string): Promise<string> {
+    const command = new PutSecretValueCommand({ SecretId, SecretString });
+    const { VersionId = '' } = await client.send(command, timeout()).catch((error) => {
+      throw asServiceError(error, `write the secret ${SecretId}`, 'secretsmanager:PutSecretValue');
+    });
+    return VersionId;
+  }
 
-    async write(SecretId, SecretString) {
-      try {
-        const command = new PutSecretValueCommand({ SecretId, SecretString });
-        const { VersionId } = await client.send(command, timeout());
-        if (VersionId) return VersionId;
-        throw new Error(`Secrets Manager returned no version for ${SecretId}`);
-      } catch (error) {
-        throw asServiceError(error, `write the secret ${SecretId}`, 'secretsmanager:PutSecretValue');
-      }
-    },
+  /**
+   * Replaces the version that was read: Secrets Manager refuses to move AWSCURRENT from another one.
+   *
+   * @returns false if another version has become current since
+   */
+  async function replace(SecretId: string, version: string, SecretString: string): Promise<boolean> {
+    const next = randomUUID();
+    const put = { SecretId, SecretString, ClientRequestToken: next, VersionStages: [PENDING_LABEL] };
+    const labels = { VersionStage: 'AWSCURRENT', MoveToVersionId: next, RemoveFromVersionId: version };
+    try {
+      await client.send(new PutSecretValueCommand(put), timeout());
+      await client.send(new UpdateSecretVersionStageCommand({ SecretId, ...labels }), timeout());
+      return true;
+    } catch (error) {
+      // If the answer to a successful move was lost, the SDK's second try fails.
+      const current = (await read(SecretId))?.version;
+      if (current !== version) return current === next;
+      const permission = 'secretsmanager:PutSecretValue and secretsmanager:UpdateSecretVersionStage';
+      throw asServiceError(error, `write the secret ${SecretId}`, permission);
+    }
+  }
 
-    // Secrets Manager refuses to move AWSCURRENT if the version that was read no longer has it.
-    async replace(SecretId, version, SecretString) {
-      const next = randomUUID();
-      const put = { SecretId, SecretString, ClientRequestToken: next, VersionStages: [PENDING_LABEL] };
-      const labels = { VersionStage: 'AWSCURRENT', MoveToVersionId: next, RemoveFromVersionId: version };
-      try {
-        await client.send(new PutSecretValueCommand(put), timeout());
-        await client.send(new UpdateSecretVersionStageCommand({ SecretId, ...labels }), timeout());
-        return true;
-      } catch (error) {
-        // If the answer to a successful move was lost, the SDK's second try fails.
-        const current = (await read(SecretId))?.version;
-        if (current !== version) return current === next;
-        const permission = 'secretsmanager:PutSecretValue and secretsmanager:UpdateSecretVersionStage';
-        throw asServiceError(error, `write the secret ${SecretId}`, permission);
-      }
-    },
-  };
+  return { read, write, replace };
 }

@@ -40,9 +40,6 @@ const DETAIL_CAP = 2_000;
 // A person reads the failures of a validation to correct the request; the rest is only counted.
 const FAILURES_SHOWN = 50;
 const FAILURE_CAP = 300;
-// A field of an object in a list is four levels deep. Deeper nesting is not a list of failures and could
-// exhaust the stack.
-const DEPTH_CAP = 20;
 
 /** @param name in lower case */
 export function headerOf({ headers }: Pick<Head, 'headers'>, name: string): string | undefined {
@@ -145,19 +142,15 @@ function toJson(detail: unknown): string | undefined {
  * list of sentences or objects, or an object with sentences or lists by field.
  */
 function listValidation(validation: unknown): string[] {
-  const failures = flatten(validation, '').map((failure) => failure.slice(0, FAILURE_CAP));
+  const fields = isObject(validation) ? Object.entries(validation) : [['', validation] as const];
+  const failures = fields.flatMap(([field, said]) =>
+    [said ?? []].flat().map((each) => {
+      const text = typeof each === 'string' ? each : JSON.stringify(each);
+      return (field === '' ? text : `${field}: ${text}`).slice(0, FAILURE_CAP);
+    }),
+  );
   if (failures.length <= FAILURES_SHOWN) return failures;
   return [...failures.slice(0, FAILURES_SHOWN), `and ${failures.length - FAILURES_SHOWN} more`];
-}
-
-function flatten(value: unknown, field: string, depth = 0): string[] {
-  if (value === undefined || value === null || value === '' || depth > DEPTH_CAP) return [];
-  if (Array.isArray(value)) return value.flatMap((item) => flatten(item, field, depth + 1));
-  if (!isObject(value)) return [field ? `${field}: ${value}` : String(value)];
-  const { field: named, message } = value;
-  const join = (inner: string) => (field ? `${field}.${inner}` : inner);
-  if (typeof named === 'string' && typeof message === 'string') return [`${join(named)}: ${message}`];
-  return Object.entries(value).flatMap(([key, inner]) => flatten(inner, join(key), depth + 1));
 }
 
 /**
@@ -171,10 +164,7 @@ export function retryAfterOf(
   const header = headerOf(answer, 'retry-after');
   if (header === undefined) return undefined;
   const seconds = /^\d+(\.\d+)?$/.test(header) ? Number(header) : secondsUntil(header, now());
-  // Infinity would become null in JSON.
-  return seconds === undefined
-    ? undefined
-    : Math.min(Math.max(0, Math.ceil(seconds)), Number.MAX_SAFE_INTEGER);
+  return seconds === undefined ? undefined : Math.max(0, Math.ceil(seconds));
 }
 
 /** Date.parse accepts more than HTTP dates, such as "-5". An HTTP date begins with the day's name. */

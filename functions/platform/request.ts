@@ -91,7 +91,7 @@ export async function openAnswer(platform: Connection, call: Call, total: AbortS
   url.search = new URLSearchParams(call.query).toString();
   const watch = watchSending(platform.dispatcher);
   try {
-    const answering = watch.dispatcher.request({
+    const { statusCode, headers, body } = await watch.dispatcher.request({
       origin: url.origin,
       path: url.pathname + url.search,
       method: call.method,
@@ -101,7 +101,6 @@ export async function openAnswer(platform: Connection, call: Call, total: AbortS
       headersTimeout: platform.timeouts?.headers ?? TIMEOUTS.headers,
       bodyTimeout: platform.timeouts?.idle ?? TIMEOUTS.idle,
     });
-    const { statusCode, headers, body } = await orAborted(answering, total);
     // A body that is destroyed early emits an error, and without a listener that would end the process.
     body.on('error', () => {});
     return { call, host: url.host, status: statusCode, headers, body };
@@ -167,17 +166,6 @@ function watchSending(dispatcher: Dispatcher): { dispatcher: Dispatcher; sent: (
     return dispatch(options, handler);
   };
   return { dispatcher: dispatcher.compose([watch]), sent: () => sent };
-}
-
-/** undici obeys the signal only once it is connected; this also obeys it before. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    const done = () => signal.removeEventListener('abort', stop);
-    work.then(resolve, reject).then(done, done);
-  });
 }
 
 /** The code of a network error. Its other fields may hold the socket, the headers or the whole URL. */

@@ -9,21 +9,17 @@ export interface HostPolicy {
   readonly allowedHosts?: readonly string[];
 }
 
-const LOOPBACK = blockList(['127.0.0.0/8'], []);
-
 // The special-purpose registries of IANA (RFC 6890): private, shared (CGNAT), link-local and with it the
 // metadata address 169.254.169.254, documentation, benchmarking, multicast, reserved.
 const SPECIAL = blockList(
-  [
-    ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
-    ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15'],
-    ...['198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
-  ],
-  ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
+  ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15'],
+  ...['198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+  ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 );
 
 // Every public IPv6 address is in this block. Unique local ones and forms of IPv4 are not.
-const GLOBAL_UNICAST = blockList([], ['2000::/3']);
+const GLOBAL_UNICAST = blockList('2000::/3');
 
 /**
  * Checks a URL as far as possible without a lookup. `safeAgent` checks the addresses when it connects.
@@ -57,10 +53,11 @@ function faultOf(url: URL, { allowLoopback, allowedHosts }: HostPolicy): string 
 
 /** The reason not to connect to an IP address, if any. Plain http never leaves this machine. */
 export function addressFault(address: string, protocol: string, allowLoopback: boolean): string | undefined {
-  if (isLoopback(address)) return allowLoopback ? undefined : 'it is a loopback address';
+  // IPv4-mapped addresses are refused.
+  if (/^(127\.[\d.]+|::1)$/.test(address)) return allowLoopback ? undefined : 'it is a loopback address';
   if (protocol !== 'https:') return 'plain http is for a loopback address only';
-  const usable = isIP(address) === 4 || contains(GLOBAL_UNICAST, address);
-  return usable && !contains(SPECIAL, address) ? undefined : 'it is not a public address';
+  const isUsable = isIP(address) === 4 || contains(GLOBAL_UNICAST, address);
+  return isUsable && !contains(SPECIAL, address) ? undefined : 'it is not a public address';
 }
 
 /** A host name as it is compared: in lower case, without brackets and without a dot at its end. */
@@ -76,22 +73,19 @@ function matches(host: string, allowed: string): boolean {
   return name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;
 }
 
-/** Compares ::1 itself, because a BlockList would also match IPv4-mapped addresses, which are refused. */
-function isLoopback(address: string): boolean {
-  return isIP(address) === 4 ? contains(LOOPBACK, address) : address === '::1';
-}
-
 function contains(list: BlockList, address: string): boolean {
-  return list.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  return list.check(address, familyOf(address));
 }
 
-function blockList(ipv4: readonly string[], ipv6: readonly string[]): BlockList {
+function blockList(...subnets: readonly string[]): BlockList {
   const list = new BlockList();
-  const add = (family: 'ipv4' | 'ipv6') => (subnet: string) => {
+  for (const subnet of subnets) {
     const [network = '', bits] = subnet.split('/');
-    list.addSubnet(network, Number(bits), family);
-  };
-  ipv4.forEach(add('ipv4'));
-  ipv6.forEach(add('ipv6'));
+    list.addSubnet(network, Number(bits), familyOf(network));
+  }
   return list;
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }

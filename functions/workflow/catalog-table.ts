@@ -1,3 +1,4 @@
+import type { Table } from '@aws-sdk/client-glue';
 import { byName } from './json.ts';
 import {
   type Column,
@@ -20,7 +21,7 @@ export interface CatalogTable {
   readonly TableType: 'EXTERNAL_TABLE';
   readonly Parameters: Readonly<Record<string, string>>;
   readonly StorageDescriptor: {
-    readonly Columns: readonly { readonly Name: string; readonly Type: string; readonly Comment?: string }[];
+    readonly Columns: { readonly Name: string; readonly Type: string; readonly Comment?: string }[];
     readonly Location: string;
     readonly InputFormat: string;
     readonly OutputFormat: string;
@@ -38,17 +39,7 @@ export interface TableWords {
   readonly comments: Readonly<Record<string, string>>;
 }
 
-/** The parts of GetTable's answer that hold the schema. The SDK's type allows each to be absent. */
-interface StoredTable {
-  readonly Parameters?: Readonly<Record<string, string>> | undefined;
-  readonly StorageDescriptor?:
-    | {
-        readonly Columns?:
-          | readonly { readonly Name?: string | undefined; readonly Type?: string | undefined }[]
-          | undefined;
-      }
-    | undefined;
-}
+type StoredTable = Partial<Pick<Table, 'Parameters' | 'StorageDescriptor'>>;
 
 /** The table's parameters: `request.acme` is a hash, `currency.acme` is `USD`, `from.spend` is a name. */
 const REQUEST = 'request.';
@@ -100,7 +91,7 @@ export function describeTable(
   };
 }
 
-/** The schema of a table that {@link catalogTable} described; undefined if something else wrote it. */
+/** The schema of a table that {@link catalogTable} wrote; undefined if something else wrote it. */
 export function readSchema({
   Parameters = {},
   StorageDescriptor = {},

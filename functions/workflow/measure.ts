@@ -68,19 +68,30 @@ type State = Partial<WindowState> &
     readonly failure?: Pick<FailureReport, 'error' | 'windows_failed'>;
   };
 
+/** Changes of the state that are retries. A window's first report replaces nothing. */
+const COUNTED: Readonly<Partial<Record<RetryKind, (state: State) => number>>> = {
+  Throttled: ({ throttled = 0 }) => throttled,
+  AnswerLost: ({ lost_answers = 0 }) => lost_answers,
+  UselessAnswer: ({ reports = [] }) => reports.reduce((sum, each) => sum + each.useless_answers, 0),
+  ReportResubmitted: ({ reports = [] }) => Math.max(0, reports.length - 1),
+};
+
 /** Measures a successful call by its input and output. */
 export function measureStep(input: unknown, output: unknown, now: Date): Measurement[] {
   const before = Object(input) as State;
   const after = Object(output) as State;
+  const { failure } = after;
   return [
     ...measureDelivery(before, after, now),
-    ...measureTable(after),
     ...measureReady(before, after, now),
-    ...measureFailure(after),
-    ...countRetries('Throttled', (after.throttled ?? 0) - (before.throttled ?? 0)),
-    ...countRetries('AnswerLost', (after.lost_answers ?? 0) - (before.lost_answers ?? 0)),
-    ...countRetries('UselessAnswer', uselessAnswers(after) - uselessAnswers(before)),
-    ...countReplacements(before, after),
+    // An export whose windows failed is not counted, because its windows are.
+    ...(failure && failure.windows_failed === undefined
+      ? toLine({ Failures: 1 }, { error: failure.error })
+      : []),
+    ...Object.entries(COUNTED).flatMap(([kind, count]) => {
+      const change = count(after) - count(before);
+      return toLine({ Retries: change > 0 ? change : undefined }, { kind });
+    }),
   ];
 }
 
@@ -92,24 +103,29 @@ export function measureError(input: unknown, error: unknown, now: Date): Measure
   const isExpired = token !== undefined && Date.parse(token.expires_at) <= now.getTime();
   if (error.name === 'TokenRefused' && isExpired) return [];
   const kind = RETRIED_ERRORS.find((name) => name === error.name);
-  return kind === undefined ? [] : countRetries(kind, 1);
+  return kind === undefined ? [] : toLine({ Retries: 1 }, { kind });
 }
 
 function measureDelivery(before: State, after: State, now: Date): Measurement[] {
   const { request, window } = before;
-  if (after.outcome !== 'delivered' || !request || !window) return [];
-  const { bytes = 0, rows, restated } = after;
+  const { outcome, bytes, rows, restated, table_problem, held } = after;
+  if (outcome !== 'delivered' || !request || !window) return [];
   const end = endOfData(before);
-  const values = {
+  const delivery = {
     Deliveries: 1,
     Bytes: bytes,
-    ...(rows !== undefined && { Rows: rows }),
-    ...(rows === 0 && { EmptyDeliveries: 1 }),
+    Rows: rows,
+    EmptyDeliveries: rows === 0 ? 1 : undefined,
     // A list is a snapshot of today, whose end is in the future.
-    ...(end !== undefined && { Freshness: Math.max(0, (now.getTime() - end) / 1000) }),
-    ...(restated !== undefined && { DaysRestated: restated }),
+    Freshness: end === undefined ? undefined : Math.max(0, (now.getTime() - end) / 1000),
+    DaysRestated: restated,
   };
-  return [{ values, dimensions: { account: request.account, export: request.name } }];
+  const table = { TableProblems: table_problem === undefined ? undefined : 1, DaysHeld: held || undefined };
+  return [
+    ...toLine(delivery, { account: request.account, export: request.name }),
+    // Without a dimension, one alarm watches all exports. The line's properties name the window.
+    ...toLine(table, {}),
+  ];
 }
 
 /** In ms. Undefined if no day of a report has rows and was over. */
@@ -118,37 +134,18 @@ function endOfData({ request, window, curated }: State): number | undefined {
   return curated?.newest_day === undefined ? undefined : Date.parse(addDays(curated.newest_day, 1));
 }
 
-/** Has no dimension, so that one alarm watches all exports. The line's properties name the window. */
-function measureTable({ outcome, table_problem, held = 0 }: State): Measurement[] {
-  const values = {
-    ...(table_problem !== undefined && { TableProblems: 1 }),
-    ...(held > 0 && { DaysHeld: held }),
-  };
-  return outcome === 'delivered' && Object.keys(values).length > 0 ? [{ values, dimensions: {} }] : [];
-}
-
 function measureReady(before: State, { status, reports = [], ready_id, request }: State, now: Date) {
   const created = reports.find(({ id }) => id === ready_id)?.created_at;
   if (before.status !== 'pending' || status !== 'ready' || created === undefined || !request) return [];
-  const values = { TimeToReady: (now.getTime() - Date.parse(created)) / 1000 };
-  return [{ values, dimensions: { account: request.account, export: request.name } }];
+  const TimeToReady = (now.getTime() - Date.parse(created)) / 1000;
+  return toLine({ TimeToReady }, { account: request.account, export: request.name });
 }
 
-/** An export whose windows failed is not counted, because its windows are. */
-function measureFailure({ failure }: State): Measurement[] {
-  if (!failure || failure.windows_failed !== undefined) return [];
-  return [{ values: { Failures: 1 }, dimensions: { error: failure.error } }];
-}
-
-/** A window's first report replaces nothing. */
-function countReplacements({ reports: before }: State, { reports: after }: State): Measurement[] {
-  return before?.length ? countRetries('ReportResubmitted', (after?.length ?? 0) - before.length) : [];
-}
-
-function uselessAnswers({ reports = [] }: State): number {
-  return reports.reduce((sum, { useless_answers }) => sum + useless_answers, 0);
-}
-
-function countRetries(kind: RetryKind, count: number): Measurement[] {
-  return count > 0 ? [{ values: { Retries: count }, dimensions: { kind } }] : [];
+/** None if no value is known. */
+function toLine(
+  values: Partial<Record<MetricName, number | undefined>>,
+  dimensions: Measurement['dimensions'],
+): Measurement[] {
+  const known = Object.entries(values).filter(([, value]) => value !== undefined);
+  return known.length > 0 ? [{ values: Object.fromEntries(known), dimensions }] : [];
 }

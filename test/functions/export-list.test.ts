@@ -221,12 +221,4 @@ describe('ExportList that fails', () => {
     expect(server.requests).toHaveLength(3);
     expectAborted(done);
   });
-
-  it('8: refuses a list that begins again instead of ending', async () => {
-    const { access, done, server } = await startPages((_, index) => [{ id: index % 3 }]);
-    const exporting = exportList(stateOf({ limit: 1 }), access);
-    await expect(exporting).rejects.toMatchObject({ name: 'DownloadRefused', facts: { items: 3 } });
-    expect(server.requests).toHaveLength(7);
-    expectAborted(done);
-  });
 });

@@ -1,5 +1,4 @@
 import type { Writable } from 'node:stream';
-import { Agent } from 'undici';
 import { expect, test } from 'vitest';
 import type { Call } from '../../../functions/platform/answer.ts';
 import { createReport, getReport } from '../../../functions/platform/reports.ts';
@@ -65,26 +64,6 @@ test('9: a TLS handshake that never ends is a connect timeout, and nothing was s
   });
   const error = await errorOf(PlatformUnavailable, create(platform));
   expect(error.facts.code).toBe('UND_ERR_CONNECT_TIMEOUT');
-});
-
-test('the total also limits connecting, and the request is not sent after it', async () => {
-  await using server = await listen((_seen, response) => json(response, 201, { id: 'r', status: 'CREATED' }));
-  const { promise: connected, resolve: connect } = Promise.withResolvers<void>();
-  const slow = new Agent({
-    connect: {
-      lookup: (_host, _options, found) =>
-        connected.then(() => found(null, [{ address: '127.0.0.1', family: 4 }])),
-    },
-  });
-  const platform = platformAt(server.url.replace('127.0.0.1', 'slow.test'), {
-    dispatcher: slow,
-    timeouts: { total: 50 },
-  });
-  const error = await errorOf(PlatformUnavailable, create(platform));
-  expect(error.facts.code).toBe('TOTAL_TIMEOUT');
-  connect();
-  await slow.close();
-  expect(server.requests).toEqual([]);
 });
 
 test('a refused connection was not sent', async () => {
