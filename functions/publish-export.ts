@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { collectOutcomes, countUndelivered, sumChanges } from './decisions/outcomes.ts';
+import { collectOutcomes, countUndelivered, problemOf, sumChanges } from './decisions/outcomes.ts';
 import { shortenWarnings } from './decisions/warnings.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { planKey } from './workflow/keys.ts';
@@ -40,7 +40,6 @@ export async function publishExport(
   await store.remove(planKey(request, request));
   const { account, name, kind, start_date, end_date } = request;
   const windows = delivered.map(({ outcome, warnings: _, ...window }) => window);
-  const table_problem = delivered.find((window) => window.table_problem !== undefined)?.table_problem;
   const all = [...warnings, ...delivered.flatMap((window) => window.warnings ?? [])];
   return {
     version: '1',
@@ -52,10 +51,10 @@ export async function publishExport(
     end_date,
     bucket: store.bucket,
     windows,
-    ...(already_delivered !== undefined && { already_delivered }),
+    already_delivered,
     bytes: windows.reduce((sum, { bytes }) => sum + bytes, 0),
     ...sumRows(delivered, already_delivered),
-    ...(table_problem !== undefined && { table_problem }),
+    table_problem: problemOf(outcomes),
     ...sumChanges(delivered),
     warnings: shortenWarnings(all, MAX_WARNINGS),
   };

@@ -49,10 +49,10 @@ export async function publishWindow(
     window,
     key: object.key,
     manifest_key: manifestKey(request, window),
-    ...(ready_id !== undefined && { report_id: ready_id }),
+    report_id: ready_id,
     bytes: object.bytes,
-    ...(object.rows !== undefined && { rows: object.rows }),
-    ...(table_problem !== undefined && { table_problem: truncate(table_problem, MAX_PROBLEM) }),
+    rows: object.rows,
+    table_problem: table_problem && truncate(table_problem, MAX_PROBLEM),
     ...(curated?.table && TableChanges.parse(curated.table)),
     ...(warnings.length > export_warnings && {
       warnings: shortenWarnings(warnings.slice(export_warnings), MAX_WARNINGS),

@@ -1,5 +1,6 @@
 import { type ErrorName, errors, readCause } from '../workflow/errors.ts';
-import type { Caught, Window } from '../workflow/state-parts.ts';
+import type { ExportRequest } from '../workflow/request/request.ts';
+import type { Caught, ReportRef, Window } from '../workflow/state-parts.ts';
 import { Failure, type FailureReport } from '../workflow/states.ts';
 import { truncate, truncateAll } from './warnings.ts';
 
@@ -92,24 +93,24 @@ const IN_STATE: Limits = { error: 60, happened: 400, faults: 800, ids: 220 };
 
 interface Subject {
   readonly execution: string;
-  readonly account?: string | undefined;
-  readonly export?: string | undefined;
+  /** Undefined if it was not checked. */
+  readonly request?: Pick<ExportRequest, 'account' | 'name'> | undefined;
   readonly window?: Window;
-  readonly report_ids?: readonly string[];
-  readonly now: Date;
+  readonly reports?: readonly Pick<ReportRef, 'id'>[];
+  readonly now: () => Date;
   readonly runbookUrl?: string | undefined;
 }
 
 /** The failure report for an error that the state machine caught. */
 export function createFailureReport(caught: Caught, subject: Subject): FailureReport {
-  const { execution, account, window, now, runbookUrl } = subject;
+  const { execution, request, window, reports = [], now, runbookUrl } = subject;
   const { happened, facts } = readCause(caught.Cause ?? '');
   const error = reportedName(caught.Error);
   const failure = {
     error,
     happened: happened || 'Nothing more is known.',
-    todo: nextStep(error, account),
-    report_ids: [...(subject.report_ids ?? [])],
+    todo: nextStep(error, request?.account),
+    report_ids: reports.map(({ id }) => id),
     request_ids: [facts.request_id, facts.request_ids].flat().filter((id) => typeof id === 'string'),
     ...(Array.isArray(facts.faults) && facts.faults.length > 0 && { faults: facts.faults }),
   };
@@ -118,10 +119,9 @@ export function createFailureReport(caught: Caught, subject: Subject): FailureRe
     ...shorten(failure, IN_CAUSE),
     runbook: sectionLink(error, runbookUrl),
     execution,
-    ...(account !== undefined && { account }),
-    ...(subject.export !== undefined && { export: subject.export }),
+    ...(request && { account: request.account, export: request.name }),
     ...(window && { window }),
-    failed_at: now.toISOString(),
+    failed_at: now().toISOString(),
   };
 }
 

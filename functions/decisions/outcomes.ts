@@ -38,6 +38,12 @@ export function collectOutcomes(
   });
 }
 
+/** The problem of the first window whose rows are not in the export's table. */
+export function problemOf(outcomes: readonly WindowOutcome[]): string | undefined {
+  const problems = outcomes.map((each) => (each.outcome === 'delivered' ? each.table_problem : undefined));
+  return problems.find((problem) => problem !== undefined);
+}
+
 /** Such as `1 of 3 windows was not delivered`. */
 export function countUndelivered(failed: number, windows: number): string {
   return `${failed} of ${windows} windows ${failed === 1 ? 'was' : 'were'} not delivered`;

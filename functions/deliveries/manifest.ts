@@ -1,4 +1,3 @@
-import * as z from 'zod/mini';
 import type { ObjectStore } from '../aws/objects.ts';
 import { type RequestTarget, requestHash } from '../decisions/request-hash.ts';
 import { purchaseQuery } from '../platform/purchases.ts';
@@ -7,41 +6,22 @@ import { ServiceUnavailable } from '../workflow/errors.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
 import { manifestKey } from '../workflow/keys.ts';
 import { ExportRequest } from '../workflow/request/request.ts';
-import { Curated, StoredObject, Window } from '../workflow/state-parts.ts';
+import type { Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 
-/** The `_manifest.json` of a delivered window. */
-export const Manifest = z.extend(z.extend(Window, Curated.shape), {
-  version: z.literal('1'),
-  account: z.string(),
-  export: z.string(),
-  kind: z.enum(['report', 'purchases', 'list']),
-  /** As the platform got it. */
-  request: z.record(z.string(), z.unknown()),
-  /** As the export got it, with its dates. Absent in manifests of version 0.2.0 and older. */
-  export_request: z.optional(ExportRequest),
-  time_zone: z.optional(z.string()),
-  /** Absent in manifests of version 0.1.0. */
-  request_hash: z.optional(z.string()),
-  platform: z.string(),
-  revision: z.string(),
-  report_id: z.optional(z.string()),
-  abandoned_report_ids: z.optional(z.array(z.string())),
-  report_created_at: z.optional(z.string()),
-  bucket: z.string(),
-  ...z.omit(StoredObject, { crc32: true }).shape,
-  /** Absent if the format has no rows that we can count. */
-  empty: z.optional(z.boolean()),
-  checksum: z.object({ algorithm: z.string(), type: z.string(), value: z.string() }),
-  published_at: z.string(),
-  execution: z.string(),
-  warnings: z.array(z.string()),
-});
-export type Manifest = z.infer<typeof Manifest>;
+type Written = ReturnType<typeof createManifest>;
+type Later = 'export_request' | 'request_hash';
 
-/** @returns undefined if the text is no manifest */
+/**
+ * The `_manifest.json` of a delivered window. Version 0.2.0 wrote no `export_request`, and 0.1.0 no
+ * `request_hash`.
+ */
+export type Manifest = Omit<Written, Later> & Partial<Pick<Written, Later>>;
+
+/** Only {@link writeManifest} writes one. @returns undefined if the text is no manifest */
 export function parseManifest(text: string | undefined): Manifest | undefined {
-  return Manifest.safeParse(parseJson(text ?? '')).data;
+  const manifest = parseJson(text ?? '');
+  return Object(manifest).version === '1' ? (manifest as Manifest) : undefined;
 }
 
 /** When a window's report was created. A list or a query has no report: it is made when it is copied. */
@@ -86,16 +66,11 @@ interface Publishing extends RequestTarget {
 export async function writeManifest(
   state: SavedWindow,
   table_problem: string | undefined,
-  { store, now, ...target }: Publishing,
+  publishing: Publishing,
 ): Promise<Manifest | undefined> {
-  const { request, window } = state;
-  const key = manifestKey(request, window);
-  const manifest = {
-    ...describeWindow(state, target),
-    bucket: store.bucket,
-    table_problem,
-    published_at: now().toISOString(),
-  };
+  const { store } = publishing;
+  const key = manifestKey(state.request, state.window);
+  const manifest = createManifest(state, table_problem, publishing);
   const old = await store.getTagged(key);
   const other = parseManifest(old?.text);
   if (other && Date.parse(createdAt(other)) > Date.parse(createdAt(manifest))) return other;
@@ -103,14 +78,16 @@ export async function writeManifest(
   throw new ServiceUnavailable(`Another execution wrote ${key} at the same time.`, { key });
 }
 
-function describeWindow(
-  state: SavedWindow,
-  { platform, revision }: RequestTarget,
-): Omit<Manifest, 'bucket' | 'published_at'> {
-  const { request, window, object, reports, ready_id, execution, warnings, curated } = state;
+/** JSON leaves out what is undefined. */
+function createManifest(
+  { request, window, object, reports, ready_id, execution, warnings, curated }: SavedWindow,
+  table_problem: string | undefined,
+  { store, now, platform, revision }: Publishing,
+) {
   const { crc32, ...stored } = object;
+  const others = reports.map(({ id }) => id).filter((id) => id !== ready_id);
   return {
-    version: '1',
+    version: '1' as const,
     account: request.account,
     export: request.name,
     kind: request.kind,
@@ -121,17 +98,18 @@ function describeWindow(
     request_hash: requestHash(request, { platform, revision }),
     platform,
     revision: request.revision ?? revision,
-    ...(ready_id !== undefined && {
-      report_id: ready_id,
-      abandoned_report_ids: reports.map(({ id }) => id).filter((id) => id !== ready_id),
-      report_created_at: reports.find(({ id }) => id === ready_id)?.created_at,
-    }),
+    report_id: ready_id,
+    abandoned_report_ids: ready_id === undefined ? undefined : others,
+    report_created_at: reports.find(({ id }) => id === ready_id)?.created_at,
     ...stored,
-    ...(object.rows !== undefined && { empty: object.rows === 0 }),
+    empty: object.rows === undefined ? undefined : object.rows === 0,
     ...curated,
     checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: crc32 },
     execution,
     warnings,
+    bucket: store.bucket,
+    table_problem,
+    published_at: now().toISOString(),
   };
 }
 

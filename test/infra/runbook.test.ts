@@ -68,7 +68,7 @@ describe('the runbook has a section for', () => {
     'TypeError',
     '',
   ])('the failure report of %j, which links to it', (name) => {
-    const { runbook: link } = createFailureReport({ Error: name }, { execution: 'e', now: new Date() });
+    const { runbook: link } = createFailureReport({ Error: name }, { execution: 'e', now: () => new Date() });
     expect(link).toMatch(/^infra\/RUNBOOK\.md#/);
     expect(anchors).toContain(link.split('#')[1]);
   });
