@@ -3,6 +3,7 @@ import { Grant, type IGrantable, Policy, PolicyStatement, ServicePrincipal } fro
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import type { CfnStateMachine, StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
+import { ofAlarms } from './monitoring/alarm-topic.ts';
 
 /** Seconds for which Step Functions reuses a data key of KMS. The maximum is 900. */
 const DATA_KEY_REUSE = 300;
@@ -32,7 +33,8 @@ export function createEncryptionKey(
 }
 
 /** For services that do not act through a role: log groups, the delivery of execution logs, and alarms. */
-function serviceStatements({ partition, region, account, urlSuffix, stackName }: Stack): PolicyStatement[] {
+function serviceStatements(stack: Stack): PolicyStatement[] {
+  const { partition, region, account, urlSuffix } = stack;
   const logs = `arn:${partition}:logs:${region}:${account}`;
   return [
     new PolicyStatement({
@@ -52,10 +54,7 @@ function serviceStatements({ partition, region, account, urlSuffix, stackName }:
       principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
       actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
       resources: ['*'],
-      conditions: {
-        StringEquals: { 'aws:SourceAccount': account },
-        ArnLike: { 'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:${stackName}-*` },
-      },
+      conditions: ofAlarms(stack),
     }),
   ];
 }

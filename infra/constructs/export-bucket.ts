@@ -9,14 +9,7 @@ import {
   type LifecycleRule,
 } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import {
-  EXPORTS_PREFIX,
-  FAILURE,
-  FILE_TAG,
-  LEASES_PREFIX,
-  MANIFEST,
-  PLANS,
-} from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, FILE_TAG, MANIFEST, PLANS } from '../../functions/workflow/keys.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import { grantKey } from './encryption-key.ts';
 
@@ -87,65 +80,42 @@ export class ExportBucket extends Construct {
    * DescribeFailure and PlanExport write them.
    */
   grantUpload(grantee: IGrantable): void {
-    this.grant(grantee, ['s3:PutObject', 's3:PutObjectTagging']);
-    this.grant(grantee, ['s3:AbortMultipartUpload', 's3:ListMultipartUploadParts']);
+    const put = ['s3:PutObject', 's3:PutObjectTagging'];
+    this.grant(grantee, `${EXPORTS_PREFIX}*`, [
+      ...put,
+      's3:AbortMultipartUpload',
+      's3:ListMultipartUploadParts',
+    ]);
     const resources = [MANIFEST, FAILURE, `${PLANS}*`].map((name) =>
       this.bucket.arnForObjects(`${EXPORTS_PREFIX}*/${name}`),
     );
     grantee.grantPrincipal.addToPrincipalPolicy(
-      new PolicyStatement({
-        effect: Effect.DENY,
-        actions: ['s3:PutObject', 's3:PutObjectTagging'],
-        resources,
-      }),
+      new PolicyStatement({ effect: Effect.DENY, actions: put, resources }),
     );
-    // S3 decrypts the parts to join them.
-    grantKey(grantee, this.key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
   /**
    * To list and read objects and their versions. Without s3:ListBucket, S3 answers 403 instead of 404 for an
    * absent object. That permission cannot be limited to a prefix, because a GetObject request has none.
    */
-  grantRead(grantee: IGrantable, keys?: string): void {
+  grantRead(grantee: IGrantable, keys: string): void {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
-    this.grant(grantee, ['s3:GetObject', 's3:GetObjectVersion'], keys);
-    grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
+    this.grant(grantee, keys, ['s3:GetObject', 's3:GetObjectVersion']);
   }
 
-  /** To read and replace tables' objects. Absent months need s3:ListBucket too, of {@link grantRead}. */
-  grantWriteTables(grantee: IGrantable): void {
-    this.grantReplace(grantee, TABLES_PREFIX);
-  }
-
-  /** To read and replace leases. A lease is created without being read, and never removed. */
-  grantLeases(grantee: IGrantable): void {
-    this.grantReplace(grantee, LEASES_PREFIX);
-  }
-
-  /** To write manifests, failure reports or plans. */
-  grantWrite(grantee: IGrantable, name: string): void {
-    this.grant(grantee, ['s3:PutObject'], `*/${name}`);
-    grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
-  }
-
-  grantRemovePlan(grantee: IGrantable): void {
-    this.grant(grantee, ['s3:DeleteObject'], `*/${PLANS}*`);
-  }
-
-  /** A write on the condition that the object has not changed needs s3:GetObject as well. */
-  private grantReplace(grantee: IGrantable, prefix: string): void {
-    const resourceArns = [this.bucket.arnForObjects(`${prefix}*`)];
-    Grant.addToPrincipal({ grantee, actions: ['s3:GetObject', 's3:PutObject'], resourceArns });
-    grantKey(grantee, this.key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
-  }
-
-  // Narrower than the L2 construct's grants, which include tags, legal hold and retention.
-  private grant(grantee: IGrantable, actions: string[], keys = '*'): void {
+  /**
+   * Narrower than the L2 construct's grants, which include tags, legal hold and retention.
+   *
+   * @param actions with the use of the key that they need. S3 decrypts the parts of an upload to join them
+   */
+  grant(grantee: IGrantable, keys: string, actions: readonly string[]): void {
     Grant.addToPrincipal({
       grantee,
-      actions,
-      resourceArns: [this.bucket.arnForObjects(`${EXPORTS_PREFIX}${keys}`)],
+      actions: [...actions],
+      resourceArns: [this.bucket.arnForObjects(keys)],
     });
+    const decrypts = actions.some((action) => /GetObject|UploadParts/.test(action));
+    if (decrypts) grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
+    if (actions.includes('s3:PutObject')) grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
   }
 }

@@ -13,8 +13,9 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { LEASE_SECONDS, MAX_REPORTS } from '../../functions/decisions/waits.ts';
-import { FAILURE, MANIFEST, PLANS } from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, FAILURE, LEASES_PREFIX, MANIFEST, PLANS } from '../../functions/workflow/keys.ts';
 import { READS, type SettingName, type Settings } from '../../functions/workflow/settings.ts';
+import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import type { Config } from '../config/config.ts';
 import { MEMORY } from '../config/cost.ts';
 import type { AccountSecrets } from './account-secrets.ts';
@@ -163,6 +164,9 @@ interface Resources {
   readonly tables: ExportTables | undefined;
 }
 
+/** A write on the condition that the object has not changed needs s3:GetObject as well. */
+const REPLACE = ['s3:GetObject', 's3:PutObject'] as const;
+
 /** Lets each step's function use the secrets, the bucket and the tables as far as its calls need. */
 export function grantPermissions(functions: StepFunctions, { secrets, bucket, tables }: Resources): void {
   const callPlatform = (step: IGrantable) => secrets.grantReadTokens(step);
@@ -170,14 +174,17 @@ export function grantPermissions(functions: StepFunctions, { secrets, bucket, ta
     secrets.grantReadTokens(step);
     bucket.grantUpload(step);
   };
+  const [all, plans] = [`${EXPORTS_PREFIX}*`, `${EXPORTS_PREFIX}*/${PLANS}*`];
+  const [manifests, failures] = [`${EXPORTS_PREFIX}*/${MANIFEST}`, `${EXPORTS_PREFIX}*/${FAILURE}`];
   const permissions: Readonly<Record<StepName, (step: IGrantable) => void>> = {
     PlanExport(step) {
-      bucket.grantRead(step);
-      bucket.grantWrite(step, `${PLANS}*`);
+      bucket.grantRead(step, all);
+      bucket.grant(step, plans, ['s3:PutObject']);
     },
     GetToken(step) {
       secrets.grantReplaceTokens(step);
-      bucket.grantLeases(step);
+      // A lease is created without being read, and never removed.
+      bucket.grant(step, `${LEASES_PREFIX}*`, REPLACE);
     },
     CreateReport: callPlatform,
     CheckReport: callPlatform,
@@ -185,16 +192,16 @@ export function grantPermissions(functions: StepFunctions, { secrets, bucket, ta
     QueryPurchases: storeReport,
     ExportList: storeReport,
     CurateReport(step) {
-      bucket.grantRead(step);
-      if (tables) bucket.grantWriteTables(step);
+      bucket.grantRead(step, all);
+      if (tables) bucket.grant(step, `${TABLES_PREFIX}*`, REPLACE);
       tables?.grantRead(step);
     },
     PublishWindow(step) {
-      bucket.grantRead(step, `*/${MANIFEST}`);
-      bucket.grantWrite(step, MANIFEST);
+      bucket.grantRead(step, manifests);
+      bucket.grant(step, manifests, ['s3:PutObject']);
     },
-    PublishExport: (step) => bucket.grantRemovePlan(step),
-    DescribeFailure: (step) => bucket.grantWrite(step, FAILURE),
+    PublishExport: (step) => bucket.grant(step, plans, ['s3:DeleteObject']),
+    DescribeFailure: (step) => bucket.grant(step, failures, ['s3:PutObject']),
   };
   for (const [step, grant] of Object.entries(permissions)) grant(functions[step as StepName]);
 }

@@ -29,21 +29,25 @@ export function createAlarmTopic(
     enforceSSL: true,
     ...(encryptionKey && { masterKey: encryptionKey }),
   });
-  const { partition, region, account, stackName } = Stack.of(scope);
   topic.addToResourcePolicy(
     new PolicyStatement({
       sid: 'AlarmsOfThisStack',
       principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
       actions: ['sns:Publish'],
       resources: [topic.topicArn],
-      conditions: {
-        StringEquals: { 'aws:SourceAccount': account },
-        ArnLike: { 'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:${stackName}-*` },
-      },
+      conditions: ofAlarms(Stack.of(scope)),
     }),
   );
   for (const email of emails) topic.addSubscription(new EmailSubscription(email));
   return topic;
+}
+
+/** Conditions of a policy: CloudWatch speaks for an alarm of this stack. */
+export function ofAlarms({ partition, region, account, stackName }: Stack) {
+  return {
+    StringEquals: { 'aws:SourceAccount': account },
+    ArnLike: { 'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:${stackName}-*` },
+  };
 }
 
 interface SlackProps {

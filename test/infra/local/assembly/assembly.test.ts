@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import {
   ASSEMBLY_FILE,
@@ -15,10 +15,7 @@ test('contains every function with its bundle', () => {
   const { functions } = loadAssembly(folder);
   const steps = functions.map(({ environment }) => environment.STEP);
   expect(steps).toEqual(expect.arrayContaining(['PlanExport', 'GetToken', 'SaveReport', 'DescribeFailure']));
-  for (const { file } of functions) {
-    expect(readFileSync(file, 'utf8')).toContain('exports.handler');
-    expect(readFileSync(join(dirname(file), 'step.cjs'), 'utf8')).toContain('module.exports');
-  }
+  for (const { file } of functions) expect(readFileSync(file, 'utf8')).toContain('module.exports');
 });
 
 test('names no platform and no account, so that a run can add its own', () => {
