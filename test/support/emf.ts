@@ -24,7 +24,7 @@ interface Line {
   readonly [member: string]: unknown;
 }
 
-const UNITS = ['Count', 'Bytes', 'Seconds'];
+const UNITS = ['Count', 'Seconds'];
 
 /** CloudWatch reads metrics only from a line that is one JSON object. */
 export function metricsIn(logs: readonly LogLine[]): Metric[] {

@@ -50,8 +50,7 @@ it('lines name execution, window, report and attempt, and each request; metrics 
     if (OF_A_WINDOW.includes(String(line.step))) expect(line).toMatchObject({ window: WINDOW });
     if (OF_A_REPORT.includes(String(line.step))) expect(line.report_id).toMatch(/^[\w-]{36}$/);
   }
-  const ofWindow = metrics.filter(({ kind }) => kind !== 'PlatformUnavailable');
-  for (const line of ofWindow) expect(line).toMatchObject({ window: WINDOW, attempt: expect.any(String) });
+  for (const line of metrics) expect(line).toMatchObject({ window: WINDOW, attempt: expect.any(String) });
   const failed = lines.filter(({ step, message }) => step === 'CreateReport' && message === 'failed');
   expect(failed.map(({ error }) => error)).toEqual([
     'TokenRefused',
@@ -70,13 +69,8 @@ it('lines name execution, window, report and attempt, and each request; metrics 
   }
 
   const counted = metricsOf(outcome);
-  const { bytes, rows } = outcome.output as { bytes: number; rows: number };
   const of = { account: 'sandbox', export: String(outcome.request.name) };
   expect(total(counted, 'Deliveries', of)).toBe(1);
-  expect(total(counted, 'Bytes', of)).toBe(bytes);
-  expect(total(counted, 'Rows', of)).toBe(rows);
-  expect(total(counted, 'TimeToReady', of)).toBeGreaterThanOrEqual(10);
   expect(total(counted, 'Freshness', of)).toBeGreaterThan(0);
-  for (const kind of ['TokenRefused', 'Throttled', 'UrlExpired', 'CopyFailed'])
-    expect(total(counted, 'Retries', { kind }), kind).toBe(1);
+  expect(total(counted, 'Retries', { kind: 'TokenRefused' })).toBe(1);
 });

@@ -98,9 +98,9 @@ describe('the reference has', () => {
     const { stack: _, ...shipped } = Object(readContext()[CONFIG_KEY]);
     const cents = (dollars: number) => dollars.toFixed(2);
     const run = (windows: number) => costOf('report', windows, 180).dollars;
-    // Deliveries, Bytes, Rows, Freshness, DaysRestated and TimeToReady, in as many hours of a month as there are runs.
+    // Deliveries and Freshness, in as many hours of a month as there are runs.
     const metrics = (runs: number) =>
-      `its metrics cost ${cents((6 * PRICES.metric * runs) / (30 * 24))} more`;
+      `its metrics cost ${cents((2 * PRICES.metric * runs) / (30 * 24))} more`;
     const secrets = `two secrets. A credential that is kept costs ${cents(PRICES.secret)}`;
     const [rows = []] = tablesOf(CONFIG, '\n## Costs');
     expect(rows.slice(0, 10).map((cells) => cells.map((cell) => cell.trim()))).toEqual([
