@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 /** The cost of one run. */
 export interface Taken {
   readonly seconds: number;
-  /** User and system time of the contender. The start of Node is not included. */
+  /** User and system time. */
   readonly cpu: number;
   /** The peak of all processes together, in bytes. */
   readonly rss: number;
@@ -15,16 +15,15 @@ export interface Taken {
 const LOOK_MS = 10;
 
 /**
- * Runs a shell script. Counts the CPU and memory of all its processes, their start included. Reads memory a hundred times
- * per second from /proc; gives NaN on a system without it.
+ * Runs a shell script. Counts the CPU and memory of all its processes, their start included. Reads memory a
+ * hundred times per second from /proc; gives NaN on a system without it.
  *
  * @throws if it ends with an error
  */
-export async function measureCommand(script: string, environment: NodeJS.ProcessEnv): Promise<Taken> {
+export async function measureCommand(script: string): Promise<Taken> {
   const started = performance.now();
   // The second line of the shell's `times` has the user and system time of its children.
   const child = spawn('sh', ['-c', `${script} || exit 1; times`], {
-    env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let rss = 0;
@@ -79,4 +78,11 @@ function read(path: string): string {
   } catch {
     return '';
   }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const [low = 0, high = 0] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
+  return (low + high) / 2;
 }

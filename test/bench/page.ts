@@ -1,11 +1,9 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { scaledClock } from '../../infra/local/clock.ts';
-import { startSandbox } from '../../infra/sandbox/sandbox.ts';
-import { formatTable, median, withRatio } from './figures.ts';
-import { runLocally } from './local.ts';
-import { measureCommand, type Taken } from './measure-command.ts';
+import { type Sandbox, startSandbox } from '../../infra/sandbox/sandbox.ts';
+import { measureCommand, median, type Taken } from './measure-command.ts';
 
 const ACCOUNTS = ['one', 'two', 'three'];
 
@@ -26,46 +24,30 @@ const SPEED = 200;
 /** The days that a second run of each export changes. */
 const RESTATED_DAYS = 28;
 
+const MAIN = `'${process.execPath}' infra/cli/main.ts`;
+
 /**
  * Measures `page --local` for two years of three accounts with five exports, which takes minutes to export.
  *
- * @param folder is filled by the last checkout, unless an earlier bench has done so
- * @returns a table of medians; the ratios are those to the last checkout
+ * @param folder is filled, unless an earlier bench has done so
  */
-export async function benchPage(
-  checkouts: readonly string[],
-  folder: string,
-  rounds: number,
-): Promise<string> {
-  if (!existsSync(join(folder, 'out'))) await exportAll(checkouts.at(-1) ?? '', folder);
+export async function benchPage(folder: string, rounds: number): Promise<void> {
+  if (!existsSync(join(folder, 'out'))) await exportAll(folder);
   const file = join(folder, 'page.html');
-  const rows = checkouts.map((checkout) => ({ checkout, samples: [] as (Taken & { bytes: number })[] }));
-  for (let round = 1; round <= rounds; round++) {
-    for (const { checkout, samples } of rows) {
-      const command = `'${process.execPath}' infra/cli/main.ts page --local --out '${folder}/out' --to '${file}'`;
-      const taken = await measureCommand(`cd '${checkout}' && ${command} > /dev/null`, process.env);
-      samples.push({ ...taken, bytes: statSync(file).size });
-    }
-  }
-  const figures = rows.map(({ checkout, samples }) => ({
-    checkout,
-    seconds: median(samples.map(({ seconds }) => seconds)),
-    cpu: median(samples.map(({ cpu }) => cpu)),
-    megabytes: Math.max(...samples.map(({ rss }) => rss)) / 1e6,
-    kilobytes: median(samples.map(({ bytes }) => bytes)) / 1e3,
-  }));
-  const base = figures.at(-1);
-  const lines = figures.map(({ checkout, seconds, cpu, megabytes, kilobytes }) => [
-    checkout,
-    withRatio(seconds, base?.seconds, 2, ' s'),
-    withRatio(cpu, base?.cpu, 2, ' s'),
-    withRatio(megabytes, base?.megabytes, 0, ' MB'),
-    withRatio(kilobytes, base?.kilobytes, 0, ' kB'),
-  ]);
-  return formatTable([['', 'time', 'CPU', 'peak memory', 'file'], ...lines], 1);
+  const samples: Taken[] = [];
+  for (let round = 1; round <= rounds; round++)
+    samples.push(
+      await measureCommand(`${MAIN} page --local --out '${folder}/out' --to '${file}' > /dev/null`),
+    );
+  console.table({
+    'time (s)': median(samples.map(({ seconds }) => seconds)),
+    'CPU (s)': median(samples.map(({ cpu }) => cpu)),
+    'peak memory (MB)': Math.max(...samples.map(({ rss }) => rss)) / 1e6,
+    'file (kB)': statSync(file).size / 1e3,
+  });
 }
 
-async function exportAll(checkout: string, folder: string): Promise<void> {
+async function exportAll(folder: string): Promise<void> {
   const end_date = new Date().toISOString().slice(0, 10);
   const requests = ACCOUNTS.flatMap((account) =>
     Object.entries(EXPORTS).map(([name, dimensions]) => ({ account, name, dimensions, metrics: METRICS })),
@@ -73,10 +55,24 @@ async function exportAll(checkout: string, folder: string): Promise<void> {
   for (const days of [2 * 365, RESTATED_DAYS])
     for (const [at, request] of requests.entries()) {
       process.stderr.write(`exports ${days} days: ${at + 1} of ${requests.length}\r`);
-      const clock = scaledClock(SPEED);
       const restated = { days: RESTATED_DAYS, everyHours: 1 / 60 };
-      await using sandbox = await startSandbox({ now: clock.now, report: { restated } });
-      const range = { start_date: addDays(end_date, -days), end_date };
-      await runLocally(checkout, sandbox, { ...request, ...range }, { folder, speed: SPEED });
+      await using sandbox = await startSandbox({ now: scaledClock(SPEED).now, report: { restated } });
+      await runLocally(sandbox, { ...request, start_date: addDays(end_date, -days), end_date }, folder);
     }
+}
+
+/** Runs `run --local` against this sandbox. The results go to `out` in the folder. */
+async function runLocally(
+  { clientId: client_id, clientSecret: client_secret, baseUrl, revision, advertiserIds }: Sandbox,
+  request: Readonly<Record<string, unknown>>,
+  folder: string,
+): Promise<void> {
+  const credential = join(folder, 'credential.json');
+  const input = join(folder, 'request.json');
+  writeFileSync(credential, JSON.stringify({ client_id, client_secret }), { mode: 0o600 });
+  writeFileSync(input, JSON.stringify({ ...request, advertiser_ids: advertiserIds.slice(0, 1) }));
+  const out = join(folder, 'out');
+  const options = { 'base-url': baseUrl, revision, credential, input, out, speed: SPEED };
+  const flags = Object.entries(options).map(([option, value]) => `--${option} '${value}'`);
+  await measureCommand(`${MAIN} run --local ${flags.join(' ')} > /dev/null 2> '${folder}/stderr'`);
 }

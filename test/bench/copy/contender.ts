@@ -1,14 +1,48 @@
-import { contenders } from './contenders.ts';
+import { Agent } from 'undici';
+import { createS3Client } from '../../../functions/aws/s3.ts';
+import { createFileAgent } from '../../../functions/copy/body.ts';
+import { copyFile } from '../../../functions/copy/copy.ts';
+import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 
 // Runs in a process of its own: one copy by one contender. Prints its time, CPU and memory as JSON.
 
-const [name = '', url = '', endpoint = ''] = process.argv.slice(2);
-const copy = contenders[name];
-if (!copy) throw new Error(`There is no contender ${name}`);
+const BUCKET = 'bench';
+
+const [contender, url = '', endpoint = ''] = process.argv.slice(2);
 const started = performance.now();
 const before = process.cpuUsage();
-await copy(url, endpoint);
+await (contender === 'raw' ? copyRaw() : copyAsSaveReport());
 const seconds = (performance.now() - started) / 1000;
 const { user, system } = process.cpuUsage(before);
 const { maxRSS } = process.resourceUsage();
 console.log(JSON.stringify({ seconds, cpu: (user + system) / 1e6, rss: maxRSS * 1024 }));
+
+/** The limit: undici's GET piped into undici's PUT, without a check or a retry. */
+async function copyRaw(): Promise<void> {
+  const agent = new Agent({ allowH2: false });
+  const { body, headers } = await agent.request({ ...target(url), method: 'GET' });
+  const put = { ...target(`${endpoint}/${BUCKET}/raw`), method: 'PUT', body } as const;
+  const length = String(headers['content-length']);
+  const answer = await agent.request({ ...put, headers: { 'content-length': length } });
+  const text = await answer.body.text();
+  if (answer.statusCode !== 200) throw new Error(text);
+}
+
+function target(address: string) {
+  const { origin, pathname: path } = new URL(address);
+  return { origin, path };
+}
+
+async function copyAsSaveReport(): Promise<void> {
+  const s3 = createS3Client({
+    endpoint,
+    region: 'eu-west-1',
+    forcePathStyle: true,
+    credentials: CREDENTIALS,
+  });
+  await copyFile({
+    source: { url, dispatcher: createFileAgent({ allowLoopback: true }) },
+    destination: { s3, bucket: BUCKET, key: 'ours', expectedBucketOwner: ACCOUNT, maxBytes: 1e12 },
+    deadline: new AbortController().signal,
+  });
+}

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream/promises';
 import { xml } from '../../../infra/local/s3/answers.ts';
@@ -19,13 +18,11 @@ const RESULTS: Partial<Record<Operation, string>> = {
 };
 
 const [, , role] = process.argv;
-const { key, cert } = process.env as { key?: string; cert?: string };
-const tls = key && cert ? { key, cert } : undefined;
 
 process.send?.(role === 's3' ? await startSink() : await startSource());
 process.on('disconnect', () => process.exit());
 
-/** An S3 that counts the bytes, forgets them and answers with the checksums that the client claims. It uses little CPU. */
+/** An S3 that forgets the bytes and answers with the checksums that the client claims. It uses little CPU. */
 function startSink(): Promise<number> {
   return start(async (request, response) => {
     const { operation, bucket, key, query } = readAddress(request);
@@ -69,7 +66,7 @@ function startSource(): Promise<number> {
 
 /** @returns the port */
 function start(listener: RequestListener): Promise<number> {
-  const server = tls ? createTlsServer(tls, listener) : createServer(listener);
+  const server = createServer(listener);
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
   });

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { reportColumns, tableColumns } from '../../../functions/workflow/table.ts';
-import { formatTable } from '../figures.ts';
 import { measureCommand } from '../measure-command.ts';
 import { FIELDS, type Work, writeReport } from './report.ts';
 
@@ -16,15 +15,14 @@ const START = '2026-10-01';
 const DAY_BYTES = 10e6;
 
 /**
- * Measures the step over a large report, beside a floor that spools the file, reads its rows and writes them without a check; and the
- * merge of one day into a month that is large already.
+ * Measures the step over a large report, beside a floor that spools the file, reads its rows and writes them
+ * without a check. Then measures the merge of one day into a month that is large already.
  *
  * @param bytes of the report
  * @param monthRows of the month's object; 15 million are about 1 GB
  */
-export async function benchLarge(bytes: number, monthRows: number): Promise<string> {
+export async function benchLarge(bytes: number, monthRows: number): Promise<void> {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'bench-curate-'));
-  const lines = [['', 'CPU', 'ratio', 'seconds', 'peak memory']];
   const measure = async (
     name: string,
     work: Pick<Work, 'contender' | 'path' | 'crc32' | 'objects'>,
@@ -35,12 +33,11 @@ export async function benchLarge(bytes: number, monthRows: number): Promise<stri
     mkdirSync(scratch);
     const end_date = addDays(START, days);
     const input = JSON.stringify({ ...work, start_date: START, end_date, scratch } satisfies Work);
-    const taken = await measureCommand(`'${process.execPath}' '${CONTENDER}' '${input}'`, process.env);
+    const taken = await measureCommand(`'${process.execPath}' '${CONTENDER}' '${input}'`);
     rmSync(scratch, { recursive: true });
-    const ratio = base === undefined ? '' : (taken.cpu / base).toFixed(2);
-    const peak = `${(taken.rss / 1e6).toFixed(0)} MB`;
-    lines.push([name, `${taken.cpu.toFixed(1)} s`, ratio, taken.seconds.toFixed(1), peak]);
-    process.stderr.write(`${lines.at(-1)?.join('  ')}\n`);
+    const ratio = base === undefined ? '' : ` (${(taken.cpu / base).toFixed(2)})`;
+    const peak = `peak ${(taken.rss / 1e6).toFixed(0)} MB`;
+    console.log(`${name}: CPU ${taken.cpu.toFixed(1)} s${ratio}, ${taken.seconds.toFixed(1)} s, ${peak}`);
     return taken.cpu;
   };
   for (const days of [1, 45]) {
@@ -48,12 +45,9 @@ export async function benchLarge(bytes: number, monthRows: number): Promise<stri
     const path = join(folder.path, 'report.json');
     const crc32 = await writeReport(path, { bytes, start_date: START, days });
     const objects = join(folder.path, `objects of ${name}`);
-    const floor = await measure(
-      `${name}: without checks`,
-      { contender: 'floor', path, crc32, objects },
-      days,
-    );
-    await measure(`${name}: the step`, { contender: 'step', path, crc32, objects }, days, floor);
+    const report = { path, crc32, objects };
+    const floor = await measure(`${name} without checks`, { contender: 'floor', ...report }, days);
+    await measure(`${name} by the step`, { contender: 'step', ...report }, days, floor);
     rmSync(objects, { recursive: true });
   }
   const objects = join(folder.path, 'objects');
@@ -64,7 +58,6 @@ export async function benchLarge(bytes: number, monthRows: number): Promise<stri
   const crc32 = await writeReport(path, { bytes: DAY_BYTES, start_date: START, days: 1 });
   const size = (statSync(object).size / 1e9).toFixed(2);
   await measure(`a day into a month of ${size} GB`, { contender: 'step', path, crc32, objects }, 1);
-  return formatTable(lines, 1);
 }
 
 /** Writes the object of October. No two rows are alike. */
