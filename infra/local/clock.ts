@@ -1,4 +1,4 @@
-/** A clock that runs `speed` times faster than the machine's. Plain data, so threads can share it. */
+/** A clock that runs `speed` times faster than the machine's. Plain data, so processes can share it. */
 export interface ClockAnchor {
   /** The moment, in epoch ms, at which both clocks show the same time. */
   readonly start: number;

@@ -41,7 +41,7 @@ export interface LocalOptions {
   readonly onDoubled?: OnDoubled;
   /** Replace settings of all functions. */
   readonly settings?: SettingTexts;
-  /** Default: runs CurateReport in processes, and each other function in threads of this process. */
+  /** Default: runs each function in processes of its own. */
   readonly createFunction?: CreateFunction;
 }
 
@@ -69,7 +69,7 @@ export interface LocalRun extends AsyncDisposable {
   functionOf(step: string): LocalFunction;
   /** Starts an execution with the request as its input. */
   export(request: unknown, name?: string): Execution;
-  /** Aborts all executions, writes history.json, and ends every thread and server. */
+  /** Aborts all executions, writes history.json, and ends every process and server. */
   close(): Promise<void>;
 }
 

@@ -77,10 +77,10 @@ async function failureOf(
 describe('a handler', () => {
   test('sees the environment of its spec and nothing of this process', async () => {
     vi.stubEnv('LOCAL_CANARY', 'must stay here');
-    const environment = { BUCKET: 'exports' };
-    await using step = create({ environment: { ...environment, NODE_OPTIONS: '--max-semi-space-size=1' } });
-    const memory = { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '256' };
-    expect(await step.invoke({ do: 'environment' })).toEqual({ ...environment, ...memory });
+    const environment = { BUCKET: 'exports', NODE_OPTIONS: '--max-semi-space-size=1' };
+    await using step = create({ environment });
+    const own = { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '256', TMPDIR: expect.any(String) };
+    expect(await step.invoke({ do: 'environment' })).toEqual({ ...environment, ...own });
   });
 
   test('gets the id of its call and the real time left', async () => {
@@ -113,12 +113,9 @@ describe('an answer', () => {
   });
 });
 
-describe.each([
-  ['in a thread', {}],
-  ['in a process, for DuckDB', { STEP: 'CurateReport' }],
-])('a failed call %s', (_, environment) => {
+describe('a failed call', () => {
   test.each(['hang', 'spin'])('%s: a time-out ends it and is Sandbox.Timedout', async (action) => {
-    await using step = create({ environment, timeoutSeconds: 1 });
+    await using step = create({ timeoutSeconds: 1 });
     const { error, cause } = await failureOf(step.invoke({ do: action }));
     expect(error).toBe('Sandbox.Timedout');
     expect(cause.errorMessage).toMatch(/Task timed out after 1\.00 seconds$/);
@@ -130,19 +127,19 @@ describe.each([
     ['later', 'exit status 1'],
     ['unhandled', 'exit status 1'],
   ])('%s: it ends, and the next call gets a new one', async (action, message) => {
-    await using step = create({ environment });
+    await using step = create();
     const { error, cause } = await failureOf(step.invoke({ do: action }));
     expect([error, cause.errorMessage]).toEqual(['Runtime.ExitError', expect.stringContaining(message)]);
     expect(await step.invoke({ do: 'count' })).toBe(1);
   });
 
   test('is Runtime.OutOfMemory if its heap is full, and this process lives on', async () => {
-    await using step = create({ environment, memoryMb: 32 });
+    await using step = create({ memoryMb: 32 });
     expect((await failureOf(step.invoke({ do: 'memory' }))).error).toBe('Runtime.OutOfMemory');
   });
 
   test('is Runtime.ExitError after a kill', async () => {
-    await using step = create({ environment });
+    await using step = create();
     expect(await step.invoke({ do: 'count' })).toBe(1);
     const failure = failureOf(step.invoke({ do: 'hang' }));
     expect(await step.kill()).toBe(1);
@@ -184,12 +181,12 @@ describe('an instance', () => {
     expect(await hanging).toMatchObject({ name: 'Runtime.ExitError' });
   });
 
-  test('in a process keeps its temporary files while it lives, apart from those of others', async () => {
+  test('keeps its temporary files while it lives, apart from those of others', async () => {
     const folders: string[] = [];
     {
       const scratch = join(temporaryDirectory(), 'scratch');
-      await using step = create({ environment: { STEP: 'CurateReport' }, scratch });
-      await using other = create({ environment: { STEP: 'CurateReport' } });
+      await using step = create({ scratch });
+      await using other = create();
       const write = async (each: LocalFunction) => (await each.invoke({ do: 'write' })) as string[];
       folders.push(...(await write(step)), ...(await write(other)));
       expect(folders.map((folder) => folder.startsWith(scratch))).toEqual([true, false]);

@@ -1,14 +1,12 @@
 import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { parentPort } from 'node:worker_threads';
 import type { LambdaContext } from '../../../functions/workflow/step.ts';
 import { type ClockAnchor, createScaledDate } from '../clock.ts';
 import { functionFailure, type TaskFailure } from './task-error.ts';
 
 /**
- * The thread or process of one function: Lambda's runtime as far as a handler can see it. It handles one
- * invocation at a time. Like the runtime for Node 24, it does not listen for uncaught errors: such an error
- * ends the thread.
+ * The process of one function: Lambda's runtime as far as a handler can see it. It handles one invocation at a
+ * time. Like the runtime for Node 24, it does not listen for uncaught errors: such an error ends the process.
  */
 
 /** The argument, as JSON. */
@@ -16,8 +14,8 @@ export interface FunctionData {
   /** The bundled module. */
   readonly file: string;
   readonly clock: ClockAnchor;
-  /** A process's own temporary folder. Whoever started the process removes it, unless it is killed. */
-  readonly scratch?: string;
+  /** The process's own temporary folder. Whoever started the process removes it, unless it is killed. */
+  readonly scratch: string;
 }
 
 export interface Invocation {
@@ -33,15 +31,14 @@ export type Answer = { readonly output: string } | { readonly failure: TaskFailu
 
 type Handler = (event: unknown, context: LambdaContext) => unknown;
 
-const port = parentPort ?? process;
 const { file, clock, scratch }: FunctionData = JSON.parse(process.argv[2] ?? '');
 // The process that started this one has ended, perhaps killed.
-if (!parentPort) process.on('disconnect', endProcess);
+process.on('disconnect', endProcess);
 // Before the handler's module is loaded, because that may keep what it finds.
 globalThis.Date = createScaledDate(clock);
 delete process.env.NODE_COMPILE_CACHE;
 
-const send = (answer: Answer) => (parentPort ? parentPort.postMessage(answer) : process.send?.(answer));
+const send = (answer: Answer) => process.send?.(answer);
 
 /** Lambda's runtime uses `import`, which first scans the module for exports: a sixth of the load time. */
 const load = async () => createRequire(import.meta.url)(file) as { handler: Handler };
@@ -49,7 +46,7 @@ const loaded = load();
 // Every invocation says why.
 loaded.catch(() => {});
 
-port.on('message', async ({ event, requestId, milliseconds }: Invocation) => {
+process.on('message', async ({ event, requestId, milliseconds }: Invocation) => {
   const started = performance.now();
   const context = {
     awsRequestId: requestId,
@@ -66,7 +63,7 @@ port.on('message', async ({ event, requestId, milliseconds }: Invocation) => {
 
 function endProcess(): void {
   try {
-    if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
+    rmSync(scratch, { recursive: true, force: true });
   } finally {
     process.exit();
   }
