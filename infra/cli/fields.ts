@@ -2,39 +2,24 @@ import { Command } from 'commander';
 import { platformName } from '../../functions/decisions/request-hash.ts';
 import { DICTIONARY } from '../../functions/workflow/request/dictionary.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
-import { type ConfiguredEntry, tablesOf, withColumns } from '../config/exports.ts';
+import { tablesOf } from '../config/exports.ts';
 import { type DocumentedTable, documentTable } from '../config/table-words.ts';
-import { openToRead } from '../knowledge/bucket.ts';
 import { loadConfig } from '../knowledge/config.ts';
-import { readLastRequests } from '../knowledge/exports.ts';
-import { inputOf } from '../knowledge/request.ts';
 import { alignColumns, printDocument, printLines } from './layout.ts';
 import { type CommonOptions, option } from './options.ts';
 
 export function createFieldsCommand(): Command {
-  return new Command('fields')
-    .addOption(option.json())
-    .option('--local', 'show the tables of the runs of this machine')
-    .addOption(option.out())
-    .action(async (options: CommonOptions) => {
-      const tables = await documentTables(options);
-      if (options.json) printDocument({ outcome: 'ok', ...DICTIONARY, tables });
-      else printLines([...describeDictionary(), ...tables.flatMap(describeTable)]);
-    });
+  return new Command('fields').addOption(option.json()).action((options: Pick<CommonOptions, 'json'>) => {
+    const tables = documentTables();
+    if (options.json) printDocument({ outcome: 'ok', ...DICTIONARY, tables });
+    else printLines([...describeDictionary(), ...tables.flatMap(describeTable)]);
+  });
 }
 
-async function documentTables(options: CommonOptions): Promise<DocumentedTable[]> {
-  const { exports: configured, base_url, revision, currency } = loadConfig();
-  const exports = options.local ? await readExports(options) : configured;
+function documentTables(): DocumentedTable[] {
+  const { exports, base_url, revision, currency } = loadConfig();
   const tables = tablesOf(exports, { platform: platformName(base_url), revision }, { currency });
   return tables.map((schema) => documentTable(schema, exports));
-}
-
-/** The last request of each export of a folder, with the columns that cdk.json gives it. */
-async function readExports(folder: CommonOptions): Promise<ConfiguredEntry[]> {
-  await using bucket = await openToRead(folder);
-  const last = await readLastRequests(bucket);
-  return last.map(({ request }) => withColumns(Object(inputOf(request)), loadConfig().exports));
 }
 
 function describeDictionary(): string[] {

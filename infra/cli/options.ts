@@ -41,14 +41,6 @@ export const option = {
     new Option('--period <period>', 'such as last_14_days or previous_month, instead of the dates').conflicts(
       ['from', 'to'],
     ),
-  /** Refuses --local. @param instead what to do with a run of this machine */
-  deployedOnly: (instead: string) =>
-    new Option('--local')
-      .hideHelp()
-      .preset(true)
-      .argParser(() => {
-        throw new UsageError([`this command is for deployed executions: ${instead}`]);
-      }),
   out: () => localOption('--out <dir>', 'the folder of the local runs').default('out'),
   // Above 1,000, a wait of 10 s is shorter than a timer's precision.
   speed: () =>

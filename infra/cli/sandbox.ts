@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { isOAuth, parseCredential } from '../../functions/token/credential.ts';
-import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
-import { configFaults, loadConfig } from '../knowledge/config.ts';
+import { loadConfig } from '../knowledge/config.ts';
 import { UsageError } from '../knowledge/errors.ts';
 import { exportFromCommand } from '../knowledge/next-command.ts';
 import { scaledClock } from '../local/clock.ts';
@@ -14,7 +13,6 @@ import {
   type Credential,
   createCredential,
   EXAMPLE_ADVERTISERS,
-  type ReportSettings,
   type SandboxOptions,
 } from '../sandbox/settings.ts';
 import { catchInterrupt } from './interrupt.ts';
@@ -28,8 +26,6 @@ interface SandboxCommandOptions {
   readonly credential?: string;
   readonly fault?: string[];
   readonly restatedDays?: number;
-  readonly lateHours?: number;
-  readonly empty?: string[];
 }
 
 export function createSandboxCommand(): Command {
@@ -53,27 +49,19 @@ export function createSandboxCommand(): Command {
         "a day's metrics grow every day until n days after its end",
       ).argParser(wholeNumber(0, 9_999)),
     )
-    .addOption(
-      new Option(
-        '--late-hours <n>',
-        'a day has no rows until it ends, then half of them for n hours',
-      ).argParser(wholeNumber(0, 9_999)),
-    )
-    .option('--empty <day|advertiser>', 'a date or an advertiser without rows; repeatable', collectEmpty)
     .option('--json', "print the client's settings as one line of JSON")
     .action(sandbox);
 }
 
 async function sandbox(options: SandboxCommandOptions): Promise<void> {
-  const { port, speed, json, credential, fault = [] } = options;
+  const { port, speed, json, credential, restatedDays, fault = [] } = options;
   const clock = scaledClock(speed);
-  const report = reportSettings(options);
-  const exports = configFaults().length === 0 ? loadConfig().exports : [];
+  const { exports } = loadConfig();
   using interrupt = catchInterrupt();
   await using platform = await startSandbox({
     ...servingOptions(speed, exports),
     port,
-    report,
+    report: restatedDays === undefined ? {} : { restated: { days: restatedDays } },
     ...(credential !== undefined && { credentials: [await keepClient(credential)] }),
     faults: fault,
     now: clock.now,
@@ -139,24 +127,6 @@ export function servingOptions(
     tokenSeconds: Math.max(TOKEN_SECONDS, speed * MIN_REAL_TOKEN_SECONDS),
     advertiserIds: [...new Set([...EXAMPLE_ADVERTISERS, ...ids.map((id) => id.toLowerCase())])],
   };
-}
-
-export function reportSettings({
-  restatedDays,
-  lateHours,
-  empty = [],
-}: Pick<SandboxCommandOptions, 'restatedDays' | 'lateHours' | 'empty'>): ReportSettings {
-  return {
-    ...(restatedDays !== undefined && { restated: { days: restatedDays } }),
-    ...(lateHours !== undefined && { lateHours }),
-    isEmpty: (day, advertiser) => empty.includes(day) || empty.includes(advertiser),
-  };
-}
-
-function collectEmpty(value: string, earlier: string[] = []): string[] {
-  if (!isCalendarDate(value) && !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value))
-    throw new InvalidArgumentError('It must be a date that exists, YYYY-MM-DD, or the id of an advertiser.');
-  return [...earlier, value.toLowerCase()];
 }
 
 function collectFault(rule: string, earlier: string[] = []): string[] {

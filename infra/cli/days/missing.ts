@@ -44,27 +44,12 @@ export function createMissingCommand(): Command {
 
 function describeMissing(missing: MissingDays, { named }: FoundExport, folder: Folder): string[] {
   const { account, name } = missing;
-  const hints = missing.not_in_table.flatMap(({ problem = '' }) => adviseOnColumn(problem));
   return [
     `${account}/${name}, ${describeDays(missing)}: ${describeCounts(missing)}`,
     ...LACKS.flatMap((lack) => missing[lack]).map(
       (each) => `  ${describeDays(each)}  ${describeReason(each)}`,
     ),
-    ...new Set(hints),
     ...findRemedies(missing, named, folder).flatMap(({ aim, command }) => [aim, `  ${command}`]),
-  ];
-}
-
-/** A value that does not fit its column, as CurateReport describes it. */
-const BAD_VALUE = /has "(.*)" in the column (\S+), where (bigint|double|decimal)/;
-
-function adviseOnColumn(problem: string): string[] {
-  const [, value = '', column, was] = BAD_VALUE.exec(problem) ?? [];
-  if (column === undefined) return [];
-  const type = /^[-+.\deE]+$/.test(value) && was !== 'double' ? 'double' : 'string';
-  return [
-    `First give the column another type under "columns" of the export in cdk.json, such as ${JSON.stringify({ [column]: type })}, ` +
-      'and the export another "table" if the table has days already.',
   ];
 }
 

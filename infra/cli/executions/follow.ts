@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
+import type { SFN } from '@aws-sdk/client-sfn';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { CommandFailed, UsageError } from '../../knowledge/errors.ts';
 import { createStepFunctions, hasEnded } from '../../knowledge/executions/deployed.ts';
@@ -14,15 +14,10 @@ import { executionName, futureFaults } from '../requests/request.ts';
 const FOLLOW_EVERY_MS = 5_000;
 
 /**
- * Polls that may fail in a row, one minute: Step Functions may not know a new execution yet, and the export goes on without an answer.
- */
-const MAX_FAILED_POLLS = 12;
-
-/**
  * Starts an execution and follows it until it ends.
  *
  * @throws UsageError if the request has a fault; nothing is started
- * @throws CommandFailed if AWS refuses to start it, or all polls of a minute fail
+ * @throws CommandFailed if AWS refuses to start it or to describe it
  */
 export async function startAndFollow(
   request: unknown,
@@ -50,20 +45,20 @@ async function follow(sfn: SFN, executionArn: string, every: number): Promise<Ou
     if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
     shown = progress;
   };
-  for (let failed = 0; ; ) {
-    try {
-      const execution = await sfn.describeExecution({ executionArn });
-      if (hasEnded(execution)) return outcomeOf({ ...execution, output: parseJson(execution.output ?? '') });
-      show(await describeProgress(sfn, executionArn));
-      failed = 0;
-    } catch (error) {
-      if (!(error instanceof CommandFailed)) throw error;
-      failed += 1;
-      if (failed > MAX_FAILED_POLLS) throw describeUnseen(error, executionArn);
-      if (!(error.cause instanceof ExecutionDoesNotExist)) show(`${error.happened} Will ask again.`);
-    }
+  const describe = async () => {
+    const execution = await sfn.describeExecution({ executionArn });
+    if (hasEnded(execution)) return outcomeOf({ ...execution, output: parseJson(execution.output ?? '') });
+    show(await describeProgress(sfn, executionArn));
+    return undefined;
+  };
+  for (;;) {
+    // Step Functions may not know a new execution at once.
     await wait(every, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return describeInterrupted(executionArn);
+    const outcome = await describe().catch((error) => {
+      throw error instanceof CommandFailed ? describeUnseen(error, executionArn) : error;
+    });
+    if (outcome) return outcome;
   }
 }
 

@@ -11,11 +11,6 @@ export function createResumeCommand(): Command {
   return new Command('resume')
     .argument('<execution>', 'the name of an execution that failed or was stopped')
     .addOption(option.json())
-    .addOption(
-      option.deployedOnly(
-        "'npm run export -- explain --local' prints the command that continues a local run",
-      ),
-    )
     .addHelpText('after', examples('resume daily-campaigns-20261001-20261101-20261121T041500123Z'))
     .action(async (execution: string, options: Pick<CommonOptions, 'json'>) => {
       const outcome = await resume(execution);

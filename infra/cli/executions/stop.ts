@@ -9,7 +9,6 @@ export function createStopCommand(): Command {
   return new Command('stop')
     .argument('<execution>', 'the name of an execution that is running')
     .addOption(option.json())
-    .addOption(option.deployedOnly('stop a local run with Ctrl-C in its terminal'))
     .addHelpText('after', examples('stop daily-campaigns-20261001-20261101-20261121T041500123Z'))
     .action(stop);
 }

@@ -10,7 +10,7 @@ import { option } from '../options.ts';
 import { lockFolder } from '../run/out-lock.ts';
 import {
   findSchema,
-  openScratchFolder,
+  prepareProcess,
   type Rebuilding,
   type Rebuilt,
   rebuildMonths,
@@ -66,12 +66,12 @@ async function rebuild(name: string, options: RebuildOptions) {
       `The catalog has no table ${table}.`,
       'Add the export to cdk.json and deploy the stack.',
     );
-  using scratch = openScratchFolder(options);
+  prepareProcess(options);
   const windows: Rebuilt[] = [];
   // Counts the months that were rewritten only to bring them to the table's columns.
   let months = 0;
   for (const found of exports) {
-    const rebuilding: Rebuilding = { found, schema, bucket, range, acceptEmpty, folder: scratch.path };
+    const rebuilding: Rebuilding = { found, schema, bucket, range, acceptEmpty };
     for await (const rebuilt of rebuildWindows(rebuilding)) {
       windows.push(rebuilt);
       printLines([describeWindow(rebuilt)], options.json ? process.stderr : process.stdout);

@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempDisposableSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createCatalog } from '../../../functions/aws/catalog.ts';
@@ -28,7 +29,6 @@ import type { FoundExport } from '../../knowledge/exports.ts';
 import { readMonths, shownReader } from '../../knowledge/months.ts';
 import { createRequestTables } from '../../local/glue.ts';
 import { SCRATCH } from '../../local/lambda/lambda-instance.ts';
-import { SIGNALS } from '../interrupt.ts';
 
 /**
  * The schema of a table.
@@ -52,28 +52,15 @@ export async function findSchema(
   return createCatalog({ GLUE_DATABASE }).getTable(table);
 }
 
-/** Gives this process what CurateReport has in its function: memory, and a folder that no other command shares. */
-export function openScratchFolder({ local, out }: Folder): Disposable & { readonly path: string } {
-  const parent = local ? join(out, SCRATCH) : tmpdir();
-  mkdirSync(parent, { recursive: true });
-  const folder = mkdtempDisposableSync(join(parent, 'rebuild-'));
-  process.env.TMPDIR = folder.path;
+/** Gives this process the memory of CurateReport, or more, and in a folder of local runs the place for its files. */
+export function prepareProcess({ local, out }: Folder): void {
+  if (local) {
+    process.env.TMPDIR = join(out, SCRATCH);
+    mkdirSync(process.env.TMPDIR, { recursive: true });
+  }
   // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
   const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
   process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(MEMORY.CurateReport, quarter));
-  // Ends the process as if nothing had handled the signal: DuckDB may be running, and an orderly exit would make it abort.
-  const stop = (signal: NodeJS.Signals) => {
-    folder.remove();
-    process.kill(process.pid, signal);
-  };
-  for (const signal of SIGNALS) process.once(signal, stop);
-  return {
-    path: folder.path,
-    [Symbol.dispose]() {
-      folder.remove();
-      for (const signal of SIGNALS) process.off(signal, stop);
-    },
-  };
 }
 
 /** The outcome of rebuilding one window. */
@@ -101,8 +88,6 @@ export interface Rebuilding {
   readonly found: FoundExport;
   readonly schema: TableSchema;
   readonly bucket: Bucket;
-  /** For files of this command. */
-  readonly folder: string;
   /** Windows that share a day with it. */
   readonly range: DateRange;
   /** Empties the held days of the range. */
@@ -200,7 +185,7 @@ function describe({ curated = {}, warnings }: SavedWindow): Result {
  * @returns how many did not have the columns
  * @throws CommandFailed if a column has another type in a month
  */
-export async function rebuildMonths({ found, schema, bucket, folder }: Rebuilding): Promise<number> {
+export async function rebuildMonths({ found, schema, bucket }: Rebuilding): Promise<number> {
   const { request, hash } = found;
   const { account } = request;
   const columns = JSON.stringify(tableColumns(schema).map(({ name, type }) => [name, duckType(type)]));
@@ -209,6 +194,8 @@ export async function rebuildMonths({ found, schema, bucket, folder }: Rebuildin
     (each) => schema.kind !== 'list' && JSON.stringify([...each.columns]) !== columns,
   );
   const { signal } = new AbortController();
+  await using scratch = await mkdtempDisposable(join(tmpdir(), 'rebuild-'));
+  const folder = scratch.path;
   using database = await openDatabase(folder, signal, schema.columns.length);
   const merging = { database, store: bucket, folder, signal };
   const copied_at = new Date(0).toISOString();

@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs';
-import type { Readable } from 'node:stream';
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { isObject } from '../../../functions/workflow/json.ts';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import { hintAt } from '../../../functions/workflow/request/issues.ts';
@@ -13,52 +13,16 @@ import { EXAMPLE_ADVERTISERS } from '../../sandbox/settings.ts';
 /** The length that Step Functions allows for an execution's name. */
 const MAX_NAME_LENGTH = 80;
 
-/** Bytes of a file. A request has 30,000 at most, and a person may have indented it. */
-const MAX_INPUT = 1_000_000;
-
 /** Reads a request from a JSON file, or from standard input if `file` is `-`. @throws UsageError */
 async function readRequest(file: string): Promise<unknown> {
-  const content = await readText(file === '-' ? process.stdin : createReadStream(file)).catch((error) => {
+  const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch((error) => {
     throw new UsageError([`--input ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`]);
   });
-  if (content === undefined)
-    throw new UsageError([`--input ${file} has more than ${MAX_INPUT} bytes, so it is no request`]);
   try {
-    const request: unknown = JSON.parse(content);
-    const repeated = repeatedNames(content);
-    if (repeated.length === 0) return request;
-    throw new UsageError(repeated.map((name) => `--input ${file} has "${name}" twice in one object`));
+    return JSON.parse(content.replace(/^\uFEFF/, ''));
   } catch (error) {
-    if (error instanceof UsageError) throw error;
     throw new UsageError([`--input ${file} is not JSON: ${(error as Error).message}`]);
   }
-}
-
-/** @returns undefined if it is too long. A byte order mark is left out */
-async function readText(stream: Readable): Promise<string | undefined> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of stream) {
-    pieces.push(Buffer.from(piece));
-    bytes += piece.length;
-    if (bytes > MAX_INPUT) return undefined;
-  }
-  return new TextDecoder().decode(Buffer.concat(pieces));
-}
-
-/** The names that an object has twice, of which JSON.parse takes the last. @param json that is valid */
-function repeatedNames(json: string): string[] {
-  const repeated: string[] = [];
-  const open: Set<string>[] = [];
-  for (const [token, text, colon] of json.matchAll(/[{}]|("(?:\\.|[^"\\])*")\s*(:?)/g)) {
-    if (token === '{') open.push(new Set());
-    if (token === '}') open.pop();
-    if (text === undefined || !colon) continue;
-    const name: string = JSON.parse(text);
-    if (open.at(-1)?.has(name)) repeated.push(name);
-    open.at(-1)?.add(name);
-  }
-  return repeated;
 }
 
 /** The request of an export in cdk.json. @throws UsageError */

@@ -1,8 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import prettyBytes from 'pretty-bytes';
-import { parseJson } from '../../../functions/workflow/json.ts';
-import { objectKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
 import { loadConfig } from '../../knowledge/config.ts';
@@ -118,34 +116,15 @@ async function createPlatformAccess(
   };
 }
 
-/** The command that queries what a local run has written: its table, or the file of purchases; undefined if there is none. */
+/** The command that queries the table that a local run has written; undefined if there is none. */
 export function firstQuery(
   request: ExportRequest,
   { out, bucket }: { readonly out: string; readonly bucket: string },
 ): string | undefined {
-  const select = request.kind === 'purchases' ? selectPurchases : selectTable;
-  const sql = select(request, join(out, bucket));
-  if (sql === undefined) return undefined;
-  const folder = out === 'out' ? '' : `--out ${quote(out)} `;
-  // The shell changes these characters within double quotes.
-  return `npm run export -- query --local ${folder}"${sql.replaceAll(/["$`\\]/g, '\\$&')} LIMIT 10"`;
-}
-
-function selectTable(request: ExportRequest, bucket: string): string | undefined {
   const table = tableOf(request);
-  if (table === undefined || !existsSync(join(bucket, TABLES_PREFIX, table))) return undefined;
+  if (table === undefined || !existsSync(join(out, bucket, TABLES_PREFIX, table))) return undefined;
   const name = catalogName(table);
-  return `SELECT * FROM ${/^[a-z_]/.test(name) ? name : `"${name}"`}`;
-}
-
-/** The contract does not show the shape of the answer: it may be a list of purchases, or have one in a field. */
-function selectPurchases(request: ExportRequest, bucket: string): string | undefined {
-  const file = join(bucket, objectKey(request, request));
-  if (!existsSync(file)) return undefined;
-  const answer = Object(parseJson(readFileSync(file, 'utf8')));
-  const field = Array.isArray(answer)
-    ? undefined
-    : Object.keys(answer).find((key) => Array.isArray(answer[key]));
-  const columns = field === undefined ? '*' : `unnest("${field.replaceAll('"', '""')}", max_depth := 2)`;
-  return `SELECT ${columns} FROM read_json('${file.replaceAll("'", "''")}')`;
+  // A name that begins with a digit needs quotes, which the shell would change.
+  const view = /^[a-z_]/.test(name) ? name : `\\"${name}\\"`;
+  return `npm run export -- query --local ${out === 'out' ? '' : `--out ${quote(out)} `}"SELECT * FROM ${view} LIMIT 10"`;
 }

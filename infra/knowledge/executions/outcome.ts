@@ -70,7 +70,6 @@ function describeUnreported({ name = '', status = '', error, cause }: ExecutionE
 export interface LocalRunFacts extends PlatformOptions {
   readonly account: string;
   readonly out: string;
-  readonly speed?: number;
 }
 
 /** Of the folder that stands for the bucket. The local S3 answers with the code. */
@@ -81,7 +80,7 @@ export function adviseLocally<
   Failed extends { readonly error: string; readonly happened: string; readonly todo: string },
 >(failure: Failed, run: LocalRunFacts): Failed {
   const [, code] = DISK_ERROR.exec(failure.happened) ?? [];
-  if (code === undefined) return { ...failure, todo: localStep(failure, run) ?? failure.todo };
+  if (code === undefined) return { ...failure, todo: localStep(failure.error, run) ?? failure.todo };
   const isFull = code === 'ENOSPC' || code === 'EDQUOT';
   return {
     ...failure,
@@ -91,28 +90,15 @@ export function adviseLocally<
 }
 
 /** @returns undefined if the step of the failure report fits */
-function localStep(
-  { error, happened }: { readonly error: string; readonly happened: string },
-  run: LocalRunFacts,
-): string | undefined {
-  const { account, out, speed = 1, credential = 'the credential file' } = run;
+function localStep(error: string, run: LocalRunFacts): string | undefined {
+  const { account, out, credential = 'the credential file' } = run;
   const checkFolder = `No AWS is involved: check that ${out} can be read and written, then run the export again.`;
   const steps: { readonly [name in ErrorName]?: string } = {
-    ...(speed > 1 && {
-      OutOfTime: `At --speed ${speed}, this machine may be too slow: run it with --speed ${Math.ceil(speed / 10)}.`,
-    }),
     CredentialUnusable: `Correct ${credential}, or name another file with --credential.`,
     LoginRequired: `Log in again (${loginCommand(account, run)}), then run the export again.`,
     ...(run.baseUrl !== undefined && {
       TokenRefusedAgain: `Check ${credential}, its scope and --base-url, then run the export again.`,
-      ...(happened.includes('(ENOTFOUND)') && {
-        RequestRefused:
-          'Correct the host in --base-url, or connect to the network, then run the export again.',
-      }),
-      PlatformUnavailable:
-        'Check --base-url. If it is right, wait until the platform is back, then run the export again.',
-      AnswerUnreadable:
-        'Check that --base-url is the platform. If it is, give the platform the time, and the request_id if there is one.',
+      PlatformUnavailable: 'Check --base-url, or wait until the platform is back. Then run the export again.',
     }),
     AccessRefused: checkFolder,
     ServiceUnavailable: checkFolder,

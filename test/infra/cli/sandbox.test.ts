@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { reportSettings, servingOptions } from '../../../infra/cli/sandbox.ts';
+import { servingOptions } from '../../../infra/cli/sandbox.ts';
 import { MAIN, runCommand, startCommand } from '../../support/cli.ts';
 import { listen } from '../../support/listen.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -81,20 +81,7 @@ describe('sandbox', () => {
     expect(servingOptions(speed, [])).toMatchObject({ tokenSeconds });
   });
 
-  it('has late and empty days as its options say', () => {
-    const day = '2026-10-02';
-    const { isEmpty, ...settings } = reportSettings({ restatedDays: 3, lateHours: 1, empty: [day] });
-    expect(settings).toEqual({ restated: { days: 3 }, lateHours: 1 });
-    expect([
-      isEmpty?.(day, 'a', 0),
-      isEmpty?.('2026-10-03', day, 0),
-      isEmpty?.('2026-10-03', 'a', 0),
-    ]).toEqual([true, true, false]);
-  });
-
   it.each([
-    ['--empty', 'today', 'It must be a date that exists, YYYY-MM-DD, or the id of an advertiser.'],
-    ['--empty', '2026-99-99', 'It must be a date that exists'],
     ['--fault', 'nope', 'A fault begins with an endpoint'],
   ])('exits 2 for %s %s', async (flag, value, fault) => {
     const { status, stderr } = await runCommand(['sandbox', `${flag}=${value}`]);

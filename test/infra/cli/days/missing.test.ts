@@ -69,22 +69,6 @@ it('49: exports days that no manifest names without --only-missing, which does n
 });
 
 it.each([
-  ['row 2 has "3.7" in the column clicks, where bigint belongs', '{"clicks":"double"}'],
-  ['row 2 has "n/a" in the column clicks, where bigint belongs', '{"clicks":"string"}'],
-  ['row 2 has "12 €" in the column spend, where decimal(18,6) belongs', '{"spend":"string"}'],
-  ['row 2 has "1e400" in the column share, where double belongs', '{"share":"string"}'],
-  ['row 2 has no value in the column date, where a date belongs', undefined],
-  ['no row has "clicks"', undefined],
-])('proposes another column only for a value that does not fit: %s', async (problem, proposed) => {
-  const folder = await openFolder();
-  const table_problem = `table daily is not written: ${problem}; see TableProblems in infra/RUNBOOK.md`;
-  await deliver(folder, { days: [1, 1], created: 1, table_problem });
-  const { stdout } = await runCommand(['missing', 'daily', '--local', '--out', folder.out]);
-  expect(stdout).toContain(`exported, but not in the table: ${table_problem}\n`);
-  expect(/such as (\{.*?\})/.exec(stdout)?.[1]).toBe(proposed);
-});
-
-it.each([
   ['UTC', undefined, []],
   ['its time zone', 'America/Los_Angeles', ['unfinished']],
 ])('reads in a folder when a day was over in %s', async (_, time_zone, reasons) => {

@@ -86,9 +86,3 @@ describe('the command', () => {
     });
   });
 });
-
-it('says how to continue a local run instead', async () => {
-  const { status, stderr } = await runCommand(['resume', 'example', '--local', '--out', 'o']);
-  const instead = "'npm run export -- explain --local' prints the command that continues a local run";
-  expect([status, stderr]).toEqual([2, `error: this command is for deployed executions: ${instead}\n`]);
-});

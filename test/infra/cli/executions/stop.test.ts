@@ -27,7 +27,6 @@ it('stops an execution, and prints the command that goes on', async () => {
 it.each([
   ['daily-1', 'daily-1 has ended already (FAILED)'],
   ['nobody', 'there is no execution'],
-  ['--local', 'this command is for deployed executions: stop a local run with Ctrl-C in its terminal'],
 ])('refuses the execution %s, and stops nothing', async (name, message) => {
   const { called } = await startExecutions([RUNNING, FAILED]);
   const { status, stderr } = await stop(name);

@@ -1,10 +1,7 @@
-import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
 import { readFile, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../../support/cli.ts';
-import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import {
   BUCKET,
   dateOf,
@@ -197,17 +194,4 @@ it.each([
   await deliver(folder, { days: [1, 1], created: 1 });
   const { status, stderr } = await runCommand(['rebuild', ...args, '--local', '--out', folder.out]);
   expect([status, stderr]).toEqual([2, expect.stringContaining(expected)]);
-});
-
-it.each(['SIGINT', 'SIGTERM'])('removes its files of report rows when %s stops it', async (signal) => {
-  const folder = temporaryDirectory();
-  const windows = new URL('../../../../infra/cli/rebuild/windows.ts', import.meta.url).href;
-  const program = `
-    const { openScratchFolder } = await import('${windows}');
-    openScratchFolder({ out: 'out' });
-    setInterval(() => process.kill(process.pid, '${signal}'), 10);`;
-  const options = { env: { ...process.env, TMPDIR: folder } };
-  const child = spawnSync(process.execPath, ['--input-type=module', '--eval', program], options);
-  expect(child.signal).toBe(signal);
-  expect(readdirSync(folder)).toEqual([]);
 });

@@ -1,8 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { objectKey } from '../../../../functions/workflow/keys.ts';
 import { addDays } from '../../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../../functions/workflow/request/request.ts';
 import { firstQuery } from '../../../../infra/cli/run/run-local.ts';
@@ -198,17 +196,6 @@ describe('run --local', () => {
 
   it.each([
     ['a half', '{"name":', '--input - is not JSON'],
-    [
-      'a repeated name',
-      '{"name": "a", "filters": {"name": "\\"name\\":"}, "n\\u0061me": "b"}',
-      '--input - has "name" twice in one object',
-    ],
-    ['a large file', ' '.repeat(1_000_001), '--input - has more than 1000000 bytes, so it is no request'],
-    [
-      'deep JSON',
-      `{"options":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_001)}`,
-      'the request has more than 50 lev',
-    ],
     ['a list after a byte order mark', '\uFEFF[]', 'the request must be of type object'],
   ])('refuses %s from standard input', async (_, text, expected) => {
     const { status, stderr } = await runCommand(['run', '--local', '--input', '-'], text);
@@ -237,9 +224,6 @@ it('a sandbox has the advertisers of the request, and restates days from run to 
   expect(await run('monthly-totals')).toMatchObject({ outcome: 'delivered', restated: 1 });
   // The export of `npm start` has a name too.
   expect(await run('example')).toMatchObject({ outcome: 'delivered', account: 'sandbox' });
-  const { stdout } = await runCommand(['fields', '--local', '--out', out]);
-  expect(stdout).toContain('\ntable example\n');
-  expect(stdout).not.toContain('\ntable daily_campaigns\n');
 });
 
 it.each([
@@ -252,24 +236,4 @@ it.each([
   const { request } = parseRequest({ ...REQUEST, name }, new Date());
   const query = sql && `npm run export -- query --local --out ${out} "${sql}"`;
   expect(firstQuery(request, { out, bucket: 'bucket' })).toBe(query);
-});
-
-it.each([
-  ['a list', (purchases: string) => purchases],
-  ['a field', (purchases: string) => `{"total":2,"it's $HOME":${purchases}}`],
-])('names a query of purchases in %s that works when it is pasted into a shell', async (_, answerWith) => {
-  const out = join(temporaryDirectory(), "it's $HOME");
-  const fields = { kind: 'purchases', name: 'p', account: 'a', advertiser_id: REQUEST.advertiser_ids[0] };
-  const { request } = parseRequest(
-    { ...fields, start_date: '2026-10-01', end_date: '2026-10-02' },
-    new Date(),
-  );
-  const file = join(out, 'bucket', objectKey(request, request));
-  expect(firstQuery(request, { out, bucket: 'bucket' })).toBeUndefined();
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, answerWith('[{"id":"p-1","value":12.5},{"id":"p-2","value":1}]'));
-  const query = firstQuery(request, { out, bucket: 'bucket' }) ?? '';
-  const words = spawnSync('sh', ['-c', query.replace('npm run export --', `printf '%s\\n'`)]).stdout;
-  const { status, stdout } = await runCommand([...String(words).trim().split('\n'), '--csv']);
-  expect([status, stdout]).toEqual([0, expect.stringMatching(/^id,value.*\r\np-1,12.5.*\r\np-2,1/)]);
 });
